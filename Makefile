@@ -1,0 +1,39 @@
+# Two commands do everything: `make demo` and `make test`.
+VENV ?= .venv
+PY := $(VENV)/bin/python
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test lint types imports unit sandbox-tests golden clean
+
+$(STAMP): setup.cfg pyproject.toml scripts/make-venv
+	scripts/make-venv $(VENV)
+	$(PY) -m pip install --quiet --disable-pip-version-check -e '.[test,lint]'
+	touch $@
+
+demo: $(STAMP)
+	$(PY) -m zkconsumer demo
+
+test: $(STAMP) lint types imports unit sandbox-tests
+
+lint: $(STAMP)
+	$(VENV)/bin/ruff format --check .
+	$(VENV)/bin/ruff check .
+
+types: $(STAMP)
+	$(VENV)/bin/mypy
+
+imports: $(STAMP)
+	$(VENV)/bin/lint-imports
+
+unit: $(STAMP)
+	$(PY) -m pytest -q -m "not sandbox and not docker and not zk"
+
+sandbox-tests: $(STAMP)
+	$(PY) -m pytest -q -m "sandbox or docker or zk"
+
+# Captures the golden bytes and assignments again from the real brokers and the JVM.
+golden: $(STAMP)
+	$(PY) -m tests.golden.capture
+
+clean:
+	rm -rf $(VENV) build dist *.egg-info

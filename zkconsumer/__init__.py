@@ -1,0 +1,1 @@
+"""zkconsumer: the Python consumer for Kafka clusters of the ZooKeeper era."""

@@ -1,0 +1,187 @@
+"""Every error a caller can meet, by whose fault it is.
+
+Outcomes that are part of normal life (a claim conflict, one partition's error code) are values,
+not exceptions. No exception of another library crosses its door: it is wrapped with ``from``.
+"""
+
+from collections.abc import Mapping
+
+from zkconsumer.model import TopicPartition
+
+
+class ZkConsumerError(Exception):
+    """The root: ``except ZkConsumerError`` catches everything this package raises."""
+
+
+class ConfigError(ZkConsumerError):
+    """A setting is missing, malformed or out of its range; the message names the key."""
+
+
+class ProtocolError(ZkConsumerError):
+    """Bytes or calls that break the protocol."""
+
+
+class LocalProtocolError(ProtocolError):
+    """We tried to send something the protocol can't carry (our fault, or the caller's)."""
+
+
+class RemoteProtocolError(ProtocolError):
+    """The peer sent something that breaks the protocol."""
+
+
+class DecodeError(RemoteProtocolError):
+    """Bytes that are not the message they should be.
+
+    Attributes:
+        message: the name of the message that was read.
+        field: the path of the field inside it, such as ``topics[0].partitions[3].error_code``.
+        position: the byte, counted from the message's first, at which it failed.
+    """
+
+    def __init__(self, message: str, field: str, position: int, reason: str) -> None:
+        super().__init__(f"{message}: {reason} (field {field or '-'}, byte {position})")
+        self.message = message
+        self.field = field
+        self.position = position
+        self.reason = reason
+
+
+class CorruptRecord(RemoteProtocolError):
+    """A record that fails its checksum or whose fields contradict each other.
+
+    Attributes:
+        offset: the offset that the log gives the entry.
+        position: the byte of the message set at which the entry starts.
+        next_offset: where reading could go on behind the entry; None where that can't be known.
+        raw: the entry's own bytes (offset, size, message), as far as they are there.
+    """
+
+    def __init__(
+        self, reason: str, *, offset: int, position: int, next_offset: int | None, raw: bytes = b""
+    ) -> None:
+        super().__init__(f"{reason} (offset {offset}, byte {position} of the message set)")
+        self.reason = reason
+        self.offset = offset
+        self.position = position
+        self.next_offset = next_offset
+        self.raw = raw
+
+
+class UnsupportedCodec(CorruptRecord):
+    """A record set compressed with a codec that is unknown or not installed."""
+
+
+class UnsupportedVersion(ZkConsumerError):
+    """The broker lacks a request version we need; the message names broker, API and version."""
+
+
+class TransportError(ZkConsumerError):
+    """The network failed; the message names the address."""
+
+
+class ConnectFailed(TransportError):
+    """No connection could be made."""
+
+
+class ConnectionLost(TransportError):
+    """The peer closed the connection, or it broke."""
+
+
+class RequestTimedOut(TransportError):
+    """The peer did not answer in time."""
+
+
+class BrokerError(ZkConsumerError):
+    """The broker answered with an error code.
+
+    Attributes:
+        code: the number of the error code.
+        api: the API that was called.
+        topic_partition: what the answer was about, if about one partition.
+    """
+
+    def __init__(
+        self, code: int, api: str, message: str, topic_partition: TopicPartition | None = None
+    ) -> None:
+        super().__init__(message)
+        self.code = code
+        self.api = api
+        self.topic_partition = topic_partition
+
+
+class RegistryError(ZkConsumerError):
+    """ZooKeeper can't be reached, refused, or holds what makes no sense; names the path."""
+
+
+class SessionLost(RegistryError):
+    """The ZooKeeper session ended: ephemeral nodes are gone, ownership is void."""
+
+
+class RebalanceFailed(ZkConsumerError):
+    """The member could not get its share of the partitions after all its tries."""
+
+
+class MessageStreamsExist(ZkConsumerError):
+    """A connector creates its streams once only (Kafka ``MessageStreamsExistException``)."""
+
+
+class OffsetCommitFailed(ZkConsumerError):
+    """Some partitions' offsets were not committed; the others were.
+
+    Attributes:
+        failed: the reason for each partition that failed.
+    """
+
+    def __init__(self, group_id: str, failed: Mapping[TopicPartition, str]) -> None:
+        parts = ", ".join(f"{tp}: {why}" for tp, why in sorted(failed.items()))
+        super().__init__(f"group {group_id}: offsets not committed for {parts}")
+        self.failed = dict(failed)
+
+
+class MessageTooLarge(ZkConsumerError):
+    """A message is larger than the largest fetch allowed.
+
+    Attributes:
+        topic_partition: where it lies.
+        offset: its offset in the log.
+        size_bytes: its whole size in the log (entry header included), -1 where unknown.
+        limit_bytes: the largest fetch the configuration allows.
+    """
+
+    def __init__(
+        self, topic_partition: TopicPartition, offset: int, size_bytes: int, limit_bytes: int
+    ) -> None:
+        super().__init__(
+            f"message at {topic_partition} offset {offset} takes {size_bytes} bytes, more than "
+            f"the largest fetch of {limit_bytes}: raise fetch.message.growth.max.bytes"
+        )
+        self.topic_partition = topic_partition
+        self.offset = offset
+        self.size_bytes = size_bytes
+        self.limit_bytes = limit_bytes
+
+
+class PartitionFailed(ZkConsumerError):
+    """A partition can't be read on from where it stands; its cause is the ``__cause__``.
+
+    Attributes:
+        topic_partition: the partition.
+        offset: the offset that could not be read.
+    """
+
+    def __init__(self, topic_partition: TopicPartition, offset: int, reason: str) -> None:
+        super().__init__(f"{topic_partition} stopped at offset {offset}: {reason}")
+        self.topic_partition = topic_partition
+        self.offset = offset
+
+
+class ConsumerTimeout(ZkConsumerError):
+    """No message came within ``consumer.timeout.ms``; the stream stays usable."""
+
+
+class ConsumerClosed(ZkConsumerError):
+    """The connector was shut down."""
+
+
+class SandboxError(ZkConsumerError):
+    """The sandbox could not do what was asked; one line says why and what to do."""

@@ -1,0 +1,96 @@
+"""The values everything else talks about: frozen, compared by value, free of behaviour.
+
+An offset is always the offset of the *next* record to read.
+"""
+
+from dataclasses import dataclass
+from enum import IntEnum
+from functools import total_ordering
+from typing import NamedTuple, Self
+
+CONSUMER_REPLICA_ID = -1
+"""The replica id that ordinary consumers send in Fetch and ListOffsets."""
+
+
+class TopicPartition(NamedTuple):
+    """One partition of one topic; sorts by topic name, then by partition number."""
+
+    topic: str
+    partition: int
+
+    def __str__(self) -> str:
+        return f"{self.topic}-{self.partition}"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Broker:
+    """A broker and the address at which clients reach it."""
+
+    id: int
+    host: str
+    port: int
+
+    def __str__(self) -> str:
+        return f"broker {self.id} ({self.host}:{self.port})"
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetAndMetadata:
+    """A position to commit: the next offset to read, and the committer's free text."""
+
+    offset: int
+    metadata: str = ""
+
+
+class TimestampType(IntEnum):
+    """Who set a record's timestamp (KIP-32); magic 0 has none."""
+
+    NONE = -1
+    CREATE_TIME = 0
+    LOG_APPEND_TIME = 1
+
+
+class Record(NamedTuple):
+    """A record as it lies in the log: bytes, not decoded.
+
+    ``timestamp`` is in milliseconds since the epoch, -1 where the format has none (magic 0).
+    """
+
+    offset: int
+    key: bytes | None
+    value: bytes | None
+    timestamp: int = -1
+    timestamp_type: TimestampType = TimestampType.NONE
+
+
+@total_ordering
+@dataclass(frozen=True, slots=True)
+class ConsumerThreadId:
+    """One stream of one member. Sorts *as text*, so thread 10 comes before thread 2.
+
+    Both assignors of the original depend on that order (Kafka 0.8.2.2 ``ConsumerThreadId``).
+    """
+
+    consumer_id: str
+    thread: int
+
+    def __str__(self) -> str:
+        return f"{self.consumer_id}-{self.thread}"
+
+    def __lt__(self, other: object) -> bool:
+        if not isinstance(other, ConsumerThreadId):
+            return NotImplemented
+        return utf16_key(str(self)) < utf16_key(str(other))
+
+    @classmethod
+    def parse(cls, text: str) -> Self | None:
+        """Take a thread id apart at its last dash; None where the text is not one."""
+        consumer_id, dash, thread = text.rpartition("-")
+        if not dash or not consumer_id or not (thread.isascii() and thread.isdigit()):
+            return None
+        return cls(consumer_id, int(thread))
+
+
+def utf16_key(text: str) -> bytes:
+    """A sort key that orders text as Java does, by UTF-16 code unit."""
+    return text.encode("utf-16-be", "surrogatepass")

@@ -1,0 +1,133 @@
+"""Threads with an owner, and the mailbox they listen to: the only place that starts threads.
+
+A thread is spawned in a ``ThreadScope``. Closing the scope asks every thread to stop, wakes it,
+waits for it, and gives back the first error that one of them died of. Nothing dies in a log line.
+"""
+
+import logging
+import queue
+import threading
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from zkconsumer.clock import Clock, SystemClock
+
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+
+class Mailbox(Generic[T]):
+    """An unbounded queue that may be written from anywhere, a signal handler included.
+
+    ``put`` never blocks and is reentrant (``queue.SimpleQueue``), so a ZooKeeper callback or a
+    signal handler may call it whatever lock the interrupted code holds.
+    """
+
+    __slots__ = ("_queue",)
+
+    def __init__(self) -> None:
+        self._queue: queue.SimpleQueue[T] = queue.SimpleQueue()
+
+    def put(self, item: T) -> None:
+        """Hand over an item. Thread: any."""
+        self._queue.put(item)
+
+    def get(self, timeout_ms: int | None = None) -> T | None:
+        """The next item, or None after ``timeout_ms`` (None waits for ever, 0 does not wait)."""
+        try:
+            if timeout_ms is not None and timeout_ms <= 0:
+                return self._queue.get_nowait()
+            return self._queue.get(timeout=None if timeout_ms is None else timeout_ms / 1000)
+        except queue.Empty:
+            return None
+
+    def drain(self) -> list[T]:
+        """Everything that is there now, without waiting."""
+        items: list[T] = []
+        while True:
+            try:
+                items.append(self._queue.get_nowait())
+            except queue.Empty:
+                return items
+
+
+class ScopedThread:
+    """A running thread of a scope."""
+
+    __slots__ = ("_stop", "thread")
+
+    def __init__(self, thread: threading.Thread, stop: Callable[[], None]) -> None:
+        self.thread = thread
+        self._stop = stop
+
+    def ask_to_stop(self) -> None:
+        """Run the thread's stop function: set its flag, wake it, close its socket."""
+        self._stop()
+
+
+class ThreadScope:
+    """Owns threads: starts them under a name, stops them in order, hears their failures."""
+
+    def __init__(self, name: str, *, clock: Clock | None = None) -> None:
+        self.name = name
+        self._clock = clock or SystemClock()
+        self._lock = threading.Lock()
+        self._threads: list[ScopedThread] = []
+        self._errors: list[BaseException] = []
+
+    def spawn(
+        self,
+        role: str,
+        run: Callable[[], None],
+        *,
+        stop: Callable[[], None],
+        on_error: Callable[[BaseException], None] | None = None,
+    ) -> ScopedThread:
+        """Start ``run`` in a thread named ``scope/role``.
+
+        Args:
+            role: what the thread is, for its name.
+            run: its body; returns when it was asked to stop.
+            stop: asks the body to return soon; called from another thread, must not block.
+            on_error: told at once, in the dying thread, what it died of.
+        """
+
+        def body() -> None:
+            try:
+                run()
+            except BaseException as error:  # noqa: BLE001 - a thread's top: its owner hears it
+                log.exception("thread %s died", threading.current_thread().name)
+                with self._lock:
+                    self._errors.append(error)
+                if on_error is not None:
+                    on_error(error)
+
+        thread = threading.Thread(target=body, name=f"{self.name}/{role}", daemon=True)
+        scoped = ScopedThread(thread, stop)
+        with self._lock:
+            self._threads = [one for one in self._threads if one.thread.is_alive()]
+            self._threads.append(scoped)
+            thread.start()
+        return scoped
+
+    def close(self, timeout_ms: int) -> list[str]:
+        """Ask every thread to stop, then wait for all of them together.
+
+        Returns:
+            The names of the threads that still ran when the time was over (normally none).
+        """
+        with self._lock:
+            threads = list(self._threads)
+        for scoped in threads:
+            scoped.ask_to_stop()
+        deadline_ms = self._clock.now_ms() + timeout_ms
+        current = threading.current_thread()
+        for scoped in threads:
+            if scoped.thread is not current:
+                scoped.thread.join(max(0, deadline_ms - self._clock.now_ms()) / 1000)
+        return [one.thread.name for one in threads if one.thread.is_alive()]
+
+    def first_error(self) -> BaseException | None:
+        """The error that the first failed thread died of."""
+        with self._lock:
+            return self._errors[0] if self._errors else None
