@@ -1,0 +1,1 @@
+"""The ZooKeeper high-level consumer: its rebalance, its control thread, its public face."""

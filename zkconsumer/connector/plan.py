@@ -1,0 +1,65 @@
+"""From what a round read to what it changes: a pure comparison of two maps.
+
+The original gives up everything and claims everything anew at each rebalance. Here a partition that
+stays with its thread is left alone: its node, its queue, its position. For the other members both
+look the same, since all they can see is who owns what at the end.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from zkconsumer.model import ConsumerThreadId, TopicPartition
+
+Ownership = Mapping[TopicPartition, ConsumerThreadId]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """What one round does.
+
+    Attributes:
+        lost: being read here, but the owner node is no longer ours: stop at once, commit nothing.
+        give_up: being read here and to be handed over: stop, commit.
+        release: owner nodes of ours to delete; ``give_up`` and what was claimed but never started.
+        take: to be claimed and started; may hold nodes that are ours already.
+    """
+
+    lost: Ownership
+    give_up: Ownership
+    release: Ownership
+    take: Ownership
+
+    @property
+    def changes_nothing(self) -> bool:
+        """Whether every partition is where it belongs."""
+        return not (self.lost or self.give_up or self.release or self.take)
+
+
+def plan_round(
+    *,
+    assigned: Ownership,
+    claimed: Ownership,
+    started: Ownership,
+    held: frozenset[TopicPartition],
+) -> Plan:
+    """Compare what this member should own with what it has.
+
+    Args:
+        assigned: its share by the assignor.
+        claimed: the owner nodes it created and did not delete.
+        started: those of them it is reading.
+        held: those of ``claimed`` whose nodes were found, just now, to be still its own.
+    """
+    lost = {tp: thread for tp, thread in started.items() if tp not in held}
+    give_up = {
+        tp: thread for tp, thread in started.items() if tp in held and assigned.get(tp) != thread
+    }
+    release = {
+        tp: thread for tp, thread in claimed.items() if tp in held and assigned.get(tp) != thread
+    }
+    take = {
+        tp: thread
+        for tp, thread in assigned.items()
+        if tp in lost or tp in give_up or started.get(tp) != thread
+    }
+    return Plan(lost=lost, give_up=give_up, release=release, take=take)

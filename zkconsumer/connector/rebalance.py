@@ -1,0 +1,395 @@
+"""The rebalance of one member as a state machine: events in, actions out, nothing else.
+
+::
+
+    OUTSIDE --Join--> REGISTERING --> READING --> STOPPING -> COMMITTING -> RELEASING --+
+                          ^             ^  |  \\                                        |
+                          |             |  |   +--> CLAIMING --> LOADING --> STARTING --+--> OWNING
+              new session |     trigger |  |           |                                     |
+                          |             |  +-- nothing to change --------------------------> |
+                          |             +---------- trigger, or the other way round ---------+
+                          |             |
+                          +--- BACKING_OFF / FAILED <-- a step failed, a claim was refused
+
+The rules:
+
+1. One step at a time. A trigger that arrives during a round means one more round, however many
+   arrive (Kafka's watcher thread collapses them likewise).
+2. Only what changes is touched (see ``plan``). What changes is stopped, then committed, then
+   released, before anything new is claimed.
+3. Offsets are loaded *after* the claim. The original loads before, and so may read one that the
+   old owner is about to commit past.
+4. A claim is all or nothing. A refusal backs off; it ends early when an owner node in the way
+   vanishes, and such an early try is not counted.
+5. When the session ends, ownership is void at once, from whatever state. Session events carry the
+   id of their session: late news of an earlier one changes nothing.
+6. After ``max_retries`` failed tries the caller hears it; tries go on, at longer intervals.
+
+Source: Kafka 0.8.2.2 ``ZKRebalancerListener``.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from zkconsumer.assignment.strategy import CannotAssign, Strategy, assign
+from zkconsumer.backoff import Backoff
+from zkconsumer.connector import rebalance_events as ev
+from zkconsumer.connector.plan import Ownership, Plan, plan_round
+from zkconsumer.model import ConsumerThreadId, TopicPartition
+
+
+class State(Enum):
+    """Where a member stands."""
+
+    OUTSIDE = auto()
+    """Not a member: not joined yet, left, or without a session."""
+    REGISTERING = auto()
+    READING = auto()
+    STOPPING = auto()
+    COMMITTING = auto()
+    RELEASING = auto()
+    CLAIMING = auto()
+    LOADING = auto()
+    STARTING = auto()
+    OWNING = auto()
+    """Every partition of ours is being read; the state at rest."""
+    BACKING_OFF = auto()
+    """The last try failed; the next one is due at a deadline, or at a trigger."""
+    FAILED = auto()
+    """All tries failed and the caller has heard it; otherwise as BACKING_OFF, but slower."""
+
+
+_LEAVING = 0
+"""The round of a member that leaves: nobody waits for the answers."""
+
+RESTING = frozenset({State.OWNING, State.BACKING_OFF, State.FAILED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RebalanceSettings:
+    """What the configuration says of rebalancing.
+
+    Attributes:
+        consumer_id: our own.
+        strategy: ``partition.assignment.strategy``.
+        max_retries: tries for each trigger, ``rebalance.max.retries``.
+        backoff_ms: ``rebalance.backoff.ms``.
+    """
+
+    consumer_id: str
+    strategy: Strategy = "range"
+    max_retries: int = 4
+    backoff_ms: int = 2000
+
+
+class RebalanceCore:
+    """One member's rebalance.
+
+    Args:
+        settings: see there.
+        random: numbers in [0, 1) that spread the retries of members that failed together.
+    """
+
+    def __init__(self, settings: RebalanceSettings, random: Callable[[], float]) -> None:
+        self._settings = settings
+        self._random = random
+        self._backoff = Backoff(settings.backoff_ms, settings.backoff_ms)
+        self._round = 0
+        self._joined = False
+        self._session_id: int | None = None
+        self._cause = ev.Cause.JOINED
+        self._pending: ev.Cause | None = None
+        self._attempts = 0
+        self._counted = True
+        self._told = False
+        self._deadline_ms: int | None = None
+        self._plan: Plan | None = None
+        self._changed = False
+        self.state = State.OUTSIDE
+        self.claimed: dict[TopicPartition, ConsumerThreadId] = {}
+        self.started: dict[TopicPartition, ConsumerThreadId] = {}
+
+    def __repr__(self) -> str:
+        return (
+            f"RebalanceCore({self.state.name}, round={self._round}, cause={self._cause.value!r}, "
+            f"claimed={len(self.claimed)}, started={len(self.started)}, pending={self._pending})"
+        )
+
+    def next_deadline_ms(self) -> int | None:
+        """When to send a ``Tick``; None: not before something else happens."""
+        return self._deadline_ms
+
+    def receive(self, event: ev.Event, now_ms: int) -> tuple[ev.Action, ...]:
+        """Take an event; the actions are to be run in order, a step (it is last) answered."""
+        match event:
+            case ev.Join():
+                self._joined = True
+                return self._enter(ev.Cause.JOINED)
+            case ev.Leave():
+                return self._leave()
+            case ev.Triggered(cause):
+                return self._trigger(cause)
+            case ev.SessionStarted(session_id):
+                return self._session_started(session_id)
+            case ev.SessionEnded(session_id):
+                return self._session_ended(session_id)
+            case ev.Tick():
+                return self._tick(now_ms)
+            case _:
+                # An answer to a question of an earlier round: the session ended, or we left.
+                return self._answer(event, now_ms) if event.round == self._round else ()
+
+    # --- joining, leaving, sessions ---------------------------------------------------------------
+
+    def _enter(self, cause: ev.Cause) -> tuple[ev.Action, ...]:
+        if not self._joined or self._session_id is None or self.state is not State.OUTSIDE:
+            return ()
+        self._cause = cause
+        self._attempts = 0
+        self._counted = True
+        self._changed = False
+        return self._register()
+
+    def _leave(self) -> tuple[ev.Action, ...]:
+        """Everything in the order that loses nothing; nothing is decided on the way."""
+        was_member = self._joined and self.state is not State.OUTSIDE
+        claimed, started = dict(self.claimed), tuple(self.started)
+        self._joined = False
+        self._outside()
+        if not was_member:
+            return ()
+        return (
+            ev.Revoke(_LEAVING, started),
+            ev.Commit(_LEAVING, started),
+            ev.Release(_LEAVING, claimed),
+            ev.Unregister(),
+        )
+
+    def _session_started(self, session_id: int) -> tuple[ev.Action, ...]:
+        if session_id == self._session_id:
+            # Watches may have been lost on the way: read everything again.
+            return self._trigger(ev.Cause.RECONNECTED)
+        fence = self._void() if self._session_id is not None else ()
+        self._session_id = session_id
+        cause = ev.Cause.NEW_SESSION if self._joined else ev.Cause.JOINED
+        return (*fence, *self._enter(cause))
+
+    def _session_ended(self, session_id: int) -> tuple[ev.Action, ...]:
+        if session_id != self._session_id:
+            return ()
+        self._session_id = None
+        return self._void()
+
+    def _void(self) -> tuple[ev.Action, ...]:
+        self._outside()
+        return (ev.Fence("the ZooKeeper session ended"),)
+
+    def _outside(self) -> None:
+        self._round += 1
+        self.state = State.OUTSIDE
+        self._deadline_ms = None
+        self._pending = None
+        self.claimed.clear()
+        self.started.clear()
+
+    # --- rounds -------------------------------------------------------------------------------------
+
+    def _trigger(self, cause: ev.Cause) -> tuple[ev.Action, ...]:
+        if self.state is State.OUTSIDE:
+            return ()
+        if self.state not in RESTING:
+            self._pending = cause
+            return ()
+        if self.state is not State.BACKING_OFF:
+            self._attempts = 0
+        self._counted = self.state is not State.BACKING_OFF
+        return self._begin(cause)
+
+    def _tick(self, now_ms: int) -> tuple[ev.Action, ...]:
+        if self._deadline_ms is None or now_ms < self._deadline_ms:
+            return ()
+        if self.state is State.FAILED:
+            self._attempts = 0
+        self._counted = True
+        return self._begin(ev.Cause.RETRY)
+
+    def _begin(self, cause: ev.Cause) -> tuple[ev.Action, ...]:
+        self._cause = cause
+        self._pending = None
+        self._deadline_ms = None
+        self._changed = False
+        return self._read()
+
+    def _register(self) -> tuple[ev.Action, ...]:
+        self._round += 1
+        self._deadline_ms = None
+        self.state = State.REGISTERING
+        return (ev.Register(self._round),)
+
+    def _read(self) -> tuple[ev.Action, ...]:
+        self._round += 1
+        self.state = State.READING
+        return (ev.ReadGroup(self._round, tuple(self.claimed)),)
+
+    def _answer(self, event: ev.Answer, now_ms: int) -> tuple[ev.Action, ...]:
+        match event:
+            case ev.StepDone():
+                return self._step_done()
+            case ev.GroupRead() if self.state is State.READING:
+                return self._group_read(event, now_ms)
+            case ev.ClaimRefused() if self.state is State.CLAIMING:
+                return self._claim_refused(event, now_ms)
+            case ev.OffsetsLoaded() if self.state is State.LOADING:
+                return self._offsets_loaded(event)
+            case ev.RegistrationBlocked() if self.state is State.REGISTERING:
+                return (ev.AwaitRegistration(), *self._back_off(event.reason, now_ms))
+            case ev.StepFailed() if self.state is State.COMMITTING:
+                # What was not committed is read again by the next owner: nothing is lost by
+                # handing over, and holding on would stall the group.
+                return self._step_done()
+            case ev.StepFailed():
+                if self.state is State.CLAIMING:
+                    # Some nodes may be there all the same: the next reading tells which, and
+                    # what is ours and not assigned to us then gets released.
+                    self.claimed.update(self._current_plan().take)
+                return self._back_off(event.reason, now_ms)
+            case _:
+                raise AssertionError(f"{event!r} is no answer in state {self.state.name}")
+
+    def _step_done(self) -> tuple[ev.Action, ...]:
+        match self.state:
+            case State.REGISTERING:
+                return self._read()
+            case State.STOPPING:
+                return self._after_stop()
+            case State.COMMITTING:
+                return self._after_commit()
+            case State.RELEASING:
+                return self._after_release()
+            case State.CLAIMING:
+                return self._after_claim()
+            case State.STARTING:
+                return self._after_start()
+            case _:
+                raise AssertionError(f"no step is open in state {self.state.name}")
+
+    def _group_read(self, event: ev.GroupRead, now_ms: int) -> tuple[ev.Action, ...]:
+        if not event.registered:
+            # An operator deleted it, or an earlier round could not create it.
+            return self._register()
+        if event.broker_count == 0:
+            return self._settle()
+        result = assign(self._settings.strategy, event.view, self._settings.consumer_id)
+        if isinstance(result, CannotAssign):
+            return self._back_off(result.reason, now_ms)
+        own = self._settings.consumer_id
+        mine = {tp: thread for tp, thread in result.owners.items() if thread.consumer_id == own}
+        self._plan = plan_round(
+            assigned=mine, claimed=self.claimed, started=self.started, held=event.held
+        )
+        for tp in [tp for tp in self.claimed if tp not in event.held]:
+            del self.claimed[tp]
+        return self._stop(self._plan)
+
+    def _stop(self, plan: Plan) -> tuple[ev.Action, ...]:
+        stop = (*plan.lost, *plan.give_up)
+        self._changed = self._changed or not plan.changes_nothing
+        if not stop:
+            return self._release(plan)
+        self.state = State.STOPPING
+        return (ev.Revoke(self._round, stop),)
+
+    def _after_stop(self) -> tuple[ev.Action, ...]:
+        plan = self._current_plan()
+        for tp in (*plan.lost, *plan.give_up):
+            del self.started[tp]
+        if not plan.give_up:
+            return self._release(plan)
+        self.state = State.COMMITTING
+        return (ev.Commit(self._round, tuple(plan.give_up)),)
+
+    def _after_commit(self) -> tuple[ev.Action, ...]:
+        return self._release(self._current_plan())
+
+    def _release(self, plan: Plan) -> tuple[ev.Action, ...]:
+        if not plan.release:
+            return self._claim(plan)
+        self.state = State.RELEASING
+        return (ev.Release(self._round, plan.release),)
+
+    def _after_release(self) -> tuple[ev.Action, ...]:
+        plan = self._current_plan()
+        for tp in plan.release:
+            del self.claimed[tp]
+        return self._claim(plan)
+
+    def _claim(self, plan: Plan) -> tuple[ev.Action, ...]:
+        if not plan.take:
+            return self._settle()
+        self.state = State.CLAIMING
+        return (ev.Claim(self._round, plan.take),)
+
+    def _after_claim(self) -> tuple[ev.Action, ...]:
+        plan = self._current_plan()
+        self.claimed.update(plan.take)
+        self.state = State.LOADING
+        return (ev.LoadOffsets(self._round, tuple(plan.take)),)
+
+    def _claim_refused(self, event: ev.ClaimRefused, now_ms: int) -> tuple[ev.Action, ...]:
+        owners = ", ".join(f"{tp} by {owner}" for tp, owner in sorted(event.held_by.items())[:5])
+        more = ", ..." if len(event.held_by) > 5 else ""
+        reason = f"{len(event.held_by)} partitions have another owner: {owners}{more}"
+        return (ev.AwaitOwners(tuple(event.held_by)), *self._back_off(reason, now_ms))
+
+    def _offsets_loaded(self, event: ev.OffsetsLoaded) -> tuple[ev.Action, ...]:
+        self.state = State.STARTING
+        return (ev.Start(self._round, self._current_plan().take, event.offsets),)
+
+    def _after_start(self) -> tuple[ev.Action, ...]:
+        self.started.update(self._current_plan().take)
+        return self._settle()
+
+    def _settle(self) -> tuple[ev.Action, ...]:
+        self._plan = None
+        self._attempts = 0
+        self._told = False
+        self.state = State.OWNING
+        settled = ev.Settled(dict(self.started), self._cause, self._changed)
+        pending = self._pending
+        return (settled,) if pending is None else (settled, *self._begin(pending))
+
+    def _back_off(self, reason: str, now_ms: int) -> tuple[ev.Action, ...]:
+        self._plan = None
+        self._attempts += 1 if self._counted else 0
+        if self._attempts >= self._settings.max_retries:
+            return self._fail(reason, now_ms)
+        self.state = State.BACKING_OFF
+        delay_ms = self._backoff.delay_ms(0, self._random())
+        self._deadline_ms = now_ms + delay_ms
+        later = ev.RetryLater(self._attempts, delay_ms, reason)
+        return (later, *self._overtaken())
+
+    def _fail(self, reason: str, now_ms: int) -> tuple[ev.Action, ...]:
+        told, self._told = self._told, True
+        self.state = State.FAILED
+        self._deadline_ms = now_ms + self._settings.backoff_ms * self._settings.max_retries
+        give_up = ev.GiveUp(self._attempts, reason)
+        return (() if told else (give_up,)) + self._overtaken()
+
+    def _overtaken(self) -> tuple[ev.Action, ...]:
+        """Something changed during the failed round: what it failed on may be gone already."""
+        pending = self._pending
+        return () if pending is None else self._trigger(pending)
+
+    def _current_plan(self) -> Plan:
+        assert self._plan is not None
+        return self._plan
+
+
+def own_share(owned: Ownership) -> str:
+    """The ownership as one line for logs: ``topic [0 1 2], other [4]``."""
+    by_topic: dict[str, list[int]] = {}
+    for tp in sorted(owned):
+        by_topic.setdefault(tp.topic, []).append(tp.partition)
+    return ", ".join(f"{t} {ps}" for t, ps in by_topic.items()) or "nothing"

@@ -1,0 +1,67 @@
+"""One partition for as long as we own it: the meeting point of fetcher, stream and control thread.
+
+Every field has one writer, so there is no lock:
+
+==================  =================================================================
+``active``          control thread (and the ZooKeeper callback on session loss); only
+                    ever goes from True to False
+``consumed_offset``  the stream; before its first chunk the fetcher or control thread
+``delivered_offset`` the stream
+``committed_offset`` control thread
+``high_watermark``   the fetcher
+==================  =================================================================
+
+Revoking is one store: a fetcher drops what it holds for an inactive claim, a stream drops the
+chunks of one, and nobody waits for anybody. A partition that comes back is a *new* claim, so what
+is left of an old one can never move the new one's offsets (Kafka's ``PartitionTopicInfo`` is shared
+between both and had to guard against that).
+"""
+
+from typing import TYPE_CHECKING
+
+from zkconsumer.model import TopicPartition
+
+if TYPE_CHECKING:
+    from zkconsumer.fetch.sink import ChunkSink
+
+
+class PartitionClaim:
+    """A partition that this member owns, with the offsets of its progress.
+
+    Attributes:
+        topic_partition: the partition.
+        sink: where its chunks go: the queue of the stream that owns it.
+        active: False from the moment it is given up; nothing is delivered from then on.
+        consumed_offset: every record below it is done with: the caller asked for a later one.
+            None until a start position is known.
+        delivered_offset: one past the last record handed to the caller; None before the first.
+        committed_offset: what the offset store holds, as far as we know; None if nothing.
+        high_watermark: the end of the log at the last fetch, -1 before the first.
+    """
+
+    __slots__ = (
+        "active",
+        "committed_offset",
+        "consumed_offset",
+        "delivered_offset",
+        "high_watermark",
+        "sink",
+        "topic_partition",
+    )
+
+    def __init__(
+        self, topic_partition: TopicPartition, sink: "ChunkSink", committed_offset: int | None
+    ) -> None:
+        self.topic_partition = topic_partition
+        self.sink = sink
+        self.active = True
+        self.committed_offset = committed_offset
+        self.consumed_offset = committed_offset
+        self.delivered_offset: int | None = None
+        self.high_watermark = -1
+
+    def __repr__(self) -> str:
+        return (
+            f"PartitionClaim({self.topic_partition}, active={self.active}, "
+            f"consumed={self.consumed_offset}, committed={self.committed_offset})"
+        )

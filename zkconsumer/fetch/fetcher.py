@@ -1,0 +1,192 @@
+"""The Python fetch loop: a thread that runs a ``FetchSession`` against one broker.
+
+Source: Kafka 0.8.2.2 ``ConsumerFetcherThread``. It never blocks on a full queue: it asks for the
+other partitions meanwhile, and waits in its mailbox when there is nothing to ask for.
+"""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from zkconsumer.errors import ProtocolError, TransportError
+from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.fetch.loop import LoopKey, LoopReport
+from zkconsumer.fetch.session import Deliver, FetchSession, LeaderLost, OffsetReset, Outcome
+from zkconsumer.fetch.settings import FetchSettings
+from zkconsumer.fetch.sink import Chunk
+from zkconsumer.model import Broker
+from zkconsumer.net.connection import BrokerConnection
+from zkconsumer.scope import Mailbox
+from zkconsumer.wire.codec import Request
+from zkconsumer.wire.messages.fetch import FetchRequest
+
+log = logging.getLogger(__name__)
+R = TypeVar("R")
+
+FETCH_VERSION = 0
+LIST_OFFSETS_VERSION = 0
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Add:
+    claim: PartitionClaim
+    fetch_offset: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class _Wake:
+    pass
+
+
+_WAKE = _Wake()
+
+
+class PythonFetchLoop:
+    """One broker's fetch loop in Python: the definition of what every loop does."""
+
+    def __init__(
+        self,
+        key: LoopKey,
+        report: LoopReport,
+        *,
+        settings: FetchSettings,
+        open_connection: Callable[[Broker], BrokerConnection],
+    ) -> None:
+        self._key = key
+        self._report = report
+        self._settings = settings
+        self._open = open_connection
+        self._session = FetchSession(settings)
+        self._mailbox: Mailbox[_Add | _Wake] = Mailbox()
+        self._connection: BrokerConnection | None = None
+        self._stopping = False
+        self._added = 0
+        self._taken = 0
+
+    def add(self, claim: PartitionClaim, fetch_offset: int | None) -> None:
+        """See ``FetchLoop``; called by the leader finder only, which therefore may count."""
+        self._added += 1
+        self._mailbox.put(_Add(claim, fetch_offset))
+
+    def wake(self) -> None:
+        """See ``FetchLoop``."""
+        self._mailbox.put(_WAKE)
+
+    def stop(self) -> None:
+        """See ``FetchLoop``. Closing the socket wakes a thread that waits for an answer."""
+        self._stopping = True
+        connection = self._connection
+        if connection is not None:
+            connection.close()
+        self._mailbox.put(_WAKE)
+
+    def partition_count(self) -> int:
+        """See ``FetchLoop``."""
+        return len(self._session) + self._added - self._taken
+
+    def run(self) -> None:
+        """See ``FetchLoop``."""
+        try:
+            while not self._stopping:
+                self._turn()
+        finally:
+            self._close_connection()
+            self._accept()
+            self._give_back(self._session.release_all("its fetcher ended"))
+
+    def _turn(self) -> None:
+        self._accept()
+        self._session.drop_inactive()
+        for chunk in list(self._session.pending()):
+            self._offer(chunk)
+        request = self._session.offsets_request()
+        if request is not None:
+            self._exchange(request, LIST_OFFSETS_VERSION, self._session.receive_offsets)
+            return
+        fetch = self._session.fetch_request()
+        if fetch is not None:
+            self._exchange(
+                fetch, FETCH_VERSION, lambda answer: self._session.receive_fetch(fetch, answer)
+            )
+            return
+        self._take(self._mailbox.get())
+
+    def _accept(self) -> None:
+        for command in self._mailbox.drain():
+            self._take(command)
+
+    def _take(self, command: _Add | _Wake | None) -> None:
+        if isinstance(command, _Add):
+            self._session.add(command.claim, command.fetch_offset)
+            self._taken += 1
+
+    def _exchange(
+        self, request: Request[R], version: int, receive: Callable[[R], tuple[Outcome, ...]]
+    ) -> None:
+        """Ask and act on the answer; a second failure in a row gives all partitions back."""
+        try:
+            answer = self._ask(request, version)
+        except (TransportError, ProtocolError) as error:
+            if self._stopping:
+                return
+            log.warning("%s: partitions go back to the leader finder: %s", self._key.broker, error)
+            self._give_back(self._session.release_all(str(error)))
+            return
+        for outcome in receive(answer):
+            self._act(outcome)
+
+    def _ask(self, request: Request[R], version: int) -> R:
+        try:
+            return self._ask_once(request, version)
+        except (TransportError, ProtocolError):
+            # The broker closes idle connections, and a restart looks the same: once more, anew.
+            if self._stopping:
+                raise
+            return self._ask_once(request, version)
+
+    def _ask_once(self, request: Request[R], version: int) -> R:
+        if self._connection is None:
+            self._connection = self._open(self._key.broker)
+            if self._stopping:
+                self._connection.close()
+        try:
+            timeout_ms = self._settings.request_timeout_ms
+            if isinstance(request, FetchRequest):
+                timeout_ms += self._settings.max_wait_ms
+            return self._connection.request(request, version=version, timeout_ms=timeout_ms)
+        except (TransportError, ProtocolError):
+            self._close_connection()
+            raise
+
+    def _close_connection(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+    def _act(self, outcome: Outcome) -> None:
+        match outcome:
+            case Deliver(chunk):
+                self._offer(chunk)
+            case LeaderLost():
+                self._give_back((outcome,))
+            case OffsetReset(claim, offset):
+                log.warning(
+                    "%s: offset %d is out of range on %s; going on at its %s offset",
+                    claim.topic_partition,
+                    offset,
+                    self._key.broker,
+                    self._settings.reset.name.lower(),
+                )
+
+    def _offer(self, chunk: Chunk) -> None:
+        if not chunk.claim.active:
+            return
+        if chunk.claim.sink.offer(chunk, self.wake):
+            self._session.delivered(chunk)
+        else:
+            self._session.hold(chunk)
+
+    def _give_back(self, lost: tuple[LeaderLost, ...]) -> None:
+        if lost:
+            self._report(self._key, lost)

@@ -1,0 +1,175 @@
+"""The thread that finds the leaders of partitions that have no fetcher, and owns the fetchers.
+
+Source: Kafka 0.8.2.2 ``ConsumerFetcherManager`` and its ``LeaderFinderThread``. It alone starts
+and ends fetch loops, so the map of them needs no lock.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from zkconsumer.clock import Clock
+from zkconsumer.cluster.view import ClusterView
+from zkconsumer.errors import ZkConsumerError
+from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.fetch.loop import FetchLoop, LoopFactory, LoopKey
+from zkconsumer.fetch.numbering import fetcher_number
+from zkconsumer.fetch.session import LeaderLost
+from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.scope import Mailbox, ScopedThread, ThreadScope
+from zkconsumer.wire.error_codes import error_name
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterAccess:
+    """What the leader finder asks others for.
+
+    Attributes:
+        list_brokers: the live brokers; may be a stale answer while ZooKeeper is away.
+        read_metadata: asks one of these brokers about these topics.
+    """
+
+    list_brokers: Callable[[], Sequence[Broker]]
+    read_metadata: Callable[[Sequence[Broker], Sequence[str]], ClusterView]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Find:
+    claim: PartitionClaim
+    fetch_offset: int | None
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _LoopEnded:
+    key: LoopKey
+    loop: FetchLoop
+
+
+class _Look:
+    """Look around: claims were given up, or it is time to stop."""
+
+
+_LOOK = _Look()
+
+
+class LeaderFinder:
+    """Finds leaders and hands partitions to the fetch loop of each."""
+
+    def __init__(
+        self,
+        *,
+        access: ClusterAccess,
+        new_loop: LoopFactory,
+        scope: ThreadScope,
+        clock: Clock,
+        backoff_ms: int,
+        fetcher_count: int,
+    ) -> None:
+        self._access = access
+        self._new_loop = new_loop
+        self._scope = scope
+        self._clock = clock
+        self._backoff_ms = backoff_ms
+        self._fetcher_count = fetcher_count
+        self._mailbox: Mailbox[_Find | _LoopEnded | _Look] = Mailbox()
+        self._missing: dict[TopicPartition, _Find] = {}
+        self._loops: dict[LoopKey, tuple[FetchLoop, ScopedThread]] = {}
+        self._next_pass_ms = 0
+        self._stopping = False
+
+    def find(self, claims: Iterable[tuple[PartitionClaim, int | None]]) -> None:
+        """Fetch these partitions from these offsets (None: by the reset policy). Thread: any."""
+        for claim, fetch_offset in claims:
+            self._mailbox.put(_Find(claim, fetch_offset))
+
+    def wake(self) -> None:
+        """Look for claims that were given up. Thread: any."""
+        self._mailbox.put(_LOOK)
+
+    def stop(self) -> None:
+        """End soon. Thread: any."""
+        self._stopping = True
+        self._mailbox.put(_LOOK)
+
+    def run(self) -> None:
+        """Work until ``stop``: find, hand over, and close the fetchers that have no partition."""
+        while not self._stopping:
+            self._take(self._mailbox.get(self._wait_ms()))
+            for message in self._mailbox.drain():
+                self._take(message)
+            self._drop_inactive()
+            if self._missing and not self._stopping and self._wait_ms() == 0:
+                self._find_leaders()
+                self._next_pass_ms = self._clock.now_ms() + self._backoff_ms
+                self._close_idle()
+        for loop, _ in self._loops.values():
+            loop.stop()
+
+    def _wait_ms(self) -> int | None:
+        if not self._missing:
+            return None
+        return max(0, self._next_pass_ms - self._clock.now_ms())
+
+    def _take(self, message: _Find | _LoopEnded | _Look | None) -> None:
+        if isinstance(message, _Find):
+            self._missing[message.claim.topic_partition] = message
+        elif isinstance(message, _LoopEnded):
+            current = self._loops.get(message.key)
+            if current is not None and current[0] is message.loop:
+                del self._loops[message.key]
+
+    def _drop_inactive(self) -> None:
+        gone = [tp for tp, find in self._missing.items() if not find.claim.active]
+        for tp in gone:
+            del self._missing[tp]
+        for loop, _ in self._loops.values():
+            loop.wake()
+
+    def _find_leaders(self) -> None:
+        topics = sorted({tp.topic for tp in self._missing})
+        try:
+            view = self._access.read_metadata(self._access.list_brokers(), topics)
+        except ZkConsumerError as error:
+            log.warning("no leader found yet for %d partitions: %s", len(self._missing), error)
+            return
+        for tp, leader in view.leaders.items():
+            find = self._missing.pop(tp, None)
+            if find is not None:
+                self._loop_for(tp, leader).add(find.claim, find.fetch_offset)
+        self._log_missing(view.errors)
+
+    def _log_missing(self, errors: Mapping[str, int]) -> None:
+        for topic in sorted({tp.topic for tp in self._missing}):
+            code = errors.get(topic, 0)
+            reason = error_name(code) if code else "no leader now"
+            log.info("topic %s: still without a leader: %s", topic, reason)
+
+    def _loop_for(self, tp: TopicPartition, leader: Broker) -> FetchLoop:
+        key = LoopKey(leader, fetcher_number(tp, self._fetcher_count))
+        entry = self._loops.get(key)
+        if entry is None:
+            loop = self._new_loop(key, self._loop_lost)
+            ended = _LoopEnded(key, loop)
+            thread = self._scope.spawn(
+                f"fetcher-{key.number}-{leader.id}",
+                loop.run,
+                stop=loop.stop,
+                on_error=lambda _error: self._mailbox.put(ended),
+            )
+            entry = self._loops[key] = (loop, thread)
+        return entry[0]
+
+    def _loop_lost(self, _key: LoopKey, lost: tuple[LeaderLost, ...]) -> None:
+        """A loop's report; runs on its thread."""
+        for one in lost:
+            if one.claim.active:
+                log.info("%s needs its leader again: %s", one.claim.topic_partition, one.reason)
+                self._mailbox.put(_Find(one.claim, one.fetch_offset))
+
+    def _close_idle(self) -> None:
+        idle = [key for key, (loop, _) in self._loops.items() if loop.partition_count() == 0]
+        for key in idle:
+            loop, _ = self._loops.pop(key)
+            loop.stop()

@@ -1,0 +1,57 @@
+"""Starts and ends fetching: one leader finder, and the fetch loops that it starts.
+
+Source: Kafka 0.8.2.2 ``ConsumerFetcherManager``. There a rebalance stops every fetcher and waits
+for each; here it marks claims as given up, which takes no waiting, and the fetchers live on.
+"""
+
+from collections.abc import Callable, Iterable
+
+from zkconsumer.clock import Clock
+from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.fetch.fetcher import PythonFetchLoop
+from zkconsumer.fetch.leader_finder import ClusterAccess, LeaderFinder
+from zkconsumer.fetch.loop import FetchLoop, LoopKey, LoopReport
+from zkconsumer.fetch.settings import FetchSettings
+from zkconsumer.model import Broker
+from zkconsumer.net.connection import BrokerConnection
+from zkconsumer.scope import ThreadScope
+
+
+class FetchManager:
+    """Fetches the claimed partitions into their queues until they are given up."""
+
+    def __init__(
+        self,
+        *,
+        access: ClusterAccess,
+        open_connection: Callable[[Broker], BrokerConnection],
+        settings: FetchSettings,
+        scope: ThreadScope,
+        clock: Clock,
+        backoff_ms: int = 200,
+        fetcher_count: int = 1,
+    ) -> None:
+        def new_loop(key: LoopKey, report: LoopReport) -> FetchLoop:
+            return PythonFetchLoop(key, report, settings=settings, open_connection=open_connection)
+
+        self._finder = LeaderFinder(
+            access=access,
+            new_loop=new_loop,
+            scope=scope,
+            clock=clock,
+            backoff_ms=backoff_ms,
+            fetcher_count=fetcher_count,
+        )
+        self._scope = scope
+        self._started = False
+
+    def add(self, claims: Iterable[tuple[PartitionClaim, int | None]]) -> None:
+        """Fetch these, each from its next offset (None: by the reset policy). Thread: control."""
+        if not self._started:
+            self._started = True
+            self._scope.spawn("leader-finder", self._finder.run, stop=self._finder.stop)
+        self._finder.find(claims)
+
+    def wake(self) -> None:
+        """Let go of claims that were given up. Never waits. Thread: any."""
+        self._finder.wake()

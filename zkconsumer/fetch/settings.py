@@ -1,0 +1,37 @@
+"""The settings of fetching, taken out of the configuration once."""
+
+from dataclasses import dataclass
+from enum import IntEnum
+
+
+class ResetPolicy(IntEnum):
+    """Where to go on when the position is unknown or out of range; the value is ListOffsets' time.
+
+    Source: ``auto.offset.reset`` of Kafka 0.8, ``OffsetRequest.EarliestTime`` and ``LatestTime``.
+    """
+
+    SMALLEST = -2
+    LARGEST = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FetchSettings:
+    """How a fetcher asks (all sizes in bytes, all times in milliseconds).
+
+    Attributes:
+        fetch_bytes: per partition and request, ``fetch.message.max.bytes``.
+        growth_max_bytes: how far that grows for a partition whose next message is larger.
+        max_decompressed_bytes: the most that one answer of one partition may unpack to.
+        min_bytes: the broker waits for this much, ``fetch.min.bytes``.
+        max_wait_ms: but not longer than this, ``fetch.wait.max.ms``.
+        request_timeout_ms: without an answer for this long the broker counts as gone.
+        reset: ``auto.offset.reset``.
+    """
+
+    fetch_bytes: int = 1024 * 1024
+    growth_max_bytes: int = 100 * 1024 * 1024
+    max_decompressed_bytes: int = 128 * 1024 * 1024
+    min_bytes: int = 1
+    max_wait_ms: int = 100
+    request_timeout_ms: int = 30_000
+    reset: ResetPolicy = ResetPolicy.LARGEST

@@ -1,0 +1,1 @@
+"""What the caller iterates: bounded chunk queues, streams, messages, decoders."""

@@ -1,0 +1,105 @@
+"""The bounded queue between fetchers and one stream.
+
+Its rule: nobody ever waits for anybody but the stream for data. A producer that finds it full is
+told so and is called when there is room; the stream's side takes no lock at all, so that a signal
+handler that interrupts it anywhere may shut the connector down (see ``Mailbox``).
+
+It relies on single operations of ``deque`` and ``SimpleQueue`` being atomic.
+"""
+
+import queue
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+from zkconsumer.errors import ZkConsumerError
+from zkconsumer.fetch.sink import Chunk
+
+
+class Closed:
+    """The stream has ended; comes again on every later take."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Failed:
+    """Something the stream's caller must hear; the stream goes on behind it."""
+
+    error: ZkConsumerError
+
+
+CLOSED: Final = Closed()
+Item = Chunk | Failed | Closed
+
+
+class ChunkQueue:
+    """A bounded queue of chunks (Kafka's ``BlockingQueue[FetchedDataChunk]``).
+
+    Args:
+        max_chunks: ``queued.max.message.chunks``; chunks of claims that were given up don't count.
+    """
+
+    def __init__(self, max_chunks: int) -> None:
+        self._max_chunks = max_chunks
+        self._items: deque[Item] = deque()
+        self._tokens: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._waiters: deque[Callable[[], None]] = deque()
+        self._producers = threading.Lock()
+
+    def offer(self, chunk: Chunk, on_room: Callable[[], None]) -> bool:
+        """See ``ChunkSink``."""
+        with self._producers:
+            if self.chunk_count() >= self._max_chunks:
+                self._waiters.append(on_room)
+                # The stream may have made room before it could see the new waiter.
+                if self.chunk_count() >= self._max_chunks:
+                    return False
+            self._put(chunk)
+        return True
+
+    def fail(self, error: ZkConsumerError) -> None:
+        """Have the stream raise this, behind what is queued. Thread: any."""
+        self._put(Failed(error))
+
+    def close(self) -> None:
+        """End the stream, behind what is queued. Thread: any."""
+        self._put(CLOSED)
+
+    def take(self, timeout_ms: int | None) -> Item | None:
+        """The next item, or None after ``timeout_ms`` (None waits). Thread: the stream's."""
+        try:
+            if timeout_ms is not None and timeout_ms <= 0:
+                self._tokens.get_nowait()
+            else:
+                self._tokens.get(timeout=None if timeout_ms is None else timeout_ms / 1000)
+        except queue.Empty:
+            return None
+        item = self._items.popleft()
+        if isinstance(item, Closed):
+            self._put(item)
+        self._make_room()
+        return item
+
+    def discard_inactive(self) -> None:
+        """Free what is queued for claims that were given up. Thread: any."""
+        for item in list(self._items):
+            if isinstance(item, Chunk) and not item.claim.active:
+                item.records = ()
+        self._make_room()
+
+    def chunk_count(self) -> int:
+        """How many chunks wait that will be delivered. Thread: any."""
+        return sum(isinstance(one, Chunk) and one.claim.active for one in list(self._items))
+
+    def _put(self, item: Item) -> None:
+        self._items.append(item)
+        self._tokens.put(None)
+
+    def _make_room(self) -> None:
+        while True:
+            try:
+                waiter = self._waiters.popleft()
+            except IndexError:
+                return
+            waiter()

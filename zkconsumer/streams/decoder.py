@@ -1,0 +1,24 @@
+"""The decoders of the original (Kafka ``DefaultDecoder`` is simply no decoder here)."""
+
+
+class StringDecoder:
+    """Bytes to text (Kafka ``StringDecoder``).
+
+    Args:
+        encoding: the charset; ``serializer.encoding`` of the configuration, UTF-8 by default.
+        errors: what to do with bytes that are not such text, as in ``bytes.decode``.
+    """
+
+    __slots__ = ("_encoding", "_errors")
+
+    def __init__(self, encoding: str = "utf-8", errors: str = "strict") -> None:
+        self._encoding = encoding
+        self._errors = errors
+
+    def __call__(self, data: bytes) -> str:
+        """The text.
+
+        Raises:
+            UnicodeDecodeError: the bytes are not text in this encoding (with ``strict``).
+        """
+        return data.decode(self._encoding, self._errors)

@@ -1,0 +1,81 @@
+"""What a stream yields."""
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from zkconsumer.model import Record, TimestampType, TopicPartition
+
+K = TypeVar("K")
+V = TypeVar("V")
+Decoder = Callable[[bytes], V]
+"""Turns the bytes of a key or value into what the caller wants; never called for null."""
+
+
+class MessageAndMetadata(Generic[K, V]):
+    """A message with its place in the log (Kafka ``MessageAndMetadata``).
+
+    ``key`` and ``value`` are decoded on access, as in the original since 0.8.1: a decoder that
+    raises does so where the value is asked for, and the stream goes on undisturbed.
+    """
+
+    __slots__ = ("_key_decoder", "_record", "_value_decoder", "partition", "topic")
+
+    def __init__(
+        self,
+        topic_partition: TopicPartition,
+        record: Record,
+        key_decoder: Decoder[K] | None,
+        value_decoder: Decoder[V] | None,
+    ) -> None:
+        self.topic, self.partition = topic_partition
+        self._record = record
+        self._key_decoder = key_decoder
+        self._value_decoder = value_decoder
+
+    @property
+    def offset(self) -> int:
+        """The message's own offset in the log."""
+        return self._record.offset
+
+    @property
+    def key(self) -> K | None:
+        """The decoded key; None where it is null."""
+        return _decoded(self._record.key, self._key_decoder)
+
+    @property
+    def value(self) -> V | None:
+        """The decoded value; None where it is null (a delete marker of a compacted topic)."""
+        return _decoded(self._record.value, self._value_decoder)
+
+    @property
+    def raw_key(self) -> bytes | None:
+        """The key's bytes."""
+        return self._record.key
+
+    @property
+    def raw_value(self) -> bytes | None:
+        """The value's bytes."""
+        return self._record.value
+
+    @property
+    def timestamp(self) -> int:
+        """Milliseconds since the epoch, -1 where the log's format has none (magic 0)."""
+        return self._record.timestamp
+
+    @property
+    def timestamp_type(self) -> TimestampType:
+        """Who set the timestamp."""
+        return self._record.timestamp_type
+
+    def __repr__(self) -> str:
+        return (
+            f"MessageAndMetadata(topic={self.topic!r}, partition={self.partition}, "
+            f"offset={self.offset}, key={self.raw_key!r}, value={self.raw_value!r})"
+        )
+
+
+def _decoded(data: bytes | None, decoder: Decoder[V] | None) -> V | None:
+    if data is None:
+        return None
+    # Without a decoder V is bytes: the public constructors bind it so.
+    return decoder(data) if decoder is not None else data  # type: ignore[return-value]
