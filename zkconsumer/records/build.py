@@ -1,0 +1,116 @@
+"""Writes message sets of magic 0 and 1, byte for byte as the original's producers do.
+
+Used by the producer and by fakes and tests; the layout is described in ``legacy``.
+"""
+
+import struct
+from collections.abc import Iterable
+from zlib import crc32
+
+from zkconsumer.errors import LocalProtocolError
+from zkconsumer.model import Record, TimestampType
+from zkconsumer.records.codecs import Codec, compress
+from zkconsumer.records.legacy import LOG_APPEND_MASK, MAGICS
+
+_HEADER = struct.Struct(">qi")
+_INT32 = struct.Struct(">i")
+_INT64 = struct.Struct(">q")
+_CRC = struct.Struct(">I")
+
+
+def build_message_set(
+    records: Iterable[Record], *, magic: int = 0, codec: Codec = Codec.NONE
+) -> bytes:
+    """Build a message set; with a codec, one wrapper around all the records.
+
+    Args:
+        records: in log order. Magic 0 has no room for their timestamps. In a wrapper of magic 1
+            they share one timestamp type, and if that is LOG_APPEND_TIME, one timestamp.
+        magic: 0, or 1 for brokers from 0.10 on.
+        codec: NONE for plain messages.
+
+    Returns:
+        The entries back to back; no bytes for no records.
+
+    Raises:
+        LocalProtocolError: the records can't be written in that format.
+        UnsupportedCodec: the library for the codec is not installed.
+    """
+    if magic not in MAGICS:
+        raise LocalProtocolError(f"can't write message sets of magic {magic}, only 0 and 1")
+    chosen = list(records)
+    if codec is Codec.NONE or not chosen:
+        return b"".join(_entry(record, record.offset, magic) for record in chosen)
+    base_offset = chosen[0].offset if magic else 0
+    offsets = [record.offset for record in chosen]
+    types = {record.timestamp_type for record in chosen}
+    if magic and (offsets != sorted(offsets) or len(types) > 1):
+        raise LocalProtocolError(
+            f"records {offsets[0]} to {offsets[-1]} need ascending offsets and one timestamp type "
+            "to be compressed together"
+        )
+    inner = b"".join(
+        _entry(
+            record._replace(timestamp_type=TimestampType.CREATE_TIME),
+            record.offset - base_offset,
+            magic,
+        )
+        for record in chosen
+    )
+    return wrap_message_set(
+        inner,
+        offset=offsets[-1],
+        magic=magic,
+        codec=codec,
+        timestamp=max(record.timestamp for record in chosen),
+        timestamp_type=types.pop(),
+    )
+
+
+def wrap_message_set(
+    inner: bytes,
+    *,
+    offset: int,
+    codec: Codec,
+    magic: int = 0,
+    timestamp: int = -1,
+    timestamp_type: TimestampType = TimestampType.NONE,
+) -> bytes:
+    """Compress a message set into one wrapper entry.
+
+    Args:
+        inner: the set; its offsets are absolute in magic 0, counted from its start in magic 1.
+        offset: the offset of the last message inside.
+        codec: how to compress.
+        magic: the wrapper's.
+        timestamp: of the newest message inside, or the time of appending (magic 1).
+        timestamp_type: who set it (magic 1).
+
+    Raises:
+        LocalProtocolError: it can't be written in that format.
+        UnsupportedCodec: the library for the codec is not installed.
+    """
+    value = compress(codec, inner, magic=magic)
+    wrapper = Record(offset, None, value, timestamp, timestamp_type)
+    return _entry(wrapper, offset, magic, codec)
+
+
+def _entry(record: Record, offset: int, magic: int, codec: Codec = Codec.NONE) -> bytes:
+    try:
+        attributes: int = codec
+        stamp = b""
+        if magic:
+            stamp = _INT64.pack(record.timestamp)
+            if record.timestamp_type is TimestampType.LOG_APPEND_TIME:
+                attributes |= LOG_APPEND_MASK
+        key, value = _sized(record.key), _sized(record.value)
+        body = b"".join((bytes((magic, attributes)), stamp, key, value))
+        return _HEADER.pack(offset, len(body) + 4) + _CRC.pack(crc32(body)) + body
+    except struct.error as error:
+        raise LocalProtocolError(
+            f"record at offset {offset} does not fit into a message of magic {magic}: {error}"
+        ) from error
+
+
+def _sized(data: bytes | None) -> bytes:
+    return _INT32.pack(-1) if data is None else _INT32.pack(len(data)) + data

@@ -1,0 +1,174 @@
+"""The compression codecs of Kafka, and the only door to the snappy and lz4 libraries.
+
+Rule: nothing here makes more than ``max_bytes`` of output, whatever the input claims.
+``decompress`` and ``compress`` know no offsets; whoever calls them adds the place to an error.
+"""
+
+import zlib
+from enum import IntEnum
+from importlib import import_module
+from typing import Any
+
+import snappy
+
+from zkconsumer.errors import CorruptRecord, UnsupportedCodec
+from zkconsumer.records import lz4_header, xerial
+
+_GZIP_WINDOW = 31
+"""zlib's ``wbits`` for a gzip wrapper around a 32 KiB window."""
+
+_GZIP_MAGIC = b"\x1f\x8b"
+_PIECE_BYTES = 16384
+"""How much is fed to zlib at once: what it has not used comes back as a copy."""
+
+
+class Codec(IntEnum):
+    """The codec in the low bits of a message's attributes."""
+
+    NONE = 0
+    GZIP = 1
+    SNAPPY = 2
+    LZ4 = 3
+
+
+class OverBound(CorruptRecord):
+    """Decompressed data would pass the bound; nothing larger was allocated."""
+
+
+def decompress(codec: Codec, data: bytes | memoryview, *, magic: int, max_bytes: int) -> bytes:
+    """Decompress a wrapper's value.
+
+    Args:
+        codec: which codec; NONE gives the data back.
+        data: the compressed bytes.
+        magic: the magic of the wrapper; it decides which lz4 header checksums are right.
+        max_bytes: the most that may come out.
+
+    Raises:
+        OverBound: more than ``max_bytes`` would come out.
+        UnsupportedCodec: the library for it is not installed.
+        CorruptRecord: not data of this codec, damaged or cut off.
+    """
+    raw = bytes(data)
+    try:
+        match codec:
+            case Codec.NONE:
+                return raw
+            case Codec.GZIP:
+                return _gunzip(raw, max_bytes)
+            case Codec.SNAPPY:
+                return _unsnap(raw, max_bytes)
+            case Codec.LZ4:
+                return _unlz4(raw, magic, max_bytes)
+    except (ValueError, zlib.error, RuntimeError, snappy.UncompressError) as error:
+        name = codec.name.lower()
+        raise _nowhere(f"can't decompress {len(raw)} bytes of {name}: {error}") from error
+
+
+def compress(codec: Codec, data: bytes, *, magic: int) -> bytes:
+    """Compress an inner message set as the original's producer does.
+
+    Args:
+        codec: which codec; NONE gives the data back.
+        data: the inner message set.
+        magic: 0 writes the lz4 header checksum that 0.8 and 0.9 brokers ask for.
+
+    Raises:
+        UnsupportedCodec: the library for it is not installed.
+    """
+    match codec:
+        case Codec.NONE:
+            return data
+        case Codec.GZIP:
+            packer = zlib.compressobj(wbits=_GZIP_WINDOW)
+            return packer.compress(data) + packer.flush()
+        case Codec.SNAPPY:
+            size = xerial.BLOCK_BYTES
+            starts = range(0, len(data), size)
+            return xerial.frame(snappy.compress(data[at : at + size]) for at in starts)
+        case Codec.LZ4:
+            lz4_frame = _lz4_frame()
+            packed: bytes = lz4_frame.compress(
+                data,
+                block_size=lz4_frame.BLOCKSIZE_MAX64KB,
+                block_linked=False,
+                content_checksum=False,
+                store_size=False,
+            )
+            return lz4_header.spoiled(packed) if magic == 0 else packed
+
+
+def _nowhere(reason: str) -> CorruptRecord:
+    return CorruptRecord(reason, offset=-1, position=0, next_offset=None)
+
+
+def _over(max_bytes: int) -> OverBound:
+    reason = f"decompresses to more than {max_bytes} bytes: raise fetch.max.decompressed.bytes"
+    return OverBound(reason, offset=-1, position=0, next_offset=None)
+
+
+def _gunzip(data: bytes, max_bytes: int) -> bytes:
+    """Unpack all gzip members; what follows the last one is ignored, as Java does."""
+    parts: list[bytes] = []
+    room = max_bytes
+    position = 0
+    while True:
+        member = zlib.decompressobj(wbits=_GZIP_WINDOW)
+        while not member.eof and position < len(data):
+            piece = data[position : position + _PIECE_BYTES]
+            part = member.decompress(piece, room + 1)
+            room -= len(part)
+            if room < 0:
+                raise _over(max_bytes)
+            parts.append(part)
+            position += len(piece) - len(member.unused_data)
+        if not member.eof:
+            raise ValueError("cut off")
+        if not data.startswith(_GZIP_MAGIC, position):
+            return b"".join(parts)
+
+
+def _unsnap(data: bytes, max_bytes: int) -> bytes:
+    parts: list[bytes] = []
+    room = max_bytes
+    for block in xerial.blocks_in(data):
+        room -= xerial.uncompressed_size(block)
+        if room < 0:
+            raise _over(max_bytes)
+        try:
+            parts.append(snappy.decompress(block))
+        except snappy.UncompressError as error:
+            raise ValueError(str(error.__cause__ or "damaged block")) from error
+    return b"".join(parts)
+
+
+def _unlz4(data: bytes, magic: int, max_bytes: int) -> bytes:
+    """Unpack one frame; what follows its end mark is ignored, as Java does."""
+    unpacker = _lz4_frame().LZ4FrameDecompressor()
+    # Each call copies the input that is left over, so a few large steps, none beyond the bound.
+    step = 8 * len(data) + 65536
+    parts: list[bytes] = []
+    room = max_bytes
+    todo = lz4_header.repaired(data, magic=magic)
+    while not unpacker.eof:
+        part: bytes = unpacker.decompress(todo, max_length=min(step, room + 1))
+        room -= len(part)
+        if room < 0:
+            raise _over(max_bytes)
+        if not part and not unpacker.eof:
+            raise ValueError("cut off")
+        parts.append(part)
+        todo = b""
+    return b"".join(parts)
+
+
+def _lz4_frame() -> Any:  # the library has no types
+    try:
+        return import_module("lz4.frame")
+    except ImportError as error:
+        raise UnsupportedCodec(
+            "lz4 needs the lz4 package: pip install 'zkconsumer[lz4]'",
+            offset=-1,
+            position=0,
+            next_offset=None,
+        ) from error

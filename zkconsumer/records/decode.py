@@ -1,0 +1,84 @@
+"""Turns the bytes of one fetched partition into records; never raises, whatever the bytes.
+
+A record set is a row of entries. Each is handed to the reader of its magic, which takes as many
+entries of its own kind as follow each other. A new format is a line in ``_READERS``.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from zkconsumer.errors import CorruptRecord
+from zkconsumer.model import Record
+from zkconsumer.records import legacy
+from zkconsumer.records.entries import Gathered, cut_off_size, entry_at
+
+Reader = Callable[[bytes, int, Gathered], int]
+"""Reads whole entries of its magic from a position on and returns the position behind them.
+
+It may raise CorruptRecord, after gathering what came before.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecodedSet:
+    """What one record set held.
+
+    Attributes:
+        records: the records at or above the fetch offset, in log order.
+        next_offset: where to fetch next: behind the last whole entry that was read, and never
+            below the fetch offset. With an error, a fetch from here meets the same entry again.
+        valid_bytes: the size of the whole entries that were read.
+        first_entry_size_bytes: the size of the first entry, with its 12 bytes of header, where
+            that header is there but the entry does not fit into the data; else None.
+        error: what is wrong with the entry at which reading stopped; None if nothing.
+    """
+
+    records: list[Record]
+    next_offset: int
+    valid_bytes: int
+    first_entry_size_bytes: int | None
+    error: CorruptRecord | None
+
+
+def decode_record_set(
+    data: bytes | memoryview, *, fetch_offset: int, max_decompressed_bytes: int
+) -> DecodedSet:
+    """Decode the record set that a broker returned for a fetch from ``fetch_offset``.
+
+    Entries below ``fetch_offset`` are passed over unread, so after a CorruptRecord reading can
+    go on at its ``next_offset`` even in the middle of a compressed set.
+
+    Args:
+        data: the record set, its last entry perhaps cut off. Records are copies of its bytes.
+        fetch_offset: the first offset wanted; a compressed set may begin before it.
+        max_decompressed_bytes: how much all compressed sets in ``data`` may become. Where the
+            first one needs more, that is an error. Where a later one does, the record set ends
+            in front of it, as if cut off.
+    """
+    whole = bytes(data)
+    gathered = Gathered(fetch_offset, max_decompressed_bytes)
+    position = 0
+    error: CorruptRecord | None = None
+    try:
+        while not gathered.is_full and (entry := entry_at(whole, position)) is not None:
+            reader = _READERS.get(entry.magic)
+            if reader is None:
+                reason = f"record format with magic {entry.magic} is not supported"
+                raise entry.corrupt(whole, reason, can_skip=False)
+            position = reader(whole, position, gathered)
+    except CorruptRecord as corrupt:
+        error = corrupt
+        position = corrupt.position
+    return DecodedSet(
+        records=gathered.records,
+        next_offset=gathered.next_offset,
+        valid_bytes=position,
+        first_entry_size_bytes=cut_off_size(whole),
+        error=error,
+    )
+
+
+_READERS: Mapping[int, Reader] = MappingProxyType(
+    {0: legacy.read_messages, 1: legacy.read_messages}
+)

@@ -1,0 +1,121 @@
+"""Cutting a record set into entries, which every magic shares, and what reading one gathers.
+
+``entry: offset int64 | size int32 | size bytes``; whatever the format, the magic byte is the
+entry's byte 16. A fetch may cut off its last entry: that ends the set and is no error.
+
+Source: Kafka 0.8.2.2 ``ByteBufferMessageSet``, 0.10 ``Record``, 0.11 ``DefaultRecordBatch``.
+"""
+
+import struct
+from typing import NamedTuple
+
+from zkconsumer.errors import CorruptRecord
+from zkconsumer.model import Record
+
+HEADER_BYTES = 12
+"""Offset and size, in front of every entry."""
+
+MIN_ENTRY_SIZE = 14
+"""The smallest message: magic 0, null key and null value."""
+
+_MAGIC_AT = 16
+_MAX_OFFSET = 2**63 - 1
+_HEADER = struct.Struct(">qi")
+_INT8 = struct.Struct(">b")
+
+
+class Entry(NamedTuple):
+    """Where a complete entry lies; ``offset`` is absolute, whatever its bytes say."""
+
+    offset: int
+    position: int
+    stop: int
+    magic: int
+
+    def corrupt(
+        self,
+        data: bytes,
+        reason: str,
+        kind: type[CorruptRecord] = CorruptRecord,
+        *,
+        can_skip: bool = True,
+    ) -> CorruptRecord:
+        """Make the error about this entry; reading could go on behind it if ``can_skip``."""
+        return kind(
+            reason,
+            offset=self.offset,
+            position=self.position,
+            next_offset=offset_behind(self.offset) if can_skip else None,
+            raw=data[self.position : self.stop],
+        )
+
+
+class Gathered:
+    """What the readers of all magics add to while they walk through one record set.
+
+    Attributes:
+        fetch_offset: records below it are left out.
+        records: the records so far, in log order.
+        next_offset: behind the last complete entry; never goes back.
+        room_bytes: how much may still be decompressed.
+        bound_bytes: how much could be decompressed at the start.
+        is_full: the set ends here because the rest needs another fetch's room.
+    """
+
+    __slots__ = (
+        "bound_bytes",
+        "fetch_offset",
+        "is_full",
+        "next_offset",
+        "records",
+        "room_bytes",
+    )
+
+    def __init__(self, fetch_offset: int, max_decompressed_bytes: int) -> None:
+        self.fetch_offset = fetch_offset
+        self.records: list[Record] = []
+        self.next_offset = fetch_offset
+        self.room_bytes = max_decompressed_bytes
+        self.bound_bytes = max_decompressed_bytes
+        self.is_full = False
+
+    def advance(self, offset: int) -> None:
+        """Note that the entry at ``offset`` has been read."""
+        if offset >= self.next_offset:
+            self.next_offset = offset_behind(offset)
+
+
+def offset_behind(offset: int) -> int:
+    """Return the offset to read after this one; stays an int64 for a damaged offset too."""
+    return min(offset + 1, _MAX_OFFSET)
+
+
+def entry_at(data: bytes, position: int, base_offset: int = 0) -> Entry | None:
+    """Find the entry at a position; None where the data ends before it does.
+
+    Raises:
+        CorruptRecord: its size or offset makes no sense.
+    """
+    if len(data) - position < HEADER_BYTES:
+        return None
+    offset, size = _HEADER.unpack_from(data, position)
+    stop = position + HEADER_BYTES + size
+    entry = Entry(base_offset + offset, position, max(stop, position + HEADER_BYTES), 0)
+    if size < MIN_ENTRY_SIZE:
+        reason = f"entry size {size} is less than {MIN_ENTRY_SIZE}"
+        raise entry.corrupt(data, reason, can_skip=False)
+    if stop > len(data):
+        return None
+    if entry.offset < 0:
+        raise entry.corrupt(data, "negative offset", can_skip=False)
+    (magic,) = _INT8.unpack_from(data, position + _MAGIC_AT)
+    return entry._replace(magic=magic)
+
+
+def cut_off_size(data: bytes) -> int | None:
+    """Return the whole size of the first entry if it does not fit into the data, else None."""
+    if len(data) < HEADER_BYTES:
+        return None
+    _, size = _HEADER.unpack_from(data, 0)
+    whole: int = HEADER_BYTES + size
+    return whole if size >= MIN_ENTRY_SIZE and whole > len(data) else None

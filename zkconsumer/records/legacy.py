@@ -1,0 +1,236 @@
+"""Messages of magic 0 and 1: plain ones, and wrappers that hold a compressed message set.
+
+    magic 0: crc uint32 | magic int8 | attributes int8 | key | value
+    magic 1: crc uint32 | magic int8 | attributes int8 | timestamp int64 | key | value
+
+Keys and values are an int32 length (-1 = null) and that many bytes; the CRC-32 covers all behind
+itself. Attributes: codec in bits 0-2; in magic 1, bit 3 says that the broker set the timestamp.
+
+A wrapper has the offset of the last message in it. Inside, offsets are absolute in magic 0; in
+magic 1 they count from the set's start, so the last one inside fixes the start. A set resumed in
+its middle is read whole, and what lies below the fetch offset is passed over unread.
+
+The walk is split in two. ``_read_plain`` is the fast path: it reads as many sound, uncompressed
+messages as there are and stops at anything else. ``_read_other`` then judges that one entry.
+
+Source: Kafka 0.8.2.2 ``Message``, ``ByteBufferMessageSet``; KIP-31, KIP-32; Kafka 2.0
+``AbstractLegacyRecordBatch``.
+"""
+
+import struct
+from zlib import crc32
+
+from zkconsumer.errors import CorruptRecord, UnsupportedCodec
+from zkconsumer.model import Record, TimestampType
+from zkconsumer.records.codecs import Codec, OverBound, decompress
+from zkconsumer.records.entries import (
+    HEADER_BYTES,
+    MIN_ENTRY_SIZE,
+    Entry,
+    Gathered,
+    entry_at,
+    offset_behind,
+)
+
+CODEC_MASK = 0x07
+LOG_APPEND_MASK = 0x08
+MAX_DEPTH = 4
+"""How deep sets may be nested. The original's producers nest once; later brokers refuse more."""
+
+MAGICS = (0, 1)
+
+_WRAPPING = (Codec.GZIP, Codec.SNAPPY, Codec.LZ4)
+_SMALLEST = HEADER_BYTES + MIN_ENTRY_SIZE
+_HEADER = struct.Struct(">qi")
+_ENTRY = struct.Struct(">qiIbbi")  # offset, size, crc, magic, attributes, and (magic 0) key length
+_STAMP_AND_KEY_SIZE = struct.Struct(">qi")
+_INT32 = struct.Struct(">i")
+_CRC = struct.Struct(">I")
+_TIMESTAMP_TYPES = (TimestampType.CREATE_TIME, TimestampType.LOG_APPEND_TIME)
+
+
+def read_messages(
+    data: bytes, position: int, gathered: Gathered, *, base_offset: int = 0, depth: int = 0
+) -> int:
+    """Read complete messages up to the first entry that is cut off or of another format.
+
+    Args:
+        data: the message set.
+        position: the byte at which to begin.
+        gathered: takes the records.
+        base_offset: added to the offsets in the data.
+        depth: how many wrappers are around this set.
+
+    Returns:
+        The position behind the last message read.
+
+    Raises:
+        CorruptRecord: at the first entry that is not sound; those before it are gathered.
+    """
+    while True:
+        position = _read_plain(data, position, base_offset, gathered)
+        entry = entry_at(data, position, base_offset)
+        if entry is None or entry.magic not in MAGICS:
+            break
+        if entry.offset >= gathered.fetch_offset:
+            if not _read_other(data, entry, gathered, depth):
+                break
+            gathered.advance(entry.offset)
+        position = entry.stop
+    return position
+
+
+def _read_plain(data: bytes, position: int, base_offset: int, gathered: Gathered) -> int:
+    """Read sound uncompressed messages and return the position of the first other entry."""
+    end, floor, last = len(data), gathered.fetch_offset, -1
+    append, make, kind, no_type = gathered.records.append, tuple.__new__, Record, TimestampType.NONE
+    entry, int32 = _ENTRY.unpack_from, _INT32.unpack_from
+    while end - position >= _SMALLEST:
+        offset, size, crc, magic, attributes, key_size = entry(data, position)
+        stop = position + HEADER_BYTES + size
+        if (
+            magic >> 1  # neither 0 nor 1
+            or attributes & CODEC_MASK
+            or size < 14 + 8 * magic
+            or stop > end
+            or offset < 0
+            or crc32(data[position + 16 : stop]) != crc
+        ):
+            break
+        if magic:
+            timestamp, key_size = _STAMP_AND_KEY_SIZE.unpack_from(data, position + 18)
+            timestamp_type = _TIMESTAMP_TYPES[attributes >> 3 & 1]
+            value_at = key_at = position + 30
+        else:
+            timestamp, timestamp_type = -1, no_type
+            value_at = key_at = position + 22
+        key = None
+        if key_size >= 0:
+            value_at += key_size
+            key = data[key_at:value_at]
+        value_at += 4
+        if key_size < -1 or value_at > stop:
+            break
+        (value_size,) = int32(data, value_at - 4)
+        value: bytes | None = data[value_at:stop]
+        if value_size != stop - value_at:
+            if value_size != -1 or value:
+                break
+            value = None
+        offset += base_offset
+        if offset >= floor:
+            append(make(kind, (offset, key, value, timestamp, timestamp_type)))
+        last = max(last, offset)
+        position = stop
+    gathered.advance(last)
+    return position
+
+
+def _read_other(data: bytes, entry: Entry, gathered: Gathered, depth: int) -> bool:
+    """Read a wrapper, or say what is wrong with an entry; False if it must wait for more room."""
+    body_at = entry.position + 16
+    (crc,) = _CRC.unpack_from(data, entry.position + HEADER_BYTES)
+    found = crc32(data[body_at : entry.stop])
+    if found != crc:
+        raise entry.corrupt(data, f"CRC is {found:08x}, should be {crc:08x}")
+    value = _value(data, entry)
+    codec = data[body_at + 1] & CODEC_MASK
+    if codec not in _WRAPPING:  # 0 never comes here: the fast path took it, or _value refused it
+        reason = f"unknown codec {codec} in magic {entry.magic}"
+        raise entry.corrupt(data, reason, UnsupportedCodec)
+    if value is None:
+        raise entry.corrupt(data, "compressed message set without a value")
+    if depth == MAX_DEPTH:
+        raise entry.corrupt(data, f"message sets nested deeper than {MAX_DEPTH}")
+    if not value:
+        return True
+    room_is_whole = gathered.room_bytes == gathered.bound_bytes
+    count, next_offset = len(gathered.records), gathered.next_offset
+    try:
+        _read_wrapped(value, Codec(codec), entry, gathered, depth)
+    except CorruptRecord as error:
+        if isinstance(error, OverBound) and depth == 0 and not room_is_whole:
+            # The wrappers before it used up the room: the next fetch starts at this one.
+            del gathered.records[count:]
+            gathered.next_offset = next_offset
+            gathered.is_full = True
+            return False
+        raise _placed(error, data, entry) from error
+    finally:
+        _take_append_time(data, entry, gathered, count)
+    return True
+
+
+def _value(data: bytes, entry: Entry) -> bytes | None:
+    """Return a message's value, skipping its key."""
+    key_size_at = entry.position + 18 + 8 * entry.magic
+    if entry.stop - key_size_at >= 8:
+        (key_size,) = _INT32.unpack_from(data, key_size_at)
+        value_at = key_size_at + 8 + max(key_size, 0)
+        if key_size >= -1 and value_at <= entry.stop:
+            (value_size,) = _INT32.unpack_from(data, value_at - 4)
+            if value_size == entry.stop - value_at:
+                return data[value_at : entry.stop]
+            if value_size == -1 and value_at == entry.stop:
+                return None
+    raise entry.corrupt(data, "lengths of key and value contradict the entry's size")
+
+
+def _read_wrapped(
+    value: bytes, codec: Codec, wrapper: Entry, gathered: Gathered, depth: int
+) -> None:
+    """Read the messages inside a wrapper; errors name no place where they concern all of it."""
+    data = decompress(codec, value, magic=wrapper.magic, max_bytes=gathered.room_bytes)
+    gathered.room_bytes -= len(data)
+    base_offset = _base_offset(data, wrapper) if wrapper.magic else 0
+    stop = read_messages(data, 0, gathered, base_offset=base_offset, depth=depth + 1)
+    if stop != len(data):
+        raise _unplaced(f"byte {stop} of the {len(data)} inside begins no whole message", stop)
+
+
+def _base_offset(data: bytes, wrapper: Entry) -> int:
+    """Find what to add to the relative offsets inside a wrapper of magic 1."""
+    position = last = 0
+    while len(data) - position >= HEADER_BYTES:
+        offset, size = _HEADER.unpack_from(data, position)
+        if size < MIN_ENTRY_SIZE or offset < last:
+            raise _unplaced(f"bad offset or size at byte {position} inside", position)
+        last = offset
+        position += HEADER_BYTES + size
+    if wrapper.offset == 0:  # some versions of librdkafka produced that
+        return 0
+    if last > wrapper.offset:
+        raise _unplaced(f"relative offset {last} inside is past the wrapper's own", position)
+    return wrapper.offset - last
+
+
+def _unplaced(reason: str, position: int) -> CorruptRecord:
+    return CorruptRecord(reason, offset=-1, position=position, next_offset=None)
+
+
+def _placed(error: CorruptRecord, data: bytes, wrapper: Entry) -> CorruptRecord:
+    """Say of an error inside a wrapper where it lies in the whole record set."""
+    is_inside = error.offset >= 0
+    where = f"in the compressed set up to offset {wrapper.offset}: " if is_inside else ""
+    behind = error.next_offset if is_inside else None
+    return type(error)(
+        where + error.reason,
+        offset=error.offset if is_inside else wrapper.offset,
+        position=wrapper.position,
+        next_offset=offset_behind(wrapper.offset) if behind is None else behind,
+        raw=data[wrapper.position : wrapper.stop],
+    )
+
+
+def _take_append_time(data: bytes, wrapper: Entry, gathered: Gathered, start: int) -> None:
+    """Give the records from ``start`` on the time at which the broker appended their wrapper."""
+    if not wrapper.magic or not data[wrapper.position + 17] & LOG_APPEND_MASK:
+        return
+    timestamp, _ = _STAMP_AND_KEY_SIZE.unpack_from(data, wrapper.position + 18)
+    kind = TimestampType.LOG_APPEND_TIME
+    gathered.records[start:] = [
+        record
+        if record.timestamp_type is TimestampType.NONE
+        else record._replace(timestamp=timestamp, timestamp_type=kind)
+        for record in gathered.records[start:]
+    ]

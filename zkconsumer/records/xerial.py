@@ -1,0 +1,71 @@
+"""The framing that snappy-java puts around raw snappy blocks, and what their heads promise.
+
+A stream is 16 bytes of header (magic, version, lowest compatible version), then blocks: a
+big-endian int32 length and that many bytes of raw snappy. Some producers that do not run on the
+JVM send one raw snappy block without any of this; the readers of the original take both.
+
+Source: snappy-java ``SnappyInputStream`` and ``SnappyOutputStream``.
+"""
+
+import struct
+from collections.abc import Iterable, Iterator
+
+MAGIC = b"\x82SNAPPY\x00"
+HEADER = MAGIC + struct.pack(">ii", 1, 1)
+BLOCK_BYTES = 32768
+"""How much the original's producer puts into a block, before compression."""
+
+_MAX_EXPANSION = 32
+"""Snappy's densest element writes 64 bytes for 3; a head that promises more than this lies."""
+
+_INT32 = struct.Struct(">i")
+
+
+def blocks_in(data: bytes) -> Iterator[bytes]:
+    """Yield the raw snappy blocks, whether framed or bare.
+
+    Raises:
+        ValueError: a block's length contradicts the data.
+    """
+    if not data.startswith(MAGIC):
+        yield data
+        return
+    position = 0
+    while position < len(data):
+        if data.startswith(MAGIC, position):  # streams may follow each other
+            position += len(HEADER)
+            continue
+        if len(data) - position < 4:
+            raise ValueError(f"snappy block length cut off at byte {position}")
+        (size,) = _INT32.unpack_from(data, position)
+        start = position + 4
+        if not 0 <= size <= len(data) - start:
+            raise ValueError(f"snappy block of {size} bytes at byte {position} of {len(data)}")
+        yield data[start : start + size]
+        position = start + size
+
+
+def uncompressed_size(block: bytes) -> int:
+    """Read how long a raw snappy block says it becomes, without decompressing it.
+
+    Raises:
+        ValueError: the head is malformed, or promises more than the block can hold.
+    """
+    size = 0
+    for shift, byte in zip(range(0, 35, 7), block, strict=False):
+        size |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            break
+    else:
+        raise ValueError("snappy block without a length")
+    if size > len(block) * _MAX_EXPANSION:
+        raise ValueError(f"snappy block of {len(block)} bytes claims to hold {size}")
+    return size
+
+
+def frame(blocks: Iterable[bytes]) -> bytes:
+    """Frame raw snappy blocks as snappy-java does."""
+    parts = [HEADER]
+    for block in blocks:
+        parts += (_INT32.pack(len(block)), block)
+    return b"".join(parts)
