@@ -1,0 +1,45 @@
+"""What a place that keeps committed offsets must offer.
+
+An offset is always the next one to read.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
+
+
+@dataclass(frozen=True, slots=True)
+class FetchedOffset:
+    """What the store holds for one partition.
+
+    Attributes:
+        offset: the committed offset; None where there is none, or none that can be used.
+        error: why the entry can't be used, with what to do; None where there is nothing wrong.
+    """
+
+    offset: int | None
+    error: str | None = None
+
+
+class OffsetStore(Protocol):
+    """Keeps committed offsets of one group. Thread: the control thread only."""
+
+    def fetch(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, FetchedOffset]:
+        """The committed offset of every partition asked for, each with its own error.
+
+        Raises:
+            ZkConsumerError: nothing could be read at all.
+        """
+        ...
+
+    def commit(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata]
+    ) -> dict[TopicPartition, str | None]:
+        """Write offsets; for every partition None if it was committed, else why not.
+
+        Raises:
+            ZkConsumerError: nothing is known about any of them (no answer, session lost).
+        """
+        ...

@@ -1,0 +1,1 @@
+"""Fakes that behave like the real thing (held to it by contract suites): for tests only."""

@@ -1,0 +1,179 @@
+"""The nodes of an in-memory ZooKeeper: a pure data structure, no sessions, no watches called.
+
+It answers each change with the events that watches could see; who watches is the server's matter.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from zkconsumer.zk.paths import parent_of
+from zkconsumer.zk.store import (
+    CheckOp,
+    CreateOp,
+    DeleteOp,
+    MultiResult,
+    Op,
+    OpError,
+    SetOp,
+    WatchEvent,
+    ZNode,
+    ZNodeStat,
+)
+
+
+@dataclass(slots=True)
+class _Node:
+    data: bytes | None
+    owner: int
+    czxid: int
+    mzxid: int
+    ctime_ms: int
+    mtime_ms: int
+    version: int = 0
+    children: set[str] = field(default_factory=set)
+
+
+@dataclass(frozen=True, slots=True)
+class TreeEvent:
+    """Something that a watch on ``path`` could see."""
+
+    path: str
+    event: WatchEvent
+
+
+Undo = Callable[[], None]
+
+
+class MemoryTree:
+    """Nodes by path. ``wall_ms`` gives the times that nodes are stamped with."""
+
+    def __init__(self, wall_ms: Callable[[], int]) -> None:
+        self._wall_ms = wall_ms
+        self._zxid = 0
+        self._nodes: dict[str, _Node] = {"/": _Node(b"", 0, 0, 0, 0, 0)}
+
+    def stat(self, path: str) -> ZNodeStat | None:
+        """What is known about a node, but for its data."""
+        node = self.get(path)
+        if node is None:
+            return None
+        return ZNodeStat(**{name: getattr(node, name) for name in ZNodeStat.__slots__})
+
+    def get(self, path: str) -> ZNode | None:
+        """A node with its data, null data as no bytes."""
+        node = self._nodes.get(path)
+        if node is None:
+            return None
+        return ZNode(
+            data=node.data or b"",
+            version=node.version,
+            ephemeral_owner=node.owner,
+            czxid=node.czxid,
+            mzxid=node.mzxid,
+            ctime_ms=node.ctime_ms,
+            mtime_ms=node.mtime_ms,
+        )
+
+    def has_null_data(self, path: str) -> bool:
+        """Whether the node is there and holds null, as parents made by Scala do."""
+        node = self._nodes.get(path)
+        return node is not None and node.data is None
+
+    def children(self, path: str) -> list[str] | None:
+        """The names of a node's children, in no order that anyone may rely on."""
+        node = self._nodes.get(path)
+        return None if node is None else sorted(node.children, reverse=True)
+
+    def owned_by(self, session_id: int) -> list[str]:
+        """The paths of a session's ephemeral nodes."""
+        return [path for path, node in self._nodes.items() if node.owner == session_id]
+
+    def apply(
+        self, ops: Sequence[Op], session_id: int
+    ) -> tuple[MultiResult, tuple[TreeEvent, ...]]:
+        """Do all of the operations or none; the events are empty when none happened."""
+        self._zxid += 1
+        undos: list[Undo] = []
+        events: list[TreeEvent] = []
+        for at, op in enumerate(ops):
+            done = self._apply_one(op, session_id, events)
+            if isinstance(done, OpError):
+                for undo in reversed(undos):
+                    undo()
+                errors = [OpError.ROLLED_BACK] * len(ops)
+                errors[at] = done
+                return MultiResult(tuple(errors)), ()
+            undos.append(done)
+        return MultiResult((None,) * len(ops)), tuple(events)
+
+    def _apply_one(self, op: Op, session_id: int, events: list[TreeEvent]) -> Undo | OpError:
+        match op:
+            case CreateOp():
+                return self._create(op, session_id if op.ephemeral else 0, events)
+            case DeleteOp():
+                return self._delete(op, events)
+            case SetOp():
+                return self._set(op, events)
+            case CheckOp():
+                node = self._versioned(op.path, op.version)
+                return node if isinstance(node, OpError) else (lambda: None)
+
+    def _versioned(self, path: str, version: int) -> _Node | OpError:
+        node = self._nodes.get(path)
+        if node is None:
+            return OpError.NO_NODE
+        return node if version in {-1, node.version} else OpError.BAD_VERSION
+
+    def _create(self, op: CreateOp, owner: int, events: list[TreeEvent]) -> Undo | OpError:
+        parent_path, name = parent_of(op.path), op.path.rpartition("/")[2]
+        parent = self._nodes.get(parent_path)
+        if op.path in self._nodes:
+            return OpError.NODE_EXISTS
+        if parent is None:
+            return OpError.NO_NODE
+        if parent.owner:
+            return OpError.PARENT_EPHEMERAL
+        now_ms = self._wall_ms()
+        self._nodes[op.path] = _Node(op.data, owner, self._zxid, self._zxid, now_ms, now_ms)
+        parent.children.add(name)
+        events.append(TreeEvent(op.path, WatchEvent.CREATED))
+        events.append(TreeEvent(parent_path, WatchEvent.CHILD))
+
+        def undo() -> None:
+            del self._nodes[op.path]
+            parent.children.discard(name)
+
+        return undo
+
+    def _delete(self, op: DeleteOp, events: list[TreeEvent]) -> Undo | OpError:
+        node = self._versioned(op.path, op.version)
+        if isinstance(node, OpError):
+            return node
+        if node.children:
+            return OpError.NOT_EMPTY
+        parent_path, name = parent_of(op.path), op.path.rpartition("/")[2]
+        parent = self._nodes[parent_path]
+        del self._nodes[op.path]
+        parent.children.discard(name)
+        events.append(TreeEvent(op.path, WatchEvent.DELETED))
+        events.append(TreeEvent(parent_path, WatchEvent.CHILD))
+
+        def undo() -> None:
+            self._nodes[op.path] = node
+            parent.children.add(name)
+
+        return undo
+
+    def _set(self, op: SetOp, events: list[TreeEvent]) -> Undo | OpError:
+        node = self._versioned(op.path, op.version)
+        if isinstance(node, OpError):
+            return node
+        before = (node.data, node.version, node.mzxid, node.mtime_ms)
+        node.data, node.version = op.data, node.version + 1
+        node.mzxid, node.mtime_ms = self._zxid, self._wall_ms()
+        events.append(TreeEvent(op.path, WatchEvent.CHANGED))
+
+        def undo() -> None:
+            node.data, node.version, node.mzxid, node.mtime_ms = before
+
+        return undo

@@ -1,0 +1,219 @@
+"""What nodes hold, as values: exactly Scala's bytes out, all that Scala may read in (pure).
+
+Every ``parse_`` takes any bytes and gives a value or ``Malformed``; none raises. Sources: Kafka
+0.8.2.2 ``TopicCount``, ``ZookeeperConsumerConnector``, ``ZkUtils``; Kafka 3.9 ``BrokerIdZNode``,
+``TopicZNode`` for the later versions of what brokers write.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from zkconsumer.errors import LocalProtocolError
+from zkconsumer.model import Broker
+from zkconsumer.zk.json_dialect import JsonObject, JsonValue, NotJson, escape, parse_object
+from zkconsumer.zk.paths import is_topic_name
+
+_DECIMAL = re.compile(r"[+-]?[0-9]{1,19}")
+_PARTITION = re.compile(r"[0-9]{1,10}")
+_ENDPOINT = re.compile(r"([^:/]+)://\[?([^\[\]/]*)\]?:(-?[0-9]{1,5})")
+_MAX_PORT = 65535
+_MAX_INT = 2**31 - 1
+_MIN_LONG, _MAX_LONG = -(2**63), 2**63 - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Malformed:
+    """A node whose content can't be used: why, and where it helps what to do."""
+
+    reason: str
+
+
+class Pattern(StrEnum):
+    """How a member's subscription is meant; the values are what is written."""
+
+    STATIC = "static"
+    WHITE_LIST = "white_list"
+    BLACK_LIST = "black_list"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Registration:
+    """What a member says about itself in ``/consumers/<group>/ids/<consumer id>``.
+
+    Attributes:
+        subscription: stream counts (at least 1) by topic in written order; of a wildcard member
+            exactly one entry, its regex as text.
+        pattern: whether the keys are topics or a regex.
+        timestamp_ms: when it registered; None where the member did not say.
+        scala_problem: why Scala members of the group fail to read this registration, and so fail
+            every rebalance while it is there; None where they don't. Not part of what is written.
+    """
+
+    subscription: Mapping[str, int]
+    pattern: Pattern = Pattern.STATIC
+    timestamp_ms: int | None = None
+    scala_problem: str | None = field(default=None, compare=False)
+
+
+def encode_registration(registration: Registration) -> bytes:
+    """The bytes that Scala 0.8.2 writes for this registration.
+
+    Raises:
+        LocalProtocolError: when Scala members could not read it: no timestamp, a stream count
+            below 1, a topic name that is none, a wildcard without exactly one regex.
+    """
+    wildcard = registration.pattern is not Pattern.STATIC
+    if wildcard and len(registration.subscription) != 1:
+        raise LocalProtocolError("a wildcard registration holds exactly one regex")
+    if registration.timestamp_ms is None:
+        raise LocalProtocolError("a registration needs the time at which it is made")
+    entries = []
+    for name, count in registration.subscription.items():
+        if not 1 <= count <= _MAX_INT:
+            raise LocalProtocolError(f"subscription {name!r}: {count} streams; at least 1 needed")
+        if not wildcard and not is_topic_name(name):
+            raise LocalProtocolError(f"subscription {name!r} is not the name of a topic")
+        entries.append(f'"{escape(name)}":{count}')
+    text = (
+        f'{{"version":1,"subscription":{{{",".join(entries)}}},'
+        f'"pattern":"{registration.pattern}","timestamp":"{registration.timestamp_ms}"}}'
+    )
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise LocalProtocolError(f"the regex is not valid Unicode: {error}") from error
+
+
+def parse_registration(data: bytes) -> Registration | Malformed:
+    """Read a member's registration, of whatever client.
+
+    Any pattern but the two wildcards means static; so does an empty subscription, and of a
+    wildcard's entries only the first counts: as Scala reads it.
+    """
+    parsed = parse_object(data)
+    if isinstance(parsed, NotJson):
+        return Malformed(parsed.reason)
+    fields = parsed.fields
+    if "pattern" not in fields or not isinstance(fields["pattern"], str | None):
+        return Malformed(f"no text in its field 'pattern': {_short(fields.get('pattern'))}")
+    counts = _stream_counts(fields.get("subscription"))
+    if isinstance(counts, Malformed):
+        return counts
+    pattern = Pattern.STATIC
+    if counts and fields["pattern"] in {Pattern.WHITE_LIST, Pattern.BLACK_LIST}:
+        pattern = Pattern(str(fields["pattern"]))
+        counts = dict([next(iter(counts.items()))])
+    return Registration(
+        subscription=counts,
+        pattern=pattern,
+        timestamp_ms=_timestamp(fields.get("timestamp")),
+        scala_problem=parsed.scala_problem,
+    )
+
+
+def parse_broker(broker_id: int, data: bytes) -> Broker | Malformed:
+    """Read a broker's registration of version 1 to 5 (later ones while they keep the fields).
+
+    A broker without a listener *named* PLAINTEXT registers host null and port -1; then any of its
+    endpoints whose protocol is PLAINTEXT serves.
+    """
+    parsed = parse_object(data)
+    if isinstance(parsed, NotJson):
+        return Malformed(parsed.reason)
+    host, port = parsed.fields.get("host"), _port(parsed.fields.get("port"))
+    if isinstance(host, str) and host and port is not None:
+        return Broker(broker_id, host, port)
+    endpoints = parsed.fields.get("endpoints")
+    if not isinstance(endpoints, list):
+        return Malformed(
+            f"no usable host and port in {_short(data)} and no list of endpoints: look at "
+            f"the listeners (or host.name and port) of broker {broker_id}"
+        )
+    found = _plaintext_endpoint(parsed, endpoints)
+    if found is None:
+        return Malformed(
+            f"no PLAINTEXT listener among {_short(endpoints)}: give broker {broker_id} one, "
+            "this client speaks no other protocol"
+        )
+    return Broker(broker_id, *found)
+
+
+def parse_topic(data: bytes) -> tuple[int, ...] | Malformed:
+    """Read the partition ids of a topic, sorted as numbers; version 1 to 3 of the node."""
+    parsed = parse_object(data)
+    if isinstance(parsed, NotJson):
+        return Malformed(parsed.reason)
+    partitions = parsed.fields.get("partitions")
+    if not isinstance(partitions, dict):
+        return Malformed(f"no object in its field 'partitions': {_short(partitions)}")
+    wrong = [key for key in partitions if not _PARTITION.fullmatch(key) or int(key) > _MAX_INT]
+    if wrong:
+        return Malformed(f"partition id {_short(wrong[0])} is no number")
+    return tuple(sorted({int(key) for key in partitions}))
+
+
+def parse_offset(data: bytes) -> int | Malformed:
+    """Read a committed offset: bare decimal text, a signed 64-bit number, nothing around it."""
+    text = data.decode("ascii", "replace")
+    if _DECIMAL.fullmatch(text) is None or not _MIN_LONG <= int(text) <= _MAX_LONG:
+        return Malformed(f"{_short(text)} is no offset (bare decimal text)")
+    return int(text)
+
+
+def encode_offset(offset: int) -> bytes:
+    """The bytes of a committed offset."""
+    return b"%d" % offset
+
+
+def parse_owner(data: bytes) -> str:
+    """The thread id that an owner node holds; it is plain text, not JSON."""
+    return data.decode("utf-8", "replace")
+
+
+def _stream_counts(subscription: JsonValue) -> dict[str, int] | Malformed:
+    if not isinstance(subscription, dict):
+        return Malformed(f"no object in its field 'subscription': {_short(subscription)}")
+    counts: dict[str, int] = {}
+    for name, count in subscription.items():
+        if not isinstance(count, int) or isinstance(count, bool) or not 1 <= count <= _MAX_INT:
+            return Malformed(f"stream count of {_short(name)} is {_short(count)}")
+        counts[name] = count
+    return counts
+
+
+def _timestamp(value: JsonValue) -> int | None:
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return int(value) if abs(value) <= _MAX_LONG else None
+    if isinstance(value, str) and _DECIMAL.fullmatch(value):
+        return int(value)
+    return None
+
+
+def _port(value: JsonValue) -> int | None:
+    if not isinstance(value, int) or isinstance(value, bool):
+        return None
+    return value if 0 < value <= _MAX_PORT else None
+
+
+def _plaintext_endpoint(
+    registration: JsonObject, endpoints: list[JsonValue]
+) -> tuple[str, int] | None:
+    protocols = registration.fields.get("listener_security_protocol_map")
+    for endpoint in endpoints:
+        match = _ENDPOINT.fullmatch(endpoint) if isinstance(endpoint, str) else None
+        if match is None:
+            continue
+        listener, host, port = match[1], match[2], _port(int(match[3]))
+        protocol = protocols.get(listener) if isinstance(protocols, dict) else listener
+        if protocol == "PLAINTEXT" and host and port is not None:
+            return host, port
+    return None
+
+
+def _short(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= 80 else text[:77] + "..."

@@ -1,0 +1,115 @@
+"""Every path that the consumer reads or writes, below the chroot (pure).
+
+Source: Kafka 0.8.2.2 ``ZkUtils``, ``ZKGroupDirs``, ``ZKGroupTopicDirs``. Group ids and topic names
+are path segments; a name that can't be one is refused here, before ZooKeeper sees it.
+"""
+
+import re
+from dataclasses import dataclass
+
+from zkconsumer.errors import ConfigError
+from zkconsumer.model import TopicPartition
+
+BROKER_IDS = "/brokers/ids"
+BROKER_TOPICS = "/brokers/topics"
+CONSUMERS = "/consumers"
+
+# What ZooKeeper refuses in a path: control characters, surrogates, private use, specials.
+_REFUSED = re.compile("[/\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff]")
+_KAFKA_NAME = re.compile(r"[a-zA-Z0-9._-]+")
+_MAX_TOPIC_LENGTH = 255
+
+
+def is_segment(name: str) -> bool:
+    """Whether ZooKeeper takes ``name`` as one part of a path."""
+    return bool(name) and name not in {".", ".."} and _REFUSED.search(name) is None
+
+
+def is_path(path: str) -> bool:
+    """Whether ZooKeeper takes ``path`` as an absolute path."""
+    if path == "/":
+        return True
+    return path.startswith("/") and all(is_segment(part) for part in path[1:].split("/"))
+
+
+def is_topic_name(name: str) -> bool:
+    """Whether Kafka takes ``name`` as a topic's (``kafka.common.Topic.validate``)."""
+    return (
+        name not in {".", ".."}
+        and len(name) <= _MAX_TOPIC_LENGTH
+        and _KAFKA_NAME.fullmatch(name) is not None
+    )
+
+
+def parent_of(path: str) -> str:
+    """The path of the parent; the root's parent is the root."""
+    return path.rpartition("/")[0] or "/"
+
+
+def ancestors_of(path: str) -> list[str]:
+    """The paths above ``path``, from the top down, without the root."""
+    parts = path.split("/")[1:-1]
+    return ["/" + "/".join(parts[: depth + 1]) for depth in range(len(parts))]
+
+
+def broker_path(broker_id: str | int) -> str:
+    """Where a broker registers itself."""
+    return f"{BROKER_IDS}/{broker_id}"
+
+
+def topic_path(topic: str) -> str:
+    """Where the cluster keeps a topic's partitions and their replicas."""
+    return f"{BROKER_TOPICS}/{topic}"
+
+
+@dataclass(frozen=True, slots=True)
+class GroupPaths:
+    """The paths of one consumer group.
+
+    Raises:
+        ConfigError: when the group id can't be part of a path.
+    """
+
+    group_id: str
+
+    def __post_init__(self) -> None:
+        if not is_segment(self.group_id):
+            raise ConfigError(
+                f"group.id {self.group_id!r} can't be the name of a ZooKeeper node: "
+                "use letters, digits, '.', '_' and '-' (and not '.' or '..' alone)"
+            )
+
+    @property
+    def root(self) -> str:
+        """The group's own node."""
+        return f"{CONSUMERS}/{self.group_id}"
+
+    @property
+    def ids(self) -> str:
+        """The parent of the members' registrations."""
+        return f"{self.root}/ids"
+
+    def member(self, consumer_id: str) -> str:
+        """Where a member registers itself.
+
+        Raises:
+            ConfigError: when the consumer id can't be part of a path.
+        """
+        if not is_segment(consumer_id):
+            raise ConfigError(
+                f"consumer.id makes {consumer_id!r}, which can't be the name of a ZooKeeper node: "
+                "use letters, digits, '.', '_' and '-'"
+            )
+        return f"{self.ids}/{consumer_id}"
+
+    def owners(self, topic: str) -> str:
+        """The parent of the owner nodes of a topic's partitions."""
+        return f"{self.root}/owners/{topic}"
+
+    def owner(self, partition: TopicPartition) -> str:
+        """The node that says which thread owns a partition."""
+        return f"{self.root}/owners/{partition.topic}/{partition.partition}"
+
+    def offset(self, partition: TopicPartition) -> str:
+        """The node that holds the next offset of a partition."""
+        return f"{self.root}/offsets/{partition.topic}/{partition.partition}"

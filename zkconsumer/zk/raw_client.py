@@ -1,0 +1,74 @@
+"""The few calls a ZooKeeper client must offer; ``CompoundStore`` makes the whole store of them.
+
+Everything that needs more than one step (a watch on a missing node, parents, set or create) is
+built once above this protocol, so the real client and the in-memory one can't differ in it.
+"""
+
+from collections.abc import Sequence
+from typing import Protocol
+
+from zkconsumer.zk.session import SessionListener
+from zkconsumer.zk.store import MultiResult, Op, OpError, Watch, ZNode, ZNodeStat
+
+
+class RawClient(Protocol):
+    """One client: batches of plain ZooKeeper calls, each batch pipelined, fenced and bounded.
+
+    ``fence`` is the session that must be in force for every single request to be sent.
+
+    Raises (every batch):
+        SessionLost: another session, or none, is in force.
+        RegistryError: no answer in time, the connection broke, or a read was denied.
+    """
+
+    @property
+    def session_id(self) -> int:
+        """See ``ZkStore``."""
+        ...
+
+    @property
+    def negotiated_timeout_ms(self) -> int:
+        """See ``ZkStore``."""
+        ...
+
+    @property
+    def connected(self) -> bool:
+        """See ``ZkStore``."""
+        ...
+
+    @property
+    def supports_multi(self) -> bool:
+        """See ``ZkStore``."""
+        ...
+
+    def on_session(self, listener: SessionListener) -> None:
+        """See ``ZkStore``."""
+        ...
+
+    def get(self, paths: Sequence[str], watch: Watch | None, fence: int) -> list[ZNode | None]:
+        """Read nodes; the watch is left on those that exist only."""
+        ...
+
+    def children(
+        self, paths: Sequence[str], watch: Watch | None, fence: int
+    ) -> list[list[str] | None]:
+        """Read names of children; the watch is left on nodes that exist only."""
+        ...
+
+    def exists(
+        self, paths: Sequence[str], watch: Watch | None, fence: int
+    ) -> list[ZNodeStat | None]:
+        """Ask for nodes; the watch is left on all of the paths."""
+        ...
+
+    def write(self, ops: Sequence[Op], fence: int) -> list[OpError | None]:
+        """Do each operation on its own, in this order."""
+        ...
+
+    def multi(self, batches: Sequence[Sequence[Op]], fence: int) -> list[MultiResult]:
+        """Do each batch as one transaction, in this order."""
+        ...
+
+    def close(self) -> None:
+        """End the session."""
+        ...

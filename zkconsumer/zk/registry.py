@@ -1,0 +1,166 @@
+"""The registry of one consumer group: members, what they read from, who owns what.
+
+Everything is pipelined and bounded in time; conflicts are values. Nothing here waits or retries
+until something becomes free: that is the caller's thread to decide, and the ``watch_`` methods are
+there so that it can wait for the very node.
+
+Source: Kafka 0.8.2.2 ``ZookeeperConsumerConnector``, ``ZkUtils``. Unlike it, a conflict is judged
+by the session that owns the node (as from 0.9 on, KAFKA-1387), a claim is all or nothing, and only
+own nodes are deleted.
+"""
+
+from collections.abc import Mapping, Sequence
+
+from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.errors import RegistryError
+from zkconsumer.model import ConsumerThreadId, TopicPartition
+from zkconsumer.zk.group_reader import Expand, read_brokers, read_group
+from zkconsumer.zk.group_values import (
+    BrokerList,
+    ClaimConflict,
+    Claimed,
+    GroupSnapshot,
+    GroupWatches,
+    Owner,
+    Registered,
+    RegistrationConflict,
+)
+from zkconsumer.zk.nodes import Registration, encode_registration
+from zkconsumer.zk.owners import PartitionOwners
+from zkconsumer.zk.paths import GroupPaths
+from zkconsumer.zk.store import CreateOp, DeleteOp, OpError, SetOp, Watch, ZkStore
+
+__all__ = [
+    "BrokerList",
+    "ClaimConflict",
+    "Claimed",
+    "Expand",
+    "GroupRegistry",
+    "GroupSnapshot",
+    "GroupWatches",
+    "Owner",
+    "Registered",
+    "Registration",
+    "RegistrationConflict",
+]
+
+_MAX_ROUNDS = 5
+
+
+class GroupRegistry:
+    """One group, seen and written by one member. Thread: control only.
+
+    Once registered, everything it writes is fenced by the session of the registration: after that
+    session's end it raises ``SessionLost`` until the member is registered anew, though the store
+    may long be in its next session.
+
+    Raises (every method):
+        RegistryError: no answer in time, or access denied. A write may or may not have happened;
+            all of them may be repeated, and ``release`` undoes a claim of unknown outcome.
+        SessionLost: the session ended; its registration and owner nodes are gone or will be.
+    """
+
+    def __init__(self, store: ZkStore, group_id: str, *, clock: Clock | None = None) -> None:
+        """Args are the client, the group, and the clock that tells a registration's age.
+
+        Raises:
+            ConfigError: the group id can't be part of a path.
+        """
+        self._store = store
+        self._paths = GroupPaths(group_id)
+        self._clock = clock or SystemClock()
+        self._owners = PartitionOwners(store, self._paths)
+        self._registered_session: int | None = None
+
+    def register(
+        self, consumer_id: str, registration: Registration
+    ) -> Registered | RegistrationConflict:
+        """Make the member known. A node that this session made before is brought up to date.
+
+        Raises:
+            ConfigError: the consumer id can't be part of a path.
+            LocalProtocolError: Scala could not read the registration.
+        """
+        path = self._paths.member(consumer_id)
+        data = encode_registration(registration)
+        session_id = self._store.session_id
+        self._store.ensure_paths([self._paths.ids])
+        for _ in range(_MAX_ROUNDS):
+            error = self._write(CreateOp(path, data, ephemeral=True), session_id)
+            if error is OpError.NODE_EXISTS:
+                node = self._store.get_many([path])[0]
+                if node is None:
+                    continue
+                if node.ephemeral_owner != session_id:
+                    age_ms = max(0, self._clock.wall_ms() - node.ctime_ms)
+                    return RegistrationConflict(node.ephemeral_owner, age_ms)
+                error = None if node.data == data else self._write(SetOp(path, data), session_id)
+            if error is None:
+                self._registered_session = session_id
+                return Registered(session_id)
+            self._store.ensure_paths([self._paths.ids])
+        raise RegistryError(f"{path} came and went {_MAX_ROUNDS} times while registering there")
+
+    def unregister(self, consumer_id: str) -> bool:
+        """Delete the member's node if this session made it; says whether it did."""
+        path = self._paths.member(consumer_id)
+        node = self._store.get_many([path])[0]
+        if node is None or node.ephemeral_owner != self._session_id:
+            return False
+        return self._write(DeleteOp(path), self._session_id) is None
+
+    def watch_registration(self, consumer_id: str, watch: Watch) -> bool:
+        """Watch the member's node; says whether it is there (else there is nothing to wait for)."""
+        return (
+            self._store.exists_many([self._paths.member(consumer_id)], watch=watch)[0] is not None
+        )
+
+    def read_group(self, *, watches: GroupWatches, expand: Expand) -> GroupSnapshot:
+        """Read all that a rebalance computes from, leaving watches before each read.
+
+        Args:
+            watches: whom to tell of later changes.
+            expand: gives the topics of a registration, given all topic names; what it raises is
+                passed on.
+        """
+        return read_group(self._store, self._paths, watches=watches, expand=expand)
+
+    def read_brokers(self, *, watch: Watch | None = None) -> BrokerList:
+        """Read the brokers' registrations alone, leaving a watch on their list if asked."""
+        return read_brokers(self._store, watch)
+
+    def read_owners(
+        self, partitions: Sequence[TopicPartition]
+    ) -> dict[TopicPartition, Owner | None]:
+        """Who owns each of these partitions now; None where nobody does."""
+        return self._owners.read(partitions)
+
+    def watch_owners(
+        self, partitions: Sequence[TopicPartition], watch: Watch
+    ) -> tuple[TopicPartition, ...]:
+        """Watch the owner nodes; gives the partitions that nobody owns already."""
+        return self._owners.watch(partitions, watch)
+
+    def claim(
+        self, assignment: Mapping[TopicPartition, ConsumerThreadId]
+    ) -> Claimed | ClaimConflict:
+        """Become the owner of all these partitions, or of none that was not ours before."""
+        return self._owners.claim(assignment, self._session_id)
+
+    def release(self, owned: Mapping[TopicPartition, ConsumerThreadId]) -> None:
+        """Give partitions up: deletes the nodes of this session that hold exactly these threads.
+
+        A node that is missing, another's, or another thread's is left as it is.
+        """
+        self._owners.release(owned, self._session_id)
+
+    @property
+    def _session_id(self) -> int:
+        registered = self._registered_session
+        return self._store.session_id if registered is None else registered
+
+    def _write(self, op: CreateOp | SetOp | DeleteOp, session_id: int) -> OpError | None:
+        error = self._store.write_many([op], session_id=session_id)[0]
+        if error in {None, OpError.NODE_EXISTS, OpError.NO_NODE}:
+            return error
+        raise RegistryError(f"{op.path} could not be written: {error}")

@@ -1,0 +1,34 @@
+"""What can happen to a ZooKeeper session, as values.
+
+A session outlives its connection: SUSPENDED says that nothing is known for now (stop trusting
+ownership), CONNECTED that the server answers again, LOST that the session is over and its
+ephemeral nodes are gone. Every event names the session it is about, so that a late word about an
+earlier session can't undo what a newer one owns.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class SessionState(StrEnum):
+    """What became of a session."""
+
+    CONNECTED = "CONNECTED"
+    """The server answers; all watches left before are gone: read again, watch again."""
+    SUSPENDED = "SUSPENDED"
+    """The connection broke; the session may live or not."""
+    LOST = "LOST"
+    """The session ended; so did its ephemeral nodes."""
+
+
+@dataclass(frozen=True, slots=True)
+class SessionEvent:
+    """A change of a session's state, with the id of the session it is about."""
+
+    state: SessionState
+    session_id: int
+
+
+SessionListener = Callable[[SessionEvent], None]
+"""Told of session events on a thread of the client: it may only put into a mailbox."""

@@ -1,0 +1,229 @@
+"""What the rest of the package may ask of ZooKeeper: a protocol, and the values it speaks in.
+
+The one rule: many things are asked at once. Every call takes a batch, sends it pipelined, and is
+bounded in time as a whole. Expected outcomes (no node, node exists) are values; what makes the
+whole call pointless is an exception:
+
+- ``RegistryError``: no answer in time, connection broken, access denied, path refused. Writes that
+  were on their way may or may not have happened.
+- ``SessionLost``: the session ended while, or before, the call ran. Its ephemeral nodes are gone.
+
+Paths are absolute and lie below the chroot, of which nobody above this package knows.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Protocol
+
+from zkconsumer.zk.session import SessionListener
+
+
+class WatchEvent(StrEnum):
+    """What a watch saw (a ``Watch`` gets it as text)."""
+
+    CREATED = "CREATED"
+    DELETED = "DELETED"
+    CHANGED = "CHANGED"
+    CHILD = "CHILD"
+
+
+Watch = Callable[[str, str], None]
+"""Called once with the path and a ``WatchEvent``, on a thread of the client.
+
+It must only put into a mailbox. It is one-shot as ZooKeeper's, and is dropped without a word when
+the connection breaks: whoever hears CONNECTED reads everything again. The same callable left
+twice on a path is called once. So pass one that lives long: a new closure for every read piles up.
+"""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZNodeStat:
+    """What ZooKeeper knows about a node, but for its data.
+
+    ``ephemeral_owner`` is the id of the session that owns the node, 0 for a persistent one.
+    Times are the server's, in milliseconds since the epoch.
+    """
+
+    version: int
+    ephemeral_owner: int
+    czxid: int
+    mzxid: int
+    ctime_ms: int
+    mtime_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZNode(ZNodeStat):
+    """A node as it was read; null data (as Scala leaves in parents) is given as no bytes."""
+
+    data: bytes
+
+
+class OpError(StrEnum):
+    """Why a write did not happen, where that is part of normal life."""
+
+    NODE_EXISTS = "node exists"
+    NO_NODE = "no node"
+    BAD_VERSION = "version differs"
+    NOT_EMPTY = "node has children"
+    PARENT_EPHEMERAL = "parent is ephemeral"
+    ACCESS_DENIED = "access denied"
+    ROLLED_BACK = "another operation of the transaction failed"
+
+
+@dataclass(frozen=True, slots=True)
+class CreateOp:
+    """Create a node; ``data`` None writes null, as Scala does for parents (not in a multi)."""
+
+    path: str
+    data: bytes | None
+    ephemeral: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class DeleteOp:
+    """Delete a node if its data version is ``version`` (-1: whatever it is)."""
+
+    path: str
+    version: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class CheckOp:
+    """Fail the transaction unless the node is there with data version ``version`` (-1: any)."""
+
+    path: str
+    version: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class SetOp:
+    """Replace a node's data if its data version is ``version`` (-1: whatever it is)."""
+
+    path: str
+    data: bytes
+    version: int = -1
+
+
+Op = CreateOp | DeleteOp | CheckOp | SetOp
+
+
+@dataclass(frozen=True, slots=True)
+class MultiResult:
+    """The outcome of a transaction: for each operation None, or why it (or its fellow) failed.
+
+    Either every entry is None and everything happened, or none is and nothing did. The operation
+    to blame is the one that is not ``ROLLED_BACK``.
+    """
+
+    errors: tuple[OpError | None, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether everything happened."""
+        return all(error is None for error in self.errors)
+
+
+class ZkStore(Protocol):
+    """A ZooKeeper client bound to one session after the other. Thread: any, unless said.
+
+    No call may be made from a watch or a session listener.
+
+    ``session_id`` arguments fence a write: it is refused with ``SessionLost`` unless that session
+    is in force at the moment of sending. Without one, the session in force when the call starts
+    is the fence, so no batch is ever spread over two sessions.
+    """
+
+    @property
+    def session_id(self) -> int:
+        """The session in force; after its loss that id until there is a new one."""
+        ...
+
+    @property
+    def negotiated_timeout_ms(self) -> int:
+        """The session time-out that the server granted (2 to 20 of its ticks)."""
+        ...
+
+    @property
+    def connected(self) -> bool:
+        """Whether the server answers, as far as is known."""
+        ...
+
+    @property
+    def supports_multi(self) -> bool:
+        """Whether the server knows transactions (ZooKeeper 3.4 and later)."""
+        ...
+
+    def on_session(self, listener: SessionListener) -> None:
+        """Tell ``listener`` of every session event from now on."""
+        ...
+
+    def get_many(self, paths: Sequence[str], *, watch: Watch | None = None) -> list[ZNode | None]:
+        """The nodes at ``paths``, in that order; None where there is none.
+
+        The watch fires when the node is created, changed or deleted: a missing node is watched
+        too.
+        """
+        ...
+
+    def children_many(
+        self, paths: Sequence[str], *, watch: Watch | None = None
+    ) -> list[list[str] | None]:
+        """The names of the children, sorted as text, of each path; None where no node is.
+
+        The watch fires when a child comes or goes, and when the node itself does.
+        """
+        ...
+
+    def exists_many(
+        self, paths: Sequence[str], *, watch: Watch | None = None
+    ) -> list[ZNodeStat | None]:
+        """What is known about each node, None where there is none; watches as ``get_many``."""
+        ...
+
+    def write_many(
+        self, ops: Sequence[Op], *, session_id: int | None = None
+    ) -> list[OpError | None]:
+        """Do each operation on its own, pipelined in this order; ``CheckOp`` is not allowed."""
+        ...
+
+    def multi(self, ops: Sequence[Op], *, session_id: int | None = None) -> MultiResult:
+        """Do all of the operations or none."""
+        ...
+
+    def multi_many(
+        self, batches: Sequence[Sequence[Op]], *, session_id: int | None = None
+    ) -> list[MultiResult]:
+        """Do several transactions, pipelined in this order, each all or nothing on its own."""
+        ...
+
+    def create(self, path: str, data: bytes, *, ephemeral: bool) -> bool:
+        """Create a node, with its parents where missing; False where it is there already."""
+        ...
+
+    def ensure_paths(self, paths: Sequence[str]) -> None:
+        """Create persistent nodes with null data, with their parents, where missing."""
+        ...
+
+    def set_or_create_many(
+        self, items: Mapping[str, bytes], *, session_id: int | None = None
+    ) -> list[str | None]:
+        """Write persistent nodes whatever they held, creating nodes and parents where missing.
+
+        Returns:
+            For each item in its order None, or why it was not written.
+        """
+        ...
+
+    def delete_many(self, paths: Sequence[str]) -> None:
+        """Delete the nodes; one that is missing is fine.
+
+        Raises:
+            RegistryError: naming the first node that could not be deleted.
+        """
+        ...
+
+    def close(self) -> None:
+        """End the session: its ephemeral nodes vanish at once. Idempotent, bounded in time."""
+        ...
