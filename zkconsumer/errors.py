@@ -166,11 +166,12 @@ class PartitionFailed(ZkConsumerError):
 
     Attributes:
         topic_partition: the partition.
-        offset: the offset that could not be read.
+        offset: the offset that could not be read, -1 where it is not known.
     """
 
     def __init__(self, topic_partition: TopicPartition, offset: int, reason: str) -> None:
-        super().__init__(f"{topic_partition} stopped at offset {offset}: {reason}")
+        where = f" at offset {offset}" if offset >= 0 else ""
+        super().__init__(f"{topic_partition} stopped{where}: {reason}")
         self.topic_partition = topic_partition
         self.offset = offset
 

@@ -95,7 +95,7 @@ class ThreadScope:
         def body() -> None:
             try:
                 run()
-            except BaseException as error:  # noqa: BLE001 - a thread's top: its owner hears it
+            except BaseException as error:  # a thread's top: its owner hears it
                 log.exception("thread %s died", threading.current_thread().name)
                 with self._lock:
                     self._errors.append(error)

@@ -1,9 +1,9 @@
-"""The rebalance of one member as a state machine: events in, actions out, nothing else.
+r"""The rebalance of one member as a state machine: events in, actions out, nothing else.
 
 ::
 
     OUTSIDE --Join--> REGISTERING --> READING --> STOPPING -> COMMITTING -> RELEASING --+
-                          ^             ^  |  \\                                        |
+                          ^             ^  |  \                                        |
                           |             |  |   +--> CLAIMING --> LOADING --> STARTING --+--> OWNING
               new session |     trigger |  |           |                                     |
                           |             |  +-- nothing to change --------------------------> |

@@ -15,7 +15,9 @@ from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.fetch.loop import FetchLoop, LoopFactory, LoopKey
 from zkconsumer.fetch.numbering import fetcher_number
 from zkconsumer.fetch.session import LeaderLost
+from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.scope import Mailbox, ScopedThread, ThreadScope
 from zkconsumer.wire.error_codes import error_name
 
@@ -29,10 +31,12 @@ class ClusterAccess:
     Attributes:
         list_brokers: the live brokers; may be a stale answer while ZooKeeper is away.
         read_metadata: asks one of these brokers about these topics.
+        open_connection: connects to a broker.
     """
 
     list_brokers: Callable[[], Sequence[Broker]]
     read_metadata: Callable[[Sequence[Broker], Sequence[str]], ClusterView]
+    open_connection: Callable[[Broker], BrokerConnection]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,17 +66,16 @@ class LeaderFinder:
         *,
         access: ClusterAccess,
         new_loop: LoopFactory,
+        settings: FetchSettings,
         scope: ThreadScope,
         clock: Clock,
-        backoff_ms: int,
-        fetcher_count: int,
     ) -> None:
         self._access = access
         self._new_loop = new_loop
         self._scope = scope
         self._clock = clock
-        self._backoff_ms = backoff_ms
-        self._fetcher_count = fetcher_count
+        self._backoff_ms = settings.leader_backoff_ms
+        self._fetcher_count = settings.fetcher_count
         self._mailbox: Mailbox[_Find | _LoopEnded | _Look] = Mailbox()
         self._missing: dict[TopicPartition, _Find] = {}
         self._loops: dict[LoopKey, tuple[FetchLoop, ScopedThread]] = {}

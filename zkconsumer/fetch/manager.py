@@ -4,7 +4,7 @@ Source: Kafka 0.8.2.2 ``ConsumerFetcherManager``. There a rebalance stops every 
 for each; here it marks claims as given up, which takes no waiting, and the fetchers live on.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from zkconsumer.clock import Clock
 from zkconsumer.fetch.claim import PartitionClaim
@@ -12,8 +12,6 @@ from zkconsumer.fetch.fetcher import PythonFetchLoop
 from zkconsumer.fetch.leader_finder import ClusterAccess, LeaderFinder
 from zkconsumer.fetch.loop import FetchLoop, LoopKey, LoopReport
 from zkconsumer.fetch.settings import FetchSettings
-from zkconsumer.model import Broker
-from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.scope import ThreadScope
 
 
@@ -21,26 +19,15 @@ class FetchManager:
     """Fetches the claimed partitions into their queues until they are given up."""
 
     def __init__(
-        self,
-        *,
-        access: ClusterAccess,
-        open_connection: Callable[[Broker], BrokerConnection],
-        settings: FetchSettings,
-        scope: ThreadScope,
-        clock: Clock,
-        backoff_ms: int = 200,
-        fetcher_count: int = 1,
+        self, *, access: ClusterAccess, settings: FetchSettings, scope: ThreadScope, clock: Clock
     ) -> None:
         def new_loop(key: LoopKey, report: LoopReport) -> FetchLoop:
-            return PythonFetchLoop(key, report, settings=settings, open_connection=open_connection)
+            return PythonFetchLoop(
+                key, report, settings=settings, open_connection=access.open_connection
+            )
 
         self._finder = LeaderFinder(
-            access=access,
-            new_loop=new_loop,
-            scope=scope,
-            clock=clock,
-            backoff_ms=backoff_ms,
-            fetcher_count=fetcher_count,
+            access=access, new_loop=new_loop, settings=settings, scope=scope, clock=clock
         )
         self._scope = scope
         self._started = False

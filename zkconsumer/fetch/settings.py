@@ -26,6 +26,8 @@ class FetchSettings:
         max_wait_ms: but not longer than this, ``fetch.wait.max.ms``.
         request_timeout_ms: without an answer for this long the broker counts as gone.
         reset: ``auto.offset.reset``.
+        leader_backoff_ms: the pause between looks for leaders, ``refresh.leader.backoff.ms``.
+        fetcher_count: fetchers for each broker, ``num.consumer.fetchers``.
     """
 
     fetch_bytes: int = 1024 * 1024
@@ -35,3 +37,5 @@ class FetchSettings:
     max_wait_ms: int = 100
     request_timeout_ms: int = 30_000
     reset: ResetPolicy = ResetPolicy.LARGEST
+    leader_backoff_ms: int = 200
+    fetcher_count: int = 1

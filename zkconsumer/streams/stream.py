@@ -29,8 +29,8 @@ class KafkaStream(Generic[K, V]):
     """The messages of the partitions that one consumer thread owns, whichever these are.
 
     One thread iterates a stream. Iteration ends when the connector is shut down, raises
-    ``ConsumerTimeout`` after ``consumer.timeout.ms`` without a message, ``RebalanceFailed`` when the
-    member could not get its partitions, and ``MessageTooLarge`` or ``PartitionFailed`` when a
+    ``ConsumerTimeout`` after ``consumer.timeout.ms`` without a message, ``RebalanceFailed`` when
+    the member could not get its partitions, and ``MessageTooLarge`` or ``PartitionFailed`` when a
     partition can't be read on. After any of these errors the stream can be iterated further;
     a partition that failed stays where it stands until the next rebalance hands it out again.
     """

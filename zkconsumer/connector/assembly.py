@@ -1,0 +1,193 @@
+"""Puts a connector together: who is made of what, in one place."""
+
+import logging
+import random
+import socket
+import uuid
+from dataclasses import dataclass
+
+from zkconsumer.clock import Clock
+from zkconsumer.cluster.metadata import MetadataReader
+from zkconsumer.config import ConsumerConfig
+from zkconsumer.connector import rebalance_events as ev
+from zkconsumer.connector.autocommit import CommitTimer
+from zkconsumer.connector.brokers import BrokerList
+from zkconsumer.connector.commits import OffsetCommitter
+from zkconsumer.connector.control import ControlParts, ControlThread
+from zkconsumer.connector.ownership import OwnershipBook
+from zkconsumer.connector.rebalance import RebalanceCore, RebalanceSettings
+from zkconsumer.connector.steps import Collaborators, RebalanceSteps, StepSettings
+from zkconsumer.fetch.leader_finder import ClusterAccess
+from zkconsumer.fetch.manager import FetchManager
+from zkconsumer.fetch.settings import FetchSettings, ResetPolicy
+from zkconsumer.net.connector import BrokerConnector
+from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
+from zkconsumer.scope import ThreadScope
+from zkconsumer.zk import kazoo_store
+from zkconsumer.zk.registry import GroupRegistry
+from zkconsumer.zk.session import SessionEvent, SessionState
+from zkconsumer.zk.store import ZkStore
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """What a connector is made of, as far as its public face needs it."""
+
+    consumer_id: str
+    store: ZkStore
+    control: ControlThread
+    control_scope: ThreadScope
+    fetch_scope: ThreadScope
+
+    @property
+    def session_timeout_ms(self) -> int:
+        """The ZooKeeper session time-out that the server granted."""
+        return self.store.negotiated_timeout_ms
+
+    def close(self, timeout_ms: int) -> None:
+        """End the threads and the ZooKeeper session, whatever became of the control thread."""
+        # The session first: with it go our nodes, and a control thread that hangs on it wakes.
+        self.store.close()
+        left = [*self.fetch_scope.close(timeout_ms), *self.control_scope.close(timeout_ms)]
+        if left:
+            log.error("%s: still running after %d ms: %s", self.consumer_id, timeout_ms, left)
+
+
+def new_consumer_id(config: ConsumerConfig, clock: Clock) -> str:
+    """The member's name: group, host, milliseconds, and eight hex digits of a random UUID.
+
+    Source: Kafka 0.8.2.2 ``ZookeeperConsumerConnector``, where it is the same to the letter.
+    """
+    if config.consumer_id is not None:
+        return f"{config.group_id}_{config.consumer_id}"
+    upper_half = f"{uuid.uuid4().int >> 64:x}"
+    return f"{config.group_id}_{socket.gethostname()}-{clock.wall_ms()}-{upper_half[:8]}"
+
+
+def assemble(config: ConsumerConfig, clock: Clock) -> Parts:
+    """Connect to ZooKeeper and wire everything up; nothing is written and no thread of ours runs.
+
+    Raises:
+        ConfigError, RegistryError: see ``kazoo_store.connect``.
+    """
+    store = kazoo_store.connect(
+        config.zookeeper_connect,
+        session_timeout_ms=config.zookeeper_session_timeout_ms,
+        connection_timeout_ms=config.zookeeper_connection_timeout_ms,
+    )
+    consumer_id = new_consumer_id(config, clock)
+    registry = GroupRegistry(store, config.group_id)
+    offset_store = ZookeeperOffsetStore(store, config.group_id)
+    committer = OffsetCommitter(offset_store, config.group_id)
+    book = OwnershipBook()
+    fetch_scope = ThreadScope(consumer_id)
+    core = RebalanceCore(
+        RebalanceSettings(
+            consumer_id=consumer_id,
+            strategy=config.partition_assignment_strategy,
+            max_retries=config.rebalance_max_retries,
+            backoff_ms=config.rebalance_backoff_ms,
+        ),
+        random.random,
+    )
+    steps = RebalanceSteps(
+        StepSettings(
+            consumer_id=consumer_id,
+            exclude_internal_topics=config.exclude_internal_topics,
+            auto_commit=config.auto_commit_enable,
+        ),
+        Collaborators(
+            registry=registry,
+            offset_store=offset_store,
+            committer=committer,
+            book=book,
+            fetching=_fetching(config, registry, fetch_scope, clock),
+            clock=clock,
+            session_id=lambda: store.session_id,
+        ),
+        lambda cause: control.mailbox.put(ev.Triggered(cause)),
+    )
+    timer = CommitTimer(
+        enabled=config.auto_commit_enable,
+        interval_ms=config.auto_commit_interval_ms,
+        now_ms=clock.now_ms(),
+    )
+    control = ControlThread(
+        ControlParts(
+            group_id=config.group_id,
+            core=core,
+            steps=steps,
+            book=book,
+            committer=committer,
+            timer=timer,
+            store=store,
+            clock=clock,
+        )
+    )
+    _listen(store, control, book)
+    return Parts(
+        consumer_id=consumer_id,
+        store=store,
+        control=control,
+        control_scope=ThreadScope(consumer_id),
+        fetch_scope=fetch_scope,
+    )
+
+
+def _listen(store: ZkStore, control: ControlThread, book: OwnershipBook) -> None:
+    """Session events go into the mailbox; a lost session also stops delivery there and then."""
+
+    def hear(event: SessionEvent) -> None:
+        match event.state:
+            case SessionState.CONNECTED:
+                control.mailbox.put(ev.SessionStarted(event.session_id))
+            case SessionState.LOST:
+                book.fence(event.session_id)
+                control.mailbox.put(ev.SessionEnded(event.session_id))
+            case SessionState.SUSPENDED:
+                log.warning("ZooKeeper does not answer; session 0x%x goes on", event.session_id)
+
+    store.on_session(hear)
+    # Connected before anyone listened: later news of the same session repeats it harmlessly.
+    control.mailbox.put(ev.SessionStarted(store.session_id))
+
+
+def _fetching(
+    config: ConsumerConfig, registry: GroupRegistry, scope: ThreadScope, clock: Clock
+) -> FetchManager:
+    connector = BrokerConnector(
+        TcpConnector(receive_buffer_bytes=config.socket_receive_buffer_bytes),
+        client_id=config.client_id,
+        timeout_ms=config.socket_timeout_ms,
+    )
+    metadata = MetadataReader(
+        connector.open, timeout_ms=config.socket_timeout_ms, shuffle=random.shuffle
+    )
+    return FetchManager(
+        access=ClusterAccess(
+            list_brokers=BrokerList(registry).read,
+            read_metadata=metadata.read,
+            open_connection=connector.open,
+        ),
+        settings=_fetch_settings(config),
+        scope=scope,
+        clock=clock,
+    )
+
+
+def _fetch_settings(config: ConsumerConfig) -> FetchSettings:
+    smallest = config.auto_offset_reset == "smallest"
+    return FetchSettings(
+        fetch_bytes=config.fetch_message_max_bytes,
+        growth_max_bytes=config.fetch_message_growth_max_bytes,
+        max_decompressed_bytes=config.fetch_max_decompressed_bytes,
+        min_bytes=config.fetch_min_bytes,
+        max_wait_ms=config.fetch_wait_max_ms,
+        request_timeout_ms=config.socket_timeout_ms,
+        reset=ResetPolicy.SMALLEST if smallest else ResetPolicy.LARGEST,
+        leader_backoff_ms=config.refresh_leader_backoff_ms,
+        fetcher_count=config.num_consumer_fetchers,
+    )

@@ -1,0 +1,266 @@
+"""The public face of the ZooKeeper high-level consumer.
+
+Source: Kafka 0.8.2.2 ``ZookeeperConsumerConnector``; docs/architecture.md draws its threads.
+"""
+
+import logging
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Self, TypeVar, overload
+
+from zkconsumer.assignment.filters import Blacklist, Whitelist
+from zkconsumer.clock import SystemClock
+from zkconsumer.config import ConsumerConfig
+from zkconsumer.connector.assembly import Parts, assemble
+from zkconsumer.connector.control import (
+    CloseRequest,
+    CommitRequest,
+    JoinRequest,
+    WithdrawRequest,
+)
+from zkconsumer.connector.subscription import (
+    FilterSubscription,
+    StaticSubscription,
+    Subscription,
+    check_stream_count,
+    check_topic_counts,
+)
+from zkconsumer.errors import ConsumerClosed, MessageStreamsExist, RebalanceFailed
+from zkconsumer.streams.chunk_queue import ChunkQueue
+from zkconsumer.streams.message import Decoder
+from zkconsumer.streams.stream import KafkaStream
+
+K = TypeVar("K")
+V = TypeVar("V")
+log = logging.getLogger(__name__)
+
+
+class ZookeeperConsumerConnector:
+    """A member of a consumer group whose membership and ownership live in ZooKeeper.
+
+    It can share a group with the original Scala consumer of Kafka 0.8. Use it as a context
+    manager, or call ``shutdown()``.
+
+    Args:
+        config: see ``ConsumerConfig``; ``zookeeper.connect`` and ``group.id`` are required.
+
+    Raises:
+        ConfigError: a setting makes no sense.
+        RegistryError: ZooKeeper can't be reached within ``zookeeper.connection.timeout.ms``, or
+            its chroot does not exist.
+    """
+
+    def __init__(self, config: ConsumerConfig) -> None:
+        self.config = config
+        self._clock = SystemClock()
+        self._parts: Parts = assemble(config, self._clock)
+        self._control = self._parts.control
+        self._created = False
+        self._parts.control_scope.spawn("control", self._control.run, stop=self._control.stop)
+
+    @property
+    def consumer_id(self) -> str:
+        """The name of this member in its group, as in ``/consumers/<group>/ids``."""
+        return self._parts.consumer_id
+
+    @overload
+    def create_message_streams(
+        self, topic_counts: Mapping[str, int]
+    ) -> dict[str, list[KafkaStream[bytes, bytes]]]: ...
+    @overload
+    def create_message_streams(
+        self,
+        topic_counts: Mapping[str, int],
+        key_decoder: Decoder[K],
+        value_decoder: Decoder[V],
+    ) -> dict[str, list[KafkaStream[K, V]]]: ...
+    @overload
+    def create_message_streams(
+        self, topic_counts: Mapping[str, int], *, value_decoder: Decoder[V]
+    ) -> dict[str, list[KafkaStream[bytes, V]]]: ...
+    @overload
+    def create_message_streams(
+        self, topic_counts: Mapping[str, int], *, key_decoder: Decoder[K]
+    ) -> dict[str, list[KafkaStream[K, bytes]]]: ...
+
+    def create_message_streams(
+        self,
+        topic_counts: Mapping[str, int],
+        key_decoder: Decoder[K] | None = None,
+        value_decoder: Decoder[V] | None = None,
+    ) -> object:
+        """Join the group and read these topics, each with this many streams.
+
+        Returns when the partitions that fall to this member are being read; with more streams than
+        partitions in the group some streams stay silent until others leave.
+
+        Args:
+            topic_counts: the number of streams of each topic, at least 1. A topic that does not
+                exist yet is read as soon as it does. An empty map joins and owns nothing.
+            key_decoder: turns the bytes of a key into what ``message.key`` gives; null stays None.
+            value_decoder: the same for the value.
+
+        Returns:
+            The streams of each topic; iterate each in a thread of its own.
+
+        Raises:
+            MessageStreamsExist: the streams of this connector were created before.
+            ConfigError: an illegal topic name or number of streams.
+            RebalanceFailed: no share was got within ``rebalance.max.retries`` tries; the member
+                has left the group again.
+        """
+        check_topic_counts(topic_counts)
+        self._claim_creation()
+        queues = {
+            topic: tuple(self._new_queue() for _ in range(count))
+            for topic, count in topic_counts.items()
+        }
+        self._join(StaticSubscription(queues))
+        return {
+            topic: [self._new_stream(queue, key_decoder, value_decoder) for queue in of_topic]
+            for topic, of_topic in queues.items()
+        }
+
+    @overload
+    def create_message_streams_by_filter(
+        self, topic_filter: Whitelist | Blacklist, num_streams: int = 1
+    ) -> list[KafkaStream[bytes, bytes]]: ...
+    @overload
+    def create_message_streams_by_filter(
+        self,
+        topic_filter: Whitelist | Blacklist,
+        num_streams: int = 1,
+        *,
+        key_decoder: Decoder[K],
+        value_decoder: Decoder[V],
+    ) -> list[KafkaStream[K, V]]: ...
+    @overload
+    def create_message_streams_by_filter(
+        self,
+        topic_filter: Whitelist | Blacklist,
+        num_streams: int = 1,
+        *,
+        value_decoder: Decoder[V],
+    ) -> list[KafkaStream[bytes, V]]: ...
+
+    def create_message_streams_by_filter(
+        self,
+        topic_filter: Whitelist | Blacklist,
+        num_streams: int = 1,
+        *,
+        key_decoder: Decoder[K] | None = None,
+        value_decoder: Decoder[V] | None = None,
+    ) -> object:
+        """Join the group and read all topics that the filter allows, now and later.
+
+        Args:
+            topic_filter: a ``Whitelist`` or ``Blacklist`` of a Java regular expression.
+            num_streams: how many streams share all these topics.
+            key_decoder: see ``create_message_streams``.
+            value_decoder: see ``create_message_streams``.
+
+        Returns:
+            The streams. Raises as ``create_message_streams``.
+        """
+        check_stream_count(num_streams, f"filter {topic_filter.pattern}")
+        self._claim_creation()
+        queues = tuple(self._new_queue() for _ in range(num_streams))
+        self._join(FilterSubscription(topic_filter, queues))
+        return [self._new_stream(queue, key_decoder, value_decoder) for queue in queues]
+
+    def commit_offsets(self) -> int:
+        """Commit every message that was handed over so far, in all streams. Thread: any.
+
+        Returns:
+            How many partitions had something new to write.
+
+        Raises:
+            OffsetCommitFailed: naming the partitions that could not be written.
+            ConsumerClosed: the connector was shut down.
+        """
+        if self._control.done:
+            raise ConsumerClosed(f"group {self.config.group_id}: shut down")
+        request = CommitRequest()
+        self._control.mailbox.put(request)
+        if self._control.done:
+            raise ConsumerClosed(f"group {self.config.group_id}: shut down")
+        count, _ = request.reply.wait(None)
+        return count or 0
+
+    def shutdown(self) -> None:
+        """Leave the group: stop, commit what is consumed (with auto-commit), release, disconnect.
+
+        Every stream ends. Takes at most ``shutdown.timeout.ms``; may be called again, from any
+        thread, and from a signal handler.
+        """
+        deadline_ms = self._clock.now_ms() + self.config.shutdown_timeout_ms
+        request = CloseRequest()
+        self._control.mailbox.put(request)
+        if not self._control.done:
+            request.reply.wait(deadline_ms - self._clock.now_ms())
+        left_ms = max(0, deadline_ms - self._clock.now_ms())
+        self._parts.close(left_ms)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.shutdown()
+
+    def _claim_creation(self) -> None:
+        if self._control.done:
+            raise ConsumerClosed(f"group {self.config.group_id}: shut down")
+        if self._created:
+            raise MessageStreamsExist(
+                f"group {self.config.group_id}: the streams of {self.consumer_id} exist already; "
+                "create another connector"
+            )
+        self._created = True
+
+    def _join(self, subscription: Subscription) -> None:
+        request = JoinRequest(subscription)
+        self._control.mailbox.put(request)
+        if self._control.done:
+            raise ConsumerClosed(f"group {self.config.group_id}: shut down")
+        config = self.config
+        tries_ms = config.rebalance_max_retries * (
+            config.rebalance_backoff_ms + 2 * self._parts.session_timeout_ms
+        )
+        try:
+            _, joined = request.reply.wait(tries_ms + config.zookeeper_connection_timeout_ms)
+        except BaseException:
+            self._withdraw()
+            raise
+        if not joined:
+            self._withdraw()
+            raise RebalanceFailed(
+                f"group {config.group_id}: not joined within {tries_ms} ms: is ZooKeeper at "
+                f"{config.zookeeper_connect} reachable?"
+            )
+
+    def _withdraw(self) -> None:
+        """A member that nobody reads from, after an error or Ctrl-C, must not keep partitions."""
+        self._control.mailbox.put(WithdrawRequest())
+        self._created = False
+
+    def _new_queue(self) -> ChunkQueue:
+        return ChunkQueue(self.config.queued_max_message_chunks)
+
+    def _new_stream(
+        self,
+        queue: ChunkQueue,
+        key_decoder: Decoder[K] | None,
+        value_decoder: Decoder[V] | None,
+    ) -> KafkaStream[K, V]:
+        return KafkaStream(
+            queue,
+            clock=self._clock,
+            timeout_ms=self.config.consumer_timeout_ms,
+            key_decoder=key_decoder,
+            value_decoder=value_decoder,
+        )

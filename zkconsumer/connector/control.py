@@ -1,0 +1,276 @@
+"""The control thread: one per connector, owner of registration, ownership and offsets.
+
+It takes one message at a time from its mailbox, feeds the rebalance core, runs the actions and
+feeds back the answers. Because nothing else touches ZooKeeper or the book of claims, there is no
+lock, and so no lock order. Callbacks of the ZooKeeper client and calls of the user's threads put
+into the mailbox.
+"""
+
+import logging
+from dataclasses import dataclass, field
+
+from zkconsumer.clock import Clock
+from zkconsumer.connector import rebalance_events as ev
+from zkconsumer.connector.autocommit import CommitTimer
+from zkconsumer.connector.commits import OffsetCommitter, consumed_offset, delivered_offset
+from zkconsumer.connector.ownership import OwnershipBook
+from zkconsumer.connector.rebalance import RebalanceCore, own_share
+from zkconsumer.connector.reply import Reply
+from zkconsumer.connector.steps import RebalanceSteps
+from zkconsumer.connector.subscription import Subscription
+from zkconsumer.errors import (
+    ConsumerClosed,
+    OffsetCommitFailed,
+    RebalanceFailed,
+    ZkConsumerError,
+)
+from zkconsumer.scope import Mailbox
+from zkconsumer.zk.store import ZkStore
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JoinRequest:
+    """The caller created its streams; answered when their partitions are being read."""
+
+    subscription: Subscription
+    reply: Reply[None] = field(default_factory=Reply)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WithdrawRequest:
+    """The caller waits for its join no longer: leave the group, stay alive."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CommitRequest:
+    """The caller commits what it was given."""
+
+    reply: Reply[int] = field(default_factory=Reply)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CloseRequest:
+    """Shut down."""
+
+    reply: Reply[None] = field(default_factory=Reply)
+
+
+Message = ev.Event | JoinRequest | WithdrawRequest | CommitRequest | CloseRequest
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ControlParts:
+    """What the control thread drives and asks."""
+
+    group_id: str
+    core: RebalanceCore
+    steps: RebalanceSteps
+    book: OwnershipBook
+    committer: OffsetCommitter
+    timer: CommitTimer
+    store: ZkStore
+    clock: Clock
+
+
+class ControlThread:
+    """Runs the rebalance core of one connector."""
+
+    def __init__(self, parts: ControlParts) -> None:
+        self._group_id = parts.group_id
+        self._core = parts.core
+        self._steps = parts.steps
+        self._book = parts.book
+        self._committer = parts.committer
+        self._timer = parts.timer
+        self._store = parts.store
+        self._clock = parts.clock
+        self._subscription: Subscription | None = None
+        self._joining: JoinRequest | None = None
+        self._close: CloseRequest | None = None
+        self.mailbox: Mailbox[Message] = Mailbox()
+        self.done = False
+
+    def stop(self) -> None:
+        """Ask the thread to shut the connector down. Thread: any."""
+        self.mailbox.put(CloseRequest())
+
+    def run(self) -> None:
+        """Work until a ``CloseRequest``; then leave the group in order."""
+        try:
+            while self._close is None:
+                self._turn()
+            self._leave()
+        except BaseException as error:
+            self._die(error)
+            raise
+        finally:
+            self.done = True
+            self._refuse_the_rest()
+
+    def _turn(self) -> None:
+        now_ms = self._clock.now_ms()
+        due = [
+            one for one in (self._core.next_deadline_ms(), self._timer.due_ms) if one is not None
+        ]
+        message = self.mailbox.get(max(0, min(due) - now_ms) if due else None)
+        if message is not None:
+            self._handle(message)
+        now_ms = self._clock.now_ms()
+        if self._core.next_deadline_ms() is not None:
+            self._feed(ev.Tick())
+        if self._timer.take(now_ms):
+            self._commit_automatically()
+
+    def _handle(self, message: Message) -> None:
+        match message:
+            case JoinRequest():
+                self._join(message)
+            case WithdrawRequest():
+                self._withdraw()
+            case CommitRequest(reply):
+                self._commit_for(reply)
+            case CloseRequest():
+                self._close = message
+            case _:
+                self._feed(message)
+
+    # --- rebalancing ------------------------------------------------------------------------------
+
+    def _feed(self, event: ev.Event) -> None:
+        """Run the core until it rests: every step's answer goes back before anything else."""
+        todo = list(self._core.receive(event, self._clock.now_ms()))
+        while todo:
+            action = todo.pop(0)
+            answer = self._act(action)
+            if answer is not None:
+                assert not todo, "a step is the last of its actions"
+                todo.extend(self._core.receive(answer, self._clock.now_ms()))
+
+    def _act(self, action: ev.Action) -> ev.Answer | None:
+        match action:
+            case ev.Fence(reason):
+                log.warning("%s: stops reading %d partitions: %s", self, len(self._book), reason)
+                self._steps.fence()
+            case ev.AwaitOwners(partitions):
+                self._steps.await_owners(partitions)
+            case ev.AwaitRegistration():
+                self._steps.await_registration()
+            case ev.Unregister():
+                self._steps.unregister()
+            case ev.Settled():
+                self._settled(action)
+            case ev.RetryLater(attempt, delay_ms, reason):
+                log.info("%s: try %d failed, next in %d ms: %s", self, attempt, delay_ms, reason)
+            case ev.GiveUp(attempts, reason):
+                self._give_up(attempts, reason)
+            case _:
+                return self._steps.run(action)
+        return None
+
+    def _settled(self, event: ev.Settled) -> None:
+        level = logging.INFO if event.changed else logging.DEBUG
+        log.log(level, "%s: reads %s (%s)", self, own_share(event.owned), event.cause.value)
+        if self._joining is not None:
+            self._joining.reply.give(None)
+            self._joining = None
+
+    def _give_up(self, attempts: int, reason: str) -> None:
+        error = RebalanceFailed(
+            f"{self}: no share of the partitions after {attempts} tries: {reason}"
+        )
+        log.error("%s", error)
+        if self._joining is not None:
+            # Withdrawn after this turn: a step of the core may still be open.
+            self._joining.reply.fail(error)
+            self._joining = None
+            self.mailbox.put(WithdrawRequest())
+        elif self._subscription is not None:
+            for queue in self._subscription.queues():
+                queue.fail(error)
+
+    def _join(self, request: JoinRequest) -> None:
+        self._subscription = request.subscription
+        self._joining = request
+        self._steps.subscribe(request.subscription)
+        self._feed(ev.Join())
+
+    def _withdraw(self) -> None:
+        """Creating the streams failed: a dead registration would keep its share unread."""
+        if self._joining is not None:
+            self._joining = None
+        self._run_leaving()
+        self._subscription = None
+
+    # --- commits ----------------------------------------------------------------------------------
+
+    def _commit_for(self, reply: Reply[int]) -> None:
+        try:
+            reply.give(self._committer.commit(self._book.claims(), delivered_offset))
+        except ZkConsumerError as error:
+            reply.fail(error)
+
+    def _commit_automatically(self) -> None:
+        if not self._store.connected:
+            return
+        try:
+            self._committer.commit(self._book.claims(), consumed_offset)
+        except OffsetCommitFailed as error:
+            log.warning("auto-commit: %s; will be tried again", error)
+
+    # --- the end ----------------------------------------------------------------------------------
+
+    def _leave(self) -> None:
+        self._run_leaving()
+        self._end_streams()
+
+    def _end_streams(self) -> None:
+        """Repeating it does no harm: the end of a queue is the end however often it is said."""
+        if self._subscription is not None:
+            for queue in self._subscription.queues():
+                queue.close()
+
+    def _run_leaving(self) -> None:
+        """Leave the group: every step is run, whatever became of the one before."""
+        for action in self._core.receive(ev.Leave(), self._clock.now_ms()):
+            if isinstance(action, ev.Revoke):
+                self._act(action)
+                if self._close is not None:
+                    # The callers' threads need not wait for what ZooKeeper has to say.
+                    self._end_streams()
+            elif not self._store.connected:
+                log.warning("%s: %s skipped: ZooKeeper is away", self, type(action).__name__)
+            else:
+                answer = self._act(action)
+                if isinstance(answer, ev.StepFailed):
+                    log.warning("%s: while leaving: %s", self, answer.reason)
+
+    def _die(self, error: BaseException) -> None:
+        """An error that nobody foresaw: let go of everything and tell every stream."""
+        self._steps.fence()
+        failure = ConsumerClosed(f"{self}: the control thread died: {error!r}")
+        failure.__cause__ = error
+        if self._joining is not None:
+            self._joining.reply.fail(failure)
+        if self._subscription is not None:
+            for queue in self._subscription.queues():
+                queue.fail(failure)
+        self._end_streams()
+
+    def _refuse_the_rest(self) -> None:
+        """``done`` is set: whoever put a message before it could see that gets an answer."""
+        closed = ConsumerClosed(f"{self}: shut down")
+        for message in (self._close, *self.mailbox.drain()):
+            match message:
+                case CloseRequest(reply):
+                    reply.give(None)
+                case CommitRequest(commit_reply):
+                    commit_reply.fail(closed)
+                case JoinRequest(reply=join_reply):
+                    join_reply.fail(closed)
+                case _:
+                    pass
+
+    def __str__(self) -> str:
+        return f"group {self._group_id}"

@@ -1,0 +1,42 @@
+"""An answer that one thread waits for and another gives; safe around signal handlers."""
+
+from typing import Generic, TypeVar
+
+from zkconsumer.scope import Mailbox
+
+T = TypeVar("T")
+
+
+class Reply(Generic[T]):
+    """Given once: a value or an error.
+
+    Built on ``Mailbox``: it holds no lock that a signal handler, interrupting the waiting thread,
+    could need.
+    """
+
+    __slots__ = ("_box",)
+
+    def __init__(self) -> None:
+        self._box: Mailbox[tuple[T | None, BaseException | None]] = Mailbox()
+
+    def give(self, value: T) -> None:
+        """Answer."""
+        self._box.put((value, None))
+
+    def fail(self, error: BaseException) -> None:
+        """Answer with an error, raised in the waiting thread."""
+        self._box.put((None, error))
+
+    def wait(self, timeout_ms: int | None) -> tuple[T | None, bool]:
+        """The answer and True, or None and False where none came in time.
+
+        Raises:
+            BaseException: the error that was given.
+        """
+        answer = self._box.get(timeout_ms)
+        if answer is None:
+            return None, False
+        value, error = answer
+        if error is not None:
+            raise error
+        return value, True

@@ -1,0 +1,50 @@
+"""Says once what a rebalance found odd: garbage of others, topics that are not there.
+
+Every rebalance reads everything anew, so each oddity is logged when it appears, not each time.
+"""
+
+import logging
+
+from zkconsumer.assignment.group_view import GroupView
+from zkconsumer.connector.subscription import Subscription
+from zkconsumer.zk.registry import GroupSnapshot
+
+log = logging.getLogger(__name__)
+
+
+class Sightings:
+    """Counts and logs oddities. Thread: control."""
+
+    def __init__(self, consumer_id: str) -> None:
+        self._consumer_id = consumer_id
+        self._seen: frozenset[str] = frozenset()
+        self.skipped_count = 0
+        """How many unreadable registrations, brokers and topics were skipped in all."""
+
+    def report(self, snapshot: GroupSnapshot, subscription: Subscription, view: GroupView) -> None:
+        """Log what is new among the oddities of this reading."""
+        skipped = [
+            *(
+                f"member {member}: its registration can't be read and gets no partitions: {reason}"
+                for member, reason in snapshot.malformed_members.items()
+            ),
+            *(
+                f"broker {broker}: its registration can't be read and is not used: {reason}"
+                for broker, reason in snapshot.malformed_brokers.items()
+            ),
+        ]
+        odd = [*skipped, *self._topic_oddities(subscription, view)]
+        if not snapshot.brokers:
+            odd.append("no broker is registered in ZooKeeper: waiting for one")
+        for text in odd:
+            if text not in self._seen:
+                log.warning("%s: %s", self._consumer_id, text)
+        self.skipped_count += sum(text not in self._seen for text in skipped)
+        self._seen = frozenset(odd)
+
+    def _topic_oddities(self, subscription: Subscription, view: GroupView) -> list[str]:
+        return [
+            f"topic {topic} does not exist or has no partitions; it is read as soon as it has some"
+            for topic in subscription.static_topics
+            if not view.partitions.get(topic)
+        ]

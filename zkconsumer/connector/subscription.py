@@ -1,0 +1,139 @@
+"""What a connector subscribes to, and which queue each of its threads reads from.
+
+Source: Kafka 0.8.2.2 ``TopicCount``, ``StaticTopicCount`` and ``WildcardTopicCount``.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from zkconsumer.assignment.filters import Blacklist, Whitelist
+from zkconsumer.errors import ConfigError
+from zkconsumer.model import TopicPartition
+from zkconsumer.streams.chunk_queue import ChunkQueue
+from zkconsumer.zk.nodes import Pattern, Registration
+
+
+class Subscription(Protocol):
+    """A static or by-filter subscription with the queues of its streams."""
+
+    @property
+    def wildcard(self) -> bool:
+        """Whether new topics may come to match it."""
+        ...
+
+    @property
+    def static_topics(self) -> tuple[str, ...]:
+        """The topics it names; empty for a filter."""
+        ...
+
+    def registration(self, timestamp_ms: int) -> Registration:
+        """What to write into the registration node."""
+        ...
+
+    def queue_of(self, topic_partition: TopicPartition, thread: int) -> ChunkQueue:
+        """The queue of the stream that a thread's partition is delivered to."""
+        ...
+
+    def queues(self) -> tuple[ChunkQueue, ...]:
+        """All of them, each once."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class StaticSubscription:
+    """Named topics; every topic has queues of its own, one a thread."""
+
+    topic_queues: Mapping[str, tuple[ChunkQueue, ...]]
+
+    @property
+    def wildcard(self) -> bool:
+        """See ``Subscription``."""
+        return False
+
+    @property
+    def static_topics(self) -> tuple[str, ...]:
+        """See ``Subscription``."""
+        return tuple(self.topic_queues)
+
+    def registration(self, timestamp_ms: int) -> Registration:
+        """See ``Subscription``."""
+        counts = {topic: len(queues) for topic, queues in self.topic_queues.items()}
+        return Registration(subscription=counts, pattern=Pattern.STATIC, timestamp_ms=timestamp_ms)
+
+    def queue_of(self, topic_partition: TopicPartition, thread: int) -> ChunkQueue:
+        """See ``Subscription``."""
+        return self.topic_queues[topic_partition.topic][thread]
+
+    def queues(self) -> tuple[ChunkQueue, ...]:
+        """See ``Subscription``."""
+        return tuple(queue for queues in self.topic_queues.values() for queue in queues)
+
+
+@dataclass(frozen=True, slots=True)
+class FilterSubscription:
+    """Topics by a filter; the same queues serve every topic that matches."""
+
+    topic_filter: Whitelist | Blacklist
+    stream_queues: tuple[ChunkQueue, ...]
+
+    @property
+    def wildcard(self) -> bool:
+        """See ``Subscription``."""
+        return True
+
+    @property
+    def static_topics(self) -> tuple[str, ...]:
+        """See ``Subscription``."""
+        return ()
+
+    def registration(self, timestamp_ms: int) -> Registration:
+        """See ``Subscription``."""
+        white = isinstance(self.topic_filter, Whitelist)
+        return Registration(
+            subscription={self.topic_filter.pattern: len(self.stream_queues)},
+            pattern=Pattern.WHITE_LIST if white else Pattern.BLACK_LIST,
+            timestamp_ms=timestamp_ms,
+        )
+
+    def queue_of(self, topic_partition: TopicPartition, thread: int) -> ChunkQueue:
+        """See ``Subscription``."""
+        del topic_partition
+        return self.stream_queues[thread]
+
+    def queues(self) -> tuple[ChunkQueue, ...]:
+        """See ``Subscription``."""
+        return self.stream_queues
+
+
+def check_topic_counts(topic_counts: Mapping[str, int]) -> None:
+    """Refuse what would stop the whole group: each Scala member reads our registration.
+
+    Raises:
+        ConfigError: naming the topic.
+    """
+    for topic, count in topic_counts.items():
+        if not isinstance(topic, str) or not topic:
+            raise ConfigError(f"a topic name must be text, not {topic!r}")
+        if not legal_topic(topic):
+            raise ConfigError(
+                f"topic {topic!r}: a name has 1 to 255 letters, digits, '.', '_' or '-' "
+                "and is not '.' or '..'; for patterns use create_message_streams_by_filter"
+            )
+        check_stream_count(count, f"topic {topic}")
+
+
+def check_stream_count(count: int, what: str) -> None:
+    """Refuse a number of streams below 1.
+
+    Raises:
+        ConfigError: naming what it is for.
+    """
+    if not isinstance(count, int) or isinstance(count, bool) or count < 1:
+        raise ConfigError(f"{what}: the number of streams must be 1 or more, not {count!r}")
+
+
+def legal_topic(name: str) -> bool:
+    """Whether a broker of any version accepts the name (Kafka ``Topic.validate``)."""
+    legal = all(c.isascii() and (c.isalnum() or c in "._-") for c in name)
+    return legal and 0 < len(name) <= 255 and name not in (".", "..")
