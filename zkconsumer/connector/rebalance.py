@@ -140,7 +140,7 @@ class RebalanceCore:
                 # An answer to a question of an earlier round: the session ended, or we left.
                 return self._answer(event, now_ms) if event.round == self._round else ()
 
-    # --- joining, leaving, sessions ---------------------------------------------------------------
+    # --- joining, leaving, sessions -----------------------------------------------------
 
     def _enter(self, cause: ev.Cause) -> tuple[ev.Action, ...]:
         if not self._joined or self._session_id is None or self.state is not State.OUTSIDE:
@@ -193,7 +193,7 @@ class RebalanceCore:
         self.claimed.clear()
         self.started.clear()
 
-    # --- rounds -------------------------------------------------------------------------------------
+    # --- rounds ---------------------------------------------------------------------
 
     def _trigger(self, cause: ev.Cause) -> tuple[ev.Action, ...]:
         if self.state is State.OUTSIDE:

@@ -103,7 +103,7 @@ class LeaderFinder:
             for message in self._mailbox.drain():
                 self._take(message)
             self._drop_inactive()
-            if self._missing and not self._stopping and self._wait_ms() == 0:
+            if self._missing and self._wait_ms() == 0:
                 self._find_leaders()
                 self._next_pass_ms = self._clock.now_ms() + self._backoff_ms
                 self._close_idle()

@@ -105,9 +105,9 @@ class GroupRegistry:
         """Delete the member's node if this session made it; says whether it did."""
         path = self._paths.member(consumer_id)
         node = self._store.get_many([path])[0]
-        if node is None or node.ephemeral_owner != self._session_id:
+        if node is None or node.ephemeral_owner != self.session_id:
             return False
-        return self._write(DeleteOp(path), self._session_id) is None
+        return self._write(DeleteOp(path), self.session_id) is None
 
     def watch_registration(self, consumer_id: str, watch: Watch) -> bool:
         """Watch the member's node; says whether it is there (else there is nothing to wait for)."""
@@ -145,17 +145,21 @@ class GroupRegistry:
         self, assignment: Mapping[TopicPartition, ConsumerThreadId]
     ) -> Claimed | ClaimConflict:
         """Become the owner of all these partitions, or of none that was not ours before."""
-        return self._owners.claim(assignment, self._session_id)
+        return self._owners.claim(assignment, self.session_id)
 
     def release(self, owned: Mapping[TopicPartition, ConsumerThreadId]) -> None:
         """Give partitions up: deletes the nodes of this session that hold exactly these threads.
 
         A node that is missing, another's, or another thread's is left as it is.
         """
-        self._owners.release(owned, self._session_id)
+        self._owners.release(owned, self.session_id)
 
     @property
-    def _session_id(self) -> int:
+    def session_id(self) -> int:
+        """The session that everything written is fenced by: the registration's, once there is one.
+
+        Pass it as the fence of whatever else must not outlive the ownership (offset commits).
+        """
         registered = self._registered_session
         return self._store.session_id if registered is None else registered
 
