@@ -1,0 +1,185 @@
+"""The settings of a consumer, read once, checked once, and frozen.
+
+Kafka's own keys with their own defaults; the table is ``zkconsumer.config_keys``.
+"""
+
+import logging
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, Self
+
+from zkconsumer.config_keys import BY_KEY, KEYS
+from zkconsumer.config_spec import ConfigKey, Value
+from zkconsumer.errors import ConfigError
+from zkconsumer.properties_file import load_properties
+
+log = logging.getLogger(__name__)
+
+_INTEGER = re.compile(r"[+-]?[0-9]+")
+_EXTERNAL = "external"
+
+
+@dataclass(frozen=True, init=False, slots=True)
+class ConsumerConfig:
+    """All settings of one consumer; every attribute is its key with underscores.
+
+    Values may be texts, as a ``.properties`` file has them, or Python's own ints and bools.
+    None counts as not given. Keyword arguments win over ``props``. A key that nothing knows is
+    logged as a warning, unless it starts with ``external``.
+
+    Args:
+        props: settings by their keys with dots, ``{"group.id": "g"}``.
+        **settings: settings by their keys with underscores, ``group_id="g"``.
+
+    Raises:
+        ConfigError: names the key, its value and what is allowed.
+
+    Source: Kafka 0.8.2.2 ``ConsumerConfig``, ``ZKConfig``, ``VerifiableProperties``.
+    """
+
+    zookeeper_connect: str
+    group_id: str
+    zookeeper_session_timeout_ms: int
+    zookeeper_connection_timeout_ms: int
+    zookeeper_sync_time_ms: int
+    consumer_id: str | None
+    client_id: str
+    fetch_wait_max_ms: int
+    socket_timeout_ms: int
+    socket_receive_buffer_bytes: int
+    fetch_message_max_bytes: int
+    fetch_message_growth_max_bytes: int
+    fetch_max_decompressed_bytes: int
+    num_consumer_fetchers: int
+    fetch_min_bytes: int
+    queued_max_message_chunks: int
+    auto_commit_enable: bool
+    auto_commit_interval_ms: int
+    rebalance_max_retries: int
+    rebalance_backoff_ms: int
+    refresh_leader_backoff_ms: int
+    auto_offset_reset: Literal["smallest", "largest"]
+    consumer_timeout_ms: int
+    exclude_internal_topics: bool
+    partition_assignment_strategy: Literal["range", "roundrobin"]
+    offsets_storage: Literal["zookeeper", "kafka"]
+    dual_commit_enabled: bool
+    offsets_channel_backoff_ms: int
+    offsets_channel_socket_timeout_ms: int
+    offsets_commit_max_retries: int
+    shutdown_timeout_ms: int
+    serializer_encoding: str
+    kafka_metrics_reporters: str
+    kafka_metrics_polling_interval_secs: int
+    kafka_csv_metrics_dir: str
+    kafka_csv_metrics_reporter_enabled: bool
+    mirror_topics_whitelist: str
+    mirror_topics_blacklist: str
+    mirror_consumer_numthreads: int
+
+    def __init__(self, props: Mapping[str, object] | None = None, **settings: object) -> None:
+        values = read_settings(_merged(props or {}, settings))
+        for spec in KEYS:
+            object.__setattr__(self, spec.attribute, values[spec.key])
+
+    @classmethod
+    def from_file(cls, path: str | os.PathLike[str], **settings: object) -> Self:
+        """Read a Java ``.properties`` file; keyword arguments win over what it says.
+
+        Raises:
+            ConfigError: the file can't be read, or a setting is wrong.
+        """
+        return cls(load_properties(path), **settings)
+
+
+def read_settings(given: Mapping[str, object]) -> dict[str, Value]:
+    """Every key's value, defaults filled in, from settings given by keys with dots.
+
+    Raises:
+        ConfigError: names the key, its value and what is allowed.
+    """
+    _note_ineffective(given)
+    values: dict[str, Value] = {}
+    for spec in KEYS:
+        if (raw := given.get(spec.key)) is not None:
+            values[spec.key] = _read(spec, raw)
+        elif spec.required:
+            raise ConfigError(f"{spec.key} is required: give it {spec.allowed}")
+        else:
+            values[spec.key] = spec.derive(values) if spec.derive else spec.default
+    _check_pair(values, "socket.timeout.ms", "fetch.wait.max.ms")
+    _check_pair(values, "fetch.message.growth.max.bytes", "fetch.message.max.bytes")
+    return values
+
+
+def _merged(props: Mapping[str, object], settings: Mapping[str, object]) -> dict[str, object]:
+    merged: dict[str, object] = {}
+    for key, value in props.items():
+        if not isinstance(key, str):
+            raise ConfigError(f"setting {key!r}: a key is a text such as group.id")
+        merged[key] = value
+    for name, value in settings.items():
+        if value is not None:
+            merged[name.replace("_", ".")] = value
+    return merged
+
+
+def _note_ineffective(given: Mapping[str, object]) -> None:
+    by_attribute = {spec.attribute: spec.key for spec in KEYS}
+    for key in given:
+        spec = BY_KEY.get(key)
+        if spec is not None and spec.inert:
+            log.info("setting %s is accepted but has no effect here", key)
+        elif spec is None and not key.startswith(_EXTERNAL):
+            meant = by_attribute.get(key)
+            hint = f" (did you mean {meant}?)" if meant else ""
+            log.warning("setting %s is not known and is ignored%s", key, hint)
+
+
+def _check_pair(values: Mapping[str, Value], larger: str, smaller: str) -> None:
+    high, low = values[larger], values[smaller]
+    if isinstance(high, int) and isinstance(low, int) and high < low:
+        raise ConfigError(f"{larger} is {high}: it must be at least {smaller} ({low})")
+
+
+def _read(spec: ConfigKey, raw: object) -> Value:
+    value: Value
+    match spec.kind:
+        case "bool":
+            value = _read_bool(raw)
+        case "int":
+            value = _read_int(raw, spec)
+        case "choice":
+            value = _read_choice(raw, spec)
+        case "text":
+            value = raw if isinstance(raw, str) and (not spec.legal or spec.legal(raw)) else None
+    if value is None:
+        raise ConfigError(f"{spec.key} is {raw!r}: it must be {spec.allowed}")
+    return value
+
+
+def _read_bool(raw: object) -> bool | None:
+    if isinstance(raw, bool):
+        return raw
+    return {"true": True, "false": False}.get(raw.strip()) if isinstance(raw, str) else None
+
+
+def _read_int(raw: object, spec: ConfigKey) -> int | None:
+    if isinstance(raw, bool):
+        return None
+    # The bound on the length keeps a huge text from becoming a huge number.
+    if isinstance(raw, str) and len(raw) <= 64 and _INTEGER.fullmatch(raw.strip()):
+        raw = int(raw)
+    if not isinstance(raw, int) or not spec.low <= raw <= spec.high:
+        return None
+    return raw
+
+
+def _read_choice(raw: object, spec: ConfigKey) -> str | None:
+    if not isinstance(raw, str):
+        return None
+    text = raw.strip().lower() if spec.any_case else raw.strip()
+    text = spec.synonyms.get(text, text)
+    return text if text in spec.choices else None

@@ -1,0 +1,118 @@
+"""What a setting is, and how a table of settings is printed as documentation."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+Value: TypeAlias = str | int | bool | None
+Values: TypeAlias = Mapping[str, Value]
+
+INT_MAX = 2**31 - 1
+INT_MIN = -(2**31)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConfigKey:
+    """One setting.
+
+    Attributes:
+        key: its name with dots, as in Kafka's own files.
+        kind: the type of its value.
+        doc: what it does, in Markdown.
+        default: the value where none is given; None means *not set*.
+        derive: computes the default from the settings above it in the table, by key.
+        derived_text: that computation in words, for the documentation.
+        required: there is no default and the key must be given.
+        low: the smallest integer allowed.
+        high: the largest integer allowed.
+        choices: the texts allowed, for the kind ``choice``.
+        synonyms: texts taken for one of the choices.
+        any_case: capital letters do not matter in a choice.
+        legal: a test for a text.
+        legal_text: that test in words.
+        since: the Kafka version that has it first; ``zkconsumer`` for our own.
+        inert: accepted so that Kafka's own files can be used, but without effect.
+    """
+
+    key: str
+    kind: Literal["text", "int", "bool", "choice"]
+    doc: str
+    default: Value = None
+    derive: Callable[[Values], Value] | None = None
+    derived_text: str = ""
+    required: bool = False
+    low: int = INT_MIN
+    high: int = INT_MAX
+    choices: tuple[str, ...] = ()
+    synonyms: Mapping[str, str] = field(default_factory=dict)
+    any_case: bool = False
+    legal: Callable[[str], bool] | None = None
+    legal_text: str = ""
+    since: str = "0.8.0"
+    inert: bool = False
+
+    @property
+    def attribute(self) -> str:
+        """The name of the attribute of ``ConsumerConfig`` that holds it."""
+        return self.key.replace(".", "_")
+
+    @property
+    def optional(self) -> bool:
+        """Whether the setting can be *not set*."""
+        return self.default is None and self.derive is None and not self.required
+
+    @property
+    def allowed(self) -> str:
+        """What values are allowed, in words."""
+        match self.kind:
+            case "bool":
+                return "true or false"
+            case "choice":
+                also = "".join(f" ({other} means {it})" for other, it in self.synonyms.items())
+                return " or ".join(self.choices) + also
+            case "int":
+                if self.low == INT_MIN:
+                    return "a 32-bit integer"
+                above = "" if self.high == INT_MAX else f" and at most {self.high}"
+                return f"an integer of at least {self.low}{above}"
+            case "text":
+                return self.legal_text or "text"
+
+
+_HEAD = """# Configuration
+
+<!-- Printed by `python -m zkconsumer.config_keys`; a test fails when it is stale. -->
+
+`ConsumerConfig` takes Kafka's own keys: from a dictionary (`{"group.id": "g"}`), as keyword
+arguments with underscores (`group_id="g"`), or from a Java `.properties` file
+(`ConsumerConfig.from_file(path)`). Texts and Python's own numbers and booleans are both fine. A
+value out of its range is a `ConfigError`; a key that is not listed here is logged as a warning
+and ignored, unless it starts with `external`. *Since* names the Kafka version that has the key
+first; `zkconsumer` marks our own.
+"""
+
+
+def markdown(keys: Sequence[ConfigKey]) -> str:
+    """The documentation of a table of settings: docs/configuration.md."""
+    working = "\n".join(_row(spec) for spec in keys if not spec.inert)
+    inert = "\n".join(_row(spec) for spec in keys if spec.inert)
+    header = "| key | default | allowed | since | meaning |\n|---|---|---|---|---|"
+    return (
+        f"{_HEAD}\n{header}\n{working}\n\n## Accepted without effect\n\n"
+        "Files written for the original may hold these. They are checked and noted in the log, "
+        f"and do nothing.\n\n{header}\n{inert}\n"
+    )
+
+
+def _row(spec: ConfigKey) -> str:
+    return f"| `{spec.key}` | {_default(spec)} | {spec.allowed} | {spec.since} | {spec.doc} |"
+
+
+def _default(spec: ConfigKey) -> str:
+    if spec.required:
+        return "required"
+    if spec.derived_text:
+        return spec.derived_text
+    if spec.default == "":
+        return "empty"
+    return f"`{str(spec.default).lower() if spec.kind == 'bool' else spec.default}`"

@@ -1,0 +1,104 @@
+r"""Java ``.properties`` text to a dictionary, as ``java.util.Properties.load`` reads it.
+
+Files are latin-1; anything else is written as ``\uXXXX``. A key repeated later wins.
+"""
+
+import os
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+from zkconsumer.errors import ConfigError
+
+_BLANKS = " \t\f"
+_NATURAL_LINE = re.compile(r"\r\n|\r|\n")
+_ESCAPES = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
+_HEX4 = re.compile(r"[0-9A-Fa-f]{4}")
+
+
+def load_properties(path: str | os.PathLike[str]) -> dict[str, str]:
+    r"""Read a ``.properties`` file.
+
+    Raises:
+        ConfigError: the file can't be read, or holds a malformed ``\u`` escape.
+    """
+    try:
+        text = Path(path).read_bytes().decode("latin-1")
+    except (OSError, ValueError) as error:
+        reason = error.strerror if isinstance(error, OSError) else str(error)
+        raise ConfigError(f"cannot read the properties file {os.fspath(path)}: {reason}") from error
+    try:
+        return parse_properties(text)
+    except ConfigError as error:
+        raise ConfigError(f"{os.fspath(path)}: {error}") from error
+
+
+def parse_properties(text: str) -> dict[str, str]:
+    r"""Keys and values of the text of a ``.properties`` file, in the order written.
+
+    Raises:
+        ConfigError: a ``\u`` that four hexadecimal digits do not follow.
+    """
+    properties: dict[str, str] = {}
+    for line in _logical_lines(text):
+        key, value = _split(line)
+        name = _unescape(key)
+        properties.pop(name, None)
+        properties[name] = _unescape(value)
+    return properties
+
+
+def _logical_lines(text: str) -> Iterator[str]:
+    """Lines with their continuations joined; without blank lines and comments."""
+    logical: str | None = None
+    for natural in _NATURAL_LINE.split(text):
+        stripped = natural.lstrip(_BLANKS)
+        if not logical and (not stripped or stripped[0] in "#!"):
+            # Only the first line of a logical one can be blank or a comment.
+            continue
+        joined = (logical or "") + stripped
+        if _ends_in_open_backslash(stripped):
+            logical = joined[:-1]
+            continue
+        yield joined
+        logical = None
+    if logical:
+        yield logical
+
+
+def _ends_in_open_backslash(line: str) -> bool:
+    return (len(line) - len(line.rstrip("\\"))) % 2 == 1
+
+
+def _split(line: str) -> tuple[str, str]:
+    """Key and value, still escaped: the first open ``=``, ``:`` or blank parts them."""
+    end = 0
+    while end < len(line) and line[end] not in "=:" + _BLANKS:
+        end += 2 if line[end] == "\\" else 1
+    value = line[end:].lstrip(_BLANKS)
+    if value[:1] in ("=", ":"):
+        value = value[1:].lstrip(_BLANKS)
+    return line[:end], value
+
+
+def _unescape(text: str) -> str:
+    out: list[str] = []
+    position = 0
+    while position < len(text):
+        char = text[position]
+        position += 1
+        if char != "\\":
+            out.append(char)
+            continue
+        escaped = text[position : position + 1]
+        position += 1
+        if escaped == "u":
+            digits = _HEX4.match(text, position)
+            if digits is None:
+                raise ConfigError(f"malformed \\u escape in {text!r}: four hex digits must follow")
+            out.append(chr(int(digits.group(), 16)))
+            position += 4
+        else:
+            out.append(_ESCAPES.get(escaped, escaped))
+    # Java text is UTF-16: two escapes may spell one character.
+    return "".join(out).encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
