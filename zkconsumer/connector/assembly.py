@@ -106,7 +106,6 @@ def assemble(config: ConsumerConfig, clock: Clock) -> Parts:
             book=book,
             fetching=_fetching(config, registry, fetch_scope, clock),
             clock=clock,
-            session_id=lambda: store.session_id,
         ),
         lambda cause: control.mailbox.put(ev.Triggered(cause)),
     )

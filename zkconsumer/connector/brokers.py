@@ -24,7 +24,7 @@ class BrokerList:
             RegistryError: ZooKeeper can't be asked, and never could.
         """
         try:
-            self._last = self._registry.read_brokers()
+            self._last = self._registry.read_brokers().brokers
         except RegistryError as error:
             if not self._last:
                 raise

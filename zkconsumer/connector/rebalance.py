@@ -106,6 +106,7 @@ class RebalanceCore:
         self._deadline_ms: int | None = None
         self._plan: Plan | None = None
         self._changed = False
+        self._brokers_seen = False
         self.state = State.OUTSIDE
         self.claimed: dict[TopicPartition, ConsumerThreadId] = {}
         self.started: dict[TopicPartition, ConsumerThreadId] = {}
@@ -198,6 +199,9 @@ class RebalanceCore:
     def _trigger(self, cause: ev.Cause) -> tuple[ev.Action, ...]:
         if self.state is State.OUTSIDE:
             return ()
+        if cause is ev.Cause.BROKERS and self._brokers_seen:
+            # Leaders that move are the fetchers' affair, not the group's.
+            return ()
         if self.state not in RESTING:
             self._pending = cause
             return ()
@@ -278,7 +282,8 @@ class RebalanceCore:
         if not event.registered:
             # An operator deleted it, or an earlier round could not create it.
             return self._register()
-        if event.broker_count == 0:
+        self._brokers_seen = event.broker_count > 0
+        if not self._brokers_seen:
             return self._settle()
         result = assign(self._settings.strategy, event.view, self._settings.consumer_id)
         if isinstance(result, CannotAssign):

@@ -32,8 +32,16 @@ class Sightings:
                 f"broker {broker}: its registration can't be read and is not used: {reason}"
                 for broker, reason in snapshot.malformed_brokers.items()
             ),
+            *(
+                f"topic {topic}: its node can't be read, so none of its partitions: {reason}"
+                for topic, reason in snapshot.malformed_topics.items()
+            ),
         ]
-        odd = [*skipped, *self._topic_oddities(subscription, view)]
+        scala_fails = [
+            f"member {member}: Scala members of this group fail on its registration: {reason}"
+            for member, reason in snapshot.unreadable_by_scala.items()
+        ]
+        odd = [*skipped, *scala_fails, *_missing_topics(snapshot, subscription, view)]
         if not snapshot.brokers:
             odd.append("no broker is registered in ZooKeeper: waiting for one")
         for text in odd:
@@ -42,9 +50,13 @@ class Sightings:
         self.skipped_count += sum(text not in self._seen for text in skipped)
         self._seen = frozenset(odd)
 
-    def _topic_oddities(self, subscription: Subscription, view: GroupView) -> list[str]:
-        return [
-            f"topic {topic} does not exist or has no partitions; it is read as soon as it has some"
-            for topic in subscription.static_topics
-            if not view.partitions.get(topic)
-        ]
+
+def _missing_topics(
+    snapshot: GroupSnapshot, subscription: Subscription, view: GroupView
+) -> list[str]:
+    malformed = snapshot.malformed_topics
+    return [
+        f"topic {topic} does not exist or has no partitions; it is read as soon as it has some"
+        for topic in subscription.static_topics
+        if not view.partitions.get(topic) and topic not in malformed
+    ]

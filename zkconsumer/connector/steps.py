@@ -52,7 +52,6 @@ class Collaborators:
     book: OwnershipBook
     fetching: FetchManager
     clock: Clock
-    session_id: Callable[[], int]
 
 
 class RebalanceSteps:
@@ -117,20 +116,11 @@ class RebalanceSteps:
         subscription = self._subscribed()
         registry = self._others.registry
         snapshot = registry.read_group(
-            watches=GroupWatches(
-                members=lambda _path, _event: self._trigger(ev.Cause.MEMBERS),
-                topics=lambda _path, _event: self._trigger(ev.Cause.TOPICS),
-                topic_list=(
-                    (lambda _path, _event: self._trigger(ev.Cause.TOPIC_LIST))
-                    if subscription.wildcard
-                    else None
-                ),
-                brokers=lambda _path, _event: self._trigger(ev.Cause.BROKERS),
-            ),
+            watches=self._watches(subscription),
             expand=self._topics_of,
         )
         owners = registry.read_owners(step.check) if step.check else {}
-        session_id = self._others.session_id()
+        session_id = registry.session_id
         held = frozenset(
             tp for tp, owner in owners.items() if owner and owner.session_id == session_id
         )
@@ -142,6 +132,16 @@ class RebalanceSteps:
             registered=self._settings.consumer_id in snapshot.members,
             held=held,
             broker_count=len(snapshot.brokers),
+        )
+
+    def _watches(self, subscription: Subscription) -> GroupWatches:
+        return GroupWatches(
+            members=lambda *_: self._trigger(ev.Cause.MEMBERS),
+            topics=lambda *_: self._trigger(ev.Cause.TOPICS),
+            topic_list=(
+                (lambda *_: self._trigger(ev.Cause.TOPIC_LIST)) if subscription.wildcard else None
+            ),
+            brokers=lambda *_: self._trigger(ev.Cause.BROKERS),
         )
 
     def _view(self, snapshot: GroupSnapshot) -> GroupView:
@@ -189,7 +189,7 @@ class RebalanceSteps:
 
     def _start(self, step: ev.Start) -> None:
         subscription = self._subscribed()
-        session_id = self._others.session_id()
+        session_id = self._others.registry.session_id
         starting: list[tuple[PartitionClaim, int | None]] = []
         for tp, thread_id in step.owned.items():
             queue = subscription.queue_of(tp, thread_id.thread)
@@ -203,20 +203,27 @@ class RebalanceSteps:
 
     def await_owners(self, partitions: tuple[TopicPartition, ...]) -> None:
         """Trigger as soon as an owner node that is in the way vanishes."""
-        self._quietly(
-            lambda: self._others.registry.watch_owners(
-                partitions, lambda _path, _event: self._trigger(ev.Cause.OWNER_GONE)
-            )
-        )
+
+        def watch() -> None:
+            cause = ev.Cause.OWNER_GONE
+            if self._others.registry.watch_owners(partitions, lambda *_: self._trigger(cause)):
+                # Released between the claim and now: the watch on those will never fire.
+                self._trigger(cause)
+
+        self._quietly(watch)
 
     def await_registration(self) -> None:
         """Trigger as soon as the registration node that is in the way vanishes."""
-        self._quietly(
-            lambda: self._others.registry.watch_registration(
-                self._settings.consumer_id,
-                lambda _path, _event: self._trigger(ev.Cause.REGISTRATION_GONE),
-            )
-        )
+
+        def watch() -> None:
+            cause = ev.Cause.REGISTRATION_GONE
+            consumer_id = self._settings.consumer_id
+            if not self._others.registry.watch_registration(
+                consumer_id, lambda *_: self._trigger(cause)
+            ):
+                self._trigger(cause)
+
+        self._quietly(watch)
 
     def unregister(self) -> None:
         """Delete the registration."""

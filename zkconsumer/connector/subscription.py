@@ -112,9 +112,8 @@ def check_topic_counts(topic_counts: Mapping[str, int]) -> None:
     Raises:
         ConfigError: naming the topic.
     """
-    topic: object
     for topic, count in topic_counts.items():
-        if not isinstance(topic, str) or not legal_topic(topic):
+        if not legal_topic(topic):
             raise ConfigError(
                 f"topic {topic!r}: a name has 1 to 255 letters, digits, '.', '_' or '-' "
                 "and is not '.' or '..'; for patterns use create_message_streams_by_filter"
@@ -132,7 +131,9 @@ def check_stream_count(count: object, what: str) -> None:
         raise ConfigError(f"{what}: the number of streams must be 1 or more, not {count!r}")
 
 
-def legal_topic(name: str) -> bool:
+def legal_topic(name: object) -> bool:
     """Whether a broker of any version accepts the name (Kafka ``Topic.validate``)."""
+    if not isinstance(name, str):
+        return False
     legal = all(c.isascii() and (c.isalnum() or c in "._-") for c in name)
     return legal and 0 < len(name) <= 255 and name not in (".", "..")
