@@ -1,0 +1,159 @@
+"""Our requests as kazoo's, and kazoo's answers as our values and errors.
+
+Belongs to ``kazoo_store``: the two are the door to kazoo, and nothing else imports it.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from kazoo import exceptions as ke
+from kazoo.protocol.states import EventType, WatchedEvent, ZnodeStat
+
+from zkconsumer.errors import RegistryError, SessionLost
+from zkconsumer.zk.pipeline import Answer, Send
+from zkconsumer.zk.store import (
+    CheckOp,
+    CreateOp,
+    DeleteOp,
+    MultiResult,
+    Op,
+    OpError,
+    SetOp,
+    Watch,
+    ZNode,
+    ZNodeStat,
+)
+
+_OP_ERRORS: dict[type[BaseException], OpError] = {
+    ke.NodeExistsError: OpError.NODE_EXISTS,
+    ke.NoNodeError: OpError.NO_NODE,
+    ke.BadVersionError: OpError.BAD_VERSION,
+    ke.NotEmptyError: OpError.NOT_EMPTY,
+    ke.NoChildrenForEphemeralsError: OpError.PARENT_EPHEMERAL,
+    ke.NoAuthError: OpError.ACCESS_DENIED,
+    ke.RolledBackError: OpError.ROLLED_BACK,
+    ke.RuntimeInconsistency: OpError.ROLLED_BACK,
+}
+
+
+@dataclass(frozen=True, slots=True)
+class WatchDoor:
+    """Hands kazoo's event on. Equal for equal watches, so that kazoo's sets of watches hold one."""
+
+    watch: Watch
+
+    def __call__(self, event: WatchedEvent) -> None:
+        """Called by kazoo; an event of type NONE says only that the watch was dropped."""
+        if event.type != EventType.NONE:
+            self.watch(event.path, event.type)
+
+
+def read_call(call: Callable[..., Answer], path: str, watch: Watch | None) -> Send:
+    """One of kazoo's reading calls for one path."""
+    door = None if watch is None else WatchDoor(watch)
+    return lambda: call(path, watch=door)
+
+
+def write_call(kazoo: Any, op: Op) -> Send:
+    """The call for one operation on its own."""
+    match op:
+        case CreateOp():
+            return lambda: kazoo.create_async(op.path, op.data, ephemeral=op.ephemeral)
+        case DeleteOp():
+            return lambda: kazoo.delete_async(op.path, op.version)
+        case SetOp():
+            return lambda: kazoo.set_async(op.path, op.data, op.version)
+        case CheckOp():
+            raise RegistryError("a version check makes sense only in a transaction")
+
+
+def multi_call(kazoo: Any, ops: Sequence[Op]) -> Send:
+    """The call for one transaction."""
+    transaction = kazoo.transaction()
+    for op in ops:
+        match op:
+            case CreateOp():
+                transaction.create(op.path, op.data or b"", ephemeral=op.ephemeral)
+            case DeleteOp():
+                transaction.delete(op.path, op.version)
+            case SetOp():
+                transaction.set_data(op.path, op.data, op.version)
+            case CheckOp():
+                transaction.check(op.path, op.version)
+    commit: Send = transaction.commit_async
+    return commit
+
+
+def read_result(path: str, answer: Answer) -> Any:
+    """What a read gave; None where there is no node."""
+    try:
+        return answer.get_nowait()
+    except ke.NoNodeError:
+        return None
+    except Exception as error:
+        raise mapped(error, f"read {path}") from error
+
+
+def write_error(op: Op, answer: Answer) -> OpError | None:
+    """Why a write did not happen, None where it did."""
+    try:
+        answer.get_nowait()
+    except Exception as error:
+        known = _OP_ERRORS.get(type(error))
+        if known is None:
+            raise mapped(error, f"write {op.path}") from error
+        return known
+    return None
+
+
+def multi_result(ops: Sequence[Op], answer: Answer) -> MultiResult:
+    """What became of a transaction."""
+    what = f"write {len(ops)} nodes from {ops[0].path} on"
+    try:
+        results: list[object] = answer.get_nowait()
+    except Exception as error:
+        raise mapped(error, what) from error
+    if len(results) != len(ops):
+        raise RegistryError(f"could not {what}: {len(results)} answers came")
+    errors: list[OpError | None] = []
+    for result in results:
+        if not isinstance(result, Exception):
+            errors.append(None)
+        elif type(result) in _OP_ERRORS:
+            errors.append(_OP_ERRORS[type(result)])
+        else:
+            raise mapped(result, what) from result
+    return MultiResult(tuple(errors))
+
+
+def mapped(error: Exception, what: str) -> RegistryError:
+    """Our error for one of kazoo's; ``what`` could not be done."""
+    if isinstance(error, ke.ConnectionLoss | ke.ConnectionClosedError):
+        return RegistryError(f"could not {what}: connection to ZooKeeper lost")
+    if isinstance(error, ke.SessionExpiredError):
+        return SessionLost(f"could not {what}: the ZooKeeper session expired")
+    if isinstance(error, ke.NoAuthError):
+        return RegistryError(f"could not {what}: access denied (look at the node's ACL)")
+    return RegistryError(f"could not {what}: {type(error).__name__} {error}".rstrip())
+
+
+def znode(found: tuple[bytes | None, ZnodeStat]) -> ZNode:
+    """A node as kazoo gives it."""
+    return ZNode(data=found[0] or b"", **_stat_fields(found[1]))
+
+
+def znode_stat(stat: ZnodeStat) -> ZNodeStat:
+    """What is known about a node, as kazoo gives it."""
+    return ZNodeStat(**_stat_fields(stat))
+
+
+def _stat_fields(stat: ZnodeStat) -> dict[str, int]:
+    return {
+        "version": stat.version,
+        "ephemeral_owner": stat.ephemeralOwner,
+        "czxid": stat.czxid,
+        "mzxid": stat.mzxid,
+        "ctime_ms": stat.ctime,
+        "mtime_ms": stat.mtime,
+    }

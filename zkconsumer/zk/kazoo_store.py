@@ -1,0 +1,266 @@
+"""The door to kazoo, the client library: nobody else imports it (but ``kazoo_calls``, our half).
+
+What kazoo does, and what follows for us (read in kazoo 2.11 ``client``, ``protocol/connection``):
+
+- Watches do not survive a broken connection, not even within the same session: kazoo drops all of
+  them on SUSPENDED (telling each one an event of type NONE, which we keep to ourselves) and sends
+  none of them to the server again. Whoever hears CONNECTED must read everything again.
+- State listeners run on the connection's thread: a ZooKeeper call in there would wait for itself.
+  Ours takes note, tells our listeners (who only put into a mailbox), and returns.
+- ``client_id`` is empty while disconnected and reset on expiry: the last id is kept here.
+- After an expiry kazoo opens a new session by itself. A request is sent only into the session that
+  it was meant for (``SessionTracker``).
+- A request queued while disconnected would wait, and run whenever the connection is back, long
+  after its caller has given up. So nothing is queued until there is a connection. What is on its
+  way when the connection breaks, fails; it may have happened. What is on its way when the time-out
+  of its batch passes may still happen, in the same session and before anything sent later.
+- kazoo's command retries are not used; its connection retries go on for ever, see ``_retry``.
+- Stopping kazoo waits for its thread, which may sit in a connect: ``close`` bounds that.
+"""
+
+import logging
+import re
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from kazoo import exceptions as ke
+from kazoo.client import KazooClient
+from kazoo.handlers.threading import SequentialThreadingHandler
+from kazoo.protocol.serialization import Connect
+from kazoo.protocol.states import KazooState, KeeperState
+from kazoo.retry import KazooRetry
+
+from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.errors import RegistryError
+from zkconsumer.scope import ThreadScope
+from zkconsumer.zk.compound import CompoundStore
+from zkconsumer.zk.connect_string import ConnectString, parse_connect_string
+from zkconsumer.zk.kazoo_calls import (
+    multi_call,
+    multi_result,
+    read_call,
+    read_result,
+    write_call,
+    write_error,
+    znode,
+    znode_stat,
+)
+from zkconsumer.zk.pipeline import Answer, Pipeline
+from zkconsumer.zk.session import SessionListener, SessionState
+from zkconsumer.zk.session_tracker import SessionTracker
+from zkconsumer.zk.store import MultiResult, Op, OpError, Watch, ZNode, ZNodeStat
+
+log = logging.getLogger(__name__)
+
+CLOSE_TIMEOUT_MS = 5000
+_FIRST_MULTI_VERSION = (3, 4)
+_VERSION = re.compile(r"[Vv]ersion: (\d+)\.(\d+)")
+_STATES = {
+    KazooState.SUSPENDED: SessionState.SUSPENDED,
+    KazooState.LOST: SessionState.LOST,
+}
+
+
+class KazooStore(CompoundStore):
+    """A ``ZkStore`` on a real ZooKeeper; made by ``connect``."""
+
+
+def connect(
+    zookeeper_connect: str,
+    *,
+    session_timeout_ms: int,
+    connection_timeout_ms: int,
+    supports_multi: bool | None = None,
+) -> KazooStore:
+    """Connect to ZooKeeper and open a session.
+
+    Args:
+        zookeeper_connect: ``host1:port1,host2:port2/chroot``.
+        session_timeout_ms: asked for; the server grants what ``negotiated_timeout_ms`` says.
+        connection_timeout_ms: bounds the first connect, and later each call as a whole.
+        supports_multi: whether the server knows transactions; None asks it.
+
+    Raises:
+        ConfigError: the text is no list of servers.
+        RegistryError: no server answered in time, or the chroot does not exist.
+    """
+    servers = parse_connect_string(zookeeper_connect)
+    client = _KazooRawClient(servers, session_timeout_ms, connection_timeout_ms, SystemClock())
+    try:
+        client.start(supports_multi=supports_multi)
+    except BaseException:
+        client.close()
+        raise
+    return KazooStore(client)
+
+
+class _KazooRawClient:
+    """A ``RawClient`` on kazoo."""
+
+    def __init__(
+        self, servers: ConnectString, session_timeout_ms: int, timeout_ms: int, clock: Clock
+    ) -> None:
+        self._servers = servers
+        self._timeout_ms = timeout_ms
+        self._clock = clock
+        self._tracker = SessionTracker(servers.hosts, clock)
+        self._pipeline = Pipeline(self._tracker, clock, timeout_ms=timeout_ms)
+        self.negotiated_timeout_ms = session_timeout_ms
+        self.supports_multi = True
+        self._kazoo = _new_kazoo(servers, session_timeout_ms, self._note_negotiated)
+        self._kazoo.add_listener(self._note_state)
+
+    @property
+    def session_id(self) -> int:
+        return self._tracker.session_id
+
+    @property
+    def connected(self) -> bool:
+        return self._tracker.connected
+
+    def on_session(self, listener: SessionListener) -> None:
+        self._tracker.add(listener)
+
+    def start(self, *, supports_multi: bool | None) -> None:
+        """Connect, look for the chroot, and ask the server's version if need be."""
+        self._kazoo.start_async()
+        deadline_ms = self._clock.now_ms() + self._timeout_ms
+        try:
+            self._tracker.await_connected(None, deadline_ms)
+        except RegistryError as error:
+            raise RegistryError(
+                f"no ZooKeeper of zookeeper.connect={self._servers.hosts} answered within "
+                f"{self._timeout_ms} ms: is one running there? (the time is set by "
+                "zookeeper.connection.timeout.ms)"
+            ) from error
+        if self._servers.chroot and self.exists(["/"], None, self.session_id) == [None]:
+            raise RegistryError(
+                f"the chroot {self._servers.chroot} of zookeeper.connect does not exist at "
+                f"{self._servers.hosts}: is it spelled as in the brokers' zookeeper.connect? "
+                "Brokers create it when they start, a consumer never does"
+            )
+        self.supports_multi = self._ask_multi() if supports_multi is None else supports_multi
+
+    def get(self, paths: Sequence[str], watch: Watch | None, fence: int) -> list[ZNode | None]:
+        found = self._read(self._kazoo.get_async, paths, watch, fence)
+        return [None if it is None else znode(it) for it in found]
+
+    def children(
+        self, paths: Sequence[str], watch: Watch | None, fence: int
+    ) -> list[list[str] | None]:
+        found = self._read(self._kazoo.get_children_async, paths, watch, fence)
+        return [None if names is None else sorted(names) for names in found]
+
+    def exists(
+        self, paths: Sequence[str], watch: Watch | None, fence: int
+    ) -> list[ZNodeStat | None]:
+        found = self._read(self._kazoo.exists_async, paths, watch, fence)
+        return [None if it is None else znode_stat(it) for it in found]
+
+    def write(self, ops: Sequence[Op], fence: int) -> list[OpError | None]:
+        answers = self._pipeline.run([write_call(self._kazoo, op) for op in ops], fence)
+        return [write_error(op, answer) for op, answer in zip(ops, answers, strict=True)]
+
+    def multi(self, batches: Sequence[Sequence[Op]], fence: int) -> list[MultiResult]:
+        answers = self._pipeline.run([multi_call(self._kazoo, ops) for ops in batches], fence)
+        return [multi_result(ops, answer) for ops, answer in zip(batches, answers, strict=True)]
+
+    def close(self) -> None:
+        if not self._tracker.close():
+            return
+        scope = ThreadScope("zookeeper-client")
+        scope.spawn("close", self._stop, stop=lambda: None)
+        if scope.close(CLOSE_TIMEOUT_MS):
+            log.warning(
+                "ZooKeeper %s did not take leave within %d ms; session %#x ends by its time-out",
+                self._servers.hosts,
+                CLOSE_TIMEOUT_MS,
+                self.session_id,
+            )
+
+    def _stop(self) -> None:
+        try:
+            self._kazoo.stop()
+            self._kazoo.close()
+        except (ke.KazooException, OSError) as error:
+            log.warning("ZooKeeper %s: %s while closing", self._servers.hosts, error)
+
+    def _note_state(self, state: str) -> None:
+        """Told by kazoo, on its connection's thread."""
+        if state == KazooState.CONNECTED:
+            client_id = self._kazoo.client_id
+            if client_id is not None:
+                self._tracker.report(SessionState.CONNECTED, client_id[0])
+            return
+        self._tracker.report(_STATES[state])
+        if state == KazooState.LOST and self._kazoo.client_state != KeeperState.EXPIRED_SESSION:
+            # Not an expiry, and not our close: kazoo's thread is dying and will not be back.
+            self._tracker.fail("the client stopped for good, see the log of kazoo")
+
+    def _note_negotiated(self, timeout_ms: int) -> None:
+        if timeout_ms > 0:
+            self.negotiated_timeout_ms = timeout_ms
+
+    def _ask_multi(self) -> bool:
+        try:
+            answer = self._kazoo.command(b"srvr")
+        except (ke.KazooException, OSError, AttributeError) as error:
+            log.debug("ZooKeeper %s does not tell its version: %s", self._servers.hosts, error)
+            return True
+        version = _VERSION.search(answer)
+        return version is None or (int(version[1]), int(version[2])) >= _FIRST_MULTI_VERSION
+
+    def _read(
+        self, call: Callable[..., Answer], paths: Sequence[str], watch: Watch | None, fence: int
+    ) -> list[Any]:
+        answers = self._pipeline.run([read_call(call, path, watch) for path in paths], fence)
+        return [read_result(path, answer) for path, answer in zip(paths, answers, strict=True)]
+
+
+def _new_kazoo(
+    servers: ConnectString, session_timeout_ms: int, note_negotiated: Callable[[int], None]
+) -> Any:
+    """A kazoo client with our retries, bounded connects, and word of the granted time-out."""
+    new_handler: Any = SequentialThreadingHandler
+    new_retry: Any = KazooRetry
+    new_client: Any = KazooClient
+    handler = new_handler()
+    # A server that swallows packets must not cost the whole session time-out, as kazoo has it:
+    # the next one is to be tried while the session can still be saved (the Java client's rule).
+    attempt_s = max(0.5, session_timeout_ms / 1000 / len(servers.servers))
+    open_socket = handler.create_connection
+
+    def open_in_time(*args: Any, **kwargs: Any) -> Any:
+        return open_socket(*args, **{**kwargs, "timeout": min(kwargs["timeout"], attempt_s)})
+
+    handler.create_connection = open_in_time
+    client = new_client(
+        hosts=servers.hosts + servers.chroot,
+        timeout=(session_timeout_ms + 0.5) / 1000,  # kazoo cuts it to whole milliseconds
+        handler=handler,
+        connection_retry=_retry(new_retry, session_timeout_ms),
+        command_retry=new_retry(max_tries=1),
+    )
+    # kazoo keeps what the server granted in a local variable: it is read off the answer.
+    connection = client._connection  # noqa: SLF001 - nothing public tells it
+    invoke = connection._invoke  # noqa: SLF001 - see above
+
+    def listening_invoke(timeout: float, request: Any, *args: Any, **kwargs: Any) -> Any:
+        answer = invoke(timeout, request, *args, **kwargs)
+        if isinstance(request, Connect):
+            note_negotiated(answer[0].time_out)
+        return answer
+
+    connection._invoke = listening_invoke  # noqa: SLF001 - see above
+    return client
+
+
+def _retry(new_retry: Any, session_timeout_ms: int) -> Any:
+    """Reconnect for ever, with jitter; the longest pause leaves time to save the session."""
+    return new_retry(
+        max_tries=-1,
+        delay=0.05,
+        backoff=2,
+        max_jitter=0.4,
+        max_delay=min(5.0, max(0.2, session_timeout_ms / 1000 / 8)),
+    )

@@ -1,0 +1,88 @@
+"""Sends a batch of requests without waiting for each answer, but never too many at once.
+
+A server answers one client's requests in order. So it is enough to wait for the last one, and to
+wait for one in the middle when too many are on their way.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from zkconsumer.clock import Clock
+from zkconsumer.errors import RegistryError
+from zkconsumer.zk.session_tracker import SessionTracker
+
+MAX_IN_FLIGHT = 200
+"""Requests on their way. kazoo wakes its thread with a byte per request through a socket pair that
+holds 278 of them on Linux; a sender that filled it would block, with the session's lock held."""
+
+
+class Answer(Protocol):
+    """The answer to one request, once it is there."""
+
+    def wait(self, timeout: float) -> bool:
+        """Wait up to ``timeout`` seconds; says whether the answer, or a failure, is there."""
+        ...
+
+    def ready(self) -> bool:
+        """Whether the answer, or a failure, is there."""
+        ...
+
+    def get_nowait(self) -> Any:
+        """The answer; raises the failure."""
+        ...
+
+
+Send = Callable[[], Answer]
+
+
+class Pipeline:
+    """One client's requests: a batch at a time, bounded in time as a whole. Thread: any."""
+
+    def __init__(self, tracker: SessionTracker, clock: Clock, *, timeout_ms: int) -> None:
+        self._tracker = tracker
+        self._clock = clock
+        self._timeout_ms = timeout_ms
+        self._turn = threading.Lock()
+        self._unanswered: deque[Answer] = deque()
+
+    def run(self, sends: Sequence[Send], fence: int) -> list[Answer]:
+        """Send everything in session ``fence`` and wait for all answers (or their failures).
+
+        Raises:
+            RegistryError: no connection, or not all answers, within the time-out. What has been
+                sent may still happen.
+            SessionLost: that session is over.
+        """
+        deadline_ms = self._clock.now_ms() + self._timeout_ms
+        if not self._turn.acquire(timeout=self._timeout_ms / 1000):
+            raise RegistryError(f"ZooKeeper was busy for {self._timeout_ms} ms with other calls")
+        try:
+            self._tracker.await_connected(fence, deadline_ms)
+            answers: list[Answer] = []
+            for send in sends:
+                self._make_room(deadline_ms)
+                answer = self._tracker.send(fence, send)
+                answers.append(answer)
+                self._unanswered.append(answer)
+            if answers:
+                self._await(answers[-1], deadline_ms)
+            for answer in answers:
+                self._await(answer, deadline_ms)
+            return answers
+        finally:
+            self._turn.release()
+
+    def _make_room(self, deadline_ms: int) -> None:
+        if len(self._unanswered) < MAX_IN_FLIGHT:
+            return
+        # Waiting for half of them at once keeps the two threads from taking turns per request.
+        self._await(self._unanswered[MAX_IN_FLIGHT // 2], deadline_ms)
+        while self._unanswered and self._unanswered[0].ready():
+            self._unanswered.popleft()
+
+    def _await(self, answer: Answer, deadline_ms: int) -> None:
+        left_ms = max(0, deadline_ms - self._clock.now_ms())
+        if not answer.ready() and not answer.wait(left_ms / 1000):
+            raise RegistryError(f"ZooKeeper gave no answer within {self._timeout_ms} ms")
