@@ -1,0 +1,270 @@
+"""The sandbox: a real ZooKeeper and real brokers on loopback, as a context manager."""
+
+import os
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Self, Unpack
+
+from zkconsumer.errors import SandboxError
+from zkconsumer.model import Broker
+from zkconsumer.sandbox import jars
+from zkconsumer.sandbox.broker import BrokerServer
+from zkconsumer.sandbox.java import find_java
+from zkconsumer.sandbox.processes import SupervisedProcesses
+from zkconsumer.sandbox.server import Launcher
+from zkconsumer.sandbox.settings import SandboxOptions, check_settings, make_work_dir
+from zkconsumer.sandbox.startup import RunningCluster, require_free_ports, start_cluster
+from zkconsumer.sandbox.tools import ScalaTool, ToolResult
+from zkconsumer.sandbox.topics import Assignment, spread
+from zkconsumer.sandbox.versions import DEFAULT_KAFKA
+
+
+class Sandbox:
+    """A cluster for tests, demos and trying things out; nothing of it outlives this process.
+
+    ``with Sandbox(kafka="0.8.2.2", brokers=3) as cluster: ...`` starts when ZooKeeper and all
+    brokers answer and know each other. Brokers are numbered from 0. A server that is started
+    again keeps its port and its data. Ports that were not given are free ones, below the range
+    of outgoing connections, so that they stay free while a server is down. Thread: any.
+
+    Args:
+        kafka: the release of the brokers; their ZooKeeper comes with it.
+        brokers: how many; 0 starts ZooKeeper alone.
+        options: see ``SandboxOptions``.
+
+    Raises:
+        SandboxError: an option makes no sense.
+    """
+
+    def __init__(
+        self, kafka: str = DEFAULT_KAFKA, brokers: int = 1, **options: Unpack[SandboxOptions]
+    ) -> None:
+        self._settings = check_settings(kafka, brokers, **options)
+        self._processes: SupervisedProcesses | None = None
+        self._running: RunningCluster | None = None
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def start(self) -> Self:
+        """Start everything; ``close`` must follow.
+
+        Raises:
+            SandboxError: no Java, no jars, a port taken, or a server that does not come up.
+        """
+        if self._processes is not None:
+            raise SandboxError("the sandbox runs already")
+        require_free_ports(self._settings)
+        java = find_java(os.environ)
+        class_path = tuple(jars.class_path(self._settings.kafka.name))
+        work_dir, temporary = make_work_dir(self._settings)
+        self._processes = SupervisedProcesses()
+        try:
+            if temporary:
+                self._processes.remove_at_end(work_dir)
+            launcher = Launcher(
+                processes=self._processes,
+                java=java,
+                version=self._settings.kafka,
+                class_path=class_path,
+                heap_mb=self._settings.heap_mb,
+            )
+            self._running = start_cluster(self._settings, launcher, work_dir)
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def close(self) -> None:
+        """Kill all servers and tools and remove a temporary work folder. Idempotent."""
+        processes, self._processes, self._running = self._processes, None, None
+        if processes is not None:
+            processes.close()
+
+    @property
+    def _cluster(self) -> RunningCluster:
+        if self._running is None:
+            raise SandboxError("the sandbox does not run: use it in a with statement")
+        return self._running
+
+    def _broker(self, broker_id: int) -> BrokerServer:
+        try:
+            return self._cluster.brokers[broker_id]
+        except KeyError:
+            known = ", ".join(map(str, self._cluster.brokers)) or "none"
+            raise SandboxError(f"the sandbox has no broker {broker_id}, only: {known}") from None
+
+    # --- Where it is ---------------------------------------------------------------------------
+
+    @property
+    def kafka(self) -> str:
+        """The release of the brokers."""
+        return self._settings.kafka.name
+
+    @property
+    def zookeeper_connect(self) -> str:
+        """The connect string, chroot included, such as ``127.0.0.1:2181/kafka``."""
+        return self._cluster.zookeeper_connect
+
+    @property
+    def brokers(self) -> tuple[Broker, ...]:
+        """All brokers by id, whether they run or not."""
+        return tuple(one.address for one in self._cluster.brokers.values())
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """The brokers as ``host:port``, joined by commas."""
+        return ",".join(f"{one.host}:{one.port}" for one in self.brokers)
+
+    # --- Topics --------------------------------------------------------------------------------
+
+    def create_topic(
+        self,
+        name: str,
+        partitions: int = 1,
+        replication: int = 1,
+        *,
+        assignment: Assignment | None = None,
+        config: Mapping[str, str] | None = None,
+    ) -> None:
+        """Create a topic; returns when every live broker knows all its leaders, and they lead.
+
+        Args:
+            name: of the topic.
+            partitions: how many; partition *p* prefers broker ``p % N`` as its leader.
+            replication: on how many brokers each partition lies.
+            assignment: the broker ids of each partition, instead of the two numbers.
+            config: the topic's own settings.
+
+        Raises:
+            SandboxError: the topic exists, the numbers make no sense, or it took too long.
+        """
+        replicas = assignment or self._spread(range(partitions), replication)
+        self._cluster.topics.create(name, replicas, config or {})
+
+    def add_partitions(self, name: str, total: int) -> None:
+        """Grow a topic to ``total`` partitions; returns when the new ones have leaders.
+
+        Raises:
+            SandboxError: there is no such topic, it has as many already, or it took too long.
+        """
+        present = self._cluster.topics.partitions(name)
+        if total <= len(present):
+            raise SandboxError(f"topic {name} has {len(present)} partitions: it can only grow")
+        replication = len(next(iter(present.values()), [0]))
+        new = self._spread(range(len(present), total), replication)
+        self._cluster.topics.grow(name, new)
+
+    def delete_topic(self, name: str) -> None:
+        """Delete a topic; returns when it is gone from ZooKeeper and from every live broker.
+
+        Raises:
+            SandboxError: there is no such topic, it took too long, or the brokers are of 0.8.0,
+                which can't.
+        """
+        self._cluster.topics.delete(name)
+
+    def _spread(self, partitions: range, replication: int) -> Assignment:
+        ids = sorted(self._cluster.brokers)
+        if not partitions:
+            raise SandboxError("a topic needs at least one partition")
+        if not 1 <= replication <= len(ids):
+            raise SandboxError(f"replication={replication}: there are {len(ids)} brokers")
+        return spread(partitions, ids, replication)
+
+    # --- Brokers -------------------------------------------------------------------------------
+
+    def kill_broker(self, broker_id: int) -> None:
+        """End a broker at once, as a crash does; its registration stays until it times out."""
+        self._broker(broker_id).kill()
+
+    def stop_broker(self, broker_id: int) -> None:
+        """Stop a broker in order: it hands over its leadership (0.8.2 and later) and signs off."""
+        self._broker(broker_id).stop()
+
+    def start_broker(self, broker_id: int) -> None:
+        """Start a stopped or killed broker again, on its port and data; returns when it serves.
+
+        Raises:
+            SandboxError: it runs, or does not come up.
+        """
+        broker = self._broker(broker_id)
+        broker.launch()
+        broker.await_ready(self._settings.start_timeout_ms)
+        self._cluster.topics.await_cluster()
+
+    def pause_broker(self, broker_id: int) -> None:
+        """Freeze a broker: its connections stay open, but nothing answers."""
+        self._broker(broker_id).pause()
+
+    def resume_broker(self, broker_id: int) -> None:
+        """Let a frozen broker go on."""
+        self._broker(broker_id).resume()
+
+    # --- ZooKeeper -----------------------------------------------------------------------------
+
+    def kill_zookeeper(self) -> None:
+        """End ZooKeeper at once, as a crash does."""
+        self._cluster.zookeeper.kill()
+
+    def stop_zookeeper(self) -> None:
+        """Stop ZooKeeper in order."""
+        self._cluster.zookeeper.stop()
+
+    def start_zookeeper(self) -> None:
+        """Start ZooKeeper again with its nodes and sessions; returns when it answers.
+
+        Raises:
+            SandboxError: it runs, or does not come up.
+        """
+        self._cluster.zookeeper.launch()
+        self._cluster.zookeeper.await_ready(self._settings.start_timeout_ms)
+
+    def pause_zookeeper(self) -> None:
+        """Freeze ZooKeeper: its connections stay open, but nothing answers."""
+        self._cluster.zookeeper.pause()
+
+    def resume_zookeeper(self) -> None:
+        """Let a frozen ZooKeeper go on."""
+        self._cluster.zookeeper.resume()
+
+    def expire_session(self, session_id: int, password: bytes) -> None:
+        """Expire a client's session: its ephemeral nodes are gone when this returns.
+
+        It joins the session with the client's own id and password, and closes it.
+
+        Raises:
+            SandboxError: ZooKeeper has no such session, or the password is wrong.
+        """
+        self._cluster.zookeeper.client((session_id, password)).close()
+
+    # --- The original's tools ------------------------------------------------------------------
+
+    def scala_tool(self, main_class: str, *arguments: str, stdin: bytes = b"") -> ScalaTool:
+        """Start one of the original's tools, such as ``kafka.tools.ConsoleConsumer``.
+
+        Args:
+            main_class: its full name.
+            arguments: its command line.
+            stdin: what it gets to read.
+        """
+        return self._cluster.tools.start(main_class, *arguments, stdin=stdin)
+
+    def run_scala_tool(
+        self, main_class: str, *arguments: str, stdin: bytes = b"", timeout_ms: int = 60_000
+    ) -> ToolResult:
+        """Run one of the original's tools to its end.
+
+        Raises:
+            SandboxError: it still ran after the time; it is killed then.
+        """
+        with self.scala_tool(main_class, *arguments, stdin=stdin) as tool:
+            return tool.wait(timeout_ms)

@@ -1,0 +1,109 @@
+"""The cache of pinned jars: from a version's name to a class path on disk.
+
+A jar enters the cache under its final name only when its checksum was right, by a rename; so
+whatever lies in the cache is whole, whoever else downloads at the same time.
+"""
+
+import fcntl
+import hashlib
+import os
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from importlib import resources
+from pathlib import Path
+
+from zkconsumer.errors import SandboxError
+from zkconsumer.sandbox import maven
+from zkconsumer.sandbox.lockfile import Jar, JarLock, PinnedJar, parse_lock
+
+LOCK_FILE = "jars.lock.json"
+
+Fetch = Callable[[Jar, Path], Path]
+"""Downloads a jar into a folder and returns the file."""
+
+
+def cache_folder(environ: Mapping[str, str], home: Path) -> Path:
+    """Where this user's jars lie: ``$XDG_CACHE_HOME/zkconsumer/jars`` or below ``~/.cache``."""
+    base = environ.get("XDG_CACHE_HOME", "")
+    # The XDG rules say that a relative path counts as unset.
+    root = Path(base) if os.path.isabs(base) else home / ".cache"
+    return root / "zkconsumer" / "jars"
+
+
+def shipped_lock() -> JarLock:
+    """The lock file of this package."""
+    return parse_lock(resources.files(__package__).joinpath(LOCK_FILE).read_text("utf-8"))
+
+
+def sha256_of(path: Path) -> str:
+    """The SHA-256 of a file, in lower-case hex."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+class JarCache:
+    """A folder of jars named by coordinate, filled on demand.
+
+    Args:
+        folder: where the jars lie; made when the first one comes.
+        fetch: how to download a missing one.
+    """
+
+    def __init__(self, folder: Path, fetch: Fetch) -> None:
+        self._folder = folder
+        self._fetch = fetch
+
+    def class_path(self, jars: tuple[PinnedJar, ...]) -> list[Path]:
+        """The files of the jars, in order; missing ones are downloaded first.
+
+        Raises:
+            SandboxError: a jar could not be had, or is not the one that was pinned.
+        """
+        paths = {one: self._path(one.jar) for one in jars}
+        if not all(path.exists() for path in paths.values()):
+            with self._locked():
+                for one, path in paths.items():
+                    if not path.exists():  # someone else may have been faster
+                        self._download(one, path)
+        return list(paths.values())
+
+    def _path(self, jar: Jar) -> Path:
+        return self._folder / jar.group / jar.file_name
+
+    @contextmanager
+    def _locked(self) -> Iterator[None]:
+        """Only one process downloads at a time; the others then find the jars there."""
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            with (self._folder / ".lock").open("w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
+                yield
+        except OSError as error:
+            raise SandboxError(f"can't write the jar cache {self._folder}: {error}") from error
+
+    def _download(self, pinned: PinnedJar, path: Path) -> None:
+        with tempfile.TemporaryDirectory(dir=self._folder, prefix=".download-") as temporary:
+            file = self._fetch(pinned.jar, Path(temporary))
+            found = sha256_of(file)
+            if found != pinned.sha256:
+                raise SandboxError(
+                    f"{pinned.jar.coordinate} has the wrong checksum: SHA-256 is {found}, "
+                    f"{pinned.sha256} is pinned; it was thrown away"
+                )
+            path.parent.mkdir(exist_ok=True)
+            file.replace(path)
+
+
+def class_path(kafka: str) -> list[Path]:
+    """The class path of a Kafka version, from this user's cache.
+
+    Raises:
+        SandboxError: a jar could not be had, or has the wrong checksum.
+    """
+    pinned = shipped_lock().class_path(kafka)
+
+    def fetch(jar: Jar, into: Path) -> Path:
+        return maven.fetch(jar, into, maven.configured_repository())
+
+    return JarCache(cache_folder(os.environ, Path.home()), fetch).class_path(pinned)

@@ -1,0 +1,122 @@
+"""The shipped list of pinned jars: which jars a version needs, and what each must hash to.
+
+Pure: text in, values out. ``zkconsumer.sandbox.lock`` writes the file.
+"""
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from zkconsumer.errors import SandboxError
+
+FORMAT = 1
+_HEX = frozenset("0123456789abcdef")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Jar:
+    """One jar by its Maven coordinate."""
+
+    group: str
+    artifact: str
+    version: str
+
+    @property
+    def coordinate(self) -> str:
+        """Its Maven coordinate, ``group:artifact:version``."""
+        return f"{self.group}:{self.artifact}:{self.version}"
+
+    @property
+    def file_name(self) -> str:
+        """Its name in a repository and in the cache."""
+        return f"{self.artifact}-{self.version}.jar"
+
+    @classmethod
+    def parse(cls, coordinate: str) -> "Jar":
+        """Take ``group:artifact:version`` apart.
+
+        Raises:
+            SandboxError: the text has another form, or a part that is no plain name.
+        """
+        parts = coordinate.split(":")
+        if len(parts) != 3 or not all(part and "/" not in part for part in parts):
+            raise SandboxError(f"{coordinate!r} is no Maven coordinate group:artifact:version")
+        return cls(*parts)
+
+
+@dataclass(frozen=True, slots=True)
+class PinnedJar:
+    """A jar and the SHA-256 that its bytes must have, in lower-case hex."""
+
+    jar: Jar
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
+class JarLock:
+    """All pinned jars.
+
+    Attributes:
+        versions: the class path of each Kafka version, in order.
+    """
+
+    versions: Mapping[str, tuple[PinnedJar, ...]]
+
+    def class_path(self, kafka: str) -> tuple[PinnedJar, ...]:
+        """The jars of one version, in class path order.
+
+        Raises:
+            SandboxError: the lock has no such version.
+        """
+        try:
+            return self.versions[kafka]
+        except KeyError:
+            raise SandboxError(f"jars.lock.json has no jars for Kafka {kafka}") from None
+
+
+def parse_lock(text: str) -> JarLock:
+    """Read the lock file.
+
+    Raises:
+        SandboxError: it is no lock file, names a jar without a checksum, or a bad checksum.
+    """
+    try:
+        content = json.loads(text)
+    except ValueError as error:
+        raise SandboxError(f"jars.lock.json is not JSON: {error}") from error
+    match content:
+        case {"format": 1, "sha256": dict() as sums, "versions": dict() as versions}:
+            return JarLock(
+                {
+                    str(name): tuple(_pinned(one, sums) for one in _strings(name, jars))
+                    for name, jars in versions.items()
+                }
+            )
+        case _:
+            raise SandboxError(f"jars.lock.json is not a lock file of format {FORMAT}")
+
+
+def render_lock(lock: JarLock) -> str:
+    """Write the lock file: sorted, so that a change shows as a small difference."""
+    sums = {one.jar.coordinate: one.sha256 for jars in lock.versions.values() for one in jars}
+    content = {
+        "format": FORMAT,
+        "versions": {
+            name: [one.jar.coordinate for one in jars] for name, jars in lock.versions.items()
+        },
+        "sha256": dict(sorted(sums.items())),
+    }
+    return json.dumps(content, indent=1) + "\n"
+
+
+def _strings(name: object, jars: object) -> list[str]:
+    if not isinstance(jars, list) or not all(isinstance(one, str) for one in jars):
+        raise SandboxError(f"jars.lock.json: the jars of {name} are not a list of coordinates")
+    return jars
+
+
+def _pinned(coordinate: str, sums: Mapping[object, object]) -> PinnedJar:
+    sha256 = sums.get(coordinate)
+    if not isinstance(sha256, str) or len(sha256) != 64 or not _HEX.issuperset(sha256):
+        raise SandboxError(f"jars.lock.json has no SHA-256 for {coordinate}")
+    return PinnedJar(Jar.parse(coordinate), sha256)

@@ -1,0 +1,139 @@
+"""The door to jgo: resolves and fetches jars from the Maven repository the user configured.
+
+jgo is imported on first use only: with all jars cached neither it nor a network is needed.
+"""
+
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+from urllib.parse import urlsplit, urlunsplit
+from xml.etree import ElementTree as ET
+
+from zkconsumer.errors import SandboxError
+from zkconsumer.sandbox.lockfile import Jar
+from zkconsumer.sandbox.versions import KafkaVersion
+
+if TYPE_CHECKING:
+    from jgo.maven import MavenContext
+
+REPOSITORY_VARIABLE = "ZKCONSUMER_MAVEN_REPOSITORY"
+"""The environment variable that names another repository than Maven Central."""
+
+_TIMEOUT_S = 60
+
+
+def repository_url(environ: Mapping[str, str], home: Path) -> str | None:
+    """Which repository to use; None means jgo's own choice, Maven Central.
+
+    The environment variable wins; then the first mirror of Maven Central in the user's
+    ``~/.m2/settings.xml``. Proxies come from the usual environment variables.
+
+    Raises:
+        SandboxError: ``settings.xml`` can't be read as XML.
+    """
+    if url := environ.get(REPOSITORY_VARIABLE, "").strip():
+        return url.rstrip("/")
+    settings = home / ".m2" / "settings.xml"
+    try:
+        root = ET.fromstring(settings.read_bytes())  # noqa: S314 - the user's own file
+    except OSError:
+        return None
+    except ET.ParseError as error:
+        raise SandboxError(f"{settings} is not XML: {error}") from error
+    for mirror in root.iterfind("{*}mirrors/{*}mirror"):
+        url = (mirror.findtext("{*}url") or "").strip()
+        if url and _mirrors_central(mirror.findtext("{*}mirrorOf") or ""):
+            return url.rstrip("/")
+    return None
+
+
+def _mirrors_central(mirror_of: str) -> bool:
+    patterns = {one.strip() for one in mirror_of.split(",")}
+    return "!central" not in patterns and bool(patterns & {"central", "*", "external:*"})
+
+
+def fetch(jar: Jar, into: Path, repository: str | None) -> Path:
+    """Download one jar into a private folder.
+
+    Args:
+        jar: what to fetch.
+        into: an empty folder, laid out as a local repository afterwards.
+        repository: the repository's URL, None for Maven Central.
+
+    Returns:
+        The file. Its content is unchecked.
+
+    Raises:
+        SandboxError: it could not be had: no network, or no such jar there.
+    """
+    context = _context(into, repository)
+    artifact = context.project(jar.group, jar.artifact).at_version(jar.version).artifact()
+    try:
+        return artifact.resolve()
+    # requests' errors are OSErrors; jgo raises RuntimeError for a jar that is not there.
+    except (OSError, RuntimeError) as error:
+        where = _shown(context.remote_repos["central"])
+        raise SandboxError(
+            f"can't download {jar.coordinate} from {where}: {_reason(error)}; "
+            f"check the network, or name another repository in {REPOSITORY_VARIABLE}"
+        ) from error
+
+
+def resolve(version: KafkaVersion, cache: Path, repository: str | None) -> list[Jar]:
+    """The whole class path of a version: itself, its extras, then all it depends on, sorted.
+
+    Raises:
+        SandboxError: the repository could not be read.
+    """
+    from jgo.maven import Dependency, Project  # noqa: PLC0415 - see the module's head
+
+    context = _context(cache, repository)
+    own = Jar.parse(version.coordinate)
+    excluded = [Project(context, *name.split(":")) for name in version.excluded]
+    root = Dependency(
+        context.project(own.group, own.artifact).at_version(own.version).artifact(),
+        exclusions=excluded,
+    )
+    try:
+        _, below = context.resolver.resolve([root])
+    except (OSError, RuntimeError, ValueError) as error:
+        raise SandboxError(f"can't resolve {own.coordinate}: {_reason(error)}") from error
+    found = {
+        Jar(one.groupId, one.artifactId, one.version)
+        for one in below
+        if f"{one.groupId}:{one.artifactId}" not in version.excluded
+    }
+    extra = [Jar.parse(one) for one in version.extra]
+    return [own, *extra, *sorted(found - {own, *extra})]
+
+
+def _context(cache: Path, repository: str | None) -> "MavenContext":
+    try:
+        from jgo.maven import MavenContext  # noqa: PLC0415 - see the module's head
+    except ImportError as error:
+        raise SandboxError(
+            "the sandbox downloads its jars with jgo: pip install 'zkconsumer[sandbox]'"
+        ) from error
+    remote = None if repository is None else {"central": repository}
+    return MavenContext(repo_cache=cache, local_repos=[], remote_repos=remote, timeout=_TIMEOUT_S)
+
+
+def _shown(url: str) -> str:
+    """A URL without the user name and password that it may hold."""
+    parts = urlsplit(url)
+    return urlunsplit(parts._replace(netloc=parts.netloc.rpartition("@")[2]))
+
+
+def _reason(error: Exception) -> str:
+    """The innermost reason of a nested error, on one line."""
+    inner: BaseException = error
+    while (below := inner.__cause__ or inner.__context__) is not None:
+        inner = below
+    text = str(inner) if isinstance(inner, OSError) else str(error)
+    return " ".join((text or type(inner).__name__).split())[:200]
+
+
+def configured_repository() -> str | None:
+    """``repository_url`` for this process's environment and home."""
+    return repository_url(os.environ, Path.home())

@@ -1,0 +1,66 @@
+"""Ports on loopback: free ones to take, and whether a given one is taken."""
+
+import random
+import socket
+from pathlib import Path
+
+from zkconsumer.errors import SandboxError
+
+LOOPBACK = "127.0.0.1"
+
+_LOWEST = 10_240
+_DEFAULT_EPHEMERAL_START = 32_768
+_TRIES = 200
+
+
+def is_free(port: int) -> bool:
+    """Whether a server could listen on the port of the loopback address now."""
+    with socket.socket() as probe:
+        # As servers do: a port whose last connections are still fading out is free.
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((LOOPBACK, port))
+            probe.listen(1)
+        except OSError:
+            return False
+        return True
+
+
+def require_free(port: int, what: str) -> None:
+    """Refuse a port that is taken.
+
+    Raises:
+        SandboxError: naming the port and what wanted it.
+    """
+    if not is_free(port):
+        raise SandboxError(
+            f"port {port} for {what} is taken: stop the process that listens on it or choose "
+            "another port"
+        )
+
+
+def pick_free(taken: set[int]) -> int:
+    """A free port below the range that the system hands out to outgoing connections.
+
+    A stopped server's port must stay free until it starts again, so the system must not give it
+    to a client meanwhile; a client that tries the port of a stopped server could even be given
+    that very port, and be connected to itself.
+
+    Args:
+        taken: ports not to choose; the chosen one is added.
+    """
+    end = max(_ephemeral_start(), _LOWEST + 1_000)
+    for _ in range(_TRIES):
+        port = random.randrange(_LOWEST, end)  # noqa: S311 - no secret
+        if port not in taken and is_free(port):
+            taken.add(port)
+            return port
+    raise SandboxError(f"no free port on {LOOPBACK} between {_LOWEST} and {end}")
+
+
+def _ephemeral_start() -> int:
+    try:
+        text = Path("/proc/sys/net/ipv4/ip_local_port_range").read_text("ascii")
+        return int(text.split()[0])
+    except (OSError, ValueError, IndexError):
+        return _DEFAULT_EPHEMERAL_START

@@ -1,0 +1,185 @@
+"""A server of the sandbox as the outside sees it: start, stop, kill, pause, resume."""
+
+import signal
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from zkconsumer.errors import SandboxError
+from zkconsumer.sandbox.processes import ChildFiles, ChildProcess, SupervisedProcesses
+from zkconsumer.sandbox.rendering import java_command, log4j_properties, render_properties
+from zkconsumer.sandbox.versions import KafkaVersion
+from zkconsumer.sandbox.waiting import await_answer
+
+_SHOWN_LINES = 3
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Launcher:
+    """What all Java processes of a sandbox share."""
+
+    processes: SupervisedProcesses
+    java: Path
+    version: KafkaVersion
+    class_path: tuple[Path, ...]
+    heap_mb: int
+
+    def launch(
+        self, folder: Path, main_class: str, arguments: Sequence[str], files: ChildFiles
+    ) -> ChildProcess:
+        """Start a main class that works in ``folder`` and logs to ``folder/log``.
+
+        Raises:
+            SandboxError: Java could not be started.
+        """
+        log4j = folder / "log4j.properties"
+        log4j.write_text(render_properties(log4j_properties(folder / "log")), "ascii")
+        command = java_command(
+            self.java, self.version, self.class_path, log4j=log4j, heap_mb=self.heap_mb
+        )
+        return self.processes.spawn([*command, main_class, *arguments], cwd=folder, files=files)
+
+    def launch_server(
+        self, folder: Path, main_class: str, settings: Mapping[str, str]
+    ) -> ChildProcess:
+        """Start a main class whose only argument is a property file.
+
+        Raises:
+            SandboxError: Java could not be started.
+        """
+        file = folder / "server.properties"
+        file.write_text(render_properties(settings), "ascii")
+        output = folder / "output"
+        files = ChildFiles(stdout=output, stderr=output)
+        return self.launch(folder, main_class, [str(file)], files)
+
+
+class Server:
+    """One server process that can be stopped and started again on its port and data.
+
+    Args:
+        name: for messages, such as ``broker 1``.
+        folder: its own folder: settings, data and logs.
+        launch: starts the process.
+        ready: whether the running process does its work yet; must not block for long.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        folder: Path,
+        *,
+        launch: Callable[[], ChildProcess],
+        ready: Callable[[], bool],
+    ) -> None:
+        self.name = name
+        self._folder = folder
+        self._launch = launch
+        self._ready = ready
+        self._process: ChildProcess | None = None
+        self._paused = False
+
+    @property
+    def serving(self) -> bool:
+        """Whether it runs and is not paused."""
+        return self.running and not self._paused
+
+    @property
+    def running(self) -> bool:
+        """Whether its process is there (it may be paused)."""
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def pid(self) -> int | None:
+        """Its process id; None while it does not run."""
+        return self._process.pid if self._process is not None and self.running else None
+
+    def launch(self) -> None:
+        """Start the process without waiting until it is ready.
+
+        Raises:
+            SandboxError: it runs already, or Java could not be started.
+        """
+        if self.running:
+            raise SandboxError(f"{self.name} runs already")
+        self._process = self._launch()
+        self._paused = False
+
+    def await_ready(self, timeout_ms: int) -> None:
+        """Wait until it does its work.
+
+        Raises:
+            SandboxError: it ended or the time is over; with the last lines of its log.
+        """
+
+        def ask() -> bool:
+            if not self.running:
+                raise SandboxError(f"{self.name} did not start: {self._last_words()}")
+            return self._ready()
+
+        await_answer(
+            ask,
+            timeout_ms=timeout_ms,
+            complaint=lambda: (
+                f"{self.name} is not ready after {timeout_ms} ms: {self._last_words()}"
+            ),
+        )
+
+    def kill(self) -> None:
+        """End it at once, as a crash does (``SIGKILL``).
+
+        Raises:
+            SandboxError: it does not run.
+        """
+        self._running().kill()
+
+    def stop(self, timeout_ms: int = 30_000) -> bool:
+        """Ask it to end in order (``SIGTERM``); killed when the time is over, then False.
+
+        Raises:
+            SandboxError: it does not run.
+        """
+        return self._running().stop(timeout_ms)
+
+    def pause(self) -> None:
+        """Freeze it (``SIGSTOP``): its connections stay open, nothing answers.
+
+        Raises:
+            SandboxError: it does not run.
+        """
+        self._running().send_signal(signal.SIGSTOP)
+        self._paused = True
+
+    def resume(self) -> None:
+        """Let a frozen one go on.
+
+        Raises:
+            SandboxError: it does not run.
+        """
+        self._running().send_signal(signal.SIGCONT)
+        self._paused = False
+
+    def said(self, text: str) -> bool:
+        """Whether its log or its output of any run holds a text."""
+        return any(text in line for line in self._lines())
+
+    def _running(self) -> ChildProcess:
+        if self._process is None or self._process.poll() is not None:
+            raise SandboxError(f"{self.name} does not run")
+        return self._process
+
+    def _lines(self) -> list[str]:
+        """What the process of the last runs printed, then what it logged."""
+        files = [self._folder / "output", self._folder / "log"]
+        texts = [file.read_text("utf-8", "replace") for file in files if file.exists()]
+        return [line.strip() for text in texts for line in text.splitlines() if line.strip()]
+
+    def _last_words(self) -> str:
+        lines = self._lines()
+        telling = [line for line in lines if _tells(line)] or lines
+        shown = " | ".join(line[:300] for line in telling[-_SHOWN_LINES:])
+        return f"{shown or 'it said nothing'} (all of it: {self._folder})"
+
+
+def _tells(line: str) -> bool:
+    return any(word in line for word in ("ERROR", "FATAL", "Exception", "Error:"))

@@ -1,0 +1,123 @@
+"""What a sandbox is made of: the options a caller may give, checked once."""
+
+import re
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TypedDict, Unpack
+
+from zkconsumer.errors import SandboxError
+from zkconsumer.sandbox.versions import KafkaVersion, kafka_version
+
+
+class SandboxOptions(TypedDict, total=False):
+    """The keyword arguments of ``Sandbox`` beyond the version and the number of brokers.
+
+    Attributes:
+        chroot: the ZooKeeper path that the cluster lives under, ``/kafka``; empty for none.
+        broker_properties: settings for every broker, on top of the sandbox's own.
+        zookeeper_tick_ms: ZooKeeper's ``tickTime``, 500; the shortest session is two ticks.
+        zookeeper_port: a fixed port; None takes a free one.
+        broker_ports: fixed ports, one a broker; empty takes free ones.
+        auto_create_topics: the brokers' ``auto.create.topics.enable``, False.
+        work_dir: where the servers keep data and logs; it is kept. None takes a temporary
+            folder, which is removed at the end.
+        heap_mb: the heap of each server, 256.
+        start_timeout_ms: how long a server may take to come up, 60000.
+    """
+
+    chroot: str
+    broker_properties: Mapping[str, str]
+    zookeeper_tick_ms: int
+    zookeeper_port: int | None
+    broker_ports: Sequence[int]
+    auto_create_topics: bool
+    work_dir: str | Path | None
+    heap_mb: int
+    start_timeout_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Settings:
+    """A sandbox's checked options; see ``SandboxOptions`` for their meaning."""
+
+    kafka: KafkaVersion
+    broker_count: int
+    chroot: str
+    broker_properties: Mapping[str, str]
+    zookeeper_tick_ms: int
+    zookeeper_port: int | None
+    broker_ports: tuple[int, ...]
+    auto_create_topics: bool
+    work_dir: Path | None
+    heap_mb: int
+    start_timeout_ms: int
+
+
+_CHROOT = re.compile(r"(/[A-Za-z0-9._-]+)*")
+
+
+def check_settings(kafka: str, brokers: int, **options: Unpack[SandboxOptions]) -> Settings:
+    """Check and complete the arguments of ``Sandbox``.
+
+    Raises:
+        SandboxError: an option makes no sense; the message names it.
+    """
+    work_dir = options.get("work_dir")
+    settings = Settings(
+        kafka=kafka_version(kafka),
+        broker_count=brokers,
+        chroot=options.get("chroot", "/kafka"),
+        broker_properties=dict(options.get("broker_properties", {})),
+        zookeeper_tick_ms=options.get("zookeeper_tick_ms", 500),
+        zookeeper_port=options.get("zookeeper_port"),
+        broker_ports=tuple(options.get("broker_ports", ())),
+        auto_create_topics=options.get("auto_create_topics", False),
+        work_dir=None if work_dir is None else Path(work_dir).absolute(),
+        heap_mb=options.get("heap_mb", 256),
+        start_timeout_ms=options.get("start_timeout_ms", 60_000),
+    )
+    for complaint, wrong in _complaints(settings):
+        if wrong:
+            raise SandboxError(complaint)
+    return settings
+
+
+def _complaints(settings: Settings) -> list[tuple[str, bool]]:
+    ports = settings.broker_ports
+    given = [*ports, *([] if settings.zookeeper_port is None else [settings.zookeeper_port])]
+    count = settings.broker_count
+    return [
+        (f"brokers={count}: give 0 (ZooKeeper only) to 100", not 0 <= count <= 100),
+        (
+            f"chroot={settings.chroot!r}: give a ZooKeeper path such as /kafka, or an empty text",
+            _CHROOT.fullmatch(settings.chroot) is None,
+        ),
+        (
+            f"zookeeper_tick_ms={settings.zookeeper_tick_ms}: give at least 10",
+            settings.zookeeper_tick_ms < 10,
+        ),
+        (
+            f"broker_ports has {len(ports)} ports for {count} brokers: give one each, or none",
+            bool(ports) and len(ports) != count,
+        ),
+        ("ports lie between 1 and 65535", not all(0 < port < 65_536 for port in given)),
+        ("each server needs a port of its own", len(set(given)) != len(given)),
+        (f"heap_mb={settings.heap_mb}: give at least 64", settings.heap_mb < 64),
+    ]
+
+
+def make_work_dir(settings: Settings) -> tuple[Path, bool]:
+    """The folder to work in, made where needed, and whether it is temporary.
+
+    Raises:
+        SandboxError: it can't be made.
+    """
+    try:
+        if settings.work_dir is None:
+            return Path(tempfile.mkdtemp(prefix="zkconsumer-sandbox-")), True
+        settings.work_dir.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise SandboxError(f"can't make the sandbox's folder: {error}") from error
+    return settings.work_dir, False

@@ -1,0 +1,158 @@
+"""Brings a cluster up: ZooKeeper, its chroot, all brokers at once, then their acquaintance."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TypeVar
+
+from zkconsumer.errors import SandboxError
+from zkconsumer.model import Broker
+from zkconsumer.sandbox.broker import BrokerServer
+from zkconsumer.sandbox.ports import LOOPBACK, pick_free, require_free
+from zkconsumer.sandbox.rendering import BrokerLayout
+from zkconsumer.sandbox.server import Launcher, Server
+from zkconsumer.sandbox.settings import Settings
+from zkconsumer.sandbox.tools import ToolBox
+from zkconsumer.sandbox.topics import TopicAdmin
+from zkconsumer.sandbox.zookeeper import ZooKeeperServer
+
+S = TypeVar("S", bound=Server)
+
+_PORT_TRIES = 3
+_PORT_TAKEN = "ddress already in use"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunningCluster:
+    """The parts of a started sandbox."""
+
+    zookeeper: ZooKeeperServer
+    brokers: dict[int, BrokerServer]
+    topics: TopicAdmin
+    tools: ToolBox
+    zookeeper_connect: str
+
+
+def require_free_ports(settings: Settings) -> None:
+    """Refuse given ports that are taken, before anything is started.
+
+    Raises:
+        SandboxError: naming the port.
+    """
+    if settings.zookeeper_port is not None:
+        require_free(settings.zookeeper_port, "ZooKeeper")
+    for number, port in enumerate(settings.broker_ports):
+        require_free(port, f"broker {number}")
+
+
+def start_cluster(settings: Settings, launcher: Launcher, work_dir: Path) -> RunningCluster:
+    """Start all servers and wait until they answer and know each other.
+
+    Raises:
+        SandboxError: one does not come up; the message has the last lines of its log.
+    """
+    ports = {*settings.broker_ports}
+    zookeeper = _start_zookeeper(settings, launcher, work_dir / "zookeeper", ports)
+    if settings.chroot:
+        with zookeeper.client() as client:
+            client.ensure(settings.chroot)  # brokers before 0.8.2 do not make it
+    connect = f"{LOOPBACK}:{zookeeper.port}{settings.chroot}"
+    brokers = _start_brokers(
+        settings,
+        partial(_make_broker, settings, launcher, work_dir, zookeeper),
+        ports,
+    )
+
+    def live_brokers() -> list[Broker]:
+        return [one.address for one in brokers.values() if one.serving]
+
+    topics = TopicAdmin(
+        settings.kafka,
+        settings.chroot,
+        connect=zookeeper.client,
+        live_brokers=live_brokers,
+        timeout_ms=settings.start_timeout_ms,
+    )
+    topics.await_cluster()
+    return RunningCluster(
+        zookeeper=zookeeper,
+        brokers=brokers,
+        topics=topics,
+        tools=ToolBox(launcher, work_dir / "tools"),
+        zookeeper_connect=connect,
+    )
+
+
+def _start_zookeeper(
+    settings: Settings, launcher: Launcher, folder: Path, ports: set[int]
+) -> ZooKeeperServer:
+    def make(port: int) -> ZooKeeperServer:
+        return ZooKeeperServer(launcher, folder, port, tick_ms=settings.zookeeper_tick_ms)
+
+    given = settings.zookeeper_port
+    server = make(pick_free(ports) if given is None else given)
+    server.launch()
+    return _await_server(server, make, ports, settings, port_is_given=given is not None)
+
+
+def _make_broker(
+    settings: Settings,
+    launcher: Launcher,
+    work_dir: Path,
+    zookeeper: ZooKeeperServer,
+    number: int,
+    port: int,
+) -> BrokerServer:
+    folder = work_dir / f"broker-{number}"
+    layout = BrokerLayout(
+        id=number,
+        port=port,
+        log_dir=folder / "data",
+        zookeeper_connect=f"{LOOPBACK}:{zookeeper.port}{settings.chroot}",
+        cluster_size=settings.broker_count,
+        auto_create_topics=settings.auto_create_topics,
+    )
+    return BrokerServer(
+        launcher, folder, layout, zookeeper=zookeeper, overrides=settings.broker_properties
+    )
+
+
+def _start_brokers(
+    settings: Settings, make: Callable[[int, int], BrokerServer], ports: set[int]
+) -> dict[int, BrokerServer]:
+    given = settings.broker_ports
+    launched = [
+        make(number, given[number] if given else pick_free(ports))
+        for number in range(settings.broker_count)
+    ]
+    for server in launched:
+        server.launch()
+    return {
+        number: _await_server(
+            server, partial(make, number), ports, settings, port_is_given=bool(given)
+        )
+        for number, server in enumerate(launched)
+    }
+
+
+def _await_server(
+    server: S,
+    make: Callable[[int], S],
+    ports: set[int],
+    settings: Settings,
+    *,
+    port_is_given: bool,
+) -> S:
+    """Wait for a launched server; on a port that was snatched meanwhile, try another one."""
+    for tries_left in reversed(range(_PORT_TRIES)):
+        try:
+            server.await_ready(settings.start_timeout_ms)
+        except SandboxError:
+            if port_is_given or tries_left == 0 or not server.said(_PORT_TAKEN):
+                raise
+            server = make(pick_free(ports))
+            server.launch()
+        else:
+            break
+    return server

@@ -1,0 +1,111 @@
+"""The Kafka versions that the sandbox starts: the one table of what each needs.
+
+Everything that differs between the versions is a field here; the code elsewhere asks the field,
+never the version number.
+"""
+
+from dataclasses import dataclass
+
+from zkconsumer.errors import SandboxError
+
+DEFAULT_KAFKA = "0.8.2.2"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class KafkaVersion:
+    """What it takes to start the brokers, and the ZooKeeper they ship with, of one release.
+
+    Attributes:
+        name: the release, such as ``0.8.2.2``.
+        scala: the Scala version in the name of its artifact.
+        extra: Maven coordinates (``group:artifact:version``) beyond its declared dependencies,
+            taken without dependencies of their own.
+        excluded: declared dependencies (``group:artifact``) that no repository has any more.
+        jvm_flags: flags that a Java newer than the release needs.
+        listeners: the broker takes ``listeners``; before 0.9 it took ``host.name`` and ``port``.
+        deletes_topics: the controller carries out ``/admin/delete_topics`` (0.8.1 and later).
+        topic_config: topics have a node in ``/config/topics`` (0.8.1 and later).
+        coordinates_offsets: the broker keeps offsets in a topic (0.8.2 and later).
+        transactions: the broker has a transaction log, which must fit the number of brokers.
+        zookeeper_4lw: its ZooKeeper wants its four-letter words allowed, and its admin server
+            switched off (ZooKeeper 3.5 and later).
+    """
+
+    name: str
+    scala: str
+    extra: tuple[str, ...] = ()
+    excluded: tuple[str, ...] = ()
+    jvm_flags: tuple[str, ...] = ()
+    listeners: bool = True
+    deletes_topics: bool = True
+    topic_config: bool = True
+    coordinates_offsets: bool = True
+    transactions: bool = True
+    zookeeper_4lw: bool = False
+
+    @property
+    def coordinate(self) -> str:
+        """The Maven coordinate of the broker itself."""
+        return f"org.apache.kafka:kafka_{self.scala}:{self.name}"
+
+
+_LOST_OF_LOG4J = ("com.sun.jmx:jmxri", "com.sun.jdmk:jmxtools", "javax.jms:jms")
+_JAXB = ("javax.xml.bind:jaxb-api:2.3.1",)  # Java 11 took it out of the platform
+
+VERSIONS = {
+    version.name: version
+    for version in (
+        KafkaVersion(
+            name="0.8.0",
+            scala="2.10",
+            excluded=_LOST_OF_LOG4J,
+            listeners=False,
+            deletes_topics=False,
+            topic_config=False,
+            coordinates_offsets=False,
+            transactions=False,
+        ),
+        KafkaVersion(
+            name="0.8.1.1",
+            scala="2.10",
+            excluded=_LOST_OF_LOG4J,
+            listeners=False,
+            coordinates_offsets=False,
+            transactions=False,
+        ),
+        KafkaVersion(name="0.8.2.2", scala="2.10", listeners=False, transactions=False),
+        KafkaVersion(name="0.9.0.1", scala="2.11", transactions=False),
+        KafkaVersion(
+            name="0.10.2.2",
+            scala="2.11",
+            extra=_JAXB,
+            # Its version parser fails on a version without a dot, such as "17".
+            jvm_flags=("-Djava.specification.version=1.8",),
+            transactions=False,
+        ),
+        KafkaVersion(name="0.11.0.3", scala="2.11", extra=_JAXB),
+        KafkaVersion(name="1.1.1", scala="2.12"),
+        KafkaVersion(name="2.8.2", scala="2.13", zookeeper_4lw=True),
+        KafkaVersion(
+            name="3.9.1",
+            scala="2.13",
+            # The command line tools moved to an artifact of their own.
+            extra=("org.apache.kafka:kafka-tools:3.9.1", "org.apache.kafka:kafka-tools-api:3.9.1"),
+            zookeeper_4lw=True,
+        ),
+    )
+}
+"""By name, oldest first."""
+
+
+def kafka_version(name: str) -> KafkaVersion:
+    """The table's row for a release.
+
+    Raises:
+        SandboxError: the sandbox does not know it; the message lists what it knows.
+    """
+    try:
+        return VERSIONS[name]
+    except KeyError:
+        known = ", ".join(VERSIONS)
+        raise SandboxError(f"the sandbox has no Kafka {name}: choose one of {known}") from None

@@ -1,0 +1,42 @@
+"""Waiting for a server: ask until the answer is there, up to a deadline."""
+
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.errors import SandboxError
+
+T = TypeVar("T")
+
+_PAUSE_S = 0.03
+
+
+def await_answer(
+    ask: Callable[[], T | None],
+    *,
+    timeout_ms: int,
+    complaint: Callable[[], str],
+    clock: Clock | None = None,
+) -> T:
+    """Ask until the answer is neither None nor False, and return it.
+
+    Args:
+        ask: one question to a server; it must not block for long.
+        timeout_ms: how long to go on asking.
+        complaint: what to say when the time is over.
+        clock: where times come from.
+
+    Raises:
+        SandboxError: with the complaint, when the time is over.
+    """
+    clock = clock or SystemClock()
+    deadline_ms = clock.now_ms() + timeout_ms
+    pause = threading.Event()
+    while True:
+        answer = ask()
+        if answer is not None and answer is not False:
+            return answer
+        if clock.now_ms() >= deadline_ms:
+            raise SandboxError(complaint())
+        pause.wait(_PAUSE_S)

@@ -1,0 +1,37 @@
+"""The sandbox's ZooKeeper: the server that ships with the Kafka version."""
+
+from pathlib import Path
+
+from zkconsumer.errors import SandboxError
+from zkconsumer.sandbox.ports import LOOPBACK
+from zkconsumer.sandbox.processes import ChildProcess
+from zkconsumer.sandbox.rendering import ZOOKEEPER_MAIN, zookeeper_properties
+from zkconsumer.sandbox.server import Launcher, Server
+from zkconsumer.sandbox.zookeeper_client import ZooKeeperClient
+
+
+class ZooKeeperServer(Server):
+    """A single ZooKeeper server on a fixed port, with its data in ``folder``."""
+
+    def __init__(self, launcher: Launcher, folder: Path, port: int, *, tick_ms: int) -> None:
+        self.port = port
+        folder.mkdir(parents=True, exist_ok=True)
+
+        def launch() -> ChildProcess:
+            properties = zookeeper_properties(
+                launcher.version, port=port, data_dir=folder / "data", tick_ms=tick_ms
+            )
+            return launcher.launch_server(folder, ZOOKEEPER_MAIN, properties)
+
+        super().__init__("ZooKeeper", folder, launch=launch, ready=self._answers)
+
+    def client(self, session: tuple[int, bytes] | None = None) -> ZooKeeperClient:
+        """A client of our own; see ``ZooKeeperClient``."""
+        return ZooKeeperClient(LOOPBACK, self.port, session=session)
+
+    def _answers(self) -> bool:
+        try:
+            with ZooKeeperClient(LOOPBACK, self.port, timeout_ms=2_000):
+                return True
+        except SandboxError:
+            return False

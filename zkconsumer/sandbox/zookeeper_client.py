@@ -1,0 +1,199 @@
+"""A plain ZooKeeper client for the sandbox's own errands: one socket, one request at a time.
+
+It shares nothing with the client under test, so that the sandbox can tell the truth about it, and
+it takes part in a *given* session, which is how a session is made to expire. It speaks what every
+server since 3.3 understands.
+"""
+
+import contextlib
+import socket
+import struct
+from collections.abc import Sequence
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from zkconsumer.errors import SandboxError
+
+_NO_NODE = -101
+_NODE_EXISTS = -110
+_CREATE, _DELETE, _GET_DATA, _SET_DATA, _GET_CHILDREN, _CLOSE = 1, 2, 4, 5, 8, -11
+_ANYONE_MAY_ALL = struct.pack(">ii", 1, 31)
+_MAX_REPLY_BYTES = 1 << 26
+
+
+class Node(NamedTuple):
+    """What a node holds, and the session it belongs to (0 if to none)."""
+
+    data: bytes
+    ephemeral_owner: int
+
+
+class ZooKeeperClient:
+    """A connected session; use it as a context manager. Paths are absolute, no chroot applies.
+
+    Args:
+        port: the server's port on ``host``.
+        session: the id and the password of a session to join; None opens a new one.
+        timeout_ms: for the session, and for each answer.
+
+    Raises:
+        SandboxError: no server answers there, or the session to join has expired.
+    """
+
+    def __init__(
+        self,
+        host: str,
+        port: int,
+        *,
+        session: tuple[int, bytes] | None = None,
+        timeout_ms: int = 10_000,
+    ) -> None:
+        self._where = f"ZooKeeper at {host}:{port}"
+        self._xid = 0
+        try:
+            self._socket = socket.create_connection((host, port), timeout_ms / 1000)
+        except OSError as error:
+            raise SandboxError(f"{self._where} can't be reached: {error}") from error
+        try:
+            self.session_id = self._shake_hands(session or (0, bytes(16)), timeout_ms)
+        except BaseException:
+            self._socket.close()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End the session, for all who take part in it, and the connection."""
+        with contextlib.suppress(SandboxError):  # with the server gone the session ends by itself
+            self._request(_CLOSE, b"")
+        self._socket.close()
+
+    def create(self, path: str, data: bytes = b"") -> bool:
+        """Make a persistent node; False where there is one already or no parent."""
+        body = _text(path) + _buffer(data) + _ANYONE_MAY_ALL + _text("world") + _text("anyone")
+        return self._request(_CREATE, body + struct.pack(">i", 0)) is not None
+
+    def ensure(self, path: str) -> None:
+        """Make the node and those above it where they are missing."""
+        parts = path.strip("/").split("/")
+        for depth in range(len(parts)):
+            self.create("/" + "/".join(parts[: depth + 1]))
+
+    def get(self, path: str) -> Node | None:
+        """The node's data; None where there is none."""
+        reply = self._request(_GET_DATA, _text(path) + b"\0")
+        if reply is None:
+            return None
+        data, at = _read_buffer(reply, 0)
+        # The stat starts with four 8-byte and three 4-byte fields.
+        (owner,) = struct.unpack_from(">q", reply, at + 44)
+        return Node(data, owner)
+
+    def set(self, path: str, data: bytes) -> bool:
+        """Change the node's data; False where there is none."""
+        body = _text(path) + _buffer(data) + struct.pack(">i", -1)
+        return self._request(_SET_DATA, body) is not None
+
+    def delete(self, path: str) -> bool:
+        """Remove the node; False where there is none."""
+        return self._request(_DELETE, _text(path) + struct.pack(">i", -1)) is not None
+
+    def children(self, path: str) -> list[str]:
+        """The names of the node's children, sorted; none where there is no node."""
+        reply = self._request(_GET_CHILDREN, _text(path) + b"\0")
+        if reply is None:
+            return []
+        (count,) = struct.unpack_from(">i", reply)
+        names, at = [], 4
+        for _ in range(count):
+            name, at = _read_buffer(reply, at)
+            names.append(name.decode())
+        return sorted(names)
+
+    def _shake_hands(self, session: tuple[int, bytes], timeout_ms: int) -> int:
+        session_id, password = session
+        # protocol version, last transaction seen, time-out, session id, password
+        hello = struct.pack(">iqiq", 0, 0, timeout_ms, session_id) + _buffer(password)
+        self._send(hello)
+        reply = self._receive()
+        try:
+            _, granted_ms, granted_id = struct.unpack_from(">iiq", reply)
+        except struct.error as error:
+            raise SandboxError(f"{self._where} does not speak its protocol") from error
+        if granted_ms <= 0:
+            raise SandboxError(
+                f"{self._where}: session 0x{session_id:x} has expired, or the password is wrong"
+            )
+        return int(granted_id)
+
+    def _request(self, operation: int, body: bytes) -> bytes | None:
+        """The body of the answer; None for a missing node, or one that is there already."""
+        self._xid += 1
+        self._send(struct.pack(">ii", self._xid, operation) + body)
+        reply = self._receive()
+        try:
+            xid, _, code = struct.unpack_from(">iqi", reply)
+        except struct.error as error:
+            raise SandboxError(f"{self._where} sent a cut-off answer") from error
+        if xid != self._xid:
+            raise SandboxError(f"{self._where} answered request {xid} instead of {self._xid}")
+        if code in (_NO_NODE, _NODE_EXISTS):
+            return None
+        if code != 0:
+            raise SandboxError(f"{self._where} answered with error {code}")
+        return reply[16:]
+
+    def _send(self, frame: bytes) -> None:
+        try:
+            self._socket.sendall(_buffer(frame))
+        except OSError as error:
+            raise SandboxError(f"{self._where} closed the connection: {error}") from error
+
+    def _receive(self) -> bytes:
+        (size,) = struct.unpack(">i", self._receive_exactly(4))
+        if not 0 <= size <= _MAX_REPLY_BYTES:
+            raise SandboxError(f"{self._where} sent an answer of {size} bytes")
+        return self._receive_exactly(size)
+
+    def _receive_exactly(self, size: int) -> bytes:
+        data = bytearray()
+        while len(data) < size:
+            try:
+                chunk = self._socket.recv(size - len(data))
+            except OSError as error:
+                raise SandboxError(f"{self._where} did not answer: {error}") from error
+            if not chunk:
+                raise SandboxError(f"{self._where} closed the connection")
+            data += chunk
+        return bytes(data)
+
+
+def delete_tree(client: ZooKeeperClient, paths: Sequence[str]) -> None:
+    """Remove nodes with all that is below them."""
+    for path in paths:
+        delete_tree(client, [f"{path}/{name}" for name in client.children(path)])
+        client.delete(path)
+
+
+def _buffer(data: bytes) -> bytes:
+    return struct.pack(">i", len(data)) + data
+
+
+def _text(text: str) -> bytes:
+    return _buffer(text.encode())
+
+
+def _read_buffer(reply: bytes, at: int) -> tuple[bytes, int]:
+    """A length-prefixed field and the position behind it; a length of -1 means none."""
+    (size,) = struct.unpack_from(">i", reply, at)
+    end = at + 4 + max(0, size)
+    return reply[at + 4 : end], end
