@@ -10,28 +10,18 @@ session while the news about the old one's end still waits.
 
 import itertools
 import threading
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Literal
 
-from zkconsumer.errors import RegistryError, SessionLost
+from zkconsumer.testing.memory_client import MemoryClient
 from zkconsumer.testing.memory_tree import MemoryTree, TreeEvent
 from zkconsumer.zk.compound import CompoundStore
 from zkconsumer.zk.session import SessionEvent, SessionListener, SessionState
-from zkconsumer.zk.store import (
-    DeleteOp,
-    MultiResult,
-    Op,
-    OpError,
-    Watch,
-    WatchEvent,
-    ZNode,
-    ZNodeStat,
-)
+from zkconsumer.zk.store import DeleteOp, Watch
 
 FIRST_SESSION_ID = 0x1_0000_0000_0001
-T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,15 +57,15 @@ class MemoryZkServer:
         self.tree = MemoryTree(wall_ms)
         self._queued = delivery == "queued"
         self._news: list[Delivery] = []
-        self._clients: list[_MemoryClient] = []
+        self._clients: list[MemoryClient] = []
         self._session_ids = itertools.count(FIRST_SESSION_ID)
 
     def connect(self) -> "MemoryZkStore":
         """A new client in a session of its own."""
         with self.lock:
-            client = _MemoryClient(self, next(self._session_ids))
+            client = MemoryClient(self, next(self._session_ids))
             self._clients.append(client)
-        return MemoryZkStore(client)
+        return MemoryZkStore(self, client)
 
     @property
     def pending(self) -> tuple[Delivery, ...]:
@@ -122,7 +112,7 @@ class MemoryZkServer:
         self._restore(client)
         return client.session_id
 
-    def close_session(self, client: "_MemoryClient") -> None:
+    def close_session(self, client: MemoryClient) -> None:
         """A client says goodbye: its ephemeral nodes go, nobody tells it anything any more."""
         with self.lock:
             if client.closed:
@@ -143,7 +133,7 @@ class MemoryZkServer:
             for client, watch in calls:
                 self._tell(client, f"{event.event} {event.path}", _watch_call(watch, event))
 
-    def _client_of(self, session_id: int) -> "_MemoryClient":
+    def _client_of(self, session_id: int) -> MemoryClient:
         with self.lock:
             for client in self._clients:
                 if client.session_id == session_id and not client.closed:
@@ -156,7 +146,7 @@ class MemoryZkServer:
             _, events = self.tree.apply(doomed, session_id)
         self.changed(events)
 
-    def _drop(self, client: "_MemoryClient") -> None:
+    def _drop(self, client: MemoryClient) -> None:
         with self.lock:
             if not client.connected:
                 return
@@ -164,7 +154,7 @@ class MemoryZkServer:
             client.forget_watches()
         self._announce(client, SessionEvent(SessionState.SUSPENDED, client.session_id))
 
-    def _restore(self, client: "_MemoryClient") -> None:
+    def _restore(self, client: MemoryClient) -> None:
         with self.lock:
             if client.connected:
                 return
@@ -176,11 +166,11 @@ class MemoryZkServer:
             self._announce(client, SessionEvent(SessionState.LOST, lost_id))
         self._announce(client, SessionEvent(SessionState.CONNECTED, client.session_id))
 
-    def _announce(self, client: "_MemoryClient", event: SessionEvent) -> None:
+    def _announce(self, client: MemoryClient, event: SessionEvent) -> None:
         for listener in list(client.listeners):
             self._tell(client, event.state, _listener_call(listener, event))
 
-    def _tell(self, client: "_MemoryClient", what: str, call: Callable[[], None]) -> None:
+    def _tell(self, client: MemoryClient, what: str, call: Callable[[], None]) -> None:
         if not self._queued:
             call()
             return
@@ -188,132 +178,13 @@ class MemoryZkServer:
             self._news.append(Delivery(client.session_id, what, call))
 
 
-class _MemoryClient:
-    """One client of the server (``RawClient``); the server's lock guards its state."""
-
-    def __init__(self, server: MemoryZkServer, session_id: int) -> None:
-        self._server = server
-        self.session_id = session_id
-        self.connected = True
-        self.expired = False
-        self.closed = False
-        self.lost_replies = 0
-        self.requests: Counter[str] = Counter()
-        self.listeners: list[SessionListener] = []
-        self._data_watches: defaultdict[str, dict[Watch, None]] = defaultdict(dict)
-        self._child_watches: defaultdict[str, dict[Watch, None]] = defaultdict(dict)
-
-    @property
-    def negotiated_timeout_ms(self) -> int:
-        return self._server.session_timeout_ms
-
-    @property
-    def supports_multi(self) -> bool:
-        return self._server.supports_multi
-
-    @property
-    def server(self) -> MemoryZkServer:
-        return self._server
-
-    def on_session(self, listener: SessionListener) -> None:
-        self.listeners.append(listener)
-
-    def get(self, paths: Sequence[str], watch: Watch | None, fence: int) -> list[ZNode | None]:
-        with self._server.lock:
-            self._admit("get", len(paths), fence)
-            nodes = [self._server.tree.get(path) for path in paths]
-            self._leave(self._data_watches, _found(paths, nodes), watch)
-        return self._reply(nodes)
-
-    def children(
-        self, paths: Sequence[str], watch: Watch | None, fence: int
-    ) -> list[list[str] | None]:
-        with self._server.lock:
-            self._admit("children", len(paths), fence)
-            names = [self._server.tree.children(path) for path in paths]
-            self._leave(self._child_watches, _found(paths, names), watch)
-        return self._reply([None if one is None else sorted(one) for one in names])
-
-    def exists(
-        self, paths: Sequence[str], watch: Watch | None, fence: int
-    ) -> list[ZNodeStat | None]:
-        with self._server.lock:
-            self._admit("exists", len(paths), fence)
-            stats = [self._server.tree.stat(path) for path in paths]
-            self._leave(self._data_watches, paths, watch)
-        return self._reply(stats)
-
-    def write(self, ops: Sequence[Op], fence: int) -> list[OpError | None]:
-        results = self._run([[op] for op in ops], fence, "write")
-        return [result.errors[0] for result in results]
-
-    def multi(self, batches: Sequence[Sequence[Op]], fence: int) -> list[MultiResult]:
-        return self._run(batches, fence, "multi")
-
-    def close(self) -> None:
-        self._server.close_session(self)
-
-    def take_watches(self, event: TreeEvent) -> list[Watch]:
-        """Remove and give the watches that see an event (lock held)."""
-        seen: list[Watch] = []
-        if event.event is not WatchEvent.CHILD:
-            seen += self._data_watches.pop(event.path, {})
-        if event.event in {WatchEvent.CHILD, WatchEvent.DELETED}:
-            seen += self._child_watches.pop(event.path, {})
-        return seen
-
-    def forget_watches(self) -> None:
-        """Drop all watches (lock held)."""
-        self._data_watches.clear()
-        self._child_watches.clear()
-
-    def _run(self, batches: Sequence[Sequence[Op]], fence: int, kind: str) -> list[MultiResult]:
-        results: list[MultiResult] = []
-        happened: list[TreeEvent] = []
-        with self._server.lock:
-            self._admit(kind, len(batches), fence)
-            for ops in batches:
-                result, events = self._server.tree.apply(ops, self.session_id)
-                results.append(result)
-                happened += events
-        self._server.changed(happened)
-        return self._reply(results)
-
-    def _admit(self, kind: str, count: int, fence: int) -> None:
-        if self.closed:
-            raise RegistryError("the ZooKeeper client is closed")
-        if self.connected and fence != self.session_id:
-            raise SessionLost(f"session {fence:#x} is over, {self.session_id:#x} is in force")
-        if not self.connected:
-            raise RegistryError("no connection to ZooKeeper (in-memory, disconnected)")
-        self.requests[kind] += count
-
-    def _reply(self, answer: T) -> T:
-        if self.lost_replies:
-            self.lost_replies -= 1
-            raise RegistryError("connection to ZooKeeper lost before the answer came")
-        return answer
-
-    @staticmethod
-    def _leave(
-        watches: defaultdict[str, dict[Watch, None]], paths: Sequence[str], watch: Watch | None
-    ) -> None:
-        if watch is not None:
-            for path in paths:
-                watches[path][watch] = None
-
-
 class MemoryZkStore(CompoundStore):
     """A client of a ``MemoryZkServer``; besides ``ZkStore`` it counts what it sent."""
 
-    def __init__(self, client: _MemoryClient) -> None:
+    def __init__(self, server: MemoryZkServer, client: MemoryClient) -> None:
         super().__init__(client)
         self._memory = client
-
-    @property
-    def server(self) -> MemoryZkServer:
-        """The server that this client belongs to."""
-        return self._memory.server
+        self.server = server
 
     @property
     def requests(self) -> Counter[str]:
@@ -323,10 +194,6 @@ class MemoryZkStore(CompoundStore):
     def lose_replies(self, batches: int = 1) -> None:
         """Let the next batches happen on the server, but fail for the caller."""
         self._memory.lost_replies += batches
-
-
-def _found(paths: Sequence[str], nodes: Sequence[object | None]) -> list[str]:
-    return [path for path, node in zip(paths, nodes, strict=True) if node is not None]
 
 
 def _watch_call(watch: Watch, event: TreeEvent) -> Callable[[], None]:

@@ -64,6 +64,15 @@ _STATES = {
 class KazooStore(CompoundStore):
     """A ``ZkStore`` on a real ZooKeeper; made by ``connect``."""
 
+    def __init__(self, client: "_KazooRawClient") -> None:
+        super().__init__(client)
+        self._door = client
+
+    @property
+    def credentials(self) -> tuple[int, bytes] | None:
+        """Id and password of the session, for whoever wants to end it; None while disconnected."""
+        return self._door.credentials
+
 
 def connect(
     zookeeper_connect: str,
@@ -118,6 +127,11 @@ class _KazooRawClient:
     def connected(self) -> bool:
         return self._tracker.connected
 
+    @property
+    def credentials(self) -> tuple[int, bytes] | None:
+        credentials: tuple[int, bytes] | None = self._kazoo.client_id
+        return credentials
+
     def on_session(self, listener: SessionListener) -> None:
         self._tracker.add(listener)
 
@@ -130,8 +144,8 @@ class _KazooRawClient:
         except RegistryError as error:
             raise RegistryError(
                 f"no ZooKeeper of zookeeper.connect={self._servers.hosts} answered within "
-                f"{self._timeout_ms} ms: is one running there? (the time is set by "
-                "zookeeper.connection.timeout.ms)"
+                f"{self._timeout_ms} ms (zookeeper.connection.timeout.ms): is one running there, "
+                "and is the address right?"
             ) from error
         if self._servers.chroot and self.exists(["/"], None, self.session_id) == [None]:
             raise RegistryError(
