@@ -120,7 +120,8 @@ def _read_plain(data: bytes, position: int, base_offset: int, gathered: Gathered
         offset += base_offset
         if offset >= floor:
             append(make(kind, (offset, key, value, timestamp, timestamp_type)))
-        last = max(last, offset)
+        if offset > last:  # noqa: PLR1730 - max() costs a tenth of the whole loop
+            last = offset
         position = stop
     gathered.advance(last)
     return position

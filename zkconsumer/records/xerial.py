@@ -34,6 +34,8 @@ def blocks_in(data: bytes) -> Iterator[bytes]:
     while position < len(data):
         if data.startswith(MAGIC, position):  # streams may follow each other
             position += len(HEADER)
+            if position > len(data):
+                raise ValueError("snappy header cut off")
             continue
         if len(data) - position < 4:
             raise ValueError(f"snappy block length cut off at byte {position}")

@@ -1,0 +1,54 @@
+"""Small record sets for tests of the record layer and of what stands on it."""
+
+import gzip
+import struct
+import zlib
+
+from zkconsumer.model import Record, TimestampType
+from zkconsumer.records.decode import DecodedSet, decode_record_set
+
+ROOM = 1 << 20
+
+
+def records(*offsets: int, magic: int = 0) -> list[Record]:
+    """Give a record for each offset; its content tells the offset."""
+    stamps = (
+        (-1, TimestampType.NONE) if magic == 0 else (1_600_000_000_000, TimestampType.CREATE_TIME)
+    )
+    return [
+        Record(offset, f"k{offset}".encode(), f"value {offset}".encode() * 3, *stamps)
+        for offset in offsets
+    ]
+
+
+def decode(data: bytes | memoryview, fetch_offset: int = 0, room: int = ROOM) -> DecodedSet:
+    """Decode with a bound that no small set meets."""
+    return decode_record_set(data, fetch_offset=fetch_offset, max_decompressed_bytes=room)
+
+
+def raw_message(
+    offset: int, body: bytes, *, magic: int = 0, attributes: int = 0, stamp: bytes = b""
+) -> bytes:
+    """Build an entry around any body, with a right CRC: what no builder of ours would write."""
+    rest = struct.pack(">bb", magic, attributes) + stamp + body
+    message = struct.pack(">I", zlib.crc32(rest)) + rest
+    return struct.pack(">qi", offset, len(message)) + message
+
+
+def wrapper_around(offset: int, value: bytes, *, codec: int = 1, magic: int = 0) -> bytes:
+    """Build a wrapper whose value is just these bytes."""
+    body = struct.pack(">ii", -1, len(value)) + value
+    stamp = struct.pack(">q", -1) if magic else b""
+    return raw_message(offset, body, magic=magic, attributes=codec, stamp=stamp)
+
+
+def gzip_of_zeros(megabytes: int) -> bytes:
+    """Compress so many MiB of zeros without holding them."""
+    packer = zlib.compressobj(wbits=31)
+    block = bytes(1 << 20)
+    return b"".join([*(packer.compress(block) for _ in range(megabytes)), packer.flush()])
+
+
+def gzip_of(data: bytes) -> bytes:
+    """Compress into one gzip member."""
+    return gzip.compress(data, mtime=0)

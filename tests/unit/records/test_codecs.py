@@ -1,0 +1,155 @@
+"""Codecs: what goes in comes out, never more than the bound, and damage has one error."""
+
+import gzip
+import subprocess
+import sys
+import tracemalloc
+import zlib
+
+import pytest
+import snappy
+
+from tests.support.record_sets import gzip_of_zeros
+from zkconsumer.errors import CorruptRecord
+from zkconsumer.records import xerial
+from zkconsumer.records.codecs import Codec, OverBound, compress, decompress
+
+COMPRESSING = [Codec.GZIP, Codec.SNAPPY, Codec.LZ4]
+TEXT = b"".join(b"line %d of a log\n" % number for number in range(9000))
+MEBIBYTE = 1 << 20
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize("codec", list(Codec))
+@pytest.mark.parametrize("data", [b"", b"x", TEXT])
+def test_round_trip(codec: Codec, magic: int, data: bytes) -> None:
+    """Decompressing gives back what was compressed, at the tightest bound."""
+    packed = compress(codec, data, magic=magic)
+    assert decompress(codec, packed, magic=magic, max_bytes=len(data)) == data
+
+
+@pytest.mark.parametrize("codec", COMPRESSING)
+def test_one_byte_above_the_bound_is_refused(codec: Codec) -> None:
+    """The bound is exact."""
+    packed = compress(codec, TEXT, magic=0)
+    with pytest.raises(OverBound, match=r"raise fetch\.max\.decompressed\.bytes"):
+        decompress(codec, packed, magic=0, max_bytes=len(TEXT) - 1)
+
+
+@pytest.mark.parametrize("codec", COMPRESSING)
+def test_cut_off_data_is_an_error(codec: Codec) -> None:
+    """Data that ends early is refused wherever it is cut."""
+    packed = compress(codec, TEXT[:300], magic=0)
+    for size in range(1, len(packed)):
+        if codec is Codec.SNAPPY and size == len(xerial.HEADER):
+            continue  # a header alone is an empty stream
+        with pytest.raises(CorruptRecord, match="can't decompress"):
+            decompress(codec, packed[:size], magic=0, max_bytes=MEBIBYTE)
+
+
+@pytest.mark.parametrize("codec", COMPRESSING)
+def test_foreign_data_is_an_error(codec: Codec) -> None:
+    """Data of no codec is refused, naming the codec."""
+    with pytest.raises(CorruptRecord, match=codec.name.lower()):
+        decompress(codec, b"\xfe\xff" * 20, magic=0, max_bytes=MEBIBYTE)
+
+
+def test_gzip_bomb_allocates_no_more_than_the_bound() -> None:
+    """200 MiB from 200 KB meet a bound of 1 MiB without ever taking much more than that."""
+    bomb = gzip_of_zeros(200)
+    tracemalloc.start()
+    try:
+        with pytest.raises(OverBound):
+            decompress(Codec.GZIP, bomb, magic=0, max_bytes=MEBIBYTE)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert peak < 4 * MEBIBYTE
+
+
+def test_gzip_members_are_joined() -> None:
+    """Several members are one stream, and what follows the last is ignored, as Java does."""
+    members = gzip.compress(b"one ") + gzip.compress(b"") + gzip.compress(b"two") + b"\x00tail"
+    assert decompress(Codec.GZIP, members, magic=0, max_bytes=7) == b"one two"
+
+
+def test_gzip_bound_is_for_all_members() -> None:
+    """Members share the bound."""
+    with pytest.raises(OverBound):
+        decompress(Codec.GZIP, gzip.compress(b"1234") * 3, magic=0, max_bytes=11)
+
+
+def test_gzip_checksum_is_checked() -> None:
+    """A wrong checksum at the member's end is damage."""
+    packed = bytearray(gzip.compress(b"text"))
+    packed[-8] ^= 1
+    with pytest.raises(CorruptRecord, match="incorrect data check"):
+        decompress(Codec.GZIP, bytes(packed), magic=0, max_bytes=MEBIBYTE)
+
+
+def test_zlib_streams_are_not_gzip() -> None:
+    """Only the gzip wrapper counts."""
+    with pytest.raises(CorruptRecord, match="gzip"):
+        decompress(Codec.GZIP, zlib.compress(b"text"), magic=0, max_bytes=MEBIBYTE)
+
+
+def test_snappy_is_written_in_blocks_of_32_kib() -> None:
+    """The framing is that of snappy-java's default, readable block by block."""
+    packed = compress(Codec.SNAPPY, TEXT, magic=0)
+    sizes = [xerial.uncompressed_size(block) for block in xerial.blocks_in(packed)]
+    assert len(sizes) == -(-len(TEXT) // 32768) > 1
+    assert sizes[:-1] == [32768] * (len(sizes) - 1)
+
+
+def test_bare_snappy_is_read() -> None:
+    """One raw block without framing is what some producers send."""
+    packed = snappy.compress(TEXT)
+    assert decompress(Codec.SNAPPY, packed, magic=0, max_bytes=MEBIBYTE) == TEXT
+
+
+def test_snappy_blocks_share_the_bound() -> None:
+    """The declared sizes are summed before anything is allocated for the last block."""
+    packed = xerial.frame([snappy.compress(bytes(1000))] * 3)
+    with pytest.raises(OverBound):
+        decompress(Codec.SNAPPY, packed, magic=0, max_bytes=2999)
+
+
+def test_lz4_of_magic_0_has_the_checksum_of_0_8() -> None:
+    """The whole header of a frame is the one that 0.8.2 writes: no sizes, no checksums, 64 KiB."""
+    assert compress(Codec.LZ4, b"x", magic=0)[:7].hex() == "04224d1860401a"
+
+
+def test_lz4_of_magic_1_has_the_standard_checksum() -> None:
+    """From magic 1 on the frame is standard."""
+    assert compress(Codec.LZ4, b"x", magic=1)[:7].hex() == "04224d18604082"
+
+
+def test_lz4_of_many_blocks_grows_step_by_step() -> None:
+    """Output far larger than the input comes out whole."""
+    data = bytes(3_000_000)
+    packed = compress(Codec.LZ4, data, magic=0)
+    assert decompress(Codec.LZ4, packed, magic=0, max_bytes=len(data)) == data
+
+
+def test_missing_lz4_names_the_extra() -> None:
+    """Without the lz4 package both directions say what to install; the other codecs work."""
+    script = """
+import sys
+sys.modules["lz4"] = sys.modules["lz4.frame"] = None
+from zkconsumer.errors import UnsupportedCodec
+from zkconsumer.records.codecs import Codec, compress, decompress
+for call in (
+    lambda: compress(Codec.LZ4, b"x", magic=0),
+    lambda: decompress(Codec.LZ4, b"x", magic=0, max_bytes=9),
+):
+    try:
+        call()
+    except UnsupportedCodec as error:
+        print(error.reason)
+print(decompress(Codec.GZIP, compress(Codec.GZIP, b"ok", magic=0), magic=0, max_bytes=9))
+"""
+    run = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
+    )
+    advice = "lz4 needs the lz4 package: pip install 'zkconsumer[lz4]'"
+    assert run.stdout.splitlines() == [advice, advice, "b'ok'"]
