@@ -1,0 +1,143 @@
+"""The members of the demo's group: two of ours and the original Scala console consumer."""
+
+import json
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Protocol
+
+from zkconsumer.demo.lines import line_number
+from zkconsumer.sandbox.tools import ScalaTool
+
+_STOP_TIMEOUT_S = 20
+
+
+class Member(Protocol):
+    """A consumer process whose output is read as it comes."""
+
+    @property
+    def name(self) -> str:
+        """What the picture calls it."""
+        ...
+
+    @property
+    def process_id(self) -> int:
+        """Its process."""
+        ...
+
+    def take(self) -> list[int]:
+        """The numbers of the lines it delivered since the last call."""
+        ...
+
+    def kill(self) -> None:
+        """SIGKILL: no good-bye."""
+        ...
+
+    def stop(self) -> None:
+        """SIGTERM, and wait for the end."""
+        ...
+
+
+class PythonMember:
+    """``zkconsumer consume`` as a process of its own.
+
+    Args:
+        name: what the picture calls it.
+        arguments: the command's, without the subcommand.
+        errors: the file that its log goes to.
+        spawn: starts a thread that reads its output, given a role, a body and a stop function.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        arguments: list[str],
+        errors: Path,
+        spawn: Callable[[str, Callable[[], None], Callable[[], None]], object],
+    ) -> None:
+        self._name = name
+        self._lock = threading.Lock()
+        self._numbers: list[int] = []
+        with errors.open("wb") as log_file:
+            self._process = subprocess.Popen(  # noqa: S603 - our own command, our own arguments
+                [sys.executable, "-m", "zkconsumer", "consume", *arguments, "--output", "json"],
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=log_file,
+                start_new_session=True,
+            )
+        spawn(f"read-{name}", self._read, self.kill)
+
+    @property
+    def name(self) -> str:
+        """See ``Member``."""
+        return self._name
+
+    @property
+    def process_id(self) -> int:
+        """See ``Member``."""
+        return self._process.pid
+
+    def take(self) -> list[int]:
+        """See ``Member``."""
+        with self._lock:
+            numbers, self._numbers = self._numbers, []
+        return numbers
+
+    def kill(self) -> None:
+        """See ``Member``."""
+        self._process.kill()
+        self._process.wait()
+
+    def stop(self) -> None:
+        """See ``Member``."""
+        self._process.terminate()
+        try:
+            self._process.wait(_STOP_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            self.kill()
+
+    def _read(self) -> None:
+        """Read to the end of its output; a line cut off by SIGKILL was not delivered."""
+        assert self._process.stdout is not None
+        with self._process.stdout as output:
+            for line in output:
+                if line.endswith(b"\n"):
+                    number = line_number(json.loads(line)["value"])
+                    if number is not None:
+                        with self._lock:
+                            self._numbers.append(number)
+
+
+class ScalaMember:
+    """The console consumer of Kafka 0.8.2.2, the original."""
+
+    def __init__(self, tool: ScalaTool) -> None:
+        self._tool = tool
+        self._taken = 0
+
+    @property
+    def name(self) -> str:
+        """See ``Member``."""
+        return "scala"
+
+    @property
+    def process_id(self) -> int:
+        """See ``Member``."""
+        return self._tool.pid
+
+    def take(self) -> list[int]:
+        """See ``Member``."""
+        lines = self._tool.lines
+        fresh, self._taken = lines[self._taken :], len(lines)
+        return [number for number in map(line_number, fresh) if number is not None]
+
+    def kill(self) -> None:
+        """See ``Member``."""
+        self._tool.kill()
+
+    def stop(self) -> None:
+        """See ``Member``."""
+        self._tool.stop()

@@ -1,0 +1,72 @@
+"""A producer that writes log lines at a steady rate, and remembers which were acknowledged."""
+
+import datetime
+import logging
+import threading
+from collections.abc import Callable, Sequence
+
+from zkconsumer.clock import SystemClock
+from zkconsumer.demo.lines import log_line
+from zkconsumer.errors import ZkConsumerError
+from zkconsumer.model import Record, TopicPartition
+from zkconsumer.produce.producer import Producer
+
+log = logging.getLogger(__name__)
+
+_TURN_MS = 100
+
+
+class Traffic:
+    """Writes to the partitions in turn until it is stopped.
+
+    A line that could not be written is written again until the broker acknowledged it, so each
+    number below ``acknowledged_count`` is in the log at least once.
+    """
+
+    def __init__(
+        self,
+        new_producer: Callable[[], Producer],
+        partitions: Sequence[TopicPartition],
+        *,
+        lines_per_second: int,
+    ) -> None:
+        self._new_producer = new_producer
+        self._partitions = partitions
+        self._batch = max(1, lines_per_second * _TURN_MS // 1000)
+        self._stop = threading.Event()
+        self._clock = SystemClock()
+        self.acknowledged_count = 0
+
+    def stop(self) -> None:
+        """Ask it to end after the batch in hand. Thread: any."""
+        self._stop.set()
+
+    def run(self) -> None:
+        """Write until stopped."""
+        producer = self._new_producer()
+        turn = 0
+        due_ms = self._clock.now_ms()
+        try:
+            while not self._stop.is_set():
+                tp = self._partitions[turn % len(self._partitions)]
+                if self._send(producer, tp):
+                    turn += 1
+                due_ms = max(due_ms + _TURN_MS, self._clock.now_ms() - 1000)
+                self._stop.wait(max(0, due_ms - self._clock.now_ms()) / 1000)
+        finally:
+            producer.close()
+
+    def _send(self, producer: Producer, tp: TopicPartition) -> bool:
+        first = self.acknowledged_count
+        now = datetime.datetime.now(datetime.UTC).strftime("%d/%b/%Y:%H:%M:%S +0000")
+        records = [
+            Record(0, None, log_line(number, now).encode())
+            for number in range(first, first + self._batch)
+        ]
+        try:
+            producer.send(tp, records)
+        except ZkConsumerError as error:
+            log.info("written again in a moment: %s", error)
+            return False
+        self.acknowledged_count = first + self._batch
+        return True

@@ -1,0 +1,1 @@
+"""Connections to brokers: bytes through a transport, one request at a time."""

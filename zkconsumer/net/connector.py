@@ -1,0 +1,46 @@
+"""Opens connections to brokers."""
+
+from zkconsumer.model import Broker
+from zkconsumer.net.connection import BrokerConnection
+from zkconsumer.net.transport import Connector
+
+DEFAULT_MAX_RESPONSE_BYTES = 1 << 30
+"""A gigabyte: 0.8 brokers bound a fetch per partition only, so many of them add up."""
+
+
+class BrokerConnector:
+    """Opens connections that all bear the same client id.
+
+    Args:
+        connector: makes the transports.
+        client_id: sent with every request.
+        timeout_ms: how long connecting may take.
+        max_response_bytes: the largest answer that a connection takes.
+    """
+
+    def __init__(
+        self,
+        connector: Connector,
+        *,
+        client_id: str,
+        timeout_ms: int,
+        max_response_bytes: int = DEFAULT_MAX_RESPONSE_BYTES,
+    ) -> None:
+        self._connector = connector
+        self._client_id = client_id
+        self._timeout_ms = timeout_ms
+        self._max_response_bytes = max_response_bytes
+
+    def open(self, broker: Broker) -> BrokerConnection:
+        """Connect to a broker.
+
+        Raises:
+            ConnectFailed: naming its address.
+        """
+        transport = self._connector.connect(broker.host, broker.port, timeout_ms=self._timeout_ms)
+        return BrokerConnection(
+            broker,
+            transport,
+            client_id=self._client_id,
+            max_response_bytes=self._max_response_bytes,
+        )
