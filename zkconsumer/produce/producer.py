@@ -1,0 +1,166 @@
+"""A minimal synchronous producer of the 0.8 protocol.
+
+One call writes one message set to one partition and returns when the broker acknowledged it. There
+is no batching and no background thread: what it is for is knowing exactly what was written.
+
+Source: the protocol of Kafka 0.8.2.2 ``ProducerRequest``.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from zkconsumer.cluster.metadata import MetadataReader
+from zkconsumer.errors import BrokerError, ProtocolError, TransportError
+from zkconsumer.model import Broker, Record, TopicPartition
+from zkconsumer.net.connection import BrokerConnection
+from zkconsumer.net.connector import BrokerConnector
+from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.net.transport import Connector
+from zkconsumer.records.build import build_message_set
+from zkconsumer.records.codecs import Codec
+from zkconsumer.scope import Mailbox
+from zkconsumer.wire.error_codes import ErrorCode, error_name
+from zkconsumer.wire.messages.produce import ProducePartition, ProduceRequest, ProduceTopic
+
+PRODUCE_VERSION = 0
+ACKS_NONE = 0
+ACKS_LEADER = 1
+ACKS_ALL = -1
+
+
+def wait_ms(duration_ms: int) -> None:
+    """Wait: the default pause between two tries."""
+    Mailbox[None]().get(duration_ms)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProducerSettings:
+    """How a producer writes.
+
+    Attributes:
+        client_id: sent with every request.
+        acks: ``ACKS_ALL`` waits for all in-sync replicas, ``ACKS_LEADER`` for the leader's log,
+            ``ACKS_NONE`` for nothing (the base offset is then -1, and a failure goes unnoticed).
+        timeout_ms: how long the broker, and then the answer, may take.
+        retries: further tries after one that may have failed for a passing reason. A try whose
+            answer was lost may have been written: then the set is there twice.
+        backoff_ms: the pause before each further try.
+    """
+
+    client_id: str = "zkconsumer-producer"
+    acks: int = ACKS_ALL
+    timeout_ms: int = 10_000
+    retries: int = 20
+    backoff_ms: int = 200
+
+
+class Producer:
+    """Writes message sets to partitions. Thread: one at a time.
+
+    Args:
+        brokers: whom to ask for leaders.
+        connector: connects to them.
+        settings: see there.
+        wait: waits for so many milliseconds.
+    """
+
+    def __init__(
+        self,
+        brokers: Sequence[Broker],
+        *,
+        connector: Connector | None = None,
+        settings: ProducerSettings | None = None,
+        wait: Callable[[int], None] = wait_ms,
+    ) -> None:
+        settings = settings or ProducerSettings()
+        opener = BrokerConnector(
+            connector or TcpConnector(),
+            client_id=settings.client_id,
+            timeout_ms=settings.timeout_ms,
+        )
+        self._brokers = tuple(brokers)
+        self._open = opener.open
+        self._metadata = MetadataReader(
+            opener.open, timeout_ms=settings.timeout_ms, shuffle=lambda _brokers: None
+        )
+        self._settings = settings
+        self._wait = wait
+        self._connections: dict[Broker, BrokerConnection] = {}
+        self._leaders: dict[TopicPartition, Broker] = {}
+
+    def send(
+        self, tp: TopicPartition, records: Sequence[Record], *, codec: Codec = Codec.NONE
+    ) -> int:
+        """Write these records as one set; their offsets are ignored, the broker gives new ones.
+
+        Returns:
+            The offset of the first one; -1 with ``ACKS_NONE``.
+
+        Raises:
+            BrokerError: the broker refused them, for good or until the tries were used up.
+            TransportError: no answer until the tries were used up.
+        """
+        data = build_message_set(records, codec=codec)
+        for _ in range(self._settings.retries):
+            try:
+                return self._send_once(tp, data)
+            except (TransportError, ProtocolError):
+                pass
+            except BrokerError as error:
+                if not ErrorCode.of(error.code).retriable:
+                    raise
+            self._leaders.pop(tp, None)
+            self._wait(self._settings.backoff_ms)
+        return self._send_once(tp, data)
+
+    def close(self) -> None:
+        """Close all connections."""
+        for connection in self._connections.values():
+            connection.close()
+        self._connections.clear()
+
+    def _send_once(self, tp: TopicPartition, data: bytes) -> int:
+        leader = self._leader_of(tp)
+        partition = ProducePartition(partition=tp.partition, records=data)
+        request = ProduceRequest(
+            acks=self._settings.acks,
+            timeout_ms=self._settings.timeout_ms,
+            topics=(ProduceTopic(topic=tp.topic, partitions=(partition,)),),
+        )
+        connection = self._connections.get(leader)
+        if connection is None:
+            connection = self._connections[leader] = self._open(leader)
+        timeout_ms = 2 * self._settings.timeout_ms
+        try:
+            if self._settings.acks == ACKS_NONE:
+                connection.send_only(request, version=PRODUCE_VERSION, timeout_ms=timeout_ms)
+                return -1
+            response = connection.request(request, version=PRODUCE_VERSION, timeout_ms=timeout_ms)
+        except (TransportError, ProtocolError):
+            del self._connections[leader]
+            raise
+        answer = response.topics[0].partitions[0]
+        if answer.error_code != ErrorCode.NONE:
+            raise BrokerError(
+                answer.error_code,
+                "Produce",
+                f"{leader} refused a set for {tp}: {error_name(answer.error_code)}",
+                tp,
+            )
+        return answer.base_offset
+
+    def _leader_of(self, tp: TopicPartition) -> Broker:
+        leader = self._leaders.get(tp)
+        if leader is None:
+            view = self._metadata.read(self._brokers, [tp.topic])
+            leader = view.leaders.get(tp)
+            if leader is None:
+                code = view.leaderless.get(tp, view.errors.get(tp.topic, 0))
+                raise BrokerError(
+                    code or ErrorCode.LEADER_NOT_AVAILABLE,
+                    "Metadata",
+                    f"{tp} has no leader: {error_name(code)}",
+                    tp,
+                )
+            self._leaders.update(view.leaders)
+        return leader
