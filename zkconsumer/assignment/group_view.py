@@ -1,0 +1,54 @@
+"""The value that assignors work on: who subscribes to what, and what there is."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from zkconsumer.model import ConsumerThreadId, TopicPartition, utf16_key
+
+
+@dataclass(frozen=True, slots=True)
+class MemberSubscription:
+    """What one member reads.
+
+    Attributes:
+        topics: number of streams (at least 1) by topic, wildcards already expanded, in the order
+            in which the member's registration names them.
+    """
+
+    topics: Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True)
+class GroupView:
+    """A whole group at one moment.
+
+    Attributes:
+        members: subscriptions by consumer id.
+        partitions: partition numbers of every topic that a member reads; a topic that is missing
+            here has none. Their order does not matter.
+    """
+
+    members: Mapping[str, MemberSubscription]
+    partitions: Mapping[str, tuple[int, ...]]
+
+    def threads_by_topic(self) -> dict[str, tuple[ConsumerThreadId, ...]]:
+        """All threads of the group that read a topic, sorted as text (so 10 before 2).
+
+        Source: Kafka 0.8.2.2 ``ZkUtils.getConsumersPerTopic``.
+        """
+        threads: dict[str, list[ConsumerThreadId]] = {}
+        for consumer_id, member in self.members.items():
+            for topic, stream_count in member.topics.items():
+                threads.setdefault(topic, []).extend(
+                    ConsumerThreadId(consumer_id, number) for number in range(stream_count)
+                )
+        return {topic: sorted_threads(found) for topic, found in threads.items()}
+
+    def partitions_of(self, topic: str) -> tuple[TopicPartition, ...]:
+        """A topic's partitions, sorted as numbers."""
+        return tuple(TopicPartition(topic, one) for one in sorted(self.partitions.get(topic, ())))
+
+
+def sorted_threads(threads: list[ConsumerThreadId]) -> tuple[ConsumerThreadId, ...]:
+    """Threads in the order of their texts, by UTF-16 code unit."""
+    return tuple(sorted(threads, key=lambda thread: utf16_key(str(thread))))

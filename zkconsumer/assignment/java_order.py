@@ -1,0 +1,88 @@
+"""Orders that come from the JVM: Java's string hash, and how Scala's hash maps are walked.
+
+Round-robin sorts partitions by a 32-bit hash. Where two hashes are equal, the order in which the
+original walks its maps decides, so that is computed too. It holds for the builds with Scala 2.10
+and 2.11; those with Scala 2.9 mix hashes in another way.
+"""
+
+from collections.abc import Iterable
+
+_INT_MASK = 0xFFFFFFFF
+_SIGN = 0x80000000
+_SMALL_MAP_SIZE = 4
+_TRIE_BITS = 5
+_FIRST_TABLE_BITS = 4
+_LOAD_PER_MILLE = 750
+
+
+def string_hash(text: str) -> int:
+    """``java.lang.String.hashCode``: signed, 32 bits, over UTF-16 code units."""
+    units = memoryview(text.encode("utf-16-le", "surrogatepass")).cast("H").tolist()
+    value = 0
+    for unit in units:
+        value = (31 * value + unit) & _INT_MASK
+    return value - 2**32 if value & _SIGN else value
+
+
+def immutable_map_order(keys: Iterable[str]) -> list[str]:
+    """How an immutable Scala map is walked after ``keys`` were put into it in this order.
+
+    Up to four keys keep their order. More lie in a trie over their improved hash, five bits a
+    level from the lowest; keys of equal hash keep their order.
+
+    Source: Scala 2.10 ``immutable.Map4``, ``immutable.HashMap``.
+    """
+    distinct = list(dict.fromkeys(keys))
+    if len(distinct) <= _SMALL_MAP_SIZE:
+        return distinct
+    return sorted(distinct, key=lambda key: _trie_path(string_hash(key)))
+
+
+def mutable_map_order(keys: Iterable[str]) -> list[str]:
+    """How a mutable Scala hash map is walked after ``keys`` were put into it in this order.
+
+    The table is walked from its last bucket to its first, a bucket from its newest entry on.
+    Growing moves the entries in that same order, which turns around the entries of one bucket.
+
+    Source: Scala 2.10 ``mutable.HashTable``.
+    """
+    bits = _FIRST_TABLE_BITS
+    buckets: dict[int, list[str]] = {}
+    distinct = list(dict.fromkeys(keys))
+    for count, key in enumerate(distinct, start=1):
+        buckets.setdefault(_bucket(key, bits), []).append(key)
+        if count > (1 << bits) * _LOAD_PER_MILLE // 1000:
+            walked = _walk(buckets)
+            bits += 1
+            buckets = {}
+            for moved in walked:
+                buckets.setdefault(_bucket(moved, bits), []).append(moved)
+    return _walk(buckets)
+
+
+def _walk(buckets: dict[int, list[str]]) -> list[str]:
+    return [key for number in sorted(buckets, reverse=True) for key in reversed(buckets[number])]
+
+
+def _bucket(key: str, bits: int) -> int:
+    """The bucket: the upper ``bits`` of the mixed hash, rotated by the first table's bits."""
+    mixed = _byteswap(string_hash(key) & _INT_MASK)
+    rotated = (mixed >> _FIRST_TABLE_BITS | mixed << (32 - _FIRST_TABLE_BITS)) & _INT_MASK
+    return rotated >> (32 - bits)
+
+
+def _byteswap(value: int) -> int:
+    """Source: Scala 2.10 ``scala.util.hashing.byteswap32``."""
+    mixed = (value * 0x9E3775CD) & _INT_MASK
+    swapped = int.from_bytes(mixed.to_bytes(4, "big"), "little")
+    return (swapped * 0x9E3775CD) & _INT_MASK
+
+
+def _trie_path(hash_code: int) -> list[int]:
+    """The improved hash as its five-bit steps, lowest first."""
+    value = hash_code & _INT_MASK
+    value = (value + ~(value << 9)) & _INT_MASK
+    value ^= value >> 14
+    value = (value + (value << 4)) & _INT_MASK
+    value ^= value >> 10
+    return [value >> shift & (1 << _TRIE_BITS) - 1 for shift in range(0, 32, _TRIE_BITS)]

@@ -1,0 +1,25 @@
+"""The range assignor: every topic for itself, cut into runs of neighbouring partitions.
+
+Source: Kafka 0.8.2.2 ``RangeAssignor``.
+"""
+
+from zkconsumer.assignment.group_view import GroupView
+from zkconsumer.model import ConsumerThreadId, TopicPartition
+
+
+def assign(view: GroupView) -> dict[TopicPartition, ConsumerThreadId]:
+    """Who reads what, for the whole group.
+
+    Each topic's partitions are dealt out in number order to its threads in text order; where they
+    do not come out even, the first threads get one more.
+    """
+    owners: dict[TopicPartition, ConsumerThreadId] = {}
+    for topic, threads in view.threads_by_topic().items():
+        partitions = view.partitions_of(topic)
+        share, rest = divmod(len(partitions), len(threads))
+        start = 0
+        for position, thread in enumerate(threads):
+            end = start + share + (position < rest)
+            owners.update(dict.fromkeys(partitions[start:end], thread))
+            start = end
+    return owners

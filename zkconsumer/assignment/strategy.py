@@ -1,0 +1,59 @@
+"""Picks the assignor that ``partition.assignment.strategy`` names."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, assert_never
+
+from zkconsumer.assignment import range as range_assignor
+from zkconsumer.assignment import round_robin
+from zkconsumer.assignment.group_view import GroupView
+from zkconsumer.model import ConsumerThreadId, TopicPartition
+
+Strategy: TypeAlias = Literal["range", "roundrobin"]
+
+
+@dataclass(frozen=True, slots=True)
+class Assignment:
+    """The thread that reads each partition, for the whole group."""
+
+    owners: Mapping[TopicPartition, ConsumerThreadId]
+
+
+@dataclass(frozen=True, slots=True)
+class CannotAssign:
+    """The strategy can't be applied to this group; the reason says what to do."""
+
+    reason: str
+
+
+def assign(strategy: Strategy, view: GroupView, own_consumer_id: str) -> Assignment | CannotAssign:
+    """Share out the partitions of the whole group, as the member ``own_consumer_id`` does.
+
+    A group that reads no topic at all gets an empty assignment under both strategies; in Kafka
+    0.8.2 round-robin fails there (KAFKA-1648), but its members own nothing either.
+
+    Source: Kafka 0.8.2.2 ``PartitionAssignor.createInstance``.
+    """
+    if own_consumer_id not in view.members:
+        return CannotAssign(f"member {own_consumer_id} is not registered in the group")
+    match strategy:
+        case "range":
+            return Assignment(range_assignor.assign(view))
+        case "roundrobin":
+            uneven = round_robin.uneven_topics(view)
+            if uneven is not None:
+                return CannotAssign(_uneven_reason(view, *uneven))
+            return Assignment(round_robin.assign(view, own_consumer_id))
+        case _:
+            assert_never(strategy)
+
+
+def _uneven_reason(view: GroupView, one: str, other: str) -> str:
+    threads = view.threads_by_topic()
+    differing = sorted({str(thread) for thread in set(threads[one]) ^ set(threads[other])})
+    shown = ", ".join(differing[:5]) + (", ..." if len(differing) > 5 else "")
+    return (
+        f"round-robin needs all members to read the same topics with the same number of streams, "
+        f"but only one of the topics {one} and {other} is read by {shown}: make the subscriptions "
+        "equal, or use partition.assignment.strategy=range on all members"
+    )
