@@ -11,10 +11,15 @@ from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import Codec, decompress
 
 
-def inner_offsets(data: bytes, magic: int) -> list[int]:
-    """Read the raw offsets inside a gzip wrapper with a null key."""
+def inside_of(data: bytes, magic: int) -> bytes:
+    """Unpack a gzip wrapper with a null key."""
     value_at = 12 + 4 + 2 + 8 * magic + 4 + 4
-    inner = decompress(Codec.GZIP, data[value_at:], magic=magic, max_bytes=10_000)
+    return decompress(Codec.GZIP, data[value_at:], magic=magic, max_bytes=10_000)
+
+
+def inner_offsets(data: bytes, magic: int) -> list[int]:
+    """Read the raw offsets inside a gzip wrapper."""
+    inner = inside_of(data, magic)
     offsets, position = [], 0
     while position < len(inner):
         offset, size = struct.unpack_from(">qi", inner, position)
@@ -52,6 +57,15 @@ def test_a_wrapper_of_magic_1_has_the_newest_timestamp() -> None:
     ]
     data = build_message_set(some, magic=1, codec=Codec.GZIP)
     assert struct.unpack_from(">q", data, 18) == (9,)
+
+
+def test_append_time_is_said_by_the_wrapper_alone() -> None:
+    """As the broker does: it sets the wrapper's attribute and leaves the inside as it was."""
+    data = build_message_set(
+        [Record(0, None, b"v", 9, TimestampType.LOG_APPEND_TIME)], magic=1, codec=Codec.GZIP
+    )
+    assert data[17] == 0x08 | Codec.GZIP
+    assert inside_of(data, 1)[17] == 0
 
 
 @pytest.mark.parametrize("magic", [-1, 2])

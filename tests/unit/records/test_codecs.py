@@ -5,6 +5,7 @@ import subprocess
 import sys
 import tracemalloc
 import zlib
+from collections.abc import Callable
 
 import pytest
 import snappy
@@ -54,13 +55,21 @@ def test_foreign_data_is_an_error(codec: Codec) -> None:
         decompress(codec, b"\xfe\xff" * 20, magic=0, max_bytes=MEBIBYTE)
 
 
-def test_gzip_bomb_allocates_no_more_than_the_bound() -> None:
-    """200 MiB from 200 KB meet a bound of 1 MiB without ever taking much more than that."""
-    bomb = gzip_of_zeros(200)
+def lz4_of_zeros(megabytes: int) -> bytes:
+    """Compress zeros into an LZ4 frame: 255 to 1."""
+    return compress(Codec.LZ4, bytes(megabytes * MEBIBYTE), magic=0)
+
+
+@pytest.mark.parametrize(
+    ("codec", "bomb"), [(Codec.GZIP, gzip_of_zeros), (Codec.LZ4, lz4_of_zeros)]
+)
+def test_bombs_allocate_no_more_than_the_bound(codec: Codec, bomb: Callable[[int], bytes]) -> None:
+    """200 MiB from less than one meet a bound of 1 MiB without taking much more than that."""
+    packed = bomb(200)
     tracemalloc.start()
     try:
         with pytest.raises(OverBound):
-            decompress(Codec.GZIP, bomb, magic=0, max_bytes=MEBIBYTE)
+            decompress(codec, packed, magic=0, max_bytes=MEBIBYTE)
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()

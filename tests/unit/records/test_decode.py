@@ -97,11 +97,26 @@ def test_an_entry_size_below_the_smallest_message_is_corrupt(size: int) -> None:
     assert decoded.first_entry_size_bytes is None
 
 
+def test_a_senseless_size_is_not_taken_for_a_large_entry() -> None:
+    """A first entry of 13 bytes, cut off, is corrupt rather than too large for the fetch."""
+    decoded = decode(entry(10, 13, bytes(12)))
+    assert decoded.error is not None
+    assert decoded.first_entry_size_bytes is None
+
+
 def test_a_negative_offset_is_corrupt() -> None:
     """No log gives one."""
-    decoded = decode(build_message_set([Record(-5, b"k", b"v")]))
+    decoded = decode(build_message_set([*THREE, Record(-5, b"k", b"v")]))
+    assert decoded.records == THREE
     assert decoded.error is not None
     assert decoded.error.reason == "negative offset"
+
+
+def test_the_next_offset_is_behind_the_highest() -> None:
+    """A log in disorder (after damage) must not make a fetcher go in circles."""
+    decoded = decode(build_message_set(records(5, 3)))
+    assert decoded.records == records(5, 3)
+    assert decoded.next_offset == 6
 
 
 def test_the_largest_offset_does_not_overflow() -> None:
@@ -173,11 +188,12 @@ def test_contradictory_lengths_are_corrupt(what: str, magic: int, codec: int) ->
     """Lengths that do not fill the message exactly are an error although the CRC is right."""
     stamp = bytes(8) if magic else b""
     data = raw_message(3, BODIES[what], magic=magic, attributes=codec, stamp=stamp)
-    decoded = decode(data + build_message_set(THREE))
-    assert decoded.records == []
-    assert decoded.error is not None
-    assert decoded.error.reason == "lengths of key and value contradict the entry's size"
-    assert (decoded.error.offset, decoded.error.next_offset) == (3, 4)
+    for behind in (b"", b"\xff" * 12, build_message_set(THREE)):
+        decoded = decode(data + behind)
+        assert decoded.records == []
+        assert decoded.error is not None
+        assert decoded.error.reason == "lengths of key and value contradict the entry's size"
+        assert (decoded.error.offset, decoded.error.next_offset) == (3, 4)
 
 
 def test_a_message_of_magic_1_needs_room_for_its_timestamp() -> None:
