@@ -45,7 +45,7 @@ _COUNT = re.compile(r"\{([0-9]{1,10})(,([0-9]{1,10})?)?\}")
 def java_matcher(pattern: str) -> Callable[[str], bool]:
     """A function that says what ``text.matches(pattern)`` says in Java: a full match.
 
-    It answers for texts of printable ASCII that are not empty; every other text is said not to match.
+    It answers for texts of printable ASCII that are not empty; others are said not to match.
 
     Raises:
         RegexRefused: the pattern is not a regular expression in Java, or one that can't be
@@ -135,7 +135,7 @@ class _Parser:
         char = self.reader.peek()
         if "\\" + char in _ANCHORS:
             self.reader.next()
-                return _Item(_ANCHORS["\\" + char], repeatable=False)
+            return _Item(_ANCHORS["\\" + char], repeatable=False)
         if char in CLASS_ESCAPES:
             return _Item(render(CLASS_ESCAPES[self.reader.next()]))
         if char in ("p", "P"):
