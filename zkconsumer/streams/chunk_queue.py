@@ -51,7 +51,9 @@ class ChunkQueue:
         """See ``ChunkSink``."""
         with self._producers:
             if self.chunk_count() >= self._max_chunks:
-                self._waiters.append(on_room)
+                # A producer may try at every turn while the stream stands still: one call for all.
+                if on_room not in list(self._waiters):
+                    self._waiters.append(on_room)
                 # The stream may have made room before it could see the new waiter.
                 if self.chunk_count() >= self._max_chunks:
                     return False

@@ -1,0 +1,62 @@
+"""Claims and chunks for tests of what lies between a fetcher and a stream."""
+
+from collections.abc import Callable, Iterable
+
+from tests.support.record_sets import records
+from zkconsumer.errors import ZkConsumerError
+from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.fetch.sink import Chunk, ChunkSink
+from zkconsumer.model import TopicPartition
+
+T0 = TopicPartition("t", 0)
+T1 = TopicPartition("t", 1)
+
+
+class ListSink:
+    """A ``ChunkSink`` that remembers what it took; ``room`` is how many more it takes."""
+
+    def __init__(self, room: int = 1_000_000) -> None:
+        self.room = room
+        self.chunks: list[Chunk] = []
+        self.waiting: list[Callable[[], None]] = []
+
+    def offer(self, chunk: Chunk, on_room: Callable[[], None]) -> bool:
+        """See ``ChunkSink``."""
+        if self.room <= 0:
+            self.waiting.append(on_room)
+            return False
+        self.room -= 1
+        self.chunks.append(chunk)
+        return True
+
+    def offsets(self) -> list[int]:
+        """The offsets of all records taken, in the order in which they came."""
+        return [record.offset for chunk in self.chunks for record in chunk.records]
+
+
+def claim_of(
+    tp: TopicPartition = T0, *, committed: int | None = None, sink: ChunkSink | None = None
+) -> PartitionClaim:
+    """A claim whose chunks go to ``sink``."""
+    return PartitionClaim(tp, ListSink() if sink is None else sink, committed)
+
+
+def chunk_of(
+    claim: PartitionClaim,
+    offsets: Iterable[int] = (),
+    *,
+    fetched_at: int | None = None,
+    next_offset: int | None = None,
+    error: ZkConsumerError | None = None,
+) -> Chunk:
+    """A chunk with a record for each offset; its ends are those of the records unless given."""
+    found = records(*offsets)
+    if fetched_at is None:
+        fetched_at = found[0].offset if found else claim.consumed_offset or 0
+    if next_offset is None:
+        next_offset = found[-1].offset + 1 if found else fetched_at
+    return Chunk(claim, fetched_at, next_offset, found, 26 * len(found), error)
+
+
+def ignore() -> None:
+    """Hear that there is room, and do nothing."""

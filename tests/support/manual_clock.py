@@ -1,0 +1,24 @@
+"""A clock that stands until a test moves it."""
+
+
+class ManualClock:
+    """A ``Clock`` under a test's hand; each look may move it on by ``step_ms``."""
+
+    def __init__(self, now_ms: int = 1_000, *, wall_ms: int = 1_400_000_000_000) -> None:
+        self._now_ms = now_ms
+        self._ahead_ms = wall_ms - now_ms
+        self.step_ms = 0
+
+    def now_ms(self) -> int:
+        """See ``Clock``."""
+        now_ms = self._now_ms
+        self._now_ms += self.step_ms
+        return now_ms
+
+    def wall_ms(self) -> int:
+        """See ``Clock``."""
+        return self._now_ms + self._ahead_ms
+
+    def advance(self, delta_ms: int) -> None:
+        """Let time pass."""
+        self._now_ms += delta_ms

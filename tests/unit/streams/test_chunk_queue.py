@@ -1,0 +1,261 @@
+"""The queue between fetchers and a stream: bounds, wake-ups, ends, and who may call when."""
+
+import gc
+import sys
+import threading
+from collections.abc import Callable
+from functools import partial
+
+from tests.support.chunks import T1, chunk_of, claim_of, ignore
+from tests.support.waiting import wait_until
+from zkconsumer.errors import ConsumerTimeout
+from zkconsumer.fetch.sink import Chunk
+from zkconsumer.scope import ThreadScope
+from zkconsumer.streams.chunk_queue import ChunkQueue, Closed, Failed
+
+
+class Bell:
+    """Counts how often there was said to be room."""
+
+    def __init__(self) -> None:
+        self.rung = 0
+
+    def ring(self) -> None:
+        """Hear it once more."""
+        self.rung += 1
+
+
+def test_chunks_come_out_in_the_order_they_went_in() -> None:
+    """First in, first out."""
+    queue, claim = ChunkQueue(3), claim_of()
+    chunks = [chunk_of(claim, [offset]) for offset in range(3)]
+    assert all(queue.offer(chunk, ignore) for chunk in chunks)
+    assert [queue.take(0) for _ in chunks] == chunks
+
+
+def test_an_empty_queue_gives_nothing_after_the_time_is_over() -> None:
+    """None stands for no item, both without waiting and after a wait."""
+    queue = ChunkQueue(1)
+    assert queue.take(0) is None
+    assert queue.take(-5) is None
+    assert queue.take(10) is None
+
+
+def test_a_waiting_stream_gets_what_comes() -> None:
+    """A take without a time-out waits until something is there."""
+    queue, claim = ChunkQueue(1), claim_of()
+    taken: list[object] = []
+    scope = ThreadScope("queue")
+    scope.spawn("stream", lambda: taken.append(queue.take(None)), stop=queue.close)
+    chunk = chunk_of(claim, [0])
+    queue.offer(chunk, ignore)
+    assert wait_until(lambda: taken, timeout_s=5, what="the chunk") == [chunk]
+    assert scope.close(5_000) == []
+
+
+def test_a_full_queue_refuses_and_says_once_when_there_is_room() -> None:
+    """An offer beyond the bound is refused; the next take calls back, later ones do not."""
+    queue, claim, bell = ChunkQueue(1), claim_of(), Bell()
+    queue.offer(chunk_of(claim, [0]), ignore)
+    assert not queue.offer(chunk_of(claim, [1]), bell.ring)
+    assert bell.rung == 0
+    queue.take(0)
+    assert bell.rung == 1
+    queue.offer(chunk_of(claim, [1]), ignore)
+    queue.take(0)
+    assert bell.rung == 1
+
+
+def test_offering_again_and_again_to_a_full_queue_leaves_one_call() -> None:
+    """A producer that tries at every turn is called once when there is room, not once a try."""
+    queue, claim, bell = ChunkQueue(1), claim_of(), Bell()
+    queue.offer(chunk_of(claim, [0]), ignore)
+    refused = chunk_of(claim, [1])
+    assert not any(queue.offer(refused, bell.ring) for _ in range(1_000))
+    queue.take(0)
+    assert bell.rung == 1
+
+
+def test_every_refused_producer_hears_of_room() -> None:
+    """Two fetchers of one full queue: both are called, one gets in, the other waits again."""
+    queue, claim, other = ChunkQueue(1), claim_of(), claim_of(T1)
+    one, two = Bell(), Bell()
+    queue.offer(chunk_of(claim, [0]), ignore)
+    assert not queue.offer(chunk_of(claim, [1]), one.ring)
+    assert not queue.offer(chunk_of(other, [5]), two.ring)
+    queue.take(0)
+    assert (one.rung, two.rung) == (1, 1)
+    assert queue.offer(chunk_of(claim, [1]), one.ring)
+    assert not queue.offer(chunk_of(other, [5]), two.ring)
+    queue.take(0)
+    assert (one.rung, two.rung) == (1, 2)
+
+
+class RacingQueue(ChunkQueue):
+    """A queue whose stream takes between an offer's two looks at the number of chunks."""
+
+    def __init__(self, max_chunks: int) -> None:
+        super().__init__(max_chunks)
+        self.between: list[Callable[[], object]] = []
+
+    def chunk_count(self) -> int:
+        """Count, then let the stream act."""
+        count = super().chunk_count()
+        if self.between:
+            self.between.pop(0)()
+        return count
+
+
+def test_room_made_while_an_offer_is_refused_is_not_missed() -> None:
+    """The stream takes the last chunk in the very moment: the producer hears it, or gets in."""
+    for looks_before in range(3):
+        queue, claim, bell = RacingQueue(1), claim_of(), Bell()
+        queue.offer(chunk_of(claim, [0]), ignore)
+        queue.between = [ignore] * looks_before + [partial(queue.take, 0)]
+        taken = queue.offer(chunk_of(claim, [1]), bell.ring)
+        queue.between = []
+        queue.take(0)  # what is left, if anything: whoever was refused is called by now
+        assert taken or bell.rung == 1
+
+
+def test_chunks_of_given_up_claims_do_not_count() -> None:
+    """What will not be delivered takes no room."""
+    queue, old, new = ChunkQueue(1), claim_of(), claim_of()
+    queue.offer(chunk_of(old, [0]), ignore)
+    old.active = False
+    assert queue.chunk_count() == 0
+    assert queue.offer(chunk_of(new, [0]), ignore)
+    assert not queue.offer(chunk_of(new, [1]), ignore)
+
+
+def test_discarding_frees_the_records_and_calls_who_waits() -> None:
+    """After a partition was given up, its queued records are let go and producers hear of room."""
+    queue, old, other, bell = ChunkQueue(2), claim_of(), claim_of(T1), Bell()
+    dropped, kept = chunk_of(old, [0, 1]), chunk_of(other, [7])
+    queue.offer(dropped, ignore)
+    queue.offer(kept, ignore)
+    assert not queue.offer(chunk_of(other, [8]), bell.ring)
+    old.active = False
+    queue.discard_inactive()
+    assert (list(dropped.records), [one.offset for one in kept.records]) == ([], [7])
+    assert bell.rung == 1
+
+
+def test_an_error_comes_behind_what_is_queued_and_once() -> None:
+    """A failure is an item like others; the queue goes on behind it."""
+    queue, claim = ChunkQueue(2), claim_of()
+    chunk, later, error = chunk_of(claim, [0]), chunk_of(claim, [1]), ConsumerTimeout("any")
+    queue.offer(chunk, ignore)
+    queue.fail(error)
+    queue.offer(later, ignore)
+    assert queue.take(0) is chunk
+    failed = queue.take(0)
+    assert isinstance(failed, Failed)
+    assert failed.error is error
+    assert queue.take(0) is later
+    assert queue.take(0) is None
+
+
+def test_errors_and_the_end_do_not_count_as_chunks() -> None:
+    """Only chunks fill a queue: an error never keeps data out."""
+    queue, claim = ChunkQueue(1), claim_of()
+    queue.fail(ConsumerTimeout("one"))
+    queue.fail(ConsumerTimeout("two"))
+    assert queue.offer(chunk_of(claim, [0]), ignore)
+
+
+def test_the_end_comes_behind_what_is_queued_and_repeats() -> None:
+    """After the last chunk every take says that the stream has ended, without waiting."""
+    queue, claim = ChunkQueue(2), claim_of()
+    chunk = chunk_of(claim, [0])
+    queue.offer(chunk, ignore)
+    queue.close()
+    assert queue.take(None) is chunk
+    assert all(isinstance(queue.take(None), Closed) for _ in range(5))
+
+
+def test_closing_twice_is_closing_once() -> None:
+    """The end stays the end, and the queue does not grow by it."""
+    queue = ChunkQueue(1)
+    queue.close()
+    queue.close()
+    assert all(isinstance(queue.take(0), Closed) for _ in range(10))
+    assert len(queue._items) <= 2
+
+
+def test_two_threads_that_offer_lose_and_repeat_nothing() -> None:
+    """Two fetchers that wait for each other's room in a tiny queue get everything through."""
+    queue, count = ChunkQueue(2), 300
+    old_interval = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    scope = ThreadScope("queue")
+    try:
+        claims = (claim_of(), claim_of(T1))
+        for claim in claims:
+            scope.spawn(
+                "fetcher",
+                producer(queue, [chunk_of(claim, [n]) for n in range(count)]),
+                stop=ignore,
+            )
+        seen: list[Chunk] = []
+        while len(seen) < 2 * count:
+            item = queue.take(10_000)
+            assert isinstance(item, Chunk), f"stalled after {len(seen)} chunks"
+            seen.append(item)
+    finally:
+        sys.setswitchinterval(old_interval)
+    assert scope.close(5_000) == []
+    for claim in claims:
+        offsets = [chunk.records[0].offset for chunk in seen if chunk.claim is claim]
+        assert offsets == list(range(count))
+
+
+def producer(queue: ChunkQueue, chunks: list[Chunk]) -> Callable[[], None]:
+    """A fetcher's behaviour: offer, and when refused wait to be called."""
+
+    def run() -> None:
+        room = threading.Event()
+        for chunk in chunks:
+            while not queue.offer(chunk, room.set):
+                assert room.wait(10), "nobody said that there is room"
+                room.clear()
+
+    return run
+
+
+def test_a_signal_handler_may_end_a_stream_wherever_it_interrupts_it() -> None:
+    """Closing from inside a take, at every line of it, neither blocks nor loses the end."""
+    for stop_at in range(40):
+        queue, claim = ChunkQueue(2), claim_of()
+        queue.offer(chunk_of(claim, [0]), ignore)
+        interrupted = interrupt_at_line(stop_at, queue.close, partial(queue.take, 0))
+        items = [queue.take(0) for _ in range(3)]
+        if not interrupted:
+            assert stop_at > 5
+            break
+        assert isinstance(items[-1], Closed)
+
+
+def interrupt_at_line(number: int, handler: Callable[[], None], run: Callable[[], object]) -> bool:
+    """Run ``handler`` in front of the n-th line executed in ``run``; says whether there was one."""
+    count = 0
+    done = False
+
+    def trace(_frame: object, event: str, _arg: object) -> object:
+        nonlocal count, done
+        if event == "line" and not done:
+            if count == number:
+                done = True
+                handler()
+            count += 1
+        return trace
+
+    gc.disable()
+    before = sys.gettrace()
+    sys.settrace(trace)  # type: ignore[arg-type]
+    try:
+        run()
+    finally:
+        sys.settrace(before)
+        gc.enable()
+    return done
