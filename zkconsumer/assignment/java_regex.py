@@ -21,8 +21,8 @@ from functools import lru_cache
 from zkconsumer.assignment.java_charset import (
     ALL,
     CLASS_ESCAPES,
-    RegexRefused,
     Reader,
+    RegexRefused,
     is_foldable,
     literal_escape,
     property_set,
