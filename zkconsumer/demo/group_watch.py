@@ -1,0 +1,70 @@
+"""Looks at the demo's group: owners and offsets in ZooKeeper, log ends on the brokers."""
+
+import random
+from collections.abc import Sequence
+
+from zkconsumer.cluster.log_ends import LogEndReader
+from zkconsumer.cluster.metadata import MetadataReader
+from zkconsumer.demo.picture import PartitionLine
+from zkconsumer.errors import ZkConsumerError
+from zkconsumer.model import TopicPartition
+from zkconsumer.net.connector import BrokerConnector
+from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
+from zkconsumer.zk import kazoo_store
+from zkconsumer.zk.registry import GroupRegistry
+
+_TIMEOUT_MS = 5000
+
+
+class GroupWatch:
+    """Reads the state of one group without being a member of it."""
+
+    def __init__(
+        self, zookeeper_connect: str, group_id: str, partitions: Sequence[TopicPartition]
+    ) -> None:
+        self._store = kazoo_store.connect(
+            zookeeper_connect, session_timeout_ms=10_000, connection_timeout_ms=10_000
+        )
+        self._registry = GroupRegistry(self._store, group_id)
+        self._offsets = ZookeeperOffsetStore(self._store, group_id)
+        opener = BrokerConnector(TcpConnector(), client_id="demo-watch", timeout_ms=_TIMEOUT_MS)
+        self._metadata = MetadataReader(opener.open, timeout_ms=_TIMEOUT_MS, shuffle=random.shuffle)
+        self._log_ends = LogEndReader(opener.open, timeout_ms=_TIMEOUT_MS)
+        self._partitions = tuple(partitions)
+
+    def owners(self) -> dict[TopicPartition, str | None]:
+        """The thread id that owns each partition."""
+        found = self._registry.read_owners(self._partitions)
+        return {tp: owner.thread_id if owner else None for tp, owner in found.items()}
+
+    def owning_members(self) -> set[str]:
+        """The consumer ids that own something, empty while a partition has no owner."""
+        owners = self.owners().values()
+        if None in owners:
+            return set()
+        return {owner.rpartition("-")[0] for owner in owners if owner is not None}
+
+    def lines(self) -> list[PartitionLine]:
+        """Every partition, with what can be known of it now."""
+        owners = self.owners()
+        committed = self._offsets.fetch(self._partitions)
+        ends = self._ends()
+        return [
+            PartitionLine(tp, owners[tp], committed[tp].offset, ends.get(tp))
+            for tp in self._partitions
+        ]
+
+    def close(self) -> None:
+        """Disconnect."""
+        self._store.close()
+
+    def _ends(self) -> dict[TopicPartition, int]:
+        topics = sorted({tp.topic for tp in self._partitions})
+        try:
+            view = self._metadata.read(self._registry.read_brokers().brokers, topics)
+        except ZkConsumerError:
+            return {}
+        return self._log_ends.read(
+            {tp: broker for tp, broker in view.leaders.items() if tp in self._partitions}
+        )

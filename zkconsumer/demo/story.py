@@ -1,0 +1,212 @@
+"""What the demo plays: the acts, in order, each ending with a condition that was awaited."""
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from zkconsumer.clock import SystemClock
+from zkconsumer.demo.group_watch import GroupWatch
+from zkconsumer.demo.members import Member, PythonMember, ScalaMember
+from zkconsumer.demo.picture import picture
+from zkconsumer.demo.tally import Tally, Verdict
+from zkconsumer.demo.traffic import Traffic
+from zkconsumer.errors import SandboxError, ZkConsumerError
+from zkconsumer.model import TopicPartition
+from zkconsumer.produce.producer import Producer
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.scope import ThreadScope
+
+TOPIC = "weblog"
+GROUP = "demo"
+PARTITIONS = 8
+_ACT_TIMEOUT_MS = 45_000
+_LOOK_MS = 1000
+_SCALA_CONFIG = """\
+group.id={group}
+zookeeper.connect={zookeeper}
+zookeeper.session.timeout.ms=4000
+rebalance.backoff.ms=1500
+rebalance.max.retries=8
+auto.commit.interval.ms=1000
+"""
+
+
+@dataclass
+class Stage:
+    """What is on the stage.
+
+    Attributes:
+        say: prints to whoever watches.
+        folder: for logs and configuration files.
+        lines_per_second: the producer's rate.
+    """
+
+    say: Callable[[str], None]
+    folder: Path
+    lines_per_second: int
+    tally: Tally = field(default_factory=Tally)
+    members: list[Member] = field(default_factory=list)
+    names: dict[str, str] = field(default_factory=dict)
+
+
+class Story:
+    """Plays the demo on a running sandbox."""
+
+    def __init__(self, cluster: Sandbox, stage: Stage) -> None:
+        self._cluster = cluster
+        self._stage = stage
+        self._clock = SystemClock()
+        self._pause = threading.Event()
+        self._scope = ThreadScope("demo")
+        self._partitions = [TopicPartition(TOPIC, number) for number in range(PARTITIONS)]
+        cluster.create_topic(TOPIC, PARTITIONS, replication=len(cluster.brokers))
+        self._watch = GroupWatch(cluster.zookeeper_connect, GROUP, self._partitions)
+        self._traffic = Traffic(
+            lambda: Producer(cluster.brokers),
+            self._partitions,
+            lines_per_second=stage.lines_per_second,
+        )
+
+    def play(self) -> Verdict:
+        """All acts; the verdict of the last one."""
+        self._scope.spawn("traffic", self._traffic.run, stop=self._traffic.stop)
+        self._join()
+        self._show("one Scala and two Python members share the group", 5)
+        self._kill_a_member()
+        self._restart_a_broker()
+        self._drain()
+        return self._stage.tally.verdict(set(range(self._traffic.acknowledged_count)))
+
+    def close(self) -> None:
+        """Leave nothing running."""
+        self._traffic.stop()
+        for member in self._stage.members:
+            member.stop()
+        self._scope.close(10_000)
+        self._watch.close()
+
+    def _join(self) -> None:
+        stage = self._stage
+        config = stage.folder / "scala.properties"
+        zookeeper = self._cluster.zookeeper_connect
+        config.write_text(_SCALA_CONFIG.format(group=GROUP, zookeeper=zookeeper))
+        tool = self._cluster.scala_tool(
+            "kafka.tools.ConsoleConsumer",
+            *("--zookeeper", zookeeper, "--topic", TOPIC, "--from-beginning"),
+            *("--consumer.config", str(config)),
+        )
+        self._add(ScalaMember(tool))
+        for number in (1, 2):
+            arguments = [
+                *("--zookeeper", zookeeper, "--topic", TOPIC, "--from-beginning"),
+                *("--consumer.config", str(config)),
+            ]
+            log_file = stage.folder / f"python-{number}.log"
+            self._add(PythonMember(f"python-{number}", arguments, log_file, self._spawn))
+
+    def _add(self, member: Member) -> None:
+        """Bring a member in and wait until the group has settled with it."""
+        stage = self._stage
+        stage.members.append(member)
+        count = len(stage.members)
+        self._await(
+            f"{member.name} joins", lambda: len(self._watch.owning_members() - set(stage.names)) > 0
+        )
+        self._await(
+            f"all partitions have owners again, {count} members",
+            lambda: len(self._watch.owning_members()) == count,
+        )
+        for consumer_id in self._watch.owning_members() - set(stage.names):
+            stage.names[consumer_id] = member.name
+
+    def _kill_a_member(self) -> None:
+        stage = self._stage
+        victim = stage.members[1]
+        stage.say(f"-- SIGKILL to {victim.name} (process {victim.process_id})")
+        victim.kill()
+        self._await(
+            f"the others take over the partitions of {victim.name}",
+            lambda: (
+                victim.name not in map(stage.names.get, self._watch.owning_members() or stage.names)
+            ),
+        )
+        self._show(f"{victim.name} is gone, its partitions are not", 3)
+
+    def _restart_a_broker(self) -> None:
+        broker = self._cluster.brokers[0]
+        self._stage.say(f"-- {broker} is killed")
+        self._cluster.kill_broker(broker.id)
+        self._show("the other broker leads everything", 4)
+        self._stage.say(f"-- {broker} starts again")
+        self._cluster.start_broker(broker.id)
+        self._show("both brokers are back", 3)
+
+    def _drain(self) -> None:
+        """Stop writing, and wait until every acknowledged line has reached somebody."""
+        self._traffic.stop()
+        left = self._scope.close(20_000)
+        if left:
+            raise SandboxError(f"the producer does not end: {left}")
+        numbers = range(self._traffic.acknowledged_count)
+        self._await(
+            "every acknowledged line is delivered", lambda: self._stage.tally.misses(numbers) == 0
+        )
+        self._show("everything is delivered", 1)
+
+    # --- watching -----------------------------------------------------------------------------
+
+    def _spawn(self, role: str, run: Callable[[], None], stop: Callable[[], None]) -> object:
+        return ThreadScope("demo-readers").spawn(role, run, stop=stop)
+
+    def _show(self, title: str, looks: int) -> None:
+        for _ in range(looks):
+            self._look(title)
+            self._pause.wait(_LOOK_MS / 1000)
+
+    def _await(self, what: str, condition: Callable[[], bool]) -> None:
+        deadline_ms = self._clock.now_ms() + _ACT_TIMEOUT_MS
+        looked_ms = 0
+        while not self._holds(condition):
+            if self._clock.now_ms() > deadline_ms:
+                raise SandboxError(f"waited {_ACT_TIMEOUT_MS // 1000} s in vain until {what}")
+            if self._clock.now_ms() - looked_ms > _LOOK_MS:
+                looked_ms = self._clock.now_ms()
+                self._look(f"until {what} ...")
+            self._take()
+            self._pause.wait(0.1)
+
+    def _holds(self, condition: Callable[[], bool]) -> bool:
+        try:
+            return condition()
+        except ZkConsumerError:
+            # ZooKeeper is busy with a broker's end: ask again.
+            return False
+
+    def _look(self, title: str) -> None:
+        self._take()
+        stage = self._stage
+        try:
+            lines = self._watch.lines()
+        except ZkConsumerError:
+            return
+        written = f"written: {self._traffic.acknowledged_count}"
+        stage.say(picture(f"{title} ({written})", lines, stage.names, stage.tally.by_member))
+
+    def _take(self) -> None:
+        for member in self._stage.members:
+            self._stage.tally.add(member.name, member.take())
+
+
+def verdict_lines(verdict: Verdict) -> Sequence[str]:
+    """The last words."""
+    lines = [
+        "",
+        f"acknowledged by the brokers: {verdict.acknowledged}",
+        f"delivered at least once:     {verdict.delivered}",
+        f"lost:                        {verdict.lost_count}",
+        f"came twice:                  {verdict.repeated} (after the kill and the restart)",
+    ]
+    if verdict.lost:
+        lines.append(f"the first that were lost: {', '.join(map(str, verdict.lost))}")
+    return lines
