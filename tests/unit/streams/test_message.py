@@ -1,0 +1,82 @@
+"""Messages and the decoders that give their keys and values."""
+
+import pytest
+
+from tests.support.chunks import T1
+from zkconsumer.model import Record, TimestampType
+from zkconsumer.streams.decoder import StringDecoder
+from zkconsumer.streams.message import MessageAndMetadata
+
+
+def message_of(record: Record) -> MessageAndMetadata[str, str]:
+    """A message of partition t-1 with string decoders."""
+    return MessageAndMetadata(T1, record, StringDecoder(), StringDecoder())
+
+
+def test_fields_are_those_of_the_record() -> None:
+    """Place and time come through unchanged."""
+    message = message_of(Record(3, b"k", b"v", 1_400_000_000_000, TimestampType.LOG_APPEND_TIME))
+    assert (message.topic, message.partition, message.offset) == ("t", 1, 3)
+    assert message.timestamp == 1_400_000_000_000
+    assert message.timestamp_type is TimestampType.LOG_APPEND_TIME
+
+
+def test_magic_0_has_no_timestamp() -> None:
+    """-1 and NONE where the format has none."""
+    message = message_of(Record(0, None, b"v"))
+    assert (message.timestamp, message.timestamp_type) == (-1, TimestampType.NONE)
+
+
+def test_keys_and_values_are_decoded_and_their_bytes_kept() -> None:
+    """Decoded on access; the bytes are there as well."""
+    message = message_of(Record(0, "ключ".encode(), "é".encode()))
+    assert (message.key, message.value) == ("ключ", "é")
+    assert (message.raw_key, message.raw_value) == ("ключ".encode(), "é".encode())
+
+
+def test_null_is_not_decoded_and_empty_is() -> None:
+    """A null stays None; empty bytes are empty text, not null."""
+    message = message_of(Record(0, None, b""))
+    assert (message.key, message.value) == (None, "")
+    assert (message.raw_key, message.raw_value) == (None, b"")
+
+
+def test_without_decoders_bytes_come_as_they_are() -> None:
+    """The default decoder is none."""
+    message: MessageAndMetadata[bytes, bytes] = MessageAndMetadata(
+        T1, Record(0, b"", b"\xff"), None, None
+    )
+    assert (message.key, message.value) == (b"", b"\xff")
+
+
+def test_decoding_happens_at_each_access_and_only_then() -> None:
+    """Never decoded unless asked for; asked twice, decoded twice, as in the original."""
+    calls: list[bytes] = []
+
+    def decode(data: bytes) -> int:
+        calls.append(data)
+        return len(data)
+
+    message: MessageAndMetadata[int, int] = MessageAndMetadata(
+        T1, Record(0, b"kk", b"v"), decode, decode
+    )
+    assert (message.offset, calls) == (0, [])
+    assert (message.value, message.value, message.key) == (1, 1, 2)
+    assert calls == [b"v", b"v", b"kk"]
+
+
+def test_repr_shows_the_place_and_the_bytes_without_decoding() -> None:
+    """A message whose decoder would fail can still be printed."""
+    text = repr(message_of(Record(9, None, b"\xff")))
+    assert "topic='t'" in text
+    assert "partition=1" in text
+    assert "offset=9" in text
+    assert r"b'\xff'" in text
+
+
+def test_the_string_decoder_takes_an_encoding_and_what_to_do_with_errors() -> None:
+    """UTF-8 and strict unless told otherwise."""
+    assert StringDecoder("latin-1")(b"\xe9") == "é"
+    assert StringDecoder(errors="replace")(b"\xff") == "\ufffd"
+    with pytest.raises(UnicodeDecodeError):
+        StringDecoder()(b"\xff")

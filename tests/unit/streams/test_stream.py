@@ -1,0 +1,393 @@
+"""Iterating a stream: what counts as delivered and consumed, ends, time-outs, errors, jumps."""
+
+import logging
+
+import pytest
+
+from tests.support.chunks import T0, T1, chunk_of, claim_of, ignore
+from tests.support.manual_clock import ManualClock
+from tests.support.record_sets import records
+from zkconsumer.clock import SystemClock
+from zkconsumer.connector.commits import consumed_offset, delivered_offset
+from zkconsumer.errors import (
+    ConsumerTimeout,
+    MessageTooLarge,
+    PartitionFailed,
+    RebalanceFailed,
+)
+from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.fetch.sink import Chunk
+from zkconsumer.records.build import build_message_set
+from zkconsumer.records.codecs import Codec
+from zkconsumer.records.decode import decode_record_set
+from zkconsumer.streams.chunk_queue import ChunkQueue
+from zkconsumer.streams.stream import KafkaStream
+
+Stream = KafkaStream[bytes, bytes]
+
+
+def stream_of(*chunks: Chunk, timeout_ms: int = 0) -> tuple[Stream, ChunkQueue]:
+    """A stream over these chunks that raises ConsumerTimeout behind them."""
+    queue = ChunkQueue(100)
+    for chunk in chunks:
+        assert queue.offer(chunk, ignore)
+    return KafkaStream(queue, clock=ManualClock(), timeout_ms=timeout_ms), queue
+
+
+def drain(stream: Stream) -> list[tuple[int, int]]:
+    """(partition, offset) of every message that is there."""
+    got: list[tuple[int, int]] = []
+    with pytest.raises(ConsumerTimeout):
+        got.extend((message.partition, message.offset) for message in stream)
+    return got
+
+
+# --- what is delivered ---------------------------------------------------------------------------
+
+
+def test_messages_come_in_the_order_of_the_queue() -> None:
+    """Chunks of two partitions come one after the other, each in log order."""
+    one, two = claim_of(T0), claim_of(T1)
+    stream, _ = stream_of(chunk_of(one, [0, 1]), chunk_of(two, [7]), chunk_of(one, [2]))
+    assert drain(stream) == [(0, 0), (0, 1), (1, 7), (0, 2)]
+
+
+def test_a_message_names_its_place() -> None:
+    """Topic, partition, offset, key and value are those of the record."""
+    stream, _ = stream_of(chunk_of(claim_of(T1), [7]))
+    message = next(stream)
+    assert (message.topic, message.partition, message.offset) == ("t", 1, 7)
+    assert (message.key, message.value) == (b"k7", b"value 7" * 3)
+
+
+def test_checklist_12_resuming_inside_a_compressed_set() -> None:
+    """Consumed 5, one compressed set 0 to 9, then the end: exactly 5 to 9, then no more."""
+    claim = claim_of(committed=5)
+    data = build_message_set(records(*range(10)), codec=Codec.GZIP)
+    decoded = decode_record_set(data, fetch_offset=5, max_decompressed_bytes=1 << 20)
+    stream, queue = stream_of(Chunk(claim, 5, decoded.next_offset, decoded.records, 0))
+    queue.close()
+    assert [message.offset for message in stream] == [5, 6, 7, 8, 9]
+    with pytest.raises(StopIteration):
+        next(stream)
+    assert queue.chunk_count() == 0
+    assert claim.consumed_offset == 10
+
+
+def test_a_chunk_without_records_moves_on_silently() -> None:
+    """Compacted away: the position is behind it, and the next message follows."""
+    claim = claim_of(committed=3)
+    stream, _ = stream_of(chunk_of(claim, fetched_at=3, next_offset=9), chunk_of(claim, [9]))
+    assert next(stream).offset == 9
+    assert claim.consumed_offset == 9
+
+
+def test_a_gap_at_the_end_of_a_chunk_is_consumed_with_it() -> None:
+    """The position goes to the chunk's end, not to one behind its last record."""
+    claim = claim_of(committed=0)
+    stream, _ = stream_of(chunk_of(claim, [0, 1], next_offset=10))
+    drain(stream)
+    assert (claim.delivered_offset, claim.consumed_offset) == (10, 10)
+
+
+# --- consumed, delivered, committed --------------------------------------------------------------
+
+
+def test_a_message_is_consumed_when_the_next_is_asked_for() -> None:
+    """The one in hand is delivered but not consumed: an automatic commit does not cover it."""
+    claim = claim_of(committed=5)
+    stream, _ = stream_of(chunk_of(claim, [5, 6, 7]))
+    seen = []
+    for _ in range(3):
+        next(stream)
+        seen.append((claim.delivered_offset, claim.consumed_offset))
+    assert seen == [(6, 5), (7, 6), (8, 7)]
+
+
+def test_waiting_for_more_consumes_the_last_message() -> None:
+    """Asking again says that the one in hand is done, though nothing comes."""
+    claim = claim_of(committed=5)
+    stream, _ = stream_of(chunk_of(claim, [5]))
+    next(stream)
+    with pytest.raises(ConsumerTimeout):
+        next(stream)
+    assert claim.consumed_offset == 6
+
+
+def test_a_commit_by_the_caller_covers_the_message_in_hand_and_is_not_undone() -> None:
+    """Explicit commit covers what was handed over; the automatic one after it does not go back."""
+    claim = claim_of(committed=5)
+    stream, _ = stream_of(chunk_of(claim, [5, 6]))
+    next(stream)
+    assert delivered_offset(claim) == 6
+    claim.committed_offset = 6
+    assert consumed_offset(claim) is None
+    next(stream)
+    assert (delivered_offset(claim), consumed_offset(claim)) == (7, None)
+
+
+def test_a_chunk_that_was_not_begun_moves_nothing() -> None:
+    """Fetched and queued is not consumed."""
+    claim = claim_of(committed=5)
+    stream_of(chunk_of(claim, [5, 6]))
+    assert (claim.delivered_offset, claim.consumed_offset) == (None, 5)
+
+
+# --- claims that are given up --------------------------------------------------------------------
+
+
+def test_chunks_of_a_given_up_claim_are_passed_over() -> None:
+    """What is still queued of a partition that was handed over is not delivered."""
+    old, other = claim_of(T0, committed=0), claim_of(T1)
+    stream, _ = stream_of(chunk_of(old, [0]), chunk_of(old, [1]), chunk_of(other, [4]))
+    old.active = False
+    assert drain(stream) == [(1, 4)]
+    assert old.consumed_offset == 0
+
+
+def test_giving_up_stops_in_the_middle_of_a_chunk() -> None:
+    """From the moment a claim is given up nothing more of the current chunk is delivered."""
+    claim, other = claim_of(T0, committed=0), claim_of(T1)
+    stream, _ = stream_of(chunk_of(claim, [0, 1, 2]), chunk_of(other, [4]))
+    assert next(stream).offset == 0
+    claim.active = False
+    assert drain(stream) == [(1, 4)]
+    assert (claim.delivered_offset, claim.consumed_offset) == (1, 1)
+
+
+def test_an_error_of_a_given_up_claim_is_not_raised() -> None:
+    """What went wrong with a partition is the next owner's affair."""
+    claim = claim_of()
+    broken = chunk_of(claim, error=PartitionFailed(T0, 3, "any"))
+    stream, _ = stream_of(broken)
+    claim.active = False
+    assert drain(stream) == []
+
+
+def test_a_partition_that_comes_back_is_not_moved_by_what_is_left_of_before() -> None:
+    """The old claim's chunk leaves the new claim's offsets alone."""
+    old = claim_of(T0, committed=0)
+    stream, queue = stream_of(chunk_of(old, [0, 1, 2]))
+    next(stream)
+    old.active = False
+    new = claim_of(T0, committed=100)
+    queue.offer(chunk_of(new, [100]), ignore)
+    assert drain(stream) == [(0, 100)]
+    assert (old.consumed_offset, new.consumed_offset) == (1, 101)
+
+
+# --- the end -------------------------------------------------------------------------------------
+
+
+def test_a_stream_ends_behind_what_is_queued_and_stays_ended() -> None:
+    """After the connector is shut down iteration ends, and every later call says so again."""
+    stream, queue = stream_of(chunk_of(claim_of(), [0]), timeout_ms=-1)
+    queue.close()
+    assert [message.offset for message in stream] == [0]
+    for _ in range(3):
+        with pytest.raises(StopIteration):
+            next(stream)
+
+
+def test_the_end_consumes_the_last_message() -> None:
+    """The loop asked for more, so the last message is done with."""
+    claim = claim_of(committed=0)
+    stream, queue = stream_of(chunk_of(claim, [0]), timeout_ms=-1)
+    queue.close()
+    assert len(list(stream)) == 1
+    assert claim.consumed_offset == 1
+
+
+def test_an_iterator_is_its_own_iterator() -> None:
+    """A stream has one position: a second loop goes on where the first left off."""
+    stream, _ = stream_of(chunk_of(claim_of(), [0, 1, 2]))
+    for message in stream:
+        assert message.offset == 0
+        break
+    assert next(iter(stream)).offset == 1
+
+
+# --- time-outs -----------------------------------------------------------------------------------
+
+
+def test_checklist_1_no_message_in_time_raises_and_raises_again() -> None:
+    """Without messages each call raises ConsumerTimeout after the time-out."""
+    queue = ChunkQueue(1)
+    stream: Stream = KafkaStream(queue, clock=SystemClock(), timeout_ms=20)
+    for _ in range(2):
+        with pytest.raises(ConsumerTimeout, match="20 ms"):
+            next(stream)
+
+
+def test_a_stream_is_usable_after_a_timeout() -> None:
+    """What comes later is delivered as if nothing had been."""
+    claim = claim_of(committed=0)
+    stream, queue = stream_of(chunk_of(claim, [0]))
+    assert drain(stream) == [(0, 0)]
+    queue.offer(chunk_of(claim, [1]), ignore)
+    assert drain(stream) == [(0, 1)]
+    assert claim.consumed_offset == 2
+
+
+def test_given_up_chunks_do_not_make_the_wait_longer() -> None:
+    """The time-out counts from the call, however many dead chunks pass by."""
+    clock, dead, queue = ManualClock(), claim_of(), ChunkQueue(100)
+    for offset in range(10):
+        queue.offer(chunk_of(dead, [offset]), ignore)
+    dead.active = False
+    clock.step_ms = 10
+    stream: Stream = KafkaStream(queue, clock=clock, timeout_ms=50)
+    with pytest.raises(ConsumerTimeout):
+        next(stream)
+    assert clock.now_ms() < 1_000 + 50 + 10 * 12
+
+
+def test_what_is_queued_comes_even_with_a_timeout_of_zero() -> None:
+    """0 means not to wait, not to give up at once."""
+    stream, _ = stream_of(chunk_of(claim_of(), [0]), timeout_ms=0)
+    assert next(stream).offset == 0
+
+
+# --- errors --------------------------------------------------------------------------------------
+
+
+def test_an_error_comes_behind_the_records_of_its_chunk() -> None:
+    """What is sound is delivered first; then the error, once; then the stream goes on."""
+    claim, other = claim_of(T0, committed=3), claim_of(T1)
+    error = MessageTooLarge(T0, 5, 2_000, 1_000)
+    stream, _ = stream_of(chunk_of(claim, [3, 4], error=error), chunk_of(other, [9]))
+    assert [next(stream).offset, next(stream).offset] == [3, 4]
+    with pytest.raises(MessageTooLarge) as raised:
+        next(stream)
+    assert raised.value is error
+    assert drain(stream) == [(1, 9)]
+
+
+def test_an_error_leaves_the_position_in_front_of_what_failed() -> None:
+    """The good records are consumed, what could not be read is not."""
+    claim = claim_of(committed=3)
+    failed = chunk_of(claim, [3, 4], error=PartitionFailed(T0, 5, "CRC"))
+    stream, _ = stream_of(failed)
+    next(stream)
+    next(stream)
+    with pytest.raises(PartitionFailed):
+        next(stream)
+    assert claim.consumed_offset == 5
+    assert delivered_offset(claim) == 5
+
+
+def test_an_error_without_records_keeps_the_committed_position() -> None:
+    """A message that is too large right at the start moves nothing."""
+    claim = claim_of(committed=5)
+    stream, _ = stream_of(chunk_of(claim, fetched_at=5, error=MessageTooLarge(T0, 5, -1, 10)))
+    with pytest.raises(MessageTooLarge):
+        next(stream)
+    assert (claim.consumed_offset, consumed_offset(claim)) == (5, None)
+
+
+def test_a_failed_rebalance_is_raised_and_the_stream_goes_on() -> None:
+    """The caller hears it between two messages and may go on."""
+    claim = claim_of(committed=0)
+    stream, queue = stream_of(chunk_of(claim, [0]))
+    queue.fail(RebalanceFailed("after 4 tries"))
+    queue.offer(chunk_of(claim, [1]), ignore)
+    assert next(stream).offset == 0
+    with pytest.raises(RebalanceFailed, match="after 4 tries"):
+        next(stream)
+    assert claim.consumed_offset == 1
+    assert next(stream).offset == 1
+
+
+def test_one_error_object_in_two_streams_keeps_no_trace_of_the_other() -> None:
+    """Each stream raises it with a trace of its own."""
+    error = RebalanceFailed("any")
+    depths = []
+    for _ in range(3):
+        stream, queue = stream_of()
+        queue.fail(error)
+        with pytest.raises(RebalanceFailed) as raised:
+            next(stream)
+        depths.append(len(raised.traceback))
+    assert depths == depths[:1] * 3
+
+
+# --- jumps ---------------------------------------------------------------------------------------
+
+
+def test_a_jump_is_taken_behind_what_is_queued_and_said(caplog: pytest.LogCaptureFixture) -> None:
+    """A position that was reset in mid-life: queued messages first, then the new place, logged."""
+    claim = claim_of(committed=5)
+    stream, _ = stream_of(
+        chunk_of(claim, [5, 6]), chunk_of(claim, fetched_at=100), chunk_of(claim, [100])
+    )
+    with caplog.at_level(logging.WARNING):
+        assert drain(stream) == [(0, 5), (0, 6), (0, 100)]
+    assert [record.getMessage() for record in caplog.records] == [
+        "t-0: position moved from 7 to 100: the log no longer had what lay there"
+    ]
+    assert claim.consumed_offset == 101
+
+
+def test_a_jump_back_is_followed_too() -> None:
+    """Out of range above the end, smallest: the messages come again from the start."""
+    claim = claim_of(committed=10_000)
+    stream, _ = stream_of(chunk_of(claim, fetched_at=0), chunk_of(claim, [0, 1]))
+    assert drain(stream) == [(0, 0), (0, 1)]
+    assert (claim.consumed_offset, consumed_offset(claim)) == (2, 2)
+
+
+def test_a_jump_without_messages_is_consumed() -> None:
+    """The new position can be committed though nothing was read there yet."""
+    claim = claim_of(committed=10_000)
+    stream, _ = stream_of(chunk_of(claim, fetched_at=30))
+    assert drain(stream) == []
+    assert (consumed_offset(claim), delivered_offset(claim)) == (30, 30)
+
+
+def test_following_chunks_are_no_jump(caplog: pytest.LogCaptureFixture) -> None:
+    """Chunks that join on say nothing, gaps inside them or not."""
+    claim = claim_of(committed=5)
+    stream, _ = stream_of(
+        chunk_of(claim, [7, 9], fetched_at=5, next_offset=20), chunk_of(claim, [21], fetched_at=20)
+    )
+    with caplog.at_level(logging.WARNING):
+        assert len(drain(stream)) == 3
+    assert caplog.records == []
+
+
+def test_the_first_chunk_of_a_claim_without_an_offset_is_no_jump(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """A claim that has no position yet takes that of its first chunk."""
+    claim: PartitionClaim = claim_of()
+    stream, _ = stream_of(chunk_of(claim, [40]))
+    with caplog.at_level(logging.WARNING):
+        next(stream)
+    assert (claim.consumed_offset, claim.delivered_offset) == (40, 41)
+    assert caplog.records == []
+
+
+# --- decoders ------------------------------------------------------------------------------------
+
+
+def test_checklist_13_a_decoder_that_always_fails_does_not_break_iteration() -> None:
+    """Every offset is walked; only asking for the value raises."""
+
+    def refuse(_data: bytes) -> str:
+        raise ValueError("no")
+
+    queue, claim = ChunkQueue(1), claim_of(committed=5)
+    queue.offer(chunk_of(claim, range(5, 10)), ignore)
+    queue.close()
+    stream = KafkaStream[str, str](
+        queue, clock=ManualClock(), key_decoder=refuse, value_decoder=refuse
+    )
+    offsets = []
+    for message in stream:
+        with pytest.raises(ValueError, match="no"):
+            _ = message.value
+        with pytest.raises(ValueError, match="no"):
+            _ = message.key
+        offsets.append(message.offset)
+    assert offsets == [5, 6, 7, 8, 9]
+    assert claim.consumed_offset == 10
