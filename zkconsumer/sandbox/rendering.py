@@ -105,10 +105,15 @@ def _address(version: KafkaVersion, port: int) -> dict[str, str]:
 
 
 def log4j_properties(log_file: Path, *, level: str = "INFO") -> dict[str, str]:
-    """Logging of log4j 1 and reload4j into one file, and nothing on the console."""
+    """Logging of log4j 1 and reload4j into a file, and nothing on the console.
+
+    The size is bounded: a ZooKeeper in trouble can write ten megabytes a second.
+    """
     return {
         "log4j.rootLogger": f"{level}, file",
-        "log4j.appender.file": "org.apache.log4j.FileAppender",
+        "log4j.appender.file": "org.apache.log4j.RollingFileAppender",
+        "log4j.appender.file.MaxFileSize": "16MB",
+        "log4j.appender.file.MaxBackupIndex": "1",
         "log4j.appender.file.File": str(log_file),
         "log4j.appender.file.layout": "org.apache.log4j.PatternLayout",
         "log4j.appender.file.layout.ConversionPattern": "%d %p %m (%c)%n",

@@ -25,9 +25,22 @@ class Launcher:
     heap_mb: int
 
     def launch(
-        self, folder: Path, main_class: str, arguments: Sequence[str], files: ChildFiles
+        self,
+        folder: Path,
+        main_class: str,
+        arguments: Sequence[str],
+        files: ChildFiles,
+        *,
+        flags: Sequence[str] = (),
     ) -> ChildProcess:
         """Start a main class that works in ``folder`` and logs to ``folder/log``.
+
+        Args:
+            folder: its working folder.
+            main_class: the full name.
+            arguments: for the main class.
+            files: its standard streams.
+            flags: for the JVM.
 
         Raises:
             SandboxError: Java could not be started.
@@ -37,12 +50,20 @@ class Launcher:
         command = java_command(
             self.java, self.version, self.class_path, log4j=log4j, heap_mb=self.heap_mb
         )
-        return self.processes.spawn([*command, main_class, *arguments], cwd=folder, files=files)
+        argv = [*command, *flags, main_class, *arguments]
+        return self.processes.spawn(argv, cwd=folder, files=files)
 
     def launch_server(
-        self, folder: Path, main_class: str, settings: Mapping[str, str]
+        self,
+        folder: Path,
+        main_class: str,
+        settings: Mapping[str, str],
+        *,
+        flags: Sequence[str] = (),
     ) -> ChildProcess:
         """Start a main class whose only argument is a property file.
+
+        What it prints in this run is in ``folder/output``.
 
         Raises:
             SandboxError: Java could not be started.
@@ -50,8 +71,9 @@ class Launcher:
         file = folder / "server.properties"
         file.write_text(render_properties(settings), "ascii")
         output = folder / "output"
+        output.unlink(missing_ok=True)
         files = ChildFiles(stdout=output, stderr=output)
-        return self.launch(folder, main_class, [str(file)], files)
+        return self.launch(folder, main_class, [str(file)], files, flags=flags)
 
 
 class Server:
@@ -160,8 +182,12 @@ class Server:
         self._paused = False
 
     def said(self, text: str) -> bool:
-        """Whether its log or its output of any run holds a text."""
+        """Whether a line that it logged or printed holds a text."""
         return any(text in line for line in self._lines())
+
+    def printed(self, text: str) -> bool:
+        """Whether its standard output of the present run holds a text."""
+        return text in _text_of(self._folder / "output")
 
     def _running(self) -> ChildProcess:
         if self._process is None or self._process.poll() is not None:
@@ -169,17 +195,25 @@ class Server:
         return self._process
 
     def _lines(self) -> list[str]:
-        """What the process of the last runs printed, then what it logged."""
-        files = [self._folder / "output", self._folder / "log"]
-        texts = [file.read_text("utf-8", "replace") for file in files if file.exists()]
-        return [line.strip() for text in texts for line in text.splitlines() if line.strip()]
+        """What the present run printed, then what all runs logged."""
+        text = _text_of(self._folder / "output") + _text_of(self._folder / "log")
+        lines = (line.strip() for line in text.splitlines())
+        # Lines that start with a bracket are the JVM's own, such as the classes it loads.
+        return [line for line in lines if line and not line.startswith("[")]
 
     def _last_words(self) -> str:
         lines = self._lines()
         telling = [line for line in lines if _tells(line)] or lines
         shown = " | ".join(line[:300] for line in telling[-_SHOWN_LINES:])
-        return f"{shown or 'it said nothing'} (all of it: {self._folder})"
+        return shown or "it said nothing"
 
 
 def _tells(line: str) -> bool:
     return any(word in line for word in ("ERROR", "FATAL", "Exception", "Error:"))
+
+
+def _text_of(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", "replace")
+    except FileNotFoundError:
+        return ""

@@ -27,6 +27,8 @@ class KafkaVersion:
         topic_config: topics have a node in ``/config/topics`` (0.8.1 and later).
         coordinates_offsets: the broker keeps offsets in a topic (0.8.2 and later).
         transactions: the broker has a transaction log, which must fit the number of brokers.
+        zookeeper_opens_early: its ZooKeeper opens its port before it can serve (3.4.10 and
+            later; see ``sandbox.zookeeper``).
         zookeeper_4lw: its ZooKeeper wants its four-letter words allowed, and its admin server
             switched off (ZooKeeper 3.5 and later).
     """
@@ -41,6 +43,7 @@ class KafkaVersion:
     topic_config: bool = True
     coordinates_offsets: bool = True
     transactions: bool = True
+    zookeeper_opens_early: bool = False
     zookeeper_4lw: bool = False
 
     @property
@@ -50,6 +53,8 @@ class KafkaVersion:
 
 
 _LOST_OF_LOG4J = ("com.sun.jmx:jmxri", "com.sun.jdmk:jmxtools", "javax.jms:jms")
+# These releases leave the choice to their start scripts; this ZooKeeper does not start without.
+_LOG4J = ("log4j:log4j:1.2.17", "org.slf4j:slf4j-log4j12:1.7.25")
 _JAXB = ("javax.xml.bind:jaxb-api:2.3.1",)  # Java 11 took it out of the platform
 
 VERSIONS = {
@@ -83,14 +88,26 @@ VERSIONS = {
             jvm_flags=("-Djava.specification.version=1.8",),
             transactions=False,
         ),
-        KafkaVersion(name="0.11.0.3", scala="2.11", extra=_JAXB),
-        KafkaVersion(name="1.1.1", scala="2.12"),
-        KafkaVersion(name="2.8.2", scala="2.13", zookeeper_4lw=True),
+        KafkaVersion(name="0.11.0.3", scala="2.11", extra=_JAXB, zookeeper_opens_early=True),
+        KafkaVersion(name="1.1.1", scala="2.12", extra=_LOG4J, zookeeper_opens_early=True),
+        KafkaVersion(
+            name="2.8.2",
+            scala="2.13",
+            extra=_LOG4J,
+            zookeeper_opens_early=True,
+            zookeeper_4lw=True,
+        ),
         KafkaVersion(
             name="3.9.1",
             scala="2.13",
             # The command line tools moved to an artifact of their own.
-            extra=("org.apache.kafka:kafka-tools:3.9.1", "org.apache.kafka:kafka-tools-api:3.9.1"),
+            extra=(
+                "org.apache.kafka:kafka-tools:3.9.1",
+                "org.apache.kafka:kafka-tools-api:3.9.1",
+                "ch.qos.reload4j:reload4j:1.2.25",
+                "org.slf4j:slf4j-reload4j:1.7.36",
+            ),
+            zookeeper_opens_early=True,
             zookeeper_4lw=True,
         ),
     )
