@@ -9,7 +9,6 @@ from zkconsumer.sandbox.rendering import ZOOKEEPER_MAIN, zookeeper_properties
 from zkconsumer.sandbox.server import Launcher, Server
 from zkconsumer.sandbox.zookeeper_client import ZooKeeperClient
 
-
 _WATCH_CLASSES = "-verbose:class"
 _LOADED_AFTER_DATA = "org.apache.zookeeper.server.SessionTrackerImpl "
 
