@@ -118,16 +118,18 @@ def _grow(
     """Ask for more where the first entry did not fit; give up where it never will."""
     if data_bytes == 0:
         return None
-    size = decoded.first_entry_size_bytes
-    wanted = size if size is not None else position.max_bytes * 2
-    if wanted <= settings.growth_max_bytes:
-        position.max_bytes = max(wanted, position.max_bytes)
+    size, limit = decoded.first_entry_size_bytes, settings.growth_max_bytes
+    if size is None and position.max_bytes < limit:
+        position.max_bytes = min(position.max_bytes * 2, limit)
+        return None
+    if size is not None and size <= limit:
+        position.max_bytes = max(size, position.max_bytes)
         return None
     offset = position.fetch_offset
     assert offset is not None
     position.halted = True
     too_large = MessageTooLarge(
-        position.claim.topic_partition, offset, size or -1, settings.growth_max_bytes
+        position.claim.topic_partition, offset, -1 if size is None else size, limit
     )
     return Chunk(position.claim, offset, offset, (), 0, too_large)
 
