@@ -1,0 +1,55 @@
+"""Worlds for the contract suites: each test runs in every lane that its fixture names."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from tests.support.zk_worlds import MemoryWorld, RealWorld, ZkWorld
+from zkconsumer.sandbox import Sandbox
+
+# In each lane: whether the server is a real one, and whether it knows transactions.
+MODERN_LANES = [
+    pytest.param((False, True), id="memory"),
+    pytest.param((True, True), id="real", marks=pytest.mark.zk),
+]
+OLD_LANES = [
+    pytest.param((False, False), id="memory-no-multi"),
+    pytest.param((True, False), id="real-no-multi", marks=pytest.mark.zk),
+]
+
+
+@pytest.fixture(scope="session")
+def zookeeper_alone() -> Iterator[Sandbox]:
+    """A real ZooKeeper 3.4.6 without brokers, shared by the whole run."""
+    with Sandbox(kafka="0.8.2.2", brokers=0) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(params=MODERN_LANES)
+def world(request: pytest.FixtureRequest) -> Iterator[ZkWorld]:
+    """An empty ZooKeeper of 3.4 or later."""
+    yield from make_world(request)
+
+
+@pytest.fixture(params=OLD_LANES)
+def old_world(request: pytest.FixtureRequest) -> Iterator[ZkWorld]:
+    """An empty ZooKeeper that knows no transactions."""
+    yield from make_world(request)
+
+
+@pytest.fixture(params=MODERN_LANES + OLD_LANES)
+def any_world(request: pytest.FixtureRequest) -> Iterator[ZkWorld]:
+    """An empty ZooKeeper, with and without transactions."""
+    yield from make_world(request)
+
+
+def make_world(request: pytest.FixtureRequest) -> Iterator[ZkWorld]:
+    """The world of one lane; what it started ends with it."""
+    real, supports_multi = request.param
+    if not real:
+        yield MemoryWorld(supports_multi=supports_multi)
+        return
+    sandbox = request.getfixturevalue("zookeeper_alone")
+    with ExitStack() as stack:
+        yield RealWorld(sandbox, stack, supports_multi=supports_multi)

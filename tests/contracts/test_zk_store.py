@@ -1,0 +1,420 @@
+"""What every ``ZkStore`` must do: the in-memory one and the one on a real ZooKeeper alike."""
+
+import threading
+
+import pytest
+
+from tests.support.waiting import wait_until
+from tests.support.zk_worlds import ZkWorld
+from zkconsumer.errors import RegistryError, SessionLost
+from zkconsumer.zk.session import SessionEvent, SessionState
+from zkconsumer.zk.store import (
+    CheckOp,
+    CreateOp,
+    DeleteOp,
+    Op,
+    OpError,
+    SetOp,
+    ZkStore,
+    ZNode,
+)
+
+Seen = list[tuple[str, str]]
+
+
+@pytest.fixture
+def store(world: ZkWorld) -> ZkStore:
+    """A first client."""
+    return world.connect()
+
+
+@pytest.fixture
+def other(world: ZkWorld) -> ZkStore:
+    """A second client."""
+    return world.connect()
+
+
+def node_at(store: ZkStore, path: str) -> ZNode:
+    """The node, which must be there."""
+    node = store.get_many([path])[0]
+    assert node is not None
+    return node
+
+
+def recorder() -> tuple[Seen, "Recorder"]:
+    """A watch and what it saw."""
+    seen: Seen = []
+    return seen, Recorder(seen)
+
+
+class Recorder:
+    """A watch that writes down what it is told."""
+
+    def __init__(self, seen: Seen) -> None:
+        self._seen = seen
+
+    def __call__(self, path: str, event: str) -> None:
+        self._seen.append((path, event))
+
+
+def test_a_created_node_is_read_back_with_its_stat(store: ZkStore, other: ZkStore) -> None:
+    """A persistent node shows its bytes, data version 0 and no owner, to every client."""
+    assert store.create("/a", b"one", ephemeral=False)
+    node = node_at(other, "/a")
+    assert (node.data, node.version, node.ephemeral_owner) == (b"one", 0, 0)
+    assert node.czxid == node.mzxid
+    assert node.ctime_ms == node.mtime_ms
+
+
+def test_create_says_when_the_node_is_there_already(store: ZkStore) -> None:
+    """The second create of a path is False and changes nothing."""
+    store.create("/a", b"one", ephemeral=False)
+    assert not store.create("/a", b"two", ephemeral=False)
+    assert node_at(store, "/a").data == b"one"
+
+
+def test_create_makes_the_parents_on_demand(store: ZkStore) -> None:
+    """Missing parents appear, persistent and without data."""
+    assert store.create("/a/b/c", b"x", ephemeral=True)
+    parents = store.get_many(["/a", "/a/b"])
+    assert [node and (node.data, node.ephemeral_owner) for node in parents] == [(b"", 0), (b"", 0)]
+
+
+def test_an_ephemeral_node_names_the_session_that_made_it(store: ZkStore, other: ZkStore) -> None:
+    """``ephemeral_owner`` is the session id of the creator, for whoever reads."""
+    store.create("/mine", b"", ephemeral=True)
+    assert node_at(other, "/mine").ephemeral_owner == store.session_id
+    assert store.session_id != other.session_id
+
+
+def test_an_ephemeral_node_can_have_no_children(store: ZkStore) -> None:
+    """A create below an ephemeral node is answered with its own error."""
+    store.create("/mine", b"", ephemeral=True)
+    assert store.write_many([CreateOp("/mine/child", b"")]) == [OpError.PARENT_EPHEMERAL]
+
+
+def test_reads_come_in_the_order_asked_for(store: ZkStore) -> None:
+    """Present and missing nodes keep their places."""
+    store.set_or_create_many({"/n/1": b"1", "/n/2": b"2"})
+    found = store.get_many(["/n/2", "/n/nope", "/n/1"])
+    assert [node and node.data for node in found] == [b"2", None, b"1"]
+    assert [stat is not None for stat in store.exists_many(["/n/nope", "/n/1"])] == [False, True]
+
+
+def test_children_are_sorted_and_none_without_a_node(store: ZkStore) -> None:
+    """Names come sorted as text; a leaf has none; a missing node gives None."""
+    store.ensure_paths(["/p/b", "/p/a", "/p/10", "/p/9"])
+    assert store.children_many(["/p", "/p/a", "/nope"]) == [["10", "9", "a", "b"], [], None]
+
+
+def test_far_more_reads_than_fit_in_flight(store: ZkStore) -> None:
+    """A batch of 2,000 is answered completely and in order."""
+    paths = [f"/many/{number:04d}" for number in range(2000)]
+    store.set_or_create_many({path: path.encode() for path in paths})
+    assert [node and node.data for node in store.get_many(paths)] == [p.encode() for p in paths]
+
+
+def test_write_many_tells_each_outcome(store: ZkStore) -> None:
+    """One operation's failure does not touch the others."""
+    store.set_or_create_many({"/w/a": b"", "/w/parent/child": b""})
+    ops: list[Op] = [
+        CreateOp("/w/a", b""),
+        SetOp("/w/a", b"new", 7),
+        SetOp("/w/a", b"new", 0),
+        SetOp("/w/nope", b""),
+        DeleteOp("/w/parent"),
+        CreateOp("/w/no/parent", b""),
+        DeleteOp("/w/a", 1),
+    ]
+    assert store.write_many(ops) == [
+        OpError.NODE_EXISTS,
+        OpError.BAD_VERSION,
+        None,
+        OpError.NO_NODE,
+        OpError.NOT_EMPTY,
+        OpError.NO_NODE,
+        None,
+    ]
+    assert store.get_many(["/w/a"]) == [None]
+
+
+def test_write_many_refuses_a_lone_check(store: ZkStore) -> None:
+    """A version check outside of a transaction is a mistake of the caller."""
+    with pytest.raises(RegistryError, match="transaction"):
+        store.write_many([CheckOp("/a")])
+
+
+def test_set_or_create_writes_whatever_was_there(store: ZkStore) -> None:
+    """Existing nodes are replaced, missing ones made with their parents; every outcome is None."""
+    store.create("/o/t/0", b"1", ephemeral=False)
+    assert store.set_or_create_many({"/o/t/0": b"2", "/o/u/5": b"3"}) == [None, None]
+    assert [node and node.data for node in store.get_many(["/o/t/0", "/o/u/5"])] == [b"2", b"3"]
+
+
+def test_ensure_paths_can_be_repeated(store: ZkStore) -> None:
+    """Parents come along; what is there stays as it is."""
+    store.create("/e", b"kept", ephemeral=False)
+    store.ensure_paths(["/e/x/y", "/e/x/z"])
+    store.ensure_paths(["/e/x/y", "/f"])
+    assert node_at(store, "/e").data == b"kept"
+    assert store.children_many(["/e/x", "/f"]) == [["y", "z"], []]
+
+
+def test_delete_many_takes_missing_nodes_for_deleted(store: ZkStore) -> None:
+    """What is gone is gone; what can't go is named."""
+    store.ensure_paths(["/d/a", "/d/b"])
+    store.delete_many(["/d/a", "/d/nope"])
+    assert store.children_many(["/d"]) == [["b"]]
+    with pytest.raises(RegistryError, match="/d could not be deleted: node has children"):
+        store.delete_many(["/d"])
+
+
+def test_empty_batches_ask_nothing(store: ZkStore) -> None:
+    """No paths, no operations: no answers."""
+    assert store.get_many([]) == []
+    assert store.children_many([]) == []
+    assert store.exists_many([]) == []
+    assert store.write_many([]) == []
+    assert store.set_or_create_many({}) == []
+    store.ensure_paths([])
+    store.delete_many([])
+
+
+@pytest.mark.parametrize("path", ["relative", "/a//b", "/a/", "/a/../b", "/a/./b", "", "/\x00"])
+def test_a_path_that_zookeeper_refuses_is_named(store: ZkStore, path: str) -> None:
+    """No foreign exception, and nothing is quietly read elsewhere."""
+    with pytest.raises(RegistryError, match="not a path"):
+        store.get_many(["/ok", path])
+    with pytest.raises(RegistryError, match="not a path"):
+        store.create(path, b"", ephemeral=False)
+
+
+# --- Transactions --------------------------------------------------------------------------------
+
+
+def test_a_transaction_happens_as_a_whole(store: ZkStore) -> None:
+    """All four kinds of operation in one go."""
+    store.set_or_create_many({"/m/check": b"", "/m/set": b"", "/m/delete": b""})
+    ops: list[Op] = [
+        CheckOp("/m/check", 0),
+        SetOp("/m/set", b"new", 0),
+        DeleteOp("/m/delete", 0),
+        CreateOp("/m/create", b"c", ephemeral=True),
+    ]
+    result = store.multi(ops)
+    assert result.ok
+    assert result.errors == (None, None, None, None)
+    assert store.children_many(["/m"]) == [["check", "create", "set"]]
+    assert node_at(store, "/m/create").ephemeral_owner == store.session_id
+
+
+def test_a_failing_transaction_leaves_nothing_and_blames_one(store: ZkStore) -> None:
+    """The operation that failed is named; its fellows are rolled back."""
+    store.ensure_paths(["/m/there"])
+    result = store.multi(
+        [CreateOp("/m/new", b""), SetOp("/m", b"x"), CreateOp("/m/there", b""), DeleteOp("/m/new")]
+    )
+    assert not result.ok
+    rolled_back = OpError.ROLLED_BACK
+    assert result.errors == (rolled_back, rolled_back, OpError.NODE_EXISTS, rolled_back)
+    assert store.children_many(["/m"]) == [["there"]]
+    assert node_at(store, "/m").version == 0
+
+
+def test_each_transaction_of_several_stands_alone(store: ZkStore) -> None:
+    """The failure of one does not undo the others, and later ones see earlier ones."""
+    store.ensure_paths(["/m"])
+    results = store.multi_many(
+        [[CreateOp("/m/a", b"")], [CheckOp("/m/nope"), DeleteOp("/m/a")], [SetOp("/m/a", b"", 0)]]
+    )
+    assert [result.ok for result in results] == [True, False, True]
+    assert results[1].errors == (OpError.NO_NODE, OpError.ROLLED_BACK)
+
+
+def test_without_transactions_multi_says_so(old_world: ZkWorld) -> None:
+    """Against an old server the call fails at once with the reason."""
+    store = old_world.connect()
+    assert not store.supports_multi
+    with pytest.raises(RegistryError, match="no transactions"):
+        store.multi([DeleteOp("/a")])
+
+
+# --- Watches -------------------------------------------------------------------------------------
+
+
+def test_a_watch_sees_one_change_of_a_node(store: ZkStore, other: ZkStore) -> None:
+    """A change calls the watch once; the next change does not."""
+    seen, watch = recorder()
+    store.create("/w", b"1", ephemeral=False)
+    assert store.get_many(["/w"], watch=watch) != [None]
+    other.set_or_create_many({"/w": b"2"})
+    wait_until(lambda: seen, what="the watch")
+    other.set_or_create_many({"/w": b"3"})
+    later, watch_later = recorder()
+    store.get_many(["/w"], watch=watch_later)
+    other.delete_many(["/w"])
+    wait_until(lambda: later, what="the later watch")
+    assert seen == [("/w", "CHANGED")]
+    assert later == [("/w", "DELETED")]
+
+
+def test_a_read_of_a_missing_node_watches_for_its_creation(store: ZkStore, other: ZkStore) -> None:
+    """``get_many`` and ``exists_many`` both leave a watch where nothing is yet."""
+    seen, watch = recorder()
+    assert store.get_many(["/late/a"], watch=watch) == [None]
+    assert store.exists_many(["/late/b"], watch=watch) == [None]
+    other.set_or_create_many({"/late/a": b"", "/late/b": b""})
+    wait_until(lambda: len(seen) == 2, what="both watches")
+    assert sorted(seen) == [("/late/a", "CREATED"), ("/late/b", "CREATED")]
+
+
+def test_a_child_watch_sees_children_come_and_go(store: ZkStore, other: ZkStore) -> None:
+    """Each new child watch sees the next change of the list, and none of the data."""
+    store.ensure_paths(["/c"])
+    for change in (
+        lambda: other.create("/c/x", b"", ephemeral=False),
+        lambda: other.delete_many(["/c/x"]),
+    ):
+        seen, watch = recorder()
+        store.children_many(["/c"], watch=watch)
+        other.set_or_create_many({"/c": b"data"})
+        change()
+        wait_until(lambda seen=seen: seen, what="the child watch")  # type: ignore[misc]
+        assert seen == [("/c", "CHILD")]
+
+
+def test_a_child_watch_on_a_missing_node_waits_for_it(store: ZkStore, other: ZkStore) -> None:
+    """The children of a node that is not there yet: its creation is what there is to see."""
+    seen, watch = recorder()
+    assert store.children_many(["/c/late"], watch=watch) == [None]
+    other.ensure_paths(["/c/late"])
+    wait_until(lambda: seen, what="the watch on the missing node")
+    assert seen == [("/c/late", "CREATED")]
+
+
+def test_the_same_watch_left_twice_is_called_once(store: ZkStore, other: ZkStore) -> None:
+    """Reading again with the same watch does not pile up calls."""
+    seen, watch = recorder()
+    fence_seen, fence = recorder()
+    store.create("/w", b"", ephemeral=False)
+    for _ in range(3):
+        store.get_many(["/w"], watch=watch)
+    store.get_many(["/w"], watch=fence)
+    other.set_or_create_many({"/w": b"2"})
+    wait_until(lambda: seen and fence_seen, what="both watches")
+    last, watch_last = recorder()
+    store.exists_many(["/w"], watch=watch_last)
+    other.set_or_create_many({"/w": b"3"})
+    wait_until(lambda: last, what="a later event, behind all earlier ones")
+    assert seen == [("/w", "CHANGED")]
+
+
+# --- Sessions ------------------------------------------------------------------------------------
+
+
+def test_closing_a_client_takes_its_ephemeral_nodes_along(store: ZkStore, other: ZkStore) -> None:
+    """They vanish at once, and whoever watches is told."""
+    seen, watch = recorder()
+    other.create("/mine", b"", ephemeral=True)
+    other.create("/kept", b"", ephemeral=False)
+    store.exists_many(["/mine"], watch=watch)
+    other.close()
+    wait_until(lambda: seen, what="the ephemeral node's end")
+    assert seen == [("/mine", "DELETED")]
+    assert [stat is None for stat in store.exists_many(["/mine", "/kept"])] == [True, False]
+
+
+def test_a_closed_client_answers_with_an_error(store: ZkStore) -> None:
+    """Every call fails clearly, and closing again does nothing."""
+    store.close()
+    store.close()
+    assert not store.connected
+    with pytest.raises(RegistryError, match="closed"):
+        store.get_many(["/a"])
+    with pytest.raises(RegistryError, match="closed"):
+        store.create("/a", b"", ephemeral=True)
+
+
+def test_an_expired_session_is_reported_by_its_own_id(world: ZkWorld, store: ZkStore) -> None:
+    """LOST carries the id that ended, CONNECTED the id in force; the old ephemerals are gone."""
+    events: list[SessionEvent] = []
+    store.on_session(events.append)
+    old_id = store.session_id
+    store.create("/mine", b"", ephemeral=True)
+    world.expire(store)
+    assert store.session_id != old_id
+    assert events == [
+        SessionEvent(SessionState.SUSPENDED, old_id),
+        SessionEvent(SessionState.LOST, old_id),
+        SessionEvent(SessionState.CONNECTED, store.session_id),
+    ]
+    assert store.get_many(["/mine"]) == [None]
+
+
+def test_a_write_meant_for_an_ended_session_is_refused(world: ZkWorld, store: ZkStore) -> None:
+    """The fence keeps what was decided in one session out of the next."""
+    old_id = store.session_id
+    world.expire(store)
+    with pytest.raises(SessionLost):
+        store.write_many([CreateOp("/late", b"", ephemeral=True)], session_id=old_id)
+    with pytest.raises(SessionLost):
+        store.set_or_create_many({"/late": b""}, session_id=old_id)
+    with pytest.raises(SessionLost):
+        store.multi([CreateOp("/late", b"")], session_id=old_id)
+    assert store.create("/late", b"", ephemeral=True)
+
+
+def test_a_disconnected_client_fails_in_time_and_keeps_its_session(
+    world: ZkWorld, store: ZkStore, other: ZkStore
+) -> None:
+    """Calls end in an error; after the reconnect the session and its nodes are the same."""
+    events: list[SessionEvent] = []
+    store.on_session(events.append)
+    session_id = store.session_id
+    store.create("/mine", b"", ephemeral=True)
+    world.disconnect(store)
+    with pytest.raises(RegistryError) as caught:
+        store.create("/too-late", b"", ephemeral=False)
+    assert not isinstance(caught.value, SessionLost)
+    world.reconnect(store)
+    assert store.session_id == session_id
+    assert events == [
+        SessionEvent(SessionState.SUSPENDED, session_id),
+        SessionEvent(SessionState.CONNECTED, session_id),
+    ]
+    assert [stat is None for stat in other.exists_many(["/mine", "/too-late"])] == [False, True]
+    assert store.create("/again", b"", ephemeral=False)
+
+
+def test_watches_do_not_survive_a_broken_connection(
+    world: ZkWorld, store: ZkStore, other: ZkStore
+) -> None:
+    """Even in the same session they are gone: after CONNECTED one must read and watch again."""
+    before, watch_before = recorder()
+    after, watch_after = recorder()
+    store.create("/w", b"1", ephemeral=False)
+    store.get_many(["/w"], watch=watch_before)
+    world.disconnect(store)
+    world.reconnect(store)
+    store.get_many(["/w"], watch=watch_after)
+    other.set_or_create_many({"/w": b"2"})
+    wait_until(lambda: after, what="the watch left after the reconnect")
+    assert before == []
+
+
+def test_listeners_may_be_added_by_any_thread_and_all_hear(world: ZkWorld, store: ZkStore) -> None:
+    """Every listener hears every event, and none on the thread that may be inside of a call."""
+    threads: set[int] = set()
+    heard: list[SessionState] = []
+    store.on_session(lambda event: heard.append(event.state))
+    store.on_session(lambda _: threads.add(threading.get_ident()))
+    world.disconnect(store)
+    world.reconnect(store)
+    wait_until(lambda: len(heard) == 2, what="both events")
+    assert heard == [SessionState.SUSPENDED, SessionState.CONNECTED]
+    assert threads
+
+
+def test_the_granted_session_timeout_is_known(store: ZkStore) -> None:
+    """Whatever was asked for, what the server granted is told."""
+    assert 0 < store.negotiated_timeout_ms <= 60_000

@@ -1,0 +1,107 @@
+"""A gate before a TCP server that tests shut and open: what a broken network looks like."""
+
+import selectors
+import socket
+from types import TracebackType
+from typing import Self
+
+from zkconsumer.scope import ThreadScope
+
+CHUNK_BYTES = 1 << 16
+
+
+class TcpGate:
+    """Forwards connections to ``host:port`` while open; shut, it resets them and takes no new ones.
+
+    Use it as a context manager. Clients connect to ``127.0.0.1:port``.
+    """
+
+    def __init__(self, host: str, port: int) -> None:
+        self._target = (host, port)
+        self._open = True
+        self._stopped = False
+        self._listener = socket.create_server(("127.0.0.1", 0))
+        self._wake_receiver, self._wake_sender = socket.socketpair()
+        self._selector = selectors.DefaultSelector()
+        self._peers: dict[socket.socket, socket.socket] = {}
+        self._scope = ThreadScope("tcp-gate")
+        self.port: int = self._listener.getsockname()[1]
+
+    def __enter__(self) -> Self:
+        self._selector.register(self._listener, selectors.EVENT_READ)
+        self._selector.register(self._wake_receiver, selectors.EVENT_READ)
+        self._scope.spawn("forward", self._run, stop=self._stop)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        assert self._scope.close(5_000) == []
+
+    def shut(self) -> None:
+        """Break all connections, and every new one."""
+        self._open = False
+        self._wake_sender.send(b"!")
+
+    def open(self) -> None:
+        """Forward new connections again."""
+        self._open = True
+
+    def _stop(self) -> None:
+        self._stopped = True
+        self._wake_sender.send(b"!")
+
+    def _run(self) -> None:
+        while not self._stopped:
+            for key, _ in self._selector.select():
+                ready = key.fileobj
+                assert isinstance(ready, socket.socket)
+                if ready is self._listener:
+                    self._accept()
+                elif ready is self._wake_receiver:
+                    ready.recv(CHUNK_BYTES)
+                elif ready in self._peers:
+                    self._forward(ready)
+            if not self._open:
+                self._drop_all()
+        self._drop_all()
+        for one in (self._listener, self._wake_receiver, self._wake_sender):
+            one.close()
+        self._selector.close()
+
+    def _accept(self) -> None:
+        client, _ = self._listener.accept()
+        if not self._open:
+            client.close()
+            return
+        try:
+            server = socket.create_connection(self._target, 5)
+        except OSError:
+            client.close()
+            return
+        for one, other in ((client, server), (server, client)):
+            self._peers[one] = other
+            self._selector.register(one, selectors.EVENT_READ)
+
+    def _forward(self, source: socket.socket) -> None:
+        try:
+            data = source.recv(CHUNK_BYTES)
+            if data:
+                self._peers[source].sendall(data)
+                return
+        except OSError:
+            pass
+        self._drop(source)
+
+    def _drop(self, one: socket.socket) -> None:
+        for end in (one, self._peers[one]):
+            del self._peers[end]
+            self._selector.unregister(end)
+            end.close()
+
+    def _drop_all(self) -> None:
+        while self._peers:
+            self._drop(next(iter(self._peers)))

@@ -1,0 +1,109 @@
+"""The same ZooKeeper world for contract suites twice: in memory, and a real server behind gates.
+
+What a test does to a world (expire, disconnect) has happened when the call returns.
+"""
+
+import itertools
+from contextlib import ExitStack
+from typing import Protocol
+
+from tests.support.tcp_gate import TcpGate
+from tests.support.waiting import wait_until
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.testing.memory_zk import MemoryZkServer
+from zkconsumer.zk.kazoo_store import KazooStore, connect
+from zkconsumer.zk.session import SessionEvent, SessionState
+from zkconsumer.zk.store import ZkStore
+
+CALL_TIMEOUT_MS = 1_500
+_world_numbers = itertools.count()
+
+
+class ZkWorld(Protocol):
+    """An empty ZooKeeper and the power over its clients' connections."""
+
+    def connect(self) -> ZkStore:
+        """A new client."""
+        ...
+
+    def expire(self, store: ZkStore) -> None:
+        """End a connected client's session; it is in a new one afterwards."""
+        ...
+
+    def disconnect(self, store: ZkStore) -> None:
+        """Break a client's connection, and keep it broken."""
+        ...
+
+    def reconnect(self, store: ZkStore) -> None:
+        """Let a client connect again; its session lived on."""
+        ...
+
+
+class MemoryWorld:
+    """The in-memory ZooKeeper."""
+
+    def __init__(self, *, supports_multi: bool) -> None:
+        self._server = MemoryZkServer(supports_multi=supports_multi)
+
+    def connect(self) -> ZkStore:
+        return self._server.connect()
+
+    def expire(self, store: ZkStore) -> None:
+        self._server.expire(store.session_id)
+
+    def disconnect(self, store: ZkStore) -> None:
+        self._server.disconnect(store.session_id)
+
+    def reconnect(self, store: ZkStore) -> None:
+        self._server.reconnect(store.session_id)
+
+
+class RealWorld:
+    """A chroot of its own on a real ZooKeeper, every client behind a gate of its own."""
+
+    def __init__(self, sandbox: Sandbox, stack: ExitStack, *, supports_multi: bool) -> None:
+        self._sandbox = sandbox
+        self._stack = stack
+        self._supports_multi = supports_multi
+        self._gates: dict[ZkStore, TcpGate] = {}
+        host, _, port = sandbox.zookeeper_connect.partition("/")[0].partition(":")
+        self._address = (host, int(port))
+        self._chroot = f"/world{next(_world_numbers)}"
+        root = connect(f"{host}:{port}", session_timeout_ms=6_000, connection_timeout_ms=10_000)
+        root.ensure_paths([self._chroot])
+        root.close()
+
+    def connect(self) -> ZkStore:
+        gate = self._stack.enter_context(TcpGate(*self._address))
+        store = connect(
+            f"127.0.0.1:{gate.port}{self._chroot}",
+            session_timeout_ms=20_000,
+            connection_timeout_ms=CALL_TIMEOUT_MS,
+            supports_multi=self._supports_multi,
+        )
+        self._stack.callback(store.close)
+        self._gates[store] = gate
+        return store
+
+    def expire(self, store: ZkStore) -> None:
+        assert isinstance(store, KazooStore)
+        assert store.credentials is not None
+        old_id = store.session_id
+        events: list[SessionEvent] = []
+        store.on_session(events.append)
+        self._sandbox.expire_session(*store.credentials)
+        wait_until(
+            lambda: any(
+                event.state is SessionState.CONNECTED and event.session_id != old_id
+                for event in events
+            ),
+            what="a new session",
+        )
+
+    def disconnect(self, store: ZkStore) -> None:
+        self._gates[store].shut()
+        wait_until(lambda: not store.connected, what="the client to notice the broken connection")
+
+    def reconnect(self, store: ZkStore) -> None:
+        self._gates[store].open()
+        wait_until(lambda: store.connected, what="the client to connect again")
