@@ -11,7 +11,7 @@ could not be written is reported, and the others are written all the same.
 import logging
 from collections.abc import Callable, Iterable
 
-from zkconsumer.errors import OffsetCommitFailed, RegistryError
+from zkconsumer.errors import OffsetCommitFailed, ZkConsumerError
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.store import OffsetStore
@@ -25,10 +25,13 @@ def consumed_offset(claim: PartitionClaim) -> int | None:
     """What an automatic commit writes for a claim; None where it has nothing new.
 
     A caller that committed the message in hand has gone further than what counts as consumed:
-    that is not undone.
+    that is not undone. A start that the reset policy found is new, though nothing was read yet:
+    the next owner must not look for another one.
     """
-    done = (claim.consumed_offset, claim.delivered_offset)
-    return None if claim.committed_offset in done else claim.consumed_offset
+    committed = claim.committed_offset
+    if committed is not None and committed in (claim.consumed_offset, claim.delivered_offset):
+        return None
+    return claim.consumed_offset
 
 
 def delivered_offset(claim: PartitionClaim) -> int | None:
@@ -74,7 +77,7 @@ class OffsetCommitter:
             outcome = self._store.commit(
                 {tp: OffsetAndMetadata(offset) for tp, (_, offset) in due.items()}
             )
-        except RegistryError as error:
+        except ZkConsumerError as error:
             return dict.fromkeys(due, str(error))
         failed: dict[TopicPartition, str] = {}
         for tp, (claim, offset) in due.items():
