@@ -1,0 +1,183 @@
+"""Whole frames to messages and back: the only door of this package for those who send and receive.
+
+Theory: message classes are data (``schema``); ``reader`` and ``writer`` compile each of them once
+per version. Here the headers, the lengths and the errors are added. Covers Kafka 0.8.0 to 0.8.2.
+"""
+
+import struct
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final, TypeVar, cast
+
+from zkconsumer.errors import DecodeError, LocalProtocolError
+from zkconsumer.wire.api import Api, ApiKey, Request, Response
+from zkconsumer.wire.fault import Fault
+from zkconsumer.wire.header import RequestHeader, ResponseHeader
+from zkconsumer.wire.messages.consumer_metadata import ConsumerMetadataRequest
+from zkconsumer.wire.messages.fetch import FetchRequest
+from zkconsumer.wire.messages.list_offsets import ListOffsetsRequest
+from zkconsumer.wire.messages.metadata import MetadataRequest
+from zkconsumer.wire.messages.offset_commit import OffsetCommitRequest
+from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
+from zkconsumer.wire.messages.produce import ProduceRequest
+from zkconsumer.wire.reader import reader_of
+from zkconsumer.wire.writer import Pieces, writer_of
+
+__all__ = [
+    "REQUESTS",
+    "Request",
+    "RequestFrame",
+    "Response",
+    "decode_request",
+    "decode_response",
+    "encode_request",
+    "encode_response",
+]
+
+R = TypeVar("R")
+_LENGTH = struct.Struct(">i")
+_HEADER_VERSION = 0
+MAX_FRAME_BYTES: Final = (1 << 31) - 1
+
+REQUESTS: Final[Mapping[ApiKey, type[Request[Response]]]] = {
+    request.API.key: request
+    for request in (
+        ProduceRequest,
+        FetchRequest,
+        ListOffsetsRequest,
+        MetadataRequest,
+        OffsetCommitRequest,
+        OffsetFetchRequest,
+        ConsumerMetadataRequest,
+    )
+}
+"""Every request class that the codec knows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RequestFrame:
+    """A request as a broker gets it."""
+
+    api_key: ApiKey
+    version: int
+    correlation_id: int
+    client_id: str | None
+    request: Request[Response]
+
+
+def encode_request(
+    request: Request[object], *, version: int, correlation_id: int, client_id: str
+) -> bytes:
+    """The whole frame of a request, its length in front included.
+
+    Raises:
+        LocalProtocolError: the version or a value can't be sent; names the field.
+    """
+    name = _checked_name(request, request.API, version)
+    header = RequestHeader(
+        api_key=request.API.key,
+        api_version=version,
+        correlation_id=correlation_id,
+        client_id=client_id,
+    )
+    return _frame(name, header, request, version)
+
+
+def encode_response(response: Response, *, version: int, correlation_id: int) -> bytes:
+    """The whole frame of a response, its length in front included: for fakes.
+
+    Raises:
+        LocalProtocolError: the version or a value can't be sent; names the field.
+    """
+    name = _checked_name(response, response.API, version)
+    return _frame(name, ResponseHeader(correlation_id=correlation_id), response, version)
+
+
+def decode_response(
+    request: Request[R] | type[Request[R]], version: int, frame: bytes | bytearray | memoryview
+) -> tuple[int, R]:
+    """The correlation id and the response in a frame.
+
+    Args:
+        request: what the frame answers, or its class.
+        version: the version in which the request was sent.
+        frame: without its length. Message sets stay views into it.
+
+    Raises:
+        DecodeError: it is no such response; names message, field and position.
+        LocalProtocolError: there is no such version.
+    """
+    response_type = request.RESPONSE
+    name = _checked_name(response_type, response_type.API, version)
+    buffer = memoryview(frame).cast("B")
+    header, position = _read(name, ResponseHeader, _HEADER_VERSION, buffer, 0)
+    response, position = _read(name, response_type, version, buffer, position)
+    _check_end(name, buffer, position)
+    return header.correlation_id, cast("R", response)
+
+
+def decode_request(frame: bytes | bytearray | memoryview) -> RequestFrame:
+    """The request in a frame (without its length): for fakes.
+
+    Raises:
+        DecodeError: it is no request that the codec knows; names message, field and position.
+    """
+    buffer = memoryview(frame).cast("B")
+    header, position = _read("RequestHeader", RequestHeader, _HEADER_VERSION, buffer, 0)
+    request_type = REQUESTS.get(header.api_key)
+    if request_type is None:
+        raise DecodeError("RequestHeader", "api_key", 0, f"API {header.api_key} is not known")
+    api, version = request_type.API, header.api_version
+    if not api.first <= version <= api.last:
+        raise DecodeError(
+            "RequestHeader", "api_version", 2, f"{api.key.name} version {version} is not known"
+        )
+    name = f"{request_type.__name__} v{version}"
+    request, position = _read(name, request_type, version, buffer, position)
+    _check_end(name, buffer, position)
+    return RequestFrame(
+        api_key=api.key,
+        version=version,
+        correlation_id=header.correlation_id,
+        client_id=header.client_id,
+        request=request,
+    )
+
+
+def _checked_name(message: object, api: Api, version: int) -> str:
+    kind = message if isinstance(message, type) else type(message)
+    if not api.first <= version <= api.last:
+        raise LocalProtocolError(
+            f"{kind.__name__}: there is no version {version} (field api_version), "
+            f"only {api.first} to {api.last}"
+        )
+    return f"{kind.__name__} v{version}"
+
+
+def _frame(name: str, header: object, body: object, version: int) -> bytes:
+    pieces: Pieces = [b""]
+    try:
+        writer_of(type(header), _HEADER_VERSION)(header, pieces)
+        writer_of(type(body), version)(body, pieces)
+    except Fault as fault:
+        raise LocalProtocolError(f"{name}: {fault.reason} (field {fault.path or '-'})") from None
+    size = sum(len(piece) for piece in pieces)
+    if size > MAX_FRAME_BYTES:
+        raise LocalProtocolError(f"{name}: {size} bytes are too many for one frame (field -)")
+    pieces[0] = _LENGTH.pack(size)
+    return b"".join(pieces)
+
+
+# The readers' values are as untyped as the schema they are compiled from.
+def _read(
+    name: str, message: type[Any], version: int, buffer: memoryview, position: int
+) -> tuple[Any, int]:
+    try:
+        return reader_of(message, version)(buffer, position)
+    except Fault as fault:
+        raise DecodeError(name, fault.path, fault.position, fault.reason) from None
+
+
+def _check_end(name: str, buffer: memoryview, position: int) -> None:
+    if position != len(buffer):
+        raise DecodeError(name, "", position, f"{len(buffer) - position} bytes follow its end")

@@ -1,0 +1,255 @@
+"""Compiles message classes to readers: one closure per class and version.
+
+The rule: whatever the bytes, a reader returns or raises ``Fault``, and creates nothing that the
+bytes left in the frame could not hold: a count is checked against them before it is believed.
+Integers that follow each other are read with one ``struct`` call.
+"""
+
+import struct
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any, TypeAlias, cast
+
+from zkconsumer.wire.encoding import CLASSIC, Encoding
+from zkconsumer.wire.fault import Fault
+from zkconsumer.wire.schema import Array, Blob, Field, FixedInt, OnNull, Struct, Text, WireType
+from zkconsumer.wire.schema import fields_of as all_fields_of
+
+Value: TypeAlias = Any
+ReadValue: TypeAlias = Callable[[memoryview, int], tuple[Value, int]]
+
+
+def reader_of(message: type[Any], version: int) -> ReadValue:
+    """What reads a message of that class and version: (frame, position) -> (message, position).
+
+    It raises ``Fault`` for bytes that are not such a message.
+    """
+    return _compiled(cast("Any", message), version)
+
+
+@cache
+def _compiled(message: Any, version: int) -> ReadValue:
+    fields = [field for field in all_fields_of(message) if field.in_version(version)]
+    steps = tuple(_steps(fields, version))
+    build = _builder(message, fields)
+
+    def read(buffer: memoryview, position: int) -> tuple[Value, int]:
+        values: list[Value] = []
+        name: str | None = None
+        try:
+            for name, read_step in steps:
+                value, position = read_step(buffer, position)
+                if name is None:
+                    values.extend(value)
+                else:
+                    values.append(value)
+        except Fault as fault:
+            if name is not None:
+                fault.steps.append(name)
+            raise
+        except struct.error:
+            raise _no_length(position, name or "") from None
+        return build(values), position
+
+    return read
+
+
+def _builder(message: type[Any], fields: Sequence[Field]) -> Callable[[list[Value]], Value]:
+    """Makes a message from the values of these fields; the others get their defaults.
+
+    It fills the slots itself: the ``__init__`` of a frozen dataclass takes three times as long,
+    and is the larger part of reading a frame.
+    """
+    setters = tuple(getattr(message, field.name).__set__ for field in fields)
+    absent = tuple(
+        (getattr(message, field.name).__set__, field.default)
+        for field in all_fields_of(message)
+        if field not in fields
+    )
+    new = object.__new__
+
+    def build(values: list[Value]) -> Value:
+        made = new(message)
+        for fill, value in zip(setters, values, strict=True):
+            fill(made, value)
+        for fill, default in absent:
+            fill(made, default)
+        return made
+
+    return build
+
+
+def min_bytes(wire_type: WireType, version: int, encoding: Encoding = CLASSIC) -> int:
+    """How many bytes a value takes at least."""
+    match wire_type:
+        case FixedInt(code):
+            return struct.calcsize(">" + code)
+        case Text():
+            return encoding.text.min_bytes
+        case Blob():
+            return encoding.blob.min_bytes
+        case Array():
+            return encoding.array.min_bytes
+        case Struct(message):
+            return sum(
+                min_bytes(field.type, version, encoding)
+                for field in all_fields_of(message)
+                if field.in_version(version)
+            )
+
+
+def _steps(fields: Sequence[Field], version: int) -> list[tuple[str | None, ReadValue]]:
+    """The name and reader of each field; of a run of integers no name, and one reader for all."""
+    steps: list[tuple[str | None, ReadValue]] = []
+    run: list[tuple[str, str]] = []
+    for field in fields:
+        if isinstance(field.type, FixedInt):
+            run.append((field.name, field.type.code))
+            continue
+        if run:
+            steps.append((None, _integers(run)))
+            run = []
+        steps.append((field.name, _reader(field.type, version, CLASSIC)))
+    if run:
+        steps.append((None, _integers(run)))
+    return steps
+
+
+def _integers(run: Sequence[tuple[str, str]]) -> ReadValue:
+    run = tuple(run)
+    shape = struct.Struct(">" + "".join(code for _, code in run))
+    size, unpack_from = shape.size, shape.unpack_from
+
+    def read(buffer: memoryview, position: int) -> tuple[tuple[int, ...], int]:
+        try:
+            return unpack_from(buffer, position), position + size
+        except struct.error:
+            raise _cut_off(run, buffer, position) from None
+
+    return read
+
+
+def _cut_off(run: Sequence[tuple[str, str]], buffer: memoryview, position: int) -> Fault:
+    """The fault of the first integer of a run that does not fit into what is left."""
+    for name, code in run:
+        size = struct.calcsize(">" + code)
+        if position + size > len(buffer):
+            return Fault("the bytes end in the middle of it", position=position, steps=(name,))
+        position += size
+    raise AssertionError("some integer of the run does not fit")
+
+
+def _reader(wire_type: WireType, version: int, encoding: Encoding) -> ReadValue:
+    match wire_type:
+        case FixedInt(code):
+            return _integer(code)
+        case Text(on_null):
+            return _text(on_null, encoding)
+        case Blob():
+            return _blob(encoding)
+        case Array(element):
+            return _array(element, version, encoding)
+        case Struct(message):
+            return reader_of(message, version)
+
+
+def _integer(code: str) -> ReadValue:
+    shape = struct.Struct(">" + code)
+
+    def read(buffer: memoryview, position: int) -> tuple[int, int]:
+        value: int = shape.unpack_from(buffer, position)[0]
+        return value, position + shape.size
+
+    return read
+
+
+def _text(on_null: OnNull, encoding: Encoding) -> ReadValue:
+    read_length = encoding.text.read
+    null_is = {OnNull.KEEP: None, OnNull.EMPTY: ""}
+
+    def read(buffer: memoryview, position: int) -> tuple[str | None, int]:
+        length, start = read_length(buffer, position)
+        if length < 0:
+            if length == -1 and on_null in null_is:
+                return null_is[on_null], start
+            raise Fault(_bad_length(length), position=position)
+        end = start + length
+        if end > len(buffer):
+            raise Fault(_too_long(length, len(buffer) - start), position=position)
+        try:
+            return str(buffer[start:end], "utf-8"), end
+        except UnicodeDecodeError as error:
+            raise Fault("it is not UTF-8", position=start + error.start) from None
+
+    return read
+
+
+def _blob(encoding: Encoding) -> ReadValue:
+    read_length = encoding.blob.read
+
+    def read(buffer: memoryview, position: int) -> tuple[memoryview, int]:
+        length, start = read_length(buffer, position)
+        if length < -1:
+            raise Fault(_bad_length(length), position=position)
+        end = start + max(length, 0)
+        if end > len(buffer):
+            raise Fault(_too_long(length, len(buffer) - start), position=position)
+        return buffer[start:end], end
+
+    return read
+
+
+def _array(element: WireType, version: int, encoding: Encoding) -> ReadValue:
+    read_count = encoding.array.read
+    least = min_bytes(element, version, encoding)
+    read_all = _integer_run(element.code) if isinstance(element, FixedInt) else None
+    read_one = _reader(element, version, encoding)
+
+    def read(buffer: memoryview, position: int) -> tuple[tuple[Value, ...], int]:
+        count, start = read_count(buffer, position)
+        if count < 0 or count * least > len(buffer) - start:
+            raise Fault(_bad_count(count, least, len(buffer) - start), position=position)
+        if read_all is not None:
+            return read_all(buffer, start, count)
+        values: list[Value] = []
+        position = start
+        try:
+            for _ in range(count):
+                value, position = read_one(buffer, position)
+                values.append(value)
+        except Fault as fault:
+            fault.steps.append(f"[{len(values)}]")
+            raise
+        except struct.error:
+            raise _no_length(position, f"[{len(values)}]") from None
+        return tuple(values), position
+
+    return read
+
+
+def _integer_run(code: str) -> Callable[[memoryview, int, int], tuple[tuple[int, ...], int]]:
+    """Reads so many integers at once; the caller has checked that they are there."""
+    size = struct.calcsize(">" + code)
+
+    def read(buffer: memoryview, position: int, count: int) -> tuple[tuple[int, ...], int]:
+        return struct.unpack_from(f">{count}{code}", buffer, position), position + count * size
+
+    return read
+
+
+def _no_length(position: int, step: str) -> Fault:
+    return Fault("the bytes end within its length", position=position, steps=(step,))
+
+
+def _bad_length(length: int) -> str:
+    return "a null, which it may not be" if length == -1 else f"a length of {length}"
+
+
+def _too_long(length: int, left: int) -> str:
+    return f"a length of {length}, but only {left} bytes are left"
+
+
+def _bad_count(count: int, least: int, left: int) -> str:
+    if count < 0:
+        return f"a count of {count}"
+    return f"a count of {count} (at least {least} bytes each), but only {left} bytes are left"

@@ -1,0 +1,75 @@
+"""Which versions of each API a broker can be sent, by its generation.
+
+Brokers before 0.10 can't be asked, and 0.8 brokers misread versions they don't know instead of
+refusing them, so this table must be right. Source: Kafka 0.8.0, 0.8.1.1, 0.8.2.2 ``RequestKeys``.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from types import MappingProxyType
+from typing import Final
+
+from zkconsumer.errors import UnsupportedVersion
+from zkconsumer.wire.api import ApiKey
+
+
+class BrokerGeneration(Enum):
+    """Brokers that speak alike."""
+
+    V0_8_0 = "0.8.0"
+    V0_8_1 = "0.8.1"
+    V0_8_2 = "0.8.2"
+
+
+@dataclass(frozen=True, slots=True)
+class VersionRange:
+    """From the first version to the last, both included."""
+
+    first: int
+    last: int
+
+
+_EVER = VersionRange(0, 0)
+_ALL_0_8: Final = {
+    ApiKey.PRODUCE: _EVER,
+    ApiKey.FETCH: _EVER,
+    ApiKey.LIST_OFFSETS: _EVER,
+    ApiKey.METADATA: _EVER,
+}
+
+KNOWN_VERSIONS: Final[Mapping[BrokerGeneration, Mapping[ApiKey, VersionRange]]] = MappingProxyType(
+    {
+        BrokerGeneration.V0_8_0: _ALL_0_8,
+        BrokerGeneration.V0_8_1: {
+            **_ALL_0_8,
+            ApiKey.OFFSET_COMMIT: VersionRange(0, 0),
+            ApiKey.OFFSET_FETCH: VersionRange(0, 0),
+        },
+        BrokerGeneration.V0_8_2: {
+            **_ALL_0_8,
+            ApiKey.OFFSET_COMMIT: VersionRange(0, 1),
+            ApiKey.OFFSET_FETCH: VersionRange(0, 1),
+            ApiKey.CONSUMER_METADATA: VersionRange(0, 0),
+        },
+    }
+)
+
+
+def version_for(api: ApiKey, generation: BrokerGeneration, *, at_most: int | None = None) -> int:
+    """The newest version to send.
+
+    Args:
+        api: what to ask.
+        generation: of the broker.
+        at_most: for APIs whose versions differ in meaning: offsets in ZooKeeper are version 0 of
+            OffsetCommit and OffsetFetch, those in Kafka version 1 and later.
+
+    Raises:
+        UnsupportedVersion: such brokers don't have the API.
+    """
+    known = KNOWN_VERSIONS[generation].get(api)
+    if known is None or (at_most is not None and at_most < known.first):
+        limit = "" if at_most is None else f" up to version {at_most}"
+        raise UnsupportedVersion(f"brokers of Kafka {generation.value} lack {api.name}{limit}")
+    return known.last if at_most is None else min(at_most, known.last)
