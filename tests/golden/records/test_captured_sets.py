@@ -1,0 +1,91 @@
+"""Record sets captured from real brokers; ``tests.golden.capture_records`` captures them again."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.golden.capture_records import GoldenSet
+from tests.support.record_sets import decode
+from zkconsumer.model import Record, TimestampType
+from zkconsumer.records.build import build_message_set
+from zkconsumer.records.codecs import Codec
+from zkconsumer.records.entries import entry_at
+
+DATA = Path(__file__).parent.parent / "data"
+SETS: dict[str, GoldenSet] = {
+    f"{path.stem.removeprefix('records-')} {one['name']}": one
+    for path in sorted(DATA.glob("records-*.json"))
+    for one in json.loads(path.read_text())
+}
+WHOLE = [name for name, one in SETS.items() if not one["cut_off"]]
+CUT_OFF = [name for name, one in SETS.items() if one["cut_off"]]
+LZ4_CHECKSUMS = {0: 0x1A, 1: 0x82}
+
+
+def records_of(one: GoldenSet) -> list[Record]:
+    """Give the records that the set holds."""
+    return [
+        Record(
+            int(offset),
+            str(key).encode(),
+            str(value).encode(),
+            int(stamp),
+            TimestampType(int(kind)),
+        )
+        for offset, key, value, stamp, kind in one["records"]
+    ]
+
+
+def test_every_format_was_captured() -> None:
+    """Both magics, with every codec, from both producers of 0.8.2."""
+    assert {(one["magic"], one["codec"]) for one in SETS.values()} == {
+        (magic, codec.name) for magic in (0, 1) for codec in Codec
+    }
+    assert len(CUT_OFF) == 2
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_captured_sets_decode(name: str) -> None:
+    """Every record comes out with its offset, key, value and timestamp, from any offset."""
+    one = SETS[name]
+    data = bytes.fromhex(one["hex"])
+    expected = records_of(one)
+    for offset in range(one["fetch_offset"], len(expected)):
+        decoded = decode(data, offset)
+        assert decoded.error is None
+        assert decoded.records == [record for record in expected if record.offset >= offset]
+        assert decoded.next_offset == expected[-1].offset + 1
+        assert decoded.valid_bytes == len(data)
+
+
+@pytest.mark.parametrize("name", CUT_OFF)
+def test_cut_off_sets_give_their_whole_entries(name: str) -> None:
+    """What the broker cut off at the fetch size is not there, and not an error."""
+    one = SETS[name]
+    decoded = decode(bytes.fromhex(one["hex"]))
+    assert decoded.error is None
+    assert 0 < len(decoded.records) < len(one["records"])
+    assert decoded.records == records_of(one)[: len(decoded.records)]
+    assert decoded.next_offset == len(decoded.records)
+
+
+@pytest.mark.parametrize("name", WHOLE)
+def test_captured_sets_are_what_they_claim(name: str) -> None:
+    """Magic and codec stand in the first entry, and lz4 headers carry their format's checksum."""
+    one = SETS[name]
+    data = bytes.fromhex(one["hex"])
+    entry = entry_at(data, 0)
+    assert entry is not None
+    assert entry.magic == one["magic"]
+    assert data[17] & 7 == Codec[one["codec"]]
+    if one["codec"] == "LZ4":
+        value_at = 26 + 8 * one["magic"]
+        assert data[value_at + 6] == LZ4_CHECKSUMS[one["magic"]]
+
+
+@pytest.mark.parametrize("name", [name for name in WHOLE if SETS[name]["codec"] == "NONE"])
+def test_plain_sets_are_built_byte_for_byte(name: str) -> None:
+    """Without compression there is one way to write a set, and it is ours too."""
+    one = SETS[name]
+    assert build_message_set(records_of(one), magic=one["magic"]).hex() == one["hex"]
