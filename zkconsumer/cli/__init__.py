@@ -1,0 +1,1 @@
+"""The `zkconsumer` command: a file per subcommand."""
