@@ -50,18 +50,17 @@ def parse_properties(text: str) -> dict[str, str]:
 
 def _logical_lines(text: str) -> Iterator[str]:
     """Lines with their continuations joined; without blank lines and comments."""
-    logical: str | None = None
+    logical = ""
     for natural in _NATURAL_LINE.split(text):
         stripped = natural.lstrip(_BLANKS)
         if not logical and (not stripped or stripped[0] in "#!"):
             # Only the first line of a logical one can be blank or a comment.
             continue
-        joined = (logical or "") + stripped
         if _ends_in_open_backslash(stripped):
-            logical = joined[:-1]
+            logical += stripped[:-1]
             continue
-        yield joined
-        logical = None
+        yield logical + stripped
+        logical = ""
     if logical:
         yield logical
 

@@ -55,7 +55,7 @@ class _Filter:
         try:
             matches = java_matcher(pattern)
         except RegexRefused as error:
-            raise ConfigError(f"filter {pattern!r} can't be used: {error}") from error
+            raise ConfigError(f"filter '{pattern}' can't be used: {error}") from error
         object.__setattr__(self, "pattern", pattern)
         object.__setattr__(self, "_matches", matches)
 

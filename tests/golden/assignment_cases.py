@@ -1,0 +1,198 @@
+"""Random groups, what the JVM answers for them, and what we answer."""
+
+import json
+import random
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any, Self, TypeAlias
+
+from tests.golden.jvm import run_oracle
+from zkconsumer.assignment.filters import expand
+from zkconsumer.assignment.group_view import GroupView, MemberSubscription
+from zkconsumer.assignment.strategy import CannotAssign, Strategy, assign
+from zkconsumer.zk.kazoo_store import connect
+from zkconsumer.zk.nodes import Pattern, Registration, encode_registration
+from zkconsumer.zk.store import CreateOp
+
+GROUP = "grp"
+INTERNAL = "__consumer_offsets"
+Share: TypeAlias = dict[str, dict[str, list[int]]]
+"""Partitions by topic by thread id; ``{"error": {}}`` where the assignor refuses."""
+ERROR: Share = {"error": {}}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """One registration: whom it is of, and what it says."""
+
+    consumer_id: str
+    pattern: str
+    subscription: dict[str, int]
+
+    @property
+    def registration(self) -> Registration:
+        return Registration(
+            subscription=self.subscription, pattern=Pattern(self.pattern), timestamp_ms=1
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupCase:
+    """A group and the topics around it."""
+
+    strategy: Strategy
+    exclude_internal: bool
+    topics: dict[str, list[int]]
+    members: tuple[Member, ...]
+
+    @classmethod
+    def from_json(cls, fields: dict[str, Any]) -> Self:
+        members = tuple(Member(**member) for member in fields["members"])
+        return cls(**{**fields, "members": members})
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    def view(self) -> GroupView:
+        """The group as it is seen by every member."""
+        members = {
+            member.consumer_id: MemberSubscription(
+                expand(member.registration, self.topics, exclude_internal=self.exclude_internal)
+            )
+            for member in self.members
+        }
+        return GroupView(members, {topic: tuple(ids) for topic, ids in self.topics.items()})
+
+    def our_answer(self, consumer_id: str) -> Share:
+        """What we give to one member."""
+        result = assign(self.strategy, self.view(), consumer_id)
+        if isinstance(result, CannotAssign):
+            return ERROR
+        share: Share = {}
+        for tp, thread in sorted(result.owners.items()):
+            if thread.consumer_id == consumer_id:
+                share.setdefault(str(thread), {}).setdefault(tp.topic, []).append(tp.partition)
+        return share
+
+    def agrees(self, consumer_id: str, jvm: Share) -> bool:
+        """Whether we give a member what the JVM gives it."""
+        ours = self.our_answer(consumer_id)
+        if self.strategy == "roundrobin" and not self.view().threads_by_topic():
+            # With no topic at all the original throws (KAFKA-1648) and we have nothing to share
+            # out: in both cases nobody owns anything.
+            return (ours, jvm) == ({}, ERROR)
+        return ours == jvm
+
+
+def random_case(rng: random.Random) -> GroupCase:
+    """A group of 1 to 6 members that read up to 11 topics with up to 12 streams."""
+    names = _topic_names(rng)
+    topics = {name: _partitions(rng) for name in names}
+    strategy: Strategy = rng.choice(("range", "roundrobin"))
+    missing = ["not-there"] if rng.random() < 0.2 else []
+    reader = _uneven_reader if strategy == "range" or rng.random() < 0.1 else _even_reader
+    # Where hashes are equal, a wildcard depends on the order in which the server lists its nodes.
+    wildcards = not missing and not any(name.startswith(("tAa", "tBB")) for name in names)
+    members = tuple(
+        reader(rng, [*names, *missing], wildcards=wildcards) for _ in range(rng.randint(1, 6))
+    )
+    if rng.random() < 0.5:
+        topics[INTERNAL] = _partitions(rng)
+    return GroupCase(
+        strategy=strategy, exclude_internal=rng.random() < 0.7, topics=topics, members=members
+    )
+
+
+def _topic_names(rng: random.Random) -> list[str]:
+    letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
+    names = {
+        "t" + "".join(rng.choice(letters) for _ in range(rng.randint(0, 12)))
+        for _ in range(rng.randint(1, 8))
+    }
+    if rng.random() < 0.25:
+        # Their Java hashes are equal, and so are those of their partitions.
+        names |= {"t" + "".join(rng.choice(("Aa", "BB")) for _ in range(2)) for _ in range(3)}
+    return sorted(names, key=lambda _: rng.random())
+
+
+def _partitions(rng: random.Random) -> list[int]:
+    ids = list(range(rng.choice((0, 1, 2, 3, 5, 8, 13, 40))))
+    rng.shuffle(ids)
+    return ids
+
+
+def _consumer_id(rng: random.Random) -> str:
+    host = rng.choice(("vm", "host-1", "host-10", "a.b.example", "H"))
+    return f"{GROUP}_{host}-{rng.randrange(10**12, 10**13)}-{rng.randrange(2**32):x}"
+
+
+def _even_reader(rng: random.Random, topics: Sequence[str], *, wildcards: bool) -> Member:
+    """Reads everything; now and then it names the topics in an order of its own."""
+    streams = rng.choice((1, 2, 3, 12))
+    pattern, subscription = "static", dict.fromkeys(topics, streams)
+    if wildcards and rng.random() < 0.3:
+        pattern, subscription = "white_list", {"t.*": streams}
+    elif rng.random() < 0.3:
+        shuffled = sorted(topics, key=lambda _: rng.random())
+        subscription = dict.fromkeys(shuffled, streams)
+    return Member(consumer_id=_consumer_id(rng), pattern=pattern, subscription=subscription)
+
+
+def _uneven_reader(rng: random.Random, topics: Sequence[str], *, wildcards: bool) -> Member:
+    """Reads some topics, or none."""
+    kinds = ("static", "white_list", "black_list") if wildcards else ("static",)
+    pattern = rng.choice(kinds)
+    if pattern == "static":
+        named = rng.sample(list(topics), rng.randint(0, len(topics)))
+        subscription = {topic: rng.choice((1, 2, 5, 11)) for topic in named}
+    else:
+        regex = rng.choice(("t[a-mA-M].*", ".+", r"\w+", "t.{3}|t.*[0-9]", "(?i)T[^a].*"))
+        subscription = {regex: rng.choice((1, 2, 11))}
+    return Member(consumer_id=_consumer_id(rng), pattern=pattern, subscription=subscription)
+
+
+def jvm_answers(zookeeper: str, cases: Sequence[GroupCase]) -> list[dict[str, Share]]:
+    """What the JVM gives to every member of every group, the groups written into ZooKeeper.
+
+    Args:
+        zookeeper: its address, without a chroot; a folder is left there for each group.
+        cases: the groups.
+    """
+    lines = []
+    answers: list[dict[str, Share]] = []
+    store = connect(zookeeper, session_timeout_ms=30_000, connection_timeout_ms=30_000)
+    try:
+        prefix = f"/assign-{store.session_id:x}"
+        for number, case in enumerate(cases):
+            chroot = f"{prefix}-{number}"
+            store.multi(_nodes(chroot, case))
+            ids = ",".join(member.consumer_id for member in case.members)
+            exclude = str(case.exclude_internal).lower()
+            lines.append("\t".join((chroot, case.strategy, exclude, GROUP, ids)))
+            answers.append({member.consumer_id: {} for member in case.members})
+    finally:
+        store.close()
+    for line in run_oracle("AssignorOracle.java", ["assign", zookeeper], lines):
+        chroot, consumer_id, *rest = line.split("\t")
+        member = answers[int(chroot.rpartition("-")[2])][consumer_id]
+        if len(rest) == 1:
+            member["error"] = {}
+        else:
+            thread, topic, partitions = rest
+            member.setdefault(thread, {})[topic] = [int(one) for one in partitions.split(",")]
+    return answers
+
+
+def _nodes(chroot: str, case: GroupCase) -> list[CreateOp]:
+    ids = f"{chroot}/consumers/{GROUP}/ids"
+    parents = ("", "/brokers", "/brokers/topics", "/consumers", f"/consumers/{GROUP}")
+    ops = [CreateOp(chroot + parent, b"") for parent in parents]
+    ops.append(CreateOp(ids, b""))
+    for topic, partitions in case.topics.items():
+        replicas = {str(partition): [0] for partition in partitions}
+        text = json.dumps({"version": 1, "partitions": replicas}, separators=(",", ":"))
+        ops.append(CreateOp(f"{chroot}/brokers/topics/{topic}", text.encode()))
+    for member in case.members:
+        data = encode_registration(member.registration)
+        ops.append(CreateOp(f"{ids}/{member.consumer_id}", data))
+    return ops

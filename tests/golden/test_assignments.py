@@ -1,0 +1,69 @@
+"""What each member of 500 groups gets from the JVM's assignors, and from ours.
+
+``python -m tests.golden.capture_assignments`` captures them anew.
+"""
+
+import gzip
+import json
+from collections import Counter
+
+import pytest
+
+from tests.golden.assignment_cases import ERROR, GroupCase, Share
+from tests.golden.capture_assignments import ASSIGNMENTS, ORDERS
+from zkconsumer.assignment.java_order import immutable_map_order, mutable_map_order
+
+
+@pytest.fixture(scope="module")
+def groups() -> list[tuple[GroupCase, dict[str, Share]]]:
+    """The captured groups with the JVM's answers by member."""
+    found = json.loads(gzip.decompress(ASSIGNMENTS.read_bytes()))
+    return [(GroupCase.from_json(one["case"]), one["answers"]) for one in found]
+
+
+def test_every_member_of_500_groups_gets_what_the_jvm_gives_it(
+    groups: list[tuple[GroupCase, dict[str, Share]]],
+) -> None:
+    """Range and round-robin agree with the original, refusals and hash ties included."""
+    assert len(groups) == 500
+    wrong = [
+        (number, consumer_id)
+        for number, (case, answers) in enumerate(groups)
+        for consumer_id, answer in answers.items()
+        if not case.agrees(consumer_id, answer)
+    ]
+    assert wrong == []
+
+
+def test_the_captured_groups_hold_what_makes_assignors_differ(
+    groups: list[tuple[GroupCase, dict[str, Share]]],
+) -> None:
+    """Wildcards, threads beyond 10, refusals, and partitions that ties leave to two members."""
+    seen: Counter[str] = Counter()
+    for case, answers in groups:
+        seen[case.strategy] += 1
+        seen["wildcard"] += any(one.pattern != "static" for one in case.members)
+        seen["thread 10"] += any(
+            max(one.subscription.values(), default=0) > 10 for one in case.members
+        )
+        seen["refused"] += ERROR in answers.values()
+        taken = Counter(
+            (topic, partition)
+            for share in answers.values()
+            for topics in share.values()
+            for topic, partitions in topics.items()
+            for partition in partitions
+        )
+        seen["tie"] += max(taken.values(), default=0) > 1
+    assert all(seen[kind] > 150 for kind in ("range", "roundrobin", "wildcard", "thread 10"))
+    assert seen["refused"] >= 15
+    assert seen["tie"] >= 5
+
+
+def test_scala_maps_are_walked_as_scala_walks_them() -> None:
+    """Immutable and mutable maps of any size, equal hashes included."""
+    lists = json.loads(ORDERS.read_text())
+    for found in lists:
+        assert immutable_map_order(found["keys"]) == found["immutable"]
+        assert mutable_map_order(found["keys"]) == found["mutable"]
+    assert max(len(found["keys"]) for found in lists) > 48
