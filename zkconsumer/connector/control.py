@@ -14,7 +14,8 @@ from zkconsumer.connector import rebalance_events as ev
 from zkconsumer.connector.autocommit import CommitTimer
 from zkconsumer.connector.commits import OffsetCommitter, consumed_offset, delivered_offset
 from zkconsumer.connector.ownership import OwnershipBook
-from zkconsumer.connector.rebalance import RebalanceCore, own_share
+from zkconsumer.connector.plan import own_share
+from zkconsumer.connector.rebalance import RebalanceCore
 from zkconsumer.connector.reply import Reply
 from zkconsumer.connector.steps import RebalanceSteps
 from zkconsumer.connector.subscription import Subscription

@@ -63,3 +63,11 @@ def plan_round(
         if tp in lost or tp in give_up or started.get(tp) != thread
     }
     return Plan(lost=lost, give_up=give_up, release=release, take=take)
+
+
+def own_share(owned: Ownership) -> str:
+    """The ownership as one line for logs: ``topic [0 1 2], other [4]``."""
+    by_topic: dict[str, list[int]] = {}
+    for tp in sorted(owned):
+        by_topic.setdefault(tp.topic, []).append(tp.partition)
+    return ", ".join(f"{t} {ps}" for t, ps in by_topic.items()) or "nothing"

@@ -20,7 +20,8 @@ The rules:
 3. Offsets are loaded *after* the claim. The original loads before, and so may read one that the
    old owner is about to commit past.
 4. A claim is all or nothing. A refusal backs off; it ends early when an owner node in the way
-   vanishes, and such an early try is not counted.
+   vanishes, and such an early try is not counted. The last try's pause is waited out, too: the
+   nodes of a member that crashed stay for a whole session time-out.
 5. When the session ends, ownership is void at once, from whatever state. Session events carry the
    id of their session: late news of an earlier one changes nothing.
 6. After ``max_retries`` failed tries the caller hears it; tries go on, at longer intervals.
@@ -35,7 +36,7 @@ from enum import Enum, auto
 from zkconsumer.assignment.strategy import CannotAssign, Strategy, assign
 from zkconsumer.backoff import Backoff
 from zkconsumer.connector import rebalance_events as ev
-from zkconsumer.connector.plan import Ownership, Plan, plan_round
+from zkconsumer.connector.plan import Plan, plan_round
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 
 
@@ -103,6 +104,9 @@ class RebalanceCore:
         self._attempts = 0
         self._counted = True
         self._told = False
+        self._reason = ""
+        self._registered = False
+        self._just_registered = False
         self._deadline_ms: int | None = None
         self._plan: Plan | None = None
         self._changed = False
@@ -191,6 +195,7 @@ class RebalanceCore:
         self.state = State.OUTSIDE
         self._deadline_ms = None
         self._pending = None
+        self._registered = False
         self.claimed.clear()
         self.started.clear()
 
@@ -199,11 +204,11 @@ class RebalanceCore:
     def _trigger(self, cause: ev.Cause) -> tuple[ev.Action, ...]:
         if self.state is State.OUTSIDE:
             return ()
-        if cause is ev.Cause.BROKERS and self._brokers_seen:
-            # Leaders that move are the fetchers' affair, not the group's.
-            return ()
         if self.state not in RESTING:
             self._pending = cause
+            return ()
+        if cause is ev.Cause.BROKERS and self._brokers_seen:
+            # Leaders that move are the fetchers' affair, not the group's.
             return ()
         if self.state is not State.BACKING_OFF:
             self._attempts = 0
@@ -215,6 +220,8 @@ class RebalanceCore:
             return ()
         if self.state is State.FAILED:
             self._attempts = 0
+        elif self._attempts >= self._settings.max_retries:
+            return self._fail(now_ms)
         self._counted = True
         return self._begin(ev.Cause.RETRY)
 
@@ -223,7 +230,8 @@ class RebalanceCore:
         self._pending = None
         self._deadline_ms = None
         self._changed = False
-        return self._read()
+        self._just_registered = False
+        return self._read() if self._registered else self._register()
 
     def _register(self) -> tuple[ev.Action, ...]:
         self._round += 1
@@ -264,11 +272,12 @@ class RebalanceCore:
     def _step_done(self) -> tuple[ev.Action, ...]:
         match self.state:
             case State.REGISTERING:
+                self._registered = self._just_registered = True
                 return self._read()
             case State.STOPPING:
                 return self._after_stop()
             case State.COMMITTING:
-                return self._after_commit()
+                return self._release(self._current_plan())
             case State.RELEASING:
                 return self._after_release()
             case State.CLAIMING:
@@ -280,7 +289,10 @@ class RebalanceCore:
 
     def _group_read(self, event: ev.GroupRead, now_ms: int) -> tuple[ev.Action, ...]:
         if not event.registered:
-            # An operator deleted it, or an earlier round could not create it.
+            # An operator deleted it. If it is gone again at once, something else is wrong.
+            self._registered = False
+            if self._just_registered:
+                return self._back_off("its registration is gone again, or can't be read", now_ms)
             return self._register()
         self._brokers_seen = event.broker_count > 0
         if not self._brokers_seen:
@@ -313,9 +325,6 @@ class RebalanceCore:
             return self._release(plan)
         self.state = State.COMMITTING
         return (ev.Commit(self._round, tuple(plan.give_up)),)
-
-    def _after_commit(self) -> tuple[ev.Action, ...]:
-        return self._release(self._current_plan())
 
     def _release(self, plan: Plan) -> tuple[ev.Action, ...]:
         if not plan.release:
@@ -358,6 +367,7 @@ class RebalanceCore:
     def _settle(self) -> tuple[ev.Action, ...]:
         self._plan = None
         self._attempts = 0
+        self._counted = True
         self._told = False
         self.state = State.OWNING
         settled = ev.Settled(dict(self.started), self._cause, self._changed)
@@ -367,20 +377,18 @@ class RebalanceCore:
     def _back_off(self, reason: str, now_ms: int) -> tuple[ev.Action, ...]:
         self._plan = None
         self._attempts += 1 if self._counted else 0
-        if self._attempts >= self._settings.max_retries:
-            return self._fail(reason, now_ms)
+        self._reason = reason
         self.state = State.BACKING_OFF
         delay_ms = self._backoff.delay_ms(0, self._random())
         self._deadline_ms = now_ms + delay_ms
         later = ev.RetryLater(self._attempts, delay_ms, reason)
         return (later, *self._overtaken())
 
-    def _fail(self, reason: str, now_ms: int) -> tuple[ev.Action, ...]:
+    def _fail(self, now_ms: int) -> tuple[ev.Action, ...]:
         told, self._told = self._told, True
         self.state = State.FAILED
         self._deadline_ms = now_ms + self._settings.backoff_ms * self._settings.max_retries
-        give_up = ev.GiveUp(self._attempts, reason)
-        return (() if told else (give_up,)) + self._overtaken()
+        return () if told else (ev.GiveUp(self._attempts, self._reason),)
 
     def _overtaken(self) -> tuple[ev.Action, ...]:
         """Something changed during the failed round: what it failed on may be gone already."""
@@ -390,11 +398,3 @@ class RebalanceCore:
     def _current_plan(self) -> Plan:
         assert self._plan is not None
         return self._plan
-
-
-def own_share(owned: Ownership) -> str:
-    """The ownership as one line for logs: ``topic [0 1 2], other [4]``."""
-    by_topic: dict[str, list[int]] = {}
-    for tp in sorted(owned):
-        by_topic.setdefault(tp.topic, []).append(tp.partition)
-    return ", ".join(f"{t} {ps}" for t, ps in by_topic.items()) or "nothing"
