@@ -1,0 +1,22 @@
+"""What requests say of their responses."""
+
+from typing import get_args
+
+import pytest
+
+from zkconsumer.wire.api import ApiKey, Request, Response
+from zkconsumer.wire.codec import REQUESTS
+
+
+def test_every_api_has_its_request() -> None:
+    """Every API key has a request class of that API."""
+    assert set(REQUESTS) == set(ApiKey)
+    assert all(request.API.key is key for key, request in REQUESTS.items())
+
+
+@pytest.mark.parametrize("request_type", REQUESTS.values())
+def test_type_and_codec_agree_on_the_response(request_type: type[Request[Response]]) -> None:
+    """The response that the type checker sees is the one that the codec reads."""
+    (base,) = request_type.__orig_bases__  # type: ignore[attr-defined]
+    assert get_args(base) == (request_type.RESPONSE,)
+    assert request_type.RESPONSE.API is request_type.API

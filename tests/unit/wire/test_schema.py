@@ -1,0 +1,123 @@
+"""A later version of a message is an annotation on a field."""
+
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+import pytest
+
+from zkconsumer.wire.fault import Fault
+from zkconsumer.wire.reader import reader_of
+from zkconsumer.wire.schema import (
+    Array,
+    FixedInt,
+    Int32,
+    Int64,
+    LenientString,
+    NullableString,
+    Since,
+    String,
+    Struct,
+    Until,
+    fields_of,
+)
+from zkconsumer.wire.writer import Pieces, writer_of
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Part:
+    """An element that had a time in version 1 only."""
+
+    number: Int32
+    time: Annotated[Int64, Since(1), Until(1)] = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Growing:
+    """A message that changed at its front, inside, and at its end."""
+
+    throttle: Annotated[Int32, Since(1)] = 0
+    name: String
+    parts: tuple[Part, ...]
+    note: Annotated[NullableString, Since(2)] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoDefault:
+    """A field that versions lack must have a default."""
+
+    late: Annotated[Int32, Since(1)]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoType:
+    """A field that does not say what its bytes are."""
+
+    bare: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lenient:
+    """Text of peers that send nulls."""
+
+    text: LenientString
+
+
+def write(message: object, version: int) -> bytes:
+    """Write a message without any header."""
+    pieces: Pieces = []
+    writer_of(type(message), version)(message, pieces)
+    return b"".join(pieces)
+
+
+def test_each_version_has_its_own_bytes() -> None:
+    """Fields lie where they are declared, in the versions that have them."""
+    old = Growing(name="n", parts=(Part(number=7),))
+    assert write(old, 0).hex(" ", 4) == bytes.fromhex("00016e 00000001 00000007").hex(" ", 4)
+    middle = Growing(name="n", parts=(Part(number=7, time=9),), throttle=5)
+    assert write(middle, 1) == bytes.fromhex("00000005 00016e 00000001 00000007 0000000000000009")
+    new = Growing(name="n", parts=(Part(number=7),), throttle=5, note="x")
+    assert write(new, 2) == bytes.fromhex("00000005 00016e 00000001 00000007 000178")
+    for message, version in ((old, 0), (middle, 1), (new, 2)):
+        data = write(message, version)
+        assert reader_of(Growing, version)(memoryview(data), 0) == (message, len(data))
+
+
+@pytest.mark.parametrize(
+    ("message", "version", "path"),
+    [
+        (Growing(name="n", parts=(), throttle=5), 0, "throttle"),
+        (Growing(name="n", parts=(), note="x"), 1, "note"),
+        (Growing(name="n", parts=(Part(number=1), Part(number=2, time=3))), 2, "parts[1].time"),
+    ],
+)
+def test_values_that_a_version_cannot_carry(message: Growing, version: int, path: str) -> None:
+    """A value for a field that the version lacks is refused, not dropped."""
+    with pytest.raises(Fault, match=f"version {version} does not have it") as caught:
+        write(message, version)
+    assert caught.value.path == path
+
+
+def test_fields_know_their_types() -> None:
+    """Aliases, versions and nesting are read from the annotations."""
+    parts = {field.name: field for field in fields_of(Growing)}
+    assert (parts["throttle"].type, parts["throttle"].since) == (FixedInt("i"), 1)
+    assert parts["parts"].type == Array(Struct(Part))
+    assert fields_of(Part)[1].until == 1
+
+
+@pytest.mark.parametrize(
+    ("message", "complaint"),
+    [
+        (NoDefault, r"NoDefault.late: versions without it need its default"),
+        (NoType, r"NoType.bare: <class 'int'> says nothing about its bytes"),
+    ],
+)
+def test_incomplete_descriptions_are_refused(message: type[Any], complaint: str) -> None:
+    """A field without wire type, or without the default it needs, is named when it is compiled."""
+    with pytest.raises(TypeError, match=complaint):
+        fields_of(message)
+
+
+def test_lenient_text_reads_null_as_empty() -> None:
+    """Where real peers send null, it reads as no text."""
+    assert reader_of(Lenient, 0)(memoryview(b"\xff\xff"), 0) == (Lenient(text=""), 2)

@@ -1,0 +1,46 @@
+"""Which version to send to which broker."""
+
+import pytest
+
+from zkconsumer.errors import UnsupportedVersion
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.codec import REQUESTS
+from zkconsumer.wire.versions import KNOWN_VERSIONS, BrokerGeneration, version_for
+
+
+def test_every_version_in_the_table_can_be_encoded() -> None:
+    """The table never names a version that the codec lacks."""
+    for known in KNOWN_VERSIONS.values():
+        for api, versions in known.items():
+            spec = REQUESTS[api].API
+            assert spec.first <= versions.first <= versions.last <= spec.last
+
+
+@pytest.mark.parametrize(
+    ("api", "generation", "at_most", "version"),
+    [
+        (ApiKey.FETCH, BrokerGeneration.V0_8_0, None, 0),
+        (ApiKey.OFFSET_COMMIT, BrokerGeneration.V0_8_1, None, 0),
+        (ApiKey.OFFSET_COMMIT, BrokerGeneration.V0_8_2, None, 1),
+        (ApiKey.OFFSET_COMMIT, BrokerGeneration.V0_8_2, 0, 0),
+        (ApiKey.OFFSET_FETCH, BrokerGeneration.V0_8_2, 5, 1),
+    ],
+)
+def test_newest_version_of_a_generation(
+    api: ApiKey, generation: BrokerGeneration, at_most: int | None, version: int
+) -> None:
+    """The newest version that the brokers have is chosen, within the given limit."""
+    assert version_for(api, generation, at_most=at_most) == version
+
+
+@pytest.mark.parametrize(
+    ("api", "generation"),
+    [
+        (ApiKey.OFFSET_FETCH, BrokerGeneration.V0_8_0),
+        (ApiKey.CONSUMER_METADATA, BrokerGeneration.V0_8_1),
+    ],
+)
+def test_apis_that_a_generation_lacks(api: ApiKey, generation: BrokerGeneration) -> None:
+    """An API that came later is refused, naming brokers and API."""
+    with pytest.raises(UnsupportedVersion, match=rf"Kafka {generation.value} lack {api.name}"):
+        version_for(api, generation)
