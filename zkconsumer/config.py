@@ -156,8 +156,13 @@ def _read(spec: ConfigKey, raw: object) -> Value:
         case "text":
             value = raw if isinstance(raw, str) and (not spec.legal or spec.legal(raw)) else None
     if value is None:
-        raise ConfigError(f"{spec.key} is {raw!r}: it must be {spec.allowed}")
+        raise ConfigError(f"{spec.key} is {_shown(raw)}: it must be {spec.allowed}")
     return value
+
+
+def _shown(raw: object) -> str:
+    text = repr(raw)
+    return text if len(text) <= 100 else text[:97] + "..."
 
 
 def _read_bool(raw: object) -> bool | None:

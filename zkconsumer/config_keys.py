@@ -1,16 +1,14 @@
 """Every setting of a consumer: one table with key, type, default, range, version and meaning.
 
 ``ConsumerConfig`` reads values by this table and docs/configuration.md is printed from it
-(``python -m zkconsumer.config_keys``). Keys and defaults are those of Kafka 0.8.2.2
+(``python -m zkconsumer.config_docs``). Keys and defaults are those of Kafka 0.8.2.2
 ``ConsumerConfig``; what differs from the original is said in the key's own words.
 """
 
-import codecs
 import re
-import sys
 from collections.abc import Mapping
 
-from zkconsumer.config_spec import ConfigKey, Value, Values, markdown
+from zkconsumer.config_spec import ConfigKey, Value, Values
 
 _LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]*")
 
@@ -29,7 +27,7 @@ def _legal_node_name(text: str) -> bool:
 
 def _legal_charset(text: str) -> bool:
     try:
-        codecs.lookup(text)
+        "a".encode(text)
     except (LookupError, ValueError):
         return False
     return True
@@ -355,6 +353,3 @@ KEYS: tuple[ConfigKey, ...] = (
 """All settings, in the order of the documentation; a derived default looks only upwards."""
 
 BY_KEY: Mapping[str, ConfigKey] = {one.key: one for one in KEYS}
-
-if __name__ == "__main__":
-    sys.stdout.write(markdown(KEYS))

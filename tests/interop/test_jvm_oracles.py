@@ -1,0 +1,69 @@
+"""Fresh random groups, filters and files, given to the JVM and to us at the same time."""
+
+import random
+import secrets
+
+import pytest
+
+from tests.golden.assignment_cases import jvm_answers, random_case
+from tests.golden.jvm import no_compiler_because
+from tests.golden.text_cases import (
+    ask_filters,
+    ask_properties,
+    our_filter_answer,
+    our_properties,
+    random_filter,
+    random_properties,
+)
+from zkconsumer.sandbox.cluster import Sandbox
+
+pytestmark = pytest.mark.sandbox
+TOPICS = ["a", "ab", "aab", "B", "a-b", "a.1", "_z", "0", "topic-10", "Topic.web", "ABC", "abab"]
+
+
+@pytest.fixture
+def seed() -> int:
+    """A new seed for each run; a failing test shows it."""
+    reason = no_compiler_because()
+    if reason is not None:
+        pytest.skip(reason)
+    return secrets.randbits(32)
+
+
+def test_every_member_of_100_fresh_groups_gets_what_the_jvm_gives_it(seed: int) -> None:
+    """The original's assignors read the groups from a real ZooKeeper, as we wrote them."""
+    rng = random.Random(seed)
+    cases = [random_case(rng) for _ in range(100)]
+    with Sandbox(kafka="0.8.2.2", brokers=0) as sandbox:
+        answers = jvm_answers(sandbox.zookeeper_connect.partition("/")[0], cases)
+    wrong = [
+        (number, consumer_id)
+        for number, (case, by_member) in enumerate(zip(cases, answers, strict=True))
+        for consumer_id, answer in by_member.items()
+        if not case.agrees(consumer_id, answer)
+    ]
+    assert wrong == [], f"with seed {seed}"
+
+
+def test_fresh_filters_never_answer_otherwise_than_java(seed: int) -> None:
+    """2,000 random expressions, most of them odd: Java's answer or a refusal."""
+    rng = random.Random(seed)
+    filters = [random_filter(rng) for _ in range(2000)]
+    wrong = {
+        text: (java, ours)
+        for text, java in zip(filters, ask_filters(filters, TOPICS), strict=True)
+        if (ours := our_filter_answer(text, TOPICS)) not in (java, None)
+    }
+    assert wrong == {}, f"with seed {seed}"
+
+
+def test_fresh_properties_files_read_as_in_java(seed: int) -> None:
+    """2,000 random files of separators, escapes, comments and line ends."""
+    rng = random.Random(seed)
+    texts = [random_properties(rng) for _ in range(2000)]
+    wrong = {
+        text: java
+        for text, java in zip(texts, ask_properties(texts), strict=True)
+        if our_properties(text) != java
+    }
+    assert wrong == {}, f"with seed {seed}"

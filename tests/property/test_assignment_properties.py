@@ -1,0 +1,122 @@
+"""What holds for every group, however its members and topics came about."""
+
+from collections import Counter
+from itertools import pairwise
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from zkconsumer.assignment import range as range_assignor
+from zkconsumer.assignment import round_robin
+from zkconsumer.assignment.group_view import GroupView, MemberSubscription
+from zkconsumer.assignment.strategy import Assignment, Strategy, assign
+from zkconsumer.model import ConsumerThreadId, TopicPartition
+
+STRATEGIES: tuple[Strategy, ...] = ("range", "roundrobin")
+TOPICS = ("alpha", "beta", "Aa", "BB", "t-1")
+ids = st.lists(st.text("abcXYZ09-_.", min_size=1, max_size=8), min_size=1, max_size=6, unique=True)
+stream_counts = st.integers(min_value=1, max_value=13)
+partition_sets = st.fixed_dictionaries(
+    {topic: st.sets(st.integers(0, 40), max_size=20).map(tuple) for topic in TOPICS}
+)
+
+
+@st.composite
+def any_group(draw: st.DrawFn) -> GroupView:
+    """Every member reads topics of its own choice."""
+    subscriptions = st.dictionaries(st.sampled_from(TOPICS), stream_counts)
+    members = {name: MemberSubscription(draw(subscriptions)) for name in draw(ids)}
+    return GroupView(members, draw(partition_sets))
+
+
+@st.composite
+def even_group(draw: st.DrawFn) -> GroupView:
+    """All members read the same topics, in the same written order."""
+    topics = draw(st.lists(st.sampled_from(TOPICS), min_size=1, unique=True))
+    members = {
+        name: MemberSubscription(dict.fromkeys(topics, draw(stream_counts))) for name in draw(ids)
+    }
+    return GroupView(members, draw(partition_sets))
+
+
+def wanted(view: GroupView) -> set[TopicPartition]:
+    """Every partition of every topic that somebody reads."""
+    return {
+        TopicPartition(topic, partition)
+        for member in view.members.values()
+        for topic in member.topics
+        for partition in view.partitions[topic]
+    }
+
+
+def threads(view: GroupView, topic: str) -> set[ConsumerThreadId]:
+    """All threads that read the topic."""
+    return {
+        ConsumerThreadId(name, number)
+        for name, member in view.members.items()
+        for number in range(member.topics.get(topic, 0))
+    }
+
+
+def shuffled(view: GroupView) -> GroupView:
+    """The same group, read in another order; each member's own order stays."""
+    return GroupView(
+        dict(reversed(list(view.members.items()))),
+        {topic: ids[::-1] for topic, ids in reversed(list(view.partitions.items()))},
+    )
+
+
+@settings(max_examples=60)
+@given(any_group())
+def test_range_gives_every_partition_to_one_thread_that_reads_its_topic(view: GroupView) -> None:
+    """Total and disjoint (a map can't hold a partition twice)."""
+    owners = range_assignor.assign(view)
+    assert set(owners) == wanted(view)
+    assert all(thread in threads(view, tp.topic) for tp, thread in owners.items())
+
+
+@settings(max_examples=60)
+@given(any_group())
+def test_range_is_balanced_and_contiguous_on_every_topic(view: GroupView) -> None:
+    """Counts differ by one at most, and each thread's partitions are neighbours."""
+    owners = range_assignor.assign(view)
+    for topic in {tp.topic for tp in owners}:
+        in_order = [owners[tp] for tp in sorted(owners) if tp.topic == topic]
+        counts = Counter(in_order)
+        every = [counts[thread] for thread in threads(view, topic)]
+        assert max(every) - min(every) <= 1
+        changes = sum(one != other for one, other in pairwise(in_order))
+        assert changes == len(counts) - 1
+
+
+@settings(max_examples=60)
+@given(even_group())
+def test_round_robin_gives_every_partition_to_one_thread(view: GroupView) -> None:
+    """Total, disjoint, and balanced over all topics together."""
+    member, *_ = view.members
+    owners = round_robin.assign(view, member)
+    assert set(owners) == wanted(view)
+    counts = Counter(owners.values())
+    topic = next(iter(view.members[member].topics))
+    every = [counts[thread] for thread in threads(view, topic)]
+    assert max(every) - min(every) <= 1
+
+
+@settings(max_examples=60)
+@given(any_group(), st.sampled_from(STRATEGIES))
+def test_the_order_in_which_the_group_is_read_does_not_matter(
+    view: GroupView, strategy: Strategy
+) -> None:
+    """Not that of the members, nor of the topics, nor of the partitions."""
+    member, *_ = view.members
+    assert assign(strategy, view, member) == assign(strategy, shuffled(view), member)
+
+
+@settings(max_examples=60)
+@given(even_group())
+def test_members_that_write_their_topics_alike_agree(view: GroupView) -> None:
+    """Whoever computes it, both strategies give the same for the whole group."""
+    for strategy in STRATEGIES:
+        results = [assign(strategy, view, member) for member in view.members]
+        assert all(isinstance(result, Assignment) for result in results)
+        assert all(result == results[0] for result in results)

@@ -1,0 +1,60 @@
+from tests.unit.assignment.test_range import group
+from zkconsumer.assignment.strategy import Assignment, CannotAssign, assign
+from zkconsumer.model import ConsumerThreadId, TopicPartition
+
+
+def test_the_strategy_picks_the_assignor() -> None:
+    """Range leaves the second member without the second topic's partition; round-robin deals."""
+    view = group({"a": {"t": 1, "u": 1}, "b": {"t": 1, "u": 1}}, {"t": 1, "u": 1})
+    by_range = assign("range", view, "a")
+    dealt = assign("roundrobin", view, "a")
+    assert isinstance(by_range, Assignment)
+    assert isinstance(dealt, Assignment)
+    assert set(by_range.owners.values()) == {ConsumerThreadId("a", 0)}
+    assert set(dealt.owners.values()) == {ConsumerThreadId("a", 0), ConsumerThreadId("b", 0)}
+
+
+def test_the_whole_group_comes_back() -> None:
+    """Not only the share of the member that asks."""
+    view = group({"a": {"t": 1}, "b": {"t": 1}}, {"t": 2})
+    result = assign("range", view, "b")
+    assert isinstance(result, Assignment)
+    assert result.owners == {
+        TopicPartition("t", 0): ConsumerThreadId("a", 0),
+        TopicPartition("t", 1): ConsumerThreadId("b", 0),
+    }
+
+
+def test_round_robin_over_uneven_subscriptions_says_what_to_do() -> None:
+    """The reason names two topics, the threads that read only one of them, and the way out."""
+    view = group({"a": {"t": 1, "u": 1}, "b": {"t": 1}}, {"t": 2, "u": 2})
+    result = assign("roundrobin", view, "a")
+    assert isinstance(result, CannotAssign)
+    assert "topics t and u" in result.reason
+    assert "b-0" in result.reason
+    assert "a-0" not in result.reason
+    assert "partition.assignment.strategy=range" in result.reason
+
+
+def test_a_long_list_of_odd_threads_is_cut() -> None:
+    """A reason is one readable line."""
+    view = group({"a": {"t": 1, "u": 1}, "b": {"t": 40}}, {"t": 2, "u": 2})
+    result = assign("roundrobin", view, "a")
+    assert isinstance(result, CannotAssign)
+    assert len(result.reason) < 400
+
+
+def test_a_member_that_is_not_registered_gets_no_assignment() -> None:
+    """Others would not count it, so it must not count itself."""
+    view = group({"a": {"t": 1}}, {"t": 2})
+    for strategy in ("range", "roundrobin"):
+        result = assign(strategy, view, "ghost")
+        assert isinstance(result, CannotAssign)
+        assert "ghost" in result.reason
+
+
+def test_a_group_that_reads_nothing_is_assigned_nothing() -> None:
+    """Under both strategies; that is no failure."""
+    view = group({"a": {}}, {"t": 2})
+    assert assign("range", view, "a") == Assignment({})
+    assert assign("roundrobin", view, "a") == Assignment({})

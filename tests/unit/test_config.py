@@ -1,0 +1,226 @@
+import dataclasses
+import logging
+import pickle
+from pathlib import Path
+
+import pytest
+
+from zkconsumer.config import ConsumerConfig
+from zkconsumer.errors import ConfigError
+
+REQUIRED = {"zookeeper.connect": "h1:2181,h2:2181/kafka", "group.id": "g1"}
+
+
+def config(**settings: object) -> ConsumerConfig:
+    """A configuration with the required settings and these."""
+    return ConsumerConfig(REQUIRED, **settings)
+
+
+def test_defaults_are_those_of_kafka_0_8_2() -> None:
+    """Only two settings are required."""
+    found = config()
+    assert found.zookeeper_connect == "h1:2181,h2:2181/kafka"
+    assert found.group_id == "g1"
+    assert found.zookeeper_session_timeout_ms == 6000
+    assert found.fetch_message_max_bytes == 1024 * 1024
+    assert found.num_consumer_fetchers == 1
+    assert found.auto_commit_enable is True
+    assert found.auto_commit_interval_ms == 60_000
+    assert found.rebalance_max_retries == 4
+    assert found.auto_offset_reset == "largest"
+    assert found.consumer_timeout_ms == -1
+    assert found.partition_assignment_strategy == "range"
+    assert found.offsets_storage == "zookeeper"
+    assert found.consumer_id is None
+
+
+def test_our_own_settings_have_defaults_too() -> None:
+    """Growth of fetches, bound on decompression, time for shutting down."""
+    found = config()
+    assert found.fetch_message_growth_max_bytes == 104_857_600
+    assert found.fetch_max_decompressed_bytes == 134_217_728
+    assert found.shutdown_timeout_ms == 30_000
+
+
+def test_some_defaults_follow_other_settings() -> None:
+    """Unless they are given themselves."""
+    found = config(zookeeper_session_timeout_ms=9000, zookeeper_sync_time_ms=200)
+    assert found.zookeeper_connection_timeout_ms == 9000
+    assert found.rebalance_backoff_ms == 200
+    assert found.client_id == "g1"
+    assert found.dual_commit_enabled is False
+    assert config(offsets_storage="kafka").dual_commit_enabled is True
+    assert config(rebalance_backoff_ms=1).rebalance_backoff_ms == 1
+    large = config(fetch_message_max_bytes=200_000_000)
+    assert large.fetch_message_growth_max_bytes == 200_000_000
+
+
+def test_settings_come_as_texts_or_as_python_values() -> None:
+    """A properties file has only texts."""
+    texts = ConsumerConfig({**REQUIRED, "auto.commit.enable": "false", "fetch.min.bytes": " +7 "})
+    values = config(auto_commit_enable=False, fetch_min_bytes=7)
+    assert texts == values
+    assert (texts.auto_commit_enable, texts.fetch_min_bytes) == (False, 7)
+
+
+def test_keyword_arguments_win_over_the_dictionary() -> None:
+    """And None counts as not given, in both."""
+    assert config(group_id="other").group_id == "other"
+    assert config(group_id=None).group_id == "g1"
+    assert ConsumerConfig({**REQUIRED, "client.id": None}).client_id == "g1"
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ("smallest", "smallest"),
+        ("largest", "largest"),
+        ("earliest", "smallest"),
+        ("latest", "largest"),
+    ],
+)
+def test_offset_reset_knows_the_names_of_later_versions(given: str, expected: str) -> None:
+    """One attribute value for both."""
+    assert config(auto_offset_reset=given).auto_offset_reset == expected
+
+
+def test_offsets_storage_may_be_written_in_any_case() -> None:
+    """As in the original; the other choices may not."""
+    assert config(offsets_storage="Kafka").offsets_storage == "kafka"
+    with pytest.raises(ConfigError, match=r"auto\.offset\.reset"):
+        config(auto_offset_reset="Smallest")
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "allowed"),
+    [
+        ("group.id", "", "at least one of them"),
+        ("group.id", "a/b", "letters, digits"),
+        ("group.id", "a b", "letters, digits"),
+        ("group.id", "..", "letters, digits"),
+        ("group.id", "gr\u00fcn", "letters, digits"),
+        ("group.id", 7, "letters, digits"),
+        ("client.id", "a:b", "letters, digits"),
+        ("consumer.id", "", "without a slash"),
+        ("consumer.id", "a/b", "without a slash"),
+        ("consumer.id", "a\x00b", "without a slash"),
+        ("zookeeper.connect", "  ", "host1:port1"),
+        ("zookeeper.connect", 2181, "host1:port1"),
+        ("num.consumer.fetchers", 0, "an integer of at least 1"),
+        ("num.consumer.fetchers", "two", "an integer of at least 1"),
+        ("num.consumer.fetchers", True, "an integer of at least 1"),
+        ("num.consumer.fetchers", 1.0, "an integer of at least 1"),
+        ("num.consumer.fetchers", "1_0", "an integer of at least 1"),
+        ("num.consumer.fetchers", "\u0663", "an integer of at least 1"),
+        ("num.consumer.fetchers", "9" * 5000, "an integer of at least 1"),
+        ("consumer.timeout.ms", 2**31, "a 32-bit integer"),
+        ("queued.max.message.chunks", 0, "at least 1"),
+        ("rebalance.max.retries", 0, "at least 1"),
+        ("auto.commit.enable", "True", "true or false"),
+        ("auto.commit.enable", "yes", "true or false"),
+        ("auto.commit.enable", 1, "true or false"),
+        ("auto.offset.reset", "none", "smallest or largest"),
+        ("partition.assignment.strategy", "RoundRobin", "range or roundrobin"),
+        ("partition.assignment.strategy", 1, "range or roundrobin"),
+        ("offsets.storage", "redis", "zookeeper or kafka"),
+        ("serializer.encoding", "no-such", "character set"),
+        ("serializer.encoding", "hex", "character set"),
+        ("kafka.csv.metrics.reporter.enabled", "maybe", "true or false"),
+    ],
+)
+def test_a_wrong_value_is_refused_by_name(key: str, value: object, allowed: str) -> None:
+    """The error names the key, the value and what is allowed."""
+    with pytest.raises(ConfigError) as refused:
+        ConsumerConfig({**REQUIRED, key: value})
+    message = str(refused.value)
+    assert key in message
+    assert repr(value)[:90] in message
+    assert allowed in message
+    assert len(message) < 300
+
+
+@pytest.mark.parametrize("key", ["zookeeper.connect", "group.id"])
+def test_a_missing_setting_is_named(key: str) -> None:
+    """And so is what it should be."""
+    with pytest.raises(ConfigError, match=f"{key} is required: give it"):
+        ConsumerConfig({other: value for other, value in REQUIRED.items() if other != key})
+
+
+def test_settings_that_contradict_each_other_are_refused() -> None:
+    """A socket must wait longer than the broker may; growth starts where the fetch size is."""
+    with pytest.raises(ConfigError, match=r"socket.timeout.ms is 50.*fetch.wait.max.ms \(100\)"):
+        config(socket_timeout_ms=50)
+    with pytest.raises(ConfigError, match=r"fetch.message.growth.max.bytes is 10"):
+        config(fetch_message_growth_max_bytes=10)
+
+
+def test_a_key_must_be_text() -> None:
+    """A dictionary may hold anything."""
+    with pytest.raises(ConfigError, match="setting 1"):
+        ConsumerConfig({**REQUIRED, 1: "x"})  # type: ignore[dict-item]
+
+
+def test_an_unknown_setting_is_warned_about_once(caplog: pytest.LogCaptureFixture) -> None:
+    """With a hint where a dot was written as an underscore; not with the external prefix."""
+    with caplog.at_level(logging.WARNING):
+        ConsumerConfig(
+            {**REQUIRED, "fetch.size": 1, "consumer_id": "x", "external.foo": 1}, bogus_key=2
+        )
+    assert sorted(record.getMessage() for record in caplog.records) == [
+        "setting bogus.key is not known and is ignored",
+        "setting consumer_id is not known and is ignored (did you mean consumer.id?)",
+        "setting fetch.size is not known and is ignored",
+    ]
+
+
+def test_a_setting_without_effect_is_noted(caplog: pytest.LogCaptureFixture) -> None:
+    """Files for the original hold such; that is no reason for a warning."""
+    with caplog.at_level(logging.INFO):
+        found = config(kafka_metrics_reporters="com.example.Reporter")
+    assert found.kafka_metrics_reporters == "com.example.Reporter"
+    (record,) = caplog.records
+    assert record.levelno == logging.INFO
+    assert "kafka.metrics.reporters is accepted but has no effect" in record.getMessage()
+
+
+def test_a_configuration_is_frozen() -> None:
+    """Neither a setting nor a new attribute can be set; equal settings are equal."""
+    found = config()
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        found.group_id = "other"  # type: ignore[misc]
+    with pytest.raises((AttributeError, TypeError)):
+        found.brand_new = 1  # type: ignore[attr-defined]
+    assert found == config()
+    assert hash(found) == hash(config())
+    assert pickle.loads(pickle.dumps(found)) == found
+
+
+def test_a_configuration_can_be_replaced_in_part() -> None:
+    """The copy is checked like the first one."""
+    changed = dataclasses.replace(config(), fetch_min_bytes=5)
+    assert changed.fetch_min_bytes == 5
+    assert changed.zookeeper_connect == REQUIRED["zookeeper.connect"]
+    with pytest.raises(ConfigError, match=r"fetch\.min\.bytes"):
+        dataclasses.replace(config(), fetch_min_bytes=-5)
+
+
+def test_a_properties_file_can_be_read(tmp_path: Path) -> None:
+    """Keyword arguments win over what it says."""
+    path = tmp_path / "consumer.properties"
+    path.write_bytes(b"# mine\nzookeeper.connect = h:1\ngroup.id: g\nfetch.min.bytes 3\n")
+    found = ConsumerConfig.from_file(path, fetch_min_bytes=4)
+    assert (found.zookeeper_connect, found.group_id, found.fetch_min_bytes) == ("h:1", "g", 4)
+
+
+def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
+    """Missing, a folder, or malformed."""
+    with pytest.raises(ConfigError, match=r"missing\.properties: No such file"):
+        ConsumerConfig.from_file(tmp_path / "missing.properties")
+    with pytest.raises(ConfigError, match=r"cannot read"):
+        ConsumerConfig.from_file(tmp_path)
+    with pytest.raises(ConfigError, match=r"cannot read"):
+        ConsumerConfig.from_file("\x00")
+    bad = tmp_path / "bad.properties"
+    bad.write_bytes(b"a=\\u00")
+    with pytest.raises(ConfigError, match=r"bad\.properties: malformed"):
+        ConsumerConfig.from_file(bad)

@@ -1,0 +1,73 @@
+import dataclasses
+import typing
+from pathlib import Path
+
+import zkconsumer
+from zkconsumer.config import ConsumerConfig
+from zkconsumer.config_docs import markdown
+from zkconsumer.config_keys import BY_KEY, KEYS
+from zkconsumer.config_spec import ConfigKey
+
+ROOT = Path(zkconsumer.__file__).parents[1]
+
+
+def type_of(spec: ConfigKey) -> object:
+    """The annotation that an attribute of this setting should have."""
+    match spec.kind:
+        case "int":
+            return int
+        case "bool":
+            return bool
+        case "choice":
+            return typing.Literal[spec.choices]
+        case "text":
+            return str | None if spec.optional else str
+
+
+def test_the_table_and_the_attributes_agree() -> None:
+    """Same names, same order, same types."""
+    hints = typing.get_type_hints(ConsumerConfig)
+    fields = [field.name for field in dataclasses.fields(ConsumerConfig)]
+    assert fields == [spec.attribute for spec in KEYS]
+    assert {spec.attribute: type_of(spec) for spec in KEYS} == {one: hints[one] for one in fields}
+
+
+def test_keys_are_unique_and_spelled_as_in_kafka() -> None:
+    """Lower case with dots, so that underscores always mean dots."""
+    assert len(BY_KEY) == len(KEYS)
+    assert all(key == key.lower() and "_" not in key for key in BY_KEY)
+
+
+def test_every_default_is_allowed() -> None:
+    """A setting may always be given its own default."""
+    required = {"zookeeper.connect": "h:1", "group.id": "g"}
+    defaults = ConsumerConfig(required)
+    again = ConsumerConfig(
+        {**required, **{spec.key: getattr(defaults, spec.attribute) for spec in KEYS}}
+    )
+    assert again == defaults
+
+
+def test_every_key_is_described() -> None:
+    """A sentence on each, and the version that has it first."""
+    assert all(spec.doc.endswith(".") and spec.since for spec in KEYS)
+    ours = {spec.key for spec in KEYS if spec.since == "zkconsumer"}
+    assert ours == {
+        "fetch.message.growth.max.bytes",
+        "fetch.max.decompressed.bytes",
+        "shutdown.timeout.ms",
+    }
+
+
+def test_the_documentation_is_fresh() -> None:
+    """docs/configuration.md is what ``python -m zkconsumer.config_docs`` prints."""
+    assert (ROOT / "docs" / "configuration.md").read_text() == markdown()
+
+
+def test_the_documentation_holds_a_row_for_each_key() -> None:
+    """With as many columns as its header."""
+    rows = [line for line in markdown().splitlines() if line.startswith("| `")]
+    assert [row.split("`")[1] for row in rows] == sorted(
+        BY_KEY, key=lambda key: (BY_KEY[key].inert, list(BY_KEY).index(key))
+    )
+    assert all(row.count("|") == 6 for row in rows)

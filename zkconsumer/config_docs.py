@@ -1,0 +1,52 @@
+"""Prints the documentation of all settings: ``python -m zkconsumer.config_docs``.
+
+That is docs/configuration.md; print it anew whenever the table in ``config_keys`` changes.
+"""
+
+import sys
+from collections.abc import Sequence
+
+from zkconsumer.config_keys import KEYS
+from zkconsumer.config_spec import ConfigKey
+
+_HEAD = """# Configuration
+
+<!-- Printed by `python -m zkconsumer.config_docs`; a test fails when it is stale. -->
+
+`ConsumerConfig` takes Kafka's own keys: from a dictionary (`{"group.id": "g"}`), as keyword
+arguments with underscores (`group_id="g"`), or from a Java `.properties` file
+(`ConsumerConfig.from_file(path)`). Texts and Python's own numbers and booleans are both fine. A
+value out of its range is a `ConfigError`; a key that is not listed here is logged as a warning
+and ignored, unless it starts with `external`. *Since* names the Kafka version that has the key
+first; `zkconsumer` marks our own.
+"""
+
+
+def markdown(keys: Sequence[ConfigKey] = KEYS) -> str:
+    """The documentation of a table of settings: docs/configuration.md."""
+    working = "\n".join(_row(spec) for spec in keys if not spec.inert)
+    inert = "\n".join(_row(spec) for spec in keys if spec.inert)
+    header = "| key | default | allowed | since | meaning |\n|---|---|---|---|---|"
+    return (
+        f"{_HEAD}\n{header}\n{working}\n\n## Accepted without effect\n\n"
+        "Files written for the original may hold these. They are checked and noted in the log, "
+        f"and do nothing.\n\n{header}\n{inert}\n"
+    )
+
+
+def _row(spec: ConfigKey) -> str:
+    return f"| `{spec.key}` | {_default(spec)} | {spec.allowed} | {spec.since} | {spec.doc} |"
+
+
+def _default(spec: ConfigKey) -> str:
+    if spec.required:
+        return "required"
+    if spec.derived_text:
+        return spec.derived_text
+    if spec.default == "":
+        return "empty"
+    return f"`{str(spec.default).lower() if spec.kind == 'bool' else spec.default}`"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(markdown())
