@@ -8,14 +8,16 @@ import pytest
 from tests.support.zk_worlds import MemoryWorld, RealWorld, ZkWorld
 from zkconsumer.sandbox import Sandbox
 
-# In each lane: whether the server is a real one, and whether it knows transactions.
+# In each lane: the fixture of the server (None: in memory), and whether it is to use transactions
+# (None: it is asked). Real servers are ZooKeeper 3.4.6 and 3.3.3, which knows none.
 MODERN_LANES = [
-    pytest.param((False, True), id="memory"),
-    pytest.param((True, True), id="real", marks=pytest.mark.zk),
+    pytest.param((None, True), id="memory"),
+    pytest.param(("zookeeper_alone", True), id="real", marks=pytest.mark.zk),
 ]
 OLD_LANES = [
-    pytest.param((False, False), id="memory-no-multi"),
-    pytest.param((True, False), id="real-no-multi", marks=pytest.mark.zk),
+    pytest.param((None, False), id="memory-no-multi"),
+    pytest.param(("zookeeper_alone", False), id="real-no-multi", marks=pytest.mark.zk),
+    pytest.param(("zookeeper_3_3", None), id="real-3.3", marks=pytest.mark.zk),
 ]
 
 
@@ -23,6 +25,13 @@ OLD_LANES = [
 def zookeeper_alone() -> Iterator[Sandbox]:
     """A real ZooKeeper 3.4.6 without brokers, shared by the whole run."""
     with Sandbox(kafka="0.8.2.2", brokers=0) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(scope="session")
+def zookeeper_3_3() -> Iterator[Sandbox]:
+    """A real ZooKeeper 3.3.3 without brokers, as Kafka 0.8.0 and 0.8.1 brought it along."""
+    with Sandbox(kafka="0.8.0", brokers=0) as sandbox:
         yield sandbox
 
 
@@ -46,10 +55,10 @@ def any_world(request: pytest.FixtureRequest) -> Iterator[ZkWorld]:
 
 def make_world(request: pytest.FixtureRequest) -> Iterator[ZkWorld]:
     """The world of one lane; what it started ends with it."""
-    real, supports_multi = request.param
-    if not real:
+    server, supports_multi = request.param
+    if server is None:
         yield MemoryWorld(supports_multi=supports_multi)
         return
-    sandbox = request.getfixturevalue("zookeeper_alone")
+    sandbox = request.getfixturevalue(server)
     with ExitStack() as stack:
         yield RealWorld(sandbox, stack, supports_multi=supports_multi)

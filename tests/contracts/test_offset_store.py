@@ -1,7 +1,5 @@
 """What every place for committed offsets must do."""
 
-from collections.abc import Iterator
-
 import pytest
 
 from tests.support.zk_worlds import ZkWorld
@@ -21,9 +19,9 @@ def client(world: ZkWorld) -> ZkStore:
 
 
 @pytest.fixture
-def offsets(client: ZkStore) -> Iterator[OffsetStore]:
+def offsets(client: ZkStore) -> OffsetStore:
     """An empty offset store of group g."""
-    yield ZookeeperOffsetStore(client, "g")
+    return ZookeeperOffsetStore(client, "g")
 
 
 def test_what_was_never_committed_has_no_offset(offsets: OffsetStore) -> None:

@@ -61,7 +61,7 @@ class MemoryWorld:
 class RealWorld:
     """A chroot of its own on a real ZooKeeper, every client behind a gate of its own."""
 
-    def __init__(self, sandbox: Sandbox, stack: ExitStack, *, supports_multi: bool) -> None:
+    def __init__(self, sandbox: Sandbox, stack: ExitStack, *, supports_multi: bool | None) -> None:
         self._sandbox = sandbox
         self._stack = stack
         self._supports_multi = supports_multi

@@ -35,6 +35,7 @@ def parse_connect_string(text: str) -> ConnectString:
     """
     hosts, slash, rest = text.strip().partition("/")
     chroot = (slash + rest).rstrip("/")
+    servers = tuple(_server(part.strip(), text) for part in hosts.split(","))
     if _PORT_IN_CHROOT.search(chroot):
         raise ConfigError(
             f"zookeeper.connect {text!r}: the chroot is given once, behind the last server: "
@@ -42,7 +43,7 @@ def parse_connect_string(text: str) -> ConnectString:
         )
     if chroot and not is_path(chroot):
         raise ConfigError(f"zookeeper.connect {text!r}: {chroot!r} is not a ZooKeeper path")
-    return ConnectString(tuple(_server(part.strip(), text) for part in hosts.split(",")), chroot)
+    return ConnectString(servers, chroot)
 
 
 def _server(part: str, text: str) -> tuple[str, int]:

@@ -1,0 +1,209 @@
+"""The client on a real ZooKeeper, where the in-memory one has nothing to say."""
+
+import socket
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.waiting import wait_until
+from zkconsumer.clock import SystemClock
+from zkconsumer.errors import ConfigError, RegistryError
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.scope import ThreadScope
+from zkconsumer.zk.kazoo_store import CLOSE_TIMEOUT_MS, KazooStore, connect
+from zkconsumer.zk.store import CreateOp
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    """A ZooKeeper of our own, since it gets paused and stopped."""
+    with Sandbox(kafka="0.8.2.2", brokers=0) as running:
+        yield running
+
+
+@pytest.fixture
+def store(sandbox: Sandbox) -> Iterator[KazooStore]:
+    """A client below the sandbox's chroot."""
+    made = connect(sandbox.zookeeper_connect, session_timeout_ms=6_000, connection_timeout_ms=5_000)
+    yield made
+    made.close()
+
+
+@pytest.mark.zk
+@pytest.mark.parametrize(("asked_ms", "granted_ms"), [(7_001, 7_001), (10**9, None), (1, None)])
+def test_the_granted_session_timeout_is_the_servers(
+    sandbox: Sandbox, asked_ms: int, granted_ms: int | None
+) -> None:
+    """What lies within 2 to 20 ticks is granted to the millisecond, all else is cut."""
+    store = connect(
+        sandbox.zookeeper_connect, session_timeout_ms=asked_ms, connection_timeout_ms=5_000
+    )
+    assert store.negotiated_timeout_ms != 0
+    if granted_ms is None:
+        assert store.negotiated_timeout_ms != asked_ms
+    else:
+        assert store.negotiated_timeout_ms == granted_ms
+    store.close()
+
+
+@pytest.mark.zk
+def test_the_server_is_asked_whether_it_knows_transactions(store: KazooStore) -> None:
+    """3.4.6 does."""
+    assert store.supports_multi
+
+
+@pytest.mark.zk
+def test_a_missing_chroot_is_named_and_not_created(sandbox: Sandbox) -> None:
+    """Brokers create it, consumers never do."""
+    root = sandbox.zookeeper_connect.partition("/")[0]
+    for _ in range(2):
+        with pytest.raises(
+            RegistryError, match=r"chroot /no/such of zookeeper\.connect does not exist"
+        ):
+            connect(f"{root}/no/such", session_timeout_ms=6_000, connection_timeout_ms=5_000)
+
+
+@pytest.mark.zk
+def test_all_of_zookeeper_lies_below_the_chroot(sandbox: Sandbox, store: KazooStore) -> None:
+    """Paths and watches know nothing of it."""
+    seen: list[str] = []
+    root_text, _, chroot = sandbox.zookeeper_connect.partition("/")
+    store.exists_many(["/below"], watch=lambda path, _: seen.append(path))
+    root = connect(root_text, session_timeout_ms=6_000, connection_timeout_ms=5_000)
+    root.create(f"/{chroot}/below", b"x", ephemeral=False)
+    wait_until(lambda: seen, what="the watch below the chroot")
+    assert seen == ["/below"]
+    store.delete_many(["/below"])
+    root.close()
+
+
+def test_a_malformed_connect_string_is_refused_at_once() -> None:
+    """Before any name is looked up."""
+    with pytest.raises(ConfigError, match="chroot is given once"):
+        connect("h:1/a,h:2/a", session_timeout_ms=6_000, connection_timeout_ms=5_000)
+
+
+def answer_nonsense(server: socket.socket) -> None:
+    """Answer every connection with what is no ZooKeeper's answer, until the server is closed."""
+    while True:
+        try:
+            connection, _ = server.accept()
+        except OSError:
+            return
+        with connection:
+            connection.sendall(b"\0\0\0\4HTTP/1.1 400 Bad Request\r\n\r\n")
+
+
+@pytest.mark.parametrize("kind", ["nobody listens", "never answers", "answers nonsense"])
+def test_an_address_without_a_zookeeper_ends_in_time(kind: str) -> None:
+    """A time-out with the address, never a hang, whatever is there."""
+    scope = ThreadScope("stranger")
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port: int = server.getsockname()[1]
+        if kind == "nobody listens":
+            server.close()
+        if kind == "answers nonsense":
+            scope.spawn("answer", lambda: answer_nonsense(server), stop=lambda: None)
+        clock = SystemClock()
+        started_ms = clock.now_ms()
+        with pytest.raises(RegistryError, match=f"127.0.0.1:{port} answered within 600 ms"):
+            connect(f"127.0.0.1:{port}", session_timeout_ms=1_000, connection_timeout_ms=600)
+        assert clock.now_ms() - started_ms < 600 + CLOSE_TIMEOUT_MS
+        if kind == "answers nonsense":
+            server.shutdown(socket.SHUT_RDWR)
+    assert scope.close(5_000) == []
+
+
+@pytest.mark.zk
+def test_a_frozen_server_costs_the_timeout_and_no_more(sandbox: Sandbox) -> None:
+    """The connection stands, the answer does not come; afterwards the same session goes on."""
+    store = connect(sandbox.zookeeper_connect, session_timeout_ms=20_000, connection_timeout_ms=700)
+    session_id = store.session_id
+    clock = SystemClock()
+    sandbox.pause_zookeeper()
+    try:
+        started_ms = clock.now_ms()
+        with pytest.raises(RegistryError, match="no answer within 700 ms"):
+            store.get_many([f"/{number}" for number in range(500)])
+        assert 600 <= clock.now_ms() - started_ms < 5_000
+    finally:
+        sandbox.resume_zookeeper()
+    assert store.get_many(["/nope"]) == [None]
+    assert store.session_id == session_id
+    store.close()
+
+
+@pytest.mark.zk
+def test_closing_is_bounded_while_the_server_is_frozen(sandbox: Sandbox) -> None:
+    """Nobody who wants to go is held back."""
+    store = connect(sandbox.zookeeper_connect, session_timeout_ms=20_000, connection_timeout_ms=700)
+    clock = SystemClock()
+    sandbox.pause_zookeeper()
+    try:
+        started_ms = clock.now_ms()
+        store.close()
+        assert clock.now_ms() - started_ms < CLOSE_TIMEOUT_MS + 2_000
+    finally:
+        sandbox.resume_zookeeper()
+
+
+@pytest.mark.zk
+def test_a_restarted_server_finds_the_session_as_it_was(
+    sandbox: Sandbox, store: KazooStore
+) -> None:
+    """Sessions and ephemeral nodes outlive the server's process; the client comes back itself."""
+    session_id = store.session_id
+    store.create("/mine", b"", ephemeral=True)
+    sandbox.stop_zookeeper()
+    wait_until(lambda: not store.connected, what="the client to notice")
+    sandbox.start_zookeeper()
+    wait_until(lambda: store.connected, what="the client to come back")
+    assert store.session_id == session_id
+    node = store.get_many(["/mine"])[0]
+    assert node is not None
+    assert node.ephemeral_owner == session_id
+
+
+@pytest.mark.zk
+def test_threads_share_a_client(store: KazooStore) -> None:
+    """Batches of several threads take turns, and each gets its own answers."""
+    paths = [f"/shared/{number}" for number in range(300)]
+    store.set_or_create_many({path: path.encode() for path in paths})
+    wrong: list[object] = []
+
+    def read(part: list[str]) -> None:
+        found = store.get_many(part)
+        wrong.extend(
+            path
+            for path, node in zip(part, found, strict=True)
+            if node is None or node.data != path.encode()
+        )
+
+    threads = [
+        threading.Thread(target=read, args=(paths[start::4],))  # noqa: TID251 - joined below
+        for start in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(30)
+    assert wrong == []
+    assert not any(thread.is_alive() for thread in threads)
+
+
+@pytest.mark.zk
+def test_nothing_of_a_client_is_left_after_its_end(sandbox: Sandbox) -> None:
+    """No thread, no session: what it owned is gone at once."""
+    before = threading.active_count()
+    store = connect(
+        sandbox.zookeeper_connect, session_timeout_ms=20_000, connection_timeout_ms=5_000
+    )
+    other = connect(
+        sandbox.zookeeper_connect, session_timeout_ms=20_000, connection_timeout_ms=5_000
+    )
+    store.write_many([CreateOp("/gone", b"", ephemeral=True)])
+    store.close()
+    assert other.exists_many(["/gone"]) == [None]
+    other.close()
+    wait_until(lambda: threading.active_count() == before, what="the clients' threads to end")

@@ -1,0 +1,77 @@
+"""A ZooKeeper client between whose requests somebody else acts: races, made to happen."""
+
+from collections.abc import Callable, Sequence
+
+from zkconsumer.testing.memory_client import MemoryClient
+from zkconsumer.testing.memory_zk import MemoryZkServer
+from zkconsumer.zk.compound import CompoundStore
+from zkconsumer.zk.session import SessionListener
+from zkconsumer.zk.store import MultiResult, Op, OpError, Watch, ZNode, ZNodeStat
+
+Interference = Callable[[str, int], None]
+"""Called before each batch with its kind and how many of that kind went before."""
+
+
+class InterferedClient:
+    """A ``RawClient`` that asks for interference before every batch."""
+
+    def __init__(self, inner: MemoryClient, interfere: Interference) -> None:
+        self._inner = inner
+        self._interfere = interfere
+        self._counts: dict[str, int] = {}
+
+    @property
+    def session_id(self) -> int:
+        return self._inner.session_id
+
+    @property
+    def negotiated_timeout_ms(self) -> int:
+        return self._inner.negotiated_timeout_ms
+
+    @property
+    def connected(self) -> bool:
+        return self._inner.connected
+
+    @property
+    def supports_multi(self) -> bool:
+        return self._inner.supports_multi
+
+    def on_session(self, listener: SessionListener) -> None:
+        self._inner.on_session(listener)
+
+    def get(self, paths: Sequence[str], watch: Watch | None, fence: int) -> list[ZNode | None]:
+        self._before("get")
+        return self._inner.get(paths, watch, fence)
+
+    def children(
+        self, paths: Sequence[str], watch: Watch | None, fence: int
+    ) -> list[list[str] | None]:
+        self._before("children")
+        return self._inner.children(paths, watch, fence)
+
+    def exists(
+        self, paths: Sequence[str], watch: Watch | None, fence: int
+    ) -> list[ZNodeStat | None]:
+        self._before("exists")
+        return self._inner.exists(paths, watch, fence)
+
+    def write(self, ops: Sequence[Op], fence: int) -> list[OpError | None]:
+        self._before("write")
+        return self._inner.write(ops, fence)
+
+    def multi(self, batches: Sequence[Sequence[Op]], fence: int) -> list[MultiResult]:
+        self._before("multi")
+        return self._inner.multi(batches, fence)
+
+    def close(self) -> None:
+        self._inner.close()
+
+    def _before(self, kind: str) -> None:
+        number = self._counts.get(kind, 0)
+        self._counts[kind] = number + 1
+        self._interfere(kind, number)
+
+
+def interfered(server: MemoryZkServer, interfere: Interference) -> CompoundStore:
+    """A new client of ``server``, interfered with."""
+    return CompoundStore(InterferedClient(server.connect()._memory, interfere))

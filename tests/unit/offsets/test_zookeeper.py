@@ -1,0 +1,58 @@
+"""Offsets in ZooKeeper: what a commit costs, and how group ids are checked."""
+
+import pytest
+
+from zkconsumer.errors import ConfigError, RegistryError
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
+from zkconsumer.testing.memory_zk import MemoryZkServer
+
+OFFSETS = {TopicPartition("t", number): OffsetAndMetadata(number) for number in range(100)}
+
+
+def test_a_repeated_commit_takes_one_request_each() -> None:
+    """Parents and nodes are made once; from then on each offset is one write."""
+    store = MemoryZkServer().connect()
+    offsets = ZookeeperOffsetStore(store, "g")
+    offsets.commit(OFFSETS)
+    store.requests.clear()
+    offsets.commit(OFFSETS)
+    assert store.requests == {"write": 100}
+
+
+def test_nothing_to_commit_asks_nothing() -> None:
+    """Not even whether the server is there."""
+    server = MemoryZkServer()
+    store = server.connect()
+    server.disconnect(store.session_id)
+    assert ZookeeperOffsetStore(store, "g").commit({}) == {}
+
+
+def test_an_unreachable_zookeeper_is_an_error_of_the_whole_call() -> None:
+    """Nothing is known about any partition."""
+    server = MemoryZkServer()
+    store = server.connect()
+    server.disconnect(store.session_id)
+    offsets = ZookeeperOffsetStore(store, "g")
+    with pytest.raises(RegistryError):
+        offsets.commit(OFFSETS)
+    with pytest.raises(RegistryError):
+        offsets.fetch(list(OFFSETS))
+
+
+def test_a_partition_that_cannot_be_written_says_so_alone() -> None:
+    """The others are committed."""
+    store = MemoryZkServer().connect()
+    store.ensure_paths(["/consumers/g/offsets"])
+    store.create("/consumers/g/offsets/bad", b"", ephemeral=True)
+    bad, good = TopicPartition("bad", 0), TopicPartition("t", 0)
+    outcome = ZookeeperOffsetStore(store, "g").commit(
+        {bad: OffsetAndMetadata(1), good: OffsetAndMetadata(2)}
+    )
+    assert outcome == {bad: "parent is ephemeral", good: None}
+
+
+def test_a_group_id_that_is_no_node_name_is_refused() -> None:
+    """Before anything is read or written."""
+    with pytest.raises(ConfigError, match=r"group\.id"):
+        ZookeeperOffsetStore(MemoryZkServer().connect(), "")

@@ -1,0 +1,106 @@
+"""What only the in-memory ZooKeeper can do: news on demand, counted requests, lost answers."""
+
+import pytest
+
+from zkconsumer.errors import RegistryError, SessionLost
+from zkconsumer.testing.memory_zk import MemoryZkServer
+from zkconsumer.zk.session import SessionEvent, SessionState
+from zkconsumer.zk.store import CreateOp
+
+Seen = list[tuple[str, str]]
+
+
+def test_queued_news_waits_until_it_is_delivered() -> None:
+    """The change is there at once, the word of it when a test says so."""
+    server = MemoryZkServer(delivery="queued")
+    store, other = server.connect(), server.connect()
+    seen: Seen = []
+    store.exists_many(["/a", "/b"], watch=lambda path, event: seen.append((path, event)))
+    other.ensure_paths(["/a", "/b"])
+    assert store.exists_many(["/a"]) != [None]
+    assert seen == []
+    assert [news.what for news in server.pending] == ["CREATED /a", "CREATED /b"]
+    assert server.deliver(1)
+    assert seen == [("/b", "CREATED")]
+    assert server.deliver_all() == 1
+    assert not server.deliver()
+    assert seen == [("/b", "CREATED"), ("/a", "CREATED")]
+
+
+def test_a_client_can_be_in_its_next_session_before_it_hears_of_the_loss() -> None:
+    """As with the real one: only the events' session ids tell which is which."""
+    server = MemoryZkServer(delivery="queued")
+    store = server.connect()
+    events: list[SessionEvent] = []
+    store.on_session(events.append)
+    old_id = store.session_id
+    server.expire(old_id)
+    assert store.session_id != old_id
+    assert store.create("/new", b"", ephemeral=True)
+    assert events == []
+    server.deliver_all()
+    assert [event.state for event in events] == ["SUSPENDED", "LOST", "CONNECTED"]
+    assert [event.session_id for event in events] == [old_id, old_id, store.session_id]
+
+
+def test_a_session_may_expire_while_its_client_is_away() -> None:
+    """The others see its nodes go now; the client learns of it when it is back."""
+    server = MemoryZkServer()
+    store, other = server.connect(), server.connect()
+    events: list[SessionEvent] = []
+    store.on_session(events.append)
+    store.create("/mine", b"", ephemeral=True)
+    old_id = store.session_id
+    server.disconnect(old_id)
+    server.expire(old_id)
+    assert other.exists_many(["/mine"]) == [None]
+    assert store.session_id == old_id
+    with pytest.raises(RegistryError):
+        store.get_many(["/"])
+    new_id = server.reconnect(old_id)
+    assert new_id == store.session_id != old_id
+    assert events == [
+        SessionEvent(SessionState.SUSPENDED, old_id),
+        SessionEvent(SessionState.LOST, old_id),
+        SessionEvent(SessionState.CONNECTED, new_id),
+    ]
+    with pytest.raises(SessionLost):
+        store.write_many([CreateOp("/mine", b"", ephemeral=True)], session_id=old_id)
+
+
+def test_requests_are_counted_by_kind() -> None:
+    """A transaction is one request, a pipelined batch as many as it holds."""
+    store = MemoryZkServer().connect()
+    store.ensure_paths(["/a"])
+    store.requests.clear()
+    store.get_many(["/a", "/b", "/c"])
+    store.multi([CreateOp("/a/x", b""), CreateOp("/a/y", b"")])
+    assert store.requests == {"get": 3, "multi": 1}
+
+
+def test_a_lost_answer_hides_what_happened() -> None:
+    """The write is there, and its author does not know."""
+    store = MemoryZkServer().connect()
+    store.lose_replies()
+    with pytest.raises(RegistryError, match="before the answer came"):
+        store.write_many([CreateOp("/a", b"")])
+    assert store.exists_many(["/a"]) != [None]
+
+
+def test_what_is_done_to_a_stranger_is_a_mistake_of_the_test() -> None:
+    """No client is in that session."""
+    with pytest.raises(KeyError):
+        MemoryZkServer().expire(7)
+
+
+def test_times_come_from_the_test() -> None:
+    """Nodes are stamped with what it says, in milliseconds."""
+    now_ms = 1_000
+    server = MemoryZkServer(wall_ms=lambda: now_ms)
+    store = server.connect()
+    store.create("/a", b"", ephemeral=False)
+    now_ms = 2_000
+    store.set_or_create_many({"/a": b"x"})
+    stat = store.exists_many(["/a"])[0]
+    assert stat is not None
+    assert (stat.ctime_ms, stat.mtime_ms, stat.version) == (1_000, 2_000, 1)

@@ -1,0 +1,73 @@
+"""Reading a group while it changes."""
+
+from collections.abc import Callable
+
+from tests.support.interference import interfered
+from zkconsumer.model import Broker
+from zkconsumer.testing.memory_zk import MemoryZkServer
+from zkconsumer.zk.registry import GroupRegistry, GroupSnapshot, GroupWatches, Registration
+from zkconsumer.zk.store import ZkStore
+
+WATCHES = GroupWatches(members=lambda *_: None, topics=lambda *_: None)
+
+
+def read(store: ZkStore) -> GroupSnapshot:
+    """The group g; a registration means the topics that it names."""
+    return GroupRegistry(store, "g").read_group(
+        watches=WATCHES, expand=lambda registration, _: tuple(registration.subscription)
+    )
+
+
+def before_get(number: int, act: Callable[[], object]) -> Callable[[str, int], None]:
+    """Interference before one of the reads."""
+
+    def interfere(kind: str, now: int) -> None:
+        if (kind, now) == ("get", number):
+            act()
+
+    return interfere
+
+
+def test_a_member_that_leaves_between_list_and_read_is_no_member() -> None:
+    """It is not malformed either: it is gone, and its watch has said so."""
+    server = MemoryZkServer()
+    stayer, leaver = server.connect(), server.connect()
+    registration = Registration(subscription={}, timestamp_ms=1)
+    GroupRegistry(stayer, "g").register("g_stays", registration)
+    GroupRegistry(leaver, "g").register("g_leaves", registration)
+    snapshot = read(interfered(server, before_get(1, leaver.close)))
+    assert snapshot.members == {"g_stays": registration}
+    assert snapshot.malformed_members == {}
+
+
+def test_a_broker_that_leaves_between_list_and_read_is_no_broker() -> None:
+    """Scala fails the whole attempt there."""
+    server = MemoryZkServer()
+    broker = server.connect()
+    broker.create("/brokers/ids/1", b'{"host":"h","port":1}', ephemeral=True)
+    other = server.connect()
+    other.create("/brokers/ids/2", b'{"host":"h","port":2}', ephemeral=True)
+    snapshot = read(interfered(server, before_get(0, broker.close)))
+    assert snapshot.brokers == (Broker(2, "h", 2),)
+    assert snapshot.malformed_brokers == {}
+
+
+def test_a_large_group_takes_a_handful_of_batches() -> None:
+    """Round trips do not grow with members, brokers or topics."""
+    server = MemoryZkServer()
+    batches: list[str] = []
+    store = interfered(server, lambda kind, _: batches.append(kind))
+    subscription = {f"t{number}": 1 for number in range(100)}
+    registration = Registration(subscription=subscription, timestamp_ms=1)
+    for number in range(50):
+        GroupRegistry(server.connect(), "g").register(f"g_{number}", registration)
+    store.set_or_create_many(
+        {f"/brokers/topics/t{number}": b'{"partitions":{"0":[1]}}' for number in range(100)}
+        | {f"/brokers/ids/{number}": b'{"host":"h","port":1}' for number in range(50)}
+    )
+    batches.clear()
+    snapshot = read(store)
+    assert len(snapshot.members) == 50
+    assert len(snapshot.brokers) == 50
+    assert set(snapshot.topics.values()) == {(0,)}
+    assert batches == ["children", "children", "children", "get", "get", "get"]

@@ -1,0 +1,171 @@
+"""Batches of requests on their way: order, bounds, time-outs."""
+
+from collections.abc import Callable
+
+import pytest
+
+from zkconsumer.errors import RegistryError, SessionLost
+from zkconsumer.zk.pipeline import MAX_IN_FLIGHT, Answer, Pipeline
+from zkconsumer.zk.session import SessionState
+from zkconsumer.zk.session_tracker import SessionTracker
+
+
+class ManualClock:
+    """A clock that goes on when somebody waits."""
+
+    def __init__(self) -> None:
+        self.ms = 0
+
+    def now_ms(self) -> int:
+        return self.ms
+
+    def wall_ms(self) -> int:
+        return self.ms
+
+
+class Wire:
+    """Requests on their way: each answered when somebody waits for it, or never."""
+
+    def __init__(self, clock: ManualClock) -> None:
+        self.clock = clock
+        self.sent: list[PromisedAnswer] = []
+        self.most_in_flight = 0
+        self.answers_before_silence = 10**9
+
+    def send(self) -> "PromisedAnswer":
+        answer = PromisedAnswer(self, len(self.sent))
+        self.sent.append(answer)
+        in_flight = sum(not one.is_there for one in self.sent)
+        self.most_in_flight = max(self.most_in_flight, in_flight)
+        return answer
+
+
+class PromisedAnswer:
+    """One answer; the server answers in order, so waiting for it brings all before it."""
+
+    def __init__(self, wire: Wire, number: int) -> None:
+        self._wire = wire
+        self.number = number
+        self.is_there = False
+
+    def ready(self) -> bool:
+        return self.is_there
+
+    def wait(self, timeout: float) -> bool:
+        for answer in self._wire.sent[: self.number + 1]:
+            if answer.number >= self._wire.answers_before_silence:
+                self._wire.clock.ms += round(timeout * 1000)
+                return False
+            answer.is_there = True
+        return True
+
+    def get_nowait(self) -> int:
+        return self.number
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    """The time."""
+    return ManualClock()
+
+
+@pytest.fixture
+def wire(clock: ManualClock) -> Wire:
+    """Where requests go."""
+    return Wire(clock)
+
+
+@pytest.fixture
+def tracker(clock: ManualClock) -> SessionTracker:
+    """Session 7, connected."""
+    tracker = SessionTracker("zk:2181", clock)
+    tracker.report(SessionState.CONNECTED, 7)
+    return tracker
+
+
+@pytest.fixture
+def pipeline(tracker: SessionTracker, clock: ManualClock) -> Pipeline:
+    """Batches may take two seconds."""
+    return Pipeline(tracker, clock, timeout_ms=2_000)
+
+
+def values(answers: list[Answer]) -> list[object]:
+    """What the answers say."""
+    return [answer.get_nowait() for answer in answers]
+
+
+def test_answers_come_in_the_order_of_the_requests(pipeline: Pipeline, wire: Wire) -> None:
+    """All of them, however many."""
+    answers = pipeline.run([wire.send] * 3000, fence=7)
+    assert values(answers) == list(range(3000))
+    assert all(answer.ready() for answer in answers)
+
+
+def test_never_too_many_are_on_their_way(pipeline: Pipeline, wire: Wire) -> None:
+    """More than the bound would block the sender inside of the session's lock."""
+    pipeline.run([wire.send] * 3000, fence=7)
+    assert MAX_IN_FLIGHT // 2 < wire.most_in_flight <= MAX_IN_FLIGHT
+
+
+def test_the_bound_holds_over_batches_that_timed_out(
+    pipeline: Pipeline, wire: Wire, clock: ManualClock
+) -> None:
+    """What a batch left behind unanswered still counts for the next ones."""
+    wire.answers_before_silence = 0
+    for _ in range(5):
+        with pytest.raises(RegistryError, match="no answer within 2000 ms"):
+            pipeline.run([wire.send] * 90, fence=7)
+    assert wire.most_in_flight <= MAX_IN_FLIGHT
+    assert clock.ms == 10_000
+
+
+def test_an_empty_batch_asks_nothing(pipeline: Pipeline, wire: Wire) -> None:
+    """And gives nothing."""
+    assert pipeline.run([], fence=7) == []
+    assert wire.sent == []
+
+
+def test_the_whole_batch_is_bounded_in_time(
+    pipeline: Pipeline, wire: Wire, clock: ManualClock
+) -> None:
+    """Not each request of it."""
+    wire.answers_before_silence = 10
+    with pytest.raises(RegistryError, match="no answer within 2000 ms"):
+        pipeline.run([wire.send] * 50, fence=7)
+    assert clock.ms == 2_000
+
+
+def failing_after(count: int, wire: Wire, act: Callable[[], None]) -> Callable[[], Answer]:
+    """Sends that do something to the session once ``count`` of them are out."""
+
+    def send() -> Answer:
+        if len(wire.sent) == count:
+            act()
+        return wire.send()
+
+    return send
+
+
+def test_a_session_that_ends_in_mid_batch_ends_the_batch(
+    pipeline: Pipeline, wire: Wire, tracker: SessionTracker
+) -> None:
+    """No request of the batch goes into the session that follows."""
+
+    def expire() -> None:
+        tracker.report(SessionState.LOST)
+        tracker.report(SessionState.CONNECTED, 8)
+
+    with pytest.raises(SessionLost):
+        pipeline.run([failing_after(10, wire, expire)] * 50, fence=7)
+    assert len(wire.sent) == 11
+
+
+def test_the_turn_is_given_back_after_a_failure(
+    pipeline: Pipeline, wire: Wire, tracker: SessionTracker
+) -> None:
+    """A batch that failed does not keep the next one waiting."""
+    tracker.report(SessionState.SUSPENDED)
+    with pytest.raises(RegistryError):
+        pipeline.run([failing_after(0, wire, lambda: None)], fence=6)
+    tracker.report(SessionState.CONNECTED, 7)
+    assert values(pipeline.run([wire.send], fence=7)) == [0]

@@ -1,0 +1,85 @@
+"""The registry's own memory: the session that it writes for, and clocks that disagree."""
+
+import pytest
+
+from zkconsumer.errors import RegistryError, SessionLost
+from zkconsumer.model import ConsumerThreadId, TopicPartition
+from zkconsumer.testing.memory_zk import MemoryZkServer
+from zkconsumer.zk.registry import GroupRegistry, Registered, Registration, RegistrationConflict
+
+REGISTRATION = Registration(subscription={"t": 1}, timestamp_ms=1)
+
+
+class FixedClock:
+    """A clock that shows one time."""
+
+    def __init__(self, wall_ms: int) -> None:
+        self._wall_ms = wall_ms
+
+    def now_ms(self) -> int:
+        return 0
+
+    def wall_ms(self) -> int:
+        return self._wall_ms
+
+
+@pytest.mark.parametrize(("our_ms", "age_ms"), [(15_000, 5_000), (9_000, 0)])
+def test_the_age_of_a_conflict_is_never_negative(our_ms: int, age_ms: int) -> None:
+    """The server stamps the node with its clock, which may be ahead of ours."""
+    server = MemoryZkServer(wall_ms=lambda: 10_000)
+    holder, late = server.connect(), server.connect()
+    GroupRegistry(holder, "g").register("g_same", REGISTRATION)
+    conflict = GroupRegistry(late, "g", clock=FixedClock(our_ms)).register("g_same", REGISTRATION)
+    assert conflict == RegistrationConflict(holder.session_id, age_ms)
+
+
+def test_writes_are_fenced_by_the_session_of_the_registration() -> None:
+    """Unregistered, by the one in force; registered, by that one until registered anew."""
+    server = MemoryZkServer()
+    store = server.connect()
+    registry = GroupRegistry(store, "g")
+    assert registry.session_id == store.session_id
+    first = store.session_id
+    registry.register("g_a", REGISTRATION)
+    server.expire(first)
+    assert registry.session_id == first
+    with pytest.raises(SessionLost):
+        registry.claim({TopicPartition("t", 0): ConsumerThreadId("g_a", 0)})
+    assert registry.register("g_a", REGISTRATION) == Registered(store.session_id)
+    assert registry.session_id == store.session_id != first
+
+
+def test_unregistering_after_the_session_ended_touches_nothing() -> None:
+    """Not even a node that our next session made."""
+    server = MemoryZkServer()
+    store = server.connect()
+    registry = GroupRegistry(store, "g")
+    registry.register("g_a", REGISTRATION)
+    server.expire(store.session_id)
+    GroupRegistry(store, "g").register("g_a", REGISTRATION)
+    assert not registry.unregister("g_a")
+    assert store.children_many(["/consumers/g/ids"]) == [["g_a"]]
+
+
+def test_a_registration_whose_answer_was_lost_can_be_repeated() -> None:
+    """The node is there, and it is ours."""
+    store = MemoryZkServer().connect()
+    store.ensure_paths(["/consumers/g/ids"])
+    registry = GroupRegistry(store, "g")
+    registry.register("g_a", REGISTRATION)
+    registry.unregister("g_a")
+    store.lose_replies(2)
+    for _ in range(2):
+        with pytest.raises(RegistryError):
+            registry.register("g_a", REGISTRATION)
+    assert registry.register("g_a", REGISTRATION) == Registered(store.session_id)
+
+
+def test_a_node_that_comes_and_goes_for_ever_ends_the_try() -> None:
+    """Registering is bounded, whatever the others do."""
+    server = MemoryZkServer()
+    store = server.connect()
+    store.ensure_paths(["/consumers/g"])
+    store.create("/consumers/g/ids", b"", ephemeral=True)
+    with pytest.raises(RegistryError, match="/consumers/g/ids/g_a could not be written"):
+        GroupRegistry(store, "g").register("g_a", REGISTRATION)
