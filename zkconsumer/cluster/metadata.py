@@ -6,7 +6,13 @@ Source: Kafka 0.8.2.2 ``ClientUtils.fetchTopicMetadata``.
 from collections.abc import Callable, Sequence
 
 from zkconsumer.cluster.view import ClusterView, from_metadata
-from zkconsumer.errors import BrokerError, ConnectFailed, ProtocolError, TransportError
+from zkconsumer.errors import (
+    BrokerError,
+    ConnectFailed,
+    LocalProtocolError,
+    ProtocolError,
+    TransportError,
+)
 from zkconsumer.model import Broker
 from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.wire.error_codes import ErrorCode
@@ -46,10 +52,15 @@ class MetadataReader:
             all_topics: ask for all of them instead.
 
         Raises:
+            LocalProtocolError: topics together with ``all_topics``, or neither.
             TransportError: no broker answered; names each and why.
             BrokerError: the broker refused the whole question because of one illegal topic name.
         """
-        assert bool(topics) != all_topics
+        if bool(topics) == all_topics:
+            raise LocalProtocolError(
+                "a metadata request without topics is one for all of them: ask with all_topics, or "
+                "name topics (field topics)"
+            )
         if not brokers:
             raise ConnectFailed("no broker is registered, so none can be asked for metadata")
         order = list(brokers)
@@ -58,8 +69,10 @@ class MetadataReader:
         for broker in order:
             try:
                 return self._ask(broker, topics)
-            except (TransportError, ProtocolError) as error:
+            except TransportError as error:
                 failures.append(str(error))
+            except ProtocolError as error:
+                failures.append(f"{broker}: {error}")
         raise ConnectFailed(f"no broker answers about {_some(topics)}: {'; '.join(failures)}")
 
     def _ask(self, broker: Broker, topics: Sequence[str]) -> ClusterView:

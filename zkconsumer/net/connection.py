@@ -10,11 +10,10 @@ from zkconsumer.errors import ConnectionLost, DecodeError, RequestTimedOut
 from zkconsumer.model import Broker
 from zkconsumer.net.transport import Transport
 from zkconsumer.wire.codec import Request, decode_response, encode_request
+from zkconsumer.wire.framing import LENGTH_BYTES, checked_length
 
 R = TypeVar("R")
 
-_LENGTH_BYTES = 4
-_SMALLEST_FRAME_BYTES = 4
 _READ_BYTES = 1 << 20
 
 
@@ -91,16 +90,8 @@ class BrokerConnection:
         return correlation_id
 
     def _receive_frame(self, deadline_ms: int) -> memoryview:
-        header = self._receive_exactly(_LENGTH_BYTES, deadline_ms)
-        size = int.from_bytes(header, "big", signed=True)
-        if not _SMALLEST_FRAME_BYTES <= size <= self._max_response_bytes:
-            raise DecodeError(
-                "response",
-                "length",
-                0,
-                f"{self.broker}: {size} bytes announced, allowed are {_SMALLEST_FRAME_BYTES} to "
-                f"{self._max_response_bytes}",
-            )
+        prefix = self._receive_exactly(LENGTH_BYTES, deadline_ms)
+        size = checked_length(prefix, self._max_response_bytes)
         return self._receive_exactly(size, deadline_ms)
 
     def _receive_exactly(self, size: int, deadline_ms: int) -> memoryview:

@@ -62,21 +62,45 @@ class TcpConnector:
     """Connects over TCP.
 
     Args:
-        receive_buffer_bytes: SO_RCVBUF; None leaves the system's own.
+        receive_buffer_bytes: SO_RCVBUF; None, 0 or -1 leaves the system's own.
     """
 
     def __init__(self, receive_buffer_bytes: int | None = None) -> None:
-        self._receive_buffer_bytes = receive_buffer_bytes
+        self._receive_buffer_bytes = receive_buffer_bytes or 0
 
     def connect(self, host: str, port: int, *, timeout_ms: int) -> TcpTransport:
-        """See ``Connector``."""
+        """See ``Connector``. Every address of the host is tried in turn."""
         address = f"{host}:{port}"
+        failure: OSError | UnicodeError | OverflowError | None = None
         try:
-            connected = socket.create_connection((host, port), timeout=max(timeout_ms, 1) / 1000)
+            for family, kind, protocol, _, target in socket.getaddrinfo(
+                host, port, type=socket.SOCK_STREAM
+            ):
+                try:
+                    connected = self._connect(
+                        socket.socket(family, kind, protocol), target, timeout_ms
+                    )
+                    return TcpTransport(connected, address)
+                except OSError as error:
+                    failure = error
         except (OSError, UnicodeError, OverflowError) as error:
-            raise ConnectFailed(f"{address}: can't connect: {error}") from error
-        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-        if self._receive_buffer_bytes:
-            connected.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, self._receive_buffer_bytes)
-        return TcpTransport(connected, address)
+            failure = error
+        raise ConnectFailed(f"{address}: can't connect: {failure}") from failure
+
+    def _connect(
+        self, unconnected: socket.socket, target: "socket._RetAddress", timeout_ms: int
+    ) -> socket.socket:
+        try:
+            unconnected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            unconnected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+            if self._receive_buffer_bytes > 0:
+                # Before connecting: the window that both sides agree on depends on it.
+                unconnected.setsockopt(
+                    socket.SOL_SOCKET, socket.SO_RCVBUF, self._receive_buffer_bytes
+                )
+            unconnected.settimeout(max(timeout_ms, 1) / 1000)
+            unconnected.connect(target)
+        except BaseException:
+            unconnected.close()
+            raise
+        return unconnected

@@ -10,7 +10,13 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from zkconsumer.cluster.metadata import MetadataReader
-from zkconsumer.errors import BrokerError, ProtocolError, TransportError
+from zkconsumer.errors import (
+    BrokerError,
+    LocalProtocolError,
+    ProtocolError,
+    RemoteProtocolError,
+    TransportError,
+)
 from zkconsumer.model import Broker, Record, TopicPartition
 from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.net.connector import BrokerConnector
@@ -20,7 +26,13 @@ from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import Codec
 from zkconsumer.scope import Mailbox
 from zkconsumer.wire.error_codes import ErrorCode, error_name
-from zkconsumer.wire.messages.produce import ProducePartition, ProduceRequest, ProduceTopic
+from zkconsumer.wire.messages.produce import (
+    ProducedPartition,
+    ProducePartition,
+    ProduceRequest,
+    ProduceResponse,
+    ProduceTopic,
+)
 
 PRODUCE_VERSION = 0
 ACKS_NONE = 0
@@ -97,6 +109,7 @@ class Producer:
             The offset of the first one; -1 with ``ACKS_NONE``.
 
         Raises:
+            LocalProtocolError: the records, or the topic's name, can't be written.
             BrokerError: the broker refused them, for good or until the tries were used up.
             TransportError: no answer until the tries were used up.
         """
@@ -104,6 +117,8 @@ class Producer:
         for _ in range(self._settings.retries):
             try:
                 return self._send_once(tp, data)
+            except LocalProtocolError:
+                raise
             except (TransportError, ProtocolError):
                 pass
             except BrokerError as error:
@@ -137,9 +152,11 @@ class Producer:
                 return -1
             response = connection.request(request, version=PRODUCE_VERSION, timeout_ms=timeout_ms)
         except (TransportError, ProtocolError):
-            del self._connections[leader]
+            self._connections.pop(leader).close()
             raise
-        answer = response.topics[0].partitions[0]
+        answer = _answer_about(tp, response)
+        if answer is None:
+            raise RemoteProtocolError(f"{leader}: no word about {tp} in its answer")
         if answer.error_code != ErrorCode.NONE:
             raise BrokerError(
                 answer.error_code,
@@ -164,3 +181,11 @@ class Producer:
                 )
             self._leaders.update(view.leaders)
         return leader
+
+
+def _answer_about(tp: TopicPartition, response: ProduceResponse) -> ProducedPartition | None:
+    for topic in response.topics:
+        for answer in topic.partitions:
+            if (topic.topic, answer.partition) == tp:
+                return answer
+    return None

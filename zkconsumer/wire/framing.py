@@ -9,8 +9,27 @@ import struct
 from zkconsumer.errors import DecodeError
 
 _LENGTH = struct.Struct(">i")
+LENGTH_BYTES = _LENGTH.size
 MIN_FRAME_BYTES = 4
 """No frame is shorter than a correlation id."""
+
+
+def checked_length(prefix: bytes | bytearray | memoryview, max_frame_bytes: int) -> int:
+    """The length of the frame that these bytes, four or more, announce.
+
+    Raises:
+        DecodeError: it is negative, too small, or above the bound.
+    """
+    (length,) = _LENGTH.unpack_from(prefix)
+    if MIN_FRAME_BYTES <= length <= max_frame_bytes:
+        return int(length)
+    raise DecodeError(
+        "Frame",
+        "length",
+        0,
+        f"a length of {length}, but only {MIN_FRAME_BYTES} to {max_frame_bytes} make sense: the "
+        "peer speaks another protocol, or the bound on responses is too low",
+    )
 
 
 class FrameReader:
@@ -22,7 +41,7 @@ class FrameReader:
     def __init__(self, max_frame_bytes: int) -> None:
         self._max_frame_bytes = max_frame_bytes
         self._buffer = bytearray()
-        self._needed = _LENGTH.size
+        self._needed = LENGTH_BYTES
 
     @property
     def missing_bytes(self) -> int:
@@ -47,24 +66,14 @@ class FrameReader:
         Raises:
             DecodeError: the length is negative, too small, or above the bound.
         """
-        if len(self._buffer) < _LENGTH.size:
+        if len(self._buffer) < LENGTH_BYTES:
             return None
-        self._needed = _LENGTH.size + self._checked_length(_LENGTH.unpack_from(self._buffer)[0])
+        length = checked_length(self._buffer, self._max_frame_bytes)
+        self._needed = LENGTH_BYTES + length
         if len(self._buffer) < self._needed:
             return None
         whole = memoryview(self._buffer).toreadonly()
-        frame = whole[_LENGTH.size : self._needed]
+        frame = whole[LENGTH_BYTES : self._needed]
         self._buffer = bytearray(whole[self._needed :])
-        self._needed = _LENGTH.size
+        self._needed = LENGTH_BYTES
         return frame
-
-    def _checked_length(self, length: int) -> int:
-        if MIN_FRAME_BYTES <= length <= self._max_frame_bytes:
-            return length
-        raise DecodeError(
-            "Frame",
-            "length",
-            0,
-            f"a length of {length}, but only {MIN_FRAME_BYTES} to {self._max_frame_bytes} make "
-            "sense: the peer speaks another protocol, or the bound on responses is too low",
-        )
