@@ -65,11 +65,8 @@ class Sandbox:
         require_free_ports(self._settings)
         java = find_java(os.environ)
         class_path = tuple(jars.class_path(self._settings.kafka.name))
-        work_dir, temporary = make_work_dir(self._settings)
         self._processes = SupervisedProcesses()
         try:
-            if temporary:
-                self._processes.remove_at_end(work_dir)
             launcher = Launcher(
                 processes=self._processes,
                 java=java,
@@ -77,6 +74,9 @@ class Sandbox:
                 class_path=class_path,
                 heap_mb=self._settings.heap_mb,
             )
+            work_dir, temporary = make_work_dir(self._settings)
+            if temporary:
+                self._processes.remove_at_end(work_dir)
             self._running = start_cluster(self._settings, launcher, work_dir)
         except BaseException:
             self.close()
@@ -139,7 +139,8 @@ class Sandbox:
 
         Args:
             name: of the topic.
-            partitions: how many; partition *p* prefers broker ``p % N`` as its leader.
+            partitions: how many; partition *p* prefers as its leader number ``p % N`` of the
+                brokers that run.
             replication: on how many brokers each partition lies.
             assignment: the broker ids of each partition, instead of the two numbers.
             config: the topic's own settings.
@@ -173,11 +174,11 @@ class Sandbox:
         self._cluster.topics.delete(name)
 
     def _spread(self, partitions: range, replication: int) -> Assignment:
-        ids = sorted(self._cluster.brokers)
+        ids = [one.address.id for one in self._cluster.brokers.values() if one.serving]
         if not partitions:
             raise SandboxError("a topic needs at least one partition")
         if not 1 <= replication <= len(ids):
-            raise SandboxError(f"replication={replication}: there are {len(ids)} brokers")
+            raise SandboxError(f"replication={replication}: {len(ids)} brokers are running")
         return spread(partitions, ids, replication)
 
     # --- Brokers -------------------------------------------------------------------------------

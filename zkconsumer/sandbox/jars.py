@@ -7,6 +7,7 @@ whatever lies in the cache is whole, whoever else downloads at the same time.
 import fcntl
 import hashlib
 import os
+import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -18,6 +19,8 @@ from zkconsumer.sandbox import maven
 from zkconsumer.sandbox.lockfile import Jar, JarLock, PinnedJar, parse_lock
 
 LOCK_FILE = "jars.lock.json"
+
+_TEMPORARY = ".download-"
 
 Fetch = Callable[[Jar, Path], Path]
 """Downloads a jar into a folder and returns the file."""
@@ -60,13 +63,16 @@ class JarCache:
         Raises:
             SandboxError: a jar could not be had, or is not the one that was pinned.
         """
-        paths = {one: self._path(one.jar) for one in jars}
-        if not all(path.exists() for path in paths.values()):
+        if self.missing(jars):
             with self._locked():
-                for one, path in paths.items():
-                    if not path.exists():  # someone else may have been faster
-                        self._download(one, path)
-        return list(paths.values())
+                for one in jars:
+                    if not self._path(one.jar).exists():  # someone else may have been faster
+                        self._download(one)
+        return [self._path(one.jar) for one in jars]
+
+    def missing(self, jars: tuple[PinnedJar, ...]) -> int:
+        """How many of the jars would have to be downloaded."""
+        return sum(not self._path(one.jar).exists() for one in jars)
 
     def _path(self, jar: Jar) -> Path:
         return self._folder / jar.group / jar.file_name
@@ -78,12 +84,15 @@ class JarCache:
             self._folder.mkdir(parents=True, exist_ok=True)
             with (self._folder / ".lock").open("w") as lock:
                 fcntl.flock(lock, fcntl.LOCK_EX)
+                for left in self._folder.glob(f"{_TEMPORARY}*"):  # by a process that was killed
+                    shutil.rmtree(left, ignore_errors=True)
                 yield
         except OSError as error:
             raise SandboxError(f"can't write the jar cache {self._folder}: {error}") from error
 
-    def _download(self, pinned: PinnedJar, path: Path) -> None:
-        with tempfile.TemporaryDirectory(dir=self._folder, prefix=".download-") as temporary:
+    def _download(self, pinned: PinnedJar) -> None:
+        path = self._path(pinned.jar)
+        with tempfile.TemporaryDirectory(dir=self._folder, prefix=_TEMPORARY) as temporary:
             file = self._fetch(pinned.jar, Path(temporary))
             found = sha256_of(file)
             if found != pinned.sha256:
@@ -95,15 +104,24 @@ class JarCache:
             file.replace(path)
 
 
+def user_cache() -> JarCache:
+    """This user's cache, filled from the repository that the user configured."""
+
+    def fetch(jar: Jar, into: Path) -> Path:
+        return maven.fetch(jar, into, maven.configured_repository())
+
+    return JarCache(cache_folder(os.environ, Path.home()), fetch)
+
+
 def class_path(kafka: str) -> list[Path]:
     """The class path of a Kafka version, from this user's cache.
 
     Raises:
         SandboxError: a jar could not be had, or has the wrong checksum.
     """
-    pinned = shipped_lock().class_path(kafka)
+    return user_cache().class_path(shipped_lock().class_path(kafka))
 
-    def fetch(jar: Jar, into: Path) -> Path:
-        return maven.fetch(jar, into, maven.configured_repository())
 
-    return JarCache(cache_folder(os.environ, Path.home()), fetch).class_path(pinned)
+def missing_jars(kafka: str) -> int:
+    """How many jars of a Kafka version ``class_path`` would download."""
+    return user_cache().missing(shipped_lock().class_path(kafka))

@@ -7,6 +7,7 @@ from pathlib import Path
 from zkconsumer.errors import SandboxError
 
 LOOPBACK = "127.0.0.1"
+ANYWHERE = "0.0.0.0"  # noqa: S104 - chosen only by the container's command line
 
 _LOWEST = 10_240
 _DEFAULT_EPHEMERAL_START = 32_768

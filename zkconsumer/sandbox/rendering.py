@@ -19,7 +19,8 @@ class BrokerLayout:
 
     Attributes:
         id: its ``broker.id``.
-        port: where it listens on loopback.
+        port: where it listens.
+        listen_host: the address on which it listens; it registers the loopback address.
         log_dir: where its partitions lie.
         zookeeper_connect: the connect string, chroot included.
         cluster_size: how many brokers there are, for the replication of the internal topics.
@@ -28,6 +29,7 @@ class BrokerLayout:
 
     id: int
     port: int
+    listen_host: str
     log_dir: Path
     zookeeper_connect: str
     cluster_size: int
@@ -50,13 +52,13 @@ def _escaped(value: str) -> str:
 
 
 def zookeeper_properties(
-    version: KafkaVersion, *, port: int, data_dir: Path, tick_ms: int
+    version: KafkaVersion, *, port: int, listen_host: str, data_dir: Path, tick_ms: int
 ) -> dict[str, str]:
     """The settings of the ZooKeeper server that ships with a Kafka version."""
     properties = {
         "dataDir": str(data_dir),
         "clientPort": str(port),
-        "clientPortAddress": LOOPBACK,
+        "clientPortAddress": listen_host,
         "tickTime": str(tick_ms),
         "maxSessionTimeout": str(max(_MAX_SESSION_MS, 20 * tick_ms)),
         "maxClientCnxns": "0",
@@ -73,7 +75,7 @@ def broker_properties(
     """The settings of one broker; ``overrides`` win."""
     properties = {
         "broker.id": str(layout.id),
-        **_address(version, layout.port),
+        **_address(version, layout),
         "log.dirs": str(layout.log_dir),
         "zookeeper.connect": layout.zookeeper_connect,
         "zookeeper.session.timeout.ms": "6000",  # newer versions take 18 s to notice a death
@@ -98,10 +100,17 @@ def broker_properties(
     return properties | dict(overrides)
 
 
-def _address(version: KafkaVersion, port: int) -> dict[str, str]:
+def _address(version: KafkaVersion, layout: BrokerLayout) -> dict[str, str]:
+    told = layout.listen_host != LOOPBACK  # what clients are told differs
     if version.listeners:
-        return {"listeners": f"PLAINTEXT://{LOOPBACK}:{port}"}
-    return {"host.name": LOOPBACK, "port": str(port)}
+        address = {"listeners": f"PLAINTEXT://{layout.listen_host}:{layout.port}"}
+        if told:
+            address["advertised.listeners"] = f"PLAINTEXT://{LOOPBACK}:{layout.port}"
+        return address
+    address = {"host.name": layout.listen_host, "port": str(layout.port)}
+    if told:
+        address["advertised.host.name"] = LOOPBACK
+    return address
 
 
 def log4j_properties(log_file: Path, *, level: str = "INFO") -> dict[str, str]:

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypedDict, Unpack
 
 from zkconsumer.errors import SandboxError
+from zkconsumer.sandbox.ports import ANYWHERE, LOOPBACK
 from zkconsumer.sandbox.versions import KafkaVersion, kafka_version
 
 
@@ -20,6 +21,8 @@ class SandboxOptions(TypedDict, total=False):
         zookeeper_tick_ms: ZooKeeper's ``tickTime``, 500; the shortest session is two ticks.
         zookeeper_port: a fixed port; None takes a free one.
         broker_ports: fixed ports, one a broker; empty takes free ones.
+        listen_host: where the servers listen: ``127.0.0.1``, or ``0.0.0.0`` for a container whose
+            ports are published; clients are told ``127.0.0.1`` in either case.
         auto_create_topics: the brokers' ``auto.create.topics.enable``, False.
         work_dir: where the servers keep data and logs; it is kept. None takes a temporary
             folder, which is removed at the end.
@@ -32,6 +35,7 @@ class SandboxOptions(TypedDict, total=False):
     zookeeper_tick_ms: int
     zookeeper_port: int | None
     broker_ports: Sequence[int]
+    listen_host: str
     auto_create_topics: bool
     work_dir: str | Path | None
     heap_mb: int
@@ -49,6 +53,7 @@ class Settings:
     zookeeper_tick_ms: int
     zookeeper_port: int | None
     broker_ports: tuple[int, ...]
+    listen_host: str
     auto_create_topics: bool
     work_dir: Path | None
     heap_mb: int
@@ -73,6 +78,7 @@ def check_settings(kafka: str, brokers: int, **options: Unpack[SandboxOptions]) 
         zookeeper_tick_ms=options.get("zookeeper_tick_ms", 500),
         zookeeper_port=options.get("zookeeper_port"),
         broker_ports=tuple(options.get("broker_ports", ())),
+        listen_host=options.get("listen_host", LOOPBACK),
         auto_create_topics=options.get("auto_create_topics", False),
         work_dir=None if work_dir is None else Path(work_dir).absolute(),
         heap_mb=options.get("heap_mb", 256),
@@ -101,6 +107,14 @@ def _complaints(settings: Settings) -> list[tuple[str, bool]]:
         (
             f"broker_ports has {len(ports)} ports for {count} brokers: give one each, or none",
             bool(ports) and len(ports) != count,
+        ),
+        (
+            f"listen_host={settings.listen_host!r}: give {LOOPBACK} or {ANYWHERE}",
+            settings.listen_host not in {LOOPBACK, ANYWHERE},
+        ),
+        (
+            f"Kafka {settings.kafka.name} can't tell clients another address than it listens on",
+            settings.listen_host != LOOPBACK and not settings.kafka.advertises,
         ),
         ("ports lie between 1 and 65535", not all(0 < port < 65_536 for port in given)),
         ("each server needs a port of its own", len(set(given)) != len(given)),

@@ -88,7 +88,7 @@ def _start_zookeeper(
     settings: Settings, launcher: Launcher, folder: Path, ports: set[int]
 ) -> ZooKeeperServer:
     def make(port: int) -> ZooKeeperServer:
-        return ZooKeeperServer(launcher, folder, port, tick_ms=settings.zookeeper_tick_ms)
+        return ZooKeeperServer(launcher, folder, port, settings)
 
     given = settings.zookeeper_port
     server = make(pick_free(ports) if given is None else given)
@@ -108,6 +108,7 @@ def _make_broker(
     layout = BrokerLayout(
         id=number,
         port=port,
+        listen_host=settings.listen_host,
         log_dir=folder / "data",
         zookeeper_connect=f"{LOOPBACK}:{zookeeper.port}{settings.chroot}",
         cluster_size=settings.broker_count,
@@ -149,7 +150,11 @@ def _await_server(
         try:
             server.await_ready(settings.start_timeout_ms)
         except SandboxError:
-            if port_is_given or tries_left == 0 or not server.said(_PORT_TAKEN):
+            if not server.said(_PORT_TAKEN):
+                raise
+            if port_is_given:
+                raise SandboxError(f"the port given for {server.name} is taken") from None
+            if tries_left == 0:
                 raise
             server = make(pick_free(ports))
             server.launch()

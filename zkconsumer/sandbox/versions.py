@@ -23,6 +23,7 @@ class KafkaVersion:
         excluded: declared dependencies (``group:artifact``) that no repository has any more.
         jvm_flags: flags that a Java newer than the release needs.
         listeners: the broker takes ``listeners``; before 0.9 it took ``host.name`` and ``port``.
+        advertises: the broker can register another address than it listens on (0.8.1 and later).
         deletes_topics: the controller carries out ``/admin/delete_topics`` (0.8.1 and later).
         topic_config: topics have a node in ``/config/topics`` (0.8.1 and later).
         coordinates_offsets: the broker keeps offsets in a topic (0.8.2 and later).
@@ -39,6 +40,7 @@ class KafkaVersion:
     excluded: tuple[str, ...] = ()
     jvm_flags: tuple[str, ...] = ()
     listeners: bool = True
+    advertises: bool = True
     deletes_topics: bool = True
     topic_config: bool = True
     coordinates_offsets: bool = True
@@ -65,6 +67,7 @@ VERSIONS = {
             scala="2.10",
             excluded=_LOST_OF_LOG4J,
             listeners=False,
+            advertises=False,
             deletes_topics=False,
             topic_config=False,
             coordinates_offsets=False,

@@ -7,6 +7,7 @@ from zkconsumer.sandbox.ports import LOOPBACK
 from zkconsumer.sandbox.processes import ChildProcess
 from zkconsumer.sandbox.rendering import ZOOKEEPER_MAIN, zookeeper_properties
 from zkconsumer.sandbox.server import Launcher, Server
+from zkconsumer.sandbox.settings import Settings
 from zkconsumer.sandbox.zookeeper_client import ZooKeeperClient
 
 _WATCH_CLASSES = "-verbose:class"
@@ -16,14 +17,18 @@ _LOADED_AFTER_DATA = "org.apache.zookeeper.server.SessionTrackerImpl "
 class ZooKeeperServer(Server):
     """A single ZooKeeper server on a fixed port, with its data in ``folder``."""
 
-    def __init__(self, launcher: Launcher, folder: Path, port: int, *, tick_ms: int) -> None:
+    def __init__(self, launcher: Launcher, folder: Path, port: int, settings: Settings) -> None:
         self.port = port
         self._opens_early = launcher.version.zookeeper_opens_early
         folder.mkdir(parents=True, exist_ok=True)
 
         def launch() -> ChildProcess:
             properties = zookeeper_properties(
-                launcher.version, port=port, data_dir=folder / "data", tick_ms=tick_ms
+                launcher.version,
+                port=port,
+                listen_host=settings.listen_host,
+                data_dir=folder / "data",
+                tick_ms=settings.zookeeper_tick_ms,
             )
             flags = [_WATCH_CLASSES] if self._opens_early else []
             return launcher.launch_server(folder, ZOOKEEPER_MAIN, properties, flags=flags)

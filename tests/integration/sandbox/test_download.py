@@ -1,0 +1,96 @@
+"""Jars come from the configured repository, or the reason why not is one line."""
+
+import functools
+import hashlib
+import http.server
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from zkconsumer.errors import SandboxError
+from zkconsumer.sandbox import jars, maven
+from zkconsumer.sandbox.jars import JarCache
+from zkconsumer.sandbox.lockfile import Jar, PinnedJar
+from zkconsumer.sandbox.ports import pick_free
+from zkconsumer.scope import ThreadScope
+
+JAR = Jar("org.example.group", "thing", "1.0")
+CONTENT = b"bytes of a jar"
+
+
+class Quiet(http.server.SimpleHTTPRequestHandler):
+    """Serves a folder without a word on standard error."""
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the parent's name
+        """Say nothing."""
+
+
+@pytest.fixture
+def repository(tmp_path: Path) -> Iterator[str]:
+    """The URL of a Maven repository on loopback that has one jar."""
+    folder = tmp_path / "repository" / "org" / "example" / "group" / "thing" / "1.0"
+    folder.mkdir(parents=True)
+    (folder / "thing-1.0.jar").write_bytes(CONTENT)
+    handler = functools.partial(Quiet, directory=str(tmp_path / "repository"))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    scope = ThreadScope("repository")
+    scope.spawn("serve", lambda: server.serve_forever(0.02), stop=server.shutdown)
+    yield f"http://127.0.0.1:{server.server_port}"
+    assert scope.close(timeout_ms=10_000) == []
+    server.server_close()
+
+
+def cache(folder: Path, repository: str) -> JarCache:
+    """A cache filled from the repository."""
+    return JarCache(folder, lambda jar, into: maven.fetch(jar, into, repository))
+
+
+def pinned(content: bytes) -> tuple[PinnedJar, ...]:
+    """The jar, pinned to the given bytes."""
+    return (PinnedJar(JAR, hashlib.sha256(content).hexdigest()),)
+
+
+def test_a_pinned_jar_is_downloaded(repository: str, tmp_path: Path) -> None:
+    """It lies in the cache under its coordinate, and nothing else does."""
+    (path,) = cache(tmp_path / "cache", repository).class_path(pinned(CONTENT))
+    assert path == tmp_path / "cache" / "org.example.group" / "thing-1.0.jar"
+    assert path.read_bytes() == CONTENT
+    assert not list((tmp_path / "cache").glob(".download-*"))
+
+
+def test_other_bytes_than_pinned_are_refused(repository: str, tmp_path: Path) -> None:
+    """A repository that was tampered with does not get its jar into a class path."""
+    with pytest.raises(SandboxError, match=r"group:thing:1\.0 has the wrong checksum"):
+        cache(tmp_path / "cache", repository).class_path(pinned(b"other"))
+
+
+def test_a_jar_that_is_not_there_is_one_line(repository: str, tmp_path: Path) -> None:
+    """The message names the jar and the repository."""
+    (tmp_path / "empty").mkdir()
+    absent = Jar("org.example.group", "absent", "1.0")
+    with pytest.raises(SandboxError, match=f"^can't download .*absent:1.0 from {repository}: .+"):
+        maven.fetch(absent, tmp_path / "empty", repository)
+
+
+def test_no_network_is_one_line_that_says_what_to_do(tmp_path: Path) -> None:
+    """It names the variable that chooses another repository, and hides a password."""
+    port = pick_free(set())
+    with pytest.raises(SandboxError) as caught:
+        maven.fetch(JAR, tmp_path, f"http://user:secret@127.0.0.1:{port}/maven")
+    text = str(caught.value)
+    assert text.startswith(f"can't download {JAR.coordinate} from http://127.0.0.1:{port}/maven: ")
+    assert "Connection refused" in text
+    assert maven.REPOSITORY_VARIABLE in text
+    assert "secret" not in text
+    assert "\n" not in text
+
+
+def test_the_users_cache_and_repository_are_those_of_the_environment(
+    repository: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both are looked up at the time of the call."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "xdg"))
+    monkeypatch.setenv(maven.REPOSITORY_VARIABLE, repository)
+    (path,) = jars.user_cache().class_path(pinned(CONTENT))
+    assert path.is_relative_to(tmp_path / "xdg" / "zkconsumer" / "jars")

@@ -1,0 +1,51 @@
+"""The arguments of ``zkconsumer sandbox up``."""
+
+import argparse
+
+import pytest
+
+from zkconsumer.cli.sandbox import TopicWish, add_parser, parse_topic, run
+
+
+def parse(*arguments: str) -> argparse.Namespace:
+    """The parsed command line ``sandbox up ...``."""
+    parser = argparse.ArgumentParser()
+    add_parser(parser.add_subparsers())
+    return parser.parse_args(["sandbox", "up", *arguments])
+
+
+def test_without_options_one_broker_of_the_default_version_is_meant() -> None:
+    """Everything else is chosen by the sandbox."""
+    args = parse()
+    assert (args.kafka, args.brokers, args.topics) == ("0.8.2.2", 1, [])
+    assert (args.zookeeper_port, args.broker_port) == (None, None)
+
+
+def test_topics_add_up() -> None:
+    """Each ``--topic`` is one more, with a replication of one unless given."""
+    args = parse("--topic", "logs:4", "--topic", "events:8:3")
+    assert args.topics == [TopicWish("logs", 4, 1), TopicWish("events", 8, 3)]
+
+
+@pytest.mark.parametrize("text", ["logs", ":4", "logs:0", "logs:x", "logs:1:2:3", "logs:-1", "a:²"])
+def test_a_malformed_topic_is_refused(text: str) -> None:
+    """The message shows the form that is wanted."""
+    with pytest.raises(argparse.ArgumentTypeError, match="is not NAME:PARTITIONS"):
+        parse_topic(text)
+
+
+def test_what_the_sandbox_refuses_is_one_line_on_standard_error(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """The exit status is 1 and nothing was printed on standard output."""
+    assert run(parse("--kafka", "0.7.2")) == 1
+    printed = capsys.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("zkconsumer sandbox: the sandbox has no Kafka 0.7.2")
+    assert printed.err.count("\n") == 1
+
+
+def test_broker_ports_follow_the_first(capsys: pytest.CaptureFixture[str]) -> None:
+    """A first port too high for all brokers is refused before anything starts."""
+    assert run(parse("--brokers", "2", "--broker-port", "65535")) == 1
+    assert "between 1 and 65535" in capsys.readouterr().err

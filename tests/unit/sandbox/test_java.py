@@ -1,0 +1,51 @@
+"""Which Java runs the servers."""
+
+from pathlib import Path
+
+import pytest
+
+from zkconsumer.errors import SandboxError
+from zkconsumer.sandbox.java import bundled_java, find_java
+
+
+def program(folder: Path) -> Path:
+    """An executable file called ``java`` in the folder."""
+    folder.mkdir(parents=True)
+    java = folder / "java"
+    java.write_text("#!/bin/sh\n")
+    java.chmod(0o755)
+    return java
+
+
+def test_java_home_comes_first(tmp_path: Path) -> None:
+    """``JAVA_HOME`` wins over ``PATH``."""
+    of_home = program(tmp_path / "home" / "bin")
+    on_path = program(tmp_path / "path")
+    found = find_java({"JAVA_HOME": str(tmp_path / "home"), "PATH": str(on_path.parent)})
+    assert found == of_home
+
+
+def test_path_is_next(tmp_path: Path) -> None:
+    """A ``JAVA_HOME`` without a Java does not keep the one on ``PATH`` from being found."""
+    on_path = program(tmp_path / "path")
+    assert find_java({"JAVA_HOME": str(tmp_path), "PATH": str(on_path.parent)}) == on_path
+
+
+def test_the_wheel_is_last(tmp_path: Path) -> None:
+    """With nothing installed the Java of the wheel runs."""
+    of_wheel = program(tmp_path / "wheel")
+    assert find_java({"PATH": ""}, bundled=lambda: of_wheel) == of_wheel
+
+
+def test_the_wheel_is_there() -> None:
+    """The ``sandbox`` extra brings a Java."""
+    java = bundled_java()
+    assert java is not None
+    assert java.is_file()
+
+
+@pytest.mark.parametrize("home", ["", "/nowhere"])
+def test_no_java_is_one_clear_line(home: str, tmp_path: Path) -> None:
+    """It says where we looked and what to do."""
+    with pytest.raises(SandboxError, match=r"^no Java found: .*JAVA_HOME.*zkconsumer\[sandbox\]'$"):
+        find_java({"JAVA_HOME": home, "PATH": str(tmp_path)}, bundled=lambda: None)

@@ -1,0 +1,96 @@
+"""The list of pinned jars: text in, values out."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zkconsumer.errors import SandboxError
+from zkconsumer.sandbox.jars import shipped_lock
+from zkconsumer.sandbox.lockfile import Jar, JarLock, PinnedJar, parse_lock, render_lock
+from zkconsumer.sandbox.versions import VERSIONS
+
+KAFKA = PinnedJar(Jar("org.apache.kafka", "kafka_2.10", "0.8.2.2"), "a" * 64)
+SCALA = PinnedJar(Jar("org.scala-lang", "scala-library", "2.10.4"), "b" * 64)
+
+
+def test_a_lock_survives_being_written_and_read() -> None:
+    """Reading what was written gives the same jars in the same order."""
+    lock = JarLock({"0.8.2.2": (SCALA, KAFKA), "0.8.1.1": (SCALA,)})
+    assert parse_lock(render_lock(lock)) == lock
+
+
+def test_the_shipped_lock_pins_every_version() -> None:
+    """Each version of the table has its own artifact first, and all its extras."""
+    lock = shipped_lock()
+    assert list(lock.versions) == list(VERSIONS)
+    for name, version in VERSIONS.items():
+        coordinates = [one.jar.coordinate for one in lock.class_path(name)]
+        assert coordinates[0] == version.coordinate
+        assert set(version.extra) <= set(coordinates)
+
+
+def test_the_shipped_lock_is_written_by_us() -> None:
+    """Nobody edited the file by hand: writing it again changes nothing."""
+    lock = shipped_lock()
+    assert parse_lock(render_lock(lock)) == lock
+
+
+def test_a_version_without_jars_is_refused() -> None:
+    """The message names the version."""
+    with pytest.raises(SandboxError, match=r"no jars for Kafka 0\.8\.0"):
+        JarLock({}).class_path("0.8.0")
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"),
+    [
+        ("{", "is not JSON"),
+        ("[]", "not a lock file of format 1"),
+        ('{"format": 2, "versions": {}, "sha256": {}}', "not a lock file of format 1"),
+        ('{"format": 1, "versions": {"v": "a:b:c"}, "sha256": {}}', "not a list of coordinates"),
+        ('{"format": 1, "versions": {"v": ["a:b:c"]}, "sha256": {}}', "no SHA-256 for a:b:c"),
+        (
+            '{"format": 1, "versions": {"v": ["a:b:c"]}, "sha256": {"a:b:c": "XYZ"}}',
+            "no SHA-256 for a:b:c",
+        ),
+        (
+            '{"format": 1, "versions": {"v": ["a:b"]}, "sha256": {"a:b": "%s"}}' % ("0" * 64),
+            "'a:b' is no Maven coordinate",
+        ),
+    ],
+)
+def test_a_broken_lock_is_refused_with_its_reason(text: str, reason: str) -> None:
+    """Each way of being broken has a message of its own."""
+    with pytest.raises(SandboxError, match=reason):
+        parse_lock(text)
+
+
+@pytest.mark.parametrize("coordinate", ["", "a:b", "a:b:c:d", "a::c", "a:../b:c"])
+def test_a_coordinate_must_be_three_plain_names(coordinate: str) -> None:
+    """A coordinate that could lead out of the cache folder is no coordinate."""
+    with pytest.raises(SandboxError, match="no Maven coordinate"):
+        Jar.parse(coordinate)
+
+
+_JSON = st.recursive(
+    st.none() | st.integers() | st.text(max_size=5),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(
+            st.sampled_from(["format", "versions", "sha256", "a:b:c"]), inner, max_size=3
+        )
+    ),
+    max_leaves=6,
+)
+
+
+@given(_JSON)
+def test_any_json_is_read_or_refused(value: object) -> None:
+    """Whatever the file holds, the only error is the sandbox's own."""
+    try:
+        lock = parse_lock(json.dumps(value))
+    except SandboxError:
+        return
+    assert isinstance(lock, JarLock)

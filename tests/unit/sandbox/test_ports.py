@@ -1,0 +1,28 @@
+"""Ports on loopback."""
+
+import socket
+
+import pytest
+
+from zkconsumer.errors import SandboxError
+from zkconsumer.sandbox.ports import is_free, pick_free, require_free
+
+
+def test_a_free_port_lies_below_those_of_outgoing_connections() -> None:
+    """So the system gives it to nobody while its server is down."""
+    taken: set[int] = set()
+    ports = {pick_free(taken) for _ in range(20)}
+    assert len(ports) == 20
+    assert taken == ports
+    with open("/proc/sys/net/ipv4/ip_local_port_range") as file:
+        assert max(ports) < int(file.read().split()[0])
+
+
+def test_a_port_that_someone_listens_on_is_taken() -> None:
+    """The message names the port and who wanted it."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        assert not is_free(port)
+        with pytest.raises(SandboxError, match=f"port {port} for ZooKeeper is taken"):
+            require_free(port, "ZooKeeper")
+    assert is_free(port)

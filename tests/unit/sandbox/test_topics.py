@@ -1,0 +1,28 @@
+"""How the sandbox spreads replicas."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zkconsumer.sandbox.topics import spread
+
+
+def test_partitions_go_round_the_brokers() -> None:
+    """Partition p prefers broker number p modulo N, its copies lie on the next ones."""
+    assert spread(range(4), [0, 1, 2], 2) == {0: [0, 1], 1: [1, 2], 2: [2, 0], 3: [0, 1]}
+
+
+def test_new_partitions_go_on_where_the_old_ones_ended() -> None:
+    """A topic that grows in two steps ends up as one created at once."""
+    at_once = spread(range(7), [0, 1, 2], 1)
+    assert spread(range(3), [0, 1, 2], 1) | spread(range(3, 7), [0, 1, 2], 1) == at_once
+
+
+@given(st.integers(1, 40), st.integers(1, 8), st.data())
+def test_a_partition_never_lies_twice_on_a_broker(
+    partitions: int, brokers: int, data: st.DataObject
+) -> None:
+    """Any replication up to the number of brokers gives distinct replicas."""
+    replication = data.draw(st.integers(1, brokers))
+    assignment = spread(range(partitions), range(brokers), replication)
+    assert list(assignment) == list(range(partitions))
+    assert all(len(set(ids)) == replication for ids in assignment.values())

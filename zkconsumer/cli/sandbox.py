@@ -1,0 +1,144 @@
+"""``zkconsumer sandbox up``: a real cluster on this machine until Ctrl-C."""
+
+import argparse
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import NamedTuple
+
+from zkconsumer.errors import SandboxError
+from zkconsumer.sandbox import DEFAULT_KAFKA, VERSIONS, Sandbox
+from zkconsumer.sandbox.jars import missing_jars
+from zkconsumer.sandbox.settings import SandboxOptions
+from zkconsumer.scope import Mailbox
+
+
+class TopicWish(NamedTuple):
+    """A topic that shall be there when the cluster is up."""
+
+    name: str
+    partitions: int
+    replication: int
+
+
+class _StopAsked(BaseException):
+    """A signal asked us to end: not an ``Exception``, so that nothing on its way swallows it."""
+
+
+def parse_topic(text: str) -> TopicWish:
+    """Read ``NAME:PARTITIONS`` or ``NAME:PARTITIONS:REPLICATION``.
+
+    Raises:
+        argparse.ArgumentTypeError: the text has another form.
+    """
+    name, *numbers = text.split(":")
+    if not name or len(numbers) not in {1, 2} or not all(map(_is_count, numbers)):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not NAME:PARTITIONS or NAME:PARTITIONS:REPLICATION"
+        )
+    return TopicWish(name, int(numbers[0]), int(numbers[1]) if len(numbers) == 2 else 1)
+
+
+def _is_count(text: str) -> bool:
+    return text.isascii() and text.isdigit() and 0 < int(text) < 1_000_000
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the ``sandbox`` command; ``run`` is set as its ``run`` default."""
+    sandbox = subparsers.add_parser("sandbox", help="run a real ZooKeeper and Kafka right here")
+    commands = sandbox.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    up = commands.add_parser(
+        "up",
+        help="start a cluster and keep it until Ctrl-C",
+        description="Start a real ZooKeeper and real brokers on loopback, print where they are, "
+        "and stop them on Ctrl-C, SIGTERM, or when this process dies.",
+    )
+    up.add_argument(
+        "--kafka", default=DEFAULT_KAFKA, metavar="VERSION", help=f"one of {', '.join(VERSIONS)}"
+    )
+    up.add_argument("--brokers", type=int, default=1, metavar="N", help="how many (default: 1)")
+    up.add_argument(
+        "--topic",
+        dest="topics",
+        type=parse_topic,
+        action="append",
+        default=[],
+        metavar="NAME:PARTITIONS[:REPLICATION]",
+        help="create this topic; may be given again",
+    )
+    up.add_argument(
+        "--zookeeper-port", type=int, metavar="PORT", help="ZooKeeper's port (default: a free one)"
+    )
+    up.add_argument(
+        "--broker-port",
+        type=int,
+        metavar="PORT",
+        help="the first broker's port, the next ones follow it (default: free ones)",
+    )
+    up.add_argument("--chroot", default="/kafka", metavar="PATH", help="default: /kafka")
+    up.add_argument("--work-dir", metavar="DIR", help="keep data and logs here (default: nowhere)")
+    up.add_argument(
+        "--auto-create-topics", action="store_true", help="let brokers create unknown topics"
+    )
+    up.add_argument(
+        "--listen", default="127.0.0.1", metavar="HOST", help="0.0.0.0 inside a container"
+    )
+    up.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Start the cluster and wait for a signal; 0 after one, 1 when it could not be started."""
+    try:
+        with _stop_signals():
+            _up(args)
+    except _StopAsked:
+        return 0
+    except SandboxError as error:
+        print(f"zkconsumer sandbox: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _up(args: argparse.Namespace) -> None:
+    missing = missing_jars(args.kafka) if args.kafka in VERSIONS else 0
+    if missing:
+        print(f"fetching {missing} jars of Kafka {args.kafka}, this once", file=sys.stderr)
+    with Sandbox(args.kafka, args.brokers, **_options(args)) as cluster:
+        for topic in args.topics:
+            cluster.create_topic(topic.name, topic.partitions, topic.replication)
+        print(f"zookeeper.connect={cluster.zookeeper_connect}")
+        print(f"metadata.broker.list={cluster.bootstrap_servers}")
+        print(f"Kafka {cluster.kafka} is up. Ctrl-C stops it.", flush=True)
+        Mailbox[None]().get()  # a signal ends this
+
+
+def _options(args: argparse.Namespace) -> SandboxOptions:
+    first: int | None = args.broker_port
+    return {
+        "zookeeper_port": args.zookeeper_port,
+        "broker_ports": () if first is None else range(first, first + max(0, args.brokers)),
+        "chroot": args.chroot.rstrip("/"),
+        "work_dir": args.work_dir,
+        "auto_create_topics": args.auto_create_topics,
+        "listen_host": args.listen,
+    }
+
+
+@contextmanager
+def _stop_signals() -> Iterator[None]:
+    """Turn Ctrl-C and SIGTERM into an exception, once: what follows is the way out."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+
+    def stop(_number: int, _frame: FrameType | None) -> None:
+        for number in numbers:
+            signal.signal(number, signal.SIG_IGN)
+        raise _StopAsked
+
+    before = {number: signal.signal(number, stop) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
