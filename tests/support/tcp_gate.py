@@ -39,7 +39,10 @@ class TcpGate:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        assert self._scope.close(5_000) == []
+        left_over = self._scope.close(5_000)
+        for one in (self._listener, self._wake_receiver, self._wake_sender):
+            one.close()
+        assert left_over == []
 
     def shut(self) -> None:
         """Break all connections, and every new one."""
@@ -68,8 +71,6 @@ class TcpGate:
             if not self._open:
                 self._drop_all()
         self._drop_all()
-        for one in (self._listener, self._wake_receiver, self._wake_sender):
-            one.close()
         self._selector.close()
 
     def _accept(self) -> None:
