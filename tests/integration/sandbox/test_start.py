@@ -1,0 +1,146 @@
+"""How a sandbox starts, fails to start, and ends."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.support.process_table import processes_with
+from tests.support.waiting import wait_until
+from zkconsumer.errors import SandboxError
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.sandbox.ports import pick_free
+from zkconsumer.sandbox.zookeeper_client import ZooKeeperClient
+
+pytestmark = pytest.mark.sandbox
+
+UP = """
+import argparse, sys
+from zkconsumer.cli import sandbox
+parser = argparse.ArgumentParser()
+sandbox.add_parser(parser.add_subparsers())
+args = parser.parse_args(sys.argv[1:])
+sys.exit(args.run(args))
+"""
+
+
+@contextmanager
+def up(*arguments: str) -> Iterator["subprocess.Popen[str]"]:
+    """``zkconsumer sandbox up`` as a process of its own; killed at the end."""
+    command = [sys.executable, "-c", UP, "sandbox", "up", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def lines_until_up(process: "subprocess.Popen[str]") -> list[str]:
+    """What it prints until the cluster is up."""
+    assert process.stdout is not None
+    return [process.stdout.readline().rstrip("\n") for _ in range(3)]
+
+
+def test_zookeeper_alone_is_a_sandbox(zookeeper: Sandbox) -> None:
+    """No broker, but a server with the chroot in place."""
+    assert zookeeper.brokers == ()
+    assert zookeeper.bootstrap_servers == ""
+    address, _, chroot = zookeeper.zookeeper_connect.partition("/")
+    with ZooKeeperClient("127.0.0.1", int(address.rpartition(":")[2])) as client:
+        assert client.get(f"/{chroot}") is not None
+    with pytest.raises(SandboxError, match="replication=1: 0 brokers are running"):
+        zookeeper.create_topic("t")
+
+
+def test_a_temporary_folder_is_gone_at_the_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So are all processes."""
+    monkeypatch.setattr("tempfile.tempdir", str(tmp_path))
+    with Sandbox(brokers=0):
+        (folder,) = tmp_path.iterdir()
+        assert processes_with(str(folder))
+    assert not folder.exists()
+    assert processes_with(str(folder)) == []
+
+
+def test_fixed_ports_and_no_chroot_are_taken_at_their_word() -> None:
+    """What the options say is where the cluster is."""
+    taken: set[int] = set()
+    zookeeper_port, broker_port = pick_free(taken), pick_free(taken)
+    with Sandbox(zookeeper_port=zookeeper_port, broker_ports=[broker_port], chroot="") as sandbox:
+        assert sandbox.zookeeper_connect == f"127.0.0.1:{zookeeper_port}"
+        assert sandbox.bootstrap_servers == f"127.0.0.1:{broker_port}"
+        sandbox.create_topic("t")
+
+
+@pytest.mark.parametrize("what", ["zookeeper_port", "broker_ports"])
+def test_a_taken_port_is_one_line(what: str) -> None:
+    """It names the port, and nothing was started."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        sandbox = (
+            Sandbox(zookeeper_port=port)
+            if what == "zookeeper_port"
+            else Sandbox(broker_ports=[port])
+        )
+        with pytest.raises(SandboxError, match=f"port {port} for .* is taken: .*another port$"):
+            sandbox.start()
+
+
+def test_a_broker_that_does_not_start_shows_its_reason(tmp_path: Path) -> None:
+    """The last words of its log are in the message, and everything else is stopped."""
+    wrong = {"log.retention.bytes": "many"}
+    with pytest.raises(SandboxError, match=r"broker 0 did not start: .*many") as caught:
+        Sandbox(brokers=1, broker_properties=wrong, work_dir=tmp_path).start()
+    assert "\n" not in str(caught.value)
+    assert processes_with(str(tmp_path)) == []
+
+
+def test_no_java_and_no_jars_are_reported_before_anything_starts(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An empty cache without a network ends in one line."""
+    port = pick_free(set())
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("ZKCONSUMER_MAVEN_REPOSITORY", f"http://127.0.0.1:{port}")
+    with pytest.raises(SandboxError, match=r"can't download org\.apache\.kafka:kafka_2\.10"):
+        Sandbox().start()
+
+
+def test_the_command_prints_where_the_cluster_is() -> None:
+    """Two lines to paste into a property file, topics in place."""
+    taken: set[int] = set()
+    zookeeper_port, first = pick_free(taken), pick_free(taken)
+    options = ["--zookeeper-port", str(zookeeper_port), "--broker-port", str(first)]
+    with up(*options, "--topic", "logs:4") as process:
+        connect, brokers, last = lines_until_up(process)
+        assert connect == f"zookeeper.connect=127.0.0.1:{zookeeper_port}/kafka"
+        assert brokers == f"metadata.broker.list=127.0.0.1:{first}"
+        assert "Ctrl-C" in last
+        with ZooKeeperClient("127.0.0.1", zookeeper_port) as client:
+            topic = client.get("/kafka/brokers/topics/logs")
+        assert topic is not None
+        assert topic.data == b'{"version":1,"partitions":{"0":[0],"1":[0],"2":[0],"3":[0]}}'
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_the_command_leaves_nothing_behind(number: signal.Signals, tmp_path: Path) -> None:
+    """Ctrl-C and SIGTERM are orderly ends with status 0; even a kill leaves no orphan."""
+    with up("--brokers", "2", "--work-dir", str(tmp_path)) as process:
+        lines_until_up(process)
+        assert len(processes_with(str(tmp_path / "broker-"))) == 2
+        process.send_signal(number)
+        status = process.wait(timeout=20)
+        assert status == (-signal.SIGKILL if number == signal.SIGKILL else 0)
+        wait_until(
+            lambda: not [pid for pid in processes_with(str(tmp_path)) if pid != os.getpid()],
+            timeout_s=10,
+            what="the end of all servers",
+        )

@@ -1,0 +1,33 @@
+"""Every version of the table starts, and takes topics."""
+
+import pytest
+
+from zkconsumer.errors import SandboxError
+from zkconsumer.model import TopicPartition
+from zkconsumer.sandbox import VERSIONS, Sandbox
+from zkconsumer.sandbox.broker_probe import ask_knowledge
+
+pytestmark = pytest.mark.sandbox
+
+
+@pytest.mark.timeout(300)  # the first run downloads
+@pytest.mark.parametrize("kafka", list(VERSIONS))
+def test_a_version_starts_and_has_its_topics_led(kafka: str) -> None:
+    """Two brokers know each other, a topic is made, grown and, from 0.8.1 on, deleted."""
+    with Sandbox(kafka=kafka, brokers=2) as sandbox:
+        sandbox.create_topic("t", partitions=3, replication=2)
+        sandbox.add_partitions("t", 4)
+        for broker in sandbox.brokers:
+            known = ask_knowledge(broker)
+            assert known is not None
+            assert known.brokers == {0, 1}
+            leaders = [known.leaders[TopicPartition("t", number)] for number in range(4)]
+            assert leaders == [0, 1, 0, 1]
+        if VERSIONS[kafka].deletes_topics:
+            sandbox.delete_topic("t")
+            assert all("t" not in one.topics for one in map(ask_knowledge, sandbox.brokers) if one)
+        else:
+            with pytest.raises(SandboxError, match=f"Kafka {kafka} can't delete topics"):
+                sandbox.delete_topic("t")
+        sandbox.kill_broker(1)
+        sandbox.start_broker(1)
