@@ -1,0 +1,235 @@
+"""Scripted brokers: they answer from a ``FakeCluster``, unless they were told to misbehave.
+
+cluster = FakeCluster(broker_count=2)
+brokers = FakeBrokers(cluster)
+brokers.listen_in_memory(network)            # or: brokers.listen_on_loopback(server)
+brokers[0].script(ApiKey.FETCH, Hang())
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterator
+
+from zkconsumer.errors import DecodeError
+from zkconsumer.model import Broker
+from zkconsumer.testing.fake_answers import Answers
+from zkconsumer.testing.fake_cluster import FakeCluster
+from zkconsumer.testing.fake_failures import failure
+from zkconsumer.testing.fake_script import Answer, Close, Cut, Fail, Hang, Raw, Reply, Step
+from zkconsumer.testing.loopback import LOOPBACK, LoopbackServer
+from zkconsumer.testing.memory_transport import MemoryNetwork
+from zkconsumer.wire.api import ApiKey, Response
+from zkconsumer.wire.codec import RequestFrame, decode_request, encode_response
+from zkconsumer.wire.framing import FrameReader
+from zkconsumer.wire.messages.fetch import FetchRequest, FetchResponse
+from zkconsumer.wire.messages.produce import ProduceRequest, ProduceResponse
+
+_MAX_REQUEST_BYTES = 104_857_600
+_ANSWER = Answer()
+
+
+class FakeBroker:
+    """One broker. Thread: any.
+
+    Attributes:
+        requests: every request it got, in order, also those it did not answer.
+    """
+
+    def __init__(self, cluster: FakeCluster, broker_id: int) -> None:
+        self.cluster = cluster
+        self.id = broker_id
+        self.requests: list[RequestFrame] = []
+        self._steps: dict[ApiKey, deque[Step]] = {}
+        self._conversations: list[BrokerConversation] = []
+
+    @property
+    def address(self) -> Broker:
+        """Where it can be reached."""
+        return self.cluster.brokers[self.id]
+
+    def script(self, api: ApiKey, *steps: Step) -> None:
+        """Do these with the next requests of an API, one each; then answer again."""
+        with self.cluster.lock:
+            self._steps.setdefault(api, deque()).extend(steps)
+
+    def stop(self) -> None:
+        """Go down: break all connections, take no new ones, lead nothing."""
+        with self.cluster.lock:
+            self.cluster.down.add(self.id)
+            for conversation in self._conversations:
+                conversation.break_off()
+            self._conversations.clear()
+        self.cluster.changed()
+
+    def start(self) -> None:
+        """Come up again."""
+        with self.cluster.lock:
+            self.cluster.down.discard(self.id)
+        self.cluster.changed()
+
+    def accept(self) -> "BrokerConversation | None":
+        """Take a connection (a ``Listener``)."""
+        with self.cluster.lock:
+            if self.id in self.cluster.down:
+                return None
+            conversation = BrokerConversation(self)
+            self._conversations.append(conversation)
+            return conversation
+
+    def next_step(self, api: ApiKey) -> Step:
+        """What to do with a request."""
+        steps = self._steps.get(api)
+        return steps.popleft() if steps else _ANSWER
+
+
+class BrokerConversation:
+    """One connection to a fake broker (a ``Conversation``): one request after the other."""
+
+    def __init__(self, broker: FakeBroker) -> None:
+        self._broker = broker
+        self._cluster = broker.cluster
+        self._answers = Answers(broker.cluster, broker.id)
+        self._reader = FrameReader(_MAX_REQUEST_BYTES)
+        self._waiting: deque[RequestFrame] = deque()
+        self._parked: tuple[RequestFrame, int] | None = None
+        self._outgoing = b""
+        self._hangs = False
+        self._over = False
+        self._wake: Callable[[], None] | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """See ``Conversation``."""
+        return self._over and not self._outgoing
+
+    def on_change(self, wake: Callable[[], None]) -> None:
+        """See ``Conversation``."""
+        self._wake = wake
+        self._cluster.on_change(wake)
+
+    def receive(self, data: bytes, now_ms: int) -> None:
+        """See ``Conversation``. Like a real broker, it closes at what it can't read."""
+        with self._cluster.lock:
+            self._reader.receive(data)
+            try:
+                while not self._over and (frame := self._reader.next_frame()) is not None:
+                    request = decode_request(frame)
+                    self._broker.requests.append(request)
+                    self._waiting.append(request)
+            except DecodeError:
+                self._over = True
+            self._work(now_ms)
+
+    def take_outgoing(self, now_ms: int) -> bytes:
+        """See ``Conversation``."""
+        with self._cluster.lock:
+            self._work(now_ms)
+            data, self._outgoing = self._outgoing, b""
+            return data
+
+    def next_deadline_ms(self) -> int | None:
+        """See ``Conversation``."""
+        parked = self._parked
+        return None if parked is None else parked[1]
+
+    def hang_up(self) -> None:
+        """See ``Conversation``."""
+        self._over = True
+        if self._wake is not None:
+            self._cluster.forget(self._wake)
+
+    def break_off(self) -> None:
+        """Close from the broker's side, and lose what was not sent yet."""
+        self._over = True
+        self._outgoing = b""
+        if self._wake is not None:
+            self._wake()
+
+    def _work(self, now_ms: int) -> None:
+        """Do what can be done now: a parked fetch holds up what is behind it."""
+        if self._parked is not None and not self._over:
+            frame, deadline_ms = self._parked
+            self._parked = None
+            self._answer(frame, now_ms, deadline_ms)
+        while self._waiting and not (self._parked or self._hangs or self._over):
+            self._handle(self._waiting.popleft(), now_ms)
+
+    def _handle(self, frame: RequestFrame, now_ms: int) -> None:
+        match self._broker.next_step(frame.api_key):
+            case Answer():
+                self._answer(frame, now_ms, None)
+            case Fail(code):
+                self._send(frame, failure(frame.request, code))
+            case Reply(response):
+                self._send(frame, response)
+            case Raw(data):
+                self._outgoing += data
+            case Hang():
+                self._hangs = True
+            case Cut(count):
+                whole = _encoded(frame, self._answers.to(frame.request, frame.version))
+                self._outgoing += whole[:count]
+                self._over = True
+            case Close():
+                self._over = True
+
+    def _answer(self, frame: RequestFrame, now_ms: int, deadline_ms: int | None) -> None:
+        response = self._answers.to(frame.request, frame.version)
+        if isinstance(frame.request, FetchRequest) and isinstance(response, FetchResponse):
+            if deadline_ms is None:
+                deadline_ms = now_ms + frame.request.max_wait_ms
+            if now_ms < deadline_ms and _is_too_little(frame.request, response):
+                self._parked = (frame, deadline_ms)
+                return
+        self._send(frame, response)
+
+    def _send(self, frame: RequestFrame, response: Response) -> None:
+        if isinstance(frame.request, ProduceRequest) and frame.request.acks == 0:
+            # Nobody waits for an answer: a failure shows as a closed connection.
+            assert isinstance(response, ProduceResponse)
+            self._over = any(
+                one.error_code for topic in response.topics for one in topic.partitions
+            )
+            return
+        self._outgoing += _encoded(frame, response)
+
+
+class FakeBrokers:
+    """All the brokers of a cluster, and the ways to reach them."""
+
+    def __init__(self, cluster: FakeCluster) -> None:
+        self.cluster = cluster
+        self._brokers = {number: FakeBroker(cluster, number) for number in cluster.brokers}
+
+    def __getitem__(self, broker_id: int) -> FakeBroker:
+        return self._brokers[broker_id]
+
+    def __iter__(self) -> Iterator[FakeBroker]:
+        return iter(self._brokers.values())
+
+    @property
+    def addresses(self) -> tuple[Broker, ...]:
+        """Where they can be reached."""
+        return tuple(broker.address for broker in self)
+
+    def listen_in_memory(self, network: MemoryNetwork) -> None:
+        """Be there in a network in memory, under the addresses they have."""
+        for broker in self:
+            network.listen(broker.address.host, broker.address.port, broker.accept)
+
+    def listen_on_loopback(self, server: LoopbackServer) -> None:
+        """Be there on 127.0.0.1, under new ports."""
+        for broker in self:
+            port = server.listen(broker.accept)
+            self.cluster.brokers[broker.id] = Broker(broker.id, LOOPBACK, port)
+
+
+def _encoded(frame: RequestFrame, response: Response) -> bytes:
+    return encode_response(response, version=frame.version, correlation_id=frame.correlation_id)
+
+
+def _is_too_little(request: FetchRequest, response: FetchResponse) -> bool:
+    """Whether a broker would still wait: no error, and less than was asked for."""
+    answers = [one for topic in response.topics for one in topic.partitions]
+    if any(one.error_code for one in answers):
+        return False
+    return sum(len(one.records) for one in answers) < request.min_bytes

@@ -1,0 +1,137 @@
+"""Answers that say the same error for everything that was asked about."""
+
+from zkconsumer.wire.api import Request, Response
+from zkconsumer.wire.messages.consumer_metadata import (
+    ConsumerMetadataRequest,
+    ConsumerMetadataResponse,
+)
+from zkconsumer.wire.messages.fetch import (
+    FetchedPartition,
+    FetchedTopic,
+    FetchRequest,
+    FetchResponse,
+)
+from zkconsumer.wire.messages.list_offsets import (
+    ListedPartition,
+    ListedTopic,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+)
+from zkconsumer.wire.messages.metadata import MetadataRequest, MetadataResponse, TopicMetadata
+from zkconsumer.wire.messages.offset_commit import (
+    CommittedPartition,
+    CommittedTopic,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+)
+from zkconsumer.wire.messages.offset_fetch import (
+    OffsetFetchedPartition,
+    OffsetFetchedTopic,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+)
+from zkconsumer.wire.messages.produce import (
+    ProducedPartition,
+    ProducedTopic,
+    ProduceRequest,
+    ProduceResponse,
+)
+
+
+def failure(request: Request[Response], code: int) -> Response:
+    """The answer to a request that fails with ``code`` altogether."""
+    match request:
+        case FetchRequest() | ListOffsetsRequest() | ProduceRequest():
+            return _log_failure(request, code)
+        case OffsetCommitRequest() | OffsetFetchRequest():
+            return _offsets_failure(request, code)
+        case MetadataRequest(topics=topics):
+            failed = (TopicMetadata(error_code=code, topic=one, partitions=()) for one in topics)
+            return MetadataResponse(brokers=(), topics=tuple(failed))
+        case ConsumerMetadataRequest():
+            return ConsumerMetadataResponse(error_code=code, coordinator_id=-1, host="", port=-1)
+        case _:
+            raise TypeError(f"no failure is known for {type(request).__name__}")
+
+
+def failed_fetch(partition: int, code: int) -> FetchedPartition:
+    """A partition that could not be fetched."""
+    return FetchedPartition(
+        partition=partition, error_code=code, high_watermark=-1, records=memoryview(b"")
+    )
+
+
+def no_offset(partition: int, code: int) -> OffsetFetchedPartition:
+    """A position that is not stored, or not told."""
+    return OffsetFetchedPartition(partition=partition, offset=-1, metadata="", error_code=code)
+
+
+def _log_failure(
+    request: FetchRequest | ListOffsetsRequest | ProduceRequest, code: int
+) -> Response:
+    match request:
+        case FetchRequest():
+            return FetchResponse(
+                topics=tuple(
+                    FetchedTopic(
+                        topic=one.topic,
+                        partitions=tuple(failed_fetch(p.partition, code) for p in one.partitions),
+                    )
+                    for one in request.topics
+                )
+            )
+        case ListOffsetsRequest():
+            return ListOffsetsResponse(
+                topics=tuple(
+                    ListedTopic(
+                        topic=one.topic,
+                        partitions=tuple(
+                            ListedPartition(partition=p.partition, error_code=code, offsets=())
+                            for p in one.partitions
+                        ),
+                    )
+                    for one in request.topics
+                )
+            )
+        case ProduceRequest():
+            return ProduceResponse(
+                topics=tuple(
+                    ProducedTopic(
+                        topic=one.topic,
+                        partitions=tuple(
+                            ProducedPartition(
+                                partition=p.partition, error_code=code, base_offset=-1
+                            )
+                            for p in one.partitions
+                        ),
+                    )
+                    for one in request.topics
+                )
+            )
+
+
+def _offsets_failure(request: OffsetCommitRequest | OffsetFetchRequest, code: int) -> Response:
+    match request:
+        case OffsetCommitRequest():
+            return OffsetCommitResponse(
+                topics=tuple(
+                    CommittedTopic(
+                        topic=one.topic,
+                        partitions=tuple(
+                            CommittedPartition(partition=p.partition, error_code=code)
+                            for p in one.partitions
+                        ),
+                    )
+                    for one in request.topics
+                )
+            )
+        case OffsetFetchRequest():
+            return OffsetFetchResponse(
+                topics=tuple(
+                    OffsetFetchedTopic(
+                        topic=one.topic,
+                        partitions=tuple(no_offset(number, code) for number in one.partitions),
+                    )
+                    for one in request.topics
+                )
+            )
