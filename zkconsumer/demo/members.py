@@ -4,12 +4,12 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol
 
 from zkconsumer.demo.lines import line_number
 from zkconsumer.sandbox.tools import ScalaTool
+from zkconsumer.scope import ThreadScope
 
 _STOP_TIMEOUT_S = 20
 
@@ -47,7 +47,7 @@ class PythonMember:
         name: what the picture calls it.
         arguments: the command's, without the subcommand.
         errors: the file that its log goes to.
-        spawn: starts a thread that reads its output, given a role, a body and a stop function.
+        reading: owns the thread that reads its output.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class PythonMember:
         name: str,
         arguments: list[str],
         errors: Path,
-        spawn: Callable[[str, Callable[[], None], Callable[[], None]], object],
+        reading: ThreadScope,
     ) -> None:
         self._name = name
         self._lock = threading.Lock()
@@ -68,7 +68,7 @@ class PythonMember:
                 stderr=log_file,
                 start_new_session=True,
             )
-        spawn(f"read-{name}", self._read, self.kill)
+        reading.spawn(f"read-{name}", self._read, stop=self.kill)
 
     @property
     def name(self) -> str:

@@ -58,7 +58,8 @@ class Story:
         self._stage = stage
         self._clock = SystemClock()
         self._pause = threading.Event()
-        self._scope = ThreadScope("demo")
+        self._writing = ThreadScope("demo")
+        self._reading = ThreadScope("demo")
         self._partitions = [TopicPartition(TOPIC, number) for number in range(PARTITIONS)]
         cluster.create_topic(TOPIC, PARTITIONS, replication=len(cluster.brokers))
         self._watch = GroupWatch(cluster.zookeeper_connect, GROUP, self._partitions)
@@ -70,7 +71,7 @@ class Story:
 
     def play(self) -> Verdict:
         """All acts; the verdict of the last one."""
-        self._scope.spawn("traffic", self._traffic.run, stop=self._traffic.stop)
+        self._writing.spawn("traffic", self._traffic.run, stop=self._traffic.stop)
         self._join()
         self._show("one Scala and two Python members share the group", 5)
         self._kill_a_member()
@@ -83,7 +84,8 @@ class Story:
         self._traffic.stop()
         for member in self._stage.members:
             member.stop()
-        self._scope.close(10_000)
+        self._writing.close(10_000)
+        self._reading.close(10_000)
         self._watch.close()
 
     def _join(self) -> None:
@@ -103,7 +105,7 @@ class Story:
                 *("--consumer.config", str(config)),
             ]
             log_file = stage.folder / f"python-{number}.log"
-            self._add(PythonMember(f"python-{number}", arguments, log_file, self._spawn))
+            self._add(PythonMember(f"python-{number}", arguments, log_file, self._reading))
 
     def _add(self, member: Member) -> None:
         """Bring a member in and wait until the group has settled with it."""
@@ -127,11 +129,13 @@ class Story:
         victim.kill()
         self._await(
             f"the others take over the partitions of {victim.name}",
-            lambda: (
-                victim.name not in map(stage.names.get, self._watch.owning_members() or stage.names)
-            ),
+            lambda: self._all_owned_without(victim),
         )
         self._show(f"{victim.name} is gone, its partitions are not", 3)
+
+    def _all_owned_without(self, gone: Member) -> bool:
+        owners = self._watch.owning_members()
+        return bool(owners) and gone.name not in {self._stage.names.get(one) for one in owners}
 
     def _restart_a_broker(self) -> None:
         broker = self._cluster.brokers[0]
@@ -145,7 +149,7 @@ class Story:
     def _drain(self) -> None:
         """Stop writing, and wait until every acknowledged line has reached somebody."""
         self._traffic.stop()
-        left = self._scope.close(20_000)
+        left = self._writing.close(20_000)
         if left:
             raise SandboxError(f"the producer does not end: {left}")
         numbers = range(self._traffic.acknowledged_count)
@@ -155,9 +159,6 @@ class Story:
         self._show("everything is delivered", 1)
 
     # --- watching -----------------------------------------------------------------------------
-
-    def _spawn(self, role: str, run: Callable[[], None], stop: Callable[[], None]) -> object:
-        return ThreadScope("demo-readers").spawn(role, run, stop=stop)
 
     def _show(self, title: str, looks: int) -> None:
         for _ in range(looks):
