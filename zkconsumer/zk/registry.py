@@ -73,9 +73,14 @@ class GroupRegistry:
         self._registered_session: int | None = None
 
     def register(
-        self, consumer_id: str, registration: Registration
+        self, consumer_id: str, registration: Registration, *, session_id: int | None = None
     ) -> Registered | RegistrationConflict:
         """Make the member known. A node that this session made before is brought up to date.
+
+        Args:
+            consumer_id: the member.
+            registration: what it says about itself.
+            session_id: in this session and no other; None: in the one that is in force.
 
         Raises:
             ConfigError: the consumer id can't be part of a path.
@@ -83,7 +88,7 @@ class GroupRegistry:
         """
         path = self._paths.member(consumer_id)
         data = encode_registration(registration)
-        session_id = self._store.session_id
+        session_id = self._store.session_id if session_id is None else session_id
         self._store.ensure_paths([self._paths.ids])
         for _ in range(_MAX_ROUNDS):
             error = self._write(CreateOp(path, data, ephemeral=True), session_id)

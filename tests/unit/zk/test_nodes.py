@@ -125,6 +125,11 @@ def test_what_scala_could_not_read_is_not_written(registration: Registration, re
             id="what looks like an escape is one",
         ),
         pytest.param(
+            b'{"subscription":{"a\tb\x01":1},"pattern":"white_list"}',
+            Registration(subscription={"a\tb\x01": 1}, pattern=Pattern.WHITE_LIST),
+            id="control characters, not escaped",
+        ),
+        pytest.param(
             b'{"subscription":{"t":1},"pattern":"static"}',
             Registration(subscription={"t": 1}),
             id="no timestamp",

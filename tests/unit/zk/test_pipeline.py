@@ -63,6 +63,28 @@ class PromisedAnswer:
         return self.number
 
 
+class LateAnswer:
+    """An answer that takes its own time, or never comes."""
+
+    def __init__(self, clock: ManualClock, *, comes: bool = True) -> None:
+        self._clock = clock
+        self._comes = comes
+        self._is_there = False
+        self.waited_ms = 0
+
+    def ready(self) -> bool:
+        return self._is_there
+
+    def wait(self, timeout: float) -> bool:
+        self.waited_ms = round(timeout * 1000)
+        self._clock.ms += 0 if self._comes else self.waited_ms
+        self._is_there = self._comes
+        return self._is_there
+
+    def get_nowait(self) -> None:
+        return None
+
+
 @pytest.fixture
 def clock() -> ManualClock:
     """The time."""
@@ -117,6 +139,26 @@ def test_the_bound_holds_over_batches_that_timed_out(
             pipeline.run([wire.send] * 90, fence=7)
     assert wire.most_in_flight <= MAX_IN_FLIGHT
     assert clock.ms == 10_000
+
+
+def test_an_answer_that_is_handed_over_late_is_waited_for(
+    pipeline: Pipeline, wire: Wire, clock: ManualClock
+) -> None:
+    """The last one is there already; the batch is not complete without the others."""
+    late = LateAnswer(clock)
+    answers = pipeline.run([wire.send, lambda: late, wire.send], fence=7)
+    assert late.waited_ms == 2_000
+    assert all(answer.ready() for answer in answers)
+
+
+def test_an_answer_that_never_comes_does_not_keep_later_ones_from_counting(
+    pipeline: Pipeline, wire: Wire, clock: ManualClock
+) -> None:
+    """One lost answer fails its own batch only, and the bound holds as before."""
+    with pytest.raises(RegistryError, match="no answer"):
+        pipeline.run([lambda: LateAnswer(clock, comes=False)], fence=7)
+    assert values(pipeline.run([wire.send] * 1000, fence=7)) == list(range(1000))
+    assert wire.most_in_flight < MAX_IN_FLIGHT
 
 
 def test_an_empty_batch_asks_nothing(pipeline: Pipeline, wire: Wire) -> None:
