@@ -52,6 +52,8 @@ class _Filter:
         pattern = normalised(self.text)
         if any(char in pattern for char in _ODD_LINE_ENDS):
             raise ConfigError(f"filter {pattern!r}: it holds a line separator")
+        if any("\ud800" <= char <= "\udfff" for char in pattern):
+            raise ConfigError(f"filter {pattern!r}: it holds what is not a character")
         try:
             matches = java_matcher(pattern)
         except RegexRefused as error:

@@ -1,0 +1,109 @@
+"""What the command line and the configuration file of the console consumer come to: pure.
+
+Source: Kafka 0.8.2.2 ``ConsoleConsumer``, and the flags ``--group`` (0.8.1) and ``--timeout-ms``
+(0.9). Unlike there, ``auto.offset.reset`` of the file counts unless ``--from-beginning`` is given.
+"""
+
+import argparse
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from zkconsumer.assignment.filters import Blacklist, Whitelist
+from zkconsumer.cli.format import Formatter, TextFormat, json_line
+from zkconsumer.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsoleSettings:
+    """Everything that the console consumer needs to know.
+
+    Attributes:
+        settings: of the consumer, by keys with dots; without ``group.id`` where none was given.
+        topic_filter: which topics to read.
+        formatter: how to print a message.
+        max_messages: how many to read; None for no end.
+        from_beginning: start at the earliest message, if the group has no offsets.
+        delete_offsets: forget what the group did before.
+    """
+
+    settings: Mapping[str, str]
+    topic_filter: Whitelist | Blacklist
+    formatter: Formatter
+    max_messages: int | None
+    from_beginning: bool
+    delete_offsets: bool
+
+    @property
+    def group_id(self) -> str | None:
+        """The group that was asked for; None where one is to be made up."""
+        return self.settings.get("group.id")
+
+
+def console_settings(args: argparse.Namespace, file: Mapping[str, str]) -> ConsoleSettings:
+    """Put the command line and the settings of the configuration file together.
+
+    Raises:
+        ConfigError: they contradict each other, or a filter or property is not understood.
+    """
+    settings = {"auto.offset.reset": "largest", **file}
+    if args.zookeeper is not None:
+        settings["zookeeper.connect"] = args.zookeeper
+    if args.group is not None:
+        if file.get("group.id", args.group) != args.group:
+            raise ConfigError(
+                f"group.id is {file['group.id']} in the file and {args.group} in --group: "
+                "give it once"
+            )
+        settings["group.id"] = args.group
+    if args.from_beginning:
+        settings["auto.offset.reset"] = "smallest"
+    if args.timeout_ms is not None:
+        settings["consumer.timeout.ms"] = str(args.timeout_ms)
+    return ConsoleSettings(
+        settings=settings,
+        topic_filter=_topic_filter(args),
+        formatter=_formatter(args),
+        max_messages=args.max_messages,
+        from_beginning=args.from_beginning,
+        delete_offsets=args.delete_consumer_offsets,
+    )
+
+
+def _topic_filter(args: argparse.Namespace) -> Whitelist | Blacklist:
+    """The original takes the name of a topic for a whitelist, so for a regular expression."""
+    if args.blacklist is not None:
+        return Blacklist(args.blacklist)
+    return Whitelist(args.topic if args.whitelist is None else args.whitelist)
+
+
+def _formatter(args: argparse.Namespace) -> Formatter:
+    if args.output == "json":
+        if args.property:
+            raise ConfigError("--property shapes the text output: it does not go with JSON")
+        return json_line
+    return TextFormat.from_properties(dict(args.property))
+
+
+def key_and_value(text: str) -> tuple[str, str]:
+    """Read ``KEY=VALUE``.
+
+    Raises:
+        argparse.ArgumentTypeError: there is no ``=``, or nothing before it.
+    """
+    key, equals, value = text.partition("=")
+    if not equals or not key:
+        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
+    return key, value
+
+
+def count_of_messages(text: str) -> int | None:
+    """Read a number of messages; a negative one means no end, as in the original.
+
+    Raises:
+        argparse.ArgumentTypeError: not a number.
+    """
+    try:
+        count = int(text)
+    except ValueError:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of messages") from None
+    return None if count < 0 else count

@@ -1,0 +1,196 @@
+"""``zkconsumer consume``: the console consumer.
+
+Source: Kafka 0.8.2.2 ``ConsoleConsumer``.
+"""
+
+import argparse
+import logging
+import random
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+
+from zkconsumer.cli.console_settings import (
+    ConsoleSettings,
+    console_settings,
+    count_of_messages,
+    key_and_value,
+)
+from zkconsumer.cli.copying import Copier, Hand
+from zkconsumer.cli.group_nodes import GroupNodes
+from zkconsumer.cli.output import Output, OutputClosed, discard_standard_output
+from zkconsumer.cli.signals import StopAsked, stop_signals
+from zkconsumer.config import ConsumerConfig
+from zkconsumer.connector.connector import ZookeeperConsumerConnector
+from zkconsumer.errors import ConfigError, ConsumerTimeout, ZkConsumerError
+from zkconsumer.properties_file import load_properties
+from zkconsumer.zk import kazoo_store
+from zkconsumer.zk.store import ZkStore
+
+log = logging.getLogger(__name__)
+
+_MADE_UP_GROUPS = 100_000
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the ``consume`` command; ``run`` is set as its ``run`` default."""
+    parser = subparsers.add_parser(
+        "consume",
+        help="print the messages of topics, as a member of a consumer group",
+        description="Reads topics as a member of a consumer group and prints their messages. "
+        "What is printed is committed; Ctrl-C, SIGTERM or a closed pipe end it in order.",
+    )
+    parser.add_argument(
+        "--zookeeper", metavar="HOSTS", help="where ZooKeeper is: host1:port1,host2:port2/chroot"
+    )
+    topics = parser.add_mutually_exclusive_group(required=True)
+    topics.add_argument(
+        "--topic", help="the topic to read (a Java regular expression, as in the original)"
+    )
+    topics.add_argument(
+        "--whitelist", metavar="REGEX", help="read the topics whose whole name matches"
+    )
+    topics.add_argument("--blacklist", metavar="REGEX", help="read all other topics")
+    parser.add_argument(
+        "--group", help="the consumer group (default: a new one, deleted at the end)"
+    )
+    parser.add_argument(
+        "--consumer.config",
+        dest="consumer_config",
+        metavar="FILE",
+        help="a .properties file with settings of the consumer",
+    )
+    parser.add_argument(
+        "--from-beginning",
+        action="store_true",
+        help="start at the earliest message if the group has no offsets (default: what "
+        "auto.offset.reset says in the file, else at the latest)",
+    )
+    parser.add_argument(
+        "--delete-consumer-offsets",
+        action="store_true",
+        help="first delete what ZooKeeper holds of the group, offsets included",
+    )
+    parser.add_argument(
+        "--max-messages", type=count_of_messages, metavar="N", help="end after N messages"
+    )
+    parser.add_argument(
+        "--timeout-ms", type=int, metavar="MS", help="end when no message comes for so long"
+    )
+    parser.add_argument(
+        "--output", choices=("text", "json"), default="text", help="how to print (default: text)"
+    )
+    parser.add_argument(
+        "--property",
+        type=key_and_value,
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="for the text output: print.key=true, key.separator=TEXT, line.separator=TEXT",
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Consume until told to stop; 0 unless something failed.
+
+    Raises:
+        ZkConsumerError: what failed; what was printed before is committed.
+    """
+    file = load_properties(args.consumer_config) if args.consumer_config else {}
+    console = console_settings(args, file)
+    if "zookeeper.connect" not in console.settings:
+        raise ConfigError("zookeeper.connect is required: give --zookeeper HOST:PORT/CHROOT")
+    output = Output()
+    try:
+        with stop_signals():
+            if console.group_id is not None:
+                consume(console, ConsumerConfig(console.settings), output)
+            else:
+                with _made_up_group(console.settings) as config:
+                    consume(console, config, output)
+    except StopAsked:
+        log.debug("stopped by a signal")
+    except OutputClosed:
+        discard_standard_output()
+    return 0
+
+
+def consume(console: ConsoleSettings, config: ConsumerConfig, output: Output) -> None:
+    """Join the group and print until the end.
+
+    Raises:
+        StopAsked: by a signal.
+        OutputClosed: nobody reads our output any more.
+        ZkConsumerError: something failed.
+    """
+    if console.delete_offsets or console.from_beginning:
+        with _store(config) as store:
+            _prepare(console, GroupNodes(store, config.group_id), config.group_id)
+    copier = Copier(console.formatter, output.write)
+    with ZookeeperConsumerConnector(config) as connector:
+        try:
+            (stream,) = connector.create_message_streams_by_filter(console.topic_filter)
+            copier.copy(stream, console.max_messages)
+        except ConsumerTimeout as error:
+            log.debug("%s", error)
+        finally:
+            # Leaving commits what has a successor; the last line has none.
+            if copier.hand is Hand.WRITTEN and copier.count and config.auto_commit_enable:
+                connector.commit_offsets()
+            print(f"Consumed {copier.count} messages", file=sys.stderr)
+
+
+def _prepare(console: ConsoleSettings, nodes: GroupNodes, group_id: str) -> None:
+    if console.delete_offsets:
+        nodes.delete()
+    elif nodes.have_offsets():
+        raise ConfigError(
+            f"group {group_id} has offsets already, so --from-beginning would change nothing: "
+            "give --delete-consumer-offsets too to delete them, or take another group"
+        )
+
+
+@contextmanager
+def _made_up_group(settings: Mapping[str, str]) -> Iterator[ConsumerConfig]:
+    """A configuration with a new group, of which nothing stays behind."""
+    config = ConsumerConfig({**settings, "group.id": "console-consumer"})
+    with _store(config) as store:
+        group_id = free_group(lambda one: GroupNodes(store, one).exist(), random.randrange)
+    config = replace(config, group_id=group_id, client_id=settings.get("client.id", group_id))
+    try:
+        yield config
+    finally:
+        try:
+            with _store(config) as store:
+                GroupNodes(store, group_id).delete()
+        except ZkConsumerError as error:
+            log.warning("/consumers/%s stays behind: %s", group_id, error)
+
+
+def free_group(is_taken: Callable[[str], bool], draw: Callable[[int], int]) -> str:
+    """A group id of our own making that nobody uses.
+
+    Args:
+        is_taken: whether there are nodes of this group.
+        draw: a random number below its argument.
+    """
+    for _ in range(100):
+        group_id = f"console-consumer-{draw(_MADE_UP_GROUPS)}"
+        if not is_taken(group_id):
+            return group_id
+    raise ConfigError("found no free name for a group: give one with --group")
+
+
+@contextmanager
+def _store(config: ConsumerConfig) -> Iterator[ZkStore]:
+    store = kazoo_store.connect(
+        config.zookeeper_connect,
+        session_timeout_ms=config.zookeeper_session_timeout_ms,
+        connection_timeout_ms=config.zookeeper_connection_timeout_ms,
+    )
+    try:
+        yield store
+    finally:
+        store.close()

@@ -1,0 +1,125 @@
+"""Messages as bytes to print: pure.
+
+The text form is that of the original's ``DefaultMessageFormatter`` (Kafka 0.8.2.2), the JSON form
+is ours.
+"""
+
+import base64
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Protocol, Self
+
+from zkconsumer.errors import ConfigError
+
+
+class Message(Protocol):
+    """What a formatter reads of a message."""
+
+    @property
+    def topic(self) -> str:
+        """The name of its topic."""
+        ...
+
+    @property
+    def partition(self) -> int:
+        """The number of its partition."""
+        ...
+
+    @property
+    def offset(self) -> int:
+        """Its offset in the log."""
+        ...
+
+    @property
+    def timestamp(self) -> int:
+        """Milliseconds since the epoch, -1 where the log has none."""
+        ...
+
+    @property
+    def raw_key(self) -> bytes | None:
+        """The bytes of its key."""
+        ...
+
+    @property
+    def raw_value(self) -> bytes | None:
+        """The bytes of its value."""
+        ...
+
+
+class Formatter(Protocol):
+    """Turns a message into what is printed for it, its end of line included."""
+
+    def __call__(self, message: Message) -> bytes:
+        """The bytes to print."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TextFormat:
+    """The value, or key and value, as they are; null is printed as ``null``.
+
+    Attributes:
+        print_key: print the key first.
+        key_separator: what stands between key and value.
+        line_separator: what stands behind the value.
+    """
+
+    print_key: bool = False
+    key_separator: bytes = b"\t"
+    line_separator: bytes = b"\n"
+
+    @classmethod
+    def from_properties(cls, properties: Mapping[str, str]) -> Self:
+        """Read the original's ``--property`` settings.
+
+        Raises:
+            ConfigError: a property that the formatter does not know.
+        """
+        known = ("print.key", "key.separator", "line.separator")
+        for name in properties:
+            if name not in known:
+                raise ConfigError(f"property {name} is not known: there is {', '.join(known)}")
+        return cls(
+            print_key=properties.get("print.key", "").strip().lower() == "true",
+            key_separator=properties.get("key.separator", "\t").encode(errors="surrogateescape"),
+            line_separator=properties.get("line.separator", "\n").encode(errors="surrogateescape"),
+        )
+
+    def __call__(self, message: Message) -> bytes:
+        """See ``Formatter``."""
+        value = b"null" if message.raw_value is None else message.raw_value
+        if not self.print_key:
+            return value + self.line_separator
+        key = b"null" if message.raw_key is None else message.raw_key
+        return key + self.key_separator + value + self.line_separator
+
+
+def json_line(message: Message) -> bytes:
+    """One JSON object on one line, in UTF-8.
+
+    ``timestamp`` is null where the log's format has none. Key and value are texts, or null; bytes
+    that are not UTF-8 are given in base64, and ``key_encoding`` or ``value_encoding`` says so.
+    """
+    fields: dict[str, str | int | None] = {
+        "topic": message.topic,
+        "partition": message.partition,
+        "offset": message.offset,
+        "timestamp": None if message.timestamp < 0 else message.timestamp,
+    }
+    for name, data in (("key", message.raw_key), ("value", message.raw_value)):
+        text, encoded = _text(data)
+        fields[name] = text
+        if encoded:
+            fields[f"{name}_encoding"] = "base64"
+    return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
+
+
+def _text(data: bytes | None) -> tuple[str | None, bool]:
+    """The bytes as text, and whether that is base64."""
+    if data is None:
+        return None, False
+    try:
+        return data.decode(), False
+    except UnicodeDecodeError:
+        return base64.b64encode(data).decode("ascii"), True

@@ -1,0 +1,51 @@
+"""Writing to standard output so that what was written is known."""
+
+import os
+import select
+import sys
+
+
+class OutputClosed(Exception):
+    """Whoever read our output has gone."""
+
+
+class Output:
+    """Writes straight to a file descriptor, without a buffer of its own.
+
+    So a line that was written has left this process: it is seen at once on terminals and in pipes,
+    and no commit can cover a line that a crash would still take away. (At half a million lines a
+    second it is not what limits a consumer.)
+
+    Args:
+        descriptor: where to write; standard output unless given.
+    """
+
+    def __init__(self, descriptor: int | None = None) -> None:
+        if descriptor is None:
+            sys.stdout.flush()
+            descriptor = sys.stdout.fileno()
+        self._descriptor = descriptor
+
+    def write(self, data: bytes) -> None:
+        """Write everything, however long the reader takes.
+
+        Raises:
+            OutputClosed: the reader has gone.
+            OSError: the disk is full, or the like.
+        """
+        rest = memoryview(data)
+        while rest:
+            try:
+                rest = rest[os.write(self._descriptor, rest) :]
+            except BlockingIOError:
+                # Somebody set the pipe that we inherited to non-blocking.
+                select.select([], [self._descriptor], [])
+            except BrokenPipeError:
+                raise OutputClosed from None
+
+
+def discard_standard_output() -> None:
+    """Let nothing more fail on a closed standard output, the interpreter's last flush included."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    os.close(nowhere)
