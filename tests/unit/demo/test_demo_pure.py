@@ -1,0 +1,46 @@
+"""The demo's count and picture: what they say must be true."""
+
+from zkconsumer.demo.lines import line_number, log_line
+from zkconsumer.demo.picture import PartitionLine, picture
+from zkconsumer.demo.story import verdict_lines
+from zkconsumer.demo.tally import Tally
+from zkconsumer.model import TopicPartition
+
+
+def test_a_line_carries_its_number() -> None:
+    """Every line is recognised by its number, and nothing else is."""
+    assert [line_number(log_line(n, "now")) for n in range(200)] == list(range(200))
+    assert line_number("GET /cart/17") is None
+
+
+def test_the_verdict_counts_losses_and_repetitions() -> None:
+    """What reached nobody is lost; each delivery beyond the first is a repetition."""
+    tally = Tally()
+    tally.add("a", [0, 1, 2])
+    tally.add("b", [2, 2, 4])
+    verdict = tally.verdict({0, 1, 2, 3, 4})
+    assert (verdict.delivered, verdict.lost, verdict.lost_count, verdict.repeated) == (
+        4,
+        (3,),
+        1,
+        2,
+    )
+    assert tally.by_member == {"a": 3, "b": 3}
+    assert tally.misses(range(5)) == 1
+    assert "the first that were lost: 3" in verdict_lines(verdict)
+
+
+def test_the_picture_names_owners_and_lag() -> None:
+    """Known members appear by name, unknown numbers as a dash, the lag never negative."""
+    lines = [
+        PartitionLine(TopicPartition("t", 0), "g_host-1-abc-0", 5, 9),
+        PartitionLine(TopicPartition("t", 1), None, None, 9),
+        PartitionLine(TopicPartition("t", 2), "g_host-1-abc-0", 9, 5),
+    ]
+    text = picture("act", lines, {"g_host-1-abc": "python-1"}, {"python-1": 7})
+    assert [row.split() for row in text.splitlines()[2:5]] == [
+        ["t-0", "python-1", "5", "9", "4"],
+        ["t-1", "-", "-", "9", "-"],
+        ["t-2", "python-1", "9", "5", "0"],
+    ]
+    assert text.endswith("delivered: python-1 7")
