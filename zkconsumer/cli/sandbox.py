@@ -1,14 +1,10 @@
 """``zkconsumer sandbox up``: a real cluster on this machine until Ctrl-C."""
 
 import argparse
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
 from typing import NamedTuple
 
-from zkconsumer.errors import SandboxError
+from zkconsumer.cli.signals import StopAsked, stop_signals
 from zkconsumer.sandbox import DEFAULT_KAFKA, VERSIONS, Sandbox
 from zkconsumer.sandbox.jars import missing_jars
 from zkconsumer.sandbox.settings import SandboxOptions
@@ -21,10 +17,6 @@ class TopicWish(NamedTuple):
     name: str
     partitions: int
     replication: int
-
-
-class _StopAsked(BaseException):
-    """A signal asked us to end: not an ``Exception``, so that nothing on its way swallows it."""
 
 
 def parse_topic(text: str) -> TopicWish:
@@ -89,15 +81,16 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 
 
 def run(args: argparse.Namespace) -> int:
-    """Start the cluster and wait for a signal; 0 after one, 1 when it could not be started."""
+    """Start the cluster and wait for a signal, which is a success.
+
+    Raises:
+        SandboxError: it could not be started.
+    """
     try:
-        with _stop_signals():
+        with stop_signals():
             _up(args)
-    except _StopAsked:
-        return 0
-    except SandboxError as error:
-        print(f"zkconsumer sandbox: {error}", file=sys.stderr)
-        return 1
+    except StopAsked:
+        pass
     return 0
 
 
@@ -124,21 +117,3 @@ def _options(args: argparse.Namespace) -> SandboxOptions:
         "auto_create_topics": args.auto_create_topics,
         "listen_host": args.listen,
     }
-
-
-@contextmanager
-def _stop_signals() -> Iterator[None]:
-    """Turn Ctrl-C and SIGTERM into an exception, once: what follows is the way out."""
-    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
-
-    def stop(_number: int, _frame: FrameType | None) -> None:
-        for number in numbers:
-            signal.signal(number, signal.SIG_IGN)
-        raise _StopAsked
-
-    before = {number: signal.signal(number, stop) for number in numbers}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)

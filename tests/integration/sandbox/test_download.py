@@ -11,8 +11,10 @@ import pytest
 from zkconsumer.errors import SandboxError
 from zkconsumer.sandbox import jars, maven
 from zkconsumer.sandbox.jars import JarCache
+from zkconsumer.sandbox.lock import make_lock
 from zkconsumer.sandbox.lockfile import Jar, PinnedJar
 from zkconsumer.sandbox.ports import pick_free
+from zkconsumer.sandbox.versions import KafkaVersion
 from zkconsumer.scope import ThreadScope
 
 JAR = Jar("org.example.group", "thing", "1.0")
@@ -94,3 +96,44 @@ def test_the_users_cache_and_repository_are_those_of_the_environment(
     monkeypatch.setenv(maven.REPOSITORY_VARIABLE, repository)
     (path,) = jars.user_cache().class_path(pinned(CONTENT))
     assert path.is_relative_to(tmp_path / "xdg" / "zkconsumer" / "jars")
+
+
+def publish(folder: Path, coordinate: str, *dependencies: str) -> None:
+    """Put an artifact into a repository: its jar and a POM with its dependencies."""
+    jar = Jar.parse(coordinate)
+    place = folder / jar.group.replace(".", "/") / jar.artifact / jar.version
+    place.mkdir(parents=True)
+    needed = "".join(
+        f"<dependency><groupId>{one.group}</groupId><artifactId>{one.artifact}</artifactId>"
+        f"<version>{one.version}</version></dependency>"
+        for one in map(Jar.parse, dependencies)
+    )
+    (place / f"{jar.artifact}-{jar.version}.pom").write_text(
+        f"<project><modelVersion>4.0.0</modelVersion><groupId>{jar.group}</groupId>"
+        f"<artifactId>{jar.artifact}</artifactId><version>{jar.version}</version>"
+        f"<dependencies>{needed}</dependencies></project>"
+    )
+    (place / jar.file_name).write_bytes(coordinate.encode())
+
+
+def test_the_lock_is_made_of_all_that_a_version_needs(repository: str, tmp_path: Path) -> None:
+    """The artifact first, then the extras, then the dependencies of any depth but the excluded."""
+    folder = tmp_path / "repository"
+    publish(folder, "org.apache.kafka:kafka_2.10:0.9", "g:direct:1", "g:lost:1")
+    publish(folder, "g:direct:1", "g:indirect:2", "g:lost:1")
+    publish(folder, "g:indirect:2")
+    publish(folder, "g:extra:3")
+    version = KafkaVersion(name="0.9", scala="2.10", extra=("g:extra:3",), excluded=("g:lost",))
+    lock = make_lock([version], tmp_path / "scratch", repository)
+    wanted = ["org.apache.kafka:kafka_2.10:0.9", "g:extra:3", "g:direct:1", "g:indirect:2"]
+    assert [one.jar.coordinate for one in lock.class_path("0.9")] == wanted
+    assert [one.sha256 for one in lock.class_path("0.9")] == [
+        hashlib.sha256(one.encode()).hexdigest() for one in wanted
+    ]
+
+
+def test_a_version_that_cannot_be_resolved_is_one_line(repository: str, tmp_path: Path) -> None:
+    """It names the artifact."""
+    version = KafkaVersion(name="0.9", scala="2.10")
+    with pytest.raises(SandboxError, match=r"^can't resolve org\.apache\.kafka:kafka_2\.10:0\.9: "):
+        make_lock([version], tmp_path / "scratch", repository)

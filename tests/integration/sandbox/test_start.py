@@ -20,20 +20,11 @@ from zkconsumer.sandbox.zookeeper_client import ZooKeeperClient
 
 pytestmark = pytest.mark.sandbox
 
-UP = """
-import argparse, sys
-from zkconsumer.cli import sandbox
-parser = argparse.ArgumentParser()
-sandbox.add_parser(parser.add_subparsers())
-args = parser.parse_args(sys.argv[1:])
-sys.exit(args.run(args))
-"""
-
 
 @contextmanager
 def up(*arguments: str) -> Iterator["subprocess.Popen[str]"]:
     """``zkconsumer sandbox up`` as a process of its own; killed at the end."""
-    command = [sys.executable, "-c", UP, "sandbox", "up", *arguments]
+    command = [sys.executable, "-m", "zkconsumer", "sandbox", "up", *arguments]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield process
@@ -112,6 +103,16 @@ def test_no_java_and_no_jars_are_reported_before_anything_starts(
     monkeypatch.setenv("ZKCONSUMER_MAVEN_REPOSITORY", f"http://127.0.0.1:{port}")
     with pytest.raises(SandboxError, match=r"can't download org\.apache\.kafka:kafka_2\.10"):
         Sandbox().start()
+
+
+def test_the_command_reports_what_is_wrong_in_one_line() -> None:
+    """On standard error, with status 1 and nothing on standard output."""
+    command = [sys.executable, "-m", "zkconsumer", "sandbox", "up", "--kafka", "0.7.2"]
+    told = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert told.returncode == 1
+    assert told.stdout == ""
+    assert "the sandbox has no Kafka 0.7.2: choose one of" in told.stderr
+    assert told.stderr.count("\n") == 1
 
 
 def test_the_command_prints_where_the_cluster_is() -> None:
