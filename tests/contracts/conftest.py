@@ -5,8 +5,10 @@ from contextlib import ExitStack
 
 import pytest
 
+from tests.support.zk_members import Member
 from tests.support.zk_worlds import MemoryWorld, RealWorld, ZkWorld
 from zkconsumer.sandbox import Sandbox
+from zkconsumer.zk.store import ZkStore
 
 # In each lane: the fixture of the server (None: in memory), and whether it is to use transactions
 # (None: it is asked). Real servers are ZooKeeper 3.4.6 and 3.3.3, which knows none.
@@ -51,6 +53,30 @@ def old_world(request: pytest.FixtureRequest) -> Iterator[ZkWorld]:
 def any_world(request: pytest.FixtureRequest) -> Iterator[ZkWorld]:
     """An empty ZooKeeper, with and without transactions."""
     yield from make_world(request)
+
+
+@pytest.fixture
+def store(world: ZkWorld) -> ZkStore:
+    """A first client."""
+    return world.connect()
+
+
+@pytest.fixture
+def other(world: ZkWorld) -> ZkStore:
+    """A second client."""
+    return world.connect()
+
+
+@pytest.fixture
+def alice(any_world: ZkWorld) -> Member:
+    """A first member of a group."""
+    return Member(any_world.connect())
+
+
+@pytest.fixture
+def bob(any_world: ZkWorld) -> Member:
+    """A second member of the same group."""
+    return Member(any_world.connect())
 
 
 def make_world(request: pytest.FixtureRequest) -> Iterator[ZkWorld]:

@@ -1,71 +1,25 @@
-"""What the registry of a group must do, with and without transactions, in memory and for real."""
+"""How members register and read their group, with and without transactions, in memory and real."""
 
 from collections.abc import Mapping
 
 import pytest
 
 from tests.support.waiting import wait_until
+from tests.support.zk_members import Member, SeenEvents, children
 from tests.support.zk_worlds import ZkWorld
-from zkconsumer.errors import ConfigError, LocalProtocolError, RegistryError, SessionLost
-from zkconsumer.model import Broker, ConsumerThreadId, TopicPartition
+from zkconsumer.errors import ConfigError, LocalProtocolError
+from zkconsumer.model import Broker
 from zkconsumer.zk.nodes import Pattern
 from zkconsumer.zk.registry import (
-    ClaimConflict,
-    Claimed,
     GroupRegistry,
     GroupSnapshot,
     GroupWatches,
-    Owner,
     Registered,
     Registration,
     RegistrationConflict,
 )
-from zkconsumer.zk.store import CreateOp, DeleteOp, SetOp, ZkStore
 
-ALICE = ConsumerThreadId("g_alice", 0)
-BOB = ConsumerThreadId("g_bob", 0)
 STATIC = Registration(subscription={"t": 1}, timestamp_ms=1795227905398)
-Threads = dict[TopicPartition, ConsumerThreadId]
-
-
-class Member:
-    """One member: its client and its registry."""
-
-    def __init__(self, world: ZkWorld) -> None:
-        self.store = world.connect()
-        self.registry = GroupRegistry(self.store, "g")
-
-
-class Seen:
-    """A watch that writes down what it is told."""
-
-    def __init__(self) -> None:
-        self.events: list[tuple[str, str]] = []
-
-    def __call__(self, path: str, event: str) -> None:
-        self.events.append((path, event))
-
-
-@pytest.fixture
-def alice(any_world: ZkWorld) -> Member:
-    """A first member."""
-    return Member(any_world)
-
-
-@pytest.fixture
-def bob(any_world: ZkWorld) -> Member:
-    """A second member."""
-    return Member(any_world)
-
-
-def partitions(count: int, topic: str = "t") -> list[TopicPartition]:
-    """The first partitions of a topic."""
-    return [TopicPartition(topic, number) for number in range(count)]
-
-
-def to(thread: ConsumerThreadId, tps: list[TopicPartition]) -> Threads:
-    """All of these partitions for one thread."""
-    return dict.fromkeys(tps, thread)
 
 
 def topics_of(registration: Registration, all_topics: frozenset[str]) -> tuple[str, ...]:
@@ -75,9 +29,9 @@ def topics_of(registration: Registration, all_topics: frozenset[str]) -> tuple[s
     return tuple(sorted(all_topics))
 
 
-def read(member: Member, seen: Seen | None = None) -> GroupSnapshot:
+def read(member: Member, seen: SeenEvents | None = None) -> GroupSnapshot:
     """The group as a rebalance reads it, every change of it told to ``seen``."""
-    watch = seen or Seen()
+    watch = seen or SeenEvents()
     watches = GroupWatches(members=watch, topics=watch, topic_list=watch, brokers=watch)
     return member.registry.read_group(watches=watches, expand=topics_of)
 
@@ -85,11 +39,6 @@ def read(member: Member, seen: Seen | None = None) -> GroupSnapshot:
 def write(member: Member, nodes: Mapping[str, bytes]) -> None:
     """Put persistent nodes there, as brokers, tools or strange clients do."""
     assert member.store.set_or_create_many(nodes) == [None] * len(nodes)
-
-
-def children(store: ZkStore, path: str) -> list[str]:
-    """The children, which may be none."""
-    return store.children_many([path])[0] or []
 
 
 # --- Registration --------------------------------------------------------------------------------
@@ -124,7 +73,7 @@ def test_a_node_of_another_session_is_a_conflict(alice: Member, bob: Member) -> 
     assert isinstance(conflict, RegistrationConflict)
     assert conflict.session_id == alice.store.session_id
     assert conflict.age_ms >= 0
-    gone = Seen()
+    gone = SeenEvents()
     assert bob.registry.watch_registration("g_same", gone)
     alice.store.close()
     wait_until(lambda: gone.events, what="the other session's node to go")
@@ -251,7 +200,7 @@ def test_a_change_behind_the_group_is_told(
     alice.registry.register("g_alice", subscribed)
     write(alice, {"/brokers/topics/t": b'{"partitions":{}}'})
     alice.store.ensure_paths(["/brokers/ids"])
-    seen = Seen()
+    seen = SeenEvents()
     read(alice, seen)
     write(bob, {path: b'{"partitions":{"0":[1]}}'})
     watched = path.rpartition("/")[0] if event == "CHILD" else path
@@ -261,184 +210,8 @@ def test_a_change_behind_the_group_is_told(
 
 def test_brokers_can_be_read_alone(alice: Member, bob: Member) -> None:
     """With a watch on their list, which may not even be there yet."""
-    seen = Seen()
+    seen = SeenEvents()
     assert alice.registry.read_brokers(watch=seen).brokers == ()
     write(bob, {"/brokers/ids/1": b'{"host":"h1","port":9092}'})
     wait_until(lambda: seen.events, what="the first broker")
     assert alice.registry.read_brokers().brokers == (Broker(1, "h1", 9092),)
-
-
-# --- Claims --------------------------------------------------------------------------------------
-
-
-def test_a_claim_makes_ephemeral_nodes_with_the_thread_id(alice: Member, bob: Member) -> None:
-    """Everybody sees who owns what, and by which session; the text is the bare thread id."""
-    tps = partitions(3)
-    assert alice.registry.claim(to(ALICE, tps)) == Claimed()
-    assert bob.registry.read_owners([*tps, TopicPartition("t", 3)]) == {
-        **dict.fromkeys(tps, Owner("g_alice-0", alice.store.session_id)),
-        TopicPartition("t", 3): None,
-    }
-    node = bob.store.get_many(["/consumers/g/owners/t/2"])[0]
-    assert node is not None
-    assert node.data == b"g_alice-0"
-
-
-def test_a_claim_of_nothing_succeeds(alice: Member) -> None:
-    """A member without a share claims nothing and writes nothing."""
-    assert alice.registry.claim({}) == Claimed()
-    alice.registry.release({})
-    assert children(alice.store, "/") == []
-
-
-def test_a_conflict_leaves_nothing_and_names_the_holders(alice: Member, bob: Member) -> None:
-    """One partition held by another costs the whole claim, and all holders are told."""
-    bob.registry.claim(to(BOB, [TopicPartition("t", 1), TopicPartition("u", 0)]))
-    result = alice.registry.claim(to(ALICE, [*partitions(3), *partitions(2, "u")]))
-    owner = Owner("g_bob-0", bob.store.session_id)
-    held = {TopicPartition("t", 1): owner, TopicPartition("u", 0): owner}
-    assert result == ClaimConflict(held)
-    assert children(alice.store, "/consumers/g/owners/t") == ["1"]
-    assert children(alice.store, "/consumers/g/owners/u") == ["0"]
-
-
-def test_a_conflict_in_the_last_of_many_chunks_rolls_all_back(alice: Member, bob: Member) -> None:
-    """What earlier transactions created is taken back."""
-    tps = partitions(730)
-    bob.registry.claim(to(BOB, [tps[729]]))
-    result = alice.registry.claim(to(ALICE, tps))
-    assert isinstance(result, ClaimConflict)
-    assert list(result.held) == [tps[729]]
-    assert children(bob.store, "/consumers/g/owners/t") == ["729"]
-
-
-def test_a_large_claim_and_its_release(alice: Member, bob: Member) -> None:
-    """2,000 partitions of several topics are claimed, seen and released."""
-    tps = [TopicPartition(f"t{number % 7}", number) for number in range(2000)]
-    assert alice.registry.claim(to(ALICE, tps)) == Claimed()
-    owners = bob.registry.read_owners(tps)
-    assert set(owners.values()) == {Owner("g_alice-0", alice.store.session_id)}
-    alice.registry.release(to(ALICE, tps))
-    assert set(bob.registry.read_owners(tps).values()) == {None}
-
-
-def test_a_node_of_our_session_with_our_text_counts_as_claimed(alice: Member) -> None:
-    """A claim whose answer was lost can be repeated, and reaches further than before."""
-    alice.registry.claim(to(ALICE, partitions(150)))
-    assert alice.registry.claim(to(ALICE, partitions(300))) == Claimed()
-    assert len(children(alice.store, "/consumers/g/owners/t")) == 300
-
-
-def test_a_partition_that_moves_between_own_threads_is_rewritten(alice: Member) -> None:
-    """Our session's node with another text of ours is replaced."""
-    tps = partitions(3)
-    alice.registry.claim(to(ALICE, tps[1:2]))
-    second = ConsumerThreadId("g_alice", 1)
-    assert alice.registry.claim(to(second, tps)) == Claimed()
-    owners = alice.registry.read_owners(tps)
-    assert {owner and owner.thread_id for owner in owners.values()} == {"g_alice-1"}
-
-
-def test_a_conflict_keeps_what_was_ours_before(alice: Member, bob: Member) -> None:
-    """The roll-back takes back this claim's doing, not an earlier claim's."""
-    tps = partitions(4)
-    alice.registry.claim(to(ALICE, tps[:1]))
-    bob.registry.claim(to(BOB, tps[3:]))
-    assert isinstance(alice.registry.claim(to(ALICE, tps)), ClaimConflict)
-    assert children(alice.store, "/consumers/g/owners/t") == ["0", "3"]
-    assert isinstance(alice.registry.claim(to(ConsumerThreadId("g_alice", 1), tps)), ClaimConflict)
-    assert alice.registry.read_owners(tps[:1]) == {
-        tps[0]: Owner("g_alice-0", alice.store.session_id)
-    }
-
-
-def test_our_own_text_by_another_session_is_a_conflict(alice: Member, bob: Member) -> None:
-    """The node of an earlier life of ours goes with its session: to take it for ours is a trap."""
-    tps = partitions(1)
-    bob.registry.claim(to(ALICE, tps))
-    result = alice.registry.claim(to(ALICE, tps))
-    assert result == ClaimConflict({tps[0]: Owner("g_alice-0", bob.store.session_id)})
-
-
-def test_an_owner_that_leaves_can_be_waited_for(alice: Member, bob: Member) -> None:
-    """The watch fires for the held node; what is free already is told at once."""
-    tps = partitions(2)
-    bob.registry.claim(to(BOB, tps[:1]))
-    seen = Seen()
-    assert alice.registry.watch_owners(tps, seen) == (tps[1],)
-    bob.registry.release(to(BOB, tps[:1]))
-    wait_until(lambda: seen.events, what="the owner to leave")
-    assert seen.events == [("/consumers/g/owners/t/0", "DELETED")]
-    assert alice.registry.claim(to(ALICE, tps)) == Claimed()
-
-
-def test_release_deletes_only_what_is_ours(alice: Member, bob: Member) -> None:
-    """Another session's nodes, another thread's, and missing ones stay as they are."""
-    tps = partitions(4)
-    second = ConsumerThreadId("g_alice", 1)
-    alice.registry.claim({tps[0]: ALICE, tps[1]: second})
-    bob.registry.claim(to(ALICE, [tps[2]]))
-    alice.registry.release(to(ALICE, tps))
-    assert children(alice.store, "/consumers/g/owners/t") == ["1", "2"]
-    alice.registry.release(to(ALICE, tps))
-    assert children(alice.store, "/consumers/g/owners/t") == ["1", "2"]
-
-
-def test_a_claim_survives_that_its_parents_were_cleaned_up(alice: Member, bob: Member) -> None:
-    """Parents are remembered, but made again when somebody deleted them."""
-    tps = partitions(2)
-    alice.registry.claim(to(ALICE, tps))
-    alice.registry.release(to(ALICE, tps))
-    bob.store.delete_many(["/consumers/g/owners/t", "/consumers/g/owners"])
-    assert alice.registry.claim(to(ALICE, tps)) == Claimed()
-
-
-def test_a_lost_session_voids_what_it_owned(any_world: ZkWorld, alice: Member, bob: Member) -> None:
-    """Its nodes are gone; the member writes nothing until it is registered in the new session."""
-    tps = partitions(2)
-    alice.registry.register("g_alice", STATIC)
-    alice.registry.claim(to(ALICE, tps))
-    any_world.expire(alice.store)
-    assert set(bob.registry.read_owners(tps).values()) == {None}
-    with pytest.raises(SessionLost):
-        alice.registry.claim(to(ALICE, tps))
-    with pytest.raises(SessionLost):
-        alice.registry.release(to(ALICE, tps))
-    assert alice.registry.register("g_alice", STATIC) == Registered(alice.store.session_id)
-    assert alice.registry.claim(to(ALICE, tps)) == Claimed()
-
-
-def test_without_a_connection_nothing_is_claimed_later(
-    any_world: ZkWorld, alice: Member, bob: Member
-) -> None:
-    """A claim that failed for want of a connection does not happen after the reconnect."""
-    tps = partitions(2)
-    alice.registry.register("g_alice", STATIC)
-    any_world.disconnect(alice.store)
-    with pytest.raises(RegistryError):
-        alice.registry.claim(to(ALICE, tps))
-    any_world.reconnect(alice.store)
-    assert alice.registry.read_owners(tps) == dict.fromkeys(tps)
-    assert bob.registry.claim(to(BOB, tps)) == Claimed()
-
-
-def test_blind_deletes_of_scala_members_do_not_confuse_a_release(
-    alice: Member, bob: Member
-) -> None:
-    """Somebody deleted one of our nodes and a third one changed hands: the rest is released."""
-    tps = partitions(3)
-    alice.registry.claim(to(ALICE, tps))
-    bob.store.write_many(
-        [
-            DeleteOp("/consumers/g/owners/t/0"),
-            DeleteOp("/consumers/g/owners/t/1"),
-            CreateOp("/consumers/g/owners/t/1", b"g_bob-0", ephemeral=True),
-            SetOp("/consumers/g/owners/t/2", b"g_carol-0"),
-        ]
-    )
-    alice.registry.release(to(ALICE, tps))
-    assert bob.registry.read_owners(tps) == {
-        tps[0]: None,
-        tps[1]: Owner("g_bob-0", bob.store.session_id),
-        tps[2]: Owner("g_carol-0", alice.store.session_id),
-    }

@@ -1,13 +1,9 @@
 """What every ``ZkStore`` must do: the in-memory one and the one on a real ZooKeeper alike."""
 
-import threading
-
 import pytest
 
-from tests.support.waiting import wait_until
 from tests.support.zk_worlds import ZkWorld
-from zkconsumer.errors import RegistryError, SessionLost
-from zkconsumer.zk.session import SessionEvent, SessionState
+from zkconsumer.errors import RegistryError
 from zkconsumer.zk.store import (
     CheckOp,
     CreateOp,
@@ -19,42 +15,12 @@ from zkconsumer.zk.store import (
     ZNode,
 )
 
-Seen = list[tuple[str, str]]
-
-
-@pytest.fixture
-def store(world: ZkWorld) -> ZkStore:
-    """A first client."""
-    return world.connect()
-
-
-@pytest.fixture
-def other(world: ZkWorld) -> ZkStore:
-    """A second client."""
-    return world.connect()
-
 
 def node_at(store: ZkStore, path: str) -> ZNode:
     """The node, which must be there."""
     node = store.get_many([path])[0]
     assert node is not None
     return node
-
-
-def recorder() -> tuple[Seen, "Recorder"]:
-    """A watch and what it saw."""
-    seen: Seen = []
-    return seen, Recorder(seen)
-
-
-class Recorder:
-    """A watch that writes down what it is told."""
-
-    def __init__(self, seen: Seen) -> None:
-        self._seen = seen
-
-    def __call__(self, path: str, event: str) -> None:
-        self._seen.append((path, event))
 
 
 def test_a_created_node_is_read_back_with_its_stat(store: ZkStore, other: ZkStore) -> None:
@@ -237,184 +203,3 @@ def test_without_transactions_multi_says_so(old_world: ZkWorld) -> None:
     assert not store.supports_multi
     with pytest.raises(RegistryError, match="no transactions"):
         store.multi([DeleteOp("/a")])
-
-
-# --- Watches -------------------------------------------------------------------------------------
-
-
-def test_a_watch_sees_one_change_of_a_node(store: ZkStore, other: ZkStore) -> None:
-    """A change calls the watch once; the next change does not."""
-    seen, watch = recorder()
-    store.create("/w", b"1", ephemeral=False)
-    assert store.get_many(["/w"], watch=watch) != [None]
-    other.set_or_create_many({"/w": b"2"})
-    wait_until(lambda: seen, what="the watch")
-    other.set_or_create_many({"/w": b"3"})
-    later, watch_later = recorder()
-    store.get_many(["/w"], watch=watch_later)
-    other.delete_many(["/w"])
-    wait_until(lambda: later, what="the later watch")
-    assert seen == [("/w", "CHANGED")]
-    assert later == [("/w", "DELETED")]
-
-
-def test_a_read_of_a_missing_node_watches_for_its_creation(store: ZkStore, other: ZkStore) -> None:
-    """``get_many`` and ``exists_many`` both leave a watch where nothing is yet."""
-    seen, watch = recorder()
-    assert store.get_many(["/late/a"], watch=watch) == [None]
-    assert store.exists_many(["/late/b"], watch=watch) == [None]
-    other.set_or_create_many({"/late/a": b"", "/late/b": b""})
-    wait_until(lambda: len(seen) == 2, what="both watches")
-    assert sorted(seen) == [("/late/a", "CREATED"), ("/late/b", "CREATED")]
-
-
-def test_a_child_watch_sees_children_come_and_go(store: ZkStore, other: ZkStore) -> None:
-    """Each new child watch sees the next change of the list, and none of the data."""
-    store.ensure_paths(["/c"])
-    for change in (
-        lambda: other.create("/c/x", b"", ephemeral=False),
-        lambda: other.delete_many(["/c/x"]),
-    ):
-        seen, watch = recorder()
-        store.children_many(["/c"], watch=watch)
-        other.set_or_create_many({"/c": b"data"})
-        change()
-        wait_until(lambda seen=seen: seen, what="the child watch")  # type: ignore[misc]
-        assert seen == [("/c", "CHILD")]
-
-
-def test_a_child_watch_on_a_missing_node_waits_for_it(store: ZkStore, other: ZkStore) -> None:
-    """The children of a node that is not there yet: its creation is what there is to see."""
-    seen, watch = recorder()
-    assert store.children_many(["/c/late"], watch=watch) == [None]
-    other.ensure_paths(["/c/late"])
-    wait_until(lambda: seen, what="the watch on the missing node")
-    assert seen == [("/c/late", "CREATED")]
-
-
-def test_the_same_watch_left_twice_is_called_once(store: ZkStore, other: ZkStore) -> None:
-    """Reading again with the same watch does not pile up calls."""
-    seen, watch = recorder()
-    fence_seen, fence = recorder()
-    store.create("/w", b"", ephemeral=False)
-    for _ in range(3):
-        store.get_many(["/w"], watch=watch)
-    store.get_many(["/w"], watch=fence)
-    other.set_or_create_many({"/w": b"2"})
-    wait_until(lambda: seen and fence_seen, what="both watches")
-    last, watch_last = recorder()
-    store.exists_many(["/w"], watch=watch_last)
-    other.set_or_create_many({"/w": b"3"})
-    wait_until(lambda: last, what="a later event, behind all earlier ones")
-    assert seen == [("/w", "CHANGED")]
-
-
-# --- Sessions ------------------------------------------------------------------------------------
-
-
-def test_closing_a_client_takes_its_ephemeral_nodes_along(store: ZkStore, other: ZkStore) -> None:
-    """They vanish at once, and whoever watches is told."""
-    seen, watch = recorder()
-    other.create("/mine", b"", ephemeral=True)
-    other.create("/kept", b"", ephemeral=False)
-    store.exists_many(["/mine"], watch=watch)
-    other.close()
-    wait_until(lambda: seen, what="the ephemeral node's end")
-    assert seen == [("/mine", "DELETED")]
-    assert [stat is None for stat in store.exists_many(["/mine", "/kept"])] == [True, False]
-
-
-def test_a_closed_client_answers_with_an_error(store: ZkStore) -> None:
-    """Every call fails clearly, and closing again does nothing."""
-    store.close()
-    store.close()
-    assert not store.connected
-    with pytest.raises(RegistryError, match="closed"):
-        store.get_many(["/a"])
-    with pytest.raises(RegistryError, match="closed"):
-        store.create("/a", b"", ephemeral=True)
-
-
-def test_an_expired_session_is_reported_by_its_own_id(world: ZkWorld, store: ZkStore) -> None:
-    """LOST carries the id that ended, CONNECTED the id in force; the old ephemerals are gone."""
-    events: list[SessionEvent] = []
-    store.on_session(events.append)
-    old_id = store.session_id
-    store.create("/mine", b"", ephemeral=True)
-    world.expire(store)
-    assert store.session_id != old_id
-    assert events == [
-        SessionEvent(SessionState.SUSPENDED, old_id),
-        SessionEvent(SessionState.LOST, old_id),
-        SessionEvent(SessionState.CONNECTED, store.session_id),
-    ]
-    assert store.get_many(["/mine"]) == [None]
-
-
-def test_a_write_meant_for_an_ended_session_is_refused(world: ZkWorld, store: ZkStore) -> None:
-    """The fence keeps what was decided in one session out of the next."""
-    old_id = store.session_id
-    world.expire(store)
-    with pytest.raises(SessionLost):
-        store.write_many([CreateOp("/late", b"", ephemeral=True)], session_id=old_id)
-    with pytest.raises(SessionLost):
-        store.set_or_create_many({"/late": b""}, session_id=old_id)
-    with pytest.raises(SessionLost):
-        store.multi([CreateOp("/late", b"")], session_id=old_id)
-    assert store.create("/late", b"", ephemeral=True)
-
-
-def test_a_disconnected_client_fails_in_time_and_keeps_its_session(
-    world: ZkWorld, store: ZkStore, other: ZkStore
-) -> None:
-    """Calls end in an error; after the reconnect the session and its nodes are the same."""
-    events: list[SessionEvent] = []
-    store.on_session(events.append)
-    session_id = store.session_id
-    store.create("/mine", b"", ephemeral=True)
-    world.disconnect(store)
-    with pytest.raises(RegistryError) as caught:
-        store.create("/too-late", b"", ephemeral=False)
-    assert not isinstance(caught.value, SessionLost)
-    world.reconnect(store)
-    assert store.session_id == session_id
-    assert events == [
-        SessionEvent(SessionState.SUSPENDED, session_id),
-        SessionEvent(SessionState.CONNECTED, session_id),
-    ]
-    assert [stat is None for stat in other.exists_many(["/mine", "/too-late"])] == [False, True]
-    assert store.create("/again", b"", ephemeral=False)
-
-
-def test_watches_do_not_survive_a_broken_connection(
-    world: ZkWorld, store: ZkStore, other: ZkStore
-) -> None:
-    """Even in the same session they are gone: after CONNECTED one must read and watch again."""
-    before, watch_before = recorder()
-    after, watch_after = recorder()
-    store.create("/w", b"1", ephemeral=False)
-    store.get_many(["/w"], watch=watch_before)
-    world.disconnect(store)
-    world.reconnect(store)
-    store.get_many(["/w"], watch=watch_after)
-    other.set_or_create_many({"/w": b"2"})
-    wait_until(lambda: after, what="the watch left after the reconnect")
-    assert before == []
-
-
-def test_listeners_may_be_added_by_any_thread_and_all_hear(world: ZkWorld, store: ZkStore) -> None:
-    """Every listener hears every event, and none on the thread that may be inside of a call."""
-    threads: set[int] = set()
-    heard: list[SessionState] = []
-    store.on_session(lambda event: heard.append(event.state))
-    store.on_session(lambda _: threads.add(threading.get_ident()))
-    world.disconnect(store)
-    world.reconnect(store)
-    wait_until(lambda: len(heard) == 2, what="both events")
-    assert heard == [SessionState.SUSPENDED, SessionState.CONNECTED]
-    assert threads
-
-
-def test_the_granted_session_timeout_is_known(store: ZkStore) -> None:
-    """Whatever was asked for, what the server granted is told."""
-    assert 0 < store.negotiated_timeout_ms <= 60_000
