@@ -63,6 +63,9 @@ class Script:
     def send(self, event: ev.Event) -> list[ev.Action]:
         """Hand over an event; gives what the core wants done for it."""
         actions = list(self.core.receive(event, self.now_ms))
+        if isinstance(event, ev.Leave):  # its steps are run, and nobody waits for the answers
+            self.step = None
+            return actions
         assert not any(isinstance(one, STEPS) for one in actions[:-1]), "a step is the last"
         if actions and isinstance(actions[-1], STEPS):
             self.step = actions[-1]

@@ -80,7 +80,8 @@ def assemble(config: ConsumerConfig, clock: Clock) -> Parts:
     )
     consumer_id = new_consumer_id(config, clock)
     registry = GroupRegistry(store, config.group_id)
-    offset_store = ZookeeperOffsetStore(store, config.group_id)
+    # A commit held up through a loss of the session must not overwrite the next owner's.
+    offset_store = ZookeeperOffsetStore(store, config.group_id, fence=lambda: registry.session_id)
     committer = OffsetCommitter(offset_store, config.group_id)
     book = OwnershipBook()
     fetch_scope = ThreadScope(consumer_id)
@@ -150,8 +151,12 @@ def _listen(store: ZkStore, control: ControlThread, book: OwnershipBook) -> None
                 log.warning("ZooKeeper does not answer; session 0x%x goes on", event.session_id)
 
     store.on_session(hear)
-    # Connected before anyone listened: later news of the same session repeats it harmlessly.
-    control.mailbox.put(ev.SessionStarted(store.session_id))
+    # Connected before anyone listened. The last word must be the session in force: one that ended
+    # meanwhile has been heard of already, and its start said late would put it in place again.
+    said = None
+    while said != store.session_id:
+        said = store.session_id
+        control.mailbox.put(ev.SessionStarted(said))
 
 
 def _fetching(

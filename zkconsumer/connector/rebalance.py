@@ -20,8 +20,7 @@ The rules:
 3. Offsets are loaded *after* the claim. The original loads before, and so may read one that the
    old owner is about to commit past.
 4. A claim is all or nothing. A refusal backs off; it ends early when an owner node in the way
-   vanishes, and such an early try is not counted. The last try's pause is waited out, too: the
-   nodes of a member that crashed stay for a whole session time-out.
+   vanishes, and such an early try is not counted. The last try's pause is waited out as well.
 5. When the session ends, ownership is void at once, from whatever state. Session events carry the
    id of their session: late news of an earlier one changes nothing.
 6. After ``max_retries`` failed tries the caller hears it; tries go on, at longer intervals.
@@ -237,7 +236,8 @@ class RebalanceCore:
         self._round += 1
         self._deadline_ms = None
         self.state = State.REGISTERING
-        return (ev.Register(self._round),)
+        assert self._session_id is not None
+        return (ev.Register(self._round, self._session_id),)
 
     def _read(self) -> tuple[ev.Action, ...]:
         self._round += 1
@@ -371,8 +371,7 @@ class RebalanceCore:
         self._told = False
         self.state = State.OWNING
         settled = ev.Settled(dict(self.started), self._cause, self._changed)
-        pending = self._pending
-        return (settled,) if pending is None else (settled, *self._begin(pending))
+        return (settled, *(() if self._pending is None else self._begin(self._pending)))
 
     def _back_off(self, reason: str, now_ms: int) -> tuple[ev.Action, ...]:
         self._plan = None
@@ -392,8 +391,7 @@ class RebalanceCore:
 
     def _overtaken(self) -> tuple[ev.Action, ...]:
         """Something changed during the failed round: what it failed on may be gone already."""
-        pending = self._pending
-        return () if pending is None else self._trigger(pending)
+        return () if self._pending is None else self._trigger(self._pending)
 
     def _current_plan(self) -> Plan:
         assert self._plan is not None

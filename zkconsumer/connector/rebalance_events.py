@@ -143,9 +143,14 @@ Event = Join | Leave | Triggered | SessionStarted | SessionEnded | Tick | Answer
 
 @dataclass(frozen=True, slots=True)
 class Register:
-    """Create the registration node."""
+    """Create the registration node, in this session and no other.
+
+    All that is claimed later is bound to the registration's session. If the client is in a newer
+    one already, whose start is still on its way here, the step fails.
+    """
 
     round: int
+    session_id: int
 
 
 @dataclass(frozen=True, slots=True)

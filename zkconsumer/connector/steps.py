@@ -103,7 +103,9 @@ class RebalanceSteps:
 
     def _register(self, step: ev.Register) -> ev.Answer:
         registration = self._subscribed().registration(self._others.clock.wall_ms())
-        result = self._others.registry.register(self._settings.consumer_id, registration)
+        result = self._others.registry.register(
+            self._settings.consumer_id, registration, session_id=step.session_id
+        )
         if isinstance(result, RegistrationConflict):
             return ev.RegistrationBlocked(
                 step.round,

@@ -622,6 +622,19 @@ def test_a_session_that_ends_before_joining_is_no_news() -> None:
     assert isinstance(script.send(ev.SessionStarted(2))[0], ev.Register)
 
 
+def test_a_registration_is_asked_for_in_the_session_that_is_known() -> None:
+    """The client may be in a newer one already; its news must come here first."""
+    script = Script()
+    script.send(ev.SessionStarted(7))
+    (register,) = script.send(ev.Join())
+    assert isinstance(register, ev.Register)
+    assert register.session_id == 7
+    fence, register = script.send(ev.SessionStarted(8))
+    assert isinstance(fence, ev.Fence)
+    assert isinstance(register, ev.Register)
+    assert register.session_id == 8
+
+
 # --- leaving -------------------------------------------------------------------------------------
 
 

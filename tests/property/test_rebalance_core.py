@@ -1,0 +1,201 @@
+"""Groups of rebalance cores in random worlds: always safe, at rest right; planted faults show."""
+
+from collections.abc import Sequence
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.rebalance_script import Script
+from tests.support.rebalance_world import NewCore, run_world
+from zkconsumer.connector import rebalance_events as ev
+from zkconsumer.connector.rebalance import RESTING, RebalanceCore, State
+
+Actions = tuple[ev.Action, ...]
+
+
+@settings(max_examples=800, deadline=None)
+@given(st.integers(0, 2**32))
+def test_every_world_is_safe_and_comes_to_rest(seed: int) -> None:
+    """Nobody reads what he does not own; in the end all is owned by whom the assignor names."""
+    run_world(seed)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.integers(0, 2**32))
+def test_long_worlds_leave_nothing_behind(seed: int) -> None:
+    """After many accidents the nodes are exactly those of the members that are there."""
+    run_world(seed, moves=600)
+
+
+# --- faults that a simulation worth its name must see --------------------------------------------
+
+
+class ForgetsTriggers(RebalanceCore):
+    """A trigger during a round is dropped."""
+
+    def _trigger(self, cause: ev.Cause) -> Actions:
+        return super()._trigger(cause) if self.state in RESTING else ()
+
+
+class TakesLateNews(RebalanceCore):
+    """The end of any session is taken for the end of its own."""
+
+    def _session_ended(self, session_id: int) -> Actions:
+        del session_id
+        return super()._session_ended(self._session_id or 0)
+
+
+class TakesStaleAnswers(RebalanceCore):
+    """An answer is taken for one to the question that is open now."""
+
+    def receive(self, event: ev.Event, now_ms: int) -> Actions:
+        if isinstance(event, ev.StepDone | ev.StepFailed) and self.state not in {
+            *RESTING,
+            State.OUTSIDE,
+            State.READING,
+            State.LOADING,
+        }:
+            event = type(event)(self._round, *_rest(event))
+        return super().receive(event, now_ms)
+
+
+def _rest(event: ev.StepDone | ev.StepFailed) -> tuple[str, ...]:
+    return (event.reason,) if isinstance(event, ev.StepFailed) else ()
+
+
+class ForgetsUnknownClaims(RebalanceCore):
+    """A claim whose answer was lost is taken for one that did not happen."""
+
+    def _back_off(self, reason: str, now_ms: int) -> Actions:
+        for tp in [tp for tp in self.claimed if tp not in self.started]:
+            del self.claimed[tp]
+        return super()._back_off(reason, now_ms)
+
+
+class KeepsWhatTheSessionOwned(RebalanceCore):
+    """The end of the session does not void what was claimed under it."""
+
+    def _outside(self) -> None:
+        claimed, started = dict(self.claimed), dict(self.started)
+        super()._outside()
+        self.claimed, self.started = claimed, started
+
+
+class BelievesAnyRegistration(RebalanceCore):
+    """A node of its name is taken for its own registration."""
+
+    def _begin(self, cause: ev.Cause) -> Actions:
+        self._registered = True
+        return super()._begin(cause)
+
+
+class RegistersInAnySession(RebalanceCore):
+    """It joins under a session whose start it has not heard of."""
+
+    def _register(self) -> Actions:
+        (step,) = super()._register()
+        assert isinstance(step, ev.Register)
+        return (AnySession(step.round, step.session_id),)
+
+
+class AnySession(ev.Register):
+    """A session id that is always the right one."""
+
+    def __getattribute__(self, name: str) -> object:
+        return _Equal() if name == "session_id" else super().__getattribute__(name)
+
+
+class _Equal:
+    __hash__ = None  # type: ignore[assignment]
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __ne__(self, other: object) -> bool:
+        return False
+
+
+class ReleasesFirst(RebalanceCore):
+    """It deletes owner nodes while it still reads."""
+
+    def _stop(self, plan: object) -> Actions:
+        del plan
+        self.state = State.STOPPING
+        return (ev.Release(self._round, self._current_plan().release),)
+
+
+class TrustsItsMemory(RebalanceCore):
+    """It never looks whether its nodes are still there."""
+
+    def _group_read(self, event: ev.GroupRead, now_ms: int) -> Actions:
+        return super()._group_read(
+            ev.GroupRead(
+                round=event.round,
+                view=event.view,
+                registered=event.registered,
+                held=frozenset(self.claimed),
+                broker_count=event.broker_count,
+            ),
+            now_ms,
+        )
+
+
+FAULTS: Sequence[NewCore] = [
+    ForgetsTriggers,
+    TakesLateNews,
+    TakesStaleAnswers,
+    ForgetsUnknownClaims,
+    KeepsWhatTheSessionOwned,
+    BelievesAnyRegistration,
+    RegistersInAnySession,
+    ReleasesFirst,
+    TrustsItsMemory,
+]
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_planted_fault_is_seen(fault: NewCore) -> None:
+    """A simulation that stays green with a fault in the core proves nothing."""
+    with pytest.raises((AssertionError, KeyError)):  # noqa: PT012 - which world shows it is open
+        for seed in range(1_000):
+            run_world(seed, fault)
+
+
+# --- one core and any row of events --------------------------------------------------------------
+
+events = st.one_of(
+    st.builds(ev.Triggered, st.sampled_from(ev.Cause)),
+    st.builds(ev.SessionStarted, st.integers(1, 3)),
+    st.builds(ev.SessionEnded, st.integers(1, 3)),
+    st.builds(ev.StepDone, st.integers(-1, 3)),
+    st.builds(ev.StepFailed, st.integers(-1, 3), st.just("stale")),
+    st.builds(ev.OffsetsLoaded, st.integers(-1, 3), st.just({})),
+    st.builds(ev.ClaimRefused, st.integers(-1, 3), st.just({})),
+    st.sampled_from([ev.Join(), ev.Leave(), ev.Tick()]),
+)
+
+
+@settings(max_examples=200, deadline=None)
+@given(st.lists(events, max_size=30), st.randoms(use_true_random=False))
+def test_a_core_takes_any_row_of_events(row: list[ev.Event], chance: Random) -> None:
+    """Answers of other rounds change nothing; a step is always last; every round ends in a few."""
+    script = Script()
+    for event in row:
+        if isinstance(event, ev.Answer):
+            before = repr(script.core)
+            if event.round != script.core._round:
+                assert script.send(event) == []
+                assert repr(script.core) == before
+            continue
+        script.now_ms += chance.randrange(1_500)
+        script.partition_count = chance.randrange(5)
+        script.send(event)
+        if script.stands_in(State.OUTSIDE):
+            script.step = None
+        elif chance.random() < 0.5:
+            script.said.clear()
+            script.run_on()
+            assert len(script.said) <= 20
+            assert script.stands_in(State.OWNING)

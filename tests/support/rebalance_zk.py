@@ -1,0 +1,82 @@
+"""What the members of a simulated group share: registrations, owner nodes, one-shot watches."""
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from zkconsumer.assignment.group_view import GroupView, MemberSubscription
+from zkconsumer.connector import rebalance_events as ev
+from zkconsumer.connector.rebalance import RebalanceCore
+from zkconsumer.model import ConsumerThreadId, TopicPartition
+
+Ownership = dict[TopicPartition, ConsumerThreadId]
+
+
+@dataclass(eq=False)
+class Member:
+    """One process: its core, what it reads, and what is on its way to it."""
+
+    consumer_id: str
+    topics: dict[str, int]
+    core: RebalanceCore
+    live: int
+    heard: int | None = None
+    registered: int | None = None
+    joined: bool = False
+    step: ev.Step | None = None
+    answers: list[ev.Answer] = field(default_factory=list)
+    triggers: list[ev.Cause] = field(default_factory=list)
+    sessions: list[ev.SessionStarted | ev.SessionEnded] = field(default_factory=list)
+    reading: Ownership = field(default_factory=dict)
+
+    @property
+    def busy(self) -> bool:
+        """Whether something is on its way."""
+        return bool(self.step or self.answers or self.triggers or self.sessions)
+
+
+class TinyZk:
+    """As much of ZooKeeper as a group sees; nodes know the session that made them."""
+
+    def __init__(self) -> None:
+        self.brokers = 1
+        self.partitions = {"t": 3, "u": 2}
+        self.registrations: dict[str, tuple[int, dict[str, int]]] = {}
+        self.owners: dict[TopicPartition, tuple[ConsumerThreadId, int]] = {}
+        self._watches: defaultdict[object, dict[tuple[Member, ev.Cause], None]] = defaultdict(dict)
+
+    def _watch(self, what: object, member: Member, cause: ev.Cause) -> None:
+        self._watches[what][member, cause] = None
+
+    def _fire(self, what: object) -> None:
+        for member, cause in self._watches.pop(what, {}):
+            member.triggers.append(cause)
+
+    def _delete_owner(self, tp: TopicPartition) -> None:
+        del self.owners[tp]
+        self._fire(tp)
+
+    def _delete_registration(self, consumer_id: str) -> None:
+        if self.registrations.pop(consumer_id, None) is not None:
+            self._fire("members")
+            self._fire(consumer_id)
+
+    def view(self) -> GroupView:
+        """The group as anybody reads it."""
+        return GroupView(
+            members={
+                name: MemberSubscription(topics) for name, (_, topics) in self.registrations.items()
+            },
+            partitions={topic: tuple(range(count)) for topic, count in self.partitions.items()},
+        )
+
+    def _drop_session(self, session: int) -> None:
+        for tp in [tp for tp, (_, owner) in self.owners.items() if owner == session]:
+            self._delete_owner(tp)
+        for name in [name for name, (owner, _) in self.registrations.items() if owner == session]:
+            self._delete_registration(name)
+
+    def _forget(self, member: Member) -> None:
+        """It can hear no more."""
+        for watchers in self._watches.values():
+            for watcher in [one for one in watchers if one[0] is member]:
+                del watchers[watcher]
