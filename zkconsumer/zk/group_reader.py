@@ -1,4 +1,4 @@
-"""Reads what a rebalance computes from, in five pipelined round trips however large the group."""
+"""Reads what a rebalance computes from, in six pipelined batches however large the group is."""
 
 from collections.abc import Callable
 
