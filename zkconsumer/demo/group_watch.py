@@ -7,7 +7,7 @@ from zkconsumer.cluster.log_ends import LogEndReader
 from zkconsumer.cluster.metadata import MetadataReader
 from zkconsumer.demo.picture import PartitionLine
 from zkconsumer.errors import ZkConsumerError
-from zkconsumer.model import TopicPartition
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.net.connector import BrokerConnector
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
@@ -44,6 +44,11 @@ class GroupWatch:
         if None in owners:
             return set()
         return {owner.rpartition("-")[0] for owner in owners if owner is not None}
+
+    def set_offsets(self, offset: int) -> None:
+        """Write the committed offset of every partition; for a group without members."""
+        failed = self._offsets.commit({tp: OffsetAndMetadata(offset) for tp in self._partitions})
+        assert not any(failed.values()), failed
 
     def lines(self) -> list[PartitionLine]:
         """Every partition, with what can be known of it now."""

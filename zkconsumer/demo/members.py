@@ -31,6 +31,10 @@ class Member(Protocol):
         """The numbers of the lines it delivered since the last call."""
         ...
 
+    def last_words(self) -> str | None:
+        """None while it runs; the end of its log when it ended by itself."""
+        ...
+
     def kill(self) -> None:
         """SIGKILL: no good-bye."""
         ...
@@ -58,6 +62,8 @@ class PythonMember:
         reading: ThreadScope,
     ) -> None:
         self._name = name
+        self._errors = errors
+        self._ended_by_us = False
         self._lock = threading.Lock()
         self._numbers: list[int] = []
         with errors.open("wb") as log_file:
@@ -86,13 +92,21 @@ class PythonMember:
             numbers, self._numbers = self._numbers, []
         return numbers
 
+    def last_words(self) -> str | None:
+        """See ``Member``."""
+        if self._ended_by_us or self._process.poll() is None:
+            return None
+        return self._errors.read_text("utf-8", "replace").strip()[-500:]
+
     def kill(self) -> None:
         """See ``Member``."""
+        self._ended_by_us = True
         self._process.kill()
         self._process.wait()
 
     def stop(self) -> None:
         """See ``Member``."""
+        self._ended_by_us = True
         self._process.terminate()
         try:
             self._process.wait(_STOP_TIMEOUT_S)
@@ -133,6 +147,10 @@ class ScalaMember:
         lines = self._tool.lines
         fresh, self._taken = lines[self._taken :], len(lines)
         return [number for number in map(line_number, fresh) if number is not None]
+
+    def last_words(self) -> str | None:
+        """See ``Member``."""
+        return None if self._tool.poll() is None else self._tool.errors.strip()[-500:]
 
     def kill(self) -> None:
         """See ``Member``."""

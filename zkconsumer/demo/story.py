@@ -90,20 +90,19 @@ class Story:
 
     def _join(self) -> None:
         stage = self._stage
+        # As an operator would before the first start: nobody's reset policy is left to decide.
+        self._watch.set_offsets(0)
         config = stage.folder / "scala.properties"
         zookeeper = self._cluster.zookeeper_connect
         config.write_text(_SCALA_CONFIG.format(group=GROUP, zookeeper=zookeeper))
         tool = self._cluster.scala_tool(
             "kafka.tools.ConsoleConsumer",
-            *("--zookeeper", zookeeper, "--topic", TOPIC, "--from-beginning"),
-            *("--consumer.config", str(config)),
+            *("--zookeeper", zookeeper, "--topic", TOPIC, "--consumer.config", str(config)),
         )
         self._add(ScalaMember(tool))
         for number in (1, 2):
-            arguments = [
-                *("--zookeeper", zookeeper, "--topic", TOPIC, "--from-beginning"),
-                *("--consumer.config", str(config)),
-            ]
+            arguments = ["--zookeeper", zookeeper, "--topic", TOPIC]
+            arguments += ["--consumer.config", str(config)]
             log_file = stage.folder / f"python-{number}.log"
             self._add(PythonMember(f"python-{number}", arguments, log_file, self._reading))
 
@@ -169,6 +168,10 @@ class Story:
         deadline_ms = self._clock.now_ms() + _ACT_TIMEOUT_MS
         looked_ms = 0
         while not self._holds(condition):
+            for member in self._stage.members:
+                words = member.last_words()
+                if words is not None:
+                    raise SandboxError(f"{member.name} ended by itself: {words}")
             if self._clock.now_ms() > deadline_ms:
                 raise SandboxError(f"waited {_ACT_TIMEOUT_MS // 1000} s in vain until {what}")
             if self._clock.now_ms() - looked_ms > _LOOK_MS:
