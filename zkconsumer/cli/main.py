@@ -51,11 +51,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     try:
         return _run(args)
     except ZkConsumerError as error:
-        return _report(str(error))
+        return _report(error, str(error))
     except OSError as error:
-        return _report(f"{type(error).__name__}: {error}")
+        return _report(error, f"{type(error).__name__}: {error}")
     except Exception as error:  # noqa: BLE001 - the top of the process: a fault of ours, named
-        return _report(f"unexpected {error!r}: please report it, with what --debug shows")
+        return _report(error, f"unexpected {error!r}: please report it, with what --debug shows")
 
 
 def _run(args: argparse.Namespace) -> int:
@@ -71,9 +71,9 @@ def _run(args: argparse.Namespace) -> int:
     return status
 
 
-def _report(text: str) -> int:
+def _report(error: Exception, text: str) -> int:
     """Say what went wrong in one line; only the debug log shows where."""
-    log.debug("the error came from here", exc_info=True)
+    log.debug("the error came from here", exc_info=error)
     print(f"zkconsumer: {' '.join(text.split())}", file=sys.stderr)
     return 1
 

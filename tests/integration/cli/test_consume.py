@@ -1,0 +1,180 @@
+"""``zkconsumer consume`` as a process, on a real broker."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.support.clusters import fresh_name
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.zk.kazoo_store import connect
+
+pytestmark = pytest.mark.sandbox
+TIMEOUT_S = 60
+
+
+@pytest.fixture
+def topic(cluster: Sandbox) -> str:
+    """A topic of two partitions that holds ten lines with keys."""
+    name = fresh_name("consume")
+    cluster.create_topic(name, partitions=2)
+    produce(cluster, name, range(10))
+    return name
+
+
+def produce(cluster: Sandbox, topic: str, numbers: range) -> None:
+    """Write lines ``kN:line N`` with the original's console producer."""
+    result = cluster.run_scala_tool(
+        "kafka.tools.ConsoleProducer",
+        *("--broker-list", cluster.bootstrap_servers, "--topic", topic),
+        *("--property", "parse.key=true", "--property", "key.separator=:"),
+        stdin="".join(f"k{number}:line {number}\n" for number in numbers).encode(),
+    )
+    assert result.status == 0, result.errors
+
+
+def command(cluster: Sandbox, *arguments: str) -> list[str]:
+    """The command line of our console consumer."""
+    base = [sys.executable, "-m", "zkconsumer", "consume"]
+    return [*base, "--zookeeper", cluster.zookeeper_connect, *arguments]
+
+
+def consume(cluster: Sandbox, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """Run our console consumer to its end."""
+    return subprocess.run(
+        command(cluster, *arguments), capture_output=True, text=True, timeout=TIMEOUT_S, check=False
+    )
+
+
+@contextmanager
+def consuming(cluster: Sandbox, *arguments: str) -> Iterator[subprocess.Popen[str]]:
+    """Our console consumer while it runs; killed at the end."""
+    with subprocess.Popen(
+        command(cluster, *arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def read_lines(process: subprocess.Popen[str], count: int) -> list[str]:
+    """The next lines that it prints."""
+    assert process.stdout is not None
+    return [process.stdout.readline().rstrip("\n") for _ in range(count)]
+
+
+def committed(cluster: Sandbox, group: str, topic: str) -> int:
+    """How many messages the group has committed, over both partitions."""
+    store = connect(cluster.zookeeper_connect, session_timeout_ms=6000, connection_timeout_ms=6000)
+    try:
+        paths = [f"/consumers/{group}/offsets/{topic}/{partition}" for partition in (0, 1)]
+        return sum(int(node.data) for node in store.get_many(paths) if node is not None)
+    finally:
+        store.close()
+
+
+def groups(cluster: Sandbox) -> list[str]:
+    """All groups that ZooKeeper knows."""
+    store = connect(cluster.zookeeper_connect, session_timeout_ms=6000, connection_timeout_ms=6000)
+    try:
+        return store.children_many(["/consumers"])[0] or []
+    finally:
+        store.close()
+
+
+def test_it_prints_what_the_topic_holds_and_goes_on_where_it_stopped(
+    cluster: Sandbox, topic: str
+) -> None:
+    """The messages that a count cut off come with the next run, none twice."""
+    group = fresh_name("group")
+    first = consume(
+        *(cluster, "--topic", topic, "--group", group, "--from-beginning"),
+        *("--max-messages", "4", "--property", "print.key=true", "--property", "key.separator=|"),
+    )
+    assert (first.returncode, first.stderr) == (0, "Consumed 4 messages\n")
+    assert committed(cluster, group, topic) == 4
+    second = consume(cluster, "--topic", topic, "--group", group, "--timeout-ms", "3000")
+    assert (second.returncode, second.stderr) == (0, "Consumed 6 messages\n")
+    values = [line.partition("|")[2] for line in first.stdout.splitlines()]
+    values += second.stdout.splitlines()
+    assert sorted(values) == sorted(f"line {number}" for number in range(10))
+    assert committed(cluster, group, topic) == 10
+
+
+def test_json_tells_where_each_message_lies(cluster: Sandbox, topic: str) -> None:
+    """One object a line; without a group of its own it leaves nothing behind in ZooKeeper."""
+    done = consume(
+        *(cluster, "--whitelist", topic, "--from-beginning", "--timeout-ms", "3000"),
+        *("--output", "json"),
+    )
+    assert done.returncode == 0, done.stderr
+    found = [json.loads(line) for line in done.stdout.splitlines()]
+    assert {one["key"]: one["value"] for one in found} == {f"k{n}": f"line {n}" for n in range(10)}
+    assert len({(one["partition"], one["offset"]) for one in found}) == 10
+    assert {one["topic"] for one in found} == {topic}
+    assert not [group for group in groups(cluster) if group.startswith("console-consumer-")]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_with_its_offsets_committed(
+    cluster: Sandbox, topic: str, number: signal.Signals
+) -> None:
+    """All that was printed, and nothing else, is committed."""
+    group = fresh_name("group")
+    with consuming(cluster, "--topic", topic, "--group", group, "--from-beginning") as process:
+        assert len(set(read_lines(process, 10))) == 10
+        process.send_signal(number)
+        rest, errors = process.communicate(timeout=TIMEOUT_S)
+    assert (process.returncode, rest, errors) == (0, "", "Consumed 10 messages\n")
+    assert committed(cluster, group, topic) == 10
+
+
+def test_a_closed_pipe_ends_it_with_what_was_printed_committed(
+    cluster: Sandbox, topic: str
+) -> None:
+    """The message that could not be written is not committed."""
+    group = fresh_name("group")
+    with consuming(cluster, "--topic", topic, "--group", group, "--from-beginning") as process:
+        read_lines(process, 10)
+        assert process.stdout is not None
+        process.stdout.close()
+        produce(cluster, topic, range(10, 11))
+        assert process.stderr is not None
+        errors = process.stderr.read()
+        assert process.wait(TIMEOUT_S) == 0
+    assert errors == "Consumed 10 messages\n"
+    assert committed(cluster, group, topic) == 10
+
+
+def test_offsets_that_are_there_are_not_silently_gone_by(cluster: Sandbox, topic: str) -> None:
+    """``--from-beginning`` wants them deleted explicitly, as in the original."""
+    group = fresh_name("group")
+    consume(cluster, "--topic", topic, "--group", group, "--from-beginning", "--max-messages", "3")
+    again = (cluster, "--topic", topic, "--group", group, "--from-beginning")
+    refused = consume(*again, "--max-messages", "10")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert refused.stderr.startswith(f"zkconsumer: group {group} has offsets already")
+    assert "--delete-consumer-offsets" in refused.stderr
+    done = consume(*again, "--delete-consumer-offsets", "--max-messages", "10")
+    assert (done.returncode, len(done.stdout.splitlines())) == (0, 10)
+
+
+def test_a_file_configures_it_and_without_auto_commit_nothing_is_committed(
+    cluster: Sandbox, topic: str, tmp_path: Path
+) -> None:
+    """The group and the start position come from the file."""
+    group = fresh_name("group")
+    path = tmp_path / "consumer.properties"
+    path.write_text(
+        f"group.id={group}\nauto.offset.reset=smallest\nauto.commit.enable=false\n"
+        "consumer.timeout.ms=3000\n"
+    )
+    done = consume(cluster, "--topic", topic, "--consumer.config", str(path))
+    assert (done.returncode, len(done.stdout.splitlines())) == (0, 10)
+    assert committed(cluster, group, topic) == 0

@@ -1,0 +1,80 @@
+import json
+from typing import NamedTuple
+
+import pytest
+
+from zkconsumer.cli.format import TextFormat, json_line
+from zkconsumer.errors import ConfigError
+
+
+class Printed(NamedTuple):
+    """A message as the formatters see it."""
+
+    raw_key: bytes | None = b"k"
+    raw_value: bytes | None = b"v"
+    topic: str = "logs"
+    partition: int = 3
+    offset: int = 42
+    timestamp: int = -1
+
+
+@pytest.mark.parametrize(
+    ("properties", "message", "expected"),
+    [
+        ({}, Printed(), b"v\n"),
+        ({}, Printed(raw_value=None), b"null\n"),
+        ({}, Printed(raw_value=b""), b"\n"),
+        ({}, Printed(raw_value=b"\xff\x00"), b"\xff\x00\n"),
+        ({"print.key": "true"}, Printed(), b"k\tv\n"),
+        ({"print.key": " TRUE "}, Printed(), b"k\tv\n"),
+        ({"print.key": "yes"}, Printed(), b"v\n"),
+        ({"print.key": "true"}, Printed(raw_key=None, raw_value=None), b"null\tnull\n"),
+        ({"print.key": "true", "key.separator": ": "}, Printed(), b"k: v\n"),
+        ({"key.separator": ":", "line.separator": ""}, Printed(), b"v"),
+        ({"line.separator": "\u00e9\n"}, Printed(), b"v\xc3\xa9\n"),
+    ],
+)
+def test_text_is_printed_as_by_the_original(
+    properties: dict[str, str], message: Printed, expected: bytes
+) -> None:
+    """The value, the key before it if wanted, null as a word, all other bytes as they are."""
+    assert TextFormat.from_properties(properties)(message) == expected
+
+
+def test_an_unknown_property_is_refused() -> None:
+    """A slip must not silently print something else."""
+    with pytest.raises(ConfigError, match=r"print\.kye is not known: there is print\.key"):
+        TextFormat.from_properties({"print.kye": "true"})
+
+
+def test_json_holds_the_message_and_its_place() -> None:
+    """One object on one line."""
+    line = json_line(Printed(timestamp=1_700_000_000_000))
+    assert line == (
+        b'{"topic":"logs","partition":3,"offset":42,"timestamp":1700000000000,'
+        b'"key":"k","value":"v"}\n'
+    )
+
+
+def test_json_says_null_for_what_is_not_there() -> None:
+    """A log of the old format has no timestamps; keys and values may be null."""
+    found = json.loads(json_line(Printed(raw_key=None, raw_value=None)))
+    assert (found["timestamp"], found["key"], found["value"]) == (None, None, None)
+    assert "key_encoding" not in found
+    assert json.loads(json_line(Printed(timestamp=0)))["timestamp"] == 0
+
+
+def test_json_marks_bytes_that_are_no_text() -> None:
+    """They are in base64, each of key and value by itself."""
+    found = json.loads(json_line(Printed(raw_key=b"\xff\x00", raw_value="gr\u00fcn".encode())))
+    assert (found["key"], found["key_encoding"]) == ("/wA=", "base64")
+    assert found["value"] == "gr\u00fcn"
+    assert "value_encoding" not in found
+
+
+def test_json_stays_on_one_line() -> None:
+    """Line ends and quotes inside a value are escaped."""
+    line = json_line(Printed(raw_value=b'a\nb\r"c"\x00'))
+    assert line.count(b"\n") == 1
+    assert line.endswith(b"\n")
+    assert json.loads(line)["value"] == 'a\nb\r"c"\x00'

@@ -1,0 +1,57 @@
+import pytest
+
+from zkconsumer.cli.consume import free_group
+from zkconsumer.cli.group_nodes import GroupNodes
+from zkconsumer.errors import ConfigError, RegistryError
+from zkconsumer.testing.memory_zk import MemoryZkServer, MemoryZkStore
+
+
+@pytest.fixture
+def store() -> MemoryZkStore:
+    """A client of an empty ZooKeeper."""
+    return MemoryZkServer().connect()
+
+
+def test_a_group_that_nobody_used_has_nothing(store: MemoryZkStore) -> None:
+    """And to delete it does no harm."""
+    nodes = GroupNodes(store, "g")
+    assert not nodes.exist()
+    assert not nodes.have_offsets()
+    nodes.delete()
+    assert not nodes.exist()
+
+
+def test_a_group_is_deleted_with_all_that_lies_below_it(store: MemoryZkStore) -> None:
+    """Its neighbours stay."""
+    store.set_or_create_many(
+        {
+            "/consumers/g/offsets/t/0": b"7",
+            "/consumers/g/offsets/t/1": b"8",
+            "/consumers/g/owners/t/0": b"x",
+            "/consumers/g/ids": b"",
+            "/consumers/g2/offsets/t/0": b"9",
+        }
+    )
+    nodes = GroupNodes(store, "g")
+    assert nodes.exist()
+    assert nodes.have_offsets()
+    nodes.delete()
+    assert store.children_many(["/consumers"]) == [["g2"]]
+
+
+def test_a_group_with_live_members_is_left_alone(store: MemoryZkStore) -> None:
+    """They would go on without their nodes; the error names them."""
+    store.create("/consumers/g/ids/g_host-1", b"{}", ephemeral=True)
+    store.create("/consumers/g/offsets/t/0", b"7", ephemeral=False)
+    with pytest.raises(RegistryError, match=r"group g can't be deleted.*stop g_host-1 first"):
+        GroupNodes(store, "g").delete()
+    assert GroupNodes(store, "g").have_offsets()
+
+
+def test_a_made_up_group_is_one_that_nobody_uses() -> None:
+    """It is deleted at the end, so it must be ours alone."""
+    numbers = iter((5, 5, 17))
+    taken = {"console-consumer-5"}
+    assert free_group(taken.__contains__, lambda _: next(numbers)) == "console-consumer-17"
+    with pytest.raises(ConfigError, match="--group"):
+        free_group(lambda _: True, lambda _: 0)

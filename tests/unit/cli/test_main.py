@@ -1,0 +1,93 @@
+import logging
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+from zkconsumer.cli.main import main
+from zkconsumer.cli.signals import StopAsked, stop_signals
+from zkconsumer.version import __version__
+
+
+@pytest.fixture
+def _own_logging() -> Iterator[None]:
+    """Take back what the command sets up for its process."""
+    root, kazoo = logging.getLogger(), logging.getLogger("kazoo")
+    before = root.handlers[:], root.level, kazoo.level
+    yield
+    root.handlers[:], root.level, kazoo.level = before
+
+
+def zkconsumer(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """The outcome of ``python -m zkconsumer ...``."""
+    return subprocess.run(
+        [sys.executable, "-m", "zkconsumer", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_the_version_is_printed() -> None:
+    """By the module as by the command."""
+    done = zkconsumer("--version")
+    assert (done.returncode, done.stdout) == (0, f"zkconsumer {__version__}\n")
+
+
+def test_without_a_command_the_usage_is_shown() -> None:
+    """With status 2, as for all wrong usage."""
+    done = zkconsumer()
+    assert done.returncode == 2
+    assert "usage: zkconsumer" in done.stderr
+
+
+def test_every_command_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
+    """``--help`` shows them."""
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    shown = capsys.readouterr().out
+    assert all(f"    {name} " in shown for name in ("consume", "sandbox", "demo"))
+
+
+@pytest.mark.usefixtures("_own_logging")
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        (("--topic", "t"), "zookeeper.connect is required: give --zookeeper"),
+        (("--topic", "t", "--zookeeper", "h:1", "--group", "a/b"), "group.id is 'a/b'"),
+        (("--topic", "(", "--zookeeper", "h:1"), "filter '(' can't be used"),
+        (("--topic", "t", "--zookeeper", "h:1", "--consumer.config", "/no/file"), "/no/file"),
+    ],
+)
+def test_an_error_is_one_line(
+    arguments: tuple[str, ...], expected: str, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """On standard error, with status 1 and without a trace."""
+    assert main(["consume", *arguments]) == 1
+    printed = capfd.readouterr()
+    assert printed.out == ""
+    assert printed.err.startswith("zkconsumer: ")
+    assert expected in printed.err
+    assert printed.err.count("\n") == 1
+
+
+def test_debug_shows_where_an_error_came_from() -> None:
+    """The one line comes all the same, at the end."""
+    done = zkconsumer("--debug", "consume", "--topic", "t")
+    assert done.returncode == 1
+    assert "Traceback" in done.stderr
+    assert done.stderr.splitlines()[-1].startswith("zkconsumer: zookeeper.connect is required")
+
+
+def test_the_first_signal_is_an_exception_and_more_are_ignored() -> None:
+    """While we leave, a second Ctrl-C must not cut that short; afterwards all is as before."""
+    before = signal.getsignal(signal.SIGTERM)
+    with stop_signals():
+        with pytest.raises(StopAsked):
+            signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGTERM)
+    assert signal.getsignal(signal.SIGTERM) is before

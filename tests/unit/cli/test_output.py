@@ -1,0 +1,61 @@
+import os
+import threading
+
+import pytest
+
+from zkconsumer.cli.output import Output, OutputClosed
+
+
+def test_what_is_written_has_left_at_once() -> None:
+    """There is no buffer in between."""
+    reader, writer = os.pipe()
+    try:
+        Output(writer).write(b"line\n")
+        assert os.read(reader, 100) == b"line\n"
+    finally:
+        os.close(reader)
+        os.close(writer)
+
+
+def test_a_closed_reader_is_noticed() -> None:
+    """By an exception of its own, which is no error."""
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        with pytest.raises(OutputClosed):
+            Output(writer).write(b"line\n")
+    finally:
+        os.close(writer)
+
+
+@pytest.mark.parametrize("blocking", [True, False])
+def test_a_slow_reader_is_waited_for(blocking: bool) -> None:
+    """More than a pipe holds, on a pipe that blocks and on one that refuses."""
+    data = b"0123456789" * 100_000
+    reader, writer = os.pipe()
+    os.set_blocking(writer, blocking)
+    received = bytearray()
+
+    def read() -> None:
+        while part := os.read(reader, 65_536):
+            received.extend(part)
+
+    thread = threading.Thread(target=read)  # noqa: TID251 - ends with the pipe, joined below
+    thread.start()
+    try:
+        Output(writer).write(data)
+    finally:
+        os.close(writer)
+        thread.join(30)
+        os.close(reader)
+    assert bytes(received) == data
+
+
+def test_a_full_disk_is_an_error() -> None:
+    """It is not taken for a reader that has gone."""
+    device = os.open("/dev/full", os.O_WRONLY)
+    try:
+        with pytest.raises(OSError, match="No space left"):
+            Output(device).write(b"line\n")
+    finally:
+        os.close(device)
