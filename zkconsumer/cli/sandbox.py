@@ -5,6 +5,7 @@ import sys
 from typing import NamedTuple
 
 from zkconsumer.cli.signals import StopAsked, stop_signals
+from zkconsumer.demo.traffic import write_sample
 from zkconsumer.sandbox import DEFAULT_KAFKA, VERSIONS, Sandbox
 from zkconsumer.sandbox.jars import missing_jars
 from zkconsumer.sandbox.settings import SandboxOptions
@@ -77,6 +78,13 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     up.add_argument(
         "--listen", default="127.0.0.1", metavar="HOST", help="0.0.0.0 inside a container"
     )
+    up.add_argument(
+        "--sample-messages",
+        type=int,
+        default=0,
+        metavar="N",
+        help="write so many log lines to each --topic",
+    )
     up.set_defaults(run=run)
 
 
@@ -101,6 +109,7 @@ def _up(args: argparse.Namespace) -> None:
     with Sandbox(args.kafka, args.brokers, **_options(args)) as cluster:
         for topic in args.topics:
             cluster.create_topic(topic.name, topic.partitions, topic.replication)
+            write_sample(cluster.brokers, topic.name, topic.partitions, args.sample_messages)
         print(f"zookeeper.connect={cluster.zookeeper_connect}")
         print(f"metadata.broker.list={cluster.bootstrap_servers}")
         print(f"Kafka {cluster.kafka} is up. Ctrl-C stops it.", flush=True)

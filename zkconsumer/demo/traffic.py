@@ -8,12 +8,33 @@ from collections.abc import Callable, Sequence
 from zkconsumer.clock import SystemClock
 from zkconsumer.demo.lines import log_line
 from zkconsumer.errors import ZkConsumerError
-from zkconsumer.model import Record, TopicPartition
+from zkconsumer.model import Broker, Record, TopicPartition
 from zkconsumer.produce.producer import Producer
 
 log = logging.getLogger(__name__)
 
 _TURN_MS = 100
+
+
+_SAMPLE_SET = 500
+
+
+def write_sample(brokers: Sequence[Broker], topic: str, partitions: int, count: int) -> None:
+    """Write ``count`` log lines, spread evenly over the partitions of a topic."""
+    producer = Producer(brokers)
+    try:
+        for partition in range(partitions):
+            numbers = range(partition, count, partitions)
+            for start in range(0, len(numbers), _SAMPLE_SET):
+                lines = _lines(numbers[start : start + _SAMPLE_SET])
+                producer.send(TopicPartition(topic, partition), lines)
+    finally:
+        producer.close()
+
+
+def _lines(numbers: range) -> list[Record]:
+    now = datetime.datetime.now(datetime.UTC).strftime("%d/%b/%Y:%H:%M:%S +0000")
+    return [Record(0, None, log_line(number, now).encode()) for number in numbers]
 
 
 class Traffic:
@@ -58,13 +79,8 @@ class Traffic:
 
     def _send(self, producer: Producer, tp: TopicPartition) -> bool:
         first = self.acknowledged_count
-        now = datetime.datetime.now(datetime.UTC).strftime("%d/%b/%Y:%H:%M:%S +0000")
-        records = [
-            Record(0, None, log_line(number, now).encode())
-            for number in range(first, first + self._batch)
-        ]
         try:
-            producer.send(tp, records)
+            producer.send(tp, _lines(range(first, first + self._batch)))
         except ZkConsumerError as error:
             log.info("written again in a moment: %s", error)
             return False
