@@ -49,6 +49,20 @@ def test_writes_are_fenced_by_the_session_of_the_registration() -> None:
     assert registry.session_id == store.session_id != first
 
 
+def test_a_registration_can_be_bound_to_a_session() -> None:
+    """What was decided for one session is not written into the next, which nobody heard of yet."""
+    server = MemoryZkServer()
+    store = server.connect()
+    registry = GroupRegistry(store, "g")
+    ended = store.session_id
+    server.expire(ended)
+    with pytest.raises(SessionLost):
+        registry.register("g_a", REGISTRATION, session_id=ended)
+    assert store.children_many(["/consumers/g/ids"]) == [[]]
+    in_force = store.session_id
+    assert registry.register("g_a", REGISTRATION, session_id=in_force) == Registered(in_force)
+
+
 def test_unregistering_after_the_session_ended_touches_nothing() -> None:
     """Not even a node that our next session made."""
     server = MemoryZkServer()
