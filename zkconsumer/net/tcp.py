@@ -40,9 +40,13 @@ class TcpTransport:
     def receive_into(self, buffer: memoryview) -> int:
         """See ``Transport``."""
         try:
-            return self._socket.recv_into(buffer)
+            count = self._socket.recv_into(buffer)
         except OSError as error:
             raise self._mapped(error) from error
+        if not count and self._closed:
+            # Our own shutdown looks like the end of the stream to a receive that it woke.
+            raise ConnectionLost(f"{self._address}: closed by us")
+        return count
 
     def close(self) -> None:
         """See ``Transport``. Shutting down first is what wakes a blocked receive."""

@@ -58,15 +58,13 @@ class Answers:
     def _metadata(self, request: md.MetadataRequest) -> md.MetadataResponse:
         cluster = self._cluster
         names = request.topics or tuple(cluster.topics)
-        if not all(_LEGAL_TOPIC.fullmatch(name) and name.strip(".") for name in names):
-            # One illegal name spoils the whole answer.
-            illegal = ErrorCode.INVALID_TOPIC
+        known = [name for name in names if name in cluster.topics]
+        unknown = [name for name in names if name not in cluster.topics]
+        if cluster.auto_create and not all(_is_legal(name) for name in unknown):
+            # Creating it fails, and one failure spoils the whole answer.
             return md.MetadataResponse(
                 brokers=(),
-                topics=tuple(
-                    md.TopicMetadata(error_code=illegal, topic=name, partitions=())
-                    for name in names
-                ),
+                topics=tuple(_topic_error(name, ErrorCode.INVALID_TOPIC) for name in names),
             )
         return md.MetadataResponse(
             brokers=tuple(
@@ -74,22 +72,22 @@ class Answers:
                 for one in cluster.brokers.values()
                 if one.id not in cluster.down
             ),
-            topics=tuple(self._topic(name) for name in names),
+            topics=(*map(self._known_topic, known), *map(self._unknown_topic, unknown)),
         )
 
-    def _topic(self, name: str) -> md.TopicMetadata:
-        partitions = self._cluster.topics.get(name)
-        if partitions is None:
-            code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-            if self._cluster.auto_create:
-                self._cluster.create_topic(name)
-                code = ErrorCode.LEADER_NOT_AVAILABLE
-            return md.TopicMetadata(error_code=code, topic=name, partitions=())
+    def _known_topic(self, name: str) -> md.TopicMetadata:
+        partitions = self._cluster.topics[name].items()
         return md.TopicMetadata(
             error_code=0,
             topic=name,
-            partitions=tuple(self._partition(number, one) for number, one in partitions.items()),
+            partitions=tuple(self._partition(number, one) for number, one in partitions),
         )
+
+    def _unknown_topic(self, name: str) -> md.TopicMetadata:
+        if not self._cluster.auto_create:
+            return _topic_error(name, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        self._cluster.create_topic(name)
+        return _topic_error(name, ErrorCode.LEADER_NOT_AVAILABLE)
 
     def _partition(self, number: int, partition: FakePartition) -> md.PartitionMetadata:
         live = tuple(one for one in partition.replicas if one not in self._cluster.down)
@@ -295,3 +293,11 @@ class Answers:
         return of.OffsetFetchedPartition(
             partition=tp.partition, offset=stored.offset, metadata=stored.metadata, error_code=0
         )
+
+
+def _is_legal(topic: str) -> bool:
+    return _LEGAL_TOPIC.fullmatch(topic) is not None and topic not in {".", ".."}
+
+
+def _topic_error(topic: str, code: ErrorCode) -> md.TopicMetadata:
+    return md.TopicMetadata(error_code=code, topic=topic, partitions=())

@@ -1,0 +1,330 @@
+"""What a broker 0.8.2.2 answers: the fakes and the real one alike."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support import requests as ask
+from tests.support.broker_worlds import LANES, TIMEOUT_MS, BrokerWorld, Client, broker_world
+from tests.support.clusters import fresh_name
+from tests.support.waiting import wait_until
+from zkconsumer.errors import ConnectionLost
+from zkconsumer.model import Record, TopicPartition
+from zkconsumer.records.build import build_message_set
+from zkconsumer.records.codecs import Codec
+from zkconsumer.records.decode import decode_record_set
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.messages.consumer_metadata import ConsumerMetadataRequest
+from zkconsumer.wire.messages.fetch import FetchedPartition
+from zkconsumer.wire.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
+from zkconsumer.wire.messages.metadata import MetadataRequest, TopicMetadata
+
+RECORDS = [Record(0, f"k{number}".encode(), b"value" * 20) for number in range(5)]
+NUMBERED = [record._replace(offset=number) for number, record in enumerate(RECORDS)]
+NOWHERE = TopicPartition("no-such-topic", 0)
+IN_ZOOKEEPER, IN_KAFKA = 0, 1
+ILLEGAL = ("no good", "..", "t" * 256, "a/b", "")
+LONG_AGO_MS = 1_000
+FAR_FUTURE_MS = 1 << 50
+
+
+@pytest.fixture(params=LANES)
+def world(request: pytest.FixtureRequest) -> Iterator[BrokerWorld]:
+    """A broker, fake or real."""
+    yield from broker_world(request)
+
+
+@pytest.fixture
+def client(world: BrokerWorld) -> Iterator[Client]:
+    """Somebody who asks it."""
+    client = Client(world)
+    yield client
+    client.close()
+
+
+@pytest.fixture(scope="module")
+def creating_cluster() -> Iterator[Sandbox]:
+    """A real broker with auto-create."""
+    with Sandbox(kafka="0.8.2.2", brokers=1, auto_create_topics=True) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(params=LANES)
+def creating(request: pytest.FixtureRequest) -> Iterator[Client]:
+    """Somebody who asks a broker with auto-create."""
+    for world in broker_world(request, "creating_cluster", auto_create=True):
+        client = Client(world)
+        yield client
+        client.close()
+
+
+@pytest.fixture
+def tp(world: BrokerWorld) -> TopicPartition:
+    """An empty partition."""
+    return world.new_topic()
+
+
+def fill(client: Client, tp: TopicPartition, codec: Codec = Codec.NONE) -> None:
+    """Produce the records."""
+    answer = ask.only(client.ask(ask.produce(tp, build_message_set(RECORDS, codec=codec))))
+    assert answer.error_code == ErrorCode.NONE
+
+
+def records_of(fetched: FetchedPartition, offset: int) -> list[Record]:
+    """Decode what came."""
+    assert fetched.error_code == ErrorCode.NONE
+    return decode_record_set(
+        fetched.records, fetch_offset=offset, max_decompressed_bytes=1 << 20
+    ).records
+
+
+def described(client: Client, *topics: str) -> tuple[TopicMetadata, ...]:
+    """Ask for metadata of topics."""
+    return client.ask(MetadataRequest(topics=topics)).topics
+
+
+def find_coordinator(client: Client) -> None:
+    """Wait until the group's offsets have a keeper (the first question creates their topic)."""
+    request = ConsumerMetadataRequest(group_id="any")
+    wait_until(lambda: client.ask(request).error_code == ErrorCode.NONE, what="a coordinator")
+
+
+def test_metadata_of_a_topic(client: Client, tp: TopicPartition) -> None:
+    """The brokers, and for each partition its leader, replicas and in-sync replicas."""
+    answer = client.ask(MetadataRequest(topics=(tp.topic,)))
+    addresses = [(one.id, one.host, one.port) for one in answer.brokers]
+    assert addresses == [(client.broker.id, client.broker.host, client.broker.port)]
+    (topic,) = answer.topics
+    (partition,) = topic.partitions
+    assert (topic.error_code, topic.topic) == (ErrorCode.NONE, tp.topic)
+    assert (partition.error_code, partition.partition, partition.leader) == (0, 0, 0)
+    assert partition.replicas == partition.isr == (0,)
+
+
+def test_metadata_of_all_topics(client: Client, world: BrokerWorld) -> None:
+    """No topic names mean all topics."""
+    mine = {world.new_topic().topic, world.new_topic().topic}
+    assert mine <= {topic.topic for topic in described(client)}
+
+
+def test_metadata_of_topics_that_are_not_there(client: Client, tp: TopicPartition) -> None:
+    """Unknown and impossible topics are error 3 without partitions, behind those that are there."""
+    missing = (NOWHERE.topic, *ILLEGAL)
+    known, *unknown = described(client, *missing, tp.topic)
+    assert (known.topic, known.error_code) == (tp.topic, ErrorCode.NONE)
+    assert {topic.topic for topic in unknown} == set(missing)
+    assert {topic.error_code for topic in unknown} == {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+    assert not any(topic.partitions for topic in unknown)
+
+
+def test_asking_for_a_topic_creates_it(creating: Client) -> None:
+    """With auto-create the first answer is error 5 without partitions, a later one the topic."""
+    name = fresh_name("created")
+    (first,) = described(creating, name)
+    assert (first.error_code, first.partitions) == (ErrorCode.LEADER_NOT_AVAILABLE, ())
+    (topic,) = wait_until(
+        lambda: [one for one in described(creating, name) if one.error_code == ErrorCode.NONE],
+        what="the topic",
+    )
+    assert [partition.partition for partition in topic.partitions] == [0]
+
+
+@pytest.mark.parametrize("illegal", ILLEGAL, ids=["space", "dots", "long", "slash", "empty"])
+def test_one_illegal_name_spoils_the_metadata(creating: Client, illegal: str) -> None:
+    """With auto-create one illegal name means: no brokers, and error 17 for every topic."""
+    answer = creating.ask(MetadataRequest(topics=(illegal, NOWHERE.topic)))
+    assert answer.brokers == ()
+    assert [topic.error_code for topic in answer.topics] == [ErrorCode.INVALID_TOPIC] * 2
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP, Codec.SNAPPY])
+def test_what_was_produced_is_fetched(client: Client, tp: TopicPartition, codec: Codec) -> None:
+    """Records come back with offsets from the base offset on, whatever theirs were."""
+    message_set = build_message_set(RECORDS, codec=codec)
+    for base_offset in (0, 5):
+        answer = ask.only(client.ask(ask.produce(tp, message_set)))
+        assert (answer.error_code, answer.base_offset) == (0, base_offset)
+        fetched = ask.only(client.ask(ask.fetch(tp, base_offset)))
+        assert fetched.high_watermark == base_offset + 5
+        expected = [one._replace(offset=one.offset + base_offset) for one in NUMBERED]
+        assert records_of(fetched, base_offset) == expected
+
+
+def test_fetch_from_the_middle(client: Client, tp: TopicPartition) -> None:
+    """A fetch starts at its offset; in a compressed set, at the set that holds it."""
+    fill(client, tp)
+    fill(client, tp, Codec.GZIP)
+    assert [one.offset for one in records_of(ask.only(client.ask(ask.fetch(tp, 3))), 0)] == list(
+        range(3, 10)
+    )
+    assert [one.offset for one in records_of(ask.only(client.ask(ask.fetch(tp, 8))), 0)] == list(
+        range(5, 10)
+    )
+
+
+def test_fetch_at_the_end(client: Client, tp: TopicPartition) -> None:
+    """At the log's end there is nothing yet, and that is no error."""
+    fill(client, tp)
+    fetched = ask.only(client.ask(ask.fetch(tp, 5, max_wait_ms=20)))
+    assert (fetched.error_code, fetched.high_watermark) == (ErrorCode.NONE, 5)
+    assert bytes(fetched.records) == b""
+
+
+@pytest.mark.parametrize("offset", [-1, 6, 1 << 40])
+def test_fetch_out_of_range(client: Client, tp: TopicPartition, offset: int) -> None:
+    """An offset that the log does not have is error 1, with high watermark -1, at once."""
+    fill(client, tp)
+    fetched = ask.only(client.ask(ask.fetch(tp, offset, max_wait_ms=TIMEOUT_MS * 2)))
+    assert (fetched.error_code, fetched.high_watermark) == (ErrorCode.OFFSET_OUT_OF_RANGE, -1)
+
+
+@pytest.mark.parametrize(("max_bytes", "size"), [(40, 40), (12, 12), (0, 0)])
+def test_fetch_of_few_bytes(client: Client, tp: TopicPartition, max_bytes: int, size: int) -> None:
+    """Fewer bytes than the first message has are just that many bytes of it."""
+    fill(client, tp)
+    fetched = ask.only(client.ask(ask.fetch(tp, 0, max_bytes=max_bytes)))
+    assert (fetched.error_code, len(fetched.records)) == (ErrorCode.NONE, size)
+
+
+def test_fetch_of_negative_size(client: Client, tp: TopicPartition) -> None:
+    """A negative size is error -1."""
+    fill(client, tp)
+    fetched = ask.only(client.ask(ask.fetch(tp, 0, max_bytes=-1)))
+    assert fetched.error_code == ErrorCode.UNKNOWN
+
+
+def test_partitions_that_are_not_there(client: Client, tp: TopicPartition) -> None:
+    """Unknown topics and partitions are error 3 in every API about logs."""
+    for missing in (NOWHERE, TopicPartition(tp.topic, 7), TopicPartition(tp.topic, -1)):
+        unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        assert ask.only(client.ask(ask.fetch(missing, 0))).error_code == unknown
+        listed = ask.only(client.ask(ask.list_offsets(missing, LATEST_TIMESTAMP)))
+        assert (listed.error_code, listed.offsets) == (unknown, ())
+        produced = ask.only(client.ask(ask.produce(missing, build_message_set(RECORDS))))
+        assert (produced.error_code, produced.base_offset) == (unknown, -1)
+
+
+@pytest.mark.parametrize(
+    ("timestamp", "offsets"),
+    [
+        (EARLIEST_TIMESTAMP, (0,)),
+        (LATEST_TIMESTAMP, (5, 0)),
+        (FAR_FUTURE_MS, (5, 0)),
+        (LONG_AGO_MS, ()),
+    ],
+)
+def test_list_offsets(
+    client: Client, tp: TopicPartition, timestamp: int, offsets: tuple[int, ...]
+) -> None:
+    """Offsets come newest first; nothing that old is an empty list without error."""
+    fill(client, tp)
+    listed = ask.only(client.ask(ask.list_offsets(tp, timestamp, max_offsets=10)))
+    assert (listed.error_code, listed.offsets) == (ErrorCode.NONE, offsets)
+    first = ask.only(client.ask(ask.list_offsets(tp, timestamp)))
+    assert first.offsets == offsets[:1]
+
+
+def test_list_offsets_of_an_empty_log(client: Client, tp: TopicPartition) -> None:
+    """An empty log starts and ends at 0, said once."""
+    for timestamp in (EARLIEST_TIMESTAMP, LATEST_TIMESTAMP):
+        listed = ask.only(client.ask(ask.list_offsets(tp, timestamp, max_offsets=10)))
+        assert listed.offsets == (0,)
+
+
+def test_produce_refuses_bad_messages(client: Client, tp: TopicPartition) -> None:
+    """A wrong checksum is error 2, too large a message error 10; nothing of the set is kept."""
+    good = build_message_set(RECORDS)
+    flipped = good[:-1] + bytes([good[-1] ^ 1])
+    corrupt = ask.only(client.ask(ask.produce(tp, flipped)))
+    assert corrupt.error_code == ErrorCode.CORRUPT_MESSAGE
+    huge = build_message_set([Record(0, None, bytes(1_000_012))])
+    too_large = ask.only(client.ask(ask.produce(tp, huge)))
+    assert too_large.error_code == ErrorCode.MESSAGE_TOO_LARGE
+    assert ask.only(client.ask(ask.list_offsets(tp, LATEST_TIMESTAMP))).offsets == (0,)
+
+
+def test_produce_without_acks(client: Client, tp: TopicPartition) -> None:
+    """With acks 0 nothing is answered; the next answer is that to the next request."""
+    request = ask.produce(tp, build_message_set(RECORDS), acks=0)
+    client.connection.send_only(request, version=0, timeout_ms=TIMEOUT_MS)
+    assert ask.only(client.ask(ask.list_offsets(tp, LATEST_TIMESTAMP))).offsets == (5,)
+
+
+def test_failed_produce_without_acks(client: Client) -> None:
+    """With acks 0 a failure closes the connection."""
+    request = ask.produce(NOWHERE, build_message_set(RECORDS), acks=0)
+    client.connection.send_only(request, version=0, timeout_ms=TIMEOUT_MS)
+    with pytest.raises(ConnectionLost):
+        client.ask(MetadataRequest(topics=("t",)))
+
+
+@pytest.mark.parametrize(
+    "request_",
+    ["0063 0000 00000001 0000", "0008 0002 00000001 0000", "0001 0000 00000001 7fff"],
+    ids=["unknown api", "unknown version", "cut off"],
+)
+def test_requests_that_make_no_sense(world: BrokerWorld, request_: str) -> None:
+    """What it can't read makes the broker close the connection without an answer."""
+    body = bytes.fromhex(request_)
+    broker = world.broker
+    transport = world.connector.connect(broker.host, broker.port, timeout_ms=TIMEOUT_MS)
+    transport.set_timeout_ms(TIMEOUT_MS)
+    transport.send(len(body).to_bytes(4, "big") + body)
+    assert transport.receive_into(memoryview(bytearray(1))) == 0
+    transport.close()
+
+
+def test_offsets_in_zookeeper(client: Client, tp: TopicPartition) -> None:
+    """Version 0: nothing stored is error 3; metadata is dropped; the topic must exist."""
+    group = fresh_name("group")
+    missing = ask.only(client.ask(ask.fetch_offset(group, tp), IN_ZOOKEEPER))
+    assert (missing.offset, missing.metadata) == (-1, "")
+    assert missing.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    stored = client.ask(ask.commit(group, tp, 42, metadata="note"), IN_ZOOKEEPER)
+    assert ask.only(stored).error_code == ErrorCode.NONE
+    found = ask.only(client.ask(ask.fetch_offset(group, tp), IN_ZOOKEEPER))
+    assert (found.offset, found.metadata, found.error_code) == (42, "", 0)
+    refused = ask.only(client.ask(ask.commit(group, NOWHERE, 1), IN_ZOOKEEPER))
+    assert refused.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+
+
+def test_offsets_in_kafka(client: Client, tp: TopicPartition) -> None:
+    """Version 1: nothing stored is no error; metadata is kept, up to its limit."""
+    find_coordinator(client)
+    group = fresh_name("group")
+    missing = ask.only(client.ask(ask.fetch_offset(group, tp), IN_KAFKA))
+    assert (missing.offset, missing.metadata, missing.error_code) == (-1, "", 0)
+    for offset, metadata in ((42, ""), (100, "nöte"), (7, "x" * 4096)):
+        stored = client.ask(ask.commit(group, tp, offset, metadata=metadata), IN_KAFKA)
+        assert ask.only(stored).error_code == ErrorCode.NONE
+        found = ask.only(client.ask(ask.fetch_offset(group, tp), IN_KAFKA))
+        assert (found.offset, found.metadata, found.error_code) == (offset, metadata, 0)
+    refused = client.ask(ask.commit(group, tp, 1, metadata="x" * 4097), IN_KAFKA)
+    assert ask.only(refused).error_code == ErrorCode.OFFSET_METADATA_TOO_LARGE
+
+
+def test_offsets_of_unknown_topics_in_kafka(client: Client) -> None:
+    """Version 1 stores offsets of topics that are not there, but does not give them out."""
+    find_coordinator(client)
+    group = fresh_name("group")
+    stored = ask.only(client.ask(ask.commit(group, NOWHERE, 1), IN_KAFKA))
+    assert stored.error_code == ErrorCode.NONE
+    missing = ask.only(client.ask(ask.fetch_offset(group, NOWHERE), IN_KAFKA))
+    assert (missing.offset, missing.error_code) == (-1, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+
+
+def test_coordinator(client: Client) -> None:
+    """The coordinator is told with its address."""
+    find_coordinator(client)
+    answer = client.ask(ConsumerMetadataRequest(group_id="any"))
+    found = (answer.coordinator_id, answer.host, answer.port)
+    assert found == (client.broker.id, client.broker.host, client.broker.port)
+
+
+def test_answers_match_their_requests(client: Client, tp: TopicPartition) -> None:
+    """Many requests on one connection are each answered with their own correlation id."""
+    fill(client, tp)
+    for _ in range(20):
+        assert records_of(ask.only(client.ask(ask.fetch(tp, 0))), 0) == NUMBERED
+        assert described(client, tp.topic)[0].topic == tp.topic
