@@ -10,7 +10,7 @@ from zkconsumer.errors import (
     BrokerError,
     ConnectFailed,
     LocalProtocolError,
-    ProtocolError,
+    RemoteProtocolError,
     TransportError,
 )
 from zkconsumer.model import Broker
@@ -52,7 +52,8 @@ class MetadataReader:
             all_topics: ask for all of them instead.
 
         Raises:
-            LocalProtocolError: topics together with ``all_topics``, or neither.
+            LocalProtocolError: topics together with ``all_topics``, or neither; or such that no
+                request can carry them.
             TransportError: no broker answered; names each and why.
             BrokerError: the broker refused the whole question because of one illegal topic name.
         """
@@ -71,7 +72,7 @@ class MetadataReader:
                 return self._ask(broker, topics)
             except TransportError as error:
                 failures.append(str(error))
-            except ProtocolError as error:
+            except RemoteProtocolError as error:
                 failures.append(f"{broker}: {error}")
         raise ConnectFailed(f"no broker answers about {_some(topics)}: {'; '.join(failures)}")
 

@@ -1,0 +1,161 @@
+"""One request at a time, and never half an answer for the next one."""
+
+import pytest
+
+from tests.support import requests as ask
+from tests.support.fake_net import CLIENT_ID, LONG_MS, SHORT_MS, FakeNet, fake_net
+from tests.support.waiting import wait_until
+from zkconsumer.errors import (
+    ConnectFailed,
+    ConnectionLost,
+    DecodeError,
+    LocalProtocolError,
+    RequestTimedOut,
+    ZkConsumerError,
+)
+from zkconsumer.model import Record, TopicPartition
+from zkconsumer.net.connection import BrokerConnection
+from zkconsumer.records.build import build_message_set
+from zkconsumer.scope import ThreadScope
+from zkconsumer.testing.fake_script import Close, Cut, Hang, Raw, Step
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.codec import encode_response
+from zkconsumer.wire.messages.fetch import FetchRequest, FetchTopic
+from zkconsumer.wire.messages.metadata import MetadataRequest, MetadataResponse
+
+TP = TopicPartition("t", 0)
+QUESTION = MetadataRequest(topics=("t",))
+NOTHING = MetadataResponse(brokers=(), topics=())
+
+
+@pytest.fixture
+def net() -> FakeNet:
+    """One broker with one topic."""
+    net = fake_net()
+    net.cluster.create_topic("t")
+    return net
+
+
+def ask_about_topic(connection: BrokerConnection, timeout_ms: int = LONG_MS) -> MetadataResponse:
+    """Ask anything that is always answered."""
+    return connection.request(QUESTION, version=0, timeout_ms=timeout_ms)
+
+
+def test_requests_are_numbered_and_signed(net: FakeNet) -> None:
+    """Correlation ids count up from 0; every request bears the client id."""
+    connection = net.connect()
+    for _ in range(3):
+        assert ask_about_topic(connection).topics[0].topic == "t"
+    assert [one.correlation_id for one in net.brokers[0].requests] == [0, 1, 2]
+    assert {one.client_id for one in net.brokers[0].requests} == {CLIENT_ID}
+
+
+def test_correlation_ids_wrap(net: FakeNet) -> None:
+    """Behind the largest correlation id comes 0."""
+    connection = net.connect()
+    connection._correlation_id = (1 << 31) - 1
+    ask_about_topic(connection)
+    ask_about_topic(connection)
+    assert [one.correlation_id for one in net.brokers[0].requests] == [(1 << 31) - 1, 0]
+
+
+@pytest.mark.parametrize(
+    ("step", "error", "complaint"),
+    [
+        (Hang(), RequestTimedOut, "fake-0:9092"),
+        (Close(), ConnectionLost, r"broker 0 \(fake-0:9092\): closed the connection"),
+        (Cut(3), ConnectionLost, "fake-0:9092"),
+        (Cut(20), ConnectionLost, "fake-0:9092"),
+        (Raw(b"\0\0\0\x10abc"), RequestTimedOut, "fake-0:9092"),
+        (Raw(b"\x7f\xff\xff\xff"), DecodeError, "a length of 2147483647"),
+        (Raw(b"\xff\xff\xff\xff"), DecodeError, "a length of -1"),
+        (Raw(b"HTTP/1.1 400 Bad Request"), DecodeError, "the peer speaks another protocol"),
+        (
+            Raw(encode_response(NOTHING, version=0, correlation_id=5)),
+            DecodeError,
+            "answer to 5, not 0",
+        ),
+        (Raw(b"\0\0\0\x05" + bytes(5)), DecodeError, "MetadataResponse v0.*field brokers"),
+    ],
+)
+def test_a_failure_closes_the_connection(
+    net: FakeNet, step: Step, error: type[ZkConsumerError], complaint: str
+) -> None:
+    """Whatever goes wrong with an answer is a named error, and the connection is of no more use."""
+    net.brokers[0].script(ApiKey.METADATA, step)
+    connection = net.connect()
+    with pytest.raises(error, match=complaint):
+        ask_about_topic(connection, SHORT_MS)
+    with pytest.raises(ConnectionLost):
+        ask_about_topic(connection)
+    assert ask_about_topic(net.connect()).topics[0].topic == "t"
+
+
+def test_requests_that_cannot_be_sent_change_nothing(net: FakeNet) -> None:
+    """A request that can't be encoded is our error; the connection goes on."""
+    connection = net.connect()
+    with pytest.raises(LocalProtocolError, match="there is no version 9"):
+        connection.request(QUESTION, version=9, timeout_ms=LONG_MS)
+    with pytest.raises(LocalProtocolError, match=r"field topics\[0\]\.topic"):
+        connection.request(
+            FetchRequest(
+                max_wait_ms=0, min_bytes=0, topics=(FetchTopic(topic="t" * 40_000, partitions=()),)
+            ),
+            version=0,
+            timeout_ms=LONG_MS,
+        )
+    assert ask_about_topic(connection).topics[0].topic == "t"
+
+
+def test_large_answers_arrive_whole(net: FakeNet) -> None:
+    """An answer of several megabytes, far more than one read, comes back byte for byte."""
+    net.cluster.append(TP, [Record(0, None, bytes([number]) * 900_000) for number in range(5)])
+    answer = net.connect().request(
+        ask.fetch(TP, 0, max_bytes=1 << 24), version=0, timeout_ms=LONG_MS
+    )
+    assert ask.only(answer).records == net.cluster.log(TP).read(0, 1 << 24)
+
+
+def test_answers_above_the_bound() -> None:
+    """An answer larger than allowed is refused before it is read."""
+    net = fake_net(max_response_bytes=1000)
+    net.cluster.create_topic("t")
+    net.cluster.append(TP, [Record(0, None, bytes(2000))])
+    with pytest.raises(DecodeError, match="only 4 to 1000 make sense"):
+        net.connect().request(ask.fetch(TP, 0), version=0, timeout_ms=LONG_MS)
+
+
+def test_send_only_does_not_wait(net: FakeNet) -> None:
+    """A request without answer returns at once, and the next answer is the next request's."""
+    connection = net.connect()
+    unanswered = ask.produce(TP, build_message_set([Record(0, None, b"x")]), acks=0)
+    connection.send_only(unanswered, version=0, timeout_ms=LONG_MS)
+    assert ask_about_topic(connection).topics[0].topic == "t"
+    assert net.cluster.log(TP).end_offset == 1
+
+
+def test_close_ends_a_request_that_waits(net: FakeNet) -> None:
+    """Closing from another thread wakes a request with ConnectionLost."""
+    net.brokers[0].script(ApiKey.METADATA, Hang())
+    connection = net.connect()
+    heard: list[ConnectionLost] = []
+
+    def wait_for_answer() -> None:
+        try:
+            ask_about_topic(connection)
+        except ConnectionLost as error:
+            heard.append(error)
+
+    scope = ThreadScope("test-connection")
+    scope.spawn("ask", wait_for_answer, stop=connection.close)
+    wait_until(lambda: net.brokers[0].requests, what="the question")
+    assert scope.close(LONG_MS) == []
+    assert scope.first_error() is None
+    assert len(heard) == 1
+
+
+def test_nobody_there(net: FakeNet) -> None:
+    """Connecting to a broker that is down is ConnectFailed with its address."""
+    net.brokers[0].stop()
+    with pytest.raises(ConnectFailed, match="fake-0:9092"):
+        net.connect()

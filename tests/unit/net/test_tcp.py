@@ -1,0 +1,60 @@
+"""How sockets are set up."""
+
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from zkconsumer.net.tcp import TcpConnector
+
+LONG_MS = 10_000
+
+
+@pytest.fixture
+def address() -> Iterator[tuple[str, int]]:
+    """Where a socket listens that nobody accepts from."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        host, port = server.getsockname()
+        yield host, port
+
+
+def option(address: tuple[str, int], connector: TcpConnector, level: int, name: int) -> int:
+    """Connect, and look at an option of the socket."""
+    transport = connector.connect(*address, timeout_ms=LONG_MS)
+    value = transport._socket.getsockopt(level, name)
+    transport.close()
+    return value
+
+
+@pytest.mark.parametrize(
+    ("level", "name"),
+    [(socket.IPPROTO_TCP, socket.TCP_NODELAY), (socket.SOL_SOCKET, socket.SO_KEEPALIVE)],
+    ids=["no delay", "keep-alive"],
+)
+def test_options_of_the_original(address: tuple[str, int], level: int, name: int) -> None:
+    """No delay and keep-alive are on, as in the original."""
+    assert option(address, TcpConnector(), level, name)
+
+
+def test_receive_buffer(address: tuple[str, int]) -> None:
+    """The receive buffer has at least the size asked for (the system doubles it)."""
+    asked = 32 * 1024
+    found = option(address, TcpConnector(asked), socket.SOL_SOCKET, socket.SO_RCVBUF)
+    assert asked <= found <= 2 * asked
+
+
+@pytest.mark.parametrize("left_alone", [None, 0, -1])
+def test_receive_buffer_left_to_the_system(
+    address: tuple[str, int], left_alone: int | None
+) -> None:
+    """None, 0 and -1 leave the receive buffer as the system makes it."""
+    system = option(address, TcpConnector(), socket.SOL_SOCKET, socket.SO_RCVBUF)
+    found = option(address, TcpConnector(left_alone), socket.SOL_SOCKET, socket.SO_RCVBUF)
+    assert found == system > 10_000
+
+
+def test_every_address_of_a_host_is_tried(address: tuple[str, int]) -> None:
+    """A name that stands for several addresses works if one of them does."""
+    transport = TcpConnector().connect("localhost", address[1], timeout_ms=LONG_MS)
+    assert transport.address == f"localhost:{address[1]}"
+    transport.close()

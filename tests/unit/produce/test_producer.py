@@ -1,0 +1,139 @@
+"""Knowing exactly what was acknowledged."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.support.fake_net import SHORT_MS, FakeNet, fake_net
+from zkconsumer.errors import (
+    BrokerError,
+    LocalProtocolError,
+    RemoteProtocolError,
+    TransportError,
+)
+from zkconsumer.model import Record, TopicPartition
+from zkconsumer.produce.producer import ACKS_NONE, Producer, ProducerSettings
+from zkconsumer.records.codecs import Codec
+from zkconsumer.records.decode import decode_record_set
+from zkconsumer.testing.fake_script import Close, Fail, Hang, Reply, Step
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.messages.produce import ProduceResponse
+
+TP = TopicPartition("t", 0)
+RECORDS = [Record(7, b"k", b"one"), Record(7, None, b"two")]
+SETTINGS = ProducerSettings(timeout_ms=SHORT_MS, retries=3, backoff_ms=70)
+
+
+class Waits(list[int]):
+    """Keeps what was waited for, and waits for nothing."""
+
+    def __call__(self, duration_ms: int) -> None:
+        self.append(duration_ms)
+
+
+@pytest.fixture
+def net() -> FakeNet:
+    """Two brokers; the first leads the partition."""
+    net = fake_net(2)
+    net.cluster.create_topic("t", replicas=2)
+    return net
+
+
+@pytest.fixture
+def waits() -> Waits:
+    """What the producer waited for."""
+    return Waits()
+
+
+def producer(net: FakeNet, waits: Waits, settings: ProducerSettings = SETTINGS) -> Producer:
+    """A producer in memory."""
+    return Producer(net.brokers.addresses, connector=net.network, settings=settings, wait=waits)
+
+
+def written(net: FakeNet) -> list[Record]:
+    """What the log holds."""
+    data = net.cluster.log(TP).read(0, 1 << 20)
+    return decode_record_set(data, fetch_offset=0, max_decompressed_bytes=1 << 20).records
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
+def test_base_offsets(net: FakeNet, waits: Waits, codec: Codec) -> None:
+    """Each set's first offset comes back, and the log holds what was sent."""
+    sender = producer(net, waits)
+    assert [sender.send(TP, RECORDS, codec=codec) for _ in range(3)] == [0, 2, 4]
+    assert [(one.offset, one.value) for one in written(net)][-2:] == [(4, b"one"), (5, b"two")]
+    assert waits == []
+
+
+def test_connections_are_kept(net: FakeNet, waits: Waits) -> None:
+    """One connection to a leader serves all sets; closing the producer closes it."""
+    sender = producer(net, waits)
+    sender.send(TP, RECORDS)
+    sender.send(TP, RECORDS)
+    kept = [one for one in net.brokers[0]._conversations if not one.is_over]
+    assert len(kept) == 1
+    sender.close()
+    assert kept[0].is_over
+
+
+@pytest.mark.parametrize(
+    "step",
+    [Close(), Hang(), Fail(ErrorCode.NOT_ENOUGH_REPLICAS), Reply(ProduceResponse(topics=()))],
+)
+def test_passing_failures_are_tried_again(net: FakeNet, waits: Waits, step: Step) -> None:
+    """A failure that may pass costs a pause and another try."""
+    net.brokers[0].script(ApiKey.PRODUCE, step, step)
+    assert producer(net, waits).send(TP, RECORDS) == 0
+    assert waits == [70, 70]
+
+
+def test_a_moved_leader_is_found(net: FakeNet, waits: Waits) -> None:
+    """When the leader has moved, the set goes to the new one."""
+    sender = producer(net, waits)
+    sender.send(TP, RECORDS)
+    net.cluster.move_leader(TP, 1)
+    assert sender.send(TP, RECORDS) == 2
+    assert waits == [70]
+    assert net.brokers[1].requests
+
+
+def test_tries_are_bounded(net: FakeNet, waits: Waits) -> None:
+    """When every try fails, the last failure is raised."""
+    net.cluster.move_leader(TP, None)
+    with pytest.raises(BrokerError, match="t-0 has no leader: LEADER_NOT_AVAILABLE") as caught:
+        producer(net, waits).send(TP, RECORDS)
+    assert caught.value.topic_partition == TP
+    assert waits == [70] * 3
+
+
+def test_all_brokers_down(net: FakeNet, waits: Waits) -> None:
+    """When no broker can be reached, the last transport error is raised."""
+    for broker in net.brokers:
+        broker.stop()
+    with pytest.raises(TransportError, match="no broker answers about t"):
+        producer(net, waits).send(TP, RECORDS)
+    assert len(waits) == 3
+
+
+def test_answers_without_our_partition(net: FakeNet, waits: Waits) -> None:
+    """A broker that says nothing about our partition breaks the protocol."""
+    net.brokers[0].script(ApiKey.PRODUCE, *[Reply(ProduceResponse(topics=()))] * 4)
+    with pytest.raises(RemoteProtocolError, match="no word about t-0"):
+        producer(net, waits).send(TP, RECORDS)
+
+
+def test_final_refusals_are_raised_at_once(net: FakeNet, waits: Waits) -> None:
+    """What would fail again is not tried again."""
+    with pytest.raises(BrokerError, match=r"refused a set for t-0: MESSAGE_TOO_LARGE \(10\)"):
+        producer(net, waits).send(TP, [Record(0, None, bytes(2_000_000))])
+    with pytest.raises(LocalProtocolError):
+        producer(net, waits).send(TopicPartition("t" * 40_000, 0), RECORDS)
+    assert waits == []
+
+
+def test_without_acks(net: FakeNet, waits: Waits) -> None:
+    """Without acks nothing is known of the offsets, but the records are there."""
+    sender = producer(net, waits, replace(SETTINGS, acks=ACKS_NONE))
+    assert sender.send(TP, RECORDS) == -1
+    assert [one.value for one in written(net)] == [b"one", b"two"]

@@ -1,0 +1,189 @@
+"""What fakes can be told to do; how they answer is held to the real one by the contracts."""
+
+import pytest
+
+from tests.support import requests as ask
+from tests.support.fake_net import LONG_MS, SHORT_MS, FakeNet, fake_net
+from zkconsumer.errors import ConnectFailed, ConnectionLost, DecodeError, RequestTimedOut
+from zkconsumer.model import Record, TopicPartition
+from zkconsumer.net.connection import BrokerConnection
+from zkconsumer.testing.fake_broker import BrokerConversation
+from zkconsumer.testing.fake_failures import failure
+from zkconsumer.testing.fake_script import Answer, Close, Cut, Fail, Hang, Raw, Reply
+from zkconsumer.wire.api import ApiKey, Request, Response
+from zkconsumer.wire.codec import decode_response, encode_request
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.messages.consumer_metadata import ConsumerMetadataRequest
+from zkconsumer.wire.messages.fetch import FetchedPartition, FetchRequest, FetchResponse
+from zkconsumer.wire.messages.metadata import MetadataRequest
+
+TP = TopicPartition("t", 0)
+ONE = [Record(0, None, b"x")]
+
+
+@pytest.fixture
+def net() -> FakeNet:
+    """Two brokers; the first leads the partition."""
+    net = fake_net(2)
+    net.cluster.create_topic("t", replicas=2)
+    return net
+
+
+def fetch(connection: BrokerConnection, timeout_ms: int = LONG_MS) -> FetchedPartition:
+    """Fetch from the start, without waiting for records."""
+    request = ask.fetch(TP, 0, max_wait_ms=0)
+    return ask.only(connection.request(request, version=0, timeout_ms=timeout_ms))
+
+
+def parked(net: FakeNet, now_ms: int, max_wait_ms: int) -> BrokerConversation:
+    """A conversation in which a fetch at the log's end was sent just now."""
+    conversation = net.brokers[0].accept()
+    assert conversation is not None
+    request = ask.fetch(TP, net.cluster.log(TP).end_offset, max_wait_ms=max_wait_ms)
+    conversation.receive(
+        encode_request(request, version=0, correlation_id=1, client_id="c"), now_ms
+    )
+    return conversation
+
+
+def answer_of(data: bytes) -> FetchedPartition:
+    """Decode what a conversation sent."""
+    return ask.only(decode_response(FetchRequest, 0, data[4:])[1])
+
+
+def test_a_fetch_waits_for_records(net: FakeNet) -> None:
+    """At the log's end a fetch is held back until something is appended, and wakes its client."""
+    conversation = parked(net, now_ms=100, max_wait_ms=50)
+    woken: list[bool] = []
+    conversation.on_change(lambda: woken.append(True))
+    assert conversation.take_outgoing(149) == b""
+    assert conversation.next_deadline_ms() == 150
+    net.cluster.append(TP, ONE)
+    assert woken == [True]
+    assert len(answer_of(conversation.take_outgoing(149)).records) > 0
+    assert conversation.next_deadline_ms() is None
+
+
+def test_a_fetch_waits_no_longer_than_it_says(net: FakeNet) -> None:
+    """When its time is over, a fetch at the log's end is answered with nothing."""
+    conversation = parked(net, now_ms=100, max_wait_ms=50)
+    assert answer_of(conversation.take_outgoing(150)).error_code == ErrorCode.NONE
+
+
+def test_a_leader_that_moves_ends_the_waiting(net: FakeNet) -> None:
+    """A held fetch is answered with an error as soon as the broker does not lead any more."""
+    conversation = parked(net, now_ms=100, max_wait_ms=50)
+    net.cluster.move_leader(TP, 1)
+    code = answer_of(conversation.take_outgoing(101)).error_code
+    assert code == ErrorCode.NOT_LEADER_FOR_PARTITION
+
+
+def test_moved_leaders(net: FakeNet) -> None:
+    """Metadata names the new leader, the old one refuses, and the log is the same."""
+    net.cluster.append(TP, ONE)
+    net.cluster.move_leader(TP, 1)
+    question = MetadataRequest(topics=("t",))
+    answer = net.connect(0).request(question, version=0, timeout_ms=LONG_MS)
+    assert answer.topics[0].partitions[0].leader == 1
+    assert fetch(net.connect(0)).error_code == ErrorCode.NOT_LEADER_FOR_PARTITION
+    assert fetch(net.connect(1)).high_watermark == 1
+
+
+def test_steps_are_taken_in_order(net: FakeNet) -> None:
+    """Each step serves one request of its API; other APIs are not touched."""
+    reply = FetchResponse(topics=())
+    net.brokers[0].script(ApiKey.FETCH, Fail(7), Answer(), Reply(reply), Close())
+    connection = net.connect()
+    question = MetadataRequest(topics=("t",))
+    assert connection.request(question, version=0, timeout_ms=LONG_MS).topics[0].error_code == 0
+    assert fetch(connection).error_code == 7
+    assert fetch(connection).error_code == 0
+    request = ask.fetch(TP, 0, max_wait_ms=0)
+    assert connection.request(request, version=0, timeout_ms=LONG_MS) == reply
+    with pytest.raises(ConnectionLost):
+        fetch(connection)
+    assert fetch(net.connect()).error_code == 0
+
+
+def test_bad_manners(net: FakeNet) -> None:
+    """It can hang, stop in the middle of an answer, and send nonsense."""
+    net.brokers[0].script(ApiKey.FETCH, Hang(), Cut(10), Raw(bytes(8)))
+    with pytest.raises(RequestTimedOut):
+        fetch(net.connect(), SHORT_MS)
+    with pytest.raises(ConnectionLost):
+        fetch(net.connect())
+    with pytest.raises(DecodeError):
+        fetch(net.connect())
+
+
+def test_down_and_up(net: FakeNet) -> None:
+    """A stopped broker breaks its connections, takes no new ones, and leads nothing."""
+    connection = net.connect()
+    net.brokers[0].stop()
+    with pytest.raises(ConnectionLost):
+        fetch(connection)
+    with pytest.raises(ConnectFailed):
+        net.connect()
+    question = MetadataRequest(topics=("t",))
+    answer = net.connect(1).request(question, version=0, timeout_ms=LONG_MS)
+    partition = answer.topics[0].partitions[0]
+    assert [broker.id for broker in answer.brokers] == [1]
+    assert (partition.leader, partition.replicas) == (-1, (1,))
+    net.brokers[0].start()
+    assert fetch(net.connect()).error_code == 0
+
+
+def test_dead_replicas(net: FakeNet) -> None:
+    """A partition whose follower is down has error 9 and its leader."""
+    net.brokers[1].stop()
+    question = MetadataRequest(topics=("t",))
+    answer = net.connect(0).request(question, version=0, timeout_ms=LONG_MS)
+    partition = answer.topics[0].partitions[0]
+    assert (partition.error_code, partition.leader) == (ErrorCode.REPLICA_NOT_AVAILABLE, 0)
+
+
+def test_coordinator_moves(net: FakeNet) -> None:
+    """Offsets in Kafka are kept by the coordinator alone; without one nobody is named."""
+    for coordinator, expected in ((1, (0, 1)), (None, (ErrorCode.COORDINATOR_NOT_AVAILABLE, -1))):
+        net.cluster.coordinator = coordinator
+        connection = net.connect()
+        request = ConsumerMetadataRequest(group_id="g")
+        found = connection.request(request, version=0, timeout_ms=LONG_MS)
+        assert (found.error_code, found.coordinator_id) == expected
+        committed = connection.request(ask.commit("g", TP, 1), version=1, timeout_ms=LONG_MS)
+        assert ask.only(committed).error_code == ErrorCode.NOT_COORDINATOR
+        fetched = connection.request(ask.fetch_offset("g", TP), version=1, timeout_ms=LONG_MS)
+        assert ask.only(fetched).error_code == ErrorCode.NOT_COORDINATOR
+
+
+def test_retention(net: FakeNet) -> None:
+    """Deleting the log's head puts old offsets out of range."""
+    net.cluster.append(TP, ONE * 5)
+    net.cluster.log(TP).delete_before(3)
+    assert fetch(net.connect()).error_code == ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+def test_raw_entries(net: FakeNet) -> None:
+    """Bytes put into the log come back as they are."""
+    assert net.cluster.append_raw(TP, b"not a message", record_count=2) == 0
+    fetched = fetch(net.connect())
+    assert (bytes(fetched.records), fetched.high_watermark) == (b"not a message", 2)
+
+
+FAILING: list[Request[Response]] = [
+    ask.fetch(TP, 0),
+    ask.produce(TP, b""),
+    ask.list_offsets(TP, -1),
+    ask.commit("g", TP, 1),
+    ask.fetch_offset("g", TP),
+    MetadataRequest(topics=("t",)),
+    ConsumerMetadataRequest(group_id="g"),
+]
+
+
+@pytest.mark.parametrize("request_", FAILING, ids=lambda one: one.API.key.name)
+def test_every_api_can_fail(request_: Request[Response]) -> None:
+    """A scripted failure has the shape of the right answer, with the code in it."""
+    answer = failure(request_, 77)
+    assert isinstance(answer, request_.RESPONSE)
+    assert "error_code=77" in repr(answer)
