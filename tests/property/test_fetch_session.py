@@ -1,0 +1,251 @@
+"""A fetch session against random logs and a broker that cuts, fails, damages, repeats and forgets.
+
+What must come out: of every claim, the log from its start, in order and without a gap, but for
+jumps that the broker forced; and nothing of a claim that was given up.
+"""
+
+from bisect import bisect_left
+from dataclasses import dataclass, field
+from random import Random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.fetch_answers import asked, fetched, listed, together
+from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.fetch.session import Deliver, FetchSession, LeaderLost, OffsetReset, Outcome
+from zkconsumer.fetch.settings import FetchSettings, ResetPolicy
+from zkconsumer.fetch.sink import Chunk
+from zkconsumer.model import Record, TopicPartition
+from zkconsumer.records.build import build_message_set
+from zkconsumer.records.codecs import Codec
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.messages.fetch import FetchRequest, FetchResponse
+from zkconsumer.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
+
+SETTINGS = FetchSettings(
+    fetch_bytes=150, growth_max_bytes=100_000, reset=ResetPolicy.SMALLEST, min_bytes=1
+)
+PARTITIONS = [TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)]
+LOST = [ErrorCode.NOT_LEADER_FOR_PARTITION, ErrorCode.UNKNOWN, ErrorCode.LEADER_NOT_AVAILABLE]
+
+
+class Log:
+    """A partition's entries: plain and compressed, with the gaps that compaction leaves."""
+
+    def __init__(self, rng: Random) -> None:
+        self.start = 0
+        self.offsets: list[int] = []
+        self.entries: list[tuple[int, bytes]] = []
+        offset = 0
+        for _ in range(rng.randint(0, 12)):
+            group = []
+            for _ in range(rng.randint(1, 5)):
+                offset += rng.choice([0, 0, 0, 1, 7])
+                group.append(Record(offset, None, bytes(rng.choice([0, 3, 40, 400]))))
+                offset += 1
+            codec = rng.choice([Codec.NONE, Codec.GZIP, Codec.SNAPPY])
+            sets = [group] if codec is not Codec.NONE else [[one] for one in group]
+            for chosen in sets:
+                data = build_message_set(chosen, codec=codec)
+                self.entries.append((chosen[-1].offset, data))
+            self.offsets += [record.offset for record in group]
+        self.end = offset
+
+    def read(self, offset: int, max_bytes: int) -> bytes:
+        """What a broker returns."""
+        first = bisect_left(self.entries, offset, key=lambda entry: entry[0])
+        return b"".join(data for _, data in self.entries[first:])[:max_bytes]
+
+    def retain_from(self, offset: int) -> None:
+        """Retention deletes whole entries from the front."""
+        self.start = max(self.start, offset)
+
+
+@dataclass(eq=False)
+class Reader:
+    """What came of one claim, checked as it comes."""
+
+    claim: PartitionClaim
+    log: Log
+    at: int | None
+    may_jump: bool = False
+    offsets: list[int] = field(default_factory=list)
+
+    def take(self, chunk: Chunk) -> None:
+        """The queue took it."""
+        assert self.claim.active, "delivered for a claim that was given up"
+        assert chunk.error is None, chunk.error
+        if self.at is None:
+            self.at = self.claim.consumed_offset
+        if chunk.fetch_offset != self.at:
+            assert self.may_jump, f"from {self.at} to {chunk.fetch_offset} without a reset"
+            self.may_jump = False
+        got = [record.offset for record in chunk.records]
+        first = bisect_left(self.log.offsets, chunk.fetch_offset)
+        assert got == self.log.offsets[first : first + len(got)], "a gap, or out of order"
+        assert not got or got[-1] < chunk.next_offset
+        behind = self.log.offsets[first + len(got) : first + len(got) + 1]
+        assert not behind or behind[0] >= chunk.next_offset, "the position skipped records"
+        self.at = chunk.next_offset
+        self.offsets += got
+
+
+class NoSink:
+    """The claims' queue is the simulation itself."""
+
+    def offer(self, chunk: Chunk, on_room: object) -> bool:
+        """Never called: the simulation delivers."""
+        raise AssertionError((chunk, on_room))
+
+
+class Simulation:
+    """One session, its broker and its streams."""
+
+    def __init__(self, rng: Random) -> None:
+        self.rng = rng
+        self.faults = True
+        self.logs = {tp: Log(rng) for tp in PARTITIONS}
+        self.session = FetchSession(SETTINGS)
+        self.readers: dict[TopicPartition, Reader] = {}
+        self.was_damaged = False
+        self.old: list[tuple[FetchRequest, FetchResponse]] = []
+        for tp in PARTITIONS:
+            self.claim(tp)
+
+    def chance(self, share: float) -> bool:
+        """Whether an accident happens."""
+        return self.faults and self.rng.random() < share
+
+    def claim(self, tp: TopicPartition) -> None:
+        """Own it anew, from a committed offset, or none, or one out of range."""
+        log = self.logs[tp]
+        start = self.rng.choice([None, log.start, self.rng.randint(log.start, log.end), 10**6])
+        claim = PartitionClaim(tp, NoSink(), start)
+        self.readers[tp] = Reader(claim, log, start)
+        self.session.add(claim, start)
+
+    def move(self) -> None:
+        """One turn of a fetcher, with what may happen around it."""
+        if self.chance(0.1):
+            self.give_up(self.rng.choice(PARTITIONS))
+        if self.chance(0.05):
+            tp = self.rng.choice(PARTITIONS)
+            self.logs[tp].retain_from(self.rng.randint(0, self.logs[tp].end))
+        if self.chance(0.05):
+            self.act(self.session.release_all("the connection broke"))
+        self.session.drop_inactive()
+        for chunk in list(self.session.pending()):
+            self.offer(chunk)
+        offsets = self.session.offsets_request()
+        if offsets is not None:
+            self.act(self.session.receive_offsets(self.list_offsets(offsets)))
+            return
+        request = self.session.fetch_request()
+        if request is not None:
+            if self.old and self.chance(0.2):
+                self.act(self.session.receive_fetch(*self.rng.choice(self.old)))
+            self.act(self.session.receive_fetch(request, self.answer(request)))
+
+    def give_up(self, tp: TopicPartition) -> None:
+        """Hand it over; it comes back later, or at once, before the session has noticed."""
+        self.readers[tp].claim.active = False
+        if self.rng.random() < 0.3:
+            self.session.drop_inactive()
+        self.claim(tp)
+
+    def list_offsets(self, request: ListOffsetsRequest) -> ListOffsetsResponse:
+        """The start of each log, or an error."""
+        answers = [
+            listed(tp, error=self.rng.choice(LOST))
+            if self.chance(0.2)
+            else listed(tp, self.logs[tp].start)
+            for tp in asked_offsets(request)
+        ]
+        return ListOffsetsResponse(topics=tuple(t for one in answers for t in one.topics))
+
+    def answer(self, request: FetchRequest) -> FetchResponse:
+        """What the broker says to a fetch."""
+        answers = []
+        for tp, wanted in asked(request).items():
+            log = self.logs[tp]
+            if self.chance(0.05):
+                continue
+            if self.chance(0.1):
+                answers.append(fetched(tp, error=self.rng.choice(LOST)))
+            elif not log.start <= wanted.fetch_offset <= log.end:
+                answers.append(fetched(tp, error=ErrorCode.OFFSET_OUT_OF_RANGE))
+            else:
+                data = log.read(wanted.fetch_offset, wanted.max_bytes)
+                answers.append(fetched(tp, self.damaged(tp, data), high_watermark=log.end))
+        self.rng.shuffle(answers)
+        answer = together(*answers)
+        if not self.was_damaged:  # the same damage twice would be believed, and rightly
+            self.old.append((request, answer))
+        self.was_damaged = False
+        return answer
+
+    def damaged(self, tp: TopicPartition, data: bytes) -> bytes:
+        """Now and then the last byte flips on the way, but never twice at the same place."""
+        position = self.session._positions.get(tp)
+        if data and position and position.suspect_offset is None and self.chance(0.1):
+            self.was_damaged = True
+            return data[:-1] + bytes((data[-1] ^ 0xFF,))
+        return data
+
+    def act(self, outcomes: tuple[Outcome, ...]) -> None:
+        """Do what a fetcher does with each outcome."""
+        for outcome in outcomes:
+            reader = self.readers[self.partition_of(outcome)]
+            match outcome:
+                case Deliver(chunk):
+                    assert chunk.claim.active
+                    self.offer(chunk)
+                case OffsetReset(claim, _):
+                    assert claim is reader.claim
+                    reader.may_jump = True
+                case LeaderLost(claim, offset):
+                    if claim.active:
+                        self.session.add(claim, offset)
+
+    def offer(self, chunk: Chunk) -> None:
+        """The queue takes it, or is full."""
+        if self.chance(0.3):
+            self.session.hold(chunk)
+            return
+        self.readers[chunk.claim.topic_partition].take(chunk)
+        self.session.delivered(chunk)
+
+    @staticmethod
+    def partition_of(outcome: Outcome) -> TopicPartition:
+        """Whom an outcome is about."""
+        claim = outcome.chunk.claim if isinstance(outcome, Deliver) else outcome.claim
+        return claim.topic_partition
+
+
+def asked_offsets(request: ListOffsetsRequest) -> list[TopicPartition]:
+    """The partitions that a request asks about."""
+    return [
+        TopicPartition(topic.topic, one.partition)
+        for topic in request.topics
+        for one in topic.partitions
+    ]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 2**32))
+def test_every_claim_gets_its_log_in_order_and_without_gaps(seed: int) -> None:
+    """Through errors, cuts, damage, stale answers, full queues, hand-overs; all of it at last."""
+    simulation = Simulation(Random(seed))
+    for _ in range(60):
+        simulation.move()
+    simulation.faults = False
+    for _ in range(200):
+        simulation.move()
+    for tp, reader in simulation.readers.items():
+        log = simulation.logs[tp]
+        at = reader.claim.consumed_offset if reader.at is None else reader.at
+        assert at is not None, f"{tp} never found its start"
+        assert log.start <= at
+        left = [offset for offset in log.offsets if offset >= at]
+        assert left == [], f"{tp} stands at {at} and never got {left}"

@@ -1,0 +1,75 @@
+"""Answers to Fetch and ListOffsets, as a session gets them."""
+
+from zkconsumer.fetch.session import Deliver, LeaderLost, OffsetReset, Outcome
+from zkconsumer.fetch.sink import Chunk
+from zkconsumer.model import TopicPartition
+from zkconsumer.wire.messages.fetch import (
+    FetchedPartition,
+    FetchedTopic,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+)
+from zkconsumer.wire.messages.list_offsets import (
+    ListedPartition,
+    ListedTopic,
+    ListOffsetsResponse,
+)
+
+
+def fetched(
+    tp: TopicPartition, data: bytes = b"", *, error: int = 0, high_watermark: int = 100
+) -> FetchResponse:
+    """An answer about one partition."""
+    part = FetchedPartition(
+        partition=tp.partition,
+        error_code=error,
+        high_watermark=-1 if error else high_watermark,
+        records=memoryview(data),
+    )
+    return FetchResponse(topics=(FetchedTopic(topic=tp.topic, partitions=(part,)),))
+
+
+def together(*answers: FetchResponse) -> FetchResponse:
+    """Several answers as one."""
+    return FetchResponse(topics=tuple(topic for answer in answers for topic in answer.topics))
+
+
+def listed(tp: TopicPartition, *offsets: int, error: int = 0) -> ListOffsetsResponse:
+    """An answer about one partition's offsets."""
+    part = ListedPartition(partition=tp.partition, error_code=error, offsets=offsets)
+    return ListOffsetsResponse(topics=(ListedTopic(topic=tp.topic, partitions=(part,)),))
+
+
+def asked(request: FetchRequest | None) -> dict[TopicPartition, FetchPartition]:
+    """What a request asks about each partition; nothing for no request."""
+    if request is None:
+        return {}
+    return {
+        TopicPartition(topic.topic, one.partition): one
+        for topic in request.topics
+        for one in topic.partitions
+    }
+
+
+def chunks_in(outcomes: tuple[Outcome, ...]) -> list[Chunk]:
+    """The chunks to deliver."""
+    return [one.chunk for one in outcomes if isinstance(one, Deliver)]
+
+
+def lost_in(outcomes: tuple[Outcome, ...]) -> list[tuple[TopicPartition, int | None]]:
+    """The partitions to find a leader for, and where to go on."""
+    return [
+        (one.claim.topic_partition, one.fetch_offset)
+        for one in outcomes
+        if isinstance(one, LeaderLost)
+    ]
+
+
+def resets_in(outcomes: tuple[Outcome, ...]) -> list[tuple[TopicPartition, int]]:
+    """The partitions whose offset was out of range."""
+    return [
+        (one.claim.topic_partition, one.out_of_range)
+        for one in outcomes
+        if isinstance(one, OffsetReset)
+    ]
