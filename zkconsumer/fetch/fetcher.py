@@ -61,6 +61,7 @@ class PythonFetchLoop:
         self._mailbox: Mailbox[_Add | _Wake] = Mailbox()
         self._connection: BrokerConnection | None = None
         self._stopping = False
+        self._ended = False
         self._added = 0
         self._taken = 0
 
@@ -68,6 +69,9 @@ class PythonFetchLoop:
         """See ``FetchLoop``; called by the leader finder only, which therefore may count."""
         self._added += 1
         self._mailbox.put(_Add(claim, fetch_offset))
+        if self._ended:
+            # Its death is not known to everybody yet: nobody else would ever take this out.
+            self._return_late()
 
     def wake(self) -> None:
         """See ``FetchLoop``."""
@@ -83,7 +87,8 @@ class PythonFetchLoop:
 
     def partition_count(self) -> int:
         """See ``FetchLoop``."""
-        return len(self._session) + self._added - self._taken
+        on_the_way = self._added - self._taken  # first: what is taken meanwhile counts twice
+        return on_the_way + len(self._session)
 
     def run(self) -> None:
         """See ``FetchLoop``."""
@@ -92,6 +97,7 @@ class PythonFetchLoop:
                 self._turn()
         finally:
             self._close_connection()
+            self._ended = True
             self._accept()
             self._give_back(self._session.release_all("its fetcher ended"))
 
@@ -111,6 +117,14 @@ class PythonFetchLoop:
             )
             return
         self._take(self._mailbox.get())
+
+    def _return_late(self) -> None:
+        """Give back what came after the end; the session is the dying thread's until it is gone."""
+        for command in self._mailbox.drain():
+            if isinstance(command, _Add):
+                self._taken += 1
+                late = LeaderLost(command.claim, command.fetch_offset, "its fetcher ended")
+                self._give_back((late,))
 
     def _accept(self) -> None:
         for command in self._mailbox.drain():

@@ -99,16 +99,19 @@ class LeaderFinder:
     def run(self) -> None:
         """Work until ``stop``: find, hand over, and close the fetchers that have no partition."""
         while not self._stopping:
-            self._take(self._mailbox.get(self._wait_ms()))
-            for message in self._mailbox.drain():
-                self._take(message)
-            self._drop_inactive()
-            if self._missing and self._wait_ms() == 0:
-                self._find_leaders()
-                self._next_pass_ms = self._clock.now_ms() + self._backoff_ms
-                self._close_idle()
+            self._turn()
         for loop, _ in self._loops.values():
             loop.stop()
+
+    def _turn(self) -> None:
+        self._take(self._mailbox.get(self._wait_ms()))
+        for message in self._mailbox.drain():
+            self._take(message)
+        self._drop_inactive()
+        if self._missing and self._wait_ms() == 0:
+            self._find_leaders()
+            self._next_pass_ms = self._clock.now_ms() + self._backoff_ms
+            self._close_idle()
 
     def _wait_ms(self) -> int | None:
         if not self._missing:
@@ -117,6 +120,8 @@ class LeaderFinder:
 
     def _take(self, message: _Find | _LoopEnded | _Look | None) -> None:
         if isinstance(message, _Find):
+            if not message.claim.active:
+                return  # a fetcher's late word; the partition's new claim may wait here already
             self._missing[message.claim.topic_partition] = message
         elif isinstance(message, _LoopEnded):
             current = self._loops.get(message.key)

@@ -1,0 +1,333 @@
+"""One broker's fetch loop against a fake broker in memory."""
+
+import logging
+
+import pytest
+
+from tests.support.chunks import T0, T1, ListSink
+from tests.support.fetch_bench import SETTINGS, FetchBench, claim_on, take_values, values, wait_for
+from zkconsumer.errors import MessageTooLarge
+from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.fetch.session import FetchSession
+from zkconsumer.fetch.sink import Chunk
+from zkconsumer.model import Record
+from zkconsumer.streams.chunk_queue import ChunkQueue
+from zkconsumer.testing.fake_script import Close, Cut, Hang, Raw
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.error_codes import ErrorCode
+
+
+def test_checklist_25_messages_arrive_and_a_second_batch_too() -> None:
+    """Both messages, then nothing; what is appended later comes as well."""
+    with FetchBench() as bench:
+        queue = ChunkQueue(10)
+        bench.cluster.append(T0, values("a", "b"))
+        loop = bench.run(bench.loop())
+        loop.add(claim_on(queue), 0)
+        assert take_values(queue, 2) == ["a", "b"]
+        assert queue.take(0) is None
+        bench.cluster.append(T0, values("c"))
+        assert take_values(queue, 1) == ["c"]
+
+
+def test_checklist_25_stopping_before_starting_is_harmless() -> None:
+    """A loop that was stopped first ends as soon as it runs, and gives back what it was given."""
+    with FetchBench() as bench:
+        loop = bench.loop()
+        loop.add(claim_on(ChunkQueue(1)), 7)
+        loop.stop()
+        loop.run()
+        assert bench.lost_at() == {T0: 7}
+        assert bench.brokers[0].requests == []
+
+
+def test_one_request_serves_all_partitions_of_the_broker() -> None:
+    """Two partitions, one connection, one fetch at a time."""
+    with FetchBench() as bench:
+        queue = ChunkQueue(10)
+        bench.cluster.append(T0, values("a"))
+        bench.cluster.append(T1, values("b"))
+        loop = bench.loop()
+        loop.add(claim_on(queue, T0), 0)
+        loop.add(claim_on(queue, T1), 0)
+        assert loop.partition_count() == 2
+        bench.run(loop)
+        assert sorted(take_values(queue, 2)) == ["a", "b"]
+        assert loop.partition_count() == 2
+        (request, *_) = bench.brokers[0].requests
+        assert request.client_id == "bench"
+
+
+def test_a_partition_without_an_offset_starts_by_the_reset_policy() -> None:
+    """Smallest: ListOffsets first, then everything from the start."""
+    with FetchBench() as bench:
+        queue = ChunkQueue(10)
+        bench.cluster.append(T0, values("a"))
+        claim = claim_on(queue, committed=None)
+        bench.run(bench.loop()).add(claim, None)
+        assert take_values(queue, 1) == ["a"]
+        assert claim.consumed_offset == 0
+        assert bench.asked(ApiKey.LIST_OFFSETS) == 1
+
+
+def test_an_offset_out_of_range_is_reset_and_said(caplog: pytest.LogCaptureFixture) -> None:
+    """A warning names partition, offset and where it goes on; the messages come from there."""
+    with FetchBench() as bench, caplog.at_level(logging.WARNING):
+        queue = ChunkQueue(10)
+        bench.cluster.append(T0, values("a"))
+        bench.run(bench.loop()).add(claim_on(queue, committed=10_000), 10_000)
+        assert take_values(queue, 1) == ["a"]
+    (said,) = [record.getMessage() for record in caplog.records]
+    assert "t-0: offset 10000 is out of range" in said
+    assert "smallest offset" in said
+
+
+# --- connections ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "trouble", [Close(), Cut(10), Raw(b"\x00\x00\x00\x02no"), Raw(b"\xff" * 8)]
+)
+def test_one_failure_is_met_by_a_new_connection(trouble: Close | Cut | Raw) -> None:
+    """The broker closed, broke off, or sent nonsense: asked once more, unheard by others."""
+    with FetchBench() as bench:
+        queue = ChunkQueue(10)
+        bench.cluster.append(T0, values("a"))
+        bench.brokers[0].script(ApiKey.FETCH, trouble)
+        bench.run(bench.loop()).add(claim_on(queue), 0)
+        assert take_values(queue, 1) == ["a"]
+        assert bench.lost == []
+
+
+def test_a_connection_lost_between_two_answers_loses_and_repeats_nothing() -> None:
+    """The position is where it was."""
+    with FetchBench() as bench:
+        queue = ChunkQueue(100)
+        bench.cluster.append(T0, values("a"))
+        bench.run(bench.loop()).add(claim_on(queue), 0)
+        got = take_values(queue, 1)
+        bench.brokers[0].script(ApiKey.FETCH, Close())
+        bench.cluster.append(T0, values("b", "c"))
+        got += take_values(queue, 2)
+        assert got == ["a", "b", "c"]
+        assert bench.lost == []
+
+
+def test_a_second_failure_in_a_row_gives_all_partitions_back() -> None:
+    """From where each stands; the loop lives on without them."""
+    with FetchBench() as bench:
+        queue = ChunkQueue(10)
+        bench.brokers[0].script(ApiKey.FETCH, Close(), Close())
+        loop = bench.loop()
+        loop.add(claim_on(queue, T0), 0)
+        loop.add(claim_on(queue, T1), 0)
+        bench.run(loop)
+        wait_for(lambda: len(bench.lost) == 2, "both partitions to come back")
+        assert bench.lost_at() == {T0: 0, T1: 0}
+        assert loop.partition_count() == 0
+        assert bench.asked(ApiKey.FETCH) == 2
+        bench.cluster.append(T0, values("a"))
+        loop.add(claim_on(queue, T0), 0)
+        assert take_values(queue, 1) == ["a"]
+
+
+def test_a_broker_that_is_down_gives_all_partitions_back() -> None:
+    """No connection to be had, twice."""
+    with FetchBench() as bench:
+        bench.brokers[0].stop()
+        bench.run(bench.loop()).add(claim_on(ChunkQueue(1)), 5)
+        wait_for(lambda: bench.lost, "the partition to come back")
+        assert bench.lost_at() == {T0: 5}
+
+
+def test_an_error_for_one_partition_gives_only_that_one_back() -> None:
+    """Its leader is elsewhere; the other one's messages come."""
+    with FetchBench(broker_count=2) as bench:
+        queue = ChunkQueue(10)
+        for tp in (T0, T1):
+            bench.cluster.move_leader(tp, 0)
+            bench.cluster.append(tp, values(str(tp)))
+        bench.cluster.move_leader(T0, 1)
+        loop = bench.loop()
+        loop.add(claim_on(queue, T0), 0)
+        loop.add(claim_on(queue, T1), 0)
+        bench.run(loop)
+        assert take_values(queue, 1) == ["t-1"]
+        wait_for(lambda: bench.lost, "the partition to come back")
+        assert bench.lost_at() == {T0: 0}
+        assert "NOT_LEADER_FOR_PARTITION" in bench.lost[0].reason
+
+
+# --- stopping ------------------------------------------------------------------------------------
+
+
+def test_stopping_does_not_wait_for_a_broker_that_hangs() -> None:
+    """The socket is closed, the thread wakes, its partitions go back, no time-out is waited for."""
+    with FetchBench() as bench:
+        bench.brokers[0].script(ApiKey.FETCH, Hang())
+        loop = bench.run(bench.loop())
+        loop.add(claim_on(ChunkQueue(1)), 5)
+        wait_for(lambda: bench.asked(ApiKey.FETCH), "the fetch that hangs")
+        assert bench.scope.close(1_500) == []
+        assert bench.lost_at() == {T0: 5}
+        assert bench.asked(ApiKey.FETCH) == 1
+
+
+def test_stopping_wakes_a_loop_that_has_nothing_to_do() -> None:
+    """It waits in its mailbox without a partition."""
+    with FetchBench() as bench:
+        bench.run(bench.loop())
+        assert bench.scope.close(1_500) == []
+
+
+def test_stopping_wakes_a_loop_that_waits_for_room() -> None:
+    """Its chunk is not queued, so the next fetcher must go on in front of it."""
+    with FetchBench() as bench:
+        queue = ChunkQueue(1)
+        bench.cluster.append(T0, values("a"))
+        loop = bench.run(bench.loop())
+        loop.add(claim_on(queue), 0)
+        wait_for(lambda: queue.chunk_count() == 1, "the first chunk")
+        bench.cluster.append(T0, values("b"))
+        wait_for(lambda: len(queue._waiters) == 1, "the second chunk to wait")
+        assert bench.scope.close(1_500) == []
+        assert bench.lost_at() == {T0: 1}
+
+
+class BrokenSink(ListSink):
+    """A sink with a bug."""
+
+    def offer(self, chunk: Chunk, on_room: object) -> bool:
+        """Fail as nothing should."""
+        raise ZeroDivisionError((chunk, on_room))
+
+
+def test_a_loop_that_dies_gives_its_partitions_back_first() -> None:
+    """An error that nobody foresaw: its owner hears it, and others can go on."""
+    with FetchBench() as bench:
+        bench.may_die = True
+        heard: list[BaseException] = []
+        bench.cluster.append(T0, values("a"))
+        loop = bench.loop()
+        loop.add(PartitionClaim(T0, BrokenSink(), 0), 0)
+        loop.add(claim_on(ChunkQueue(1), T1), 3)
+        bench.scope.spawn("loop", loop.run, stop=loop.stop, on_error=heard.append)
+        wait_for(lambda: heard, "the death of the loop")
+        assert isinstance(heard[0], ZeroDivisionError)
+        assert set(bench.lost_at()) == {T0, T1}
+
+
+def test_a_partition_added_to_a_loop_that_ended_is_given_back() -> None:
+    """The leader finder may not know yet that the thread died: the partition must not be lost."""
+    with FetchBench() as bench:
+        loop = bench.loop()
+        loop.stop()
+        loop.run()
+        loop.add(claim_on(ChunkQueue(1)), 7)
+        assert bench.lost_at() == {T0: 7}
+
+
+# --- full queues ---------------------------------------------------------------------------------
+
+
+def test_a_full_queue_holds_up_its_own_partition_only() -> None:
+    """The other one is fetched meanwhile; when there is room the first one goes on where it was."""
+    with FetchBench() as bench:
+        full, free = ChunkQueue(1), ChunkQueue(100)
+        loop = bench.run(bench.loop())
+        bench.cluster.append(T0, values("a"))
+        loop.add(claim_on(full, T0), 0)
+        wait_for(lambda: full.chunk_count() == 1, "the queue to be full")
+        bench.cluster.append(T0, values("b"))
+        wait_for(lambda: len(full._waiters) == 1, "the second chunk to wait")
+        bench.cluster.append(T0, values("c"))
+        loop.add(claim_on(free, T1), 0)
+        for text in ("x", "y"):
+            bench.cluster.append(T1, values(text))
+            assert take_values(free, 1) == [text]
+        assert len(full._waiters) == 1
+        assert take_values(full, 3) == ["a", "b", "c"]
+
+
+def test_a_loop_whose_partitions_all_wait_asks_nothing() -> None:
+    """No fetch is sent, and none is needed, until a stream has made room."""
+    with FetchBench() as bench:
+        queue = ChunkQueue(1)
+        loop = bench.run(bench.loop())
+        bench.cluster.append(T0, values("a"))
+        loop.add(claim_on(queue), 0)
+        wait_for(lambda: queue.chunk_count() == 1, "the queue to be full")
+        bench.cluster.append(T0, values("b"))
+        wait_for(lambda: len(queue._waiters) == 1, "the second chunk to wait")
+        before = bench.asked(ApiKey.FETCH)
+        for _ in range(5):
+            loop.wake()
+        assert bench.asked(ApiKey.FETCH) == before
+        assert take_values(queue, 2) == ["a", "b"]
+
+
+def test_giving_up_a_partition_whose_chunk_waits_frees_the_loop() -> None:
+    """Its chunk is dropped; the same partition comes back from another offset."""
+    with FetchBench() as bench:
+        queue = ChunkQueue(1)
+        loop = bench.run(bench.loop())
+        bench.cluster.append(T0, values("a"))
+        old = claim_on(queue)
+        loop.add(old, 0)
+        wait_for(lambda: queue.chunk_count() == 1, "the queue to be full")
+        bench.cluster.append(T0, values("b"))
+        wait_for(lambda: len(queue._waiters) == 1, "the second chunk to wait")
+        old.active = False
+        queue.discard_inactive()
+        loop.wake()
+        wait_for(lambda: loop.partition_count() == 0, "the partition to be let go")
+        loop.add(claim_on(queue), 1)
+        new = [item for item in (queue.take(5_000), queue.take(5_000)) if isinstance(item, Chunk)]
+        assert [chunk.claim.active for chunk in new] == [False, True]
+        assert [record.value for record in new[1].records] == [b"b"]
+
+
+def test_a_message_larger_than_the_fetch_size_arrives() -> None:
+    """The fetch of that partition grows; no larger one than allowed is asked for."""
+    with FetchBench() as bench:
+        queue = ChunkQueue(10)
+        bench.cluster.append(T0, [Record(-1, None, bytes(40_000)), Record(-1, None, bytes(60_000))])
+        bench.run(bench.loop()).add(claim_on(queue), 0)
+        first, second = queue.take(5_000), queue.take(5_000)
+        assert isinstance(first, Chunk)
+        assert [len(record.value or b"") for record in first.records] == [40_000]
+        assert isinstance(second, Chunk)
+        assert isinstance(second.error, MessageTooLarge)
+        assert second.error.limit_bytes == SETTINGS.growth_max_bytes
+
+
+# --- counting ------------------------------------------------------------------------------------
+
+
+def test_a_partition_on_its_way_is_counted_whenever_one_looks() -> None:
+    """The loop takes it in the very moment of counting: it must not look idle."""
+    with FetchBench() as bench:
+        loop = bench.loop()
+
+        class Taking(FetchSession):
+            def __len__(self) -> int:
+                count = super().__len__()
+                loop._accept()
+                return count
+
+        loop._session = Taking(SETTINGS)
+        loop.add(claim_on(ChunkQueue(1)), 0)
+        assert loop.partition_count() >= 1
+
+
+def test_errors_of_one_partition_do_not_count_as_failures_of_the_connection() -> None:
+    """An error code is an answer: the connection stays."""
+    with FetchBench() as bench:
+        queue = ChunkQueue(10)
+        loop = bench.run(bench.loop())
+        loop.add(claim_on(queue, T0), 0)
+        wait_for(lambda: bench.asked(ApiKey.FETCH), "a fetch")
+        bench.cluster.move_leader(T0, None)
+        wait_for(lambda: bench.lost, "the partition to come back")
+        assert str(ErrorCode.NOT_LEADER_FOR_PARTITION.name) in bench.lost[0].reason
+        assert loop._connection is not None
