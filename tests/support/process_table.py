@@ -1,6 +1,25 @@
-"""What processes there are, as the kernel tells."""
+"""What processes there are, as the kernel tells, and what they start with."""
 
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+
+@contextmanager
+def children_hear_ctrl_c() -> Iterator[None]:
+    """Programs started meanwhile obey SIGINT and SIGHUP.
+
+    A test run in the background of a script, or under nohup, ignores them, and so would they.
+    """
+    before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGHUP)}
+    for one in before:
+        signal.signal(one, signal.default_int_handler)
+    try:
+        yield
+    finally:
+        for one, handler in before.items():
+            signal.signal(one, handler)
 
 
 def is_alive(pid: int) -> bool:

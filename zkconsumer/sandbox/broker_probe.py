@@ -17,18 +17,37 @@ _MAX_REPLY_BYTES = 1 << 26
 
 
 @dataclass(frozen=True, slots=True)
+class PartitionKnowledge:
+    """A broker's view of one partition.
+
+    Attributes:
+        leader: the id of its leader, -1 where it has none.
+        in_sync: the ids of the brokers that could lead it.
+    """
+
+    leader: int
+    in_sync: frozenset[int]
+
+
+@dataclass(frozen=True, slots=True)
 class BrokerKnowledge:
     """A broker's view of the cluster.
 
     Attributes:
-        brokers: the ids of the brokers it knows.
-        leaders: the leader's id of each partition that has one.
+        brokers: the ids of the brokers it knows. Up to 0.8.2 none as long as there are no topics,
+            and a broker is not told of one that came after it before that one leads something.
+        partitions: what it knows of each partition.
         topics: the topics it knows.
     """
 
     brokers: frozenset[int]
-    leaders: dict[TopicPartition, int]
+    partitions: dict[TopicPartition, PartitionKnowledge]
     topics: frozenset[str]
+
+    @property
+    def leaders(self) -> dict[TopicPartition, int]:
+        """The leader's id of each partition that has one."""
+        return {tp: one.leader for tp, one in self.partitions.items() if one.leader >= 0}
 
 
 def ask_knowledge(broker: Broker, timeout_ms: int = 5_000) -> BrokerKnowledge | None:
@@ -40,27 +59,27 @@ def ask_knowledge(broker: Broker, timeout_ms: int = 5_000) -> BrokerKnowledge | 
             brokers.append(reader.int32())
             reader.text()
             reader.int32()
-        leaders: dict[TopicPartition, int] = {}
+        partitions: dict[TopicPartition, PartitionKnowledge] = {}
         topics: set[str] = set()
         for _ in range(reader.int32()):
-            _read_topic(reader, leaders, topics)
+            _read_topic(reader, partitions, topics)
     except (OSError, struct.error):
         return None
-    return BrokerKnowledge(frozenset(brokers), leaders, frozenset(topics))
+    return BrokerKnowledge(frozenset(brokers), partitions, frozenset(topics))
 
 
-def _read_topic(reader: "_Reader", leaders: dict[TopicPartition, int], topics: set[str]) -> None:
+def _read_topic(
+    reader: "_Reader", partitions: dict[TopicPartition, PartitionKnowledge], topics: set[str]
+) -> None:
     reader.int16()  # the topic's error code
     topic = reader.text()
     topics.add(topic)
     for _ in range(reader.int32()):
         reader.int16()  # its error code: 9 only means that some replica is missing
-        partition, leader = reader.int32(), reader.int32()
-        for _ in range(2):  # replicas, in-sync replicas
-            for _ in range(reader.int32()):
-                reader.int32()
-        if leader >= 0:
-            leaders[TopicPartition(topic, partition)] = leader
+        number, leader = reader.int32(), reader.int32()
+        reader.ids()  # all replicas
+        in_sync = frozenset(reader.ids())
+        partitions[TopicPartition(topic, number)] = PartitionKnowledge(leader, in_sync)
 
 
 def leads(broker: Broker, partition: TopicPartition, timeout_ms: int = 5_000) -> bool:
@@ -103,6 +122,9 @@ class _Reader:
 
     def int32(self) -> int:
         return self._number(">i")
+
+    def ids(self) -> list[int]:
+        return [self.int32() for _ in range(self.int32())]
 
     def text(self) -> str:
         size = max(0, self.int16())

@@ -23,7 +23,7 @@ class Sandbox:
     """A cluster for tests, demos and trying things out; nothing of it outlives this process.
 
     ``with Sandbox(kafka="0.8.2.2", brokers=3) as cluster: ...`` starts when ZooKeeper and all
-    brokers answer and know each other. Brokers are numbered from 0. A server that is started
+    brokers answer. Brokers are numbered from 0. A server that is started
     again keeps its port and its data. Ports that were not given are free ones, below the range
     of outgoing connections, so that they stay free while a server is down. Thread: any.
 
@@ -192,7 +192,9 @@ class Sandbox:
         self._broker(broker_id).stop()
 
     def start_broker(self, broker_id: int) -> None:
-        """Start a stopped or killed broker again, on its port and data; returns when it serves.
+        """Start a stopped or killed broker again, on its port and data.
+
+        Returns when it serves, and all live brokers name the same live leaders.
 
         Raises:
             SandboxError: it runs, or does not come up.
@@ -200,7 +202,7 @@ class Sandbox:
         broker = self._broker(broker_id)
         broker.launch()
         broker.await_ready(self._settings.start_timeout_ms)
-        self._cluster.topics.await_cluster()
+        self._cluster.topics.await_settled()
 
     def pause_broker(self, broker_id: int) -> None:
         """Freeze a broker: its connections stay open, but nothing answers."""

@@ -1,4 +1,4 @@
-"""Brings a cluster up: ZooKeeper, its chroot, all brokers at once, then their acquaintance."""
+"""Brings a cluster up: ZooKeeper, its chroot, all brokers at once, then a controller."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -47,7 +47,7 @@ def require_free_ports(settings: Settings) -> None:
 
 
 def start_cluster(settings: Settings, launcher: Launcher, work_dir: Path) -> RunningCluster:
-    """Start all servers and wait until they answer and know each other.
+    """Start all servers and wait until they answer.
 
     Raises:
         SandboxError: one does not come up; the message has the last lines of its log.
@@ -74,7 +74,7 @@ def start_cluster(settings: Settings, launcher: Launcher, work_dir: Path) -> Run
         live_brokers=live_brokers,
         timeout_ms=settings.start_timeout_ms,
     )
-    topics.await_cluster()
+    topics.await_settled()
     return RunningCluster(
         zookeeper=zookeeper,
         brokers=brokers,

@@ -176,31 +176,47 @@ class TopicAdmin:
             complaint=lambda: f"topic {topic} not ready after {self._timeout_ms} ms: {missing}",
         )
 
-    def await_cluster(self) -> None:
-        """Wait until there is a controller and it has told every live broker of the others.
+    def await_settled(self) -> None:
+        """Wait until there is a controller and all live brokers name the same live leaders.
+
+        A partition without a live broker that could lead it is passed over.
 
         Raises:
-            SandboxError: it took too long.
+            SandboxError: it took too long; the message tells what was missing.
         """
-        ids = {one.id for one in self._live_brokers()}
+        brokers = list(self._live_brokers())
+        missing = ""
         with self._connect() as client:
 
-            def known() -> bool:
-                if ids and client.get(self._path("/controller")) is None:
-                    return False
-                topics = set(client.children(self._path("/brokers/topics")))
-                topics -= set(client.children(self._path("/admin/delete_topics")))
-                views = self._all_knowledge()
-                # Up to 0.8.2 the controller says nothing as long as there are no topics.
-                return len(views) == len(ids) and all(
-                    topics <= view.topics and (ids <= view.brokers or not topics) for view in views
-                )
+            def settled() -> bool:
+                nonlocal missing
+                missing = self._unsettled(client, brokers)
+                return not missing
 
             await_answer(
-                known,
+                settled,
                 timeout_ms=self._timeout_ms,
-                complaint=lambda: f"the brokers do not know each other: {self._timeout_ms} ms over",
+                complaint=lambda: f"not ready after {self._timeout_ms} ms: {missing}",
             )
+
+    def _unsettled(self, client: ZooKeeperClient, brokers: Sequence[Broker]) -> str:
+        """What is missing first; empty where all is well."""
+        if brokers and client.get(self._path("/controller")) is None:
+            return "there is no controller"
+        topics = set(client.children(self._path("/brokers/topics")))
+        topics -= set(client.children(self._path("/admin/delete_topics")))
+        first: BrokerKnowledge | None = None
+        for broker in brokers:
+            view = ask_knowledge(broker)
+            if view is None:
+                return f"{broker} does not answer"
+            if complaint := _unled(view, topics, {one.id for one in brokers}):
+                return f"{broker} {complaint}"
+            first = first or view
+            for topic_partition, leader in view.leaders.items():
+                if topic_partition.topic in topics and first.leaders.get(topic_partition) != leader:
+                    return f"the brokers name different leaders of {topic_partition}"
+        return ""
 
     def _all_knowledge(self) -> list[BrokerKnowledge]:
         asked = [ask_knowledge(one) for one in self._live_brokers()]
@@ -211,6 +227,20 @@ class TopicAdmin:
 
     def _topic_path(self, topic: str) -> str:
         return self._path(f"/brokers/topics/{topic}")
+
+
+def _unled(view: BrokerKnowledge, topics: set[str], live: set[int]) -> str:
+    """What a broker does not know yet of the topics; empty where it knows all that it can."""
+    if not topics <= view.topics:
+        return f"does not know topic {min(topics - view.topics)}"
+    for topic_partition, partition in view.partitions.items():
+        if (
+            topic_partition.topic in topics
+            and partition.leader not in live
+            and partition.in_sync & live
+        ):
+            return f"knows no live leader of {topic_partition}"
+    return ""
 
 
 def _assignment_json(assignment: Assignment) -> bytes:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.process_table import processes_with
+from tests.support.process_table import children_hear_ctrl_c, processes_with
 from tests.support.waiting import wait_until
 from zkconsumer.errors import SandboxError
 from zkconsumer.sandbox import Sandbox
@@ -25,7 +25,9 @@ pytestmark = pytest.mark.sandbox
 def up(*arguments: str) -> Iterator["subprocess.Popen[str]"]:
     """``zkconsumer sandbox up`` as a process of its own; killed at the end."""
     command = [sys.executable, "-m", "zkconsumer", "sandbox", "up", *arguments]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+    with children_hear_ctrl_c():
+        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    with process:
         try:
             yield process
         finally:
@@ -103,6 +105,19 @@ def test_no_java_and_no_jars_are_reported_before_anything_starts(
     monkeypatch.setenv("ZKCONSUMER_MAVEN_REPOSITORY", f"http://127.0.0.1:{port}")
     with pytest.raises(SandboxError, match=r"can't download org\.apache\.kafka:kafka_2\.10"):
         Sandbox().start()
+
+
+def test_cached_jars_need_neither_network_nor_resolver(cluster: Sandbox) -> None:
+    """Once a version has been started, it starts anywhere."""
+    code = (
+        "import sys; from zkconsumer.sandbox import jars; "
+        f"print(len(jars.class_path({cluster.kafka!r})), 'jgo' in sys.modules)"
+    )
+    environ = {**os.environ, "ZKCONSUMER_MAVEN_REPOSITORY": "http://127.0.0.1:1"}
+    told = subprocess.run(
+        [sys.executable, "-c", code], env=environ, capture_output=True, text=True, check=True
+    )
+    assert told.stdout == "15 False\n"
 
 
 def test_the_command_reports_what_is_wrong_in_one_line() -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.process_table import is_alive
+from tests.support.process_table import children_hear_ctrl_c, is_alive
 from tests.support.waiting import wait_until
 from zkconsumer.errors import SandboxError
 from zkconsumer.sandbox.processes import ChildFiles, ChildProcess, SupervisedProcesses
@@ -39,13 +39,14 @@ class Owner:
     """A process of its own that has a supervisor and a child."""
 
     def __init__(self, folder: Path, then: str = "waits") -> None:
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", OWNER, str(folder), then],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-            start_new_session=True,
-        )
+        with children_hear_ctrl_c():
+            self.process = subprocess.Popen(
+                [sys.executable, "-c", OWNER, str(folder), then],
+                stdout=subprocess.PIPE,
+                stderr=subprocess.DEVNULL,
+                text=True,
+                start_new_session=True,
+            )
         assert self.process.stdout is not None
         supervisor, child = self.process.stdout.readline().split()
         self.supervisor_pid, self.child_pid = int(supervisor), int(child)
@@ -97,7 +98,7 @@ def test_a_signal_that_ends_the_owner_ends_its_children(
     with owner(tmp_path / "work") as one:
         assert is_alive(one.child_pid)
         one.process.send_signal(number)
-        one.process.wait()
+        one.process.wait(timeout=20)
         one.await_all_gone()
     assert not (tmp_path / "work").exists()
 
@@ -105,7 +106,7 @@ def test_a_signal_that_ends_the_owner_ends_its_children(
 def test_an_owner_that_ends_without_closing_leaves_nothing(tmp_path: Path) -> None:
     """A normal exit is enough."""
     with owner(tmp_path / "work", "exits") as one:
-        one.process.wait()
+        one.process.wait(timeout=20)
         one.await_all_gone()
     assert not (tmp_path / "work").exists()
 
@@ -115,7 +116,7 @@ def test_a_paused_child_ends_with_its_owner(tmp_path: Path) -> None:
     with owner(tmp_path / "work") as one:
         os.kill(one.child_pid, signal.SIGSTOP)
         one.process.kill()
-        one.process.wait()
+        one.process.wait(timeout=20)
         one.await_all_gone()
 
 
@@ -123,7 +124,7 @@ def test_a_process_forked_from_the_owner_does_not_keep_the_children(tmp_path: Pa
     """It inherits the socket to the supervisor, which must not count as the owner."""
     with owner(tmp_path / "work", "forks") as one:
         one.process.kill()
-        one.process.wait()
+        one.process.wait(timeout=20)
         one.await_all_gone()
 
 

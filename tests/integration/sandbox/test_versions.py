@@ -13,7 +13,7 @@ pytestmark = pytest.mark.sandbox
 @pytest.mark.timeout(300)  # the first run downloads
 @pytest.mark.parametrize("kafka", list(VERSIONS))
 def test_a_version_starts_and_has_its_topics_led(kafka: str) -> None:
-    """Two brokers know each other, a topic is made, grown and, from 0.8.1 on, deleted."""
+    """A topic is made, grown and, from 0.8.1 on, deleted; a killed broker comes back."""
     with Sandbox(kafka=kafka, brokers=2) as sandbox:
         sandbox.create_topic("t", partitions=3, replication=2)
         sandbox.add_partitions("t", 4)
