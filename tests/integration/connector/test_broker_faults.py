@@ -1,0 +1,172 @@
+"""Brokers crash, hand over, freeze: the members notice nothing but a pause.
+
+No claim is lost, so nothing may come twice; whatever was acknowledged must come.
+"""
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.clusters import fresh_name
+from tests.support.members import Member, await_ends, duplicates
+from tests.support.traffic import Traffic, partitions_of
+from tests.support.waiting import wait_until
+from tests.support.zk_tree import ZkTree
+from zkconsumer.sandbox import Sandbox
+
+pytestmark = pytest.mark.sandbox
+
+QUICK = {
+    "zookeeper.session.timeout.ms": "2000",
+    "replica.lag.time.max.ms": "2000",
+    # A 0.8 broker waits so long for a frozen one, as its controller and as its follower, and
+    # answers nobody meanwhile.
+    "controller.socket.timeout.ms": "1500",
+    "replica.socket.timeout.ms": "1500",
+}
+
+
+@pytest.fixture(scope="module")
+def three() -> Iterator[Sandbox]:
+    """Three brokers that are soon missed."""
+    with Sandbox(brokers=3, zookeeper_tick_ms=200, broker_properties=QUICK) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(scope="module")
+def single() -> Iterator[Sandbox]:
+    """One broker."""
+    with Sandbox(brokers=1, zookeeper_tick_ms=200) as sandbox:
+        yield sandbox
+
+
+def await_all_in_sync(tree: ZkTree, topic: str) -> None:
+    """Wait until every replica of every partition follows."""
+    wait_until(
+        lambda: all(one == {0, 1, 2} for one in tree.in_sync(topic).values()),
+        what=f"all replicas of {topic} in sync",
+    )
+
+
+def test_a_killed_broker_of_three_costs_nothing(three: Sandbox) -> None:
+    """Its partitions go on at their next leader; when it is back, they go on still."""
+    topic, group = fresh_name("killed"), fresh_name("group")
+    partitions = partitions_of(topic, 3)
+    three.create_topic(topic, partitions=3, replication=3)
+    tree = ZkTree(three)
+    with Member(three, group, {topic: 2}) as member, Traffic(three, partitions) as traffic:
+        wait_until(lambda: len(traffic.ends()) == 3, what="traffic on all partitions")
+        await_ends([member], traffic.ends, "before the kill")
+        three.kill_broker(1)
+        wait_until(lambda: tree.leaders(topic)[1] in {0, 2}, what="a new leader of partition 1")
+        before = traffic.ends()
+        wait_until(
+            lambda: all(traffic.ends()[tp] > before[tp] for tp in partitions),
+            what="new messages on every partition",
+        )
+        await_ends([member], traffic.ends, "without the broker")
+        three.start_broker(1)
+        await_all_in_sync(tree, topic)
+        await_ends([member], traffic.ends, "with the broker back")
+        acknowledged = traffic.stop()
+        assert duplicates([member], acknowledged) == {}
+        assert member.errors == []
+
+
+def test_the_only_broker_killed_and_restarted_costs_nothing(single: Sandbox) -> None:
+    """Delivery pauses while it is away; every acknowledged message comes, and once."""
+    topic, group = fresh_name("lonely"), fresh_name("group")
+    partitions = partitions_of(topic, 2)
+    single.create_topic(topic, partitions=2)
+    with Member(single, group, {topic: 2}) as member, Traffic(single, partitions) as traffic:
+        wait_until(lambda: len(traffic.ends()) == 2, what="traffic")
+        await_ends([member], traffic.ends, "before the kill")
+        single.kill_broker(0)
+        single.start_broker(0)
+        before = traffic.ends()
+        wait_until(
+            lambda: all(traffic.ends()[tp] > before[tp] for tp in partitions),
+            what="new messages on every partition",
+        )
+        acknowledged = traffic.stop()
+        assert duplicates([member], acknowledged) == {}
+        assert member.errors == []
+
+
+def test_a_partition_that_moves_to_another_broker_is_followed(three: Sandbox) -> None:
+    """Reassigned from broker to broker while it is read: no message twice, none lost."""
+    topic, group = fresh_name("moved"), fresh_name("group")
+    (tp,) = partitions_of(topic, 1)
+    three.create_topic(topic, assignment={0: [0]})
+    tree = ZkTree(three)
+    with Member(three, group, {topic: 1}) as member, Traffic(three, [tp]) as traffic:
+        wait_until(lambda: traffic.count() > 50, what="traffic")
+        for broker in (1, 2):
+            move = {"topic": topic, "partition": 0, "replicas": [broker]}
+            request = {"version": 1, "partitions": [move]}
+            tree.put("/admin/reassign_partitions", json.dumps(request).encode())
+            wait_until(lambda to=broker: tree.leaders(topic) == {0: to}, what="the move")  # type: ignore[misc]
+            wait_until(
+                lambda: tree.get("/admin/reassign_partitions") is None, what="the end of the move"
+            )
+            before = traffic.ends()[tp]
+            wait_until(lambda to=before: traffic.ends()[tp] > to, what="new messages")  # type: ignore[misc]
+            await_ends([member], traffic.ends, f"at broker {broker}")
+        acknowledged = traffic.stop()
+        assert duplicates([member], acknowledged) == {}
+        assert member.errors == []
+
+
+def test_a_frozen_broker_is_left_for_the_next_leader(three: Sandbox) -> None:
+    """One of three freezes for longer than every time-out, and comes back with old ideas."""
+    topic, group = fresh_name("frozen"), fresh_name("group")
+    partitions = partitions_of(topic, 3)
+    three.create_topic(topic, partitions=3, replication=3)
+    tree = ZkTree(three)
+    with (
+        Member(three, group, {topic: 1}, socket_timeout_ms=1000) as member,
+        Traffic(three, partitions, timeout_ms=1000) as traffic,
+    ):
+        wait_until(lambda: len(traffic.ends()) == 3, what="traffic")
+        await_ends([member], traffic.ends, "before it froze")
+        three.pause_broker(2)
+        try:
+            wait_until(lambda: tree.leaders(topic)[2] in {0, 1}, what="a new leader")
+            before = traffic.ends()
+            wait_until(
+                lambda: all(traffic.ends()[tp] > before[tp] for tp in partitions),
+                what="new messages on every partition",
+            )
+            await_ends([member], traffic.ends, "while it is frozen")
+        finally:
+            three.resume_broker(2)
+        await_all_in_sync(tree, topic)
+        await_ends([member], traffic.ends, "after it thawed")
+        acknowledged = traffic.stop()
+        assert duplicates([member], acknowledged) == {}
+        assert member.errors == []
+
+
+def test_the_only_broker_frozen_beyond_the_socket_timeout_is_waited_for(
+    single: Sandbox, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The fetcher gives up waiting, looks for a leader again, and goes on where it was."""
+    topic, group = fresh_name("only"), fresh_name("group")
+    (tp,) = partitions_of(topic, 1)
+    single.create_topic(topic)
+    with (
+        Member(single, group, {topic: 1}, socket_timeout_ms=500) as member,
+        Traffic(single, [tp], timeout_ms=500) as traffic,
+    ):
+        wait_until(lambda: traffic.count() > 50, what="traffic")
+        single.pause_broker(0)
+        try:
+            wait_until(lambda: "no leader found yet" in caplog.text, what="the fetcher to give up")
+        finally:
+            single.resume_broker(0)
+        before = traffic.ends()[tp]
+        wait_until(lambda: traffic.ends()[tp] > before, what="new messages")
+        acknowledged = traffic.stop()
+        assert duplicates([member], acknowledged) == {}
+        assert member.errors == []

@@ -1,0 +1,101 @@
+"""A session that expires under a living member: it stops, joins anew, and the group settles."""
+
+import pytest
+
+from tests.support.clusters import fresh_name
+from tests.support.members import Member, await_ends, duplicates
+from tests.support.traffic import Traffic, partitions_of
+from tests.support.waiting import wait_until
+from tests.support.zk_tree import ZkTree
+from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.model import TopicPartition
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.zk.session import SessionEvent, SessionState
+
+pytestmark = pytest.mark.sandbox
+
+
+class Ending:
+    """Notes how much a member had delivered under its claims when its session ended."""
+
+    def __init__(self, member: Member) -> None:
+        self._member = member
+        self._claims = set(member.claims().values())
+        self.delivered: int | None = None
+        member.store.on_session(self._hear)
+
+    def under_old_claims(self) -> int:
+        """How many messages came under the claims of then, so far."""
+        return sum(one.claim in self._claims for one in list(self._member.deliveries))
+
+    def _hear(self, event: SessionEvent) -> None:
+        if event.state is SessionState.LOST:
+            self.delivered = self.under_old_claims()
+
+
+def await_shared(tree: ZkTree, group: str, topic: str, members: tuple[Member, Member]) -> None:
+    """Wait until each of four partitions has one owner, two a member, in their sessions of now."""
+
+    def shared() -> bool:
+        owners = tree.owners(group, topic)
+        expected = sorted(member.session_id for member in members for _ in range(2))
+        reading = [set(member.claims()) for member in members]
+        return (
+            sorted(session for _, session in owners.values()) == expected
+            and len(reading[0]) == len(reading[1]) == 2
+            and not reading[0] & reading[1]
+        )
+
+    wait_until(shared, what="two partitions for each of two members")
+
+
+def test_an_expired_member_stops_at_once_and_comes_back(cluster: Sandbox) -> None:
+    """Only what it had delivered behind its last commit comes twice, and in its new session."""
+    topic, group = fresh_name("expired"), fresh_name("group")
+    partitions = partitions_of(topic, 4)
+    cluster.create_topic(topic, partitions=4)
+    tree = ZkTree(cluster)
+    by_hand = {"auto_commit_enable": False}
+    with (
+        Member(cluster, group, {topic: 1}, consumer_id="a", **by_hand) as expired,
+        Member(cluster, group, {topic: 1}, consumer_id="b", **by_hand) as other,
+        Traffic(cluster, partitions) as traffic,
+    ):
+        await_shared(tree, group, topic, (expired, other))
+        wait_until(lambda: len(traffic.ends()) == 4, what="traffic")
+        await_ends([expired, other], traffic.ends, "before")
+        old_session, others_claims = expired.session_id, other.claims()
+        assert expired.connector.commit_offsets() == 2
+        assert other.connector.commit_offsets() == 2
+        committed = tree.offsets(group)
+        await_ends([expired, other], traffic.ends, "behind the commit")
+        ending, old_claims = Ending(expired), expired.claims()
+        credentials = expired.store.credentials
+        assert credentials is not None
+        cluster.expire_session(*credentials)
+        wait_until(lambda: ending.delivered, what="the member to hear of it")
+        wait_until(lambda: expired.session_id != old_session, what="its new session")
+        await_shared(tree, group, topic, (expired, other))
+        acknowledged = traffic.stop()
+        twice = duplicates([expired, other], acknowledged)
+        # At once: at most the message that its stream was handing over at that moment.
+        assert ending.delivered is not None
+        assert ending.under_old_claims() - ending.delivered <= 1
+        # The other's own share was never touched. Whoever read the expired one's share later, the
+        # other for a moment or the expired one again, began at the commit.
+        assert other.claims() == others_claims
+        assert set(twice) == set(old_claims)
+        for tp, old in old_claims.items():
+            assert first_offsets([expired, other], tp, but=old) == {committed[tp]}
+        assert tree.members(group) == [f"{group}_a", f"{group}_b"]
+        assert expired.errors == other.errors == []
+
+
+def first_offsets(members: list[Member], tp: TopicPartition, *, but: PartitionClaim) -> set[int]:
+    """Where each claim of a partition but that one began."""
+    firsts: dict[PartitionClaim, int] = {}
+    for member in members:
+        for one in member.deliveries:
+            if one.tp == tp and one.claim is not but:
+                firsts.setdefault(one.claim, one.offset)
+    return set(firsts.values())

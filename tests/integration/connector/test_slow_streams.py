@@ -1,0 +1,111 @@
+"""A stream that nobody reads holds up its own partitions and nothing else."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+
+import pytest
+
+from tests.support.clusters import fresh_name
+from tests.support.members import Member, Stream, settings_for
+from tests.support.traffic import partitions_of, write
+from tests.support.waiting import wait_until
+from tests.support.zk_tree import ZkTree
+from zkconsumer import ZookeeperConsumerConnector
+from zkconsumer.clock import SystemClock
+from zkconsumer.model import TopicPartition
+from zkconsumer.sandbox import Sandbox
+
+pytestmark = pytest.mark.sandbox
+
+VALUES = [b"x" * 500 + b"%d" % number for number in range(200)]
+SMALL_FETCHES = {"fetch_message_max_bytes": 1500, "queued_max_message_chunks": 2}
+CLOCK = SystemClock()
+
+
+@contextmanager
+def stalled(
+    cluster: Sandbox, group: str, topic: str
+) -> Iterator[tuple[ZookeeperConsumerConnector, Stream, Stream]]:
+    """Two streams, one a partition; the first one's queue is full and nobody reads it."""
+    config = settings_for(
+        cluster, group, consumer_timeout_ms=10_000, consumer_id="a", **SMALL_FETCHES
+    )
+    with ZookeeperConsumerConnector(config) as connector:
+        slow, quick = connector.create_message_streams({topic: 2})[topic]
+        wait_until(lambda: slow._queue.chunk_count() == 2, what="a full queue")
+        yield connector, slow, quick
+
+
+def filled_topic(cluster: Sandbox) -> tuple[str, list[TopicPartition]]:
+    """A topic of two partitions with much more in each than a queue takes."""
+    topic = fresh_name("slow")
+    cluster.create_topic(topic, partitions=2)
+    partitions = partitions_of(topic, 2)
+    for tp in partitions:
+        write(cluster, tp, VALUES)
+    return topic, partitions
+
+
+def test_the_other_streams_go_on(cluster: Sandbox) -> None:
+    """All of the other partition comes, from the same broker and fetcher; then the rest, too."""
+    topic, _ = filled_topic(cluster)
+    with stalled(cluster, fresh_name("group"), topic) as (_, slow, quick):
+        assert [next(quick).offset for _ in VALUES] == list(range(len(VALUES)))
+        assert slow._queue.chunk_count() == 2
+        assert [next(slow).offset for _ in VALUES] == list(range(len(VALUES)))
+
+
+def test_a_partition_that_shares_a_slow_stream_waits_with_it(cluster: Sandbox) -> None:
+    """One stream with two partitions: nothing is lost while it stands, and order is kept."""
+    topic, partitions = filled_topic(cluster)
+    config = settings_for(cluster, fresh_name("group"), consumer_timeout_ms=10_000, **SMALL_FETCHES)
+    with ZookeeperConsumerConnector(config) as connector:
+        [stream] = connector.create_message_streams({topic: 1})[topic]
+        wait_until(lambda: stream._queue.chunk_count() == 2, what="a full queue")
+        got: dict[int, list[int]] = {0: [], 1: []}
+        for _ in range(2 * len(VALUES)):
+            message = next(stream)
+            got[message.partition].append(message.offset)
+        assert got == {tp.partition: list(range(len(VALUES))) for tp in partitions}
+
+
+def takeover_ms(cluster: Sandbox, *, read: bool) -> int:
+    """How long a new member takes to get the first partition from one that reads it, or stalls."""
+    topic, (first, _) = filled_topic(cluster)
+    group = fresh_name("group")
+    with ExitStack() as open_members:
+        if read:
+            settings = {"consumer_id": "a", **SMALL_FETCHES}
+            member = open_members.enter_context(Member(cluster, group, {topic: 2}, **settings))
+            wait_until(lambda: 199 in member.got(first), what="all of it")
+        else:
+            open_members.enter_context(stalled(cluster, group, topic))
+        started_ms = CLOCK.now_ms()
+        # Threads by name: 0-0, a-0, a-1; so the first partition goes to the new member.
+        newcomer = open_members.enter_context(
+            Member(cluster, group, {topic: 1}, consumer_id="0", **SMALL_FETCHES)
+        )
+        taken_ms = CLOCK.now_ms() - started_ms
+        assert set(newcomer.claims()) == {first}
+        if not read:
+            wait_until(lambda: newcomer.got(first) == list(range(200)), what="all of it")
+        return taken_ms
+
+
+def test_a_rebalance_does_not_wait_for_it(cluster: Sandbox) -> None:
+    """The stalled partition changes hands as fast as one whose stream is read."""
+    assert takeover_ms(cluster, read=False) < takeover_ms(cluster, read=True) + 500
+
+
+def test_shutdown_does_not_wait_for_it(cluster: Sandbox) -> None:
+    """What is queued is dropped and comes again; the slow stream just ends."""
+    topic, partitions = filled_topic(cluster)
+    group = fresh_name("group")
+    with stalled(cluster, group, topic) as (connector, slow, quick):
+        assert [next(quick).offset for _ in range(10)] == list(range(10))
+        started_ms = CLOCK.now_ms()
+        connector.shutdown()
+        assert CLOCK.now_ms() - started_ms < 1000
+        assert list(slow) == []
+        assert list(quick) == []
+    assert ZkTree(cluster).offsets(group) == {partitions[0]: 0, partitions[1]: 9}

@@ -1,0 +1,183 @@
+"""ZooKeeper restarts, freezes, or is out of reach until the session is over.
+
+The members commit by hand and at known places, so what must come twice is known exactly: nothing
+where the claims lived on, and what was delivered behind the last commit where they did not.
+"""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.clusters import fresh_name
+from tests.support.members import Member, await_ends, duplicates
+from tests.support.tcp_gate import TcpGate
+from tests.support.traffic import Traffic, partitions_of
+from tests.support.waiting import wait_until
+from tests.support.zk_tree import ZkTree
+from zkconsumer.clock import SystemClock
+from zkconsumer.sandbox import Sandbox
+
+pytestmark = pytest.mark.sandbox
+
+PATIENT = {"zookeeper.session.timeout.ms": "20000"}
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Sandbox]:
+    """One broker, which never loses its own session in these tests."""
+    with Sandbox(brokers=1, broker_properties=PATIENT) as sandbox:
+        yield sandbox
+
+
+def test_after_a_short_restart_the_session_and_all_positions_are_the_same(
+    cluster: Sandbox,
+) -> None:
+    """Delivery goes on without ZooKeeper; afterwards nothing was claimed or read anew."""
+    topic, group = fresh_name("short"), fresh_name("group")
+    partitions = partitions_of(topic, 2)
+    cluster.create_topic(topic, partitions=2)
+    with (
+        Member(cluster, group, {topic: 2}, auto_commit_enable=False) as member,
+        Traffic(cluster, partitions) as traffic,
+    ):
+        wait_until(lambda: len(traffic.ends()) == 2, what="traffic")
+        session, claims = member.session_id, member.claims()
+        cluster.kill_zookeeper()
+        wait_until(lambda: not member.store.connected, what="the member to notice")
+        before = traffic.ends()
+        wait_until(lambda: traffic.ends() != before, what="new messages")
+        await_ends([member], traffic.ends, "without ZooKeeper")
+        cluster.start_zookeeper()
+        wait_until(lambda: member.store.connected, what="the connection")
+        assert member.connector.commit_offsets() == 2
+        await_ends([member], traffic.ends, "with ZooKeeper back")
+        acknowledged = traffic.stop()
+        assert duplicates([member], acknowledged) == {}
+        assert member.session_id == session
+        assert member.claims() == claims
+        assert member.errors == []
+
+
+def test_a_member_cut_off_until_its_session_ended_joins_anew(cluster: Sandbox) -> None:
+    """It reads on while cut off; in its new session it owns everything, from the commit on."""
+    topic, group = fresh_name("cut-off"), fresh_name("group")
+    partitions = partitions_of(topic, 2)
+    cluster.create_topic(topic, partitions=2)
+    tree = ZkTree(cluster)
+    with (
+        TcpGate(tree.host, tree.port) as gate,
+        Member(
+            f"127.0.0.1:{gate.port}{tree.chroot}",
+            group,
+            {topic: 1},
+            zookeeper_session_timeout_ms=2000,
+            auto_commit_enable=False,
+        ) as member,
+        Traffic(cluster, partitions) as traffic,
+    ):
+        wait_until(lambda: len(traffic.ends()) == 2, what="traffic")
+        await_ends([member], traffic.ends, "before")
+        session, claims = member.session_id, member.claims()
+        assert member.connector.commit_offsets() == 2
+        committed = tree.offsets(group)
+        gate.shut()
+        wait_until(lambda: tree.members(group) == [], what="the end of the session")
+        await_ends([member], traffic.ends, "while cut off")
+        gate.open()
+        wait_until(lambda: len(tree.owners(group, topic)) == 2, what="both partitions owned again")
+        wait_until(lambda: len(member.claims()) == 2, what="both partitions read again")
+        acknowledged = traffic.stop()
+        twice = duplicates([member], acknowledged)
+        assert member.session_id != session
+        assert tree.members(group) == [member.connector.consumer_id]
+        assert {owner for _, owner in tree.owners(group, topic).values()} == {member.session_id}
+        for tp, claim in claims.items():
+            old = [one.offset for one in member.deliveries if one.claim is claim]
+            new = [one.offset for one in member.deliveries if one.claim is member.claims()[tp]]
+            assert new[0] == committed[tp]
+            assert twice[tp] == old[-1] + 1 - committed[tp]
+        assert member.errors == []
+
+
+def test_zookeeper_may_freeze_within_the_session(cluster: Sandbox) -> None:
+    """The member hears nothing, reads on, and keeps its session when ZooKeeper thaws."""
+    topic, group = fresh_name("thaw"), fresh_name("group")
+    partitions = partitions_of(topic, 2)
+    cluster.create_topic(topic, partitions=2)
+    with (
+        Member(cluster, group, {topic: 1}, auto_commit_enable=False) as member,
+        Traffic(cluster, partitions) as traffic,
+    ):
+        wait_until(lambda: len(traffic.ends()) == 2, what="traffic")
+        session, claims = member.session_id, member.claims()
+        cluster.pause_zookeeper()
+        try:
+            wait_until(lambda: not member.store.connected, what="the member to notice")
+            before = traffic.ends()
+            wait_until(lambda: traffic.ends() != before, what="new messages")
+            await_ends([member], traffic.ends, "while ZooKeeper is frozen")
+        finally:
+            cluster.resume_zookeeper()
+        wait_until(lambda: member.store.connected, what="the connection")
+        await_ends([member], traffic.ends, "after it thawed")
+        acknowledged = traffic.stop()
+        assert duplicates([member], acknowledged) == {}
+        assert (member.session_id, member.claims()) == (session, claims)
+        assert member.errors == []
+
+
+def test_zookeeper_may_be_down_for_longer_than_the_session(cluster: Sandbox) -> None:
+    """Started again, it gives every session its whole time-out anew: nothing is read twice."""
+    topic, group = fresh_name("long"), fresh_name("group")
+    partitions = partitions_of(topic, 2)
+    cluster.create_topic(topic, partitions=2)
+    tree = ZkTree(cluster)
+    session_ms = 2000
+    with (
+        Member(
+            cluster,
+            group,
+            {topic: 1},
+            zookeeper_session_timeout_ms=session_ms,
+            auto_commit_enable=False,
+        ) as member,
+        Traffic(cluster, partitions) as traffic,
+    ):
+        wait_until(lambda: len(traffic.ends()) == 2, what="traffic")
+        session, claims = member.session_id, member.claims()
+        cluster.kill_zookeeper()
+        clock = SystemClock()
+        over_ms = clock.now_ms() + session_ms
+        wait_until(lambda: clock.now_ms() > over_ms, what="the session's time-out")
+        await_ends([member], traffic.ends, "without ZooKeeper")
+        cluster.start_zookeeper()
+        wait_until(lambda: member.store.connected, what="the connection")
+        await_ends([member], traffic.ends, "with ZooKeeper back")
+        acknowledged = traffic.stop()
+        assert duplicates([member], acknowledged) == {}
+        assert (member.session_id, member.claims()) == (session, claims)
+        assert {owner for _, owner in tree.owners(group, topic).values()} == {session}
+        assert member.errors == []
+
+
+def test_a_member_that_left_while_zookeeper_was_down_is_replaced(cluster: Sandbox) -> None:
+    """It could not commit: its share is read again from the start, by the one that stays."""
+    topic, group = fresh_name("left"), fresh_name("group")
+    partitions = partitions_of(topic, 2)
+    cluster.create_topic(topic, partitions=2)
+    tree = ZkTree(cluster)
+    with Member(cluster, group, {topic: 1}) as stays:
+        with Member(cluster, group, {topic: 1}, zookeeper_session_timeout_ms=2000) as leaves:
+            wait_until(lambda: len(stays.claims()) == 1, what="a share for each")
+            (its,) = leaves.claims()
+            with Traffic(cluster, partitions) as traffic:
+                wait_until(lambda: len(traffic.ends()) == 2, what="traffic")
+                await_ends([stays, leaves], traffic.ends, "before")
+                cluster.kill_zookeeper()
+                leaves.close()
+                cluster.start_zookeeper()
+                wait_until(lambda: set(stays.claims()) == set(partitions), what="the whole topic")
+                acknowledged = traffic.stop()
+        assert duplicates([stays, leaves], acknowledged) == {its: len(leaves.got(its))}
+        assert {owner for _, owner in tree.owners(group, topic).values()} == {stays.session_id}
+        assert stays.errors == leaves.errors == []

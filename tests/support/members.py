@@ -1,0 +1,192 @@
+"""A member of a group whose streams are read by threads that note everything they get."""
+
+from collections.abc import Callable, Mapping, Sequence
+from types import TracebackType
+from typing import NamedTuple, Self
+
+from tests.support.traffic import Acknowledged
+from tests.support.waiting import wait_until
+from zkconsumer import (
+    Blacklist,
+    ConsumerConfig,
+    KafkaStream,
+    Whitelist,
+    ZkConsumerError,
+    ZookeeperConsumerConnector,
+)
+from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.model import TopicPartition
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.scope import ThreadScope
+from zkconsumer.zk.kazoo_store import KazooStore
+
+Stream = KafkaStream[bytes, bytes]
+_JOIN_MS = 10_000
+
+
+class Delivery(NamedTuple):
+    """A message that a stream gave, and the claim under which it did."""
+
+    tp: TopicPartition
+    offset: int
+    value: bytes | None
+    claim: PartitionClaim
+
+
+def settings_for(cluster: Sandbox | str, group: str, **settings: object) -> ConsumerConfig:
+    """What the tests' members are set to: short sessions, patient, and everything from the start.
+
+    Automatic commits come at hand-overs and at the end, but not by time unless a test says so.
+    """
+    connect = cluster if isinstance(cluster, str) else cluster.zookeeper_connect
+    defaults: dict[str, object] = {
+        "zookeeper_connect": connect,
+        "group_id": group,
+        "zookeeper_session_timeout_ms": 4000,
+        "zookeeper_connection_timeout_ms": 10_000,
+        "auto_offset_reset": "smallest",
+        "rebalance_backoff_ms": 200,
+        "rebalance_max_retries": 40,
+        "refresh_leader_backoff_ms": 50,
+    }
+    return ConsumerConfig(None, **{**defaults, **settings})
+
+
+class Member:
+    """Joins on creation; use it as a context manager. ``settings`` as in ``settings_for``."""
+
+    def __init__(
+        self,
+        cluster: Sandbox | str,
+        group: str,
+        topics: Mapping[str, int] | Whitelist | Blacklist,
+        **settings: object,
+    ) -> None:
+        self.config = settings_for(cluster, group, **settings)
+        self.connector = ZookeeperConsumerConnector(self.config)
+        self.deliveries: list[Delivery] = []
+        self.errors: list[ZkConsumerError] = []
+        self._scope = ThreadScope("member")
+        try:
+            for number, stream in enumerate(self._create(topics)):
+                self._read(number, stream)
+        except BaseException:
+            self.connector.shutdown()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def store(self) -> KazooStore:
+        """Its ZooKeeper client."""
+        store = self.connector._parts.store
+        assert isinstance(store, KazooStore)
+        return store
+
+    @property
+    def session_id(self) -> int:
+        """Its ZooKeeper session."""
+        return self.store.session_id
+
+    def claims(self) -> dict[TopicPartition, PartitionClaim]:
+        """What it is reading now."""
+        claims = self.connector._parts.control._book.claims()
+        return {claim.topic_partition: claim for claim in claims}
+
+    def got(self, tp: TopicPartition) -> list[int]:
+        """The offsets of a partition in the order they came."""
+        return [one.offset for one in list(self.deliveries) if one.tp == tp]
+
+    def values(self, tp: TopicPartition) -> list[bytes | None]:
+        """The values of a partition in the order they came."""
+        return [one.value for one in list(self.deliveries) if one.tp == tp]
+
+    def close(self) -> None:
+        """Shut down, and wait until every stream has ended. Idempotent."""
+        self.connector.shutdown()
+        assert self._scope.close(_JOIN_MS) == []
+        error = self._scope.first_error()
+        if error is not None:
+            raise error
+
+    def _create(self, topics: Mapping[str, int] | Whitelist | Blacklist) -> Sequence[Stream]:
+        if isinstance(topics, Mapping):
+            by_topic = self.connector.create_message_streams(topics)
+            return [stream for streams in by_topic.values() for stream in streams]
+        return self.connector.create_message_streams_by_filter(topics)
+
+    def _read(self, number: int, stream: Stream) -> None:
+        def run() -> None:
+            while True:
+                try:
+                    for message in stream:
+                        chunk = stream._chunk
+                        assert chunk is not None
+                        tp = TopicPartition(message.topic, message.partition)
+                        one = Delivery(tp, message.offset, message.value, chunk.claim)
+                        self.deliveries.append(one)
+                except ZkConsumerError as error:
+                    self.errors.append(error)
+                else:
+                    return
+
+        self._scope.spawn(f"reader-{number}", run, stop=lambda: None)
+
+
+def all_delivered(members: Sequence[Member], acknowledged: Acknowledged) -> bool:
+    """Whether every acknowledged message reached one of the members."""
+    got = {(one.tp, one.offset) for member in members for one in list(member.deliveries)}
+    return all((tp, offset) in got for tp, of_tp in acknowledged.items() for offset in of_tp)
+
+
+def await_ends(
+    members: Sequence[Member], ends: Callable[[], Mapping[TopicPartition, int]], what: str
+) -> None:
+    """Wait until every partition is delivered up to where it ends now."""
+    for tp, end in ends().items():
+        wait_until(
+            lambda tp=tp, end=end: any(  # type: ignore[misc]
+                one.tp == tp and one.offset >= end - 1
+                for member in members
+                for one in reversed(list(member.deliveries))
+            ),
+            what=f"{what}: {tp} up to {end}",
+        )
+
+
+def duplicates(
+    members: Sequence[Member], acknowledged: Acknowledged, *, timeout_s: float = 30
+) -> dict[TopicPartition, int]:
+    """Wait for all that was acknowledged; check it; count what came more than once.
+
+    Checked are: nothing is missing, every value is the one that was written there, and within a
+    claim each offset follows the one before.
+    """
+    wait_until(
+        lambda: all_delivered(members, acknowledged),
+        timeout_s=timeout_s,
+        what="every acknowledged message",
+    )
+    counts: dict[tuple[TopicPartition, int], int] = {}
+    last: dict[int, int] = {}
+    for member in members:
+        for tp, offset, value, claim in list(member.deliveries):
+            assert acknowledged.get(tp, {}).get(offset, value) == value
+            before = last.get(id(claim))
+            assert before is None or offset == before + 1, f"{tp}: {offset} came after {before}"
+            last[id(claim)] = offset
+            counts[tp, offset] = counts.get((tp, offset), 0) + 1
+    twice: dict[TopicPartition, int] = {}
+    for (tp, _), count in counts.items():
+        if count > 1:
+            twice[tp] = twice.get(tp, 0) + count - 1
+    return twice

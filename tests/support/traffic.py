@@ -1,0 +1,118 @@
+"""Messages that go on being produced while something breaks, and what was acknowledged of them."""
+
+from collections.abc import Iterable, Sequence
+from types import TracebackType
+from typing import Self
+
+from zkconsumer.model import Record, TopicPartition
+from zkconsumer.produce.producer import Producer, ProducerSettings
+from zkconsumer.records.codecs import Codec
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.scope import Mailbox, ThreadScope
+
+Acknowledged = dict[TopicPartition, dict[int, bytes]]
+"""The value that lies at each offset, as far as the broker acknowledged it."""
+
+_PAUSE_MS = 3
+_JOIN_MS = 60_000
+
+
+def partitions_of(topic: str, count: int) -> list[TopicPartition]:
+    """The first partitions of a topic."""
+    return [TopicPartition(topic, number) for number in range(count)]
+
+
+def write(
+    cluster: Sandbox,
+    tp: TopicPartition,
+    values: Sequence[bytes],
+    *,
+    codec: Codec = Codec.NONE,
+) -> int:
+    """Write one message set, acknowledged by all replicas; gives its first offset."""
+    producer = Producer(cluster.brokers)
+    try:
+        return producer.send(tp, [Record(0, None, value) for value in values], codec=codec)
+    finally:
+        producer.close()
+
+
+class Traffic:
+    """Writes numbered messages round the partitions in a thread, with ``acks=-1``.
+
+    A message whose acknowledgement got lost is written again and is then in the log twice, at two
+    offsets; that is no business of the consumer, so messages are told apart by offset.
+
+    Args:
+        cluster: to write to.
+        partitions: to write to; ``add`` brings more.
+        timeout_ms: how long one try may take.
+    """
+
+    def __init__(
+        self, cluster: Sandbox, partitions: Iterable[TopicPartition], *, timeout_ms: int = 2_000
+    ) -> None:
+        self.acknowledged: Acknowledged = {}
+        self._partitions = list(partitions)
+        self._producer = Producer(
+            cluster.brokers,
+            settings=ProducerSettings(timeout_ms=timeout_ms, retries=300, backoff_ms=50),
+        )
+        self._scope = ThreadScope("traffic")
+        self._stop: Mailbox[None] = Mailbox()
+        self._stopping = False
+
+    def __enter__(self) -> Self:
+        self._scope.spawn("producer", self._run, stop=self._ask_to_stop)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def add(self, partitions: Iterable[TopicPartition]) -> None:
+        """Write to these, too, from now on."""
+        self._partitions = [*self._partitions, *partitions]
+
+    def ends(self) -> dict[TopicPartition, int]:
+        """One past the last acknowledged offset of every partition, as of now."""
+        return {tp: max(list(of_tp)) + 1 for tp, of_tp in list(self.acknowledged.items())}
+
+    def count(self) -> int:
+        """How many messages were acknowledged."""
+        return sum(map(len, list(self.acknowledged.values())))
+
+    def stop(self) -> Acknowledged:
+        """End it; gives all that was acknowledged. Idempotent.
+
+        Raises:
+            BaseException: what the producer died of.
+        """
+        assert self._scope.close(_JOIN_MS) == []
+        error = self._scope.first_error()
+        if error is not None:
+            raise error
+        return self.acknowledged
+
+    def _ask_to_stop(self) -> None:
+        self._stopping = True
+        self._stop.put(None)
+
+    def _run(self) -> None:
+        number = 0
+        try:
+            while not self._stopping:
+                for tp in self._partitions:
+                    self._send(tp, [b"%s %d" % (str(tp).encode(), number + i) for i in range(3)])
+                    number += 3
+                self._stop.get(_PAUSE_MS)
+        finally:
+            self._producer.close()
+
+    def _send(self, tp: TopicPartition, values: list[bytes]) -> None:
+        first = self._producer.send(tp, [Record(0, None, value) for value in values])
+        self.acknowledged.setdefault(tp, {}).update(enumerate(values, first))
