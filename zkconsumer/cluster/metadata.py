@@ -40,6 +40,15 @@ class MetadataReader:
         self._open = open_connection
         self._timeout_ms = timeout_ms
         self._shuffle = shuffle
+        self._connection: BrokerConnection | None = None
+        self._stopped = False
+
+    def stop(self) -> None:
+        """End a question that is under way, and fail any later one. Thread: any."""
+        self._stopped = True
+        connection = self._connection
+        if connection is not None:
+            connection.close()
 
     def read(
         self, brokers: Sequence[Broker], topics: Sequence[str], *, all_topics: bool = False
@@ -54,7 +63,7 @@ class MetadataReader:
         Raises:
             LocalProtocolError: topics together with ``all_topics``, or neither; or such that no
                 request can carry them.
-            TransportError: no broker answered; names each and why.
+            TransportError: no broker answered, or ``stop`` was called; names each and why.
             BrokerError: the broker refused the whole question because of one illegal topic name.
         """
         if bool(topics) == all_topics:
@@ -74,10 +83,14 @@ class MetadataReader:
                 failures.append(str(error))
             except RemoteProtocolError as error:
                 failures.append(f"{broker}: {error}")
+            if self._stopped:
+                break
         raise ConnectFailed(f"no broker answers about {_some(topics)}: {'; '.join(failures)}")
 
     def _ask(self, broker: Broker, topics: Sequence[str]) -> ClusterView:
-        connection = self._open(broker)
+        connection = self._connection = self._open(broker)
+        if self._stopped:
+            connection.close()
         try:
             response = connection.request(
                 MetadataRequest(topics=tuple(topics)),
@@ -85,6 +98,7 @@ class MetadataReader:
                 timeout_ms=self._timeout_ms,
             )
         finally:
+            self._connection = None
             connection.close()
         codes = {topic.error_code for topic in response.topics}
         if codes == {ErrorCode.INVALID_TOPIC} and not response.brokers:

@@ -175,6 +175,7 @@ def _fetching(
             list_brokers=BrokerList(registry).read,
             read_metadata=metadata.read,
             open_connection=connector.open,
+            stop=metadata.stop,
         ),
         settings=_fetch_settings(config),
         scope=scope,

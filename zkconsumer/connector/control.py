@@ -7,6 +7,7 @@ into the mailbox.
 """
 
 import logging
+from collections import deque
 from dataclasses import dataclass, field
 
 from zkconsumer.clock import Clock
@@ -90,6 +91,7 @@ class ControlThread:
         self._subscription: Subscription | None = None
         self._joining: JoinRequest | None = None
         self._close: CloseRequest | None = None
+        self._backlog: deque[Message] = deque()
         self.mailbox: Mailbox[Message] = Mailbox()
         self.done = False
 
@@ -115,7 +117,7 @@ class ControlThread:
         due = [
             one for one in (self._core.next_deadline_ms(), self._timer.due_ms) if one is not None
         ]
-        message = self.mailbox.get(max(0, min(due) - now_ms) if due else None)
+        message = self._next_message(max(0, min(due) - now_ms) if due else None)
         if message is not None:
             self._handle(message)
         now_ms = self._clock.now_ms()
@@ -123,6 +125,22 @@ class ControlThread:
             self._feed(ev.Tick())
         if self._timer.take(now_ms):
             self._commit_automatically()
+
+    def _next_message(self, timeout_ms: int | None) -> Message | None:
+        """The next one; what repeats a trigger is dropped, since its round reads everything.
+
+        A member that leaves a thousand partitions fires a thousand watches.
+        """
+        if self._backlog:
+            return self._backlog.popleft()
+        message = self.mailbox.get(timeout_ms)
+        if isinstance(message, ev.Triggered):
+            seen: set[Message] = {message}
+            for one in self.mailbox.drain():
+                if not (isinstance(one, ev.Triggered) and one in seen):
+                    self._backlog.append(one)
+                    seen.add(one)
+        return message
 
     def _handle(self, message: Message) -> None:
         match message:
@@ -183,10 +201,11 @@ class ControlThread:
         )
         log.error("%s", error)
         if self._joining is not None:
-            # Withdrawn after this turn: a step of the core may still be open.
+            # Withdrawn after this turn: a step of the core may still be open. But before the caller
+            # hears it, who may join again at once.
+            self.mailbox.put(WithdrawRequest())
             self._joining.reply.fail(error)
             self._joining = None
-            self.mailbox.put(WithdrawRequest())
         elif self._subscription is not None:
             for queue in self._subscription.queues():
                 queue.fail(error)
@@ -211,6 +230,10 @@ class ControlThread:
             reply.give(self._committer.commit(self._book.claims(), delivered_offset))
         except ZkConsumerError as error:
             reply.fail(error)
+        except BaseException as error:
+            # The end of this thread, but its caller waits without a time-out.
+            reply.fail(error)
+            raise
 
     def _commit_automatically(self) -> None:
         if not self._store.connected:
@@ -260,9 +283,12 @@ class ControlThread:
         self._end_streams()
 
     def _refuse_the_rest(self) -> None:
-        """``done`` is set: whoever put a message before it could see that gets an answer."""
+        """``done`` is set: whoever still waits, or put a message before, gets an answer."""
         closed = ConsumerClosed(f"{self}: shut down")
-        for message in (self._close, *self.mailbox.drain()):
+        if self._joining is not None:
+            self._joining.reply.fail(closed)
+            self._joining = None
+        for message in (self._joining, self._close, *self._backlog, *self.mailbox.drain()):
             match message:
                 case CloseRequest(reply):
                     reply.give(None)

@@ -32,11 +32,13 @@ class ClusterAccess:
         list_brokers: the live brokers; may be a stale answer while ZooKeeper is away.
         read_metadata: asks one of these brokers about these topics.
         open_connection: connects to a broker.
+        stop: ends ``read_metadata`` under way: a broker that hangs must not hold up a shutdown.
     """
 
     list_brokers: Callable[[], Sequence[Broker]]
     read_metadata: Callable[[Sequence[Broker], Sequence[str]], ClusterView]
     open_connection: Callable[[Broker], BrokerConnection]
+    stop: Callable[[], None] = lambda: None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -94,6 +96,7 @@ class LeaderFinder:
     def stop(self) -> None:
         """End soon. Thread: any."""
         self._stopping = True
+        self._access.stop()
         self._mailbox.put(_LOOK)
 
     def run(self) -> None:
@@ -140,7 +143,8 @@ class LeaderFinder:
         try:
             view = self._access.read_metadata(self._access.list_brokers(), topics)
         except ZkConsumerError as error:
-            log.warning("no leader found yet for %d partitions: %s", len(self._missing), error)
+            if not self._stopping:
+                log.warning("no leader found yet for %d partitions: %s", len(self._missing), error)
             return
         for tp, leader in view.leaders.items():
             find = self._missing.pop(tp, None)

@@ -1,0 +1,239 @@
+"""Every way to shut down: bounded, complete, and nothing left behind."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.support.clusters import fresh_name
+from tests.support.members import Member, settings_for
+from tests.support.traffic import partitions_of, write
+from tests.support.waiting import wait_until
+from tests.support.zk_tree import ZkTree
+from zkconsumer import ConsumerClosed, ZookeeperConsumerConnector
+from zkconsumer.clock import SystemClock
+from zkconsumer.model import TopicPartition
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.scope import ThreadScope
+
+pytestmark = pytest.mark.sandbox
+
+CLOCK = SystemClock()
+VALUES = [b"value %d" % number for number in range(10)]
+ROOT = Path(__file__).parents[3]
+
+
+def elapsed_ms(since_ms: int) -> int:
+    """How long ago that was."""
+    return CLOCK.now_ms() - since_ms
+
+
+def thread_numbers() -> set[int | None]:
+    """The threads that run now."""
+    return {one.ident for one in threading.enumerate()}
+
+
+def left_behind(before: set[int | None]) -> list[str]:
+    """The names of the threads that did not run before."""
+    return [one.name for one in threading.enumerate() if one.ident not in before]
+
+
+def descriptors() -> set[str]:
+    """What this process holds open: sockets, pipes, files."""
+    held = set()
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            held.add(os.readlink(f"/proc/self/fd/{name}"))
+        except FileNotFoundError:  # the listing's own
+            continue
+    return held
+
+
+def filled_topic(cluster: Sandbox, partitions: int = 1) -> str:
+    """A topic with ten messages a partition."""
+    topic = fresh_name("filled")
+    cluster.create_topic(topic, partitions=partitions)
+    for tp in partitions_of(topic, partitions):
+        write(cluster, tp, VALUES)
+    return topic
+
+
+@contextmanager
+def idle_streams(
+    cluster: Sandbox, group: str, topic: str, count: int = 1
+) -> Iterator[ZookeeperConsumerConnector]:
+    """A connector that has its partitions, and whose streams nobody reads."""
+    with ZookeeperConsumerConnector(settings_for(cluster, group)) as connector:
+        connector.create_message_streams({topic: count})
+        yield connector
+
+
+def test_nothing_is_left_behind(cluster: Sandbox) -> None:
+    """No thread and no descriptor, after several lives; the registry is clean, offsets are kept."""
+    topic, group = filled_topic(cluster, 3), fresh_name("group")
+    tree = ZkTree(cluster)
+    threads, before = thread_numbers(), descriptors()
+    for _ in range(3):
+        with Member(cluster, group, {topic: 2}, num_consumer_fetchers=2) as member:
+            wait_until(
+                lambda m=member: all(c.consumed_offset == 10 for c in m.claims().values()),  # type: ignore[misc]
+                what="everything read",
+            )
+        assert left_behind(threads) == []
+        assert descriptors() - before == set()
+        assert tree.members(group) == []
+        assert tree.owners(group, topic) == {}
+    assert tree.offsets(group) == dict.fromkeys(partitions_of(topic, 3), 10)
+
+
+def test_a_connector_that_never_joined_leaves_nothing_either(cluster: Sandbox) -> None:
+    """Constructed and shut down: no node was written."""
+    group = fresh_name("group")
+    threads, before = thread_numbers(), descriptors()
+    ZookeeperConsumerConnector(settings_for(cluster, group)).shutdown()
+    assert left_behind(threads) == []
+    assert descriptors() - before == set()
+    assert ZkTree(cluster).get(f"/consumers/{group}") is None
+
+
+def test_shutdown_may_be_called_again(cluster: Sandbox) -> None:
+    """The second time does nothing; everything else says that it is closed."""
+    topic = filled_topic(cluster)
+    with idle_streams(cluster, fresh_name("group"), topic) as connector:
+        connector.shutdown()
+        started_ms = CLOCK.now_ms()
+        connector.shutdown()
+        assert elapsed_ms(started_ms) < 200
+        with pytest.raises(ConsumerClosed, match="shut down"):
+            connector.commit_offsets()
+        with pytest.raises(ConsumerClosed, match="shut down"):
+            connector.create_message_streams({topic: 1})
+
+
+def test_shutdown_from_many_threads_at_once(cluster: Sandbox) -> None:
+    """All of them return, soon, and after the end; the stream that blocked ends."""
+    topic, group = filled_topic(cluster), fresh_name("group")
+    member = Member(cluster, group, {topic: 1})
+    wait_until(lambda: len(member.deliveries) == 10, what="everything")
+    tree, scope = ZkTree(cluster), ThreadScope("callers")
+    seen: list[list[str]] = []
+
+    def call() -> None:
+        member.connector.shutdown()
+        seen.append(tree.members(group))
+
+    for number in range(5):
+        scope.spawn(str(number), call, stop=lambda: None)
+    assert scope.close(5000) == []
+    assert scope.first_error() is None
+    assert seen == [[]] * 5
+    member.close()
+    assert tree.offset(group, TopicPartition(topic, 0)) == 10
+
+
+def test_shutdown_in_the_thread_that_iterates(cluster: Sandbox) -> None:
+    """In the middle of the loop: the loop ends; the message in hand is not committed."""
+    topic, group = filled_topic(cluster), fresh_name("group")
+    config = settings_for(cluster, group, consumer_timeout_ms=10_000)
+    connector = ZookeeperConsumerConnector(config)
+    [stream] = connector.create_message_streams({topic: 1})[topic]
+    got = []
+    for message in stream:
+        got.append(message.offset)
+        if message.offset == 4:
+            connector.shutdown()
+    assert got == [0, 1, 2, 3, 4]
+    assert ZkTree(cluster).offset(group, TopicPartition(topic, 0)) == 4
+
+
+def test_shutdown_while_the_broker_hangs(cluster: Sandbox) -> None:
+    """It does not wait for answers: offsets are committed, the partitions free, at once."""
+    topic, group = filled_topic(cluster), fresh_name("group")
+    threads = thread_numbers()
+    with Member(cluster, group, {topic: 1}) as member:
+        wait_until(lambda: len(member.deliveries) == 10, what="everything")
+        cluster.pause_broker(0)
+        try:
+            started_ms = CLOCK.now_ms()
+            member.connector.shutdown()
+            assert elapsed_ms(started_ms) < 2000
+        finally:
+            cluster.resume_broker(0)
+    assert left_behind(threads) == []
+    assert ZkTree(cluster).offset(group, TopicPartition(topic, 0)) == 10
+
+
+def test_shutdown_while_it_looks_for_a_leader_at_a_hanging_broker(cluster: Sandbox) -> None:
+    """The leader finder waits for metadata then; that is not waited for either."""
+    topic, group = filled_topic(cluster), fresh_name("group")
+    threads = thread_numbers()
+    cluster.pause_broker(0)
+    try:
+        with Member(cluster, group, {topic: 1}) as member:
+            assert len(member.claims()) == 1
+            started_ms = CLOCK.now_ms()
+            member.connector.shutdown()
+            assert elapsed_ms(started_ms) < 2000
+    finally:
+        cluster.resume_broker(0)
+    wait_until(lambda: left_behind(threads) == [], what="the end of all threads")
+
+
+def test_shutdown_while_joining(cluster: Sandbox) -> None:
+    """The call that creates streams ends with an error that says so, and soon."""
+    topic, group = filled_topic(cluster), fresh_name("group")
+    settings = {"consumer_id": "same", "rebalance_backoff_ms": 20_000}
+    errors: list[ConsumerClosed] = []
+    with Member(cluster, group, {topic: 1}, consumer_id="same"):
+        waiting = ZookeeperConsumerConnector(settings_for(cluster, group, **settings))
+        scope = ThreadScope("joining")
+
+        def join() -> None:
+            with pytest.raises(ConsumerClosed) as caught:
+                waiting.create_message_streams({topic: 1})
+            errors.append(caught.value)
+
+        scope.spawn("join", join, stop=waiting.shutdown)
+        core = waiting._parts.control._core
+        wait_until(lambda: core.state.name == "BACKING_OFF", what="its first refusal")
+        started_ms = CLOCK.now_ms()
+        assert scope.close(5000) == []
+        assert elapsed_ms(started_ms) < 2000
+    assert len(errors) == 1
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_shutdown_in_a_signal_handler(cluster: Sandbox, number: signal.Signals) -> None:
+    """Whatever the signal interrupted: the loop ends, all is committed, the process exits."""
+    topic, group = filled_topic(cluster), fresh_name("group")
+    arguments = [cluster.zookeeper_connect, group, topic]
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.support.signalled_consumer", *arguments],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        assert process.stdout is not None
+        for offset in range(10):
+            assert process.stdout.readline() == f"{offset}\n"
+        process.send_signal(number)
+        started_ms = CLOCK.now_ms()
+        out, errors = process.communicate(timeout=20)
+        assert elapsed_ms(started_ms) < 5000
+    finally:
+        process.kill()
+        process.wait()
+    assert (process.returncode, errors) == (0, "")
+    assert out == "ended with 0 more threads\n"
+    tree = ZkTree(cluster)
+    assert tree.members(group) == []
+    # The signal may come before the last message was said to be done with, by asking for another.
+    assert tree.offset(group, TopicPartition(topic, 0)) in {9, 10}
