@@ -135,9 +135,11 @@ class ControlThread:
             return self._backlog.popleft()
         message = self.mailbox.get(timeout_ms)
         if isinstance(message, ev.Triggered):
-            seen: set[Message] = {message}
+            seen = {message}
             for one in self.mailbox.drain():
-                if not (isinstance(one, ev.Triggered) and one in seen):
+                if not isinstance(one, ev.Triggered):
+                    self._backlog.append(one)
+                elif one not in seen:
                     self._backlog.append(one)
                     seen.add(one)
         return message
@@ -288,7 +290,7 @@ class ControlThread:
         if self._joining is not None:
             self._joining.reply.fail(closed)
             self._joining = None
-        for message in (self._joining, self._close, *self._backlog, *self.mailbox.drain()):
+        for message in (self._close, *self._backlog, *self.mailbox.drain()):
             match message:
                 case CloseRequest(reply):
                     reply.give(None)

@@ -29,6 +29,7 @@ from zkconsumer.zk.registry import (
     GroupWatches,
     RegistrationConflict,
 )
+from zkconsumer.zk.store import Watch
 
 log = logging.getLogger(__name__)
 
@@ -63,6 +64,8 @@ class RebalanceSteps:
         self._settings = settings
         self._others = others
         self._trigger = trigger
+        # Kept for life: on what does not change, a new one for each reading would pile up.
+        self._watches = {cause: self._watch_for(cause) for cause in ev.Cause}
         self._sightings = Sightings(settings.consumer_id)
         self._subscription: Subscription | None = None
         self._revoked: dict[TopicPartition, PartitionClaim] = {}
@@ -118,7 +121,7 @@ class RebalanceSteps:
         subscription = self._subscribed()
         registry = self._others.registry
         snapshot = registry.read_group(
-            watches=self._watches(subscription),
+            watches=self._group_watches(subscription),
             expand=self._topics_of,
         )
         owners = registry.read_owners(step.check) if step.check else {}
@@ -136,14 +139,15 @@ class RebalanceSteps:
             broker_count=len(snapshot.brokers),
         )
 
-    def _watches(self, subscription: Subscription) -> GroupWatches:
+    def _watch_for(self, cause: ev.Cause) -> Watch:
+        return lambda _path, _event: self._trigger(cause)
+
+    def _group_watches(self, subscription: Subscription) -> GroupWatches:
         return GroupWatches(
-            members=lambda *_: self._trigger(ev.Cause.MEMBERS),
-            topics=lambda *_: self._trigger(ev.Cause.TOPICS),
-            topic_list=(
-                (lambda *_: self._trigger(ev.Cause.TOPIC_LIST)) if subscription.wildcard else None
-            ),
-            brokers=lambda *_: self._trigger(ev.Cause.BROKERS),
+            members=self._watches[ev.Cause.MEMBERS],
+            topics=self._watches[ev.Cause.TOPICS],
+            topic_list=self._watches[ev.Cause.TOPIC_LIST] if subscription.wildcard else None,
+            brokers=self._watches[ev.Cause.BROKERS],
         )
 
     def _view(self, snapshot: GroupSnapshot) -> GroupView:
@@ -208,7 +212,7 @@ class RebalanceSteps:
 
         def watch() -> None:
             cause = ev.Cause.OWNER_GONE
-            if self._others.registry.watch_owners(partitions, lambda *_: self._trigger(cause)):
+            if self._others.registry.watch_owners(partitions, self._watches[cause]):
                 # Released between the claim and now: the watch on those will never fire.
                 self._trigger(cause)
 
@@ -220,9 +224,7 @@ class RebalanceSteps:
         def watch() -> None:
             cause = ev.Cause.REGISTRATION_GONE
             consumer_id = self._settings.consumer_id
-            if not self._others.registry.watch_registration(
-                consumer_id, lambda *_: self._trigger(cause)
-            ):
+            if not self._others.registry.watch_registration(consumer_id, self._watches[cause]):
                 self._trigger(cause)
 
         self._quietly(watch)

@@ -1,0 +1,302 @@
+"""Members of one group on an in-memory ZooKeeper, with control threads that a test runs by hand.
+
+Nothing runs by itself: ``Group.settle`` lets every member take what waits in its mailbox, in turn,
+and whatever is due by the group's clock. Fetching is noted, not done; a test plays fetcher and
+stream by offering chunks and iterating.
+"""
+
+import contextlib
+from collections.abc import Iterable, Mapping, Sequence
+
+from tests.support.chunks import chunk_of, ignore
+from tests.support.manual_clock import ManualClock
+from zkconsumer.assignment.filters import Whitelist
+from zkconsumer.connector import rebalance_events as ev
+from zkconsumer.connector.autocommit import CommitTimer
+from zkconsumer.connector.commits import OffsetCommitter
+from zkconsumer.connector.control import (
+    CloseRequest,
+    CommitRequest,
+    ControlParts,
+    ControlThread,
+    JoinRequest,
+)
+from zkconsumer.connector.ownership import OwnershipBook
+from zkconsumer.connector.rebalance import RebalanceCore, RebalanceSettings
+from zkconsumer.connector.steps import Collaborators, RebalanceSteps, StepSettings
+from zkconsumer.connector.subscription import FilterSubscription, StaticSubscription
+from zkconsumer.errors import ConsumerTimeout
+from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.fetch.manager import FetchManager
+from zkconsumer.model import TopicPartition
+from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
+from zkconsumer.streams.chunk_queue import ChunkQueue
+from zkconsumer.streams.stream import KafkaStream
+from zkconsumer.testing.memory_zk import MemoryZkServer
+from zkconsumer.zk.registry import GroupRegistry
+from zkconsumer.zk.session import SessionEvent, SessionState
+from zkconsumer.zk.store import SetOp
+
+GROUP = "g"
+AUTO_COMMIT_MS = 1_000
+BACKOFF_MS = 2_000
+
+
+class NotedFetching(FetchManager):
+    """Notes what it was to fetch."""
+
+    def __init__(self) -> None:
+        self.started: list[tuple[PartitionClaim, int | None]] = []
+        self.woken = 0
+
+    def add(self, claims: Iterable[tuple[PartitionClaim, int | None]]) -> None:
+        """See ``FetchManager``."""
+        self.started += list(claims)
+
+    def wake(self) -> None:
+        """See ``FetchManager``."""
+        self.woken += 1
+
+
+class ControlledMember:
+    """All that a connector is made of below its public face, but for threads and brokers."""
+
+    def __init__(
+        self, group: "Group", name: str, *, auto_commit: bool = True, max_retries: int = 4
+    ) -> None:
+        self.consumer_id = f"{GROUP}_{name}"
+        self.clock = group.clock
+        self.store = group.server.connect()
+        self.fetching = NotedFetching()
+        self.registry = GroupRegistry(self.store, GROUP, clock=group.clock)
+        self.offsets = ZookeeperOffsetStore(
+            self.store, GROUP, fence=lambda: self.registry.session_id
+        )
+        self.book = OwnershipBook()
+        committer = OffsetCommitter(self.offsets, GROUP)
+        self.core = RebalanceCore(
+            RebalanceSettings(
+                consumer_id=self.consumer_id, max_retries=max_retries, backoff_ms=BACKOFF_MS
+            ),
+            lambda: 0.0,
+        )
+        steps = RebalanceSteps(
+            StepSettings(
+                consumer_id=self.consumer_id,
+                exclude_internal_topics=True,
+                auto_commit=auto_commit,
+            ),
+            Collaborators(
+                registry=self.registry,
+                offset_store=self.offsets,
+                committer=committer,
+                book=self.book,
+                fetching=self.fetching,
+                clock=group.clock,
+            ),
+            lambda cause: self.control.mailbox.put(ev.Triggered(cause)),
+        )
+        self.control = ControlThread(
+            ControlParts(
+                group_id=GROUP,
+                core=self.core,
+                steps=steps,
+                book=self.book,
+                committer=committer,
+                timer=CommitTimer(
+                    enabled=auto_commit, interval_ms=AUTO_COMMIT_MS, now_ms=group.clock.now_ms()
+                ),
+                store=self.store,
+                clock=group.clock,
+            )
+        )
+        self.queues: dict[str, tuple[ChunkQueue, ...]] = {}
+        self._streams: dict[tuple[str, int], KafkaStream[bytes, bytes]] = {}
+        self.store.on_session(self._hear)
+        self.control.mailbox.put(ev.SessionStarted(self.store.session_id))
+
+    def _hear(self, event: SessionEvent) -> None:
+        match event.state:
+            case SessionState.CONNECTED:
+                self.control.mailbox.put(ev.SessionStarted(event.session_id))
+            case SessionState.LOST:
+                self.book.fence(event.session_id)
+                self.control.mailbox.put(ev.SessionEnded(event.session_id))
+            case SessionState.SUSPENDED:
+                pass
+
+    # --- what a caller does -----------------------------------------------------------------------
+
+    def join(self, topics: Mapping[str, int] | Whitelist) -> JoinRequest:
+        """Ask to join; the answer comes with the group's next ``settle``."""
+        if isinstance(topics, Whitelist):
+            shared = (ChunkQueue(100),)
+            self.queues = {topics.pattern: shared}
+            request = JoinRequest(FilterSubscription(topics, shared))
+        else:
+            self.queues = {
+                topic: tuple(ChunkQueue(100) for _ in range(count))
+                for topic, count in topics.items()
+            }
+            request = JoinRequest(StaticSubscription(self.queues))
+        self.control.mailbox.put(request)
+        return request
+
+    def commit(self) -> CommitRequest:
+        """Ask for a commit of what was handed over."""
+        request = CommitRequest()
+        self.control.mailbox.put(request)
+        return request
+
+    def close(self) -> CloseRequest:
+        """Ask it to leave; ``settle`` runs it to the end. Its ZooKeeper session stays."""
+        request = CloseRequest()
+        self.control.mailbox.put(request)
+        return request
+
+    def stream(self, topic: str = "t", number: int = 0) -> KafkaStream[bytes, bytes]:
+        """One of its streams, which raises ConsumerTimeout instead of waiting."""
+        found = self._streams.get((topic, number))
+        if found is None:
+            found = KafkaStream(self.queues[topic][number], clock=self.clock, timeout_ms=0)
+            self._streams[topic, number] = found
+        return found
+
+    # --- what fetchers do, and what there is to see -----------------------------------------------
+
+    def owned(self) -> dict[TopicPartition, PartitionClaim]:
+        """The claims that it is reading."""
+        return {claim.topic_partition: claim for claim in self.book.claims()}
+
+    def starts(self) -> dict[TopicPartition, int | None]:
+        """From which offset each partition was last to be fetched."""
+        return {claim.topic_partition: offset for claim, offset in self.fetching.started}
+
+    def deliver(self, tp: TopicPartition, offsets: Sequence[int]) -> None:
+        """Be its fetcher: queue these records."""
+        claim = self.owned()[tp]
+        if claim.consumed_offset is None:
+            claim.consumed_offset = offsets[0]
+        assert claim.sink.offer(chunk_of(claim, offsets), ignore)
+
+    def consume(self, count: int, topic: str = "t", number: int = 0) -> list[tuple[int, int]]:
+        """Be its caller: take so many messages, the last one stays in hand."""
+        stream = self.stream(topic, number)
+        got = [next(stream) for _ in range(count)]
+        return [(message.partition, message.offset) for message in got]
+
+    def pump(self) -> bool:
+        """Take what waits or is due; says whether there was anything."""
+        worked = False
+        while not self.control.done and (self._waiting() or self._due() or self._closing()):
+            if self._closing():
+                self.control.run()
+            else:
+                self.control._turn()
+            worked = True
+        return worked
+
+    def _waiting(self) -> bool:
+        return not self.control.mailbox._queue.empty() or bool(self.control._backlog)
+
+    def _due(self) -> bool:
+        now_ms = self.clock.now_ms()
+        dues = (self.core.next_deadline_ms(), self.control._timer.due_ms)
+        return any(due is not None and due <= now_ms for due in dues)
+
+    def _closing(self) -> bool:
+        return self.control._close is not None
+
+
+class Group:
+    """A server with one broker and topic t, and members that are run in turn."""
+
+    def __init__(self, partitions: int = 2) -> None:
+        self.server = MemoryZkServer()
+        self.clock = ManualClock()
+        self.admin = self.server.connect()
+        self.admin.ensure_paths(["/consumers", "/brokers/ids", "/brokers/topics"])
+        self.admin.create(
+            "/brokers/ids/0",
+            b'{"jmx_port":-1,"timestamp":"1","host":"h","version":1,"port":9092}',
+            ephemeral=False,
+        )
+        if partitions:
+            self.set_topic("t", partitions)
+        self.members: list[ControlledMember] = []
+
+    def member(
+        self, name: str, *, auto_commit: bool = True, max_retries: int = 4
+    ) -> ControlledMember:
+        """A member that has not joined yet."""
+        member = ControlledMember(self, name, auto_commit=auto_commit, max_retries=max_retries)
+        self.members.append(member)
+        return member
+
+    def joined(self, name: str, topics: Mapping[str, int] | None = None) -> ControlledMember:
+        """A member of topic t that has joined, with everybody at rest again."""
+        member = self.member(name)
+        request = member.join({"t": 1} if topics is None else topics)
+        self.settle()
+        assert request.reply.wait(0) == (None, True)
+        return member
+
+    def settle(self) -> None:
+        """Let all members work until nothing waits and nothing is due."""
+        for _ in range(200):
+            if not any([member.pump() for member in self.members]):  # noqa: C419 - all of them
+                return
+        raise AssertionError("the group does not come to rest")
+
+    def pass_time(self, delta_ms: int) -> None:
+        """Let time go by, and let them work."""
+        self.clock.advance(delta_ms)
+        self.settle()
+
+    # --- ZooKeeper --------------------------------------------------------------------------------
+
+    def set_topic(self, topic: str, partitions: int) -> None:
+        """Create a topic, or add partitions to it."""
+        replicas = ",".join(f'"{number}":[0]' for number in range(partitions))
+        data = f'{{"version":1,"partitions":{{{replicas}}}}}'.encode()
+        self.write(f"/brokers/topics/{topic}", data)
+
+    def write(self, path: str, data: bytes) -> None:
+        """Set or create a node."""
+        self.admin.set_or_create_many({path: data})
+
+    def text(self, path: str) -> str | None:
+        """What a node holds."""
+        node = self.admin.get_many([path])[0]
+        return None if node is None else node.data.decode()
+
+    def children(self, path: str) -> list[str]:
+        """The names below a node."""
+        return self.admin.children_many([path])[0] or []
+
+    def owners(self, topic: str = "t") -> dict[int, str]:
+        """The text of each owner node."""
+        root = f"/consumers/{GROUP}/owners/{topic}"
+        return {int(one): self.text(f"{root}/{one}") or "" for one in self.children(root)}
+
+    def ids(self) -> list[str]:
+        """Who is registered."""
+        return self.children(f"/consumers/{GROUP}/ids")
+
+    def offset(self, partition: int, topic: str = "t") -> str | None:
+        """What is committed for a partition."""
+        return self.text(f"/consumers/{GROUP}/offsets/{topic}/{partition}")
+
+    def touch(self, path: str) -> None:
+        """Write what is there already: watches see a change."""
+        node = self.admin.get_many([path])[0]
+        assert node is not None
+        self.admin.write_many([SetOp(path, node.data)])
+
+
+def drained(stream: KafkaStream[bytes, bytes]) -> list[tuple[int, int]]:
+    """(partition, offset) of all that a stream has now; the last one counts as consumed after."""
+    got: list[tuple[int, int]] = []
+    with contextlib.suppress(ConsumerTimeout):
+        got.extend((message.partition, message.offset) for message in stream)
+    return got

@@ -1,0 +1,402 @@
+"""Control threads of one group on an in-memory ZooKeeper: joining, handing over, leaving."""
+
+import logging
+
+import pytest
+
+from tests.support.control_bench import BACKOFF_MS, ControlledMember, Group, drained
+from zkconsumer.assignment.filters import Whitelist
+from zkconsumer.connector.control import WithdrawRequest
+from zkconsumer.errors import PartitionFailed, RebalanceFailed
+from zkconsumer.model import TopicPartition
+
+T0 = TopicPartition("t", 0)
+T1 = TopicPartition("t", 1)
+
+
+def registration(member: ControlledMember) -> str:
+    """The path of a member's registration."""
+    return f"/consumers/g/ids/{member.consumer_id}"
+
+
+# --- joining -------------------------------------------------------------------------------------
+
+
+def test_a_member_alone_registers_and_owns_everything() -> None:
+    """Checklist 2 and 9: registration, owner nodes and starts as the original writes them."""
+    group = Group()
+    member = group.joined("a")
+    text = group.text(registration(member))
+    assert text is not None
+    assert text.startswith('{"version":1,"subscription":{"t":1},"pattern":"static","timestamp":"')
+    assert group.owners() == {0: "g_a-0", 1: "g_a-0"}
+    assert member.starts() == {T0: None, T1: None}
+    assert set(member.owned()) == {T0, T1}
+
+
+def test_a_stored_offset_is_where_fetching_starts() -> None:
+    """Consumed and committed are that, too: nothing new to commit."""
+    group = Group()
+    group.write("/consumers/g/offsets/t/0", b"42")
+    member = group.joined("a")
+    assert member.starts() == {T0: 42, T1: None}
+    claim = member.owned()[T0]
+    assert (claim.consumed_offset, claim.committed_offset) == (42, 42)
+
+
+def test_an_empty_subscription_joins_and_owns_nothing() -> None:
+    """Checklist 4: it changes neither ownership nor delivery of the others."""
+    group = Group()
+    first = group.joined("a")
+    claims = dict(first.owned())
+    group.joined("b", {})
+    assert group.ids() == ["g_a", "g_b"]
+    assert group.owners() == {0: "g_a-0", 1: "g_a-0"}
+    assert first.owned() == claims
+
+
+def test_two_streams_share_the_partitions_and_each_gets_its_own() -> None:
+    """Checklist 10: thread 0 reads partition 0, thread 1 partition 1."""
+    group = Group()
+    member = group.joined("a", {"t": 2})
+    assert group.owners() == {0: "g_a-0", 1: "g_a-1"}
+    member.deliver(T0, [5])
+    member.deliver(T1, [7])
+    assert drained(member.stream("t", 0)) == [(0, 5)]
+    assert drained(member.stream("t", 1)) == [(1, 7)]
+
+
+def test_a_topic_that_does_not_exist_is_read_as_soon_as_it_does(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Joining succeeds, the log says what is missing, once."""
+    group = Group(partitions=0)
+    with caplog.at_level(logging.WARNING):
+        member = group.joined("a")
+        group.joined("b")
+    texts = [record.getMessage() for record in caplog.records]
+    assert [text for text in texts if text.startswith("g_a:")] == [
+        "g_a: topic t does not exist or has no partitions; it is read as soon as it has some"
+    ]
+    group.set_topic("t", 1)
+    group.settle()
+    assert set(member.owned()) == {T0}
+
+
+def test_a_topic_that_grows_is_shared_anew() -> None:
+    """From 2 to 4 partitions: everybody gets two, what stays is not touched."""
+    group = Group()
+    first, second = group.joined("a"), group.joined("b")
+    kept = first.owned()[T0]
+    group.set_topic("t", 4)
+    group.settle()
+    assert group.owners() == {0: "g_a-0", 1: "g_a-0", 2: "g_b-0", 3: "g_b-0"}
+    assert first.owned()[T0] is kept
+    assert len(second.owned()) == 2
+
+
+def test_a_filter_reads_topics_that_come_later() -> None:
+    """New ones that match; others not."""
+    group = Group()
+    member = group.member("a")
+    request = member.join(Whitelist("t.*"))
+    group.settle()
+    assert request.reply.wait(0) == (None, True)
+    group.set_topic("t2", 1)
+    group.set_topic("other", 1)
+    group.settle()
+    assert set(member.owned()) == {T0, T1, TopicPartition("t2", 0)}
+    member.deliver(TopicPartition("t2", 0), [3])
+    assert drained(member.stream("t.*")) == [(0, 3)]
+
+
+def test_without_brokers_joining_waits_for_nobody() -> None:
+    """It succeeds with nothing, and reads when a broker comes."""
+    group = Group()
+    broker = group.text("/brokers/ids/0")
+    assert broker is not None
+    group.admin.delete_many(["/brokers/ids/0"])
+    member = group.joined("a")
+    assert member.owned() == {}
+    group.write("/brokers/ids/0", broker.encode())
+    group.settle()
+    assert set(member.owned()) == {T0, T1}
+
+
+def test_garbage_of_another_member_is_skipped_and_said(caplog: pytest.LogCaptureFixture) -> None:
+    """What can't be read gets no partitions and stops nobody; it is logged once."""
+    group = Group()
+    group.admin.create("/consumers/g/ids/g_pykafka", b"t", ephemeral=True)
+    with caplog.at_level(logging.WARNING):
+        member = group.joined("a")
+        group.joined("b")
+    assert group.owners() == {0: "g_a-0", 1: "g_b-0"}
+    said = [one for one in caplog.messages if "g_pykafka" in one and one.startswith("g_a:")]
+    assert len(said) == 1
+    assert set(member.owned()) == {T0}
+
+
+# --- handing over --------------------------------------------------------------------------------
+
+
+def test_a_second_member_takes_over_where_the_first_stopped() -> None:
+    """Checklist 3: what is handed over is committed first; together nothing is lost or repeated."""
+    group = Group()
+    first = group.joined("a")
+    first.deliver(T0, [0, 1])
+    first.deliver(T1, [0, 1, 2])
+    assert drained(first.stream()) == [(0, 0), (0, 1), (1, 0), (1, 1), (1, 2)]
+    second = group.joined("b")
+    assert group.owners() == {0: "g_a-0", 1: "g_b-0"}
+    assert second.starts() == {T1: 3}
+    assert group.offset(1) == "3"
+    assert group.offset(0) is None
+    assert set(first.owned()) == {T0}
+
+
+def test_the_message_in_hand_comes_again_with_its_next_owner() -> None:
+    """It is not consumed: the caller has not asked for the one behind it."""
+    group = Group()
+    first = group.joined("a")
+    first.deliver(T1, [0, 1, 2])
+    assert first.consume(2) == [(1, 0), (1, 1)]
+    second = group.joined("b")
+    assert second.starts() == {T1: 1}
+    assert drained(first.stream()) == []
+
+
+def test_what_stays_goes_on_undisturbed() -> None:
+    """Its claim, its queue and its position live through the others' rebalance."""
+    group = Group()
+    first = group.joined("a")
+    first.deliver(T0, [0, 1, 2])
+    claim = first.owned()[T0]
+    assert first.consume(1) == [(0, 0)]
+    group.joined("b")
+    assert first.owned()[T0] is claim
+    assert drained(first.stream()) == [(0, 1), (0, 2)]
+
+
+def test_queued_messages_of_a_partition_that_goes_are_not_delivered() -> None:
+    """The next owner delivers them."""
+    group = Group()
+    first = group.joined("a")
+    first.deliver(T1, [0, 1])
+    second = group.joined("b")
+    assert drained(first.stream()) == []
+    assert second.starts() == {T1: 0}
+
+
+def test_a_member_that_leaves_is_replaced_where_it_stood() -> None:
+    """Its consumed offsets are committed, its nodes are gone, the other one takes all."""
+    group = Group()
+    first, second = group.joined("a"), group.joined("b")
+    second.deliver(T1, [0, 1])
+    assert drained(second.stream()) == [(1, 0), (1, 1)]
+    second.close()
+    group.settle()
+    assert group.ids() == ["g_a"]
+    assert group.owners() == {0: "g_a-0", 1: "g_a-0"}
+    assert first.starts()[T1] == 2
+
+
+def test_a_member_that_dies_is_replaced_when_its_session_ends() -> None:
+    """Nothing of it was committed: its messages come again."""
+    group = Group()
+    first, second = group.joined("a"), group.joined("b")
+    group.members.remove(second)
+    second.store.close()
+    group.settle()
+    assert group.owners() == {0: "g_a-0", 1: "g_a-0"}
+    assert set(first.owned()) == {T0, T1}
+
+
+def test_a_start_that_the_reset_policy_found_is_handed_over() -> None:
+    """Nothing was read, but the next owner starts there, not at the end by then."""
+    group = Group()
+    first = group.joined("a")
+    first.owned()[T1].consumed_offset = 100
+    second = group.joined("b")
+    assert second.starts() == {T1: 100}
+
+
+def test_many_owners_that_leave_at_once_cost_one_more_round() -> None:
+    """However many watches fire: the group is read anew once for all of them."""
+    group = Group(partitions=60)
+    owners = {f"/consumers/g/owners/t/{p}": b"g_x-0" for p in range(60)}
+    group.admin.ensure_paths(["/consumers/g/owners/t"])
+    for path, text in owners.items():
+        group.admin.create(path, text, ephemeral=True)
+    member = group.member("a")
+    member.join({"t": 1})
+    group.settle()
+    assert member.owned() == {}
+    before = member.core._round
+    group.admin.delete_many(list(owners))
+    group.settle()
+    assert len(member.owned()) == 60
+    assert member.core._round - before <= 2
+
+
+def test_watches_do_not_pile_up() -> None:
+    """After many rounds a change is still seen once."""
+    group = Group()
+    first = group.joined("a")
+    for number in range(10):
+        other = group.joined(f"b{number}", {})
+        other.close()
+        group.settle()
+    before = first.core._round
+    group.touch("/brokers/topics/t")
+    assert first.control.mailbox._queue.qsize() == 1
+    group.settle()
+    assert first.core._round == before + 1
+
+
+# --- conflicts -----------------------------------------------------------------------------------
+
+
+def hold(group: Group, *partitions: int) -> list[str]:
+    """Let a stranger own partitions of topic t; gives the nodes."""
+    group.admin.ensure_paths(["/consumers/g/owners/t"])
+    paths = [f"/consumers/g/owners/t/{one}" for one in partitions]
+    for path in paths:
+        group.admin.create(path, b"g_x-0", ephemeral=True)
+    return paths
+
+
+def test_a_partition_in_other_hands_is_waited_for_and_taken_at_once() -> None:
+    """Not at the next deadline: when its node vanishes. Nothing is claimed meanwhile."""
+    group = Group()
+    paths = hold(group, 1)
+    member = group.member("a")
+    request = member.join({"t": 1})
+    group.settle()
+    assert request.reply.wait(0) == (None, False)
+    assert group.owners() == {1: "g_x-0"}
+    group.admin.delete_many(paths)
+    group.settle()
+    assert request.reply.wait(0) == (None, True)
+    assert group.owners() == {0: "g_a-0", 1: "g_a-0"}
+
+
+def test_a_join_that_fails_leaves_nothing_behind() -> None:
+    """After all tries the caller hears why; registration and owner nodes are gone."""
+    group = Group()
+    hold(group, 1)
+    member = group.member("a")
+    request = member.join({"t": 1})
+    group.settle()
+    for _ in range(4):
+        assert group.ids() == ["g_a"]
+        group.pass_time(BACKOFF_MS)
+    with pytest.raises(RebalanceFailed, match=r"group g: .* after 4 tries: .*t-1 by g_x-0"):
+        request.reply.wait(0)
+    assert group.ids() == []
+    assert group.owners() == {1: "g_x-0"}
+    assert member.core.next_deadline_ms() is None
+
+
+def test_a_member_whose_join_failed_may_join_again_at_once() -> None:
+    """The withdrawal of the first time does not hit the second."""
+    group = Group()
+    paths = hold(group, 1)
+    member = group.member("a", max_retries=1)
+    request = member.join({"t": 1})
+    group.settle()
+    group.clock.advance(BACKOFF_MS)
+    while not member.control.mailbox._queue.empty() or member.core.next_deadline_ms() is not None:
+        # The caller hears the failure in the middle of the turn, and is quick.
+        member.control._turn()
+        answered = not request.reply._box._queue.empty()
+        if answered:
+            break
+    member.control.mailbox.put(WithdrawRequest())
+    again = member.join({"t": 1})
+    group.admin.delete_many(paths)
+    group.settle()
+    assert again.reply.wait(0) == (None, True)
+    assert group.owners() == {0: "g_a-0", 1: "g_a-0"}
+
+
+def test_a_failure_after_joining_reaches_every_stream_and_tries_go_on() -> None:
+    """Never just a log line; the streams go on, and get their partitions when they are free."""
+    group = Group()
+    member = group.joined("a", {"t": 2})
+    group.set_topic("t", 3)
+    paths = hold(group, 2)
+    group.settle()
+    for _ in range(4):
+        group.pass_time(BACKOFF_MS)
+    for number in range(2):
+        with pytest.raises(RebalanceFailed, match="t-2 by g_x-0"):
+            next(member.stream("t", number))
+    group.admin.delete_many(paths)
+    group.settle()
+    assert group.owners() == {0: "g_a-0", 1: "g_a-0", 2: "g_a-1"}
+    member.deliver(TopicPartition("t", 2), [1])
+    assert drained(member.stream("t", 1)) == [(2, 1)]
+
+
+def test_two_processes_with_the_same_name_do_not_share_a_registration() -> None:
+    """The second waits, claims nothing, and takes over when the first one is gone."""
+    group = Group()
+    first = group.joined("a")
+    second = group.member("a")
+    request = second.join({"t": 1})
+    group.settle()
+    first_session = group.admin.get_many([registration(first)])[0]
+    assert first_session is not None
+    assert first_session.ephemeral_owner == first.store.session_id
+    group.pass_time(BACKOFF_MS)
+    assert second.owned() == {}
+    assert request.reply.wait(0) == (None, False)
+    first.close()
+    group.settle()
+    assert request.reply.wait(0) == (None, True)
+    assert set(second.owned()) == {T0, T1}
+
+
+def test_a_stranger_that_takes_a_partition_away_is_noticed() -> None:
+    """A Scala member with stale memory deletes blindly: no commit, and the partition comes back."""
+    group = Group()
+    member = group.joined("a")
+    member.deliver(T0, [0, 1])
+    member.consume(2)
+    old = member.owned()[T0]
+    group.admin.delete_many(["/consumers/g/owners/t/0"])
+    group.joined("b", {})
+    new = member.owned()[T0]
+    assert new is not old
+    assert not old.active
+    assert group.owners() == {0: "g_a-0", 1: "g_a-0"}
+    assert group.offset(0) is None
+
+
+# --- offsets that can't be used ------------------------------------------------------------------
+
+
+def test_an_unusable_offset_stops_that_partition_only() -> None:
+    """Its stream raises an error that names it; nothing of it is fetched, and nothing written."""
+    group = Group()
+    group.write("/consumers/g/offsets/t/0", b"garbage")
+    group.write("/consumers/g/offsets/t/1", b"7")
+    member = group.joined("a")
+    assert member.starts() == {T1: 7}
+    with pytest.raises(PartitionFailed, match="t-0 stopped") as raised:
+        next(member.stream())
+    assert raised.value.topic_partition == T0
+    member.deliver(T1, [7])
+    assert drained(member.stream()) == [(1, 7)]
+    member.close()
+    group.settle()
+    assert (group.offset(0), group.offset(1)) == ("garbage", "8")
+    assert group.owners() == {}
+
+
+def test_a_negative_offset_is_none() -> None:
+    """Checklist 23: tools leave -1; the reset policy decides."""
+    group = Group()
+    group.write("/consumers/g/offsets/t/0", b"-1")
+    member = group.joined("a")
+    assert member.starts() == {T0: None, T1: None}
