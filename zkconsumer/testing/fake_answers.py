@@ -109,7 +109,7 @@ class Answers:
     def _led(self, tp: TopicPartition) -> FakePartition | ErrorCode:
         """The partition if this broker leads it, else what is wrong."""
         partition = self._cluster.partition(tp)
-        if partition is None:
+        if partition is None or self._id not in partition.replicas:
             return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         return partition if partition.leader == self._id else ErrorCode.NOT_LEADER_FOR_PARTITION
 

@@ -1,0 +1,24 @@
+"""Captures all golden data anew: ``python -m tests.golden.capture``.
+
+It asks real brokers and the JVM: it needs what the sandbox needs, and a JDK. Each part can also be
+run by itself.
+"""
+
+from tests.golden import (
+    capture_assignments,
+    capture_frames,
+    capture_java_text,
+    capture_records,
+)
+
+
+def main() -> None:
+    """Run every capture."""
+    capture_frames.capture()
+    capture_records.capture()
+    capture_assignments.main()
+    capture_java_text.main()
+
+
+if __name__ == "__main__":
+    main()
