@@ -27,6 +27,7 @@ from zkconsumer.zk.registry import (
     GroupRegistry,
     GroupSnapshot,
     GroupWatches,
+    Owner,
     RegistrationConflict,
 )
 from zkconsumer.zk.store import Watch
@@ -110,12 +111,18 @@ class RebalanceSteps:
             self._settings.consumer_id, registration, session_id=step.session_id
         )
         if isinstance(result, RegistrationConflict):
-            return ev.RegistrationBlocked(
-                step.round,
-                f"consumer id {self._settings.consumer_id} is registered by session "
-                f"0x{result.session_id:x}: waiting for that session to end",
-            )
+            return ev.RegistrationBlocked(step.round, self._conflict_text(result))
         return ev.StepDone(step.round)
+
+    def _conflict_text(self, conflict: RegistrationConflict) -> str:
+        consumer_id = self._settings.consumer_id
+        if conflict.session_id:
+            return (
+                f"consumer id {consumer_id} is registered by session 0x{conflict.session_id:x}: "
+                "waiting for that session to end"
+            )
+        path = self._others.registry.member_path(consumer_id)
+        return f"{path} is a persistent node, which no consumer makes: delete it"
 
     def _read_group(self, step: ev.ReadGroup) -> ev.Answer:
         subscription = self._subscribed()
@@ -182,9 +189,15 @@ class RebalanceSteps:
     def _claim(self, step: ev.Claim) -> ev.Answer:
         result = self._others.registry.claim(step.wanted)
         if isinstance(result, ClaimConflict):
-            held_by = {tp: owner.thread_id for tp, owner in result.held.items()}
+            held_by = {tp: self._owner_text(tp, owner) for tp, owner in result.held.items()}
             return ev.ClaimRefused(step.round, held_by)
         return ev.StepDone(step.round)
+
+    def _owner_text(self, tp: TopicPartition, owner: Owner) -> str:
+        if owner.session_id:
+            return owner.thread_id
+        path = self._others.registry.owner_path(tp)
+        return f"{owner.thread_id} (a persistent node, which no consumer makes: delete {path})"
 
     def _load_offsets(self, step: ev.LoadOffsets) -> ev.Answer:
         fetched = self._others.offset_store.fetch(step.partitions)

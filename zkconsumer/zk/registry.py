@@ -134,6 +134,14 @@ class GroupRegistry:
         """Read the brokers' registrations alone, leaving a watch on their list if asked."""
         return read_brokers(self._store, watch)
 
+    def member_path(self, consumer_id: str) -> str:
+        """Where a member's registration lies, for messages."""
+        return self._paths.member(consumer_id)
+
+    def owner_path(self, tp: TopicPartition) -> str:
+        """Where a partition's owner node lies, for messages."""
+        return self._paths.owner(tp)
+
     def read_owners(
         self, partitions: Sequence[TopicPartition]
     ) -> dict[TopicPartition, Owner | None]:

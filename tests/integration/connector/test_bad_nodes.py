@@ -1,0 +1,289 @@
+"""Garbage in ZooKeeper: skipped, logged once and counted, or named in an error; others go on.
+
+Broken brokers and topics stand below a chroot of their own, whose nodes point at the real broker:
+the real controller would stumble over them.
+"""
+
+import json
+
+import pytest
+
+from tests.support.clusters import fresh_name
+from tests.support.members import Member
+from tests.support.traffic import partitions_of, write
+from tests.support.waiting import wait_until
+from tests.support.zk_tree import ZkTree, owner_path
+from zkconsumer import RebalanceFailed
+from zkconsumer.model import TopicPartition
+from zkconsumer.sandbox import Sandbox
+
+pytestmark = pytest.mark.sandbox
+
+PATIENCE = {"rebalance_max_retries": 3, "rebalance_backoff_ms": 100}
+
+
+def skipped(member: Member) -> int:
+    """How many nodes it skipped as unreadable."""
+    return member.connector._parts.control._steps._sightings.skipped_count
+
+
+class Mirror(ZkTree):
+    """A second chroot with the broker and a topic of the real one."""
+
+    def __init__(self, cluster: Sandbox) -> None:
+        super().__init__(cluster, f"/{fresh_name('mirror')}")
+        self._real = ZkTree(cluster)
+        self._cluster = cluster
+        self.topic = fresh_name("mirrored")
+        cluster.create_topic(self.topic, partitions=2)
+        self.copy_topic(self.topic)
+        self.copy_broker()
+
+    def copy_topic(self, topic: str) -> None:
+        """Make a topic of the real cluster known here."""
+        node = self._real.get(f"/brokers/topics/{topic}")
+        assert node is not None
+        self.put(f"/brokers/topics/{topic}", node.data)
+
+    def copy_broker(self) -> None:
+        """Make the real broker known here."""
+        node = self._real.get("/brokers/ids/0")
+        assert node is not None
+        self.put("/brokers/ids/0", node.data)
+
+    def await_read(self, member: Member) -> None:
+        """Write to both partitions and wait until the member has it."""
+        for tp in partitions_of(self.topic, 2):
+            write(self._cluster, tp, [b"value"])
+        wait_until(lambda: len(member.deliveries) == 2, what="both partitions")
+
+
+@pytest.mark.parametrize(
+    ("registration", "reason"),
+    [
+        (b"topic", "not JSON"),  # the bare name, which pykafka writes
+        (b"", "the node is empty"),
+        (b'{"version":1,"subscription":{"topic":0},"pattern":"static"}', "stream count"),
+        (b'{"version":1,"pattern":"static","timestamp":"1"}', "subscription"),
+        (b"[1]", "JSON, but a list"),
+        (b"\xff\x00", "not JSON"),
+    ],
+)
+def test_a_member_with_a_garbage_registration_is_skipped(
+    cluster: Sandbox, caplog: pytest.LogCaptureFixture, registration: bytes, reason: str
+) -> None:
+    """It gets no partitions; the log names it and the reason, once; we get all."""
+    topic, group = fresh_name("shared"), fresh_name("group")
+    partitions = partitions_of(topic, 2)
+    cluster.create_topic(topic, partitions=2)
+    tree = ZkTree(cluster)
+    tree.put(f"/consumers/{group}/ids/stranger", registration)
+    with Member(cluster, group, {topic: 1}) as member:
+        assert set(member.claims()) == set(partitions)
+        with Member(cluster, group, {topic: 1}):
+            wait_until(lambda: len(member.claims()) == 1, what="another rebalance")
+        wait_until(lambda: len(member.claims()) == 2, what="yet another one")
+        assert skipped(member) == 1
+    lines = [one.getMessage() for one in caplog.records if "stranger" in one.getMessage()]
+    assert len(lines) == 2  # one from each of ours
+    assert all("its registration can't be read and gets no partitions" in line for line in lines)
+    assert all(reason in line for line in lines)
+
+
+def test_a_numeric_timestamp_is_read_and_warned_of(
+    cluster: Sandbox, caplog: pytest.LogCaptureFixture
+) -> None:
+    """We can read it, so that member keeps its share; Scala members fail on it, which we say."""
+    topic, group = fresh_name("shared"), fresh_name("group")
+    cluster.create_topic(topic, partitions=2)
+    registration = {
+        "version": 1,
+        "subscription": {topic: 1},
+        "pattern": "static",
+        "timestamp": 1_795_227_905_398,
+    }
+    path = f"/consumers/{group}/ids/zz"  # sorts behind ours, so the second partition is its share
+    ZkTree(cluster).put(path, json.dumps(registration).encode())
+    with Member(cluster, group, {topic: 1}) as member:
+        assert set(member.claims()) == {TopicPartition(topic, 0)}
+        assert skipped(member) == 0
+    assert "member zz: Scala members of this group fail on its registration" in caplog.text
+    assert "1795227905398 is no 32-bit integer" in caplog.text
+
+
+@pytest.mark.parametrize(
+    ("number", "registration", "reason"),
+    [
+        (77, b'{"version":1,"port":9092}', "no usable host and port"),
+        (77, b'{"version":1,"host":"h","port":"9092"}', "no usable host and port"),
+        (77, b"", "the node is empty"),
+        (77, b'{"host":null,"port":-1,"endpoints":["SSL://h:9093"]}', "no PLAINTEXT listener"),
+    ],
+)
+def test_a_broker_with_a_broken_registration_is_not_used(
+    cluster: Sandbox,
+    caplog: pytest.LogCaptureFixture,
+    number: int,
+    registration: bytes,
+    reason: str,
+) -> None:
+    """The log names it and says what to look at; the other broker serves."""
+    mirror = Mirror(cluster)
+    mirror.put(f"/brokers/ids/{number}", registration)
+    with Member(mirror.connect, fresh_name("group"), {mirror.topic: 1}) as member:
+        mirror.await_read(member)
+        assert skipped(member) == 1
+    assert f"broker {number}: its registration can't be read and is not used" in caplog.text
+    assert reason in caplog.text
+
+
+def test_a_broker_without_host_but_with_a_plaintext_endpoint_is_used(cluster: Sandbox) -> None:
+    """As brokers of later versions register whose listener bears another name."""
+    mirror = Mirror(cluster)
+    (broker,) = cluster.brokers
+    registration = {
+        "version": 4,
+        "host": None,
+        "port": -1,
+        "endpoints": [f"INSIDE://{broker.host}:{broker.port}"],
+        "listener_security_protocol_map": {"INSIDE": "PLAINTEXT"},
+        "timestamp": "1",
+        "jmx_port": -1,
+    }
+    mirror.put("/brokers/ids/0", json.dumps(registration).encode())
+    with Member(mirror.connect, fresh_name("group"), {mirror.topic: 1}) as member:
+        mirror.await_read(member)
+        assert skipped(member) == 0
+
+
+def test_without_any_broker_it_waits_for_one(
+    cluster: Sandbox, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Joining succeeds, as in the original; the first broker to come is used."""
+    mirror = Mirror(cluster)
+    mirror.delete("/brokers/ids/0")
+    with Member(mirror.connect, fresh_name("group"), {mirror.topic: 1}) as member:
+        assert member.claims() == {}
+        assert "no broker is registered in ZooKeeper: waiting for one" in caplog.text
+        mirror.copy_broker()
+        mirror.await_read(member)
+
+
+@pytest.mark.parametrize(
+    ("node", "skips", "reason"),
+    [
+        (b'{"version":1,"partitions":{}}', 0, "does not exist or has no partitions"),
+        (b"not json", 1, "its node can't be read"),
+        (b"", 1, "its node can't be read"),
+        (b'{"version":1}', 1, "no object in its field 'partitions'"),
+        (b'{"version":1,"partitions":{"x":[0]}}', 1, "is no number"),
+    ],
+)
+def test_a_topic_with_a_broken_node_is_left_out(
+    cluster: Sandbox, caplog: pytest.LogCaptureFixture, node: bytes, skips: int, reason: str
+) -> None:
+    """The log says which and why; other topics are read, and this one as soon as it is mended."""
+    mirror, broken = Mirror(cluster), fresh_name("broken")
+    cluster.create_topic(broken)
+    tp = TopicPartition(broken, 0)
+    mirror.put(f"/brokers/topics/{broken}", node)
+    topics = {broken: 1, mirror.topic: 1}
+    with Member(mirror.connect, fresh_name("group"), topics) as member:
+        mirror.await_read(member)
+        assert skipped(member) == skips
+        assert f"topic {broken}" in caplog.text
+        assert reason in caplog.text
+        mirror.copy_topic(broken)
+        write(cluster, tp, [b"mended"])
+        wait_until(lambda: member.values(tp) == [b"mended"], what="the mended topic")
+
+
+def test_a_persistent_node_in_place_of_the_registration_is_named(cluster: Sandbox) -> None:
+    """It will not go by itself: the error says to delete it."""
+    topic, group = fresh_name("occupied"), fresh_name("group")
+    cluster.create_topic(topic)
+    tree, path = ZkTree(cluster), f"/consumers/{group}/ids/{group}_fixed"
+    tree.put(path, b"garbage")
+    with pytest.raises(RebalanceFailed, match="after 3 tries") as caught:
+        Member(cluster, group, {topic: 1}, consumer_id="fixed", **PATIENCE)
+    assert f"{path} is a persistent node" in str(caught.value)
+    tree.delete(path)
+    with Member(cluster, group, {topic: 1}, consumer_id="fixed") as member:
+        assert len(member.claims()) == 1
+
+
+def test_a_registration_that_an_operator_deleted_comes_back(cluster: Sandbox) -> None:
+    """At once, in the same session; nothing that is being read is touched."""
+    topic, group = fresh_name("deleted"), fresh_name("group")
+    cluster.create_topic(topic, partitions=2)
+    tree = ZkTree(cluster)
+    with Member(cluster, group, {topic: 1}) as member:
+        path, claims = f"/consumers/{group}/ids/{member.connector.consumer_id}", member.claims()
+        assert tree.delete(path)
+        node = wait_until(lambda: tree.get(path), what="the registration")
+        assert node is not None
+        assert node.ephemeral_owner == member.session_id
+        assert member.claims() == claims
+
+
+def test_an_owner_node_that_an_operator_deleted_is_claimed_again(cluster: Sandbox) -> None:
+    """At the next rebalance; what was not committed of that partition is read again."""
+    topic, group = fresh_name("disowned"), fresh_name("group")
+    kept, lost = partitions_of(topic, 2)
+    cluster.create_topic(topic, partitions=2)
+    for tp in (kept, lost):
+        write(cluster, tp, [b"value"] * 5)
+    tree = ZkTree(cluster)
+    with Member(cluster, group, {topic: 1}) as member:
+        wait_until(lambda: len(member.deliveries) == 10, what="everything")
+        claims = member.claims()
+        assert tree.delete(owner_path(group, lost))
+        with Member(cluster, group, {}):
+            owner = (f"{member.connector.consumer_id}-0", member.session_id)
+            wait_until(
+                lambda: tree.owners(group, topic) == {0: owner, 1: owner}, what="the owner node"
+            )
+            wait_until(lambda: member.got(lost) == [*range(5), *range(5)], what="it once more")
+            assert member.claims()[kept] is claims[kept]
+            assert member.got(kept) == list(range(5))
+
+
+def test_an_owner_node_that_nobody_will_delete_is_named(cluster: Sandbox) -> None:
+    """A persistent one: a claim is all or nothing, so joining fails, and the error says why."""
+    topic, group = fresh_name("blocked"), fresh_name("group")
+    blocked, free = partitions_of(topic, 2)
+    cluster.create_topic(topic, partitions=2)
+    tree, path = ZkTree(cluster), owner_path(group, blocked)
+    tree.put(path, b"garbage")
+    with pytest.raises(RebalanceFailed, match="after 3 tries") as caught:
+        Member(cluster, group, {topic: 1}, **PATIENCE)
+    assert f"{blocked} by garbage" in str(caught.value)
+    assert f"delete {path}" in str(caught.value)
+    assert tree.members(group) == []
+    assert tree.owners(group, topic) == {0: ("garbage", 0)}
+    tree.delete(path)
+    with Member(cluster, group, {topic: 1}) as member:
+        assert set(member.claims()) == {blocked, free}
+
+
+def test_a_garbage_owner_node_leaves_what_was_owned_before_alone(cluster: Sandbox) -> None:
+    """The stream hears of a blocked new partition, which is read as soon as the node is gone."""
+    topic, group = fresh_name("half"), fresh_name("group")
+    old, new = partitions_of(topic, 2)
+    cluster.create_topic(topic)
+    tree, path = ZkTree(cluster), owner_path(group, new)
+    with Member(cluster, group, {topic: 1}, **PATIENCE) as member:
+        claims = member.claims()
+        tree.put(path, b"garbage")
+        cluster.add_partitions(topic, 2)
+        wait_until(lambda: member.errors, what="the error in the stream")
+        (error,) = member.errors
+        assert isinstance(error, RebalanceFailed)
+        assert f"delete {path}" in str(error)
+        write(cluster, old, [b"value"])
+        write(cluster, new, [b"value"])
+        wait_until(lambda: member.got(old) == [0], what="a message of the old partition")
+        assert member.claims() == claims
+        tree.delete(path)
+        wait_until(lambda: member.got(new) == [0], what="the new partition")
+        assert len(member.errors) == 1
