@@ -11,11 +11,12 @@ import pytest
 from tests.support.clusters import fresh_name
 from tests.support.members import Member, await_ends, duplicates
 from tests.support.tcp_gate import TcpGate
-from tests.support.traffic import Traffic, partitions_of
+from tests.support.traffic import Traffic, partitions_of, write
 from tests.support.waiting import wait_until
 from tests.support.zk_tree import ZkTree
 from zkconsumer.clock import SystemClock
 from zkconsumer.sandbox import Sandbox
+from zkconsumer.zk.kazoo_store import CLOSE_TIMEOUT_MS
 
 pytestmark = pytest.mark.sandbox
 
@@ -181,3 +182,29 @@ def test_a_member_that_left_while_zookeeper_was_down_is_replaced(cluster: Sandbo
         assert duplicates([stays, leaves], acknowledged) == {its: len(leaves.got(its))}
         assert {owner for _, owner in tree.owners(group, topic).values()} == {stays.session_id}
         assert stays.errors == leaves.errors == []
+
+
+@pytest.mark.parametrize("fault", ["frozen", "down"])
+def test_shutdown_without_zookeeper_is_bounded(
+    cluster: Sandbox, caplog: pytest.LogCaptureFixture, fault: str
+) -> None:
+    """It can't commit, says so, and does not wait for ZooKeeper to come back."""
+    topic, group = fresh_name("alone"), fresh_name("group")
+    (tp,) = partitions_of(topic, 1)
+    cluster.create_topic(topic)
+    tree, clock = ZkTree(cluster), SystemClock()
+    with Member(cluster, group, {topic: 1}, zookeeper_session_timeout_ms=2000) as member:
+        write(cluster, tp, [b"value"])
+        wait_until(lambda: member.got(tp), what="a message")
+        (cluster.pause_zookeeper if fault == "frozen" else cluster.kill_zookeeper)()
+        try:
+            started_ms = clock.now_ms()
+            member.connector.shutdown()
+            took_ms = clock.now_ms() - started_ms
+        finally:
+            (cluster.resume_zookeeper if fault == "frozen" else cluster.start_zookeeper)()
+    # The time-out of the session until the silence is noticed, then that of taking leave.
+    assert took_ms < 2000 + CLOSE_TIMEOUT_MS
+    assert "Release skipped: ZooKeeper is away" in caplog.text
+    wait_until(lambda: tree.members(group) == [], what="the end of the session")
+    assert tree.offset(group, tp) is None

@@ -1,0 +1,195 @@
+"""Settings and calls that make no sense: each ends in an error that says what to do."""
+
+import socket
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.clusters import fresh_name
+from tests.support.members import Member, settings_for
+from tests.support.traffic import write
+from tests.support.waiting import wait_until
+from tests.support.zk_tree import ZkTree
+from zkconsumer import (
+    ConfigError,
+    ConsumerClosed,
+    MessageStreamsExist,
+    RebalanceFailed,
+    RegistryError,
+    Whitelist,
+    ZookeeperConsumerConnector,
+)
+from zkconsumer.clock import SystemClock
+from zkconsumer.model import TopicPartition
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.scope import ThreadScope
+from zkconsumer.zk.kazoo_store import CLOSE_TIMEOUT_MS
+
+pytestmark = pytest.mark.sandbox
+
+CLOCK = SystemClock()
+
+
+@pytest.fixture
+def connector(cluster: Sandbox) -> Iterator[ZookeeperConsumerConnector]:
+    """A connector of a fresh group."""
+    with ZookeeperConsumerConnector(settings_for(cluster, fresh_name("group"))) as opened:
+        yield opened
+
+
+def test_an_unknown_topic_is_waited_for_and_the_others_are_read(
+    cluster: Sandbox, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is said once that it does not exist, and nothing creates it."""
+    topic, unknown, group = fresh_name("known"), fresh_name("unknown"), fresh_name("group")
+    cluster.create_topic(topic)
+    with Member(cluster, group, {unknown: 1, topic: 1}) as member:
+        write(cluster, TopicPartition(topic, 0), [b"value"])
+        wait_until(lambda: member.deliveries, what="the other topic")
+        # A rebalance more does not say it again.
+        with Member(cluster, group, {topic: 1}):
+            pass
+        wait_until(lambda: len(member.claims()) == 1, what="the end of the rebalance")
+    assert caplog.text.count(f"topic {unknown} does not exist or has no partitions") == 1
+    assert ZkTree(cluster).get(f"/brokers/topics/{unknown}") is None
+
+
+@pytest.mark.parametrize("group", ["", "a/b", "a b", "..", "gr\u00fcppe"])
+def test_an_illegal_group_id_is_refused(cluster: Sandbox, group: str) -> None:
+    """Before anything is connected; the error names the key and what is allowed."""
+    with pytest.raises(ConfigError, match=r"group\.id is .*: it must be letters, digits"):
+        settings_for(cluster, group)
+
+
+@pytest.mark.parametrize(
+    "connect",
+    ["", "host:port", "host:0", "host:99999", "a,,b", "h1:2181/a,h2:2181/b", "h:2181//x", "h:1 2"],
+)
+def test_a_malformed_connect_string_is_refused(connect: str) -> None:
+    """The error quotes it and shows the right form."""
+    with pytest.raises(ConfigError, match=r"zookeeper\.connect"):
+        ZookeeperConsumerConnector(settings_for(connect, "group"))
+
+
+@pytest.mark.parametrize("listening", [False, True])
+def test_an_unreachable_zookeeper_is_an_error_in_time(listening: bool) -> None:
+    """Nobody there, or somebody who never answers: the time-out, and that of taking leave."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+        if not listening:
+            server.close()
+        config = settings_for(f"127.0.0.1:{port}", "group", zookeeper_connection_timeout_ms=500)
+        started_ms = CLOCK.now_ms()
+        with pytest.raises(RegistryError, match="is one running there") as caught:
+            ZookeeperConsumerConnector(config)
+        took_ms = CLOCK.now_ms() - started_ms
+    assert f"127.0.0.1:{port}" in str(caught.value)
+    assert 500 <= took_ms < 500 + (CLOSE_TIMEOUT_MS if listening else 500) + 500
+
+
+def test_an_unknown_host_is_an_error_in_time() -> None:
+    """The name is in the text."""
+    config = settings_for("no-such-host.invalid:2181", "group", zookeeper_connection_timeout_ms=500)
+    started_ms = CLOCK.now_ms()
+    with pytest.raises(RegistryError, match=r"no-such-host\.invalid"):
+        ZookeeperConsumerConnector(config)
+    assert CLOCK.now_ms() - started_ms < 3000
+
+
+def test_a_missing_chroot_is_named(cluster: Sandbox) -> None:
+    """Consumers never create one: it is misspelled, or no broker ran yet."""
+    tree = ZkTree(cluster, "/misspelled")
+    with pytest.raises(RegistryError, match=r"chroot /misspelled .* does not exist"):
+        ZookeeperConsumerConnector(settings_for(tree.connect, "group"))
+    assert tree.get("") is None
+
+
+def test_streams_are_created_once(cluster: Sandbox) -> None:
+    """A second call is refused, static or by filter; the first one's streams live on."""
+    topic = fresh_name("once")
+    cluster.create_topic(topic)
+    with Member(cluster, fresh_name("group"), {topic: 1}) as member:
+        with pytest.raises(MessageStreamsExist, match="create another connector"):
+            member.connector.create_message_streams({topic: 1})
+        with pytest.raises(MessageStreamsExist, match="create another connector"):
+            member.connector.create_message_streams_by_filter(Whitelist(topic))
+        write(cluster, TopicPartition(topic, 0), [b"value"])
+        wait_until(lambda: member.deliveries, what="a message")
+
+
+@pytest.mark.parametrize("counts", [{"topic": 0}, {"topic": -1}, {"": 1}, {"a/b": 1}, {"..": 1}])
+def test_senseless_topics_and_counts_are_refused(
+    connector: ZookeeperConsumerConnector, counts: dict[str, int]
+) -> None:
+    """A registration that Scala members can't read would stop the group; nothing is written."""
+    with pytest.raises(ConfigError, match="topic"):
+        connector.create_message_streams(counts)
+    assert connector.create_message_streams({}) == {}
+
+
+def test_a_filter_without_streams_is_refused(connector: ZookeeperConsumerConnector) -> None:
+    """As for topics."""
+    with pytest.raises(ConfigError, match="number of streams must be 1 or more, not 0"):
+        connector.create_message_streams_by_filter(Whitelist("topic"), 0)
+
+
+@pytest.mark.parametrize("pattern", ["a{1,2}", "[", "(?<name>x"])
+def test_a_filter_that_is_no_expression_is_refused(pattern: str) -> None:
+    """The original's rewriting of commas included."""
+    with pytest.raises(ConfigError, match="filter"):
+        Whitelist(pattern)
+
+
+def test_a_closed_connector_says_so(connector: ZookeeperConsumerConnector) -> None:
+    """Committing and creating streams after the shutdown are errors, not hangs."""
+    connector.shutdown()
+    with pytest.raises(ConsumerClosed, match="shut down"):
+        connector.commit_offsets()
+    with pytest.raises(ConsumerClosed, match="shut down"):
+        connector.create_message_streams_by_filter(Whitelist("topic"))
+
+
+def test_a_commit_before_joining_writes_nothing(connector: ZookeeperConsumerConnector) -> None:
+    """There is nothing to commit yet, and that is no error."""
+    assert connector.commit_offsets() == 0
+
+
+def test_two_members_of_one_name_are_told_apart(cluster: Sandbox) -> None:
+    """The second is refused, with the reason, after its tries; the first one notices nothing."""
+    topic, group = fresh_name("twins"), fresh_name("group")
+    cluster.create_topic(topic)
+    tree, tp = ZkTree(cluster), TopicPartition(topic, 0)
+    with Member(cluster, group, {topic: 1}, consumer_id="same") as first:
+        claims, session = first.claims(), f"0x{first.session_id:x}"
+        hasty = {"rebalance_max_retries": 3, "rebalance_backoff_ms": 100}
+        with pytest.raises(RebalanceFailed, match="after 3 tries") as caught:
+            Member(cluster, group, {topic: 1}, consumer_id="same", **hasty)
+        assert f"consumer id {group}_same is registered by session {session}" in str(caught.value)
+        write(cluster, tp, [b"value"])
+        wait_until(lambda: first.got(tp), what="a message")
+        assert first.claims() == claims
+        assert tree.members(group) == [f"{group}_same"]
+        assert tree.owners(group, topic)[0] == (f"{group}_same-0", first.session_id)
+
+
+def test_a_member_of_the_same_name_gets_in_when_the_other_leaves(cluster: Sandbox) -> None:
+    """It waits for the node, not for its next try, which is a minute away."""
+    topic, group = fresh_name("successor"), fresh_name("group")
+    cluster.create_topic(topic)
+    first = Member(cluster, group, {topic: 1}, consumer_id="same")
+    config = settings_for(cluster, group, consumer_id="same", rebalance_backoff_ms=60_000)
+    with ZookeeperConsumerConnector(config) as second:
+        core = second._parts.control._core
+        control = second._parts.control
+        scope = ThreadScope("joining")
+        scope.spawn("join", lambda: join(second, topic), stop=lambda: None)
+        wait_until(lambda: core.state.name == "BACKING_OFF", what="its first refusal")
+        first.close()
+        wait_until(lambda: len(control._book.claims()) == 1, timeout_s=10, what="its share")
+        assert scope.close(5000) == []
+        assert scope.first_error() is None
+
+
+def join(connector: ZookeeperConsumerConnector, topic: str) -> None:
+    """Create one stream of a topic."""
+    connector.create_message_streams({topic: 1})
