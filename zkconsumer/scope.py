@@ -105,9 +105,9 @@ class ThreadScope:
         thread = threading.Thread(target=body, name=f"{self.name}/{role}", daemon=True)
         scoped = ScopedThread(thread, stop)
         with self._lock:
-            self._threads = [one for one in self._threads if one.thread.is_alive()]
-            self._threads.append(scoped)
+            running = [one for one in self._threads if one.thread.is_alive()]
             thread.start()
+            self._threads = [*running, scoped]
         return scoped
 
     def close(self, timeout_ms: int) -> list[str]:
@@ -116,8 +116,8 @@ class ThreadScope:
         Returns:
             The names of the threads that still ran when the time was over (normally none).
         """
-        with self._lock:
-            threads = list(self._threads)
+        # Without the lock: a signal handler may close while the code it interrupted does so.
+        threads = list(self._threads)
         for scoped in threads:
             scoped.ask_to_stop()
         deadline_ms = self._clock.now_ms() + timeout_ms

@@ -1,0 +1,26 @@
+"""Delays between tries."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zkconsumer.backoff import Backoff
+
+
+def test_delays_double_up_to_the_bound() -> None:
+    """Without jitter: 100, 200, 400, and no more than 500."""
+    backoff = Backoff(100, 500, jitter=0)
+    assert [backoff.delay_ms(attempt, 0.5) for attempt in range(5)] == [100, 200, 400, 500, 500]
+
+
+def test_a_random_share_is_taken_off() -> None:
+    """Never added: the configured delay is the longest."""
+    backoff = Backoff(1_000, 1_000, jitter=0.2)
+    assert backoff.delay_ms(0, 0.0) == 1_000
+    assert backoff.delay_ms(0, 0.5) == 900
+    assert backoff.delay_ms(0, 0.999) == 800
+
+
+@given(st.integers(1, 10**6), st.integers(0, 10**6), st.floats(0, 0.999))
+def test_a_delay_is_always_within_its_bounds(max_ms: int, attempt: int, random: float) -> None:
+    """However many attempts there were."""
+    assert 0 <= Backoff(7, max_ms).delay_ms(attempt, random) <= max_ms

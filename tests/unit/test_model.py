@@ -1,0 +1,61 @@
+"""The values that everything else talks about."""
+
+import pytest
+
+from zkconsumer.model import Broker, ConsumerThreadId, TopicPartition, utf16_key
+
+
+def test_partitions_sort_by_topic_and_then_as_numbers() -> None:
+    """9 comes before 10."""
+    rows = [("b", 0), ("a", 10), ("a", 9)]
+    assert sorted(TopicPartition(*row) for row in rows) == [("a", 9), ("a", 10), ("b", 0)]
+
+
+def test_texts_name_the_thing() -> None:
+    """As they stand in messages."""
+    assert str(TopicPartition("t-x", 3)) == "t-x-3"
+    assert str(Broker(2, "host", 9092)) == "broker 2 (host:9092)"
+    assert str(ConsumerThreadId("g_c-1", 10)) == "g_c-1-10"
+
+
+def test_threads_sort_as_text() -> None:
+    """Both assignors depend on it: 1, 10, 2."""
+    threads = [ConsumerThreadId("c", number) for number in (2, 10, 1)]
+    assert [one.thread for one in sorted(threads)] == [1, 10, 2]
+    assert ConsumerThreadId("c", 10) < ConsumerThreadId("c", 2)
+    assert ConsumerThreadId("c", 2) >= ConsumerThreadId("c", 10)
+
+
+def test_a_thread_does_not_compare_with_other_things() -> None:
+    """An error, not an answer."""
+    thread, text = ConsumerThreadId("c", 1), object()
+    with pytest.raises(TypeError):
+        _ = thread < text
+    assert thread != text
+
+
+def test_text_sorts_by_utf16_code_unit_as_in_java() -> None:
+    """A character beyond the basic plane comes before U+FF5E there, not in Python."""
+    beyond, within = "\U0001f600", "\uff5e"
+    assert beyond > within
+    assert utf16_key(beyond) < utf16_key(within)
+    assert utf16_key("\ud800") < utf16_key("\ue000")
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("c-0", ("c", 0)),
+        ("g1_vm-1795227905282-175d85c9-12", ("g1_vm-1795227905282-175d85c9", 12)),
+        ("a--1", ("a-", 1)),
+    ],
+)
+def test_a_thread_id_is_split_at_its_last_dash(text: str, expected: tuple[str, int]) -> None:
+    """The consumer id may hold dashes itself."""
+    assert ConsumerThreadId.parse(text) == ConsumerThreadId(*expected)
+
+
+@pytest.mark.parametrize("text", ["", "c", "c-", "-1", "c-x", "c-1 ", "c-²", "c-\uff11", "c-+1"])
+def test_what_is_no_thread_id_is_none(text: str) -> None:
+    """Not an error: others write what they like."""
+    assert ConsumerThreadId.parse(text) is None

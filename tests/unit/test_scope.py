@@ -1,0 +1,173 @@
+"""Mailboxes, and threads with an owner."""
+
+import logging
+import threading
+from collections.abc import Callable
+
+import pytest
+
+from tests.support.manual_clock import ManualClock
+from tests.support.waiting import wait_until
+from zkconsumer.scope import Mailbox, ThreadScope
+
+# --- mailboxes -----------------------------------------------------------------------------------
+
+
+def test_items_come_in_order() -> None:
+    """First in, first out."""
+    box: Mailbox[int] = Mailbox()
+    for number in range(3):
+        box.put(number)
+    assert [box.get(0) for _ in range(3)] == [0, 1, 2]
+
+
+def test_an_empty_box_gives_none_after_the_time() -> None:
+    """Without waiting for 0 and below, after a moment else."""
+    box: Mailbox[int] = Mailbox()
+    assert box.get(0) is None
+    assert box.get(-1) is None
+    assert box.get(5) is None
+
+
+def test_an_item_that_is_false_is_still_an_item() -> None:
+    """Zero is not nothing."""
+    box: Mailbox[int] = Mailbox()
+    box.put(0)
+    assert box.get(None) == 0
+
+
+def test_draining_takes_what_is_there() -> None:
+    """In order, and leaves nothing."""
+    box: Mailbox[int] = Mailbox()
+    assert box.drain() == []
+    box.put(1)
+    box.put(2)
+    assert box.drain() == [1, 2]
+    assert box.get(0) is None
+
+
+def test_a_waiting_thread_is_woken() -> None:
+    """By an item that comes from another thread."""
+    box: Mailbox[str] = Mailbox()
+    got: list[str | None] = []
+    scope = ThreadScope("box")
+    scope.spawn("reader", lambda: got.append(box.get(None)), stop=lambda: box.put("stop"))
+    box.put("item")
+    wait_until(lambda: got == ["item"], timeout_s=5, what="the item")
+    assert scope.close(5_000) == []
+
+
+def waiting_for(event: threading.Event) -> Callable[[], None]:
+    """A thread's body that ends with this event."""
+
+    def run() -> None:
+        event.wait(10)
+
+    return run
+
+
+# --- scopes --------------------------------------------------------------------------------------
+
+
+def test_a_thread_bears_the_names_of_scope_and_role() -> None:
+    """So that a stack dump tells whose it is; it never keeps the process alive."""
+    names: list[tuple[str, bool]] = []
+
+    def run() -> None:
+        thread = threading.current_thread()
+        names.append((thread.name, thread.daemon))
+
+    scope = ThreadScope("group/member")
+    scope.spawn("fetcher", run, stop=lambda: None)
+    assert scope.close(5_000) == []
+    assert names == [("group/member/fetcher", True)]
+
+
+def test_closing_asks_all_before_it_waits_for_any() -> None:
+    """Two threads of which one ends only after the other was asked."""
+    one, two = threading.Event(), threading.Event()
+    scope = ThreadScope("scope")
+    scope.spawn("first", waiting_for(two), stop=one.set)
+    scope.spawn("second", waiting_for(one), stop=two.set)
+    assert scope.close(5_000) == []
+
+
+def test_closing_names_what_still_runs_when_the_time_is_over() -> None:
+    """It does not wait for ever; closed again later, nothing is left."""
+    end = threading.Event()
+    scope = ThreadScope("scope")
+    scope.spawn("stubborn", waiting_for(end), stop=lambda: None)
+    assert scope.close(10) == ["scope/stubborn"]
+    end.set()
+    assert scope.close(5_000) == []
+
+
+def test_the_time_is_for_all_threads_together() -> None:
+    """Not for each of them."""
+    clock = ManualClock()
+    clock.step_ms = 60  # every look at the clock takes longer than the time that is left
+    end = threading.Event()
+    scope = ThreadScope("scope", clock=clock)
+    for number in range(5):
+        scope.spawn(f"stubborn-{number}", waiting_for(end), stop=lambda: None)
+    assert len(scope.close(50)) == 5
+    end.set()
+    assert scope.close(60_000) == []
+
+
+def test_an_error_is_heard_by_its_owner(caplog: pytest.LogCaptureFixture) -> None:
+    """At once by whoever asked, later from the scope, and in the log; the first one counts."""
+    heard: list[BaseException] = []
+    scope = ThreadScope("scope")
+
+    def fail() -> None:
+        raise ZeroDivisionError("one")
+
+    with caplog.at_level(logging.ERROR):
+        scope.spawn("failing", fail, stop=lambda: None, on_error=heard.append)
+        wait_until(lambda: heard, timeout_s=5, what="the error")
+    assert scope.close(5_000) == []
+    assert isinstance(heard[0], ZeroDivisionError)
+    assert scope.first_error() is heard[0]
+    assert "thread scope/failing died" in caplog.text
+
+
+def test_a_scope_without_failures_has_no_error() -> None:
+    """Nothing to hear."""
+    scope = ThreadScope("scope")
+    scope.spawn("fine", lambda: None, stop=lambda: None)
+    assert scope.close(5_000) == []
+    assert scope.first_error() is None
+
+
+def test_a_thread_may_close_its_own_scope() -> None:
+    """It does not wait for itself; only it is still running then."""
+    left: list[list[str]] = []
+    scope = ThreadScope("scope")
+    scope.spawn("own", lambda: left.append(scope.close(5_000)), stop=lambda: None)
+    wait_until(lambda: left, timeout_s=5, what="the end")
+    assert left == [["scope/own"]]
+
+
+def test_ended_threads_are_forgotten() -> None:
+    """A scope that lives long does not gather them."""
+    scope = ThreadScope("scope")
+    for _ in range(20):
+        scoped = scope.spawn("short", lambda: None, stop=lambda: None)
+        scoped.thread.join(5)
+    assert len(scope._threads) == 1
+
+
+def test_closing_needs_no_lock_that_an_interrupted_close_could_hold() -> None:
+    """A signal handler that shuts down may interrupt a shutdown anywhere."""
+    scope, done = ThreadScope("scope"), threading.Event()
+    helper = ThreadScope("helper")
+
+    def close() -> None:
+        scope.close(0)
+        done.set()
+
+    with scope._lock:
+        helper.spawn("handler", close, stop=lambda: None)
+        assert done.wait(5)
+    assert helper.close(5_000) == []
