@@ -3,9 +3,10 @@
 import re
 
 from zkconsumer.errors import CorruptRecord, LocalProtocolError
-from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.model import TopicPartition
 from zkconsumer.testing.fake_cluster import FakeCluster, FakePartition
-from zkconsumer.testing.fake_failures import failed_fetch, no_offset
+from zkconsumer.testing.fake_failures import failed_fetch
+from zkconsumer.testing.fake_offsets import OffsetAnswers
 from zkconsumer.wire.api import Request, Response
 from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages import consumer_metadata as cm
@@ -15,9 +16,6 @@ from zkconsumer.wire.messages import metadata as md
 from zkconsumer.wire.messages import offset_commit as oc
 from zkconsumer.wire.messages import offset_fetch as of
 from zkconsumer.wire.messages import produce as pr
-
-LONGEST_METADATA = 4096
-"""What ``offset.metadata.max.bytes`` is unless configured."""
 
 SEGMENT_TIME_MS = 1_400_000_000_000
 """When the only segment of every log was last written, whenever that was."""
@@ -34,6 +32,7 @@ class Answers:
     def __init__(self, cluster: FakeCluster, broker_id: int) -> None:
         self._cluster = cluster
         self._id = broker_id
+        self._offsets = OffsetAnswers(cluster, broker_id)
 
     def to(self, request: Request[Response], version: int) -> Response:
         """The answer to a request."""
@@ -47,11 +46,11 @@ class Answers:
             case pr.ProduceRequest():
                 return self._produce(request)
             case oc.OffsetCommitRequest():
-                return self._commit(request, in_kafka=version > 0)
+                return self._offsets.commit(request, in_kafka=version > 0)
             case of.OffsetFetchRequest():
-                return self._fetch_offsets(request, in_kafka=version > 0)
+                return self._offsets.fetch(request, in_kafka=version > 0)
             case cm.ConsumerMetadataRequest():
-                return self._coordinator()
+                return self._offsets.coordinator()
             case _:
                 raise TypeError(f"no answer is known to {type(request).__name__}")
 
@@ -203,95 +202,6 @@ class Answers:
                 code = ErrorCode.CORRUPT_MESSAGE
         return pr.ProducedPartition(
             partition=tp.partition, error_code=code, base_offset=base_offset
-        )
-
-    def _coordinator(self) -> cm.ConsumerMetadataResponse:
-        found = self._cluster.coordinator
-        if found is None or found in self._cluster.down:
-            code = ErrorCode.COORDINATOR_NOT_AVAILABLE
-            return cm.ConsumerMetadataResponse(error_code=code, coordinator_id=-1, host="", port=-1)
-        broker = self._cluster.brokers[found]
-        return cm.ConsumerMetadataResponse(
-            error_code=0, coordinator_id=broker.id, host=broker.host, port=broker.port
-        )
-
-    def _commit(
-        self, request: oc.OffsetCommitRequest, *, in_kafka: bool
-    ) -> oc.OffsetCommitResponse:
-        commit = self._commit_to_kafka if in_kafka else self._commit_to_zookeeper
-        return oc.OffsetCommitResponse(
-            topics=tuple(
-                oc.CommittedTopic(
-                    topic=topic.topic,
-                    partitions=tuple(
-                        oc.CommittedPartition(
-                            partition=one.partition,
-                            error_code=commit(
-                                request.group_id,
-                                TopicPartition(topic.topic, one.partition),
-                                OffsetAndMetadata(one.offset, one.metadata),
-                            ),
-                        )
-                        for one in topic.partitions
-                    ),
-                )
-                for topic in request.topics
-            )
-        )
-
-    def _commit_to_zookeeper(
-        self, group: str, tp: TopicPartition, offset: OffsetAndMetadata
-    ) -> ErrorCode:
-        if tp.topic not in self._cluster.topics:
-            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        self._cluster.zookeeper_offsets[group, tp] = OffsetAndMetadata(offset.offset)
-        return ErrorCode.NONE
-
-    def _commit_to_kafka(
-        self, group: str, tp: TopicPartition, offset: OffsetAndMetadata
-    ) -> ErrorCode:
-        if self._cluster.coordinator != self._id:
-            return ErrorCode.NOT_COORDINATOR
-        if len(offset.metadata) > LONGEST_METADATA:
-            return ErrorCode.OFFSET_METADATA_TOO_LARGE
-        self._cluster.kafka_offsets[group, tp] = offset
-        return ErrorCode.NONE
-
-    def _fetch_offsets(
-        self, request: of.OffsetFetchRequest, *, in_kafka: bool
-    ) -> of.OffsetFetchResponse:
-        fetch = self._offset_in_kafka if in_kafka else self._offset_in_zookeeper
-        return of.OffsetFetchResponse(
-            topics=tuple(
-                of.OffsetFetchedTopic(
-                    topic=topic.topic,
-                    partitions=tuple(
-                        fetch(request.group_id, TopicPartition(topic.topic, number))
-                        for number in topic.partitions
-                    ),
-                )
-                for topic in request.topics
-            )
-        )
-
-    def _offset_in_zookeeper(self, group: str, tp: TopicPartition) -> of.OffsetFetchedPartition:
-        stored = self._cluster.zookeeper_offsets.get((group, tp))
-        if stored is None:
-            return no_offset(tp.partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        return of.OffsetFetchedPartition(
-            partition=tp.partition, offset=stored.offset, metadata="", error_code=0
-        )
-
-    def _offset_in_kafka(self, group: str, tp: TopicPartition) -> of.OffsetFetchedPartition:
-        if self._cluster.coordinator != self._id:
-            return no_offset(tp.partition, ErrorCode.NOT_COORDINATOR)
-        if self._cluster.partition(tp) is None:
-            return no_offset(tp.partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
-        stored = self._cluster.kafka_offsets.get((group, tp))
-        if stored is None:
-            return no_offset(tp.partition, ErrorCode.NONE)
-        return of.OffsetFetchedPartition(
-            partition=tp.partition, offset=stored.offset, metadata=stored.metadata, error_code=0
         )
 
 

@@ -41,9 +41,15 @@ from zkconsumer.wire.messages.produce import (
 def failure(request: Request[Response], code: int) -> Response:
     """The answer to a request that fails with ``code`` altogether."""
     match request:
-        case FetchRequest() | ListOffsetsRequest() | ProduceRequest():
-            return _log_failure(request, code)
-        case OffsetCommitRequest() | OffsetFetchRequest():
+        case FetchRequest():
+            return _fetch_failure(request, code)
+        case ListOffsetsRequest():
+            return _list_failure(request, code)
+        case ProduceRequest():
+            return _produce_failure(request, code)
+        case OffsetCommitRequest():
+            return _commit_failure(request, code)
+        case OffsetFetchRequest():
             return _offsets_failure(request, code)
         case MetadataRequest(topics=topics):
             failed = (TopicMetadata(error_code=code, topic=one, partitions=()) for one in topics)
@@ -66,72 +72,70 @@ def no_offset(partition: int, code: int) -> OffsetFetchedPartition:
     return OffsetFetchedPartition(partition=partition, offset=-1, metadata="", error_code=code)
 
 
-def _log_failure(
-    request: FetchRequest | ListOffsetsRequest | ProduceRequest, code: int
-) -> Response:
-    match request:
-        case FetchRequest():
-            return FetchResponse(
-                topics=tuple(
-                    FetchedTopic(
-                        topic=one.topic,
-                        partitions=tuple(failed_fetch(p.partition, code) for p in one.partitions),
-                    )
-                    for one in request.topics
-                )
+def _fetch_failure(request: FetchRequest, code: int) -> FetchResponse:
+    return FetchResponse(
+        topics=tuple(
+            FetchedTopic(
+                topic=one.topic,
+                partitions=tuple(failed_fetch(p.partition, code) for p in one.partitions),
             )
-        case ListOffsetsRequest():
-            return ListOffsetsResponse(
-                topics=tuple(
-                    ListedTopic(
-                        topic=one.topic,
-                        partitions=tuple(
-                            ListedPartition(partition=p.partition, error_code=code, offsets=())
-                            for p in one.partitions
-                        ),
-                    )
-                    for one in request.topics
-                )
-            )
-        case ProduceRequest():
-            return ProduceResponse(
-                topics=tuple(
-                    ProducedTopic(
-                        topic=one.topic,
-                        partitions=tuple(
-                            ProducedPartition(
-                                partition=p.partition, error_code=code, base_offset=-1
-                            )
-                            for p in one.partitions
-                        ),
-                    )
-                    for one in request.topics
-                )
-            )
+            for one in request.topics
+        )
+    )
 
 
-def _offsets_failure(request: OffsetCommitRequest | OffsetFetchRequest, code: int) -> Response:
-    match request:
-        case OffsetCommitRequest():
-            return OffsetCommitResponse(
-                topics=tuple(
-                    CommittedTopic(
-                        topic=one.topic,
-                        partitions=tuple(
-                            CommittedPartition(partition=p.partition, error_code=code)
-                            for p in one.partitions
-                        ),
-                    )
-                    for one in request.topics
-                )
+def _list_failure(request: ListOffsetsRequest, code: int) -> ListOffsetsResponse:
+    return ListOffsetsResponse(
+        topics=tuple(
+            ListedTopic(
+                topic=one.topic,
+                partitions=tuple(
+                    ListedPartition(partition=p.partition, error_code=code, offsets=())
+                    for p in one.partitions
+                ),
             )
-        case OffsetFetchRequest():
-            return OffsetFetchResponse(
-                topics=tuple(
-                    OffsetFetchedTopic(
-                        topic=one.topic,
-                        partitions=tuple(no_offset(number, code) for number in one.partitions),
-                    )
-                    for one in request.topics
-                )
+            for one in request.topics
+        )
+    )
+
+
+def _produce_failure(request: ProduceRequest, code: int) -> ProduceResponse:
+    return ProduceResponse(
+        topics=tuple(
+            ProducedTopic(
+                topic=one.topic,
+                partitions=tuple(
+                    ProducedPartition(partition=p.partition, error_code=code, base_offset=-1)
+                    for p in one.partitions
+                ),
             )
+            for one in request.topics
+        )
+    )
+
+
+def _commit_failure(request: OffsetCommitRequest, code: int) -> OffsetCommitResponse:
+    return OffsetCommitResponse(
+        topics=tuple(
+            CommittedTopic(
+                topic=one.topic,
+                partitions=tuple(
+                    CommittedPartition(partition=p.partition, error_code=code)
+                    for p in one.partitions
+                ),
+            )
+            for one in request.topics
+        )
+    )
+
+
+def _offsets_failure(request: OffsetFetchRequest, code: int) -> OffsetFetchResponse:
+    return OffsetFetchResponse(
+        topics=tuple(
+            OffsetFetchedTopic(
+                topic=one.topic,
+                partitions=tuple(no_offset(number, code) for number in one.partitions),
+            )
+            for one in request.topics
+        )
+    )

@@ -5,7 +5,6 @@ same contract suite as TCP.
 """
 
 import threading
-from collections.abc import Callable
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import ConnectFailed, ConnectionLost, RequestTimedOut
@@ -87,10 +86,9 @@ class MemoryNetwork:
         self._clock = clock or SystemClock()
         self._listeners: dict[tuple[str, int], Listener] = {}
 
-    def listen(self, host: str, port: int, listener: Listener) -> Callable[[], None]:
-        """Let somebody listen at an address; gives back what ends it."""
+    def listen(self, host: str, port: int, listener: Listener) -> None:
+        """Let somebody listen at an address."""
         self._listeners[host, port] = listener
-        return lambda: self._listeners.pop((host, port), None) and None
 
     def connect(self, host: str, port: int, *, timeout_ms: int) -> MemoryTransport:  # noqa: ARG002 - answers at once
         """See ``Connector``."""

@@ -1,0 +1,108 @@
+"""What a broker 0.8.2.2 answers about groups' offsets; see ``fake_answers``."""
+
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.testing.fake_cluster import FakeCluster
+from zkconsumer.testing.fake_failures import no_offset
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.messages import consumer_metadata as cm
+from zkconsumer.wire.messages import offset_commit as oc
+from zkconsumer.wire.messages import offset_fetch as of
+
+LONGEST_METADATA = 4096
+"""What ``offset.metadata.max.bytes`` is unless configured."""
+
+
+class OffsetAnswers:
+    """One broker's view of the groups' offsets; the caller holds the cluster's lock."""
+
+    def __init__(self, cluster: FakeCluster, broker_id: int) -> None:
+        self._cluster = cluster
+        self._id = broker_id
+
+    def coordinator(self) -> cm.ConsumerMetadataResponse:
+        """Who keeps the groups' offsets."""
+        found = self._cluster.coordinator
+        if found is None or found in self._cluster.down:
+            code = ErrorCode.COORDINATOR_NOT_AVAILABLE
+            return cm.ConsumerMetadataResponse(error_code=code, coordinator_id=-1, host="", port=-1)
+        broker = self._cluster.brokers[found]
+        return cm.ConsumerMetadataResponse(
+            error_code=0, coordinator_id=broker.id, host=broker.host, port=broker.port
+        )
+
+    def commit(self, request: oc.OffsetCommitRequest, *, in_kafka: bool) -> oc.OffsetCommitResponse:
+        """Store positions: version 0 in ZooKeeper, version 1 in Kafka."""
+        store = self._commit_to_kafka if in_kafka else self._commit_to_zookeeper
+        return oc.OffsetCommitResponse(
+            topics=tuple(
+                oc.CommittedTopic(
+                    topic=topic.topic,
+                    partitions=tuple(
+                        oc.CommittedPartition(
+                            partition=one.partition,
+                            error_code=store(
+                                request.group_id,
+                                TopicPartition(topic.topic, one.partition),
+                                OffsetAndMetadata(one.offset, one.metadata),
+                            ),
+                        )
+                        for one in topic.partitions
+                    ),
+                )
+                for topic in request.topics
+            )
+        )
+
+    def _commit_to_zookeeper(
+        self, group: str, tp: TopicPartition, offset: OffsetAndMetadata
+    ) -> ErrorCode:
+        if tp.topic not in self._cluster.topics:
+            return ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        self._cluster.zookeeper_offsets[group, tp] = OffsetAndMetadata(offset.offset)
+        return ErrorCode.NONE
+
+    def _commit_to_kafka(
+        self, group: str, tp: TopicPartition, offset: OffsetAndMetadata
+    ) -> ErrorCode:
+        if self._cluster.coordinator != self._id:
+            return ErrorCode.NOT_COORDINATOR
+        if len(offset.metadata) > LONGEST_METADATA:
+            return ErrorCode.OFFSET_METADATA_TOO_LARGE
+        self._cluster.kafka_offsets[group, tp] = offset
+        return ErrorCode.NONE
+
+    def fetch(self, request: of.OffsetFetchRequest, *, in_kafka: bool) -> of.OffsetFetchResponse:
+        """Read positions: version 0 from ZooKeeper, version 1 from Kafka."""
+        read = self._offset_in_kafka if in_kafka else self._offset_in_zookeeper
+        return of.OffsetFetchResponse(
+            topics=tuple(
+                of.OffsetFetchedTopic(
+                    topic=topic.topic,
+                    partitions=tuple(
+                        read(request.group_id, TopicPartition(topic.topic, number))
+                        for number in topic.partitions
+                    ),
+                )
+                for topic in request.topics
+            )
+        )
+
+    def _offset_in_zookeeper(self, group: str, tp: TopicPartition) -> of.OffsetFetchedPartition:
+        stored = self._cluster.zookeeper_offsets.get((group, tp))
+        if stored is None:
+            return no_offset(tp.partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return of.OffsetFetchedPartition(
+            partition=tp.partition, offset=stored.offset, metadata="", error_code=0
+        )
+
+    def _offset_in_kafka(self, group: str, tp: TopicPartition) -> of.OffsetFetchedPartition:
+        if self._cluster.coordinator != self._id:
+            return no_offset(tp.partition, ErrorCode.NOT_COORDINATOR)
+        if self._cluster.partition(tp) is None:
+            return no_offset(tp.partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        stored = self._cluster.kafka_offsets.get((group, tp))
+        if stored is None:
+            return no_offset(tp.partition, ErrorCode.NONE)
+        return of.OffsetFetchedPartition(
+            partition=tp.partition, offset=stored.offset, metadata=stored.metadata, error_code=0
+        )
