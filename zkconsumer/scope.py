@@ -106,8 +106,8 @@ class ThreadScope:
         scoped = ScopedThread(thread, stop)
         with self._lock:
             running = [one for one in self._threads if one.thread.is_alive()]
-            thread.start()
             self._threads = [*running, scoped]
+            thread.start()
         return scoped
 
     def close(self, timeout_ms: int) -> list[str]:
@@ -123,7 +123,7 @@ class ThreadScope:
         deadline_ms = self._clock.now_ms() + timeout_ms
         current = threading.current_thread()
         for scoped in threads:
-            if scoped.thread is not current:
+            if scoped.thread is not current and scoped.thread.is_alive():
                 scoped.thread.join(max(0, deadline_ms - self._clock.now_ms()) / 1000)
         return [one.thread.name for one in threads if one.thread.is_alive()]
 
