@@ -8,7 +8,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, field
 from random import Random
 
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.support.fetch_answers import asked, fetched, listed, together
@@ -234,6 +234,7 @@ def asked_offsets(request: ListOffsetsRequest) -> list[TopicPartition]:
 
 @settings(max_examples=150, deadline=None)
 @given(st.integers(0, 2**32))
+@example(1369)  # a jump that waits for room when the connection breaks
 def test_every_claim_gets_its_log_in_order_and_without_gaps(seed: int) -> None:
     """Through errors, cuts, damage, stale answers, full queues, hand-overs; all of it at last."""
     simulation = Simulation(Random(seed))
