@@ -4,11 +4,13 @@ from collections.abc import Sequence
 
 import pytest
 
-from tests.support.fake_net import SHORT_MS, FakeNet, fake_net
+from tests.support.fake_net import LONG_MS, SHORT_MS, FakeNet, fake_net
+from tests.support.waiting import wait_until
 from zkconsumer.cluster.metadata import MetadataReader
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.errors import BrokerError, LocalProtocolError, TransportError
 from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.scope import ThreadScope
 from zkconsumer.testing.fake_script import Close, Fail, Hang, Raw, Step
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.error_codes import ErrorCode
@@ -117,3 +119,26 @@ def test_connections_are_closed(net: FakeNet) -> None:
     read(net, ["t"], order=[1])
     assert all(one.is_over for one in net.brokers[1]._conversations)
     assert net.brokers[1]._conversations
+
+
+def test_stop_ends_a_question_and_all_later_ones(net: FakeNet) -> None:
+    """Stopped from another thread, a reader asks no further broker, now or later."""
+    for broker in net.brokers:
+        broker.script(ApiKey.METADATA, Hang())
+    reader = MetadataReader(net.connector.open, timeout_ms=LONG_MS, shuffle=lambda _: None)
+    refused: list[TransportError] = []
+
+    def ask() -> None:
+        try:
+            reader.read(net.brokers.addresses, ["t"])
+        except TransportError as error:
+            refused.append(error)
+
+    scope = ThreadScope("test-metadata")
+    scope.spawn("ask", ask, stop=reader.stop)
+    wait_until(lambda: asked(net), what="the first broker to be asked")
+    assert scope.close(LONG_MS) == []
+    assert "closed by us" in str(refused[0])
+    ask()
+    assert len(refused) == 2
+    assert asked(net) == [0]

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from zkconsumer.errors import ConnectionLost
 from zkconsumer.net.tcp import TcpConnector
 
 LONG_MS = 10_000
@@ -57,4 +58,15 @@ def test_every_address_of_a_host_is_tried(address: tuple[str, int]) -> None:
     """A name that stands for several addresses works if one of them does."""
     transport = TcpConnector().connect("localhost", address[1], timeout_ms=LONG_MS)
     assert transport.address == f"localhost:{address[1]}"
+    transport.close()
+
+
+def test_our_own_shutdown_is_not_the_end_of_the_stream(address: tuple[str, int]) -> None:
+    """A receive that our own close woke says so, instead of giving an end of stream."""
+    transport = TcpConnector().connect(*address, timeout_ms=LONG_MS)
+    # The first half of close: what a receive in another thread wakes from.
+    transport._closed = True
+    transport._socket.shutdown(socket.SHUT_RDWR)
+    with pytest.raises(ConnectionLost, match="closed by us"):
+        transport.receive_into(memoryview(bytearray(1)))
     transport.close()
