@@ -7,13 +7,33 @@ waits for it, and gives back the first error that one of them died of. Nothing d
 import logging
 import queue
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
 from zkconsumer.clock import Clock, SystemClock
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
+
+
+_NAP_MS = 500
+
+
+def naps(timeout_ms: int | None) -> Iterator[int]:
+    """A wait of ``timeout_ms`` (None: without end) cut into naps, for threads of the caller.
+
+    Python runs signal handlers between two steps of the main thread. A signal that comes after
+    the last step before it blocks does not wake it: the handler runs when the wait is over, so a
+    wait without end would swallow the signal.
+    """
+    if timeout_ms is None:
+        while True:
+            yield _NAP_MS
+    left_ms = max(0, timeout_ms)
+    yield min(left_ms, _NAP_MS)
+    while left_ms > _NAP_MS:
+        left_ms -= _NAP_MS
+        yield min(left_ms, _NAP_MS)
 
 
 class Mailbox(Generic[T]):
@@ -71,9 +91,11 @@ class ThreadScope:
     def __init__(self, name: str, *, clock: Clock | None = None) -> None:
         self.name = name
         self._clock = clock or SystemClock()
-        self._lock = threading.Lock()
+        # Reentrant: a signal handler may close the scope in the middle of another call of it.
+        self._lock = threading.RLock()
         self._threads: list[ScopedThread] = []
         self._errors: list[BaseException] = []
+        self._closers: list[threading.Thread] = []
 
     def spawn(
         self,
@@ -113,19 +135,28 @@ class ThreadScope:
     def close(self, timeout_ms: int) -> list[str]:
         """Ask every thread to stop, then wait for all of them together.
 
+        A signal handler may call this whatever it interrupted. Inside of a wait for the same
+        threads it asks only, since two waits of one thread could block each other: the wait that
+        it interrupted goes on when the handler returns.
+
         Returns:
             The names of the threads that still ran when the time was over (normally none).
         """
-        # Without the lock: a signal handler may close while the code it interrupted does so.
-        threads = list(self._threads)
+        threads = list(self._threads)  # without the lock, which the interrupted code may hold
         for scoped in threads:
             scoped.ask_to_stop()
-        deadline_ms = self._clock.now_ms() + timeout_ms
         current = threading.current_thread()
-        for scoped in threads:
-            if scoped.thread is not current and scoped.thread.is_alive():
-                scoped.thread.join(max(0, deadline_ms - self._clock.now_ms()) / 1000)
-        return [one.thread.name for one in threads if one.thread.is_alive()]
+        if current in self._closers:
+            return []
+        self._closers.append(current)
+        try:
+            deadline_ms = self._clock.now_ms() + timeout_ms
+            for scoped in threads:
+                if scoped.thread is not current and scoped.thread.is_alive():
+                    scoped.thread.join(max(0, deadline_ms - self._clock.now_ms()) / 1000)
+            return [one.thread.name for one in threads if one.thread.is_alive()]
+        finally:
+            self._closers.remove(current)
 
     def first_error(self) -> BaseException | None:
         """The error that the first failed thread died of."""

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from tests.support.chunks import chunk_of, ignore
 from tests.support.manual_clock import ManualClock
 from zkconsumer.assignment.filters import Whitelist
+from zkconsumer.clock import Clock
 from zkconsumer.connector import rebalance_events as ev
 from zkconsumer.connector.autocommit import CommitTimer
 from zkconsumer.connector.commits import OffsetCommitter
@@ -62,13 +63,19 @@ class ControlledMember:
     """All that a connector is made of below its public face, but for threads and brokers."""
 
     def __init__(
-        self, group: "Group", name: str, *, auto_commit: bool = True, max_retries: int = 4
+        self,
+        group: "Group",
+        name: str,
+        *,
+        auto_commit: bool = True,
+        max_retries: int = 4,
+        backoff_ms: int = BACKOFF_MS,
     ) -> None:
         self.consumer_id = f"{GROUP}_{name}"
-        self.clock = group.clock
+        self.clock = group.time
         self.store = group.server.connect()
         self.fetching = NotedFetching()
-        self.registry = GroupRegistry(self.store, GROUP, clock=group.clock)
+        self.registry = GroupRegistry(self.store, GROUP, clock=group.time)
         self.offsets = ZookeeperOffsetStore(
             self.store, GROUP, fence=lambda: self.registry.session_id
         )
@@ -76,7 +83,7 @@ class ControlledMember:
         committer = OffsetCommitter(self.offsets, GROUP)
         self.core = RebalanceCore(
             RebalanceSettings(
-                consumer_id=self.consumer_id, max_retries=max_retries, backoff_ms=BACKOFF_MS
+                consumer_id=self.consumer_id, max_retries=max_retries, backoff_ms=backoff_ms
             ),
             lambda: 0.0,
         )
@@ -92,7 +99,7 @@ class ControlledMember:
                 committer=committer,
                 book=self.book,
                 fetching=self.fetching,
-                clock=group.clock,
+                clock=group.time,
             ),
             lambda cause: self.control.mailbox.put(ev.Triggered(cause)),
         )
@@ -104,10 +111,10 @@ class ControlledMember:
                 book=self.book,
                 committer=committer,
                 timer=CommitTimer(
-                    enabled=auto_commit, interval_ms=AUTO_COMMIT_MS, now_ms=group.clock.now_ms()
+                    enabled=auto_commit, interval_ms=AUTO_COMMIT_MS, now_ms=group.time.now_ms()
                 ),
                 store=self.store,
-                clock=group.clock,
+                clock=group.time,
             )
         )
         self.queues: dict[str, tuple[ChunkQueue, ...]] = {}
@@ -209,11 +216,17 @@ class ControlledMember:
 
 
 class Group:
-    """A server with one broker and topic t, and members that are run in turn."""
+    """A server with one broker and topic t, and members that are run in turn.
 
-    def __init__(self, partitions: int = 2) -> None:
+    Args:
+        partitions: of topic t; 0 for no such topic.
+        time: the members' clock, if not the one that ``pass_time`` moves.
+    """
+
+    def __init__(self, partitions: int = 2, time: Clock | None = None) -> None:
         self.server = MemoryZkServer()
         self.clock = ManualClock()
+        self.time: Clock = time or self.clock
         self.admin = self.server.connect()
         self.admin.ensure_paths(["/consumers", "/brokers/ids", "/brokers/topics"])
         self.admin.create(

@@ -1,12 +1,12 @@
 """The queue between fetchers and a stream: bounds, wake-ups, ends, and who may call when."""
 
-import gc
 import sys
 import threading
 from collections.abc import Callable
 from functools import partial
 
 from tests.support.chunks import T1, chunk_of, claim_of, ignore
+from tests.support.interrupting import interrupt_at_line
 from tests.support.waiting import wait_until
 from zkconsumer.errors import ConsumerTimeout
 from zkconsumer.fetch.sink import Chunk
@@ -234,28 +234,3 @@ def test_a_signal_handler_may_end_a_stream_wherever_it_interrupts_it() -> None:
             assert stop_at > 5
             break
         assert isinstance(items[-1], Closed)
-
-
-def interrupt_at_line(number: int, handler: Callable[[], None], run: Callable[[], object]) -> bool:
-    """Run ``handler`` in front of the n-th line executed in ``run``; says whether there was one."""
-    count = 0
-    done = False
-
-    def trace(_frame: object, event: str, _arg: object) -> object:
-        nonlocal count, done
-        if event == "line" and not done:
-            if count == number:
-                done = True
-                handler()
-            count += 1
-        return trace
-
-    gc.disable()
-    before = sys.gettrace()
-    sys.settrace(trace)  # type: ignore[arg-type]
-    try:
-        run()
-    finally:
-        sys.settrace(before)
-        gc.enable()
-    return done

@@ -1,0 +1,319 @@
+"""The public face, and the control thread as a thread, on an in-memory ZooKeeper."""
+
+import itertools
+import signal
+import threading
+from collections.abc import Callable, Iterator, Mapping
+
+import pytest
+
+from tests.support.control_bench import ControlledMember, Group
+from tests.support.interrupting import interrupt_at_line
+from tests.support.waiting import wait_until
+from zkconsumer.assignment.filters import Whitelist
+from zkconsumer.clock import SystemClock
+from zkconsumer.config import ConsumerConfig
+from zkconsumer.connector.assembly import Parts
+from zkconsumer.connector.connector import ZookeeperConsumerConnector
+from zkconsumer.connector.rebalance import State
+from zkconsumer.errors import ConfigError, ConsumerClosed, MessageStreamsExist, RebalanceFailed
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
+from zkconsumer.scope import ThreadScope
+from zkconsumer.streams.decoder import StringDecoder
+
+T0 = TopicPartition("t", 0)
+
+
+class MemoryConnector(ZookeeperConsumerConnector):
+    """A connector that is made of a bench's member, with its control thread running."""
+
+    def __init__(self, member: ControlledMember) -> None:
+        self.config = ConsumerConfig(
+            zookeeper_connect="memory:2181", group_id="g", rebalance_backoff_ms=20
+        )
+        self.member = member
+        self._clock = SystemClock()
+        self._control = member.control
+        self._parts = Parts(
+            consumer_id=member.consumer_id,
+            store=member.store,
+            control=member.control,
+            control_scope=ThreadScope(member.consumer_id),
+            fetch_scope=ThreadScope(member.consumer_id),
+        )
+        self._created = False
+        self._parts.control_scope.spawn("control", self._control.run, stop=self._control.stop)
+
+
+@pytest.fixture
+def group() -> Group:
+    """A group whose members live in real time."""
+    return Group(time=SystemClock())
+
+
+@pytest.fixture
+def connector(group: Group) -> Iterator[MemoryConnector]:
+    """A connector that has not joined."""
+    with MemoryConnector(ControlledMember(group, "a", backoff_ms=20)) as made:
+        yield made
+
+
+def hold(group: Group, partition: int) -> str:
+    """Let a stranger own a partition of topic t; gives the node."""
+    path = f"/consumers/g/owners/t/{partition}"
+    group.admin.create(path, b"g_x-0", ephemeral=True)
+    return path
+
+
+# --- creating streams ----------------------------------------------------------------------------
+
+
+def test_streams_come_when_their_partitions_are_being_read(
+    group: Group, connector: MemoryConnector
+) -> None:
+    """As many as asked for, by topic."""
+    streams = connector.create_message_streams({"t": 2, "none": 1})
+    assert {topic: len(found) for topic, found in streams.items()} == {"t": 2, "none": 1}
+    assert group.owners() == {0: "g_a-0", 1: "g_a-1"}
+
+
+def test_checklist_5_creating_streams_twice_is_refused(connector: MemoryConnector) -> None:
+    """Whether by topics or by a filter; the first ones go on."""
+    connector.create_message_streams({"t": 1})
+    with pytest.raises(MessageStreamsExist, match="g_a"):
+        connector.create_message_streams({"t": 1})
+    with pytest.raises(MessageStreamsExist):
+        connector.create_message_streams_by_filter(Whitelist("t"))
+    assert set(connector.member.owned()) == {T0, TopicPartition("t", 1)}
+
+
+@pytest.mark.parametrize(
+    "topics", [{"t": 0}, {"t": -1}, {"": 1}, {".": 1}, {"a/b": 1}, {"t" * 256: 1}, {"é": 1}]
+)
+def test_bad_subscriptions_are_refused_before_anything_is_written(
+    group: Group, connector: MemoryConnector, topics: Mapping[str, int]
+) -> None:
+    """The error names the topic; a good one may follow."""
+    with pytest.raises(ConfigError, match="topic"):
+        connector.create_message_streams(topics)
+    assert group.ids() == []
+    connector.create_message_streams({"t": 1})
+
+
+def test_a_filter_with_no_stream_is_refused(connector: MemoryConnector) -> None:
+    """The error names the filter."""
+    with pytest.raises(ConfigError, match="filter"):
+        connector.create_message_streams_by_filter(Whitelist("t.*"), num_streams=0)
+
+
+def test_streams_decode_as_they_were_told(connector: MemoryConnector) -> None:
+    """Checklist 8: keys and values by their decoders."""
+    streams = connector.create_message_streams(
+        {"t": 1}, key_decoder=StringDecoder(), value_decoder=len
+    )
+    # The bench keeps its own queues; these streams read the connector's.
+    claim = connector.member.owned()[T0]
+    connector.member.deliver(T0, [3])
+    message = next(streams["t"][0])
+    assert (message.offset, message.key, message.value) == (3, "k3", len("value 3" * 3))
+    assert claim.delivered_offset == 4
+
+
+def test_a_join_that_fails_can_be_tried_again(group: Group) -> None:
+    """The member has left the group meanwhile; the next try may succeed."""
+    group.admin.ensure_paths(["/consumers/g/owners/t"])
+    path = hold(group, 1)
+    member = ControlledMember(group, "a", backoff_ms=5, max_retries=2)
+    with MemoryConnector(member) as connector:
+        with pytest.raises(RebalanceFailed, match="t-1 by g_x-0"):
+            connector.create_message_streams({"t": 1})
+        wait_until(lambda: group.ids() == [], timeout_s=5, what="its registration to go")
+        group.admin.delete_many([path])
+        connector.create_message_streams({"t": 1})
+        assert group.owners() == {0: "g_a-0", 1: "g_a-0"}
+
+
+# --- the end -------------------------------------------------------------------------------------
+
+
+def test_after_the_shutdown_nothing_is_left_and_nothing_works(
+    group: Group, connector: MemoryConnector
+) -> None:
+    """Named errors, no hangs; streams have ended."""
+    stream = connector.create_message_streams({"t": 1})["t"][0]
+    connector.shutdown()
+    assert (group.ids(), group.owners()) == ([], {})
+    assert list(stream) == []
+    with pytest.raises(ConsumerClosed):
+        connector.commit_offsets()
+    with pytest.raises(ConsumerClosed):
+        connector.create_message_streams({"t": 1})
+
+
+def test_shutting_down_is_idempotent_from_any_thread(connector: MemoryConnector) -> None:
+    """Several at once, and again later."""
+    connector.create_message_streams({"t": 1})
+    scope = ThreadScope("closers")
+    for number in range(4):
+        scope.spawn(f"closer-{number}", connector.shutdown, stop=lambda: None)
+    assert scope.close(10_000) == []
+    assert scope.first_error() is None
+    connector.shutdown()
+    assert connector._control.done
+
+
+def test_shutting_down_ends_streams_that_wait_in_other_threads(connector: MemoryConnector) -> None:
+    """A reader without a time-out is let go."""
+    stream = connector.create_message_streams({"t": 1})["t"][0]
+    scope = ThreadScope("readers")
+    got: list[int] = []
+    scope.spawn("reader", lambda: got.append(len(list(stream))), stop=lambda: None)
+    connector.shutdown()
+    assert scope.close(5_000) == []
+    assert got == [0]
+
+
+def test_a_shutdown_while_joining_ends_the_wait(group: Group, connector: MemoryConnector) -> None:
+    """The caller of create hears that it was shut down, at once."""
+    group.admin.ensure_paths(["/consumers/g/owners/t"])
+    hold(group, 0)
+    scope = ThreadScope("joiner")
+    heard: list[BaseException] = []
+
+    def join() -> None:
+        with pytest.raises(ConsumerClosed) as raised:
+            connector.create_message_streams({"t": 1})
+        heard.append(raised.value)
+
+    scope.spawn("joiner", join, stop=lambda: None)
+    wait_until(
+        lambda: connector.member.core.state is State.BACKING_OFF, timeout_s=5, what="a refusal"
+    )
+    connector.shutdown()
+    assert scope.close(5_000) == []
+    assert len(heard) == 1
+
+
+@pytest.mark.skipif(
+    threading.current_thread() is not threading.main_thread(), reason="signals need it"
+)
+def test_a_signal_handler_may_shut_down_while_the_main_thread_waits_for_it(
+    connector: MemoryConnector,
+) -> None:
+    """The handler runs on the very thread that iterates: the stream ends, nothing blocks."""
+    stream = connector.create_message_streams({"t": 1})["t"][0]
+    before = signal.signal(signal.SIGUSR1, lambda *_: connector.shutdown())
+    scope = ThreadScope("killer")
+    try:
+        main = threading.main_thread().ident
+        assert main is not None
+        scope.spawn("killer", lambda: signal.pthread_kill(main, signal.SIGUSR1), stop=lambda: None)
+        assert list(stream) == []
+    finally:
+        assert scope.close(5_000) == []
+        signal.signal(signal.SIGUSR1, before)
+    assert connector._control.done
+
+
+def every_line(run_at: Callable[[int], bool], *, step: int = 1) -> int:
+    """Interrupt at one line after the other until there are no more; gives how many there were."""
+    line = 0
+    while run_at(line):
+        line += step
+    return line
+
+
+def test_a_signal_handler_may_shut_down_inside_a_shutdown() -> None:
+    """At whatever line of the first one: both return, and nothing of the member is left."""
+
+    def run_at(line: int) -> bool:
+        group = Group(time=SystemClock())
+        connector = MemoryConnector(ControlledMember(group, "a"))
+        connector.create_message_streams({"t": 1})
+        interrupted = interrupt_at_line(line, connector.shutdown, connector.shutdown)
+        assert connector._control.done
+        assert (group.ids(), group.owners()) == ([], {})
+        return interrupted
+
+    assert every_line(run_at) > 30
+
+
+def test_a_signal_handler_may_shut_down_inside_a_commit() -> None:
+    """At whatever line: the commit is done, or says that it came too late."""
+
+    def run_at(line: int) -> bool:
+        group = Group(time=SystemClock())
+        connector = MemoryConnector(ControlledMember(group, "a"))
+        connector.create_message_streams({"t": 1})
+        connector.member.deliver(T0, [0])
+        outcomes: list[object] = []
+
+        def commit() -> None:
+            try:
+                outcomes.append(connector.commit_offsets())
+            except ConsumerClosed as closed:
+                outcomes.append(closed)
+
+        interrupted = interrupt_at_line(line, connector.shutdown, commit)
+        connector.shutdown()
+        assert len(outcomes) == 1
+        return interrupted
+
+    assert every_line(run_at) > 5
+
+
+def test_a_signal_handler_may_shut_down_inside_a_stream() -> None:
+    """At whatever line of the iteration: the stream ends, and no message comes twice."""
+
+    def run_at(line: int) -> bool:
+        group = Group(time=SystemClock())
+        connector = MemoryConnector(ControlledMember(group, "a"))
+        stream = connector.create_message_streams({"t": 1})["t"][0]
+        connector.member.deliver(T0, [0, 1, 2])
+        got: list[int] = []
+        interrupted = interrupt_at_line(
+            line,
+            connector.shutdown,
+            lambda: got.extend(message.offset for message in itertools.islice(stream, 1)),
+        )
+        connector.shutdown()
+        got += [message.offset for message in stream]
+        assert got == sorted(set(got))
+        return interrupted
+
+    assert every_line(run_at) > 10
+
+
+# --- the unforeseen ------------------------------------------------------------------------------
+
+
+class BrokenStore(ZookeeperOffsetStore):
+    """An offset store with a bug."""
+
+    def commit(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata]
+    ) -> dict[TopicPartition, str | None]:
+        """Fail as nothing should."""
+        raise ZeroDivisionError(str(offsets))
+
+
+def test_a_control_thread_that_dies_leaves_nobody_waiting(group: Group) -> None:
+    """The commit in its hands fails, streams raise and end, later calls are refused."""
+    member = ControlledMember(group, "a")
+    connector = MemoryConnector(member)
+    stream = connector.create_message_streams({"t": 1})["t"][0]
+    member.deliver(T0, [0, 1])
+    assert next(stream).offset == 0
+    member.control._committer._store = BrokenStore(member.store, "g")
+    with pytest.raises(ZeroDivisionError):
+        connector.commit_offsets()
+    wait_until(lambda: member.control.done, timeout_s=5, what="the end of the thread")
+    with pytest.raises(ConsumerClosed, match="control thread died"):
+        next(stream)
+    assert list(stream) == []
+    with pytest.raises(ConsumerClosed):
+        connector.commit_offsets()
+    connector.shutdown()
+    assert (group.ids(), group.owners()) == ([], {})
+    assert isinstance(connector._parts.control_scope.first_error(), ZeroDivisionError)
