@@ -1,5 +1,6 @@
 """Mailboxes, and threads with an owner."""
 
+import itertools
 import logging
 import threading
 from collections.abc import Callable
@@ -8,7 +9,7 @@ import pytest
 
 from tests.support.manual_clock import ManualClock
 from tests.support.waiting import wait_until
-from zkconsumer.scope import Mailbox, ThreadScope
+from zkconsumer.scope import Mailbox, ThreadScope, naps
 
 # --- mailboxes -----------------------------------------------------------------------------------
 
@@ -19,6 +20,20 @@ def test_items_come_in_order() -> None:
     for number in range(3):
         box.put(number)
     assert [box.get(0) for _ in range(3)] == [0, 1, 2]
+
+
+@pytest.mark.parametrize("timeout_ms", [-1, 0, 1, 499, 500, 501, 2600])
+def test_naps_add_up_to_the_wait(timeout_ms: int) -> None:
+    """At least one nap, none longer than half a second."""
+    cut = list(naps(timeout_ms))
+    assert sum(cut) == max(0, timeout_ms)
+    assert cut
+    assert max(cut) <= 500
+
+
+def test_a_wait_without_end_naps_for_ever() -> None:
+    """So that a signal which came too late to end the wait is handled half a second later."""
+    assert list(itertools.islice(naps(None), 100)) == [500] * 100
 
 
 def test_an_empty_box_gives_none_after_the_time() -> None:

@@ -2,7 +2,7 @@
 
 from typing import Generic, TypeVar
 
-from zkconsumer.scope import Mailbox
+from zkconsumer.scope import Mailbox, naps
 
 T = TypeVar("T")
 
@@ -33,7 +33,8 @@ class Reply(Generic[T]):
         Raises:
             BaseException: the error that was given.
         """
-        answer = self._box.get(timeout_ms)
+        waits = (self._box.get(nap_ms) for nap_ms in naps(timeout_ms))
+        answer = next((one for one in waits if one is not None), None)
         if answer is None:
             return None, False
         value, error = answer

@@ -16,6 +16,7 @@ from typing import Final
 
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.fetch.sink import Chunk
+from zkconsumer.scope import naps
 
 
 class Closed:
@@ -70,12 +71,7 @@ class ChunkQueue:
 
     def take(self, timeout_ms: int | None) -> Item | None:
         """The next item, or None after ``timeout_ms`` (None waits). Thread: the stream's."""
-        try:
-            if timeout_ms is not None and timeout_ms <= 0:
-                self._tokens.get_nowait()
-            else:
-                self._tokens.get(timeout=None if timeout_ms is None else timeout_ms / 1000)
-        except queue.Empty:
+        if not self._token_came(timeout_ms):
             return None
         item = self._items.popleft()
         if isinstance(item, Closed):
@@ -97,6 +93,15 @@ class ChunkQueue:
     def _put(self, item: Item) -> None:
         self._items.append(item)
         self._tokens.put(None)
+
+    def _token_came(self, timeout_ms: int | None) -> bool:
+        for nap_ms in naps(timeout_ms):
+            try:
+                self._tokens.get(timeout=nap_ms / 1000)
+            except queue.Empty:
+                continue
+            return True
+        return False
 
     def _make_room(self) -> None:
         while True:

@@ -208,29 +208,33 @@ def test_shutdown_while_joining(cluster: Sandbox) -> None:
     assert len(errors) == 1
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
-def test_shutdown_in_a_signal_handler(cluster: Sandbox, number: signal.Signals) -> None:
-    """Whatever the signal interrupted: the loop ends, all is committed, the process exits."""
+@pytest.mark.parametrize(
+    "signals",
+    [[signal.SIGTERM], [signal.SIGINT], [signal.SIGTERM, signal.SIGINT] * 10],
+    ids=["term", "int", "impatient"],
+)
+def test_shutdown_in_a_signal_handler(cluster: Sandbox, signals: list[signal.Signals]) -> None:
+    """Whatever the signal interrupted, a handler included: all is committed, the process ends."""
     topic, group = filled_topic(cluster), fresh_name("group")
     arguments = [cluster.zookeeper_connect, group, topic]
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-m", "tests.support.signalled_consumer", *arguments],
         cwd=ROOT,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-    )
-    try:
-        assert process.stdout is not None
-        for offset in range(10):
-            assert process.stdout.readline() == f"{offset}\n"
-        process.send_signal(number)
-        started_ms = CLOCK.now_ms()
-        out, errors = process.communicate(timeout=20)
-        assert elapsed_ms(started_ms) < 5000
-    finally:
-        process.kill()
-        process.wait()
+    ) as process:
+        try:
+            assert process.stdout is not None
+            for offset in range(10):
+                assert process.stdout.readline() == f"{offset}\n"
+            started_ms = CLOCK.now_ms()
+            for number in signals:
+                process.send_signal(number)
+            out, errors = process.communicate(timeout=20)
+            assert elapsed_ms(started_ms) < 5000
+        finally:
+            process.kill()
     assert (process.returncode, errors) == (0, "")
     assert out == "ended with 0 more threads\n"
     tree = ZkTree(cluster)
