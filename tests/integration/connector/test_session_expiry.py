@@ -3,13 +3,16 @@
 import pytest
 
 from tests.support.clusters import fresh_name
-from tests.support.members import Member, await_ends, duplicates
-from tests.support.traffic import Traffic, partitions_of
+from tests.support.members import Member, await_ends, duplicates, settings_for
+from tests.support.tcp_gate import TcpGate
+from tests.support.traffic import Traffic, partitions_of, write
 from tests.support.waiting import wait_until
 from tests.support.zk_tree import ZkTree
+from zkconsumer import OffsetCommitFailed, ZookeeperConsumerConnector
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
+from zkconsumer.scope import ThreadScope
 from zkconsumer.zk.session import SessionEvent, SessionState
 
 pytestmark = pytest.mark.sandbox
@@ -99,3 +102,38 @@ def first_offsets(members: list[Member], tp: TopicPartition, *, but: PartitionCl
             if one.tp == tp and one.claim is not but:
                 firsts.setdefault(one.claim, one.offset)
     return set(firsts.values())
+
+
+def test_a_commit_that_was_held_up_through_the_end_of_the_session_is_refused(
+    cluster: Sandbox,
+) -> None:
+    """It would overwrite what the partition's next owner has committed meanwhile."""
+    topic, group = fresh_name("late"), fresh_name("group")
+    tp = TopicPartition(topic, 0)
+    cluster.create_topic(topic)
+    write(cluster, tp, [b"value"] * 10)
+    tree, scope, failures = ZkTree(cluster), ThreadScope("committing"), []
+    short = {"zookeeper_session_timeout_ms": 1500, "auto_commit_enable": False}
+    with TcpGate(tree.host, tree.port) as gate:
+        connect = f"127.0.0.1:{gate.port}{tree.chroot}"
+        config = settings_for(connect, group, consumer_timeout_ms=10_000, **short)
+        with ZookeeperConsumerConnector(config) as cut_off:
+            [stream] = cut_off.create_message_streams({topic: 1})[topic]
+            assert [next(stream).offset for _ in range(3)] == [0, 1, 2]
+            gate.shut()
+
+            def commit() -> None:
+                with pytest.raises(OffsetCommitFailed) as caught:
+                    cut_off.commit_offsets()
+                failures.append(caught.value)
+
+            scope.spawn("commit", commit, stop=lambda: None)
+            with Member(cluster, group, {topic: 1}) as successor:
+                wait_until(lambda: successor.got(tp) == list(range(10)), what="everything")
+                successor.connector.commit_offsets()
+                assert tree.offset(group, tp) == 10
+                gate.open()
+                assert scope.close(10_000) == []
+                assert scope.first_error() is None
+                assert failures[0].failed.keys() == {tp}
+                assert tree.offset(group, tp) == 10
