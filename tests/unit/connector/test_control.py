@@ -136,6 +136,23 @@ def test_garbage_of_another_member_is_skipped_and_said(caplog: pytest.LogCapture
     assert set(member.owned()) == {T0}
 
 
+def test_a_filter_of_another_member_that_can_not_be_judged_fails_the_join() -> None:
+    """Guessing would mean endless conflicts: the error names the expression."""
+    group = Group()
+    group.admin.create(
+        "/consumers/g/ids/g_x",
+        b'{"version":1,"subscription":{"[a&&b":1},"pattern":"white_list","timestamp":"1"}',
+        ephemeral=True,
+    )
+    member = group.member("a", max_retries=1)
+    request = member.join({"t": 1})
+    group.settle()
+    group.pass_time(BACKOFF_MS)
+    with pytest.raises(RebalanceFailed, match=r"\[a&&b"):
+        request.reply.wait(0)
+    assert group.ids() == ["g_x"]
+
+
 # --- handing over --------------------------------------------------------------------------------
 
 

@@ -1,0 +1,98 @@
+"""What a connector subscribes to, and which queue each thread's partitions go to."""
+
+import pytest
+
+from zkconsumer.assignment.filters import Blacklist, Whitelist
+from zkconsumer.connector.subscription import (
+    FilterSubscription,
+    StaticSubscription,
+    check_stream_count,
+    check_topic_counts,
+    legal_topic,
+)
+from zkconsumer.errors import ConfigError
+from zkconsumer.model import TopicPartition
+from zkconsumer.streams.chunk_queue import ChunkQueue
+from zkconsumer.zk.nodes import Pattern, encode_registration
+
+
+def queues(count: int) -> tuple[ChunkQueue, ...]:
+    """As many queues."""
+    return tuple(ChunkQueue(1) for _ in range(count))
+
+
+def test_named_topics_have_queues_of_their_own() -> None:
+    """One a thread and topic: thread 0 of one topic is not thread 0 of another."""
+    one, two = queues(2), queues(1)
+    subscription = StaticSubscription({"a": one, "b": two})
+    assert subscription.queue_of(TopicPartition("a", 5), 1) is one[1]
+    assert subscription.queue_of(TopicPartition("b", 5), 0) is two[0]
+    assert subscription.queues() == (*one, *two)
+    assert (subscription.wildcard, subscription.static_topics) == (False, ("a", "b"))
+
+
+def test_named_topics_register_in_the_order_given() -> None:
+    """Round-robin of the original depends on one fixed order."""
+    subscription = StaticSubscription({"b": queues(2), "a": queues(1)})
+    registration = subscription.registration(1_400_000_000_000)
+    assert list(registration.subscription.items()) == [("b", 2), ("a", 1)]
+    assert encode_registration(registration) == (
+        b'{"version":1,"subscription":{"b":2,"a":1},"pattern":"static","timestamp":"1400000000000"}'
+    )
+
+
+def test_an_empty_subscription_registers_nothing_but_itself() -> None:
+    """Legal, and owns nothing."""
+    subscription = StaticSubscription({})
+    assert subscription.queues() == ()
+    assert dict(subscription.registration(1).subscription) == {}
+
+
+@pytest.mark.parametrize(
+    ("chosen", "pattern"),
+    [(Whitelist("t1, t2"), Pattern.WHITE_LIST), (Blacklist("t1, t2"), Pattern.BLACK_LIST)],
+)
+def test_a_filter_shares_its_queues_among_all_topics(
+    chosen: Whitelist | Blacklist, pattern: Pattern
+) -> None:
+    """Its registration holds the expression as it is used."""
+    shared = queues(2)
+    subscription = FilterSubscription(chosen, shared)
+    assert subscription.queue_of(TopicPartition("t1", 0), 1) is shared[1]
+    assert subscription.queue_of(TopicPartition("t2", 0), 1) is shared[1]
+    assert subscription.queues() == shared
+    assert (subscription.wildcard, subscription.static_topics) == (True, ())
+    registration = subscription.registration(1)
+    assert (dict(registration.subscription), registration.pattern) == ({"t1|t2": 2}, pattern)
+
+
+@pytest.mark.parametrize("name", ["a", "A.b_c-9", "...", "x" * 255, "0"])
+def test_legal_topics(name: str) -> None:
+    """Letters, digits, dot, underscore, dash; checklist 51."""
+    assert legal_topic(name)
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["", ".", "..", "x" * 256, *(f"a{bad}b" for bad in "/\\,\0:\"';*? \t\r\n="), "é", "²", None, 3],
+)
+def test_illegal_topics(name: object) -> None:
+    """Each Scala member of the group would fail on what we register."""
+    assert not legal_topic(name)
+
+
+@pytest.mark.parametrize("count", [0, -1, True, 1.0, "1", None])
+def test_a_number_of_streams_is_a_whole_number_from_one(count: object) -> None:
+    """A 0 trips an assertion in every Scala member; the error names what it is for."""
+    with pytest.raises(ConfigError, match="topic t: the number of streams"):
+        check_stream_count(count, "topic t")
+
+
+def test_every_topic_of_a_map_is_checked() -> None:
+    """Names and counts; an empty map is fine."""
+    check_topic_counts({})
+    check_topic_counts({"a": 1, "b": 1_000})
+    with pytest.raises(ConfigError, match="topic 'b c'"):
+        check_topic_counts({"a": 1, "b c": 1})
+    with pytest.raises(ConfigError, match="topic b"):
+        check_topic_counts({"a": 1, "b": 0})
