@@ -71,7 +71,8 @@ KEYS: tuple[ConfigKey, ...] = (
         derive=lambda values: values["zookeeper.session.timeout.ms"],
         derived_text="`zookeeper.session.timeout.ms`",
         low=1,
-        doc="How long to wait for the first connection to ZooKeeper.",
+        doc="How long to wait for the first connection to ZooKeeper, and later for the answer to "
+        "each batch of requests.",
     ),
     ConfigKey(
         key="zookeeper.sync.time.ms",
@@ -249,7 +250,8 @@ KEYS: tuple[ConfigKey, ...] = (
         any_case=True,
         since="0.8.2",
         doc="Where offsets are kept; written in any case. Must be the same on all members of a "
-        "group. `kafka` is read and checked, but not served yet.",
+        "group. `kafka` is not served yet: a connector refuses it, since the group's positions are "
+        "not where it would look.",
     ),
     ConfigKey(
         key="dual.commit.enabled",
@@ -257,6 +259,7 @@ KEYS: tuple[ConfigKey, ...] = (
         derive=lambda values: values["offsets.storage"] == "kafka",
         derived_text="true with `offsets.storage=kafka`, else false",
         since="0.8.2",
+        inert=True,
         doc="With `offsets.storage=kafka`: also commit to ZooKeeper, while a group moves. Not "
         "looked at with ZooKeeper storage.",
     ),
@@ -266,6 +269,7 @@ KEYS: tuple[ConfigKey, ...] = (
         default=1000,
         low=0,
         since="0.8.2",
+        inert=True,
         doc="The pause between tries to find or to ask the offset coordinator.",
     ),
     ConfigKey(
@@ -274,6 +278,7 @@ KEYS: tuple[ConfigKey, ...] = (
         default=10_000,
         low=1,
         since="0.8.2",
+        inert=True,
         doc="Time-out of the connection to the offset coordinator.",
     ),
     ConfigKey(
@@ -282,6 +287,7 @@ KEYS: tuple[ConfigKey, ...] = (
         default=5,
         low=0,
         since="0.8.2",
+        inert=True,
         doc="How often a failed commit is tried again; automatic commits are not.",
     ),
     ConfigKey(

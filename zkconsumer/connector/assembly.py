@@ -17,6 +17,7 @@ from zkconsumer.connector.control import ControlParts, ControlThread
 from zkconsumer.connector.ownership import OwnershipBook
 from zkconsumer.connector.rebalance import RebalanceCore, RebalanceSettings
 from zkconsumer.connector.steps import Collaborators, RebalanceSteps, StepSettings
+from zkconsumer.errors import ConfigError
 from zkconsumer.fetch.leader_finder import ClusterAccess
 from zkconsumer.fetch.manager import FetchManager
 from zkconsumer.fetch.settings import FetchSettings, ResetPolicy
@@ -71,8 +72,16 @@ def assemble(config: ConsumerConfig, clock: Clock) -> Parts:
     """Connect to ZooKeeper and wire everything up; nothing is written and no thread of ours runs.
 
     Raises:
-        ConfigError, RegistryError: see ``kazoo_store.connect``.
+        ConfigError: ``offsets.storage`` is not ZooKeeper; or see ``kazoo_store.connect``.
+        RegistryError: see ``kazoo_store.connect``.
     """
+    if config.offsets_storage != "zookeeper":
+        # The group's positions are not where we would look: to go on from there loses or repeats.
+        raise ConfigError(
+            f"offsets.storage={config.offsets_storage}: offsets in Kafka are not served yet; let "
+            f"all members of group {config.group_id} keep them in ZooKeeper (the original does so "
+            "with offsets.storage=zookeeper, after a time with dual.commit.enabled=true)"
+        )
     store = kazoo_store.connect(
         config.zookeeper_connect,
         session_timeout_ms=config.zookeeper_session_timeout_ms,
