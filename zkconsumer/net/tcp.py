@@ -6,17 +6,27 @@ and a receive buffer of ``socket.receive.buffer.bytes`` for fetchers.
 
 import contextlib
 import socket
+import threading
+from collections.abc import Iterator
 
 from zkconsumer.errors import ConnectFailed, ConnectionLost, RequestTimedOut, TransportError
 
 
 class TcpTransport:
-    """A connected socket."""
+    """A connected socket.
+
+    One thread uses it, any may close it. The descriptor is closed by whoever is the last one in:
+    closed under a thread that is just about to wait on it, its number could belong to another
+    connection by then, and that thread would wait on a stranger, or read from it.
+    """
 
     def __init__(self, connected: socket.socket, address: str) -> None:
         self._socket = connected
         self._address = address
         self._closed = False
+        self._in_use = False
+        # Reentrant: a signal handler that shuts down may interrupt a close.
+        self._lock = threading.RLock()
 
     @property
     def address(self) -> str:
@@ -25,35 +35,50 @@ class TcpTransport:
 
     def set_timeout_ms(self, timeout_ms: int) -> None:
         """See ``Transport``."""
-        try:
+        with self._use():
             self._socket.settimeout(max(timeout_ms, 1) / 1000)
-        except OSError as error:
-            raise self._mapped(error) from error
 
     def send(self, data: bytes) -> None:
         """See ``Transport``."""
-        try:
+        with self._use():
             self._socket.sendall(data)
-        except OSError as error:
-            raise self._mapped(error) from error
 
     def receive_into(self, buffer: memoryview) -> int:
         """See ``Transport``."""
-        try:
+        with self._use():
             count = self._socket.recv_into(buffer)
-        except OSError as error:
-            raise self._mapped(error) from error
-        if not count and self._closed:
-            # Our own shutdown looks like the end of the stream to a receive that it woke.
-            raise ConnectionLost(f"{self._address}: closed by us")
-        return count
+            if not count and self._closed:
+                # Our own shutdown looks like the end of the stream to a receive that it woke.
+                raise ConnectionLost(f"{self._address}: closed by us")
+            return count
 
     def close(self) -> None:
-        """See ``Transport``. Shutting down first is what wakes a blocked receive."""
-        self._closed = True
-        with contextlib.suppress(OSError):
-            self._socket.shutdown(socket.SHUT_RDWR)
-        self._socket.close()
+        """See ``Transport``. Shutting down is what wakes a blocked receive."""
+        with self._lock:
+            self._closed = True
+            with contextlib.suppress(OSError):
+                self._socket.shutdown(socket.SHUT_RDWR)
+            if not self._in_use:
+                self._socket.close()
+
+    @contextlib.contextmanager
+    def _use(self) -> Iterator[None]:
+        with self._lock:
+            if self._closed:
+                raise ConnectionLost(f"{self._address}: closed by us")
+            self._in_use = True
+        try:
+            yield
+        except OSError as error:
+            raise self._mapped(error) from error
+        finally:
+            self._end_use()
+
+    def _end_use(self) -> None:
+        with self._lock:
+            self._in_use = False
+            if self._closed:
+                self._socket.close()
 
     def _mapped(self, error: OSError) -> TransportError:
         if isinstance(error, TimeoutError):

@@ -1,14 +1,32 @@
 """How sockets are set up."""
 
 import socket
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 
 from zkconsumer.errors import ConnectionLost
-from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.net.tcp import TcpConnector, TcpTransport
+from zkconsumer.scope import ThreadScope
 
 LONG_MS = 10_000
+
+
+class HaltingSocket(socket.socket):
+    """A socket whose user is held up right before it waits, as a scheduler may do."""
+
+    def __init__(self, connected: socket.socket) -> None:
+        super().__init__(fileno=connected.detach())
+        self.arrived = threading.Event()
+        self.go_on = threading.Event()
+
+    def recv_into(self, *arguments: Any) -> int:
+        """Wait for the test, then receive."""
+        self.arrived.set()
+        assert self.go_on.wait(LONG_MS / 1000)
+        return super().recv_into(*arguments)
 
 
 @pytest.fixture
@@ -70,3 +88,41 @@ def test_our_own_shutdown_is_not_the_end_of_the_stream(address: tuple[str, int])
     with pytest.raises(ConnectionLost, match="closed by us"):
         transport.receive_into(memoryview(bytearray(1)))
     transport.close()
+
+
+def test_the_descriptor_stays_open_until_its_user_is_out() -> None:
+    """Closed under its user, its number could be another connection's when the user waits on it."""
+    ours, theirs = socket.socketpair()
+    halting = HaltingSocket(ours)
+    transport = TcpTransport(halting, "peer")
+    transport.set_timeout_ms(LONG_MS)
+    scope = ThreadScope("test")
+    scope.spawn("receive", lambda: receive(transport), stop=lambda: None)
+    assert halting.arrived.wait(LONG_MS / 1000)
+    transport.close()
+    assert halting.fileno() >= 0
+    halting.go_on.set()
+    assert scope.close(LONG_MS) == []
+    theirs.close()
+    assert halting.fileno() == -1
+    assert isinstance(scope.first_error(), ConnectionLost)
+
+
+def receive(transport: TcpTransport) -> None:
+    """Receive once."""
+    transport.receive_into(memoryview(bytearray(1)))
+
+
+def test_a_closed_transport_refuses_everything(address: tuple[str, int]) -> None:
+    """Each use after the close says so, and a second close does nothing."""
+    transport = TcpConnector().connect(*address, timeout_ms=LONG_MS)
+    transport.close()
+    transport.close()
+    uses: list[Callable[[], None]] = [
+        lambda: transport.set_timeout_ms(1),
+        lambda: transport.send(b"x"),
+        lambda: receive(transport),
+    ]
+    for use in uses:
+        with pytest.raises(ConnectionLost, match="closed by us"):
+            use()
