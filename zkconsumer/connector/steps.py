@@ -141,9 +141,23 @@ class RebalanceSteps:
         return ev.GroupRead(
             round=step.round,
             view=view,
-            registered=self._settings.consumer_id in snapshot.members,
+            registered=self._is_ours(snapshot, subscription),
             held=held,
             broker_count=len(snapshot.brokers),
+        )
+
+    def _is_ours(self, snapshot: GroupSnapshot, subscription: Subscription) -> bool:
+        """Whether our registration is there and says what we wrote.
+
+        One that an operator edited names threads that have no queue here: it counts as gone, and
+        is written anew.
+        """
+        found = snapshot.members.get(self._settings.consumer_id)
+        ours = subscription.registration(0)
+        return (
+            found is not None
+            and found.pattern is ours.pattern
+            and dict(found.subscription) == dict(ours.subscription)
         )
 
     def _watch_for(self, cause: ev.Cause) -> Watch:
