@@ -4,6 +4,7 @@ import logging
 import random
 import socket
 import uuid
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from zkconsumer.clock import Clock
@@ -13,7 +14,7 @@ from zkconsumer.connector import rebalance_events as ev
 from zkconsumer.connector.autocommit import CommitTimer
 from zkconsumer.connector.brokers import BrokerList
 from zkconsumer.connector.commits import OffsetCommitter
-from zkconsumer.connector.control import ControlParts, ControlThread
+from zkconsumer.connector.control import ControlParts, ControlThread, ThreadDied
 from zkconsumer.connector.ownership import OwnershipBook
 from zkconsumer.connector.rebalance import RebalanceCore, RebalanceSettings
 from zkconsumer.connector.steps import Collaborators, RebalanceSteps, StepSettings
@@ -114,7 +115,13 @@ def assemble(config: ConsumerConfig, clock: Clock) -> Parts:
             offset_store=offset_store,
             committer=committer,
             book=book,
-            fetching=_fetching(config, registry, fetch_scope, clock),
+            fetching=_fetching(
+                config,
+                registry,
+                fetch_scope,
+                clock,
+                lambda error: control.mailbox.put(ThreadDied(error)),
+            ),
             clock=clock,
         ),
         lambda cause: control.mailbox.put(ev.Triggered(cause)),
@@ -169,26 +176,37 @@ def _listen(store: ZkStore, control: ControlThread, book: OwnershipBook) -> None
 
 
 def _fetching(
-    config: ConsumerConfig, registry: GroupRegistry, scope: ThreadScope, clock: Clock
+    config: ConsumerConfig,
+    registry: GroupRegistry,
+    scope: ThreadScope,
+    clock: Clock,
+    on_death: Callable[[BaseException], None],
 ) -> FetchManager:
+    tcp = TcpConnector(receive_buffer_bytes=config.socket_receive_buffer_bytes)
     connector = BrokerConnector(
-        TcpConnector(receive_buffer_bytes=config.socket_receive_buffer_bytes),
+        tcp,
         client_id=config.client_id,
         timeout_ms=config.socket_timeout_ms,
     )
     metadata = MetadataReader(
         connector.open, timeout_ms=config.socket_timeout_ms, shuffle=random.shuffle
     )
+
+    def stop() -> None:
+        tcp.stop()
+        metadata.stop()
+
     return FetchManager(
         access=ClusterAccess(
             list_brokers=BrokerList(registry).read,
             read_metadata=metadata.read,
             open_connection=connector.open,
-            stop=metadata.stop,
+            stop=stop,
         ),
         settings=_fetch_settings(config),
         scope=scope,
         clock=clock,
+        on_death=on_death,
     )
 
 

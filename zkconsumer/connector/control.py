@@ -59,7 +59,14 @@ class CloseRequest:
     reply: Reply[None] = field(default_factory=Reply)
 
 
-Message = ev.Event | JoinRequest | WithdrawRequest | CommitRequest | CloseRequest
+@dataclass(frozen=True, slots=True, eq=False)
+class ThreadDied:
+    """A thread that this one can't do without died of an error that nobody foresaw."""
+
+    error: BaseException
+
+
+Message = ev.Event | JoinRequest | WithdrawRequest | CommitRequest | CloseRequest | ThreadDied
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,7 +107,18 @@ class ControlThread:
         self.mailbox.put(CloseRequest())
 
     def run(self) -> None:
-        """Work until a ``CloseRequest``; then leave the group in order."""
+        """Work until a ``CloseRequest``; then leave the group in order.
+
+        After an error the session is ended: a dead member that stays registered would keep its
+        partitions from the others.
+        """
+        try:
+            self._work()
+        except BaseException:
+            self._store.close()
+            raise
+
+    def _work(self) -> None:
         try:
             while self._close is None:
                 self._turn()
@@ -154,6 +172,8 @@ class ControlThread:
                 self._commit_for(reply)
             case CloseRequest():
                 self._close = message
+            case ThreadDied(error):
+                raise error
             case _:
                 self._feed(message)
 

@@ -4,7 +4,7 @@ Source: Kafka 0.8.2.2 ``ConsumerFetcherManager``. There a rebalance stops every 
 for each; here it marks claims as given up, which takes no waiting, and the fetchers live on.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from zkconsumer.clock import Clock
 from zkconsumer.fetch.claim import PartitionClaim
@@ -16,10 +16,25 @@ from zkconsumer.scope import ThreadScope
 
 
 class FetchManager:
-    """Fetches the claimed partitions into their queues until they are given up."""
+    """Fetches the claimed partitions into their queues until they are given up.
+
+    Args:
+        access: whom to ask for brokers and leaders.
+        settings: how to fetch.
+        scope: owns the threads.
+        clock: for pauses.
+        on_death: told, on its thread, what the leader finder died of: nothing more is fetched. (A
+            fetcher that dies gives its partitions back, and is replaced.)
+    """
 
     def __init__(
-        self, *, access: ClusterAccess, settings: FetchSettings, scope: ThreadScope, clock: Clock
+        self,
+        *,
+        access: ClusterAccess,
+        settings: FetchSettings,
+        scope: ThreadScope,
+        clock: Clock,
+        on_death: Callable[[BaseException], None] | None = None,
     ) -> None:
         def new_loop(key: LoopKey, report: LoopReport) -> FetchLoop:
             return PythonFetchLoop(
@@ -30,13 +45,16 @@ class FetchManager:
             access=access, new_loop=new_loop, settings=settings, scope=scope, clock=clock
         )
         self._scope = scope
+        self._on_death = on_death
         self._started = False
 
     def add(self, claims: Iterable[tuple[PartitionClaim, int | None]]) -> None:
         """Fetch these, each from its next offset (None: by the reset policy). Thread: control."""
         if not self._started:
             self._started = True
-            self._scope.spawn("leader-finder", self._finder.run, stop=self._finder.stop)
+            self._scope.spawn(
+                "leader-finder", self._finder.run, stop=self._finder.stop, on_error=self._on_death
+            )
         self._finder.find(claims)
 
     def wake(self) -> None:
