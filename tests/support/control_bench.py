@@ -7,6 +7,7 @@ stream by offering chunks and iterating.
 
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
+from typing import Literal
 
 from tests.support.chunks import chunk_of, ignore
 from tests.support.manual_clock import ManualClock
@@ -221,10 +222,16 @@ class Group:
     Args:
         partitions: of topic t; 0 for no such topic.
         time: the members' clock, if not the one that ``pass_time`` moves.
+        delivery: when watches and session events arrive, as ``MemoryZkServer`` has it.
     """
 
-    def __init__(self, partitions: int = 2, time: Clock | None = None) -> None:
-        self.server = MemoryZkServer()
+    def __init__(
+        self,
+        partitions: int = 2,
+        time: Clock | None = None,
+        delivery: Literal["immediate", "queued"] = "immediate",
+    ) -> None:
+        self.server = MemoryZkServer(delivery=delivery)
         self.clock = ManualClock()
         self.time: Clock = time or self.clock
         self.admin = self.server.connect()
@@ -313,3 +320,12 @@ def drained(stream: KafkaStream[bytes, bytes]) -> list[tuple[int, int]]:
     with contextlib.suppress(ConsumerTimeout):
         got.extend((message.partition, message.offset) for message in stream)
     return got
+
+
+def hold(group: Group, *partitions: int) -> list[str]:
+    """Let a stranger own partitions of topic t; gives the nodes."""
+    group.admin.ensure_paths(["/consumers/g/owners/t"])
+    paths = [f"/consumers/g/owners/t/{one}" for one in partitions]
+    for path in paths:
+        group.admin.create(path, b"g_x-0", ephemeral=True)
+    return paths

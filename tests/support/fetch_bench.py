@@ -1,5 +1,6 @@
 """Fake brokers in memory, and fetch loops and leader finders that read from them."""
 
+import threading
 from collections.abc import Sequence
 from types import TracebackType
 from typing import Self
@@ -15,7 +16,8 @@ from zkconsumer.fetch.loop import LoopKey
 from zkconsumer.fetch.session import LeaderLost
 from zkconsumer.fetch.settings import FetchSettings, ResetPolicy
 from zkconsumer.fetch.sink import Chunk
-from zkconsumer.model import Record, TopicPartition
+from zkconsumer.model import Broker, Record, TopicPartition
+from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.net.connector import BrokerConnector
 from zkconsumer.scope import ThreadScope
 from zkconsumer.streams.chunk_queue import ChunkQueue
@@ -51,6 +53,7 @@ class FetchBench:
         self.connector = BrokerConnector(network, client_id="bench", timeout_ms=2_000)
         self.scope = ThreadScope("bench")
         self.lost: list[LeaderLost] = []
+        self.opened = 0
         self.may_die = False
 
     def __enter__(self) -> Self:
@@ -83,8 +86,13 @@ class FetchBench:
             LoopKey(self.brokers[broker].address, 0),
             lambda _key, lost: self.lost.extend(lost),
             settings=settings,
-            open_connection=self.connector.open,
+            open_connection=self.open_connection,
         )
+
+    def open_connection(self, broker: Broker) -> BrokerConnection:
+        """Connect, and count it."""
+        self.opened += 1
+        return self.connector.open(broker)
 
     def run(self, loop: PythonFetchLoop) -> PythonFetchLoop:
         """Start a loop's thread."""
@@ -129,3 +137,8 @@ def wait_for(probe: object, what: str) -> None:
 def numbered(count: int) -> Sequence[str]:
     """Texts that tell their place."""
     return [f"m{number}" for number in range(count)]
+
+
+def thread_names() -> list[str]:
+    """All threads that run now."""
+    return [thread.name for thread in threading.enumerate()]

@@ -178,3 +178,30 @@ class Script:
     def _answer(self, answer: ev.Answer) -> list[ev.Action]:
         self.step = None
         return self.send(answer)
+
+
+def losing_one() -> Script:
+    """A member with partitions 0 and 1 that must give up partition 0 to one before it."""
+    script = Script().joined()
+    script.members = ("g_a", ME)
+    script.send(ev.Triggered(ev.Cause.MEMBERS))
+    return script
+
+
+def refuse_until_resting(script: Script) -> None:
+    """Let the claim of this round be refused."""
+    script.until(ev.Claim)
+    script.refused(0)
+
+
+def joining() -> Script:
+    """A member in its first round."""
+    script = Script()
+    script.send(ev.SessionStarted(1))
+    script.send(ev.Join())
+    return script
+
+
+def attempts(script: Script) -> list[int]:
+    """The number of each try that failed."""
+    return [one.attempt for one in script.said if isinstance(one, ev.RetryLater)]

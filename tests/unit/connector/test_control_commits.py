@@ -5,8 +5,10 @@ import logging
 import pytest
 
 from tests.support.control_bench import AUTO_COMMIT_MS, Group, drained
+from zkconsumer.connector import rebalance_events as ev
 from zkconsumer.errors import ConsumerClosed, OffsetCommitFailed
 from zkconsumer.model import TopicPartition
+from zkconsumer.streams.chunk_queue import Closed
 
 T0 = TopicPartition("t", 0)
 T1 = TopicPartition("t", 1)
@@ -114,15 +116,17 @@ def test_a_commit_that_fails_is_told_to_whoever_asked() -> None:
     assert group.offset(0) == "1"
 
 
-def test_automatic_commits_wait_while_zookeeper_is_away() -> None:
+def test_automatic_commits_wait_while_zookeeper_is_away(caplog: pytest.LogCaptureFixture) -> None:
     """No error, no write; the first one after its return catches up."""
     group = Group()
     member = group.joined("a")
     member.deliver(T0, [0])
     drained(member.stream())
     group.server.disconnect(member.store.session_id)
-    group.pass_time(3 * AUTO_COMMIT_MS)
+    with caplog.at_level(logging.WARNING):
+        group.pass_time(3 * AUTO_COMMIT_MS)
     assert group.offset(0) is None
+    assert caplog.messages == []
     group.server.reconnect(member.store.session_id)
     group.pass_time(AUTO_COMMIT_MS)
     assert group.offset(0) == "1"
@@ -227,6 +231,26 @@ def test_a_session_lost_while_joining_joins_in_the_next_one() -> None:
     assert request.reply.wait(0) == (None, True)
 
 
+def test_nothing_is_registered_in_a_session_whose_news_is_still_on_its_way() -> None:
+    """The old session's end, heard later, would wipe what was claimed in the new one."""
+    group = Group(delivery="queued")
+    member = group.member("a")
+    member.join({"t": 1})
+    group.settle()
+    group.server.deliver_all()
+    group.settle()
+    assert group.ids() == ["g_a"]
+    group.server.expire(member.store.session_id)
+    member.control.mailbox.put(ev.Triggered(ev.Cause.MEMBERS))
+    group.settle()
+    assert (group.ids(), group.owners()) == ([], {})
+    group.server.deliver_all()
+    group.settle()
+    assert group.ids() == ["g_a"]
+    assert group.owners() == {0: "g_a-0", 1: "g_a-0"}
+    assert set(member.owned()) == {T0, T1}
+
+
 # --- the end -------------------------------------------------------------------------------------
 
 
@@ -268,6 +292,21 @@ def test_streams_end_before_zookeeper_is_asked_for_anything() -> None:
     assert request.reply.wait(0) == (None, True)
     with pytest.raises(StopIteration):
         next(member.stream())
+
+
+def test_streams_end_before_the_partitions_are_released() -> None:
+    """Who reads on must not see the partition's next owner at work."""
+    group = Group()
+    member = group.joined("a")
+    seen: list[object] = []
+    (queue,) = member.queues["t"]
+    group.admin.exists_many(
+        ["/consumers/g/owners/t/0"], watch=lambda *_: seen.append(queue.take(0))
+    )
+    member.close()
+    group.settle()
+    (item,) = seen
+    assert isinstance(item, Closed)
 
 
 def test_leaving_goes_on_when_a_step_fails(caplog: pytest.LogCaptureFixture) -> None:

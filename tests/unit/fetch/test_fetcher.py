@@ -8,9 +8,12 @@ from tests.support.chunks import T0, T1, ListSink
 from tests.support.fetch_bench import SETTINGS, FetchBench, claim_on, take_values, values, wait_for
 from zkconsumer.errors import MessageTooLarge
 from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.fetch.fetcher import PythonFetchLoop
+from zkconsumer.fetch.loop import LoopKey
 from zkconsumer.fetch.session import FetchSession
 from zkconsumer.fetch.sink import Chunk
-from zkconsumer.model import Record
+from zkconsumer.model import Broker, Record
+from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.testing.fake_script import Close, Cut, Hang, Raw
 from zkconsumer.wire.api import ApiKey
@@ -170,7 +173,31 @@ def test_stopping_does_not_wait_for_a_broker_that_hangs() -> None:
         wait_for(lambda: bench.asked(ApiKey.FETCH), "the fetch that hangs")
         assert bench.scope.close(1_500) == []
         assert bench.lost_at() == {T0: 5}
-        assert bench.asked(ApiKey.FETCH) == 1
+        assert (bench.asked(ApiKey.FETCH), bench.opened) == (1, 1)
+
+
+def test_stopping_while_it_connects_does_not_wait_for_an_answer() -> None:
+    """The connection came up in the very moment: nothing is asked over it."""
+    with FetchBench() as bench:
+        bench.brokers[0].script(ApiKey.FETCH, Hang())
+        loops: list[PythonFetchLoop] = []
+
+        def open_and_stop(broker: Broker) -> BrokerConnection:
+            loops[0].stop()
+            return bench.connector.open(broker)
+
+        loops.append(
+            PythonFetchLoop(
+                LoopKey(bench.brokers[0].address, 0),
+                lambda _key, lost: bench.lost.extend(lost),
+                settings=SETTINGS,
+                open_connection=open_and_stop,
+            )
+        )
+        loops[0].add(claim_on(ChunkQueue(1)), 5)
+        loops[0].run()
+        assert bench.asked(ApiKey.FETCH) == 0
+        assert bench.lost_at() == {T0: 5}
 
 
 def test_stopping_wakes_a_loop_that_has_nothing_to_do() -> None:

@@ -2,64 +2,27 @@
 
 import pytest
 
-from tests.support.chunks import T0, T1, ListSink, chunk_of, claim_of
+from tests.support.chunks import T0, T1, claim_of
 from tests.support.fetch_answers import (
     asked,
     chunks_in,
     fetched,
     listed,
     lost_in,
-    resets_in,
     together,
 )
 from tests.support.record_sets import records
-from zkconsumer.errors import MessageTooLarge, PartitionFailed
-from zkconsumer.fetch.claim import PartitionClaim
+from tests.support.session_bench import (
+    OTHER,
+    request_of,
+    session_with,
+)
 from zkconsumer.fetch.session import FetchSession, LeaderLost
 from zkconsumer.fetch.settings import FetchSettings, ResetPolicy
-from zkconsumer.model import Record, TopicPartition
 from zkconsumer.records.build import build_message_set
-from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.wire.error_codes import ErrorCode
-from zkconsumer.wire.messages.fetch import FetchRequest, FetchResponse
+from zkconsumer.wire.messages.fetch import FetchResponse
 from zkconsumer.wire.messages.list_offsets import ListOffsetsResponse
-
-SETTINGS = FetchSettings(
-    fetch_bytes=1_000,
-    growth_max_bytes=5_000,
-    min_bytes=7,
-    max_wait_ms=33,
-    reset=ResetPolicy.SMALLEST,
-)
-OTHER = TopicPartition("other", 4)
-
-
-def session_with(*starts: tuple[PartitionClaim, int | None]) -> FetchSession:
-    """A session that has these partitions."""
-    session = FetchSession(SETTINGS)
-    for claim, offset in starts:
-        session.add(claim, offset)
-    return session
-
-
-def request_of(session: FetchSession) -> FetchRequest:
-    """The next fetch, which must be there."""
-    request = session.fetch_request()
-    assert request is not None
-    return request
-
-
-def stop_by_a_large_message(session: FetchSession, claim: PartitionClaim) -> None:
-    """Let the partition meet a message that is larger than allowed, and hold its chunk."""
-    request = request_of(session)
-    offset = asked(request)[claim.topic_partition].fetch_offset
-    data = build_message_set([Record(offset, None, bytes(9_000))])
-    (chunk,) = chunks_in(
-        session.receive_fetch(request, fetched(claim.topic_partition, data[:1_000]))
-    )
-    assert isinstance(chunk.error, MessageTooLarge)
-    session.hold(chunk)
-
 
 # --- requests ------------------------------------------------------------------------------------
 
@@ -235,188 +198,3 @@ def test_an_error_gives_the_partition_back(code: int) -> None:
     (lost,) = [one for one in outcomes if isinstance(one, LeaderLost)]
     assert lost.reason.startswith("Fetch: ")
     assert set(asked(session.fetch_request())) == {T1}
-
-
-# --- out of range --------------------------------------------------------------------------------
-
-
-def test_out_of_range_asks_for_an_offset_and_tells_which_it_was() -> None:
-    """The partition stays here; nothing is fetched until the new offset is known."""
-    session = session_with((claim_of(committed=10_000), 10_000))
-    answer = fetched(T0, error=ErrorCode.OFFSET_OUT_OF_RANGE)
-    outcomes = session.receive_fetch(request_of(session), answer)
-    assert resets_in(outcomes) == [(T0, 10_000)]
-    assert session.fetch_request() is None
-    assert session.offsets_request() is not None
-
-
-def test_a_reset_in_mid_life_travels_behind_what_is_queued() -> None:
-    """The stream hears of the jump in order; the consumed offset is not touched before."""
-    claim = claim_of(committed=10_000)
-    session = session_with((claim, 10_000))
-    session.receive_fetch(request_of(session), fetched(T0, error=ErrorCode.OFFSET_OUT_OF_RANGE))
-    (jump,) = chunks_in(session.receive_offsets(listed(T0, 3)))
-    assert (jump.fetch_offset, jump.next_offset, list(jump.records)) == (3, 3, [])
-    assert claim.consumed_offset == 10_000
-    assert asked(session.fetch_request())[T0].fetch_offset == 3
-
-
-def test_a_reset_that_meets_a_lost_leader_is_not_forgotten() -> None:
-    """The next fetcher must find the new offset, not fetch from the old one."""
-    session = session_with((claim_of(committed=10_000), 10_000))
-    session.receive_fetch(request_of(session), fetched(T0, error=ErrorCode.OFFSET_OUT_OF_RANGE))
-    assert lost_in(session.receive_offsets(listed(T0, error=6))) == [(T0, None)]
-
-
-@pytest.mark.parametrize(("reset", "delivered"), [("SMALLEST", 10), ("LARGEST", 0)])
-@pytest.mark.parametrize("stored", [10_000, None])
-def test_checklist_23_24_offset_reset(reset: str, delivered: int, stored: int | None) -> None:
-    """10 messages, stored offset 10000 or none: smallest brings all, largest none."""
-    settings = FetchSettings(reset=ResetPolicy[reset])
-    session, sink = FetchSession(settings), ListSink()
-    session.add(claim_of(committed=stored, sink=sink), stored)
-    log = build_message_set(records(*range(10)))
-    for _ in range(4):
-        offsets = session.offsets_request()
-        if offsets is not None:
-            time = offsets.topics[0].partitions[0].timestamp
-            for chunk in chunks_in(session.receive_offsets(listed(T0, 0 if time == -2 else 10))):
-                sink.offer(chunk, lambda: None)
-        request = request_of(session)
-        at = asked(request)[T0].fetch_offset
-        answer = fetched(T0, log if at == 0 else b"", error=1 if at > 10 else 0)
-        for chunk in chunks_in(session.receive_fetch(request, answer)):
-            sink.offer(chunk, lambda: None)
-    assert sink.offsets() == list(range(delivered))
-
-
-# --- pauses and stops ----------------------------------------------------------------------------
-
-
-def test_a_held_chunk_pauses_its_partition_only() -> None:
-    """It waits; the others are asked for meanwhile."""
-    one, two = claim_of(T0), claim_of(T1)
-    session = session_with((one, 5), (two, 9))
-    held = chunk_of(one, [5])
-    session.hold(held)
-    assert list(session.pending()) == [held]
-    assert set(asked(session.fetch_request())) == {T1}
-    session.delivered(held)
-    assert list(session.pending()) == []
-    assert set(asked(session.fetch_request())) == {T0, T1}
-
-
-def test_everything_held_asks_nothing() -> None:
-    """The fetcher waits for room."""
-    claim = claim_of()
-    session = session_with((claim, 5))
-    session.hold(chunk_of(claim, [5]))
-    assert session.fetch_request() is None
-    assert session.offsets_request() is None
-
-
-def test_a_chunk_of_an_older_claim_is_not_held_for_the_new_one() -> None:
-    """The new claim starts clean; an older one's chunk is not its."""
-    old, new = claim_of(), claim_of()
-    session = session_with((old, 5))
-    chunk = chunk_of(old, [5])
-    session.add(new, 100)
-    session.hold(chunk)
-    session.delivered(chunk)
-    assert list(session.pending()) == []
-    assert asked(session.fetch_request())[T0].fetch_offset == 100
-
-
-def test_a_new_claim_replaces_an_older_one_with_all_it_held() -> None:
-    """The same partition came back: from its new offset, without what waited for room."""
-    old, new = claim_of(), claim_of()
-    session = session_with((old, 5))
-    session.hold(chunk_of(old, [5]))
-    session.add(new, 100)
-    assert (len(session), list(session.pending())) == (1, [])
-    assert asked(session.fetch_request())[T0].fetch_offset == 100
-
-
-def test_given_up_partitions_are_forgotten_with_what_they_held() -> None:
-    """Also before they are forgotten nothing of theirs is offered."""
-    claim, other = claim_of(T0), claim_of(T1)
-    session = session_with((claim, 5), (other, 9))
-    session.hold(chunk_of(claim, [5]))
-    claim.active = False
-    assert list(session.pending()) == []
-    session.drop_inactive()
-    assert len(session) == 1
-    assert set(asked(session.fetch_request())) == {T1}
-
-
-def test_giving_all_back_says_where_each_must_go_on() -> None:
-    """From its next offset, from the held chunk's start, or unknown; then nothing is left."""
-    one, two, three = claim_of(T0), claim_of(T1), claim_of(OTHER)
-    session = session_with((one, 5), (two, 9), (three, None))
-    request = request_of(session)
-    (chunk,) = chunks_in(
-        session.receive_fetch(request, fetched(T1, build_message_set(records(9, 10))))
-    )
-    session.hold(chunk)
-    lost = session.release_all("the broker went away")
-    assert lost_in(lost) == [(T0, 5), (T1, 9), (OTHER, None)]
-    assert {one.reason for one in lost} == {"the broker went away"}
-    assert len(session) == 0
-
-
-def test_a_stopped_partition_is_not_asked_for_and_not_given_back() -> None:
-    """Its error is with the stream; another fetcher would only meet the same."""
-    claim = claim_of()
-    session = session_with((claim, 5))
-    stop_by_a_large_message(session, claim)
-    (chunk,) = session.pending()
-    session.delivered(chunk)
-    assert session.fetch_request() is None
-    assert session.offsets_request() is None
-    assert session.release_all("any") == ()
-
-
-def test_a_stopped_partition_whose_error_still_waits_is_given_back() -> None:
-    """The broker went away before the queue had room: the stream has not heard the error yet."""
-    claim = claim_of()
-    session = session_with((claim, 5))
-    stop_by_a_large_message(session, claim)
-    assert lost_in(session.release_all("any")) == [(T0, 5)]
-
-
-def test_a_corrupt_message_stops_its_own_partition_only() -> None:
-    """Believed the second time; its neighbour in the same answers goes on."""
-    one, two = claim_of(T0), claim_of(T1)
-    session = session_with((one, 0), (two, 0))
-    data = bytearray(build_message_set(records(0, 1)))
-    data[-1] ^= 1
-    sound = build_message_set(records(*range(10)))
-    got: dict[TopicPartition, list[int]] = {T0: [], T1: []}
-    errors = []
-    for _ in range(4):
-        request = request_of(session)
-        answers = [
-            fetched(tp, bytes(data) if tp == T0 else sound)
-            for tp, it in asked(request).items()
-            if tp == T0 or it.fetch_offset == 0
-        ]
-        for chunk in chunks_in(session.receive_fetch(request, together(*answers))):
-            got[chunk.claim.topic_partition] += [record.offset for record in chunk.records]
-            errors += [chunk.error] if chunk.error else []
-    assert got == {T0: [0], T1: list(range(10))}
-    (error,) = errors
-    assert isinstance(error, PartitionFailed)
-    assert (error.topic_partition, error.offset) == (T0, 1)
-    assert set(asked(session.fetch_request())) == {T1}
-
-
-def test_a_chunk_fits_a_real_queue() -> None:
-    """The seam: what a session delivers is what a stream's queue takes."""
-    queue = ChunkQueue(1)
-    claim = claim_of(sink=queue)
-    session = session_with((claim, 5))
-    (chunk,) = chunks_in(
-        session.receive_fetch(request_of(session), fetched(T0, build_message_set(records(5))))
-    )
-    assert claim.sink.offer(chunk, lambda: None)
-    assert queue.take(0) is chunk

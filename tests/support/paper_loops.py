@@ -1,0 +1,110 @@
+"""A leader finder over fetch loops of paper: the test makes its passes, and plays the brokers."""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from tests.support.chunks import T0, T1
+from tests.support.fetch_bench import SETTINGS, wait_for
+from tests.support.manual_clock import ManualClock
+from zkconsumer.cluster.view import ClusterView
+from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.fetch.leader_finder import ClusterAccess, LeaderFinder
+from zkconsumer.fetch.loop import FetchLoop, LoopKey, LoopReport
+from zkconsumer.fetch.session import LeaderLost
+from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.scope import ThreadScope
+
+
+class PaperLoop:
+    """A loop that only notes what it is given."""
+
+    def __init__(self, key: LoopKey, report: LoopReport) -> None:
+        self.key = key
+        self.report = report
+        self.given: list[tuple[PartitionClaim, int | None]] = []
+        self.woken = 0
+        self.stopped = threading.Event()
+        self.dies = threading.Event()
+
+    def add(self, claim: PartitionClaim, fetch_offset: int | None) -> None:
+        """See ``FetchLoop``."""
+        self.given.append((claim, fetch_offset))
+
+    def wake(self) -> None:
+        """See ``FetchLoop``."""
+        self.woken += 1
+
+    def stop(self) -> None:
+        """See ``FetchLoop``."""
+        self.stopped.set()
+
+    def partition_count(self) -> int:
+        """See ``FetchLoop``."""
+        return len(self.given)
+
+    def run(self) -> None:
+        """Wait to be stopped, or die."""
+        wait_for(lambda: self.stopped.is_set() or self.dies.is_set(), "an end")
+        if self.dies.is_set():
+            raise ZeroDivisionError
+
+    def lose(self, claim: PartitionClaim, fetch_offset: int) -> None:
+        """Give a partition back."""
+        self.given = [one for one in self.given if one[0] is not claim]
+        self.report(self.key, (LeaderLost(claim, fetch_offset, "test"),))
+
+
+class Paper:
+    """A finder over loops of paper; the test makes the passes itself."""
+
+    def __init__(self) -> None:
+        self.brokers: Sequence[Broker] = (Broker(1, "one", 9092), Broker(2, "two", 9092))
+        self.leaders: dict[TopicPartition, int] = {T0: 1, T1: 1}
+        self.asked: list[Sequence[str]] = []
+        self.away: Exception | None = None
+        self.loops: list[PaperLoop] = []
+        self.clock = ManualClock()
+        self.scope = ThreadScope("paper")
+        self.finder = LeaderFinder(
+            access=ClusterAccess(
+                list_brokers=lambda: self.brokers,
+                read_metadata=self.read,
+                open_connection=lambda broker: pytest.fail(f"connected to {broker}"),
+            ),
+            new_loop=self.new_loop,
+            settings=replace(SETTINGS, leader_backoff_ms=200),
+            scope=self.scope,
+            clock=self.clock,
+        )
+
+    def read(self, brokers: Sequence[Broker], topics: Sequence[str]) -> ClusterView:
+        """What a broker says of the leaders."""
+        self.asked.append(topics)
+        if self.away is not None:
+            raise self.away
+        by_id = {broker.id: broker for broker in brokers}
+        return ClusterView(
+            brokers=by_id,
+            leaders={tp: by_id[leader] for tp, leader in self.leaders.items()},
+            leaderless={},
+            errors={},
+        )
+
+    def new_loop(self, key: LoopKey, report: LoopReport) -> FetchLoop:
+        """Note it."""
+        loop = PaperLoop(key, report)
+        self.loops.append(loop)
+        return loop
+
+    def turn(self) -> None:
+        """What the finder's thread does when it wakes."""
+        self.finder._turn()
+
+    def end(self) -> None:
+        """Stop all loops."""
+        for loop in self.loops:
+            loop.stop()
+        assert self.scope.close(5_000) == []

@@ -1,0 +1,50 @@
+"""Fetch sessions with a few partitions, for tests that answer them by hand."""
+
+from tests.support.fetch_answers import (
+    asked,
+    chunks_in,
+    fetched,
+)
+from zkconsumer.errors import MessageTooLarge
+from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.fetch.session import FetchSession
+from zkconsumer.fetch.settings import FetchSettings, ResetPolicy
+from zkconsumer.model import Record, TopicPartition
+from zkconsumer.records.build import build_message_set
+from zkconsumer.wire.messages.fetch import FetchRequest
+
+SETTINGS = FetchSettings(
+    fetch_bytes=1_000,
+    growth_max_bytes=5_000,
+    min_bytes=7,
+    max_wait_ms=33,
+    reset=ResetPolicy.SMALLEST,
+)
+OTHER = TopicPartition("other", 4)
+
+
+def session_with(*starts: tuple[PartitionClaim, int | None]) -> FetchSession:
+    """A session that has these partitions."""
+    session = FetchSession(SETTINGS)
+    for claim, offset in starts:
+        session.add(claim, offset)
+    return session
+
+
+def request_of(session: FetchSession) -> FetchRequest:
+    """The next fetch, which must be there."""
+    request = session.fetch_request()
+    assert request is not None
+    return request
+
+
+def stop_by_a_large_message(session: FetchSession, claim: PartitionClaim) -> None:
+    """Let the partition meet a message that is larger than allowed, and hold its chunk."""
+    request = request_of(session)
+    offset = asked(request)[claim.topic_partition].fetch_offset
+    data = build_message_set([Record(offset, None, bytes(9_000))])
+    (chunk,) = chunks_in(
+        session.receive_fetch(request, fetched(claim.topic_partition, data[:1_000]))
+    )
+    assert isinstance(chunk.error, MessageTooLarge)
+    session.hold(chunk)

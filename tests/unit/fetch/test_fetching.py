@@ -1,0 +1,164 @@
+"""Leader finder and fetch loops together, against fake brokers in memory."""
+
+import logging
+from dataclasses import replace
+
+import pytest
+
+from tests.support.chunks import T0, T1
+from tests.support.fetch_bench import (
+    SETTINGS,
+    FetchBench,
+    claim_on,
+    take_values,
+    thread_names,
+    values,
+    wait_for,
+)
+from zkconsumer.clock import SystemClock
+from zkconsumer.fetch.fetcher import PythonFetchLoop
+from zkconsumer.fetch.leader_finder import LeaderFinder
+from zkconsumer.fetch.loop import FetchLoop, LoopKey, LoopReport
+from zkconsumer.fetch.manager import FetchManager
+from zkconsumer.fetch.settings import FetchSettings
+from zkconsumer.model import TopicPartition
+from zkconsumer.streams.chunk_queue import ChunkQueue
+from zkconsumer.wire.api import ApiKey
+
+
+def start_finder(bench: FetchBench, settings: FetchSettings = SETTINGS) -> LeaderFinder:
+    """A leader finder over the bench's brokers, running."""
+
+    def new_loop(key: LoopKey, report: LoopReport) -> FetchLoop:
+        return PythonFetchLoop(key, report, settings=settings, open_connection=bench.connector.open)
+
+    finder = LeaderFinder(
+        access=bench.access,
+        new_loop=new_loop,
+        settings=settings,
+        scope=bench.scope,
+        clock=SystemClock(),
+    )
+    bench.scope.spawn("finder", finder.run, stop=finder.stop)
+    return finder
+
+
+def fetcher_names() -> list[str]:
+    """The fetcher threads of a bench that run now."""
+    return sorted(name for name in thread_names() if name.startswith("bench/fetcher"))
+
+
+# --- with real loops -----------------------------------------------------------------------------
+
+
+def test_partitions_go_to_the_fetchers_of_their_leaders() -> None:
+    """Two brokers lead one each: both are read, each by its own thread."""
+    with FetchBench(broker_count=2) as bench:
+        queue = ChunkQueue(10)
+        bench.cluster.append(T0, values("a"))
+        bench.cluster.append(T1, values("b"))
+        finder = start_finder(bench)
+        finder.find([(claim_on(queue, T0), 0), (claim_on(queue, T1), 0)])
+        assert sorted(take_values(queue, 2)) == ["a", "b"]
+        assert fetcher_names() == ["bench/fetcher-0-0", "bench/fetcher-0-1"]
+
+
+def test_several_fetchers_share_a_brokers_partitions() -> None:
+    """By the original's numbering."""
+    with FetchBench(partitions=3) as bench:
+        queue = ChunkQueue(10)
+        finder = start_finder(bench, replace(SETTINGS, fetcher_count=3))
+        finder.find([(claim_on(queue, TopicPartition("t", p)), 0) for p in range(3)])
+        names = [f"bench/fetcher-{number}-0" for number in range(3)]
+        wait_for(lambda: fetcher_names() == names, "three fetchers")
+
+
+def test_a_moved_leader_is_followed_without_loss_and_its_old_fetcher_ends() -> None:
+    """From the very offset where the old broker stopped; the idle fetcher is closed."""
+    with FetchBench(broker_count=2, partitions=1) as bench:
+        queue = ChunkQueue(100)
+        finder = start_finder(bench)
+        finder.find([(claim_on(queue), 0)])
+        bench.cluster.append(T0, values("a", "b"))
+        got = take_values(queue, 2)
+        bench.cluster.move_leader(T0, 1)
+        bench.cluster.append(T0, values("c", "d"))
+        got += take_values(queue, 2)
+        assert got == ["a", "b", "c", "d"]
+        wait_for(lambda: fetcher_names() == ["bench/fetcher-0-1"], "the idle fetcher to end")
+
+
+def test_a_broker_that_restarts_is_read_again() -> None:
+    """While it is down nothing is lost; afterwards it goes on where it was."""
+    with FetchBench(partitions=1) as bench:
+        queue = ChunkQueue(100)
+        finder = start_finder(bench)
+        finder.find([(claim_on(queue), 0)])
+        bench.cluster.append(T0, values("a"))
+        got = take_values(queue, 1)
+        bench.brokers[0].stop()
+        bench.cluster.append(T0, values("b"))
+        bench.brokers[0].start()
+        got += take_values(queue, 1)
+        assert got == ["a", "b"]
+
+
+def test_a_partition_without_a_leader_is_asked_about_until_it_has_one(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Again and again, with a pause; the log says which topic waits."""
+    with FetchBench(partitions=1) as bench, caplog.at_level(logging.INFO):
+        queue = ChunkQueue(10)
+        bench.cluster.move_leader(T0, None)
+        bench.cluster.append(T0, values("a"))
+        finder = start_finder(bench)
+        finder.find([(claim_on(queue), 0)])
+        wait_for(lambda: bench.asked(ApiKey.METADATA) >= 3, "three questions")
+        bench.cluster.move_leader(T0, 0)
+        assert take_values(queue, 1) == ["a"]
+    assert "topic t: still without a leader: no leader now" in caplog.text
+
+
+def test_an_unknown_topic_is_named_with_its_error(caplog: pytest.LogCaptureFixture) -> None:
+    """Other topics are read all the same."""
+    with FetchBench(partitions=1) as bench, caplog.at_level(logging.INFO):
+        queue = ChunkQueue(10)
+        bench.cluster.append(T0, values("a"))
+        finder = start_finder(bench)
+        finder.find([(claim_on(queue, TopicPartition("none", 0)), 0), (claim_on(queue), 0)])
+        assert take_values(queue, 1) == ["a"]
+        wait_for(lambda: "topic none" in caplog.text, "the log line")
+    assert "UNKNOWN_TOPIC_OR_PARTITION" in caplog.text
+
+
+def test_stopping_ends_every_fetcher() -> None:
+    """Whether it waits for a broker or for something to do."""
+    with FetchBench(broker_count=2) as bench:
+        queue = ChunkQueue(10)
+        finder = start_finder(bench)
+        finder.find([(claim_on(queue, T0), 0), (claim_on(queue, T1), 0)])
+        wait_for(lambda: len(fetcher_names()) == 2, "both fetchers")
+        assert bench.scope.close(2_000) == []
+        assert fetcher_names() == []
+
+
+def test_a_manager_starts_its_finder_with_the_first_partitions() -> None:
+    """No thread before, one finder after; giving up is heard without waiting."""
+    with FetchBench() as bench:
+        queue = ChunkQueue(10)
+        manager = FetchManager(
+            access=bench.access, settings=SETTINGS, scope=bench.scope, clock=SystemClock()
+        )
+        manager.wake()
+        assert not [name for name in thread_names() if name.startswith("bench/")]
+        bench.cluster.append(T0, values("a"))
+        claim = claim_on(queue)
+        manager.add([(claim, 0)])
+        manager.add([(claim_on(queue, T1), 0)])
+        assert take_values(queue, 1) == ["a"]
+        claim.active = False
+        manager.wake()
+        bench.cluster.append(T0, values("never"))
+        bench.cluster.append(T1, values("b"))
+        assert take_values(queue, 1) == ["b"]
+        assert thread_names().count("bench/leader-finder") == 1
