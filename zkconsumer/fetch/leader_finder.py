@@ -32,7 +32,8 @@ class ClusterAccess:
         list_brokers: the live brokers; may be a stale answer while ZooKeeper is away.
         read_metadata: asks one of these brokers about these topics.
         open_connection: connects to a broker.
-        stop: ends ``read_metadata`` under way: a broker that hangs must not hold up a shutdown.
+        stop: ends ``read_metadata`` and ``open_connection`` under way, in whatever thread: a broker
+            that hangs must not hold up a shutdown.
     """
 
     list_brokers: Callable[[], Sequence[Broker]]

@@ -5,6 +5,9 @@ and a receive buffer of ``socket.receive.buffer.bytes`` for fetchers.
 """
 
 import contextlib
+import errno
+import os
+import select
 import socket
 import threading
 from collections.abc import Iterator
@@ -96,6 +99,19 @@ class TcpConnector:
 
     def __init__(self, receive_buffer_bytes: int | None = None) -> None:
         self._receive_buffer_bytes = receive_buffer_bytes or 0
+        self._connecting: set[socket.socket] = set()
+        self._stopped = False
+
+    def stop(self) -> None:
+        """Break off connecting, and connect no more; what is connected lives on. Thread: any.
+
+        A machine that is gone answers nothing: without this its silence would have to be waited
+        for.
+        """
+        self._stopped = True
+        for unconnected in list(self._connecting):
+            with contextlib.suppress(OSError):
+                unconnected.shutdown(socket.SHUT_RDWR)
 
     def connect(self, host: str, port: int, *, timeout_ms: int) -> TcpTransport:
         """See ``Connector``. Every address of the host is tried in turn."""
@@ -127,9 +143,29 @@ class TcpConnector:
                 unconnected.setsockopt(
                     socket.SOL_SOCKET, socket.SO_RCVBUF, self._receive_buffer_bytes
                 )
-            unconnected.settimeout(max(timeout_ms, 1) / 1000)
-            unconnected.connect(target)
+            self._connecting.add(unconnected)
+            try:
+                self._await_connected(unconnected, target, timeout_ms)
+            finally:
+                self._connecting.discard(unconnected)
         except BaseException:
             unconnected.close()
             raise
         return unconnected
+
+    def _await_connected(
+        self, unconnected: socket.socket, target: "socket._RetAddress", timeout_ms: int
+    ) -> None:
+        """Connect. ``stop`` sees the socket before this begins, and this sees ``stop`` after it."""
+        unconnected.settimeout(0)
+        code = unconnected.connect_ex(target)
+        if code == errno.EINPROGRESS and not self._stopped:
+            connected = select.poll()
+            connected.register(unconnected, select.POLLOUT)
+            if not connected.poll(max(timeout_ms, 1)):
+                raise TimeoutError("timed out")
+            code = unconnected.getsockopt(socket.SOL_SOCKET, socket.SO_ERROR)
+        if self._stopped:
+            raise ConnectionAbortedError("closed by us")
+        if code:
+            raise OSError(code, os.strerror(code))

@@ -1,12 +1,14 @@
 """Every way to shut down: bounded, complete, and nothing left behind."""
 
+import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
@@ -183,6 +185,31 @@ def test_shutdown_while_it_looks_for_a_leader_at_a_hanging_broker(cluster: Sandb
     finally:
         cluster.resume_broker(0)
     wait_until(lambda: left_behind(threads) == [], what="the end of all threads")
+
+
+def test_shutdown_while_it_connects_to_a_machine_that_is_gone(cluster: Sandbox) -> None:
+    """Nobody answers the connection request, as when a machine loses power."""
+    topic, group = fresh_name("gone"), fresh_name("group")
+    cluster.create_topic(topic)
+    mirror, real = ZkTree(cluster, f"/{fresh_name('mirror')}"), ZkTree(cluster)
+    node = real.get(f"/brokers/topics/{topic}")
+    assert node is not None
+    mirror.put(f"/brokers/topics/{topic}", node.data)
+    threads = thread_numbers()
+    with ExitStack() as sockets:
+        server = sockets.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        host, port = server.getsockname()
+        for _ in range(3):  # its queue is full now, and the system drops what comes
+            client = sockets.enter_context(socket.socket())
+            client.setblocking(False)
+            client.connect_ex((host, port))
+        mirror.put("/brokers/ids/0", json.dumps({"host": host, "port": port}).encode())
+        with Member(mirror.connect, group, {topic: 1}) as member:
+            assert len(member.claims()) == 1
+            started_ms = CLOCK.now_ms()
+            member.connector.shutdown()
+            assert elapsed_ms(started_ms) < 2000
+    assert left_behind(threads) == []
 
 
 def test_shutdown_while_joining(cluster: Sandbox) -> None:

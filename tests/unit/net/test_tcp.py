@@ -1,5 +1,6 @@
 """How sockets are set up."""
 
+import contextlib
 import socket
 import threading
 from collections.abc import Callable, Iterator
@@ -7,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from zkconsumer.errors import ConnectionLost
+from tests.support.waiting import wait_until
+from zkconsumer.errors import ConnectFailed, ConnectionLost
 from zkconsumer.net.tcp import TcpConnector, TcpTransport
 from zkconsumer.scope import ThreadScope
 
@@ -126,3 +128,28 @@ def test_a_closed_transport_refuses_everything(address: tuple[str, int]) -> None
     for use in uses:
         with pytest.raises(ConnectionLost, match="closed by us"):
             use()
+
+
+def test_stopping_breaks_off_a_connect_that_hangs() -> None:
+    """A machine that is gone answers nothing; stopped, the connector makes no connection more."""
+    with contextlib.ExitStack() as sockets:
+        server = sockets.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
+        for _ in range(3):  # its queue is full now, and the system drops what comes
+            client = sockets.enter_context(socket.socket())
+            client.settimeout(0)
+            client.connect_ex(server.getsockname())
+        connector, scope = TcpConnector(), ThreadScope("connecting")
+        failures: list[ConnectFailed] = []
+
+        def connect() -> None:
+            with pytest.raises(ConnectFailed) as caught:
+                connector.connect(*server.getsockname(), timeout_ms=LONG_MS)
+            failures.append(caught.value)
+
+        scope.spawn("connect", connect, stop=connector.stop)
+        wait_until(lambda: connector._connecting, what="the attempt")
+        assert scope.close(LONG_MS // 2) == []
+        assert scope.first_error() is None
+        assert "closed by us" in str(failures[0])
+        with pytest.raises(ConnectFailed, match="closed by us"):
+            connector.connect(*server.getsockname(), timeout_ms=LONG_MS)
