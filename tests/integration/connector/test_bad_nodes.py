@@ -9,11 +9,11 @@ import json
 import pytest
 
 from tests.support.clusters import fresh_name
-from tests.support.members import Member
+from tests.support.members import Member, settings_for
 from tests.support.traffic import partitions_of, write
 from tests.support.waiting import wait_until
 from tests.support.zk_tree import ZkTree, owner_path
-from zkconsumer import RebalanceFailed
+from zkconsumer import RebalanceFailed, ZookeeperConsumerConnector
 from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
 
@@ -264,6 +264,24 @@ def test_an_owner_node_that_nobody_will_delete_is_named(cluster: Sandbox) -> Non
     tree.delete(path)
     with Member(cluster, group, {topic: 1}) as member:
         assert set(member.claims()) == {blocked, free}
+
+
+def test_joining_that_failed_may_be_tried_again(cluster: Sandbox) -> None:
+    """With the same connector, once what the error named is put right."""
+    topic, group = fresh_name("again"), fresh_name("group")
+    cluster.create_topic(topic)
+    (tp,) = partitions_of(topic, 1)
+    tree, path = ZkTree(cluster), owner_path(group, tp)
+    tree.put(path, b"garbage")
+    config = settings_for(cluster, group, consumer_timeout_ms=10_000, **PATIENCE)
+    with ZookeeperConsumerConnector(config) as connector:
+        with pytest.raises(RebalanceFailed):
+            connector.create_message_streams({topic: 1})
+        tree.delete(path)
+        [stream] = connector.create_message_streams({topic: 1})[topic]
+        write(cluster, tp, [b"value"])
+        assert next(stream).value == b"value"
+        assert tree.members(group) == [connector.consumer_id]
 
 
 def test_a_garbage_owner_node_leaves_what_was_owned_before_alone(cluster: Sandbox) -> None:

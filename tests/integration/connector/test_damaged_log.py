@@ -1,0 +1,74 @@
+"""A log that was damaged on the broker's disk: the broker sends it as it is, we find out."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.clusters import fresh_name
+from tests.support.members import Member
+from tests.support.traffic import partitions_of, write
+from tests.support.waiting import wait_until
+from zkconsumer import PartitionFailed
+from zkconsumer.errors import CorruptRecord
+from zkconsumer.model import TopicPartition
+from zkconsumer.records.codecs import Codec
+from zkconsumer.sandbox import Sandbox
+
+pytestmark = pytest.mark.sandbox
+
+BATCHES = [[b"batch %d message %d" % (batch, number) for number in range(3)] for batch in range(4)]
+
+
+@pytest.fixture(scope="module")
+def disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the broker keeps its logs."""
+    return tmp_path_factory.mktemp("cluster")
+
+
+@pytest.fixture(scope="module")
+def cluster(disk: Path) -> Iterator[Sandbox]:
+    """A broker whose disk is at hand."""
+    with Sandbox(work_dir=disk) as sandbox:
+        yield sandbox
+
+
+def damage(disk: Path, tp: TopicPartition, size_before: int) -> None:
+    """Flip one bit of the last byte that was written before the log had this size."""
+    (segment,) = disk.glob(f"broker-0/**/{tp}/*.log")
+    with segment.open("r+b") as file:
+        file.seek(size_before - 1)
+        (byte,) = file.read(1)
+        file.seek(size_before - 1)
+        file.write(bytes([byte ^ 1]))
+
+
+def log_size(disk: Path, tp: TopicPartition) -> int:
+    """How many bytes the log has."""
+    (segment,) = disk.glob(f"broker-0/**/{tp}/*.log")
+    return segment.stat().st_size
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
+def test_a_flipped_bit_stops_its_partition_alone(
+    cluster: Sandbox, disk: Path, codec: Codec
+) -> None:
+    """What lies before is delivered, the error names the place, the other partition goes on."""
+    topic, group = fresh_name("damaged"), fresh_name("group")
+    bad, good = partitions_of(topic, 2)
+    cluster.create_topic(topic, partitions=2)
+    sizes = []
+    for batch in BATCHES:
+        write(cluster, bad, batch, codec=codec)
+        sizes.append(log_size(disk, bad))
+    damage(disk, bad, sizes[1])  # in the last message of the second batch
+    sound = list(range(5 if codec is Codec.NONE else 3))
+    with Member(cluster, group, {topic: 1}) as member:
+        wait_until(lambda: member.errors, what="the error")
+        write(cluster, good, BATCHES[0])
+        wait_until(lambda: len(member.got(good)) == 3, what="the other partition")
+        (error,) = member.errors
+        assert isinstance(error, PartitionFailed)
+        assert isinstance(error.__cause__, CorruptRecord)
+        assert (error.topic_partition, error.offset) == (bad, len(sound))
+        assert member.got(bad) == sound
