@@ -1,0 +1,218 @@
+"""A group of both kinds of members on a real cluster, and what tests wait for in it."""
+
+import itertools
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+from tests.interop.group_peek import GroupPeek, Look
+from tests.interop.members import (
+    TIMINGS,
+    Member,
+    OurMember,
+    OurProcess,
+    ScalaMember,
+    Subscription,
+)
+from tests.interop.traffic import Traffic, Writer
+from tests.support.clusters import fresh_name
+from tests.support.waiting import wait_until
+from zkconsumer.assignment.strategy import Strategy
+from zkconsumer.model import TopicPartition
+from zkconsumer.records.codecs import Codec
+from zkconsumer.sandbox import Sandbox
+
+CONSOLE_CONSUMER = "kafka.tools.ConsoleConsumer"
+
+
+class MixedGroup:
+    """A fresh group; its members are ended by ``close``.
+
+    Attributes:
+        fresh: whether nobody has joined it yet.
+    """
+
+    def __init__(self, cluster: Sandbox, folder: Path, name: str = "mixed") -> None:
+        self.cluster = cluster
+        self.name = fresh_name(name)
+        self.peek = GroupPeek(cluster, self.name)
+        self.writer = Writer(cluster)
+        self.fresh = True
+        self._folder = folder / self.name
+        self._folder.mkdir(parents=True)
+        self._numbers = itertools.count(1)
+        self._members: list[Member] = []
+
+    # --- topics -----------------------------------------------------------------------------------
+
+    def topic(self, partitions: int, prefix: str = "orders") -> str:
+        """Create a fresh topic."""
+        name = fresh_name(prefix)
+        self.cluster.create_topic(name, partitions=partitions)
+        return name
+
+    def traffic(self, *topics: str) -> Traffic:
+        """Messages to all partitions of the topics for as long as the context lasts."""
+        return Traffic(self.writer, self.partitions(*topics))
+
+    def partitions(self, *topics: str) -> Sequence[TopicPartition]:
+        """All partitions of the topics."""
+        return [
+            TopicPartition(topic, partition)
+            for topic in topics
+            for partition in sorted(self.peek.partitions(topic))
+        ]
+
+    def write(self, count: int, *topics: str, codec: Codec = Codec.NONE) -> list[str]:
+        """Write so many messages to each partition of the topics; gives their values."""
+        return [
+            value
+            for tp in self.partitions(*topics)
+            for value in self.writer.write(tp, count, codec)
+        ]
+
+    # --- members ----------------------------------------------------------------------------------
+
+    def ours(
+        self,
+        subscription: Subscription,
+        consumer_id: str | None = None,
+        *,
+        streams: int = 1,
+        settings: Mapping[str, str] | None = None,
+    ) -> OurMember:
+        """Join one of ours; returns when it reads its share."""
+        own = {} if consumer_id is None else {"consumer.id": consumer_id}
+        member = OurMember(
+            self.cluster,
+            self.name,
+            subscription,
+            streams=streams,
+            settings={**own, **(settings or {})},
+        )
+        self._add(member)
+        return member
+
+    def our_process(
+        self, topic: str, consumer_id: str, *, settings: Mapping[str, str] | None = None
+    ) -> OurProcess:
+        """Start one of ours as a process; does not wait until it has joined."""
+        all_settings = {
+            **TIMINGS,
+            "zookeeper.connect": self.cluster.zookeeper_connect,
+            "group.id": self.name,
+            "consumer.id": consumer_id,
+            "auto.offset.reset": "smallest",
+            **(settings or {}),
+        }
+        folder = self._folder / f"process-{next(self._numbers)}"
+        member = OurProcess(topic, all_settings, folder)
+        self._add(member)
+        return member
+
+    def scala(
+        self,
+        topics: str,
+        consumer_id: str | None = None,
+        *,
+        settings: Mapping[str, str] | None = None,
+        options: Sequence[str] = (),
+        by: str = "--whitelist",
+    ) -> ScalaMember:
+        """Start the original's console consumer; does not wait until it has joined.
+
+        Where no offset is stored the group's first member starts at the beginning. A later one
+        starts at the end: the original refuses to do otherwise once the group has any offset.
+
+        Args:
+            topics: the filter.
+            consumer_id: its ``consumer.id``.
+            settings: on top of ``TIMINGS``.
+            options: more of its command line.
+            by: the kind of filter.
+        """
+        own = {} if consumer_id is None else {"consumer.id": consumer_id}
+        config = self._folder / f"consumer-{next(self._numbers)}.properties"
+        props = {**TIMINGS, "group.id": self.name, **own, **(settings or {})}
+        config.write_text("".join(f"{key}={value}\n" for key, value in props.items()))
+        tool = self.cluster.scala_tool(
+            CONSOLE_CONSUMER,
+            *("--zookeeper", self.cluster.zookeeper_connect, by, topics),
+            *("--consumer.config", str(config)),
+            *(["--from-beginning"] if self.fresh else []),
+            *options,
+        )
+        member = ScalaMember(tool, self.name, consumer_id)
+        self._add(member)
+        return member
+
+    def _add(self, member: Member) -> None:
+        self._members.append(member)
+        self.fresh = False
+
+    def close(self) -> None:
+        """End the members that are left, and disconnect."""
+        self.writer.close()
+        for member in self._members:
+            if isinstance(member, OurMember):
+                member.leave()
+            else:
+                member.kill()
+
+    # --- waiting ----------------------------------------------------------------------------------
+
+    def await_settled(
+        self,
+        topics: Collection[str],
+        members: int | Collection[str],
+        *,
+        strategy: Strategy = "range",
+        timeout_s: float = 30,
+    ) -> Look:
+        """Wait until exactly these members are there and every partition has its right owner.
+
+        Args:
+            topics: all that the group reads.
+            members: how many, or the ``consumer.id`` of each.
+            strategy: who decides which owner is right.
+            timeout_s: how long that may take.
+        """
+        wanted = members if isinstance(members, int) else sorted(map(self.id_of, members))
+
+        def settled() -> Look | None:
+            found = self.peek.look(topics, strategy)
+            there = len(found.members) if isinstance(wanted, int) else found.members
+            return found if there == wanted and found.owners == found.assigned else None
+
+        try:
+            look = wait_until(settled, timeout_s=timeout_s, what=f"{members} to share {topics}")
+        except AssertionError as error:
+            raise AssertionError(f"{error}; now {self.peek.look(topics, strategy)}") from None
+        assert look is not None
+        return look
+
+    def await_values(
+        self, wanted: Collection[str], *members: Member, timeout_s: float = 30
+    ) -> None:
+        """Wait until these members together have delivered all of ``wanted``."""
+
+        def missing() -> set[str]:
+            return set(wanted).difference(*(member.values for member in members))
+
+        try:
+            wait_until(lambda: not missing(), timeout_s=timeout_s, what=f"{len(wanted)} messages")
+        except AssertionError as error:
+            raise AssertionError(f"{error}; missing {sorted(missing())[:20]}") from None
+
+    def await_offsets(self, topic: str) -> None:
+        """Wait until an offset is stored for each of the topic's partitions."""
+        partitions = set(self.peek.partitions(topic))
+        wait_until(lambda: set(self.peek.offsets(topic)) == partitions, what=f"offsets of {topic}")
+
+    def await_committed(self, topic: str) -> None:
+        """Wait until the offsets of all that was written to the topic are stored."""
+        ends = {tp.partition: str(end) for tp, end in self.writer.ends.items() if tp.topic == topic}
+        wait_until(lambda: self.peek.offsets(topic) == ends, what=f"{ends} to be committed")
+
+    def id_of(self, consumer_id: str) -> str:
+        """A member's name in the group."""
+        return f"{self.name}_{consumer_id}"

@@ -1,0 +1,44 @@
+"""Several members of both kinds come and go at the same time, under load."""
+
+from collections import Counter
+
+import pytest
+
+from tests.interop.members import Member
+from tests.interop.mixed_group import MixedGroup
+
+pytestmark = pytest.mark.sandbox
+MOST_REPEATED = 500
+
+
+def test_many_changes_at_once_settle_and_lose_nothing(group: MixedGroup) -> None:
+    """Three of each kind join in one go, leave in one go, and the last ones share all."""
+    topic = group.topic(6)
+    names = ["a-ours", "b-scala", "c-ours", "d-scala", "e-ours", "f-scala"]
+    a = group.ours({topic: 1}, "a-ours")
+    group.await_values(group.write(1, topic), a)
+    with group.traffic(topic):
+        b, d, f = (group.scala(topic, name) for name in names[1::2])
+        c = group.ours({topic: 2}, "c-ours")
+        e = group.ours({topic: 1}, "e-ours")
+        group.await_settled([topic], names)
+        everyone: list[Member] = [a, b, c, d, e, f]
+        group.await_values(list(group.writer.values), *everyone)
+
+        b.ask_to_leave()
+        a.leave()
+        d.ask_to_leave()
+        e.leave()
+        group.await_settled([topic], ["c-ours", "f-scala"])
+        g = group.scala(topic, "a-scala")
+        f.leave()
+        group.await_settled([topic], ["a-scala", "c-ours"])
+        c.leave()
+        group.await_settled([topic], ["a-scala"])
+    group.await_values(group.writer.values, *everyone, g)
+    delivered = Counter(value for member in (*everyone, g) for value in member.values)
+    repeated = delivered - Counter(group.writer.values)
+    assert set(delivered) == set(group.writer.values)
+    assert repeated.total() <= MOST_REPEATED, repeated.total()
+    for scala in (b, d, f, g):
+        scala.check_no_rebalance_failed()

@@ -1,0 +1,106 @@
+"""More members and streams than partitions: who is idle stays silent, and takes over."""
+
+from collections.abc import Sequence
+
+import pytest
+
+from tests.interop.members import Member
+from tests.interop.mixed_group import MixedGroup
+from tests.support.waiting import wait_until
+
+pytestmark = pytest.mark.sandbox
+PERFORMANCE = "kafka.tools.ConsumerPerformance"
+
+
+def check_silent(*members: Member) -> None:
+    """Nothing was delivered."""
+    assert [member.values for member in members] == [[]] * len(members)
+
+
+def check_all_once(group: MixedGroup, *members: Member) -> None:
+    """Everything that was written was delivered once."""
+    assert sorted(value for one in members for value in one.values) == sorted(group.writer.values)
+
+
+def test_idle_members_of_both_kinds_are_silent_and_take_over_in_turn(group: MixedGroup) -> None:
+    """Five threads for two partitions: the first two by id work; whoever is next is the heir."""
+    topic = group.topic(2)
+    a = group.ours({topic: 1}, "a-ours")
+    group.await_values(group.write(5, topic), a)
+    b = group.scala(topic, "b-scala")
+    group.await_settled([topic], ["a-ours", "b-scala"])
+    c = group.ours({topic: 2}, "c-ours")
+    d = group.scala(topic, "d-scala")
+    look = group.await_settled([topic], ["a-ours", "b-scala", "c-ours", "d-scala"])
+    assert look.owners == {
+        f"{topic}-0": f"{a.consumer_id}-0",
+        f"{topic}-1": f"{b.consumer_id}-0",
+    }
+    group.await_values(group.write(5, topic), a, b)
+    check_silent(c, d)
+
+    a.leave()
+    look = group.await_settled([topic], ["b-scala", "c-ours", "d-scala"])
+    assert look.owners[f"{topic}-1"] == f"{c.consumer_id}-0"
+    group.await_values(group.write(5, topic), a, b, c)
+    check_silent(d)
+
+    b.leave()
+    look = group.await_settled([topic], ["c-ours", "d-scala"])
+    assert look.owners[f"{topic}-1"] == f"{c.consumer_id}-1"
+    group.await_values(group.write(5, topic), a, b, c)
+    check_silent(d)
+
+    c.leave()
+    group.await_settled([topic], ["d-scala"])
+    group.await_values(group.write(5, topic), a, b, c, d)
+    check_all_once(group, a, b, c, d)
+
+
+def test_eleven_streams_of_ours_are_shared_out_in_the_order_of_their_texts(
+    group: MixedGroup,
+) -> None:
+    """Four partitions go to threads 0, 1, 10 and 2; the original behind them gets none."""
+    topic = group.topic(4)
+    c = group.ours({topic: 11}, "c")
+    group.await_values(group.write(2, topic), c)
+    d = group.scala(topic, "d")
+    look = group.await_settled([topic], ["c", "d"])
+    assert threads_by_partition(look.owners, topic) == ["0", "1", "10", "2"]
+    group.await_values(group.write(5, topic), c)
+    assert {(one.partition, one.stream) for one in c.delivered} == {
+        (0, f"{topic}/0"),
+        (1, f"{topic}/1"),
+        (2, f"{topic}/10"),
+        (3, f"{topic}/2"),
+    }
+    check_silent(d)
+
+    c.leave()
+    group.await_settled([topic], ["d"])
+    group.await_values(group.write(5, topic), c, d)
+    check_all_once(group, c, d)
+
+
+def test_eleven_streams_of_the_original_leave_ours_what_we_compute(group: MixedGroup) -> None:
+    """Thirteen partitions, eleven threads of the JVM (a static subscription) and two of ours."""
+    topic = group.topic(13)
+    arguments = ("--zookeeper", group.cluster.zookeeper_connect, "--topic", topic)
+    with group.cluster.scala_tool(
+        PERFORMANCE, *arguments, "--group", group.name, "--threads", "11", "--messages", "1000000"
+    ):
+        # It removes the group's nodes before it joins.
+        [scala] = wait_until(lambda: list(group.peek.registrations()), what="the original")
+        group.ours({topic: 2}, "zz-ours")
+        look = group.await_settled([topic], 2)
+    assert look.members == sorted([scala, group.id_of("zz-ours")])
+    in_text_order = ["0", "1", "10", *map(str, range(2, 10))]
+    if look.members[0] == scala:
+        assert threads_by_partition(look.owners, topic) == [*in_text_order, "0", "1"]
+    else:
+        assert threads_by_partition(look.owners, topic) == ["0", "1", *in_text_order]
+
+
+def threads_by_partition(owners: dict[str, str], topic: str) -> Sequence[str]:
+    """The number of the thread that owns each partition."""
+    return [owners[f"{topic}-{number}"].rpartition("-")[2] for number in range(len(owners))]

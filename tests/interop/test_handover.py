@@ -1,0 +1,97 @@
+"""A group's offsets pass from the original to ours and back, to the message."""
+
+import itertools
+
+import pytest
+
+from tests.interop.members import TIMINGS
+from tests.interop.mixed_group import MixedGroup
+from zkconsumer import ConsumerConfig, ZookeeperConsumerConnector
+from zkconsumer.records.codecs import Codec
+
+pytestmark = pytest.mark.sandbox
+CODECS = [Codec.NONE, Codec.GZIP, Codec.SNAPPY, Codec.LZ4]
+
+
+def scala_takes(group: MixedGroup, topic: str, count: int) -> list[str]:
+    """Have the original read so many messages, commit and leave; gives their values."""
+    member = group.scala(topic, options=("--max-messages", str(count)))
+    member.tool.wait()
+    assert len(member.values) == count
+    return member.values
+
+
+def ours_takes(
+    group: MixedGroup, topic: str, count: int, *, auto_commit: bool = False
+) -> list[str]:
+    """Have one of ours take so many messages, commit and leave; gives their values."""
+    group.fresh = False
+    props = {
+        **TIMINGS,
+        "zookeeper.connect": group.cluster.zookeeper_connect,
+        "group.id": group.name,
+        "auto.offset.reset": "smallest",
+        "auto.commit.enable": str(auto_commit).lower(),
+        "auto.commit.interval.ms": "60000",
+    }
+    with ZookeeperConsumerConnector(ConsumerConfig(props)) as connector:
+        [stream] = connector.create_message_streams({topic: 1})[topic]
+        values = [(one.value or b"").decode() for one in itertools.islice(stream, count)]
+        if not auto_commit:
+            connector.commit_offsets()
+    return values
+
+
+@pytest.mark.parametrize("codec", CODECS, ids=lambda codec: codec.name.lower())
+def test_either_kind_goes_on_in_the_middle_of_a_set_where_the_other_stopped(
+    group: MixedGroup, codec: Codec
+) -> None:
+    """Sets of ten; the original stops within the second one, ours within the third, and so on."""
+    topic = group.topic(1)
+    written = [value for _ in range(6) for value in group.write(10, topic, codec=codec)]
+    assert scala_takes(group, topic, 13) == written[:13]
+    assert group.peek.offsets(topic) == {0: "13"}
+    assert ours_takes(group, topic, 11) == written[13:24]
+    assert group.peek.offsets(topic) == {0: "24"}
+    assert scala_takes(group, topic, 8) == written[24:32]
+    assert ours_takes(group, topic, 27) == written[32:59]
+    assert scala_takes(group, topic, 1) == written[59:]
+    assert group.peek.offsets(topic) == {0: "60"}
+
+
+def test_every_partition_goes_on_at_its_own_next_message(group: MixedGroup) -> None:
+    """Four partitions, each compressed otherwise; turn by turn all messages come exactly once."""
+    topic = group.topic(4)
+    for tp, codec in zip(group.partitions(topic), CODECS, strict=True):
+        for _ in range(5):
+            group.writer.write(tp, 10, codec)
+    taken: list[str] = []
+    for count in (37, 23, 31):
+        taken += scala_takes(group, topic, count)
+        taken += ours_takes(group, topic, count - 1)
+    rest = len(group.writer.values) - len(taken)
+    taken += ours_takes(group, topic, rest)
+    assert sorted(taken) == sorted(group.writer.values)
+    assert group.peek.offsets(topic) == dict.fromkeys(range(4), "50")
+
+
+def test_with_auto_commit_the_message_in_hand_comes_again(group: MixedGroup) -> None:
+    """Ours covers a message when the next one is asked for, so the last one goes to the heir."""
+    topic = group.topic(1)
+    written = group.write(10, topic, codec=Codec.GZIP)
+    assert ours_takes(group, topic, 4, auto_commit=True) == written[:4]
+    assert scala_takes(group, topic, 7) == written[3:]
+
+
+def test_ours_goes_on_behind_a_killed_member_of_the_original_at_its_last_commit(
+    group: MixedGroup,
+) -> None:
+    """Nothing is missing, and what is read again is what was not committed."""
+    topic = group.topic(1)
+    written = group.write(10, topic)
+    dead = group.scala(topic, settings={"zookeeper.session.timeout.ms": "1000"})
+    group.await_values(written, dead)
+    group.await_committed(topic)
+    dead.kill()
+    more = group.write(10, topic)
+    assert ours_takes(group, topic, 10) == more
