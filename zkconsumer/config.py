@@ -80,7 +80,7 @@ class ConsumerConfig:
     mirror_consumer_numthreads: int
 
     def __init__(self, props: Mapping[str, object] | None = None, **settings: object) -> None:
-        values = read_settings(_merged(props or {}, settings))
+        values = read_settings(_merged({} if props is None else props, settings))
         for spec in KEYS:
             object.__setattr__(self, spec.attribute, values[spec.key])
 
@@ -115,6 +115,8 @@ def read_settings(given: Mapping[str, object]) -> dict[str, Value]:
 
 
 def _merged(props: Mapping[str, object], settings: Mapping[str, object]) -> dict[str, object]:
+    if not isinstance(props, Mapping):
+        raise ConfigError(f"settings {_shown(props)}: give a map such as {{'group.id': 'g'}}")
     merged: dict[str, object] = {}
     for key, value in props.items():
         if not isinstance(key, str):
@@ -156,7 +158,8 @@ def _read(spec: ConfigKey, raw: object) -> Value:
         case "text":
             value = raw if isinstance(raw, str) and (not spec.legal or spec.legal(raw)) else None
     if value is None:
-        raise ConfigError(f"{spec.key} is {_shown(raw)}: it must be {spec.allowed}")
+        text = "" if spec.kind != "text" or isinstance(raw, str) else "a text: "
+        raise ConfigError(f"{spec.key} is {_shown(raw)}: it must be {text}{spec.allowed}")
     return value
 
 

@@ -154,6 +154,19 @@ def test_settings_that_contradict_each_other_are_refused() -> None:
         config(fetch_message_growth_max_bytes=10)
 
 
+@pytest.mark.parametrize("props", [["group.id=g"], "group.id=g", [], 1])
+def test_settings_must_be_a_map(props: object) -> None:
+    """The error shows one."""
+    with pytest.raises(ConfigError, match=r"settings .*: give a map such as \{'group.id': 'g'\}"):
+        ConsumerConfig(props)  # type: ignore[arg-type]
+
+
+def test_what_is_no_text_is_told_apart_from_a_wrong_text() -> None:
+    """A 7 consists of digits, so what is allowed in a group id would not say what is wrong."""
+    with pytest.raises(ConfigError, match=r"group.id is 7: it must be a text: letters, digits"):
+        config(group_id=7)
+
+
 def test_a_key_must_be_text() -> None:
     """A dictionary may hold anything."""
     with pytest.raises(ConfigError, match="setting 1"):
