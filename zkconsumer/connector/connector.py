@@ -22,10 +22,11 @@ from zkconsumer.connector.subscription import (
     FilterSubscription,
     StaticSubscription,
     Subscription,
+    check_filter,
     check_stream_count,
     check_topic_counts,
 )
-from zkconsumer.errors import ConsumerClosed, MessageStreamsExist, RebalanceFailed
+from zkconsumer.errors import ConfigError, ConsumerClosed, MessageStreamsExist, RebalanceFailed
 from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.streams.message import Decoder
 from zkconsumer.streams.stream import KafkaStream
@@ -51,6 +52,8 @@ class ZookeeperConsumerConnector:
     """
 
     def __init__(self, config: ConsumerConfig) -> None:
+        if not isinstance(config, ConsumerConfig):
+            raise ConfigError(f"{type(config).__name__} is no configuration: give a ConsumerConfig")
         self.config = config
         self._clock = SystemClock()
         self._parts: Parts = assemble(config, self._clock)
@@ -142,6 +145,14 @@ class ZookeeperConsumerConnector:
         *,
         value_decoder: Decoder[V],
     ) -> list[KafkaStream[bytes, V]]: ...
+    @overload
+    def create_message_streams_by_filter(
+        self,
+        topic_filter: Whitelist | Blacklist,
+        num_streams: int = 1,
+        *,
+        key_decoder: Decoder[K],
+    ) -> list[KafkaStream[K, bytes]]: ...
 
     def create_message_streams_by_filter(
         self,
@@ -162,6 +173,7 @@ class ZookeeperConsumerConnector:
         Returns:
             The streams. Raises as ``create_message_streams``.
         """
+        check_filter(topic_filter)
         check_stream_count(num_streams, f"filter {topic_filter.pattern}")
         self._claim_creation()
         queues = tuple(self._new_queue() for _ in range(num_streams))
@@ -193,11 +205,13 @@ class ZookeeperConsumerConnector:
         Every stream ends. Takes at most ``shutdown.timeout.ms``; may be called again, from any
         thread, and from a signal handler.
         """
-        deadline_ms = self._clock.now_ms() + self.config.shutdown_timeout_ms
+        timeout_ms = self.config.shutdown_timeout_ms
+        deadline_ms = self._clock.now_ms() + timeout_ms
         request = CloseRequest()
         self._control.mailbox.put(request)
         if not self._control.done:
-            request.reply.wait(deadline_ms - self._clock.now_ms())
+            # Some of the time is for ending what did not leave in order.
+            request.reply.wait(timeout_ms - min(1000, timeout_ms // 4))
         left_ms = max(0, deadline_ms - self._clock.now_ms())
         self._parts.close(left_ms)
 

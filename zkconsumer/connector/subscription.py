@@ -110,8 +110,12 @@ def check_topic_counts(topic_counts: Mapping[str, int]) -> None:
     """Refuse what would stop the whole group: each Scala member reads our registration.
 
     Raises:
-        ConfigError: naming the topic.
+        ConfigError: naming the topic; or this is no map.
     """
+    if not isinstance(topic_counts, Mapping):
+        raise ConfigError(
+            f"topics {topic_counts!r}: give the number of streams of each, such as {{'weblog': 1}}"
+        )
     for topic, count in topic_counts.items():
         if not legal_topic(topic):
             raise ConfigError(
@@ -119,6 +123,16 @@ def check_topic_counts(topic_counts: Mapping[str, int]) -> None:
                 "and is not '.' or '..'; for patterns use create_message_streams_by_filter"
             )
         check_stream_count(count, f"topic {topic}")
+
+
+def check_filter(topic_filter: object) -> None:
+    """Refuse what is no filter, a bare text before all: it would leave open which way it filters.
+
+    Raises:
+        ConfigError: naming the filters that there are.
+    """
+    if not isinstance(topic_filter, Whitelist | Blacklist):
+        raise ConfigError(f"filter {topic_filter!r}: give a Whitelist('...') or a Blacklist('...')")
 
 
 def check_stream_count(count: object, what: str) -> None:

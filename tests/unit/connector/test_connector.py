@@ -4,6 +4,7 @@ import itertools
 import signal
 import threading
 from collections.abc import Callable, Iterator, Mapping
+from typing import assert_type
 
 import pytest
 
@@ -21,6 +22,7 @@ from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
 from zkconsumer.scope import ThreadScope
 from zkconsumer.streams.decoder import StringDecoder
+from zkconsumer.streams.stream import KafkaStream
 
 T0 = TopicPartition("t", 0)
 
@@ -105,6 +107,28 @@ def test_a_filter_with_no_stream_is_refused(connector: MemoryConnector) -> None:
     """The error names the filter."""
     with pytest.raises(ConfigError, match="filter"):
         connector.create_message_streams_by_filter(Whitelist("t.*"), num_streams=0)
+
+
+def test_a_filter_that_is_a_bare_text_is_refused(connector: MemoryConnector) -> None:
+    """By an error that names what to give instead; a good one may follow."""
+    with pytest.raises(ConfigError, match="give a Whitelist"):
+        connector.create_message_streams_by_filter("t.*")  # type: ignore[call-overload]
+    connector.create_message_streams_by_filter(Whitelist("t.*"))
+
+
+def test_settings_that_are_no_configuration_are_refused() -> None:
+    """A bare dictionary would lack every default."""
+    with pytest.raises(ConfigError, match="dict is no configuration: give a ConsumerConfig"):
+        ZookeeperConsumerConnector({"group.id": "g"})  # type: ignore[arg-type]
+
+
+def test_streams_by_filter_may_decode_keys_alone(connector: MemoryConnector) -> None:
+    """And are typed so."""
+    streams = connector.create_message_streams_by_filter(
+        Whitelist("t.*"), key_decoder=StringDecoder()
+    )
+    assert_type(streams, list[KafkaStream[str, bytes]])
+    assert len(streams) == 1
 
 
 def test_streams_decode_as_they_were_told(connector: MemoryConnector) -> None:

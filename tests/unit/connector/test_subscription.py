@@ -1,11 +1,14 @@
 """What a connector subscribes to, and which queue each thread's partitions go to."""
 
+from collections.abc import Mapping
+
 import pytest
 
 from zkconsumer.assignment.filters import Blacklist, Whitelist
 from zkconsumer.connector.subscription import (
     FilterSubscription,
     StaticSubscription,
+    check_filter,
     check_stream_count,
     check_topic_counts,
     legal_topic,
@@ -96,3 +99,19 @@ def test_every_topic_of_a_map_is_checked() -> None:
         check_topic_counts({"a": 1, "b c": 1})
     with pytest.raises(ConfigError, match="topic b"):
         check_topic_counts({"a": 1, "b": 0})
+
+
+@pytest.mark.parametrize("topics", [["t"], "t", None, ("t", 1)])
+def test_what_is_no_map_is_refused(topics: Mapping[str, int]) -> None:
+    """A list of topics is the most likely slip; the error shows what is wanted."""
+    with pytest.raises(ConfigError, match=r"give the number of streams of each.*\{'weblog': 1\}"):
+        check_topic_counts(topics)
+
+
+@pytest.mark.parametrize("topic_filter", ["t.*", None, ["t"]])
+def test_a_filter_is_a_whitelist_or_a_blacklist(topic_filter: object) -> None:
+    """A bare text does not say which."""
+    check_filter(Whitelist("t.*"))
+    check_filter(Blacklist("t.*"))
+    with pytest.raises(ConfigError, match=r"filter .*: give a Whitelist\('...'\) or a Blacklist"):
+        check_filter(topic_filter)
