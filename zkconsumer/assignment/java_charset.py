@@ -54,6 +54,7 @@ _CONTROLS = {"t": "\t", "n": "\n", "r": "\r", "f": "\f", "a": "\a", "e": "\x1b"}
 _OCTAL = re.compile("0([0-3][0-7]{2}|[0-7]{1,2})")
 _HEX = re.compile("x([0-9a-fA-F]{2})|x\\{([0-9a-fA-F]{1,6})\\}|u([0-9a-fA-F]{4})")
 _PROPERTY = re.compile(r"([pP])\{([A-Za-z]+)\}")
+_ANY_PROPERTY = re.compile(r"[pP](?:\{[^{}]{0,40}\}?|.)", re.DOTALL)
 _MAX_CHAR = 0x10FFFF
 
 
@@ -130,7 +131,8 @@ def property_set(reader: Reader, *, fold: bool) -> Chars:
     found = _PROPERTY.match(reader.text, reader.position)
     name = found.group(2) if found else ""
     if found is None or name not in _PROPERTIES:
-        raise RegexRefused(f"\\{reader.text[reader.position :][:8]} is not supported")
+        asked = _ANY_PROPERTY.match(reader.text, reader.position)
+        raise RegexRefused(f"\\{asked.group() if asked else 'p'} is not supported")
     if fold and name in ("Lower", "Upper"):
         raise RegexRefused(f"\\p{{{name}}} without regard to case differs between JVMs")
     reader.position = found.end()
