@@ -43,7 +43,13 @@ class Sightings:
         ]
         odd = [*skipped, *scala_fails, *_missing_topics(snapshot, subscription, view)]
         if not snapshot.brokers:
-            odd.append("no broker is registered in ZooKeeper: waiting for one")
+            odd.append(
+                "no broker is registered in ZooKeeper: waiting for one; is the chroot of "
+                "zookeeper.connect that of the brokers?"
+            )
+        mine = view.members.get(self._consumer_id)
+        if subscription.wildcard and mine is not None and not mine.topics:
+            odd.append(_idle_filter(snapshot, subscription))
         for text in odd:
             if text not in self._seen:
                 log.warning("%s: %s", self._consumer_id, text)
@@ -60,3 +66,12 @@ def _missing_topics(
         for topic in subscription.static_topics
         if not view.partitions.get(topic) and topic not in malformed
     ]
+
+
+def _idle_filter(snapshot: GroupSnapshot, subscription: Subscription) -> str:
+    registration = subscription.registration(0)
+    return (
+        f"the {registration.pattern.value} filter {next(iter(registration.subscription))!r} lets "
+        f"through none of the {len(snapshot.all_topics)} topics; a new one that it lets through "
+        "will be read"
+    )

@@ -5,9 +5,14 @@ from collections.abc import Mapping
 
 import pytest
 
-from zkconsumer.assignment.group_view import GroupView
+from zkconsumer.assignment.filters import Whitelist
+from zkconsumer.assignment.group_view import GroupView, MemberSubscription
 from zkconsumer.connector.sightings import Sightings
-from zkconsumer.connector.subscription import StaticSubscription, Subscription
+from zkconsumer.connector.subscription import (
+    FilterSubscription,
+    StaticSubscription,
+    Subscription,
+)
 from zkconsumer.model import Broker
 from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.zk.registry import GroupSnapshot
@@ -98,4 +103,34 @@ def test_no_brokers_are_said(caplog: pytest.LogCaptureFixture) -> None:
     """Why nothing happens."""
     with caplog.at_level(logging.WARNING):
         report(Sightings("c"), broker_count=0)
-    assert caplog.messages == ["c: no broker is registered in ZooKeeper: waiting for one"]
+    assert caplog.messages == [
+        "c: no broker is registered in ZooKeeper: waiting for one; is the chroot of "
+        "zookeeper.connect that of the brokers?"
+    ]
+
+
+@pytest.mark.parametrize(("topics", "said"), [({}, True), ({"t": 1}, False)])
+def test_a_filter_that_matches_nothing_is_said(
+    caplog: pytest.LogCaptureFixture, topics: Mapping[str, int], said: bool
+) -> None:
+    """A misspelt topic of the console consumer looks like a silent one otherwise."""
+    snapshot = GroupSnapshot(
+        members={},
+        malformed_members={},
+        unreadable_by_scala={},
+        brokers=(Broker(0, "h", 1),),
+        malformed_brokers={},
+        topics={},
+        malformed_topics={},
+        all_topics=frozenset({"t", "u"}),
+    )
+    view = GroupView(members={"c": MemberSubscription(topics)}, partitions={})
+    sightings = Sightings("c")
+    with caplog.at_level(logging.WARNING):
+        for _ in range(2):
+            sightings.report(snapshot, FilterSubscription(Whitelist("x"), ()), view)
+    expected = (
+        "c: the white_list filter 'x' lets through none of the 2 topics; a new one that it lets "
+        "through will be read"
+    )
+    assert caplog.messages == [expected] * said
