@@ -11,8 +11,8 @@ from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConfigError, RegistryError
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.scope import ThreadScope
-from zkconsumer.zk.kazoo_store import CLOSE_TIMEOUT_MS, KazooStore, connect
-from zkconsumer.zk.store import CreateOp
+from zkconsumer.zk.kazoo_store import KazooStore, connect
+from zkconsumer.zk.store import CLOSE_TIMEOUT_MS, CreateOp
 
 
 @pytest.fixture(scope="module")

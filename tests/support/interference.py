@@ -63,8 +63,8 @@ class InterferedClient:
         self._before("multi")
         return self._inner.multi(batches, fence)
 
-    def close(self) -> None:
-        self._inner.close()
+    def close(self, timeout_ms: int) -> None:
+        self._inner.close(timeout_ms)
 
     def _before(self, kind: str) -> None:
         number = self._counts.get(kind, 0)

@@ -5,9 +5,9 @@ import random
 import socket
 import uuid
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-from zkconsumer.clock import Clock
+from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.metadata import MetadataReader
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector import rebalance_events as ev
@@ -29,7 +29,7 @@ from zkconsumer.scope import ThreadScope
 from zkconsumer.zk import kazoo_store
 from zkconsumer.zk.registry import GroupRegistry
 from zkconsumer.zk.session import SessionEvent, SessionState
-from zkconsumer.zk.store import ZkStore
+from zkconsumer.zk.store import CLOSE_TIMEOUT_MS, ZkStore
 
 log = logging.getLogger(__name__)
 
@@ -43,6 +43,7 @@ class Parts:
     control: ControlThread
     control_scope: ThreadScope
     fetch_scope: ThreadScope
+    clock: Clock = field(default_factory=SystemClock)
 
     @property
     def session_timeout_ms(self) -> int:
@@ -50,10 +51,17 @@ class Parts:
         return self.store.negotiated_timeout_ms
 
     def close(self, timeout_ms: int) -> None:
-        """End the threads and the ZooKeeper session, whatever became of the control thread."""
+        """End the threads and the ZooKeeper session, whatever became of the control thread.
+
+        Args:
+            timeout_ms: how long all of it may take. What did not end by then ends later.
+        """
+        deadline_ms = self.clock.now_ms() + timeout_ms
         # The session first: with it go our nodes, and a control thread that hangs on it wakes.
-        self.store.close()
-        left = [*self.fetch_scope.close(timeout_ms), *self.control_scope.close(timeout_ms)]
+        self.store.close(min(timeout_ms, CLOSE_TIMEOUT_MS))
+        left: list[str] = []
+        for scope in (self.fetch_scope, self.control_scope):
+            left += scope.close(max(0, deadline_ms - self.clock.now_ms()))
         if left:
             log.error("%s: still running after %d ms: %s", self.consumer_id, timeout_ms, left)
 

@@ -99,8 +99,9 @@ class MemoryClient:
         """See ``RawClient``."""
         return self._run(batches, fence, "multi")
 
-    def close(self) -> None:
+    def close(self, timeout_ms: int) -> None:
         """See ``RawClient``."""
+        del timeout_ms
         self._server.close_session(self)
 
     def take_watches(self, event: TreeEvent) -> list[Watch]:

@@ -11,6 +11,7 @@ from zkconsumer.zk.paths import ancestors_of, is_path
 from zkconsumer.zk.raw_client import RawClient
 from zkconsumer.zk.session import SessionListener
 from zkconsumer.zk.store import (
+    CLOSE_TIMEOUT_MS,
     CheckOp,
     CreateOp,
     DeleteOp,
@@ -56,9 +57,9 @@ class CompoundStore:
         """See ``ZkStore``."""
         self._client.on_session(listener)
 
-    def close(self) -> None:
+    def close(self, timeout_ms: int = CLOSE_TIMEOUT_MS) -> None:
         """See ``ZkStore``."""
-        self._client.close()
+        self._client.close(timeout_ms)
 
     def get_many(self, paths: Sequence[str], *, watch: Watch | None = None) -> list[ZNode | None]:
         """See ``ZkStore``."""

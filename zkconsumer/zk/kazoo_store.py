@@ -48,11 +48,10 @@ from zkconsumer.zk.kazoo_calls import (
 from zkconsumer.zk.pipeline import Answer, Pipeline
 from zkconsumer.zk.session import SessionListener, SessionState
 from zkconsumer.zk.session_tracker import SessionTracker
-from zkconsumer.zk.store import MultiResult, Op, OpError, Watch, ZNode, ZNodeStat
+from zkconsumer.zk.store import CLOSE_TIMEOUT_MS, MultiResult, Op, OpError, Watch, ZNode, ZNodeStat
 
 log = logging.getLogger(__name__)
 
-CLOSE_TIMEOUT_MS = 5000
 _FIRST_MULTI_VERSION = (3, 4)
 _VERSION = re.compile(r"[Vv]ersion: (\d+)\.(\d+)")
 _STATES = {
@@ -98,7 +97,7 @@ def connect(
     try:
         client.start(supports_multi=supports_multi)
     except BaseException:
-        client.close()
+        client.close(CLOSE_TIMEOUT_MS)
         raise
     return KazooStore(client)
 
@@ -179,16 +178,16 @@ class _KazooRawClient:
         answers = self._pipeline.run([multi_call(self._kazoo, ops) for ops in batches], fence)
         return [multi_result(ops, answer) for ops, answer in zip(batches, answers, strict=True)]
 
-    def close(self) -> None:
+    def close(self, timeout_ms: int) -> None:
         if not self._tracker.close():
             return
         scope = ThreadScope("zookeeper-client")
         scope.spawn("close", self._stop, stop=lambda: None)
-        if scope.close(CLOSE_TIMEOUT_MS):
+        if scope.close(timeout_ms):
             log.warning(
                 "ZooKeeper %s did not take leave within %d ms; session %#x ends by its time-out",
                 self._servers.hosts,
-                CLOSE_TIMEOUT_MS,
+                timeout_ms,
                 self.session_id,
             )
 

@@ -69,6 +69,6 @@ class RawClient(Protocol):
         """Do each batch as one transaction, in this order."""
         ...
 
-    def close(self) -> None:
-        """End the session."""
+    def close(self, timeout_ms: int) -> None:
+        """End the session; see ``ZkStore``."""
         ...

@@ -28,6 +28,9 @@ class WatchEvent(StrEnum):
     CHILD = "CHILD"
 
 
+CLOSE_TIMEOUT_MS = 5000
+"""How long a good-bye waits for the server, where nobody says otherwise."""
+
 Watch = Callable[[str, str], None]
 """Called once with the path and a ``WatchEvent``, on a thread of the client.
 
@@ -224,6 +227,11 @@ class ZkStore(Protocol):
         """
         ...
 
-    def close(self) -> None:
-        """End the session: its ephemeral nodes vanish at once. Idempotent, bounded in time."""
+    def close(self, timeout_ms: int = CLOSE_TIMEOUT_MS) -> None:
+        """End the session: its ephemeral nodes vanish at once. Idempotent.
+
+        Args:
+            timeout_ms: how long to wait for the server's answer; after that the good-bye goes on
+                in the background.
+        """
         ...

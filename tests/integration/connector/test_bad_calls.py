@@ -23,7 +23,7 @@ from zkconsumer.clock import SystemClock
 from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.scope import ThreadScope
-from zkconsumer.zk.kazoo_store import CLOSE_TIMEOUT_MS
+from zkconsumer.zk.store import CLOSE_TIMEOUT_MS
 
 pytestmark = pytest.mark.sandbox
 

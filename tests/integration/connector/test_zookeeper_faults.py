@@ -16,7 +16,7 @@ from tests.support.waiting import wait_until
 from tests.support.zk_tree import ZkTree
 from zkconsumer.clock import SystemClock
 from zkconsumer.sandbox import Sandbox
-from zkconsumer.zk.kazoo_store import CLOSE_TIMEOUT_MS
+from zkconsumer.zk.store import CLOSE_TIMEOUT_MS
 
 pytestmark = pytest.mark.sandbox
 
@@ -208,3 +208,19 @@ def test_shutdown_without_zookeeper_is_bounded(
     assert "Release skipped: ZooKeeper is away" in caplog.text
     wait_until(lambda: tree.members(group) == [], what="the end of the session")
     assert tree.offset(group, tp) is None
+
+
+def test_shutdown_keeps_to_its_time_while_zookeeper_hangs(cluster: Sandbox) -> None:
+    """``shutdown.timeout.ms`` covers all of it: leaving, the good-bye, and the threads."""
+    topic = fresh_name("hurry")
+    cluster.create_topic(topic)
+    clock = SystemClock()
+    with Member(cluster, fresh_name("group"), {topic: 1}, shutdown_timeout_ms=1000) as member:
+        cluster.pause_zookeeper()
+        try:
+            started_ms = clock.now_ms()
+            member.connector.shutdown()
+            took_ms = clock.now_ms() - started_ms
+        finally:
+            cluster.resume_zookeeper()
+    assert took_ms < 1500

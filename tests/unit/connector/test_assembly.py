@@ -2,13 +2,17 @@
 
 import re
 import socket
+import threading
 
 import pytest
 
+from tests.support.control_bench import Group
 from tests.support.manual_clock import ManualClock
+from zkconsumer.clock import SystemClock
 from zkconsumer.config import ConsumerConfig
-from zkconsumer.connector.assembly import assemble, new_consumer_id
+from zkconsumer.connector.assembly import Parts, assemble, new_consumer_id
 from zkconsumer.errors import ConfigError
+from zkconsumer.scope import ThreadScope
 
 
 def test_a_generated_name_is_that_of_the_original() -> None:
@@ -32,3 +36,28 @@ def test_a_group_with_its_offsets_in_kafka_is_refused() -> None:
     config = ConsumerConfig(zookeeper_connect="h:2181", group_id="g1", offsets_storage="kafka")
     with pytest.raises(ConfigError, match=r"offsets.storage=kafka.*all members of group g1"):
         assemble(config, ManualClock())
+
+
+def test_threads_that_do_not_end_share_the_time_there_is() -> None:
+    """It is the time of the whole close, not of each part of it; what is left is only logged."""
+    member, released, clock = Group().member("a"), threading.Event(), SystemClock()
+    scopes = ThreadScope("fetch"), ThreadScope("control")
+
+    def wait() -> None:
+        released.wait()
+
+    for scope in scopes:
+        scope.spawn("stuck", wait, stop=lambda: None)
+    parts = Parts(
+        consumer_id="c",
+        store=member.store,
+        control=member.control,
+        fetch_scope=scopes[0],
+        control_scope=scopes[1],
+    )
+    started_ms = clock.now_ms()
+    parts.close(200)
+    took_ms = clock.now_ms() - started_ms
+    released.set()
+    assert [scope.close(2_000) for scope in scopes] == [[], []]
+    assert 200 <= took_ms < 390
