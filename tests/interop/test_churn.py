@@ -24,6 +24,10 @@ def test_many_changes_at_once_settle_and_lose_nothing(group: MixedGroup) -> None
         group.await_settled([topic], names)
         everyone: list[Member] = [a, b, c, d, e, f]
         group.await_values(list(group.writer.values), *everyone)
+        # Asked now, not at the end: a Scala 0.8.2 member that is told to leave during a rebalance
+        # goes on with its tries, each of which its own shutdown makes fail (KAFKA-1848).
+        for scala in (b, d, f):
+            scala.check_no_rebalance_failed()
 
         b.ask_to_leave()
         a.leave()
@@ -40,5 +44,4 @@ def test_many_changes_at_once_settle_and_lose_nothing(group: MixedGroup) -> None
     repeated = delivered - Counter(group.writer.values)
     assert set(delivered) == set(group.writer.values)
     assert repeated.total() <= MOST_REPEATED, repeated.total()
-    for scala in (b, d, f, g):
-        scala.check_no_rebalance_failed()
+    g.check_no_rebalance_failed()
