@@ -232,7 +232,7 @@ def asked_offsets(request: ListOffsetsRequest) -> list[TopicPartition]:
     ]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(st.integers(0, 2**32))
 @example(1369)  # a jump that waits for room when the connection breaks
 def test_every_claim_gets_its_log_in_order_and_without_gaps(seed: int) -> None:

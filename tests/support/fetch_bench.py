@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Self
 
 from tests.support.chunks import T0
+from tests.support.fetch_answers import asked
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.cluster.metadata import MetadataReader
@@ -25,6 +26,7 @@ from zkconsumer.testing.fake_broker import FakeBrokers
 from zkconsumer.testing.fake_cluster import FakeCluster
 from zkconsumer.testing.memory_transport import MemoryNetwork
 from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.messages.fetch import FetchRequest
 
 SETTINGS = FetchSettings(
     max_wait_ms=20,
@@ -102,6 +104,11 @@ class FetchBench:
     def asked(self, api: ApiKey, broker: int = 0) -> int:
         """How many requests of this kind a broker got."""
         return sum(one.api_key == api for one in list(self.brokers[broker].requests))
+
+    def fetches_of(self, tp: TopicPartition, broker: int = 0) -> int:
+        """How many fetches asked about a partition."""
+        requests = [one.request for one in list(self.brokers[broker].requests)]
+        return sum(tp in asked(one) for one in requests if isinstance(one, FetchRequest))
 
     def lost_at(self) -> dict[TopicPartition, int | None]:
         """Where each partition that was given back must go on."""

@@ -111,12 +111,15 @@ class PythonFetchLoop:
             self._exchange(request, LIST_OFFSETS_VERSION, self._session.receive_offsets)
             return
         fetch = self._session.fetch_request()
-        if fetch is not None:
-            self._exchange(
-                fetch, FETCH_VERSION, lambda answer: self._session.receive_fetch(fetch, answer)
-            )
+        if fetch is None:
+            self._take(self._mailbox.get())
             return
-        self._take(self._mailbox.get())
+        outcomes = self._exchange(
+            fetch, FETCH_VERSION, lambda answer: self._session.receive_fetch(fetch, answer)
+        )
+        if not fetch.max_wait_ms and not outcomes:
+            # The wait that the broker was spared, where room in a queue ends it.
+            self._take(self._mailbox.get(self._settings.max_wait_ms))
 
     def _return_late(self) -> None:
         """Give back what came after the end; the session is the dying thread's until it is gone."""
@@ -137,18 +140,20 @@ class PythonFetchLoop:
 
     def _exchange(
         self, request: Request[R], version: int, receive: Callable[[R], tuple[Outcome, ...]]
-    ) -> None:
+    ) -> tuple[Outcome, ...]:
         """Ask and act on the answer; a second failure in a row gives all partitions back."""
         try:
             answer = self._ask(request, version)
         except (TransportError, ProtocolError) as error:
             if self._stopping:
-                return
+                return ()
             log.warning("%s: partitions go back to the leader finder: %s", self._key.broker, error)
             self._give_back(self._session.release_all(str(error)))
-            return
-        for outcome in receive(answer):
+            return ()
+        outcomes = receive(answer)
+        for outcome in outcomes:
             self._act(outcome)
+        return outcomes
 
     def _ask(self, request: Request[R], version: int) -> R:
         try:

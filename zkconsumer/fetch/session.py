@@ -136,7 +136,11 @@ class FetchSession:
         )
 
     def fetch_request(self) -> FetchRequest | None:
-        """What to fetch next, or None where nothing may be asked for now."""
+        """What to fetch next, or None where nothing may be asked for now.
+
+        While a chunk waits for room the broker is not to wait for data: its answer would be all
+        that the fetcher hears, and the stream may make room at any moment.
+        """
         by_topic: dict[str, list[FetchPartition]] = {}
         for (topic, partition), position in self._positions.items():
             offset = position.fetch_offset
@@ -148,7 +152,7 @@ class FetchSession:
         if not by_topic:
             return None
         return FetchRequest(
-            max_wait_ms=self._settings.max_wait_ms,
+            max_wait_ms=0 if any(self.pending()) else self._settings.max_wait_ms,
             min_bytes=self._settings.min_bytes,
             topics=tuple(
                 FetchTopic(topic=topic, partitions=tuple(entries))

@@ -1,11 +1,13 @@
 """One broker's fetch loop against a fake broker in memory."""
 
 import logging
+from dataclasses import replace
 
 import pytest
 
 from tests.support.chunks import T0, T1, ListSink
 from tests.support.fetch_bench import SETTINGS, FetchBench, claim_on, take_values, values, wait_for
+from zkconsumer.clock import SystemClock
 from zkconsumer.errors import MessageTooLarge
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.fetch.fetcher import PythonFetchLoop
@@ -274,6 +276,41 @@ def test_a_full_queue_holds_up_its_own_partition_only() -> None:
             assert take_values(free, 1) == [text]
         assert len(full._waiters) == 1
         assert take_values(full, 3) == ["a", "b", "c"]
+
+
+def test_room_is_used_at_once_though_other_partitions_are_idle() -> None:
+    """The fetcher must not sit with the broker, waiting for the idle one's messages."""
+    settings = replace(SETTINGS, max_wait_ms=3_000, request_timeout_ms=5_000, fetch_bytes=200)
+    clock = SystemClock()
+    with FetchBench() as bench:
+        queue = ChunkQueue(1)
+        loop = bench.loop(settings=settings)
+        bench.cluster.append(T0, [Record(-1, None, bytes(100)) for _ in range(10)])
+        loop.add(claim_on(queue, T0), 0)
+        loop.add(claim_on(queue, T1), 0)
+        start_ms = clock.now_ms()
+        bench.run(loop)
+        assert len(take_values(queue, 10)) == 10
+        assert clock.now_ms() - start_ms < 1_500
+
+
+def test_an_idle_loop_with_a_chunk_that_waits_does_not_spin() -> None:
+    """Between two looks at the other partitions lies the configured wait."""
+    settings = replace(SETTINGS, max_wait_ms=60_000, request_timeout_ms=5_000)
+    with FetchBench() as bench:
+        full = ChunkQueue(1)
+        bench.cluster.append(T0, values("a"))
+        loop = bench.run(bench.loop(settings=settings))
+        loop.add(claim_on(full, T0), 0)
+        wait_for(lambda: full.chunk_count() == 1, "the queue to be full")
+        bench.cluster.append(T0, values("b"))
+        wait_for(lambda: len(full._waiters) == 1, "the second chunk to wait")
+        loop.add(claim_on(ChunkQueue(1), T1), 0)
+        wait_for(lambda: bench.fetches_of(T1), "a look at the other partition")
+        before = bench.asked(ApiKey.FETCH)
+        loop.wake()
+        wait_for(lambda: bench.asked(ApiKey.FETCH) > before, "a look after the wake")
+        assert bench.asked(ApiKey.FETCH) == before + 1
 
 
 def test_a_loop_whose_partitions_all_wait_asks_nothing() -> None:

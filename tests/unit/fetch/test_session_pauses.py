@@ -15,6 +15,7 @@ from tests.support.fetch_answers import (
 from tests.support.record_sets import records
 from tests.support.session_bench import (
     OTHER,
+    SETTINGS,
     request_of,
     session_with,
     stop_by_a_large_message,
@@ -94,6 +95,17 @@ def test_a_held_chunk_pauses_its_partition_only() -> None:
     session.delivered(held)
     assert list(session.pending()) == []
     assert set(asked(session.fetch_request())) == {T0, T1}
+
+
+def test_the_broker_does_not_wait_while_a_chunk_does() -> None:
+    """Room may come at any moment; without one waiting the broker waits as configured."""
+    one, two = claim_of(T0), claim_of(T1)
+    session = session_with((one, 5), (two, 9))
+    assert request_of(session).max_wait_ms == SETTINGS.max_wait_ms
+    session.hold(chunk_of(one, [5]))
+    assert request_of(session).max_wait_ms == 0
+    one.active = False
+    assert request_of(session).max_wait_ms == SETTINGS.max_wait_ms
 
 
 def test_everything_held_asks_nothing() -> None:
