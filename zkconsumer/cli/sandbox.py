@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from zkconsumer.cli.signals import StopAsked, stop_signals
 from zkconsumer.demo.traffic import write_sample
+from zkconsumer.errors import SandboxError
 from zkconsumer.sandbox import DEFAULT_KAFKA, VERSIONS, Sandbox
 from zkconsumer.sandbox.jars import missing_jars
 from zkconsumer.sandbox.settings import SandboxOptions
@@ -32,6 +33,17 @@ def parse_topic(text: str) -> TopicWish:
             f"{text!r} is not NAME:PARTITIONS or NAME:PARTITIONS:REPLICATION"
         )
     return TopicWish(name, int(numbers[0]), int(numbers[1]) if len(numbers) == 2 else 1)
+
+
+def message_count(text: str) -> int:
+    """Read a number of messages.
+
+    Raises:
+        argparse.ArgumentTypeError: no number, or a negative one.
+    """
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of messages")
+    return int(text)
 
 
 def _is_count(text: str) -> bool:
@@ -80,7 +92,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     )
     up.add_argument(
         "--sample-messages",
-        type=int,
+        type=message_count,
         default=0,
         metavar="N",
         help="write so many log lines to each --topic",
@@ -103,6 +115,8 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _up(args: argparse.Namespace) -> None:
+    if args.sample_messages and not args.topics:
+        raise SandboxError("--sample-messages has no topic to write to: give --topic too")
     missing = missing_jars(args.kafka) if args.kafka in VERSIONS else 0
     if missing:
         print(f"fetching {missing} jars of Kafka {args.kafka}, this once", file=sys.stderr)

@@ -178,7 +178,10 @@ class Sandbox:
         if not partitions:
             raise SandboxError("a topic needs at least one partition")
         if not 1 <= replication <= len(ids):
-            raise SandboxError(f"replication={replication}: {len(ids)} brokers are running")
+            raise SandboxError(
+                f"replication={replication}: {len(ids)} brokers are running: every replica needs "
+                "a broker of its own"
+            )
         return spread(partitions, ids, replication)
 
     # --- Brokers -------------------------------------------------------------------------------

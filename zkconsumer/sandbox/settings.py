@@ -93,6 +93,7 @@ def check_settings(kafka: str, brokers: int, **options: Unpack[SandboxOptions]) 
 def _complaints(settings: Settings) -> list[tuple[str, bool]]:
     ports = settings.broker_ports
     given = [*ports, *([] if settings.zookeeper_port is None else [settings.zookeeper_port])]
+    impossible = [port for port in given if not 0 < port < 65_536]
     count = settings.broker_count
     return [
         (f"brokers={count}: give 0 (ZooKeeper only) to 100", not 0 <= count <= 100),
@@ -116,7 +117,10 @@ def _complaints(settings: Settings) -> list[tuple[str, bool]]:
             f"Kafka {settings.kafka.name} can't tell clients another address than it listens on",
             settings.listen_host != LOOPBACK and not settings.kafka.advertises,
         ),
-        ("ports lie between 1 and 65535", not all(0 < port < 65_536 for port in given)),
+        (
+            f"ports lie between 1 and 65535, not {', '.join(map(str, impossible))}",
+            bool(impossible),
+        ),
         ("each server needs a port of its own", len(set(given)) != len(given)),
         (f"heap_mb={settings.heap_mb}: give at least 64", settings.heap_mb < 64),
     ]

@@ -82,7 +82,9 @@ class TopicAdmin:
                     client.set(path, _json(settings))
             client.ensure(self._path("/brokers/topics"))
             if not client.create(self._topic_path(topic), _assignment_json(assignment)):
-                raise SandboxError(f"topic {topic} exists already")
+                raise SandboxError(
+                    f"topic {topic} exists already: delete it first, or use it as it is"
+                )
         self.await_leaders(topic, len(assignment))
 
     def partitions(self, topic: str) -> dict[int, list[int]]:

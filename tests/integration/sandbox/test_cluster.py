@@ -129,7 +129,7 @@ def test_a_deleted_topic_is_gone_and_can_come_again(trio: Sandbox) -> None:
         ("no/slash", 1, 1, "'no/slash' is no topic name"),
         ("..", 1, 1, "is no topic name"),
         ("fine", 0, 1, "at least one partition"),
-        ("fine", 1, 4, "replication=4: 3 brokers are running"),
+        ("fine", 1, 4, "replication=4: 3 brokers are running: every replica needs"),
         ("fine", 1, 0, "replication=0"),
     ],
 )
@@ -145,7 +145,7 @@ def test_topics_that_exist_or_do_not_are_reported(trio: Sandbox) -> None:
     """Creating twice, growing and deleting nothing: the message names the topic."""
     topic = fresh_name("topic")
     trio.create_topic(topic)
-    with pytest.raises(SandboxError, match=f"topic {topic} exists already"):
+    with pytest.raises(SandboxError, match=f"topic {topic} exists already: delete it first"):
         trio.create_topic(topic)
     absent = fresh_name("topic")
     with pytest.raises(SandboxError, match=f"there is no topic {absent}"):

@@ -4,7 +4,7 @@ import argparse
 
 import pytest
 
-from zkconsumer.cli.sandbox import TopicWish, add_parser, parse_topic, run
+from zkconsumer.cli.sandbox import TopicWish, add_parser, message_count, parse_topic, run
 from zkconsumer.errors import SandboxError
 
 
@@ -45,3 +45,17 @@ def test_broker_ports_follow_the_first() -> None:
     """A first port too high for all brokers is refused before anything starts."""
     with pytest.raises(SandboxError, match="between 1 and 65535"):
         run(parse("--brokers", "2", "--broker-port", "65535"))
+
+
+def test_sample_messages_need_a_topic() -> None:
+    """Else they would be asked for and never come."""
+    with pytest.raises(SandboxError, match="give --topic too"):
+        run(parse("--sample-messages", "5"))
+
+
+@pytest.mark.parametrize("text", ["-5", "x", "", "1.5", "9" * 10])
+def test_a_number_of_messages_is_a_whole_one(text: str) -> None:
+    """The message says what was given."""
+    assert (message_count("0"), message_count("1000")) == (0, 1000)
+    with pytest.raises(argparse.ArgumentTypeError, match=f"'{text}' is not a number of messages"):
+        message_count(text)
