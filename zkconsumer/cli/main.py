@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from zkconsumer.cli import consume, demo, sandbox
-from zkconsumer.cli.output import discard_standard_output
+from zkconsumer.cli.output import discard_standard_output, mend_standard_error
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.version import __version__
 
@@ -46,8 +46,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit status: 0, or 1 after an error. (Wrong usage ends the process with 2.)
     """
+    mend_standard_error()
     args = build_parser().parse_args(arguments)
     _set_up_logging(debug=args.debug)
+    if sys.stdout is None:
+        print("zkconsumer: standard output is closed: send it to a file or a pipe", file=sys.stderr)
+        return 1
     try:
         return _run(args)
     except ZkConsumerError as error:

@@ -3,6 +3,7 @@
 import os
 import select
 import sys
+from pathlib import Path
 
 
 class OutputClosed(Exception):
@@ -42,6 +43,16 @@ class Output:
                 select.select([], [self._descriptor], [])
             except BrokenPipeError:
                 raise OutputClosed from None
+
+
+def mend_standard_error() -> None:
+    """Where standard error was closed from the start, let what goes there go nowhere.
+
+    Else ``print`` would turn to standard output, in among the messages, and the next connection
+    would get the descriptor that libraries complain to.
+    """
+    if sys.stderr is None:
+        sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - for good
 
 
 def discard_standard_output() -> None:

@@ -82,6 +82,30 @@ def test_debug_shows_where_an_error_came_from() -> None:
     assert done.stderr.splitlines()[-1].startswith("zkconsumer: zookeeper.connect is required")
 
 
+def without_stream(closed: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    """The outcome of ``python -m zkconsumer ...``, started with a standard stream closed."""
+    return subprocess.run(
+        ["/bin/sh", "-c", f'exec "$0" -m zkconsumer "$@" {closed}', sys.executable, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def test_a_closed_standard_output_is_an_error() -> None:
+    """Messages that nobody can see must not be read, and committed."""
+    done = without_stream(">&-", "consume", "--topic", "t", "--zookeeper", "h:1")
+    assert done.returncode == 1
+    assert done.stderr == "zkconsumer: standard output is closed: send it to a file or a pipe\n"
+
+
+def test_a_closed_standard_error_takes_nothing_to_standard_output() -> None:
+    """There the messages are."""
+    done = without_stream("2>&-", "consume", "--topic", "t")
+    assert (done.returncode, done.stdout) == (1, "")
+
+
 def test_the_first_signal_is_an_exception_and_more_are_ignored() -> None:
     """While we leave, a second Ctrl-C must not cut that short; afterwards all is as before."""
     before = signal.getsignal(signal.SIGTERM)
