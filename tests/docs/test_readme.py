@@ -85,6 +85,21 @@ def test_the_example_prints_the_sample_messages_and_commits() -> None:
     assert len(console.stdout.splitlines()) == 1000
 
 
+def test_the_example_is_well_typed(tmp_path: Path) -> None:
+    """A value may be null, so an example that decodes it by hand would be refused, and rightly."""
+    pytest.importorskip("mypy")
+    program = tmp_path / "example.py"
+    program.write_text("\n".join(blocks("python")), "utf-8")
+    checked = subprocess.run(
+        [sys.executable, "-m", "mypy", "--strict", program],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        check=False,
+    )
+    assert checked.returncode == 0, checked.stdout
+
+
 def test_every_linked_page_is_there() -> None:
     """Each relative link of the README leads to a file or folder."""
     links = re.findall(r"\]\(([^)#:]+)\)", README)
