@@ -16,6 +16,7 @@ from tests.support.zk_tree import ZkTree, owner_path
 from zkconsumer import RebalanceFailed, ZookeeperConsumerConnector
 from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
+from zkconsumer.scope import ThreadScope
 
 pytestmark = pytest.mark.sandbox
 
@@ -266,6 +267,30 @@ def test_an_owner_node_that_nobody_will_delete_is_named(cluster: Sandbox) -> Non
         assert set(member.claims()) == {blocked, free}
 
 
+def test_a_partition_is_claimed_as_soon_as_its_owner_node_goes(cluster: Sandbox) -> None:
+    """Not at the next try, which is a minute away."""
+    topic, group = fresh_name("freed"), fresh_name("group")
+    cluster.create_topic(topic)
+    (tp,) = partitions_of(topic, 1)
+    tree, path, scope = ZkTree(cluster), owner_path(group, tp), ThreadScope("joining")
+    tree.put(path, b"somebody")
+    config = settings_for(cluster, group, rebalance_backoff_ms=60_000)
+    with ZookeeperConsumerConnector(config) as connector:
+
+        def join() -> None:
+            connector.create_message_streams({topic: 1})
+
+        scope.spawn("join", join, stop=lambda: None)
+        core = connector._parts.control._core
+        wait_until(lambda: core.state.name == "BACKING_OFF", what="the first refusal")
+        tree.delete(path)
+        assert scope.close(10_000) == []
+        assert scope.first_error() is None
+        assert tree.owners(group, topic) == {
+            0: (f"{connector.consumer_id}-0", connector._parts.store.session_id)
+        }
+
+
 def test_joining_that_failed_may_be_tried_again(cluster: Sandbox) -> None:
     """With the same connector, once what the error named is put right."""
     topic, group = fresh_name("again"), fresh_name("group")
@@ -277,6 +302,7 @@ def test_joining_that_failed_may_be_tried_again(cluster: Sandbox) -> None:
     with ZookeeperConsumerConnector(config) as connector:
         with pytest.raises(RebalanceFailed):
             connector.create_message_streams({topic: 1})
+        wait_until(lambda: tree.members(group) == [], what="it to leave the group")
         tree.delete(path)
         [stream] = connector.create_message_streams({topic: 1})[topic]
         write(cluster, tp, [b"value"])

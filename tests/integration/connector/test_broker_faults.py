@@ -9,10 +9,11 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.clusters import fresh_name
-from tests.support.members import Member, await_ends, duplicates
-from tests.support.traffic import Traffic, partitions_of
+from tests.support.members import Member, await_ends, duplicates, settings_for
+from tests.support.traffic import Traffic, partitions_of, write
 from tests.support.waiting import wait_until
 from tests.support.zk_tree import ZkTree
+from zkconsumer import ZookeeperConsumerConnector
 from zkconsumer.sandbox import Sandbox
 
 pytestmark = pytest.mark.sandbox
@@ -170,3 +171,30 @@ def test_the_only_broker_frozen_beyond_the_socket_timeout_is_waited_for(
         acknowledged = traffic.stop()
         assert duplicates([member], acknowledged) == {}
         assert member.errors == []
+
+
+def test_what_is_queued_when_the_broker_dies_is_neither_lost_nor_read_twice(
+    single: Sandbox, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A stream that stands still, its queue full and a chunk waiting for room behind it."""
+    topic, count = fresh_name("queued"), 200
+    single.create_topic(topic, partitions=2)
+    slow_tp, quick_tp = partitions_of(topic, 2)
+    write(single, slow_tp, [b"x" * 500] * count)
+    write(single, quick_tp, [b"x"])
+    config = settings_for(
+        single, fresh_name("group"), consumer_timeout_ms=10_000, fetch_message_max_bytes=1500
+    )
+    with ZookeeperConsumerConnector(config) as connector:
+        slow, quick = connector.create_message_streams({topic: 2})[topic]
+        assert next(quick).offset == 0  # at the end there: the fetcher waits at the broker
+        assert [next(slow).offset for _ in range(3)] == [0, 1, 2]
+        wait_until(lambda: slow._queue.chunk_count() == 2, what="a full queue")
+        single.kill_broker(0)
+        wait_until(lambda: "go back to the leader finder" in caplog.text, what="the fetcher's end")
+        assert next(slow).offset == 3
+        single.start_broker(0)
+        assert [next(slow).offset for _ in range(4, count)] == list(range(4, count))
+        write(single, slow_tp, [b"next"])
+        write(single, quick_tp, [b"next"])
+        assert (next(slow).offset, next(quick).offset) == (count, 1)
