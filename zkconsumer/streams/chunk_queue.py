@@ -70,14 +70,33 @@ class ChunkQueue:
         self._put(CLOSED)
 
     def take(self, timeout_ms: int | None) -> Item | None:
-        """The next item, or None after ``timeout_ms`` (None waits). Thread: the stream's."""
-        if not self._token_came(timeout_ms):
-            return None
-        item = self._items.popleft()
-        if isinstance(item, Closed):
-            self._put(item)
-        self._make_room()
+        """``head`` and ``remove`` in one. Thread: the stream's."""
+        item = self.head(timeout_ms)
+        if item is not None:
+            self.remove()
         return item
+
+    def head(self, timeout_ms: int | None) -> Item | None:
+        """The next item, or None after ``timeout_ms`` (None waits). Thread: the stream's.
+
+        It stays in the queue until ``remove``: the stream makes it its own first, so that a signal
+        handler that raises between the two loses nothing.
+        """
+        for nap_ms in naps(timeout_ms):
+            # A token only wakes: what counts is what is there.
+            while not self._items and self._token_came(nap_ms):
+                pass
+            if self._items:
+                return self._items[0]
+        return None
+
+    def remove(self) -> None:
+        """Take the head out, but for the end, which stays. Thread: the stream's."""
+        if isinstance(self._items[0], Closed):
+            return
+        self._items.popleft()
+        self._token_came(0)
+        self._make_room()
 
     def discard_inactive(self) -> None:
         """Free what is queued for claims that were given up. Thread: any."""
@@ -94,14 +113,12 @@ class ChunkQueue:
         self._items.append(item)
         self._tokens.put(None)
 
-    def _token_came(self, timeout_ms: int | None) -> bool:
-        for nap_ms in naps(timeout_ms):
-            try:
-                self._tokens.get(timeout=nap_ms / 1000)
-            except queue.Empty:
-                continue
-            return True
-        return False
+    def _token_came(self, timeout_ms: int) -> bool:
+        try:
+            self._tokens.get(timeout=timeout_ms / 1000)
+        except queue.Empty:
+            return False
+        return True
 
     def _make_room(self) -> None:
         while True:

@@ -9,12 +9,11 @@ Source: Kafka 0.8.2.2 ``ConsumerIterator`` and ``KafkaStream``.
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Sequence
 from typing import Generic, Self, TypeVar
 
 from zkconsumer.clock import Clock
 from zkconsumer.errors import ConsumerTimeout, ZkConsumerError
-from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.fetch.sink import Chunk
 from zkconsumer.model import Record
 from zkconsumer.streams.chunk_queue import ChunkQueue, Closed, Failed
@@ -50,7 +49,9 @@ class KafkaStream(Generic[K, V]):
         self._key_decoder = key_decoder
         self._value_decoder = value_decoder
         self._chunk: Chunk | None = None
-        self._records: Iterator[Record] = iter(())
+        self._started: Chunk | None = None
+        self._records: Sequence[Record] = ()
+        self._next_index = 0
 
     def __iter__(self) -> Self:
         return self
@@ -64,23 +65,27 @@ class KafkaStream(Generic[K, V]):
         else:
             chunk = self._next_chunk()
         while True:
-            if chunk.claim.active:
-                record = next(self._records, None)
-                if record is not None:
-                    return self._hand_over(chunk.claim, record)
+            claim = chunk.claim
+            if claim.active:
+                index = self._next_index
+                if index < len(self._records):
+                    record = self._records[index]
+                    message = MessageAndMetadata(
+                        claim.topic_partition, record, self._key_decoder, self._value_decoder
+                    )
+                    # Nothing is called from here on, so that no signal handler runs: were it to
+                    # raise, the message would count as handed over, and its caller not have it.
+                    self._next_index = index + 1
+                    claim.delivered_offset = record.offset + 1
+                    return message
                 self._finish(chunk)
             self._chunk = None
             chunk = self._next_chunk()
 
-    def _hand_over(self, claim: PartitionClaim, record: Record) -> MessageAndMetadata[K, V]:
-        claim.delivered_offset = record.offset + 1
-        return MessageAndMetadata(
-            claim.topic_partition, record, self._key_decoder, self._value_decoder
-        )
-
     def _finish(self, chunk: Chunk) -> None:
         """The chunk is through: its end is the position, records there or compacted away."""
         self._chunk = None
+        self._records = chunk.records = ()
         if chunk.error is not None:
             raise chunk.error
         chunk.claim.delivered_offset = chunk.claim.consumed_offset = chunk.next_offset
@@ -91,16 +96,20 @@ class KafkaStream(Generic[K, V]):
             deadline_ms = self._clock.now_ms() + self._timeout_ms
         while True:
             left_ms = None if deadline_ms is None else max(0, deadline_ms - self._clock.now_ms())
-            item = self._queue.take(left_ms)
+            item = self._queue.head(left_ms)
             if item is None:
                 raise ConsumerTimeout(f"no message within {self._timeout_ms} ms")
             if isinstance(item, Closed):
                 raise StopIteration
             if isinstance(item, Failed):
+                self._queue.remove()
                 raise _again(item.error)
-            if item.claim.active:
+            if item.claim.active and item is not self._started:
                 self._start(item)
+                self._queue.remove()
                 return item
+            # Given up; or read already, by a call that was interrupted before it could remove it.
+            self._queue.remove()
 
     def _start(self, chunk: Chunk) -> None:
         claim = chunk.claim
@@ -113,8 +122,9 @@ class KafkaStream(Generic[K, V]):
                 chunk.fetch_offset,
             )
         claim.delivered_offset = claim.consumed_offset = chunk.fetch_offset
-        self._chunk = chunk
-        self._records = iter(chunk.records)
+        self._records = chunk.records
+        self._next_index = 0
+        self._chunk = self._started = chunk
 
 
 def _again(error: ZkConsumerError) -> ZkConsumerError:

@@ -1,0 +1,69 @@
+"""A stream whose reader is interrupted by a signal handler that raises, as Ctrl-C's does."""
+
+import signal
+from collections.abc import Iterator
+from types import FrameType
+
+import pytest
+
+from tests.support.chunks import chunk_of, claim_of, ignore
+from zkconsumer.clock import SystemClock
+from zkconsumer.errors import ConsumerTimeout
+from zkconsumer.streams.chunk_queue import ChunkQueue
+from zkconsumer.streams.message import MessageAndMetadata
+from zkconsumer.streams.stream import KafkaStream
+
+PERIOD_S = 0.0001
+
+
+class Interrupted(Exception):
+    """What the handler raises."""
+
+
+class Alarm:
+    """Raises in the main thread, wherever it is, while it is ``armed``."""
+
+    def __init__(self) -> None:
+        self.armed = False
+
+    def ring(self, _number: int, _frame: FrameType | None) -> None:
+        """The signal handler."""
+        if self.armed:
+            self.armed = False
+            raise Interrupted
+
+
+@pytest.fixture
+def alarm() -> Iterator[Alarm]:
+    """The handler of SIGALRM."""
+    made = Alarm()
+    before = signal.signal(signal.SIGALRM, made.ring)
+    yield made
+    signal.setitimer(signal.ITIMER_REAL, 0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("chunk_count", [1, 2_500])
+def test_an_interrupted_reader_misses_nothing(alarm: Alarm, chunk_count: int) -> None:
+    """Each message comes once, in order, and none counts as handed over that it did not get."""
+    total = 50_000
+    size = total // chunk_count
+    claim, queue = claim_of(committed=0), ChunkQueue(chunk_count)
+    for first in range(0, total, size):
+        assert queue.offer(chunk_of(claim, range(first, first + size)), ignore)
+    stream = KafkaStream[bytes, bytes](queue, clock=SystemClock(), timeout_ms=0)
+    got: list[MessageAndMetadata[bytes, bytes]] = []
+    interruptions = 0
+    while len(got) < total:
+        try:
+            alarm.armed = True
+            signal.setitimer(signal.ITIMER_REAL, PERIOD_S)
+            got.extend(stream)  # no handler runs between a message and its place in the list
+        except Interrupted:
+            interruptions += 1
+            assert (claim.delivered_offset or 0) <= len(got)
+        except ConsumerTimeout:
+            alarm.armed = False
+            break
+    assert interruptions > 10
+    assert [message.offset for message in got] == list(range(total))
