@@ -15,7 +15,7 @@ from zkconsumer.connector.rebalance import RESTING, RebalanceCore, State
 Actions = tuple[ev.Action, ...]
 
 
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=400, deadline=None)
 @given(st.integers(0, 2**32))
 def test_every_world_is_safe_and_comes_to_rest(seed: int) -> None:
     """Nobody reads what he does not own; in the end all is owned by whom the assignor names."""
