@@ -142,21 +142,30 @@ class ThreadScope:
         Returns:
             The names of the threads that still ran when the time was over (normally none).
         """
-        threads = list(self._threads)  # without the lock, which the interrupted code may hold
-        for scoped in threads:
-            scoped.ask_to_stop()
+        asked = fresh = self._ask_all_but([])
         current = threading.current_thread()
         if current in self._closers:
             return []
         self._closers.append(current)
         try:
             deadline_ms = self._clock.now_ms() + timeout_ms
-            for scoped in threads:
-                if scoped.thread is not current and scoped.thread.is_alive():
-                    scoped.thread.join(max(0, deadline_ms - self._clock.now_ms()) / 1000)
-            return [one.thread.name for one in threads if one.thread.is_alive()]
+            while fresh:
+                for scoped in fresh:
+                    if scoped.thread is not current and scoped.thread.is_alive():
+                        scoped.thread.join(max(0, deadline_ms - self._clock.now_ms()) / 1000)
+                # What those threads started before they ended.
+                fresh = self._ask_all_but(asked)
+                asked = [*asked, *fresh]
+            return [one.thread.name for one in asked if one.thread.is_alive()]
         finally:
             self._closers.remove(current)
+
+    def _ask_all_but(self, asked: list[ScopedThread]) -> list[ScopedThread]:
+        # Without the lock, which the code that a signal handler interrupted may hold.
+        fresh = [one for one in list(self._threads) if one not in asked]
+        for scoped in fresh:
+            scoped.ask_to_stop()
+        return fresh
 
     def first_error(self) -> BaseException | None:
         """The error that the first failed thread died of."""

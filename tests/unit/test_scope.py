@@ -186,3 +186,19 @@ def test_closing_needs_no_lock_that_an_interrupted_close_could_hold() -> None:
         helper.spawn("handler", close, stop=lambda: None)
         assert done.wait(5)
     assert helper.close(5_000) == []
+
+
+def test_a_thread_that_another_one_starts_while_it_ends_is_waited_for() -> None:
+    """Closing leaves no thread behind, whenever it was started."""
+    scope = ThreadScope("scope")
+    parent: Mailbox[str] = Mailbox()
+    child: Mailbox[str] = Mailbox()
+    heard: list[str | None] = []
+
+    def bear() -> None:
+        parent.get()
+        scope.spawn("child", lambda: heard.append(child.get()), stop=lambda: child.put("stop"))
+
+    scope.spawn("parent", bear, stop=lambda: parent.put("stop"))
+    assert scope.close(5_000) == []
+    assert heard == ["stop"]
