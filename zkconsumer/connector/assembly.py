@@ -84,13 +84,7 @@ def assemble(config: ConsumerConfig, clock: Clock) -> Parts:
         ConfigError: ``offsets.storage`` is not ZooKeeper; or see ``kazoo_store.connect``.
         RegistryError: see ``kazoo_store.connect``.
     """
-    if config.offsets_storage != "zookeeper":
-        # The group's positions are not where we would look: to go on from there loses or repeats.
-        raise ConfigError(
-            f"offsets.storage={config.offsets_storage}: offsets in Kafka are not served yet; let "
-            f"all members of group {config.group_id} keep them in ZooKeeper (the original does so "
-            "with offsets.storage=zookeeper, after a time with dual.commit.enabled=true)"
-        )
+    _refuse_offsets_in_kafka(config)
     store = kazoo_store.connect(
         config.zookeeper_connect,
         session_timeout_ms=config.zookeeper_session_timeout_ms,
@@ -103,15 +97,6 @@ def assemble(config: ConsumerConfig, clock: Clock) -> Parts:
     committer = OffsetCommitter(offset_store, config.group_id)
     book = OwnershipBook()
     fetch_scope = ThreadScope(consumer_id)
-    core = RebalanceCore(
-        RebalanceSettings(
-            consumer_id=consumer_id,
-            strategy=config.partition_assignment_strategy,
-            max_retries=config.rebalance_max_retries,
-            backoff_ms=config.rebalance_backoff_ms,
-        ),
-        random.random,
-    )
     steps = RebalanceSteps(
         StepSettings(
             consumer_id=consumer_id,
@@ -134,19 +119,18 @@ def assemble(config: ConsumerConfig, clock: Clock) -> Parts:
         ),
         lambda cause: control.mailbox.put(ev.Triggered(cause)),
     )
-    timer = CommitTimer(
-        enabled=config.auto_commit_enable,
-        interval_ms=config.auto_commit_interval_ms,
-        now_ms=clock.now_ms(),
-    )
     control = ControlThread(
         ControlParts(
             group_id=config.group_id,
-            core=core,
+            core=_core(config, consumer_id),
             steps=steps,
             book=book,
             committer=committer,
-            timer=timer,
+            timer=CommitTimer(
+                enabled=config.auto_commit_enable,
+                interval_ms=config.auto_commit_interval_ms,
+                now_ms=clock.now_ms(),
+            ),
             store=store,
             clock=clock,
         )
@@ -158,6 +142,28 @@ def assemble(config: ConsumerConfig, clock: Clock) -> Parts:
         control=control,
         control_scope=ThreadScope(consumer_id),
         fetch_scope=fetch_scope,
+    )
+
+
+def _refuse_offsets_in_kafka(config: ConsumerConfig) -> None:
+    if config.offsets_storage != "zookeeper":
+        # The group's positions are not where we would look: to go on from there loses or repeats.
+        raise ConfigError(
+            f"offsets.storage={config.offsets_storage}: offsets in Kafka are not served yet; let "
+            f"all members of group {config.group_id} keep them in ZooKeeper (the original does so "
+            "with offsets.storage=zookeeper, after a time with dual.commit.enabled=true)"
+        )
+
+
+def _core(config: ConsumerConfig, consumer_id: str) -> RebalanceCore:
+    return RebalanceCore(
+        RebalanceSettings(
+            consumer_id=consumer_id,
+            strategy=config.partition_assignment_strategy,
+            max_retries=config.rebalance_max_retries,
+            backoff_ms=config.rebalance_backoff_ms,
+        ),
+        random.random,
     )
 
 
