@@ -8,7 +8,8 @@ from tests.interop.members import Member
 from tests.interop.mixed_group import MixedGroup
 
 pytestmark = pytest.mark.sandbox
-MOST_REPEATED = 500
+MOST_IN_HAND = 4
+FEW_TRIES = {"rebalance.max.retries": "12"}
 
 
 def test_many_changes_at_once_settle_and_lose_nothing(group: MixedGroup) -> None:
@@ -18,16 +19,12 @@ def test_many_changes_at_once_settle_and_lose_nothing(group: MixedGroup) -> None
     a = group.ours({topic: 1}, "a-ours")
     group.await_values(group.write(1, topic), a)
     with group.traffic(topic):
-        b, d, f = (group.scala(topic, name) for name in names[1::2])
+        b, d, f = (group.scala(topic, name, settings=FEW_TRIES) for name in names[1::2])
         c = group.ours({topic: 2}, "c-ours")
         e = group.ours({topic: 1}, "e-ours")
         group.await_settled([topic], names)
         everyone: list[Member] = [a, b, c, d, e, f]
         group.await_values(list(group.writer.values), *everyone)
-        # Asked now, not at the end: a Scala 0.8.2 member that is told to leave during a rebalance
-        # goes on with its tries, each of which its own shutdown makes fail (KAFKA-1848).
-        for scala in (b, d, f):
-            scala.check_no_rebalance_failed()
 
         b.ask_to_leave()
         a.leave()
@@ -41,7 +38,9 @@ def test_many_changes_at_once_settle_and_lose_nothing(group: MixedGroup) -> None
         group.await_settled([topic], ["a-scala"])
     group.await_values(group.writer.values, *everyone, g)
     delivered = Counter(value for member in (*everyone, g) for value in member.values)
-    repeated = delivered - Counter(group.writer.values)
     assert set(delivered) == set(group.writer.values)
-    assert repeated.total() <= MOST_REPEATED, repeated.total()
-    g.check_no_rebalance_failed()
+    # The original may repeat what is left of a chunk when it leaves; ours only what is in hand.
+    by_ours = Counter(value for member in (a, c, e) for value in member.values)
+    assert (by_ours - Counter(group.writer.values)).total() <= MOST_IN_HAND
+    for scala in (b, d, f, g):
+        scala.check_no_rebalance_failed()
