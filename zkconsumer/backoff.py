@@ -5,10 +5,10 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """Delays that grow by ``factor`` up to a bound, shortened at random by up to ``jitter``.
+    """Delays that grow by ``factor`` up to a bound, lengthened at random by up to ``jitter``.
 
-    Members that fail together must not retry together, so the random share is taken *off*:
-    the delay never exceeds the configured one.
+    Members that fail together must not retry together. The random share is put *on top*: so many
+    tries of the configured length are what outlasts a dead member's session, and must do so still.
     """
 
     initial_ms: int
@@ -19,4 +19,4 @@ class Backoff:
     def delay_ms(self, attempt: int, random: float) -> int:
         """The delay after failed attempt number ``attempt`` (from 0), ``random`` in [0, 1)."""
         full = min(float(self.max_ms), self.initial_ms * self.factor ** min(attempt, 64))
-        return int(full * (1 - self.jitter * random))
+        return int(full * (1 + self.jitter * random))

@@ -151,8 +151,9 @@ class MessageTooLarge(ZkConsumerError):
     def __init__(
         self, topic_partition: TopicPartition, offset: int, size_bytes: int, limit_bytes: int
     ) -> None:
+        size = f"{size_bytes} bytes" if size_bytes >= 0 else "an unknown number of bytes"
         super().__init__(
-            f"message at {topic_partition} offset {offset} takes {size_bytes} bytes, more than "
+            f"message at {topic_partition} offset {offset} takes {size}, more than "
             f"the largest fetch of {limit_bytes}: raise fetch.message.growth.max.bytes"
         )
         self.topic_partition = topic_partition

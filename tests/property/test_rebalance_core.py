@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from tests.support.rebalance_script import Script
 from tests.support.rebalance_world import NewCore, run_world
 from zkconsumer.connector import rebalance_events as ev
-from zkconsumer.connector.rebalance import RESTING, RebalanceCore, State
+from zkconsumer.connector.rebalance import RebalanceCore
+from zkconsumer.connector.rebalance_state import RESTING, State
 
 Actions = tuple[ev.Action, ...]
 

@@ -24,7 +24,8 @@ from zkconsumer.connector.control import (
     JoinRequest,
 )
 from zkconsumer.connector.ownership import OwnershipBook
-from zkconsumer.connector.rebalance import RebalanceCore, RebalanceSettings
+from zkconsumer.connector.rebalance import RebalanceCore
+from zkconsumer.connector.rebalance_state import RebalanceSettings
 from zkconsumer.connector.steps import Collaborators, RebalanceSteps, StepSettings
 from zkconsumer.connector.subscription import FilterSubscription, StaticSubscription
 from zkconsumer.errors import ConsumerTimeout

@@ -5,7 +5,8 @@ from typing import TypeVar
 
 from zkconsumer.assignment.group_view import GroupView, MemberSubscription
 from zkconsumer.connector import rebalance_events as ev
-from zkconsumer.connector.rebalance import RebalanceCore, RebalanceSettings, State
+from zkconsumer.connector.rebalance import RebalanceCore
+from zkconsumer.connector.rebalance_state import RebalanceSettings, State
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 
 ME = "g_b"
@@ -49,9 +50,15 @@ class Script:
         *,
         max_retries: int = 4,
         backoff_ms: int = 1_000,
+        session_timeout_ms: int = 0,
         random: Callable[[], float] = lambda: 0.0,
     ) -> None:
-        settings = RebalanceSettings(consumer_id=ME, max_retries=max_retries, backoff_ms=backoff_ms)
+        settings = RebalanceSettings(
+            consumer_id=ME,
+            max_retries=max_retries,
+            backoff_ms=backoff_ms,
+            session_timeout_ms=session_timeout_ms,
+        )
         self.core = RebalanceCore(settings, random)
         self.now_ms = 0
         self.said: list[ev.Action] = []

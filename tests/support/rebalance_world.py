@@ -13,7 +13,8 @@ from random import Random
 from tests.support.rebalance_zk import Member, Ownership, TinyZk
 from zkconsumer.assignment.strategy import Assignment, assign
 from zkconsumer.connector import rebalance_events as ev
-from zkconsumer.connector.rebalance import RebalanceCore, RebalanceSettings, State
+from zkconsumer.connector.rebalance import RebalanceCore
+from zkconsumer.connector.rebalance_state import RebalanceSettings, State
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 
 STEPS = (

@@ -16,7 +16,8 @@ from zkconsumer.connector.brokers import BrokerList
 from zkconsumer.connector.commits import OffsetCommitter
 from zkconsumer.connector.control import ControlParts, ControlThread, ThreadDied
 from zkconsumer.connector.ownership import OwnershipBook
-from zkconsumer.connector.rebalance import RebalanceCore, RebalanceSettings
+from zkconsumer.connector.rebalance import RebalanceCore
+from zkconsumer.connector.rebalance_state import RebalanceSettings
 from zkconsumer.connector.steps import Collaborators, RebalanceSteps, StepSettings
 from zkconsumer.errors import ConfigError
 from zkconsumer.fetch.leader_finder import ClusterAccess
@@ -122,7 +123,7 @@ def assemble(config: ConsumerConfig, clock: Clock) -> Parts:
     control = ControlThread(
         ControlParts(
             group_id=config.group_id,
-            core=_core(config, consumer_id),
+            core=_core(config, consumer_id, store),
             steps=steps,
             book=book,
             committer=committer,
@@ -155,13 +156,14 @@ def _refuse_offsets_in_kafka(config: ConsumerConfig) -> None:
         )
 
 
-def _core(config: ConsumerConfig, consumer_id: str) -> RebalanceCore:
+def _core(config: ConsumerConfig, consumer_id: str, store: ZkStore) -> RebalanceCore:
     return RebalanceCore(
         RebalanceSettings(
             consumer_id=consumer_id,
             strategy=config.partition_assignment_strategy,
             max_retries=config.rebalance_max_retries,
             backoff_ms=config.rebalance_backoff_ms,
+            session_timeout_ms=store.negotiated_timeout_ms,
         ),
         random.random,
     )

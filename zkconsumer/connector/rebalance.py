@@ -29,58 +29,16 @@ Source: Kafka 0.8.2.2 ``ZKRebalancerListener``.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from enum import Enum, auto
 
-from zkconsumer.assignment.strategy import CannotAssign, Strategy, assign
+from zkconsumer.assignment.strategy import CannotAssign, assign
 from zkconsumer.backoff import Backoff
 from zkconsumer.connector import rebalance_events as ev
 from zkconsumer.connector.plan import Plan, plan_round
+from zkconsumer.connector.rebalance_state import RESTING, RebalanceSettings, State
 from zkconsumer.model import ConsumerThreadId, TopicPartition
-
-
-class State(Enum):
-    """Where a member stands."""
-
-    OUTSIDE = auto()
-    """Not a member: not joined yet, left, or without a session."""
-    REGISTERING = auto()
-    READING = auto()
-    STOPPING = auto()
-    COMMITTING = auto()
-    RELEASING = auto()
-    CLAIMING = auto()
-    LOADING = auto()
-    STARTING = auto()
-    OWNING = auto()
-    """Every partition of ours is being read; the state at rest."""
-    BACKING_OFF = auto()
-    """The last try failed; the next one is due at a deadline, or at a trigger."""
-    FAILED = auto()
-    """All tries failed and the caller has heard it; otherwise as BACKING_OFF, but slower."""
-
 
 _LEAVING = 0
 """The round of a member that leaves: nobody waits for the answers."""
-
-RESTING = frozenset({State.OWNING, State.BACKING_OFF, State.FAILED})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RebalanceSettings:
-    """What the configuration says of rebalancing.
-
-    Attributes:
-        consumer_id: our own.
-        strategy: ``partition.assignment.strategy``.
-        max_retries: tries for each trigger, ``rebalance.max.retries``.
-        backoff_ms: ``rebalance.backoff.ms``.
-    """
-
-    consumer_id: str
-    strategy: Strategy = "range"
-    max_retries: int = 4
-    backoff_ms: int = 2000
 
 
 class RebalanceCore:
@@ -107,6 +65,7 @@ class RebalanceCore:
         self._registered = False
         self._just_registered = False
         self._deadline_ms: int | None = None
+        self._blocked_until_ms: int | None = None
         self._plan: Plan | None = None
         self._changed = False
         self._brokers_seen = False
@@ -255,7 +214,7 @@ class RebalanceCore:
             case ev.OffsetsLoaded() if self.state is State.LOADING:
                 return self._offsets_loaded(event)
             case ev.RegistrationBlocked() if self.state is State.REGISTERING:
-                return (ev.AwaitRegistration(), *self._back_off(event.reason, now_ms))
+                return self._registration_blocked(event, now_ms)
             case ev.StepFailed() if self.state is State.COMMITTING:
                 # What was not committed is read again by the next owner: nothing is lost by
                 # handing over, and holding on would stall the group.
@@ -269,10 +228,21 @@ class RebalanceCore:
             case _:
                 raise AssertionError(f"{event!r} is no answer in state {self.state.name}")
 
+    def _registration_blocked(
+        self, event: ev.RegistrationBlocked, now_ms: int
+    ) -> tuple[ev.Action, ...]:
+        """Most likely our own of before a crash, which goes when its session does."""
+        if self._blocked_until_ms is None:
+            self._blocked_until_ms = now_ms + 2 * self._settings.session_timeout_ms
+        if now_ms < self._blocked_until_ms:
+            self._counted = False
+        return (ev.AwaitRegistration(), *self._back_off(event.reason, now_ms))
+
     def _step_done(self) -> tuple[ev.Action, ...]:
         match self.state:
             case State.REGISTERING:
                 self._registered = self._just_registered = True
+                self._blocked_until_ms = None
                 return self._read()
             case State.STOPPING:
                 return self._after_stop()

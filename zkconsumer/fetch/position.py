@@ -47,14 +47,10 @@ class FetchPosition:
     def resume_offset(self) -> int | None:
         """Where another fetcher must go on so that nothing undelivered is lost.
 
-        None where the start is unknown: also where a jump waits for room, since the stream would
-        not hear of it before the next records.
+        A jump that waits for room is dropped with it: the stream hears of it with the next records.
+        To ask for the start anew instead could pass over what was written in between.
         """
-        pending = self.pending
-        if pending is None:
-            return self.fetch_offset
-        jump = pending.error is None and pending.next_offset == pending.fetch_offset
-        return None if jump else pending.fetch_offset
+        return self.pending.fetch_offset if self.pending is not None else self.fetch_offset
 
 
 def start_at(position: FetchPosition, offset: int) -> Chunk | None:

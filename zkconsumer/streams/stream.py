@@ -31,7 +31,7 @@ class KafkaStream(Generic[K, V]):
     ``ConsumerTimeout`` after ``consumer.timeout.ms`` without a message, ``RebalanceFailed`` when
     the member could not get its partitions, and ``MessageTooLarge`` or ``PartitionFailed`` when a
     partition can't be read on. After any of these errors the stream can be iterated further;
-    a partition that failed stays where it stands until the next rebalance hands it out again.
+    a partition that failed stands still until it changes hands or the connector is made anew.
     """
 
     def __init__(

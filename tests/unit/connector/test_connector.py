@@ -16,7 +16,7 @@ from zkconsumer.clock import SystemClock
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector.assembly import Parts
 from zkconsumer.connector.connector import ZookeeperConsumerConnector
-from zkconsumer.connector.rebalance import State
+from zkconsumer.connector.rebalance_state import State
 from zkconsumer.errors import ConfigError, ConsumerClosed, MessageStreamsExist, RebalanceFailed
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore

@@ -11,7 +11,7 @@ from tests.support.rebalance_script import (
     tps,
 )
 from zkconsumer.connector import rebalance_events as ev
-from zkconsumer.connector.rebalance import State
+from zkconsumer.connector.rebalance_state import State
 
 # --- sessions ------------------------------------------------------------------------------------
 

@@ -1,5 +1,6 @@
 """A stream whose reader is interrupted by a signal handler that raises, as Ctrl-C's does."""
 
+import gc
 import signal
 from collections.abc import Iterator
 from types import FrameType
@@ -35,12 +36,15 @@ class Alarm:
 
 @pytest.fixture
 def alarm() -> Iterator[Alarm]:
-    """The handler of SIGALRM."""
+    """The handler of SIGALRM; no garbage collector, whose hooks would swallow its error."""
     made = Alarm()
     before = signal.signal(signal.SIGALRM, made.ring)
+    gc.disable()
     yield made
+    made.armed = False
     signal.setitimer(signal.ITIMER_REAL, 0)
     signal.signal(signal.SIGALRM, before)
+    gc.enable()
 
 
 @pytest.mark.parametrize("chunk_count", [1, 2_500])

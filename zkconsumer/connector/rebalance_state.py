@@ -1,0 +1,50 @@
+"""Where a member stands in a rebalance, and what the configuration says of it."""
+
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from zkconsumer.assignment.strategy import Strategy
+
+
+class State(Enum):
+    """Where a member stands."""
+
+    OUTSIDE = auto()
+    """Not a member: not joined yet, left, or without a session."""
+    REGISTERING = auto()
+    READING = auto()
+    STOPPING = auto()
+    COMMITTING = auto()
+    RELEASING = auto()
+    CLAIMING = auto()
+    LOADING = auto()
+    STARTING = auto()
+    OWNING = auto()
+    """Every partition of ours is being read; the state at rest."""
+    BACKING_OFF = auto()
+    """The last try failed; the next one is due at a deadline, or at a trigger."""
+    FAILED = auto()
+    """All tries failed and the caller has heard it; otherwise as BACKING_OFF, but slower."""
+
+
+RESTING = frozenset({State.OWNING, State.BACKING_OFF, State.FAILED})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RebalanceSettings:
+    """What the configuration says of rebalancing.
+
+    Attributes:
+        consumer_id: our own.
+        strategy: ``partition.assignment.strategy``.
+        max_retries: tries for each trigger, ``rebalance.max.retries``.
+        backoff_ms: ``rebalance.backoff.ms``.
+        session_timeout_ms: how long a session lives without its client: for so long, twice over
+            for a server's ticks, a registration in the way is waited for beyond ``max_retries``.
+    """
+
+    consumer_id: str
+    strategy: Strategy = "range"
+    max_retries: int = 4
+    backoff_ms: int = 2000
+    session_timeout_ms: int = 0
