@@ -12,10 +12,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.support.fetch_answers import asked, fetched, listed, together
-from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.session import Deliver, FetchSession, LeaderLost, OffsetReset, Outcome
 from zkconsumer.fetch.settings import FetchSettings, ResetPolicy
-from zkconsumer.fetch.sink import Chunk
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import Codec

@@ -4,8 +4,7 @@ from collections.abc import Callable, Iterable
 
 from tests.support.record_sets import records
 from zkconsumer.errors import ZkConsumerError
-from zkconsumer.fetch.claim import PartitionClaim
-from zkconsumer.fetch.sink import Chunk, ChunkSink
+from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim
 from zkconsumer.model import TopicPartition
 
 T0 = TopicPartition("t", 0)

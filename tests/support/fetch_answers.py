@@ -1,7 +1,7 @@
 """Answers to Fetch and ListOffsets, as a session gets them."""
 
+from zkconsumer.fetch.claim import Chunk
 from zkconsumer.fetch.session import Deliver, LeaderLost, OffsetReset, Outcome
-from zkconsumer.fetch.sink import Chunk
 from zkconsumer.model import TopicPartition
 from zkconsumer.wire.messages.fetch import (
     FetchedPartition,

@@ -10,13 +10,12 @@ from tests.support.fetch_answers import asked
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.cluster.metadata import MetadataReader
-from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.fetcher import PythonFetchLoop
 from zkconsumer.fetch.leader_finder import ClusterAccess
 from zkconsumer.fetch.loop import LoopKey
 from zkconsumer.fetch.session import LeaderLost
 from zkconsumer.fetch.settings import FetchSettings, ResetPolicy
-from zkconsumer.fetch.sink import Chunk
 from zkconsumer.model import Broker, Record, TopicPartition
 from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.net.connector import BrokerConnector

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from zkconsumer.errors import ProtocolError, TransportError
-from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.loop import LoopKey, LoopReport
 from zkconsumer.fetch.session import Deliver, FetchSession, LeaderLost, OffsetReset, Outcome
 from zkconsumer.fetch.settings import FetchSettings
-from zkconsumer.fetch.sink import Chunk
 from zkconsumer.model import Broker
 from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.scope import Mailbox

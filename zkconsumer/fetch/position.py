@@ -3,9 +3,8 @@
 from dataclasses import dataclass
 
 from zkconsumer.errors import MessageTooLarge, PartitionFailed
-from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.settings import FetchSettings
-from zkconsumer.fetch.sink import Chunk
 from zkconsumer.model import Record
 from zkconsumer.records.decode import DecodedSet
 

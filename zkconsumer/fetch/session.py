@@ -12,10 +12,9 @@ message larger than the fetch size makes the fetch grow.
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.position import FetchPosition, start_at, take_records
 from zkconsumer.fetch.settings import FetchSettings
-from zkconsumer.fetch.sink import Chunk
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.decode import decode_record_set
 from zkconsumer.wire.error_codes import ErrorCode, error_name

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from zkconsumer.errors import ZkConsumerError
-from zkconsumer.fetch.sink import Chunk
+from zkconsumer.fetch.claim import Chunk
 from zkconsumer.scope import naps
 
 

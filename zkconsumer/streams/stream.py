@@ -14,7 +14,7 @@ from typing import Generic, Self, TypeVar
 
 from zkconsumer.clock import Clock
 from zkconsumer.errors import ConsumerTimeout, ZkConsumerError
-from zkconsumer.fetch.sink import Chunk
+from zkconsumer.fetch.claim import Chunk
 from zkconsumer.model import Record
 from zkconsumer.streams.chunk_queue import ChunkQueue, Closed, Failed
 from zkconsumer.streams.message import Decoder, MessageAndMetadata

@@ -9,11 +9,10 @@ from tests.support.chunks import T0, T1, ListSink
 from tests.support.fetch_bench import SETTINGS, FetchBench, claim_on, take_values, values, wait_for
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import MessageTooLarge
-from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.fetcher import PythonFetchLoop
 from zkconsumer.fetch.loop import LoopKey
 from zkconsumer.fetch.session import FetchSession
-from zkconsumer.fetch.sink import Chunk
 from zkconsumer.model import Broker, Record
 from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.streams.chunk_queue import ChunkQueue

@@ -8,9 +8,9 @@ import pytest
 from tests.support.chunks import T0, chunk_of, claim_of
 from tests.support.record_sets import ROOM, records
 from zkconsumer.errors import CorruptRecord, MessageTooLarge, PartitionFailed
+from zkconsumer.fetch.claim import Chunk
 from zkconsumer.fetch.position import FetchPosition, start_at, take_records
 from zkconsumer.fetch.settings import FetchSettings
-from zkconsumer.fetch.sink import Chunk
 from zkconsumer.model import Record
 from zkconsumer.records.build import build_message_set, wrap_message_set
 from zkconsumer.records.codecs import Codec

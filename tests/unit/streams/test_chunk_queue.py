@@ -9,7 +9,7 @@ from tests.support.chunks import T1, chunk_of, claim_of, ignore
 from tests.support.interrupting import interrupt_at_line
 from tests.support.waiting import wait_until
 from zkconsumer.errors import ConsumerTimeout
-from zkconsumer.fetch.sink import Chunk
+from zkconsumer.fetch.claim import Chunk
 from zkconsumer.scope import ThreadScope
 from zkconsumer.streams.chunk_queue import ChunkQueue, Closed, Failed
 

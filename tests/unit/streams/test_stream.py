@@ -15,8 +15,7 @@ from zkconsumer.errors import (
     PartitionFailed,
     RebalanceFailed,
 )
-from zkconsumer.fetch.claim import PartitionClaim
-from zkconsumer.fetch.sink import Chunk
+from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.decode import decode_record_set
