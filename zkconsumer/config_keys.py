@@ -148,7 +148,7 @@ KEYS: tuple[ConfigKey, ...] = (
         default=134_217_728,
         low=1,
         since="zkconsumer",
-        doc="How large one compressed message set may become when it is decompressed.",
+        doc="How large what one fetch brings of one partition may become when it is decompressed.",
     ),
     ConfigKey(
         key="num.consumer.fetchers",

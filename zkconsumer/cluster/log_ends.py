@@ -5,13 +5,16 @@ from collections.abc import Callable, Iterable, Mapping
 from zkconsumer.errors import ProtocolError, TransportError
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.connection import BrokerConnection
+from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.list_offsets import (
     ListOffsetsPartition,
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
+from zkconsumer.wire.versions import OLDEST, version_for
 
+LIST_OFFSETS_VERSION = version_for(ApiKey.LIST_OFFSETS, OLDEST)
 LATEST = -1
 EARLIEST = -2
 
@@ -66,7 +69,9 @@ class LogEndReader:
         )
         connection = self._open(broker)
         try:
-            response = connection.request(request, version=0, timeout_ms=self._timeout_ms)
+            response = connection.request(
+                request, version=LIST_OFFSETS_VERSION, timeout_ms=self._timeout_ms
+            )
         finally:
             connection.close()
         return {

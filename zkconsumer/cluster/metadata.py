@@ -15,10 +15,12 @@ from zkconsumer.errors import (
 )
 from zkconsumer.model import Broker
 from zkconsumer.net.connection import BrokerConnection
+from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.metadata import MetadataRequest
+from zkconsumer.wire.versions import OLDEST, version_for
 
-METADATA_VERSION = 0
+METADATA_VERSION = version_for(ApiKey.METADATA, OLDEST)
 
 
 class MetadataReader:

@@ -245,15 +245,16 @@ class ZookeeperConsumerConnector:
         tries_ms = config.rebalance_max_retries * (
             config.rebalance_backoff_ms + 2 * self._parts.session_timeout_ms
         )
+        limit_ms = tries_ms + config.zookeeper_connection_timeout_ms
         try:
-            _, joined = request.reply.wait(tries_ms + config.zookeeper_connection_timeout_ms)
+            _, joined = request.reply.wait(limit_ms)
         except BaseException:
             self._withdraw()
             raise
         if not joined:
             self._withdraw()
             raise RebalanceFailed(
-                f"group {config.group_id}: not joined within {tries_ms} ms: is ZooKeeper at "
+                f"group {config.group_id}: not joined within {limit_ms} ms: is ZooKeeper at "
                 f"{config.zookeeper_connect} reachable?"
             )
 

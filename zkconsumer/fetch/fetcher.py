@@ -17,14 +17,16 @@ from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Broker
 from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.scope import Mailbox
+from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import Request
 from zkconsumer.wire.messages.fetch import FetchRequest
+from zkconsumer.wire.versions import OLDEST, version_for
 
 log = logging.getLogger(__name__)
 R = TypeVar("R")
 
-FETCH_VERSION = 0
-LIST_OFFSETS_VERSION = 0
+FETCH_VERSION = version_for(ApiKey.FETCH, OLDEST)
+LIST_OFFSETS_VERSION = version_for(ApiKey.LIST_OFFSETS, OLDEST)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

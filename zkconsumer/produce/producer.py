@@ -25,6 +25,7 @@ from zkconsumer.net.transport import Connector
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import Codec
 from zkconsumer.scope import Mailbox
+from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.error_codes import ErrorCode, error_name
 from zkconsumer.wire.messages.produce import (
     ProducedPartition,
@@ -33,8 +34,9 @@ from zkconsumer.wire.messages.produce import (
     ProduceResponse,
     ProduceTopic,
 )
+from zkconsumer.wire.versions import OLDEST, version_for
 
-PRODUCE_VERSION = 0
+PRODUCE_VERSION = version_for(ApiKey.PRODUCE, OLDEST)
 ACKS_NONE = 0
 ACKS_LEADER = 1
 ACKS_ALL = -1

@@ -30,6 +30,9 @@ class VersionRange:
     last: int
 
 
+OLDEST: Final = BrokerGeneration.V0_8_0
+"""What every broker since this one understands may be sent without knowing the broker."""
+
 _EVER = VersionRange(0, 0)
 _ALL_0_8: Final = {
     ApiKey.PRODUCE: _EVER,
