@@ -161,7 +161,11 @@ def test_two_members_of_one_name_are_told_apart(cluster: Sandbox) -> None:
     tree, tp = ZkTree(cluster), TopicPartition(topic, 0)
     with Member(cluster, group, {topic: 1}, consumer_id="same") as first:
         claims, session = first.claims(), f"0x{first.session_id:x}"
-        hasty = {"rebalance_max_retries": 3, "rebalance_backoff_ms": 100}
+        hasty = {
+            "rebalance_max_retries": 3,
+            "rebalance_backoff_ms": 100,
+            "zookeeper_session_timeout_ms": 1000,  # the tries outlast it
+        }
         with pytest.raises(RebalanceFailed, match="after 3 tries") as caught:
             Member(cluster, group, {topic: 1}, consumer_id="same", **hasty)
         assert f"consumer id {group}_same is registered by session {session}" in str(caught.value)

@@ -20,7 +20,11 @@ from zkconsumer.scope import ThreadScope
 
 pytestmark = pytest.mark.sandbox
 
-PATIENCE = {"rebalance_max_retries": 3, "rebalance_backoff_ms": 100}
+PATIENCE = {
+    "rebalance_max_retries": 3,
+    "rebalance_backoff_ms": 100,
+    "zookeeper_session_timeout_ms": 1000,  # the tries outlast it, whatever the two above say
+}
 
 
 def skipped(member: Member) -> int:
