@@ -6,6 +6,7 @@ import socket
 import uuid
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.metadata import MetadataReader
@@ -78,7 +79,19 @@ def new_consumer_id(config: ConsumerConfig, clock: Clock) -> str:
     return f"{config.group_id}_{socket.gethostname()}-{clock.wall_ms()}-{upper_half[:8]}"
 
 
-def assemble(config: ConsumerConfig, clock: Clock) -> Parts:
+class ConnectZooKeeper(Protocol):
+    """Opens a session; see ``kazoo_store.connect``."""
+
+    def __call__(
+        self, zookeeper_connect: str, /, *, session_timeout_ms: int, connection_timeout_ms: int
+    ) -> ZkStore:
+        """Connect."""
+        ...
+
+
+def assemble(
+    config: ConsumerConfig, clock: Clock, connect: ConnectZooKeeper = kazoo_store.connect
+) -> Parts:
     """Connect to ZooKeeper and wire everything up; nothing is written and no thread of ours runs.
 
     Raises:
@@ -86,11 +99,20 @@ def assemble(config: ConsumerConfig, clock: Clock) -> Parts:
         RegistryError: see ``kazoo_store.connect``.
     """
     _refuse_offsets_in_kafka(config)
-    store = kazoo_store.connect(
+    store = connect(
         config.zookeeper_connect,
         session_timeout_ms=config.zookeeper_session_timeout_ms,
         connection_timeout_ms=config.zookeeper_connection_timeout_ms,
     )
+    try:
+        return _wire(config, clock, store)
+    except BaseException:
+        # A connection that broke again, or Ctrl-C: nobody else could end the session.
+        store.close(config.shutdown_timeout_ms)
+        raise
+
+
+def _wire(config: ConsumerConfig, clock: Clock, store: ZkStore) -> Parts:
     consumer_id = new_consumer_id(config, clock)
     registry = GroupRegistry(store, config.group_id)
     # A commit held up through a loss of the session must not overwrite the next owner's.

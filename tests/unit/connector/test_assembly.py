@@ -1,4 +1,4 @@
-"""Putting a connector together: its name."""
+"""Putting a connector together: its name, its storage, its failures."""
 
 import re
 import socket
@@ -11,8 +11,9 @@ from tests.support.manual_clock import ManualClock
 from zkconsumer.clock import SystemClock
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector.assembly import Parts, assemble, new_consumer_id
-from zkconsumer.errors import ConfigError
+from zkconsumer.errors import ConfigError, RegistryError
 from zkconsumer.scope import ThreadScope
+from zkconsumer.testing.memory_zk import MemoryZkServer, MemoryZkStore
 
 
 def test_a_generated_name_is_that_of_the_original() -> None:
@@ -36,6 +37,30 @@ def test_a_group_with_its_offsets_in_kafka_is_refused() -> None:
     config = ConsumerConfig(zookeeper_connect="h:2181", group_id="g1", offsets_storage="kafka")
     with pytest.raises(ConfigError, match=r"offsets.storage=kafka.*all members of group g1"):
         assemble(config, ManualClock())
+
+
+class BrokenClock(ManualClock):
+    """What the wiring up fails of."""
+
+    def now_ms(self) -> int:
+        raise RegistryError("the connection broke again")
+
+
+def test_a_session_that_nobody_can_use_is_ended() -> None:
+    """Something failed between connecting and the first thread that could end it."""
+    store = MemoryZkServer().connect()
+
+    def connect(
+        _zookeeper: str, *, session_timeout_ms: int, connection_timeout_ms: int
+    ) -> MemoryZkStore:
+        assert (session_timeout_ms, connection_timeout_ms) == (6_000, 6_000)
+        return store
+
+    config = ConsumerConfig(zookeeper_connect="h:2181", group_id="g1")
+    with pytest.raises(RegistryError, match="broke again"):
+        assemble(config, BrokenClock(), connect)
+    with pytest.raises(RegistryError):
+        store.get_many(["/"])
 
 
 def test_threads_that_do_not_end_share_the_time_there_is() -> None:
