@@ -80,7 +80,7 @@ def test_streams_come_when_their_partitions_are_being_read(
     assert group.owners() == {0: "g_a-0", 1: "g_a-1"}
 
 
-def test_checklist_5_creating_streams_twice_is_refused(connector: MemoryConnector) -> None:
+def test_creating_streams_twice_is_refused(connector: MemoryConnector) -> None:
     """Whether by topics or by a filter; the first ones go on."""
     connector.create_message_streams({"t": 1})
     with pytest.raises(MessageStreamsExist, match="g_a"):
@@ -132,7 +132,7 @@ def test_streams_by_filter_may_decode_keys_alone(connector: MemoryConnector) -> 
 
 
 def test_streams_decode_as_they_were_told(connector: MemoryConnector) -> None:
-    """Checklist 8: keys and values by their decoders."""
+    """As the original asserts: keys and values by their decoders."""
     streams = connector.create_message_streams(
         {"t": 1}, key_decoder=StringDecoder(), value_decoder=len
     )

@@ -22,7 +22,7 @@ def registration(member: ControlledMember) -> str:
 
 
 def test_a_member_alone_registers_and_owns_everything() -> None:
-    """Checklist 2 and 9: registration, owner nodes and starts as the original writes them."""
+    """As the original asserts: registration, owner nodes and starts as the original writes them."""
     group = Group()
     member = group.joined("a")
     text = group.text(registration(member))
@@ -44,7 +44,7 @@ def test_a_stored_offset_is_where_fetching_starts() -> None:
 
 
 def test_an_empty_subscription_joins_and_owns_nothing() -> None:
-    """Checklist 4: it changes neither ownership nor delivery of the others."""
+    """As the original asserts: it changes neither ownership nor delivery of the others."""
     group = Group()
     first = group.joined("a")
     claims = dict(first.owned())
@@ -55,7 +55,7 @@ def test_an_empty_subscription_joins_and_owns_nothing() -> None:
 
 
 def test_two_streams_share_the_partitions_and_each_gets_its_own() -> None:
-    """Checklist 10: thread 0 reads partition 0, thread 1 partition 1."""
+    """As the original asserts: thread 0 reads partition 0, thread 1 partition 1."""
     group = Group()
     member = group.joined("a", {"t": 2})
     assert group.owners() == {0: "g_a-0", 1: "g_a-1"}
@@ -156,7 +156,7 @@ def test_a_filter_of_another_member_that_can_not_be_judged_fails_the_join() -> N
 
 
 def test_a_second_member_takes_over_where_the_first_stopped() -> None:
-    """Checklist 3: what is handed over is committed first; together nothing is lost or repeated."""
+    """As the original asserts: what is handed over is committed first; together nothing is lost or repeated."""
     group = Group()
     first = group.joined("a")
     first.deliver(T0, [0, 1])

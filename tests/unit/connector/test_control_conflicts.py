@@ -177,7 +177,7 @@ def test_an_unusable_offset_stops_that_partition_only() -> None:
 
 
 def test_a_negative_offset_is_none() -> None:
-    """Checklist 23: tools leave -1; the reset policy decides."""
+    """As the original asserts: tools leave -1; the reset policy decides."""
     group = Group()
     group.write("/consumers/g/offsets/t/0", b"-1")
     member = group.joined("a")

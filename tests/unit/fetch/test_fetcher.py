@@ -21,7 +21,7 @@ from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.error_codes import ErrorCode
 
 
-def test_checklist_25_messages_arrive_and_a_second_batch_too() -> None:
+def test_messages_arrive_and_a_second_batch_too() -> None:
     """Both messages, then nothing; what is appended later comes as well."""
     with FetchBench() as bench:
         queue = ChunkQueue(10)
@@ -34,7 +34,7 @@ def test_checklist_25_messages_arrive_and_a_second_batch_too() -> None:
         assert take_values(queue, 1) == ["c"]
 
 
-def test_checklist_25_stopping_before_starting_is_harmless() -> None:
+def test_stopping_before_starting_is_harmless() -> None:
     """A loop that was stopped first ends as soon as it runs, and gives back what it was given."""
     with FetchBench() as bench:
         loop = bench.loop()

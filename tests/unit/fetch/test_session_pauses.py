@@ -61,7 +61,7 @@ def test_a_reset_that_meets_a_lost_leader_is_not_forgotten() -> None:
 
 @pytest.mark.parametrize(("reset", "delivered"), [("SMALLEST", 10), ("LARGEST", 0)])
 @pytest.mark.parametrize("stored", [10_000, None])
-def test_checklist_23_24_offset_reset(reset: str, delivered: int, stored: int | None) -> None:
+def test_offset_reset(reset: str, delivered: int, stored: int | None) -> None:
     """10 messages, stored offset 10000 or none: smallest brings all, largest none."""
     settings = FetchSettings(reset=ResetPolicy[reset])
     session, sink = FetchSession(settings), ListSink()

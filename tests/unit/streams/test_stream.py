@@ -59,7 +59,7 @@ def test_a_message_names_its_place() -> None:
     assert (message.key, message.value) == (b"k7", b"value 7" * 3)
 
 
-def test_checklist_12_resuming_inside_a_compressed_set() -> None:
+def test_resuming_inside_a_compressed_set() -> None:
     """Consumed 5, one compressed set 0 to 9, then the end: exactly 5 to 9, then no more."""
     claim = claim_of(committed=5)
     data = build_message_set(records(*range(10)), codec=Codec.GZIP)
@@ -209,7 +209,7 @@ def test_an_iterator_is_its_own_iterator() -> None:
 # --- time-outs -----------------------------------------------------------------------------------
 
 
-def test_checklist_1_no_message_in_time_raises_and_raises_again() -> None:
+def test_no_message_in_time_raises_and_raises_again() -> None:
     """Without messages each call raises ConsumerTimeout after the time-out."""
     queue = ChunkQueue(1)
     stream: Stream = KafkaStream(queue, clock=SystemClock(), timeout_ms=20)
@@ -369,7 +369,7 @@ def test_the_first_chunk_of_a_claim_without_an_offset_is_no_jump(
 # --- decoders ------------------------------------------------------------------------------------
 
 
-def test_checklist_13_a_decoder_that_always_fails_does_not_break_iteration() -> None:
+def test_a_decoder_that_always_fails_does_not_break_iteration() -> None:
     """Every offset is walked; only asking for the value raises."""
 
     def refuse(_data: bytes) -> str:
