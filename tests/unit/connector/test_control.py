@@ -156,7 +156,7 @@ def test_a_filter_of_another_member_that_can_not_be_judged_fails_the_join() -> N
 
 
 def test_a_second_member_takes_over_where_the_first_stopped() -> None:
-    """As the original asserts: what is handed over is committed first; together nothing is lost or repeated."""
+    """What is handed over is committed first; together nothing is lost or repeated."""
     group = Group()
     first = group.joined("a")
     first.deliver(T0, [0, 1])
