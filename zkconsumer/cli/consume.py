@@ -20,7 +20,7 @@ from zkconsumer.cli.console_settings import (
 from zkconsumer.cli.copying import Copier, Hand
 from zkconsumer.cli.group_nodes import GroupNodes
 from zkconsumer.cli.output import Output, OutputClosed, discard_standard_output
-from zkconsumer.cli.signals import StopAsked, stop_signals
+from zkconsumer.cli.signals import Stop, StopAsked, stop_signals
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector.connector import ZookeeperConsumerConnector
 from zkconsumer.errors import ConfigError, ConsumerTimeout, ZkConsumerError
@@ -104,12 +104,12 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError("zookeeper.connect is required: give --zookeeper HOST:PORT/CHROOT")
     output = Output()
     try:
-        with stop_signals():
+        with stop_signals() as stop:
             if console.group_id is not None:
-                consume(console, ConsumerConfig(console.settings), output)
+                consume(console, ConsumerConfig(console.settings), output, stop)
             else:
                 with _made_up_group(console.settings) as config:
-                    consume(console, config, output)
+                    consume(console, config, output, stop)
     except StopAsked:
         log.debug("stopped by a signal")
     except OutputClosed:
@@ -117,7 +117,7 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def consume(console: ConsoleSettings, config: ConsumerConfig, output: Output) -> None:
+def consume(console: ConsoleSettings, config: ConsumerConfig, output: Output, stop: Stop) -> None:
     """Join the group and print until the end.
 
     Raises:
@@ -129,6 +129,7 @@ def consume(console: ConsoleSettings, config: ConsumerConfig, output: Output) ->
         with _store(config) as store:
             _prepare(console, GroupNodes(store, config.group_id), config.group_id)
     copier = Copier(console.formatter, output.write)
+    stop.in_hand = copier.in_hand
     with ZookeeperConsumerConnector(config) as connector:
         try:
             (stream,) = connector.create_message_streams_by_filter(console.topic_filter)
@@ -136,6 +137,7 @@ def consume(console: ConsoleSettings, config: ConsumerConfig, output: Output) ->
         except ConsumerTimeout as error:
             log.debug("%s", error)
         finally:
+            stop.leave()
             # Leaving commits what has a successor; the last line has none.
             if copier.hand is Hand.WRITTEN and copier.count and config.auto_commit_enable:
                 connector.commit_offsets()

@@ -38,6 +38,10 @@ class Copier:
         self.count = 0
         self.hand = Hand.WRITTEN
 
+    def in_hand(self) -> int | None:
+        """Which message is in hand, by its number from 0, and not wholly accounted for; or None."""
+        return self.count if self.hand is Hand.HOLDING else None
+
     def copy(self, messages: Iterator[Message], limit: int | None = None) -> None:
         """Copy up to ``limit`` messages; what the iterator and the output raise comes through."""
         while limit is None or self.count < limit:

@@ -1,0 +1,84 @@
+"""When a stop signal interrupts, and when it waits for the line in hand."""
+
+import os
+import signal
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.waiting import wait_until
+from zkconsumer.cli.copying import Copier
+from zkconsumer.cli.format import Message
+from zkconsumer.cli.signals import StopAsked, stop_signals
+from zkconsumer.model import Record, TopicPartition
+from zkconsumer.streams.message import MessageAndMetadata
+
+
+def messages_of(count: int) -> list[Message]:
+    """So many messages of partition t-0."""
+    decoders = (None, None)
+    return [
+        MessageAndMetadata[bytes, bytes](TopicPartition("t", 0), Record(n, None, b""), *decoders)
+        for n in range(count)
+    ]
+
+
+def test_with_nothing_in_hand_it_interrupts_at_once() -> None:
+    """The exception comes out of the very call that sent the signal."""
+    with stop_signals(), pytest.raises(StopAsked):
+        os.kill(os.getpid(), signal.SIGTERM)
+
+
+def test_a_line_that_is_written_is_counted_before_the_stop() -> None:
+    """The signal that comes right behind the write does not tear line and account apart."""
+    written: list[bytes] = []
+
+    def write(data: bytes) -> None:
+        written.append(data)
+        if len(written) == 3:
+            os.kill(os.getpid(), signal.SIGTERM)
+
+    def endless() -> Iterator[Message]:
+        yield from messages_of(3)
+        wait_until(lambda: False, timeout_s=10, what="the stop")
+
+    copier = Copier(lambda _message: b"line\n", write)
+    with stop_signals() as stop:
+        stop.in_hand = copier.in_hand
+        with pytest.raises(StopAsked):
+            copier.copy(endless())
+    assert (len(written), copier.count) == (3, 3)
+
+
+def test_a_write_that_nobody_reads_is_interrupted_in_the_end() -> None:
+    """And its line is not counted."""
+
+    def write(_data: bytes) -> None:
+        os.kill(os.getpid(), signal.SIGTERM)
+        threading.Event().wait(20)
+
+    copier = Copier(lambda _message: b"line\n", write)
+    with stop_signals() as stop:
+        stop.in_hand = copier.in_hand
+        with pytest.raises(StopAsked):
+            copier.copy(iter(messages_of(1)))
+    assert copier.count == 0
+
+
+def test_nothing_interrupts_the_way_out() -> None:
+    """Signals behind ``leave`` are ignored."""
+    with stop_signals() as stop:
+        stop.leave()
+        os.kill(os.getpid(), signal.SIGTERM)
+        os.kill(os.getpid(), signal.SIGINT)
+    assert signal.getsignal(signal.SIGTERM) is not signal.SIG_IGN
+
+
+def test_handlers_are_put_back() -> None:
+    """As they were before, the alarm's too."""
+    numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGALRM)
+    before = [signal.getsignal(number) for number in numbers]
+    with stop_signals():
+        assert signal.getsignal(signal.SIGTERM) != before[1]
+    assert [signal.getsignal(number) for number in numbers] == before
