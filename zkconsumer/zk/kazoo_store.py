@@ -20,6 +20,7 @@ What kazoo does, and what follows for us (read in kazoo 2.11 ``client``, ``proto
 
 import logging
 import re
+import socket
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -53,6 +54,7 @@ from zkconsumer.zk.store import CLOSE_TIMEOUT_MS, MultiResult, Op, OpError, Watc
 log = logging.getLogger(__name__)
 
 _FIRST_MULTI_VERSION = (3, 4)
+_COMMAND_TIMEOUT_S = 2.0
 _VERSION = re.compile(r"[Vv]ersion: (\d+)\.(\d+)")
 _STATES = {
     KazooState.SUSPENDED: SessionState.SUSPENDED,
@@ -215,9 +217,13 @@ class _KazooRawClient:
             self.negotiated_timeout_ms = timeout_ms
 
     def _ask_multi(self) -> bool:
+        # Not by kazoo's own ``command``: it leaves its socket open when the answer takes too long.
         try:
-            answer = self._kazoo.command(b"srvr")
-        except (ke.KazooException, OSError, AttributeError) as error:
+            peer = self._kazoo._connection._socket.getpeername()[:2]  # noqa: SLF001 - nothing public tells it
+            with socket.create_connection(peer, _COMMAND_TIMEOUT_S) as asked:
+                asked.sendall(b"srvr")
+                answer = asked.recv(8192).decode("utf-8", "replace")
+        except (OSError, AttributeError) as error:
             log.debug("ZooKeeper %s does not tell its version: %s", self._servers.hosts, error)
             return True
         version = _VERSION.search(answer)
