@@ -55,10 +55,17 @@ class ConsumerConfig:
     num_consumer_fetchers: int
     fetch_min_bytes: int
     queued_max_message_chunks: int
+    queued_max_bytes: int
+    fetch_max_bytes: int
+    delivery: Literal["at_least_once", "at_most_once", "scala"]
+    poison_policy: Literal["raise", "skip", "dead_letter"]
+    poison_dead_letter_file: str
     auto_commit_enable: bool
     auto_commit_interval_ms: int
     rebalance_max_retries: int
     rebalance_backoff_ms: int
+    owner_audit_interval_ms: int
+    zookeeper_silence_percent: int
     refresh_leader_backoff_ms: int
     auto_offset_reset: Literal["smallest", "largest"]
     consumer_timeout_ms: int
@@ -111,6 +118,8 @@ def read_settings(given: Mapping[str, object]) -> dict[str, Value]:
             values[spec.key] = spec.derive(values) if spec.derive else spec.default
     _check_pair(values, "socket.timeout.ms", "fetch.wait.max.ms")
     _check_pair(values, "fetch.message.growth.max.bytes", "fetch.message.max.bytes")
+    _check_needs(values, "delivery", "at_most_once", "auto.commit.enable", "true")
+    _check_needs(values, "poison.policy", "dead_letter", "poison.dead.letter.file", "a path")
     return values
 
 
@@ -144,6 +153,13 @@ def _check_pair(values: Mapping[str, Value], larger: str, smaller: str) -> None:
     high, low = values[larger], values[smaller]
     if isinstance(high, int) and isinstance(low, int) and high < low:
         raise ConfigError(f"{larger} is {high}: it must be at least {smaller} ({low})")
+
+
+def _check_needs(
+    values: Mapping[str, Value], key: str, choice: str, needed: str, what: str
+) -> None:
+    if values[key] == choice and not values[needed]:
+        raise ConfigError(f"{key}={choice} needs {needed}: set it to {what}")
 
 
 def _read(spec: ConfigKey, raw: object) -> Value:

@@ -174,6 +174,54 @@ KEYS: tuple[ConfigKey, ...] = (
         "partition's fetch.",
     ),
     ConfigKey(
+        key="queued.max.bytes",
+        kind="int",
+        default=67_108_864,
+        low=1,
+        since="zkconsumer",
+        doc="How many bytes may wait in all streams' queues together, counted as they lie in "
+        "memory after decompression; every stream may use an equal part of it. Besides it, each fetcher "
+        "holds at most one answer of its broker, see `fetch.max.bytes`.",
+    ),
+    ConfigKey(
+        key="fetch.max.bytes",
+        kind="int",
+        default=52_428_800,
+        low=1,
+        since="zkconsumer",
+        doc="How many bytes to ask of one broker in one fetch, over all partitions: with many "
+        "partitions each is asked for less than `fetch.message.max.bytes`. A single message that "
+        "is larger comes all the same.",
+    ),
+    ConfigKey(
+        key="delivery",
+        kind="choice",
+        default="at_least_once",
+        choices=("at_least_once", "at_most_once", "scala"),
+        since="zkconsumer",
+        doc="What an automatic commit covers. `at_least_once`: messages whose successor was asked "
+        "for. `at_most_once`: the offset is committed before the message is handed over. `scala`: "
+        "messages that were handed over, as the original does; a crash may lose the one in hand.",
+    ),
+    ConfigKey(
+        key="poison.policy",
+        kind="choice",
+        default="raise",
+        choices=("raise", "skip", "dead_letter"),
+        since="zkconsumer",
+        doc="What to do with a message that can't be read (damaged, unknown codec, larger than the "
+        "largest fetch): the stream raises and the partition stands still; it is logged and passed "
+        "over; or it is written to `poison.dead.letter.file` and passed over.",
+    ),
+    ConfigKey(
+        key="poison.dead.letter.file",
+        kind="text",
+        default="",
+        since="zkconsumer",
+        doc="With `poison.policy=dead_letter`: the file to append to, one JSON object a line with "
+        "the position, the reason and the raw bytes.",
+    ),
+    ConfigKey(
         key="auto.commit.enable",
         kind="bool",
         default=True,
@@ -200,6 +248,25 @@ KEYS: tuple[ConfigKey, ...] = (
         derived_text="`zookeeper.sync.time.ms`",
         low=0,
         doc="The pause after each failed try of a rebalance.",
+    ),
+    ConfigKey(
+        key="owner.audit.interval.ms",
+        kind="int",
+        default=30_000,
+        low=0,
+        since="zkconsumer",
+        doc="How often a member at rest looks whether its owner nodes are there, and whether "
+        "partitions that fall to it have none; 0: never.",
+    ),
+    ConfigKey(
+        key="zookeeper.silence.percent",
+        kind="int",
+        default=33,
+        low=0,
+        high=100,
+        since="zkconsumer",
+        doc="Delivery pauses when ZooKeeper has been out of reach for this share of the session "
+        "time-out: soon after, the session may end and others may own the partitions.",
     ),
     ConfigKey(
         key="refresh.leader.backoff.ms",
@@ -250,8 +317,7 @@ KEYS: tuple[ConfigKey, ...] = (
         any_case=True,
         since="0.8.2",
         doc="Where offsets are kept; written in any case. Must be the same on all members of a "
-        "group. `kafka` is not served yet: a connector refuses it, since the group's positions are "
-        "not where it would look.",
+        "group; while a group moves from one to the other, `dual.commit.enabled` keeps both.",
     ),
     ConfigKey(
         key="dual.commit.enabled",
@@ -259,7 +325,6 @@ KEYS: tuple[ConfigKey, ...] = (
         derive=lambda values: values["offsets.storage"] == "kafka",
         derived_text="true with `offsets.storage=kafka`, else false",
         since="0.8.2",
-        inert=True,
         doc="With `offsets.storage=kafka`: also commit to ZooKeeper, while a group moves. Not "
         "looked at with ZooKeeper storage.",
     ),
@@ -269,7 +334,6 @@ KEYS: tuple[ConfigKey, ...] = (
         default=1000,
         low=0,
         since="0.8.2",
-        inert=True,
         doc="The pause between tries to find or to ask the offset coordinator.",
     ),
     ConfigKey(
@@ -278,7 +342,6 @@ KEYS: tuple[ConfigKey, ...] = (
         default=10_000,
         low=1,
         since="0.8.2",
-        inert=True,
         doc="Time-out of the connection to the offset coordinator.",
     ),
     ConfigKey(
@@ -287,7 +350,6 @@ KEYS: tuple[ConfigKey, ...] = (
         default=5,
         low=0,
         since="0.8.2",
-        inert=True,
         doc="How often a failed commit is tried again; automatic commits are not.",
     ),
     ConfigKey(

@@ -56,6 +56,13 @@ def test_every_key_is_described() -> None:
         "fetch.message.growth.max.bytes",
         "fetch.max.decompressed.bytes",
         "shutdown.timeout.ms",
+        "queued.max.bytes",
+        "fetch.max.bytes",
+        "delivery",
+        "poison.policy",
+        "poison.dead.letter.file",
+        "owner.audit.interval.ms",
+        "zookeeper.silence.percent",
     }
 
 

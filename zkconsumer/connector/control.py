@@ -81,6 +81,7 @@ class ControlParts:
     timer: CommitTimer
     store: ZkStore
     clock: Clock
+    mailbox: "Mailbox[Message]" = field(default_factory=Mailbox)
 
 
 class ControlThread:
@@ -99,7 +100,7 @@ class ControlThread:
         self._joining: JoinRequest | None = None
         self._close: CloseRequest | None = None
         self._backlog: deque[Message] = deque()
-        self.mailbox: Mailbox[Message] = Mailbox()
+        self.mailbox = parts.mailbox
         self.done = False
 
     def stop(self) -> None:

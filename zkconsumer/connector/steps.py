@@ -4,9 +4,9 @@ Nothing is decided here; what a step can't do becomes ``StepFailed`` with the re
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import assert_never
+from typing import Protocol, assert_never
 
 from zkconsumer.assignment.filters import expand
 from zkconsumer.assignment.group_view import GroupView, MemberSubscription
@@ -18,7 +18,6 @@ from zkconsumer.connector.sightings import Sightings
 from zkconsumer.connector.subscription import Subscription
 from zkconsumer.errors import OffsetCommitFailed, PartitionFailed, ZkConsumerError
 from zkconsumer.fetch.claim import PartitionClaim
-from zkconsumer.fetch.manager import FetchManager
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.store import OffsetStore
 from zkconsumer.zk.nodes import Registration
@@ -44,6 +43,18 @@ class StepSettings:
     auto_commit: bool
 
 
+class Fetching(Protocol):
+    """What fetches the claimed partitions into their queues (``FetchManager``)."""
+
+    def add(self, claims: Iterable[tuple[PartitionClaim, int | None]]) -> None:
+        """Fetch these, each from its next offset (None: by the reset policy)."""
+        ...
+
+    def wake(self) -> None:
+        """Let go of claims that were given up. Never waits."""
+        ...
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Collaborators:
     """Whom the steps call."""
@@ -52,7 +63,7 @@ class Collaborators:
     offset_store: OffsetStore
     committer: OffsetCommitter
     book: OwnershipBook
-    fetching: FetchManager
+    fetching: Fetching
     clock: Clock
 
 
