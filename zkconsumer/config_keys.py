@@ -180,8 +180,8 @@ KEYS: tuple[ConfigKey, ...] = (
         low=1,
         since="zkconsumer",
         doc="How many bytes may wait in all streams' queues together, counted as they lie in "
-        "memory after decompression; every stream may use an equal part of it. Besides it, each fetcher "
-        "holds at most one answer of its broker, see `fetch.max.bytes`.",
+        "memory after decompression; every stream may use an equal part of it. Besides it, each "
+        "fetcher holds at most one answer of its broker, see `fetch.max.bytes`.",
     ),
     ConfigKey(
         key="fetch.max.bytes",
