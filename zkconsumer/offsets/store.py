@@ -26,6 +26,16 @@ class FetchedOffset:
 class OffsetStore(Protocol):
     """Keeps committed offsets of one group. Thread: the control thread only."""
 
+    @property
+    def storage(self) -> str:
+        """Where the offsets are: ``zookeeper``, ``kafka`` or ``both``."""
+        ...
+
+    @property
+    def expires(self) -> bool:
+        """Whether an offset is forgotten if it is not committed again from time to time."""
+        ...
+
     def fetch(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, FetchedOffset]:
         """The committed offset of every partition asked for, each with its own error.
 
@@ -35,9 +45,13 @@ class OffsetStore(Protocol):
         ...
 
     def commit(
-        self, offsets: Mapping[TopicPartition, OffsetAndMetadata]
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], *, retry: bool = False
     ) -> dict[TopicPartition, str | None]:
         """Write offsets; for every partition None if it was committed, else why not.
+
+        Args:
+            offsets: what to write.
+            retry: try again, within the store's limits, what failed for a reason that passes.
 
         Raises:
             ZkConsumerError: nothing is known about any of them (no answer, session lost).

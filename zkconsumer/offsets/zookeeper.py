@@ -1,16 +1,22 @@
 """Offsets in ZooKeeper: ``/consumers/<group>/offsets/<topic>/<partition>``, bare decimal text.
 
 The oldest place, shared with every Scala consumer and with OffsetCommit v0 on the broker. Entries
-never expire, and outlive their topic. Nobody checks who writes: see ``fence``.
+never expire, and outlive their topic. ZooKeeper lets anybody write; who should not is kept out by
+``OwnerGuard``, see ``fenced``.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from typing import Final
 
+from zkconsumer.errors import SessionLost
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.offsets.fenced import FencedCommit, KnownNode, OwnerGuard
 from zkconsumer.offsets.store import FetchedOffset
 from zkconsumer.zk.nodes import Malformed, encode_offset, parse_offset
 from zkconsumer.zk.paths import GroupPaths, is_topic_name
 from zkconsumer.zk.store import ZkStore, ZNode
+
+__all__ = ["OwnerGuard", "ZookeeperOffsetStore"]
 
 
 class ZookeeperOffsetStore:
@@ -19,20 +25,20 @@ class ZookeeperOffsetStore:
     Args:
         store: the client.
         group_id: the group.
-        fence: gives the session that must be in force for a commit to be sent, such as the one
-            that owns the partitions. Without it a commit that was held up through a loss of the
-            session would overwrite what the partition's next owner has committed.
+        guard: lets only the owner of a partition commit it, and never moves an offset back behind
+            what somebody else has committed; ``fetch`` is then to be called after each claim, since
+            a commit builds on what was last fetched or committed. None: whatever is there is
+            overwritten, by whomever, as the original and its tools do.
 
     Raises:
         ConfigError: the group id can't be part of a path.
     """
 
-    def __init__(
-        self, store: ZkStore, group_id: str, *, fence: Callable[[], int] | None = None
-    ) -> None:
+    def __init__(self, store: ZkStore, group_id: str, *, guard: OwnerGuard | None = None) -> None:
         self._store = store
         self._paths = GroupPaths(group_id)
-        self._fence = fence
+        self._guard = guard
+        self._known: dict[TopicPartition, KnownNode] = {}
 
     def fetch(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, FetchedOffset]:
         """Read committed offsets. A negative one (tools leave -1) counts as none.
@@ -42,29 +48,54 @@ class ZookeeperOffsetStore:
             SessionLost: the session ended meanwhile.
         """
         nodes = self._store.get_many([self._paths.offset(tp) for tp in partitions])
-        return {tp: self._fetched(tp, node) for tp, node in zip(partitions, nodes, strict=True)}
+        found = dict(zip(partitions, nodes, strict=True))
+        if self._guard is not None:
+            self._known |= {tp: KnownNode.of(node) for tp, node in found.items()}
+        return {tp: self._fetched(tp, node) for tp, node in found.items()}
 
     def commit(
-        self, offsets: Mapping[TopicPartition, OffsetAndMetadata]
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        *,
+        retry: bool = False,
+        rewind: bool = False,
     ) -> dict[TopicPartition, str | None]:
-        """Write offsets, whatever was there; see ``OffsetStore``.
+        """Write offsets; see ``OffsetStore``.
+
+        Args:
+            offsets: what to write.
+            retry: makes no difference: what can be tried again here, always is.
+            rewind: the caller means to go back: a larger offset that somebody else has committed
+                is overwritten, too. Without a guard every commit is like that.
 
         Raises:
             RegistryError: no answer in time: each offset may or may not be committed.
-            SessionLost: the session ended, or is not the fence's.
+            SessionLost: the session ended, or is not the guard's.
         """
+        del retry
         refused = {tp: why for tp, it in offsets.items() if (why := _refusal(tp, it)) is not None}
-        items = {
-            self._paths.offset(tp): encode_offset(it.offset)
-            for tp, it in offsets.items()
-            if tp not in refused
-        }
-        fence = None if self._fence is None else self._fence()
-        errors = self._store.set_or_create_many(items, session_id=fence) if items else []
-        outcome = dict(zip(items, errors, strict=True))
-        return {
-            tp: refused[tp] if tp in refused else outcome[self._paths.offset(tp)] for tp in offsets
-        }
+        wanted = {tp: it.offset for tp, it in offsets.items() if tp not in refused}
+        if not wanted:
+            return dict(refused)
+        if self._guard is None:
+            outcome = self._overwrite(wanted)
+        else:
+            outcome = self._fenced(wanted, self._guard, rewind=rewind)
+        return {tp: refused[tp] if tp in refused else outcome[tp] for tp in offsets}
+
+    def _fenced(
+        self, wanted: Mapping[TopicPartition, int], guard: OwnerGuard, *, rewind: bool
+    ) -> dict[TopicPartition, str | None]:
+        if self._store.session_id != guard.session_id:
+            raise SessionLost(
+                f"group {self._paths.group_id}: session {guard.session_id:#x}, which owned the "
+                "partitions, is over: others may own them now"
+            )
+        return FencedCommit(self._store, self._paths, guard, self._known, rewind=rewind).run(wanted)
+
+    def _overwrite(self, wanted: Mapping[TopicPartition, int]) -> dict[TopicPartition, str | None]:
+        items = {self._paths.offset(tp): encode_offset(offset) for tp, offset in wanted.items()}
+        return dict(zip(wanted, self._store.set_or_create_many(items), strict=True))
 
     def _fetched(self, tp: TopicPartition, node: ZNode | None) -> FetchedOffset:
         if node is None:
