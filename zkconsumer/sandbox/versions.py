@@ -57,6 +57,12 @@ class KafkaVersion:
 _LOST_OF_LOG4J = ("com.sun.jmx:jmxri", "com.sun.jdmk:jmxtools", "javax.jms:jms")
 # These releases leave the choice to their start scripts; this ZooKeeper does not start without.
 _LOG4J = ("log4j:log4j:1.2.17", "org.slf4j:slf4j-log4j12:1.7.25")
+# The snappy of these loads its native half through a door that Java 16 closed. Java 8 lacks the
+# option that opens it.
+_SNAPPY_DOOR = (
+    "-XX:+IgnoreUnrecognizedVMOptions",
+    "--add-opens=java.base/java.lang=ALL-UNNAMED",
+)
 _JAXB = ("javax.xml.bind:jaxb-api:2.3.1",)  # Java 11 took it out of the platform
 
 VERSIONS = {
@@ -66,6 +72,7 @@ VERSIONS = {
             name="0.8.0",
             scala="2.10",
             excluded=_LOST_OF_LOG4J,
+            jvm_flags=_SNAPPY_DOOR,
             listeners=False,
             advertises=False,
             deletes_topics=False,
@@ -77,6 +84,7 @@ VERSIONS = {
             name="0.8.1.1",
             scala="2.10",
             excluded=_LOST_OF_LOG4J,
+            jvm_flags=_SNAPPY_DOOR,
             listeners=False,
             coordinates_offsets=False,
             transactions=False,
