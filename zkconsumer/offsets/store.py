@@ -45,13 +45,18 @@ class OffsetStore(Protocol):
         ...
 
     def commit(
-        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], *, retry: bool = False
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        *,
+        retry: bool = False,
+        rewind: bool = False,
     ) -> dict[TopicPartition, str | None]:
         """Write offsets; for every partition None if it was committed, else why not.
 
         Args:
             offsets: what to write.
             retry: try again, within the store's limits, what failed for a reason that passes.
+            rewind: the caller wants exactly this, though somebody else committed further.
 
         Raises:
             ZkConsumerError: nothing is known about any of them (no answer, session lost).
