@@ -74,7 +74,7 @@ class Reader:
     def take(self, chunk: Chunk) -> None:
         """The queue took it."""
         assert self.claim.active, "delivered for a claim that was given up"
-        assert chunk.error is None, chunk.error
+        assert chunk.poison is None, chunk.poison
         if self.at is None:
             self.at = self.claim.consumed_offset
         if chunk.fetch_offset != self.at:
@@ -96,6 +96,11 @@ class NoSink:
     def offer(self, chunk: Chunk, on_room: object) -> bool:
         """Never called: the simulation delivers."""
         raise AssertionError((chunk, on_room))
+
+    def has_room(self, on_room: object) -> bool:
+        """Always: the simulation refuses what it likes."""
+        assert callable(on_room)
+        return True
 
 
 class Simulation:

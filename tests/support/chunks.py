@@ -4,7 +4,8 @@ from collections.abc import Callable, Iterable
 
 from tests.support.record_sets import records
 from zkconsumer.errors import ZkConsumerError
-from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim
+from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim, Poison
+from zkconsumer.fetch.sizes import records_bytes
 from zkconsumer.model import TopicPartition
 
 T0 = TopicPartition("t", 0)
@@ -28,6 +29,12 @@ class ListSink:
         self.chunks.append(chunk)
         return True
 
+    def has_room(self, on_room: Callable[[], None]) -> bool:
+        """See ``ChunkSink``."""
+        if self.room <= 0:
+            self.waiting.append(on_room)
+        return self.room > 0
+
     def offsets(self) -> list[int]:
         """The offsets of all records taken, in the order in which they came."""
         return [record.offset for chunk in self.chunks for record in chunk.records]
@@ -47,14 +54,20 @@ def chunk_of(
     fetched_at: int | None = None,
     next_offset: int | None = None,
     error: ZkConsumerError | None = None,
+    poison: Poison | None = None,
 ) -> Chunk:
-    """A chunk with a record for each offset; its ends are those of the records unless given."""
+    """A chunk with a record for each offset; its ends are those of the records unless given.
+
+    With an ``error`` its poison stops the partition there; a ``poison`` may also be passed over.
+    """
     found = records(*offsets)
     if fetched_at is None:
         fetched_at = found[0].offset if found else claim.consumed_offset or 0
     if next_offset is None:
         next_offset = found[-1].offset + 1 if found else fetched_at
-    return Chunk(claim, fetched_at, next_offset, found, 26 * len(found), error)
+    if error is not None:
+        poison = Poison(claim.topic_partition, next_offset, None, error)
+    return Chunk(claim, fetched_at, next_offset, found, records_bytes(found), poison)
 
 
 def ignore() -> None:

@@ -46,5 +46,6 @@ def stop_by_a_large_message(session: FetchSession, claim: PartitionClaim) -> Non
     (chunk,) = chunks_in(
         session.receive_fetch(request, fetched(claim.topic_partition, data[:1_000]))
     )
-    assert isinstance(chunk.error, MessageTooLarge)
+    assert chunk.poison is not None
+    assert isinstance(chunk.poison.error, MessageTooLarge)
     session.hold(chunk)

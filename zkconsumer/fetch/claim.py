@@ -9,6 +9,7 @@ Every field has one writer, so there is no lock:
 ``delivered_offset`` the stream
 ``committed_offset`` control thread
 ``high_watermark``   the fetcher
+``halted``           the fetcher; only ever goes from False to True
 ==================  =================================================================
 
 Revoking is one store: a fetcher drops what it holds for an inactive claim, a stream drops the
@@ -40,6 +41,8 @@ class PartitionClaim:
         delivered_offset: one past the last record handed to the caller; None before the first.
         committed_offset: what the offset store holds, as far as we know; None if nothing.
         high_watermark: the end of the log at the last fetch, -1 before the first.
+        halted: nobody fetches it any more: what can't be read there has been handed to the
+            stream, and nothing follows under this claim. A new claim of the partition tries anew.
     """
 
     __slots__ = (
@@ -47,6 +50,7 @@ class PartitionClaim:
         "committed_offset",
         "consumed_offset",
         "delivered_offset",
+        "halted",
         "high_watermark",
         "sink",
         "topic_partition",
@@ -62,12 +66,36 @@ class PartitionClaim:
         self.consumed_offset = committed_offset
         self.delivered_offset: int | None = None
         self.high_watermark = -1
+        self.halted = False
 
     def __repr__(self) -> str:
         return (
             f"PartitionClaim({self.topic_partition}, active={self.active}, "
             f"consumed={self.consumed_offset}, committed={self.committed_offset})"
         )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Poison:
+    """A place in the log that can't be read.
+
+    Attributes:
+        topic_partition: the partition.
+        offset: the first offset that can't be read.
+        next_offset: where reading goes on: all from ``offset`` up to here is lost with it, which
+            is more than one message where a whole compressed set can't be read. None where that
+            can't be known; then no policy gets past it.
+        error: what to raise: ``MessageTooLarge``, or ``PartitionFailed`` with its cause.
+        raw: the entry's own bytes, as the log has them (offset, size, message).
+        raw_is_whole: False where only the front of the entry was fetched.
+    """
+
+    topic_partition: TopicPartition
+    offset: int
+    next_offset: int | None
+    error: ZkConsumerError
+    raw: bytes = b""
+    raw_is_whole: bool = True
 
 
 @dataclass(slots=True, eq=False)
@@ -78,10 +106,12 @@ class Chunk:
         claim: the ownership under which it was fetched.
         fetch_offset: the offset that was asked for; a larger one than the stream stands at means
             that the position was reset in between.
-        next_offset: where the log goes on behind this chunk, records or not.
+        next_offset: where the log goes on behind this chunk, records and poison or not. Where
+            the poison stops the partition, its offset.
         records: none of them below ``fetch_offset``; emptied when the claim is given up.
-        size_bytes: the bytes that the records take, after decompression.
-        error: raised by the stream behind the records; nothing follows from this claim.
+        size_bytes: the memory that the records take (``fetch.sizes``); 0 once it was given back.
+        poison: what can't be read behind the records. By the policy the stream raises it, and
+            nothing follows from this claim; or it is passed over.
     """
 
     claim: PartitionClaim
@@ -89,7 +119,7 @@ class Chunk:
     next_offset: int
     records: Sequence[Record]
     size_bytes: int
-    error: ZkConsumerError | None = None
+    poison: Poison | None = None
 
 
 class ChunkSink(Protocol):
@@ -98,7 +128,12 @@ class ChunkSink(Protocol):
     def offer(self, chunk: Chunk, on_room: Callable[[], None]) -> bool:
         """Queue the chunk, or return False at once where the queue is full.
 
-        After False ``on_room`` is called once as soon as there may be room. It may be called from
-        any thread and must only put into a mailbox. Thread: any.
+        A chunk that is large for the queue is cut: the front goes in, and after False ``chunk`` is
+        what is left of it. After False ``on_room`` is called once as soon as there may be room. It
+        may be called from any thread and must only put into a mailbox. Thread: any.
         """
+        ...
+
+    def has_room(self, on_room: Callable[[], None]) -> bool:
+        """Whether to make a chunk for it now; after False as with ``offer``. Thread: any."""
         ...

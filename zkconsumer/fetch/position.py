@@ -3,13 +3,10 @@
 from dataclasses import dataclass
 
 from zkconsumer.errors import MessageTooLarge, PartitionFailed
-from zkconsumer.fetch.claim import Chunk, PartitionClaim
+from zkconsumer.fetch.claim import Chunk, PartitionClaim, Poison
 from zkconsumer.fetch.settings import FetchSettings
-from zkconsumer.model import Record
+from zkconsumer.fetch.sizes import records_bytes
 from zkconsumer.records.decode import DecodedSet
-
-_RECORD_OVERHEAD_BYTES = 26
-"""Entry and message header of magic 0, counted for every record whatever it came in."""
 
 
 @dataclass(slots=True, eq=False)
@@ -111,7 +108,8 @@ def _take_corrupt(position: FetchPosition, decoded: DecodedSet, fetch_offset: in
     failure = PartitionFailed(position.claim.topic_partition, resume, str(error))
     failure.__cause__ = error
     chunk = _chunk(position, decoded, fetch_offset, resume)
-    chunk.error = failure
+    tp = position.claim.topic_partition
+    chunk.poison = Poison(tp, resume, error.next_offset, failure, error.raw)
     return chunk
 
 
@@ -134,16 +132,12 @@ def _grow(
     too_large = MessageTooLarge(
         position.claim.topic_partition, offset, -1 if size is None else size, limit
     )
-    return Chunk(position.claim, offset, offset, (), 0, too_large)
+    poison = Poison(position.claim.topic_partition, offset, None, too_large)
+    return Chunk(position.claim, offset, offset, (), 0, poison)
 
 
 def _chunk(
     position: FetchPosition, decoded: DecodedSet, fetch_offset: int, next_offset: int
 ) -> Chunk:
-    size = sum(map(_size_bytes, decoded.records))
+    size = records_bytes(decoded.records)
     return Chunk(position.claim, fetch_offset, next_offset, decoded.records, size)
-
-
-def _size_bytes(record: Record) -> int:
-    key, value = record.key, record.value
-    return _RECORD_OVERHEAD_BYTES + (len(key) if key else 0) + (len(value) if value else 0)

@@ -4,10 +4,15 @@ Its rule: nobody ever waits for anybody but the stream for data. A producer that
 told so and is called when there is room; the stream's side takes no lock at all, so that a signal
 handler that interrupts it anywhere may shut the connector down (see ``Mailbox``).
 
+It is bounded in chunks and in bytes. There is no count of either that could go wrong: whoever asks
+adds up what lies there, and the one chunk in the stream's hands. So giving bytes back is forgetting
+a chunk, which is one store and may be done twice.
+
 It relies on single operations of ``deque`` and ``SimpleQueue`` being atomic.
 """
 
 import queue
+import sys
 import threading
 from collections import deque
 from collections.abc import Callable
@@ -16,7 +21,9 @@ from typing import Final
 
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.fetch.claim import Chunk
+from zkconsumer.fetch.sizes import cut_head, records_bytes
 from zkconsumer.scope import naps
+from zkconsumer.streams.budget import ByteBudget
 
 
 class Closed:
@@ -37,29 +44,47 @@ Item = Chunk | Failed | Closed
 class ChunkQueue:
     """A bounded queue of chunks (Kafka's ``BlockingQueue[FetchedDataChunk]``).
 
+    No chunk in it is larger than half the queue's share of the budget, so that one can be read
+    while the next one waits, unless it is of a single record. A record larger than the share gets
+    in when nothing else is there: it must come out, too.
+
     Args:
         max_chunks: ``queued.max.message.chunks``; chunks of claims that were given up don't count.
+        budget: what its bytes are a share of; None for no bound.
     """
 
-    def __init__(self, max_chunks: int) -> None:
+    def __init__(self, max_chunks: int, budget: ByteBudget | None = None) -> None:
         self._max_chunks = max_chunks
+        self._budget = budget
         self._items: deque[Item] = deque()
+        self._in_hand: Chunk | None = None
         self._tokens: queue.SimpleQueue[None] = queue.SimpleQueue()
+        self._woken = False
+        self._on_change: Callable[[], None] | None = None
         self._waiters: deque[Callable[[], None]] = deque()
         self._producers = threading.Lock()
+        if budget is not None:
+            budget.enter(self)
 
     def offer(self, chunk: Chunk, on_room: Callable[[], None]) -> bool:
         """See ``ChunkSink``."""
+        half_bytes = self._half_share_bytes()
         with self._producers:
-            if self.chunk_count() >= self._max_chunks:
-                # A producer may try at every turn while the stream stands still: one call for all.
-                if on_room not in list(self._waiters):
-                    self._waiters.append(on_room)
-                # The stream may have made room before it could see the new waiter.
-                if self.chunk_count() >= self._max_chunks:
+            while True:
+                first_bytes = records_bytes(chunk.records[:1])
+                part_bytes = min(chunk.size_bytes, max(half_bytes, first_bytes))
+                if not self._room_for(part_bytes, on_room):
                     return False
-            self._put(chunk)
-        return True
+                head = cut_head(chunk, half_bytes)
+                if head is None:
+                    self._put(chunk)
+                    return True
+                self._put(head)
+
+    def has_room(self, on_room: Callable[[], None]) -> bool:
+        """See ``ChunkSink``: there is for a chunk of the usual size."""
+        with self._producers:
+            return self._room_for(self._half_share_bytes(), on_room)
 
     def fail(self, error: ZkConsumerError) -> None:
         """Have the stream raise this, behind what is queued. Thread: any."""
@@ -69,49 +94,124 @@ class ChunkQueue:
         """End the stream, behind what is queued. Thread: any."""
         self._put(CLOSED)
 
+    def wake(self) -> None:
+        """Have a waiting stream look around, now or at its next wait. Thread: any."""
+        self._woken = True
+        self._signal()
+
+    def listen(self, on_change: Callable[[], None] | None) -> None:
+        """Call this after every put and wake; None: no more.
+
+        It is called from any thread, signal handlers included, and must only put or notify.
+        """
+        self._on_change = on_change
+
     def take(self, timeout_ms: int | None) -> Item | None:
-        """``head`` and ``remove`` in one. Thread: the stream's."""
+        """``head``, ``remove`` and ``done_with`` in one. Thread: the stream's."""
         item = self.head(timeout_ms)
         if item is not None:
             self.remove()
+        if isinstance(item, Chunk):
+            self.done_with(item)
         return item
 
     def head(self, timeout_ms: int | None) -> Item | None:
-        """The next item, or None after ``timeout_ms`` (None waits). Thread: the stream's.
+        """The next item; None after ``timeout_ms`` (None waits), or earlier after a ``wake``.
 
         It stays in the queue until ``remove``: the stream makes it its own first, so that a signal
-        handler that raises between the two loses nothing.
+        handler that raises between the two loses nothing. What was removed before must be done
+        with by now, or a large chunk may wait for its room for ever. Thread: the stream's.
         """
         for nap_ms in naps(timeout_ms):
             # A token only wakes: what counts is what is there.
-            while not self._items and self._token_came(nap_ms):
+            while not self._items and not self._woken and self._token_came(nap_ms):
                 pass
             if self._items:
                 return self._items[0]
+            if self._woken:
+                self._woken = False
+                return None
         return None
 
+    def pause(self, timeout_ms: int | None) -> None:
+        """Wait for something to be put, or a ``wake``, whatever is there. Thread: the stream's.
+
+        It may end early for no reason.
+        """
+        for nap_ms in naps(timeout_ms):
+            if self._woken or self._token_came(nap_ms):
+                self._woken = False
+                return
+
     def remove(self) -> None:
-        """Take the head out, but for the end, which stays. Thread: the stream's."""
-        if isinstance(self._items[0], Closed):
+        """Take the head out, but for the end, which stays. Thread: the stream's.
+
+        A chunk's bytes count until ``done_with``.
+        """
+        item = self._items[0]
+        if isinstance(item, Closed):
             return
+        if isinstance(item, Chunk):
+            self._in_hand = item
         self._items.popleft()
         self._token_came(0)
         self._make_room()
+
+    def done_with(self, chunk: Chunk) -> None:
+        """Give the bytes of a removed chunk back; twice does no harm. Thread: the stream's."""
+        if self._in_hand is chunk:
+            self._in_hand = None
+            self._make_room()
 
     def discard_inactive(self) -> None:
         """Free what is queued for claims that were given up. Thread: any."""
         for item in list(self._items):
             if isinstance(item, Chunk) and not item.claim.active:
                 item.records = ()
+                item.size_bytes = 0
         self._make_room()
 
     def chunk_count(self) -> int:
         """How many chunks wait that will be delivered. Thread: any."""
         return sum(isinstance(one, Chunk) and one.claim.active for one in list(self._items))
 
+    def used_bytes(self) -> int:
+        """The memory of all chunks here and of the one in the stream's hands. Thread: any."""
+        # In this order: a chunk that moves from the one to the other meanwhile counts twice.
+        queued = sum(one.size_bytes for one in list(self._items) if isinstance(one, Chunk))
+        in_hand = self._in_hand
+        return queued + (in_hand.size_bytes if in_hand is not None else 0)
+
+    def _half_share_bytes(self) -> int:
+        return sys.maxsize if self._budget is None else self._budget.share_bytes // 2
+
+    def _room_for(self, size_bytes: int, on_room: Callable[[], None]) -> bool:
+        """Whether so much fits; if not, ``on_room`` waits."""
+        if self._fits(size_bytes):
+            return True
+        # A producer may try at every turn while the stream stands still: one call for all.
+        if on_room not in list(self._waiters):
+            self._waiters.append(on_room)
+        # The stream may have made room before it could see the new waiter.
+        return self._fits(size_bytes)
+
+    def _fits(self, size_bytes: int) -> bool:
+        if self.chunk_count() >= self._max_chunks:
+            return False
+        if self._budget is None:
+            return True
+        used_bytes = self.used_bytes()
+        return used_bytes == 0 or used_bytes + size_bytes <= self._budget.share_bytes
+
     def _put(self, item: Item) -> None:
         self._items.append(item)
+        self._signal()
+
+    def _signal(self) -> None:
         self._tokens.put(None)
+        on_change = self._on_change
+        if on_change is not None:
+            on_change()
 
     def _token_came(self, timeout_ms: int) -> bool:
         try:

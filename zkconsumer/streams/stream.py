@@ -80,14 +80,16 @@ class KafkaStream(Generic[K, V]):
                     return message
                 self._finish(chunk)
             self._chunk = None
+            self._queue.done_with(chunk)
             chunk = self._next_chunk()
 
     def _finish(self, chunk: Chunk) -> None:
         """The chunk is through: its end is the position, records there or compacted away."""
         self._chunk = None
         self._records = chunk.records = ()
-        if chunk.error is not None:
-            raise chunk.error
+        if chunk.poison is not None:
+            self._queue.done_with(chunk)
+            raise chunk.poison.error
         chunk.claim.delivered_offset = chunk.claim.consumed_offset = chunk.next_offset
 
     def _next_chunk(self) -> Chunk:
@@ -110,6 +112,8 @@ class KafkaStream(Generic[K, V]):
                 return item
             # Given up; or read already, by a call that was interrupted before it could remove it.
             self._queue.remove()
+            if isinstance(item, Chunk):
+                self._queue.done_with(item)
 
     def _start(self, chunk: Chunk) -> None:
         claim = chunk.claim

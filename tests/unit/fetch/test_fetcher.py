@@ -360,8 +360,9 @@ def test_a_message_larger_than_the_fetch_size_arrives() -> None:
         assert isinstance(first, Chunk)
         assert [len(record.value or b"") for record in first.records] == [40_000]
         assert isinstance(second, Chunk)
-        assert isinstance(second.error, MessageTooLarge)
-        assert second.error.limit_bytes == SETTINGS.growth_max_bytes
+        assert second.poison is not None
+        assert isinstance(second.poison.error, MessageTooLarge)
+        assert second.poison.error.limit_bytes == SETTINGS.growth_max_bytes
 
 
 # --- counting ------------------------------------------------------------------------------------

@@ -7,10 +7,11 @@ import pytest
 
 from tests.support.chunks import T0, chunk_of, claim_of
 from tests.support.record_sets import ROOM, records
-from zkconsumer.errors import CorruptRecord, MessageTooLarge, PartitionFailed
+from zkconsumer.errors import CorruptRecord, MessageTooLarge, PartitionFailed, ZkConsumerError
 from zkconsumer.fetch.claim import Chunk
 from zkconsumer.fetch.position import FetchPosition, start_at, take_records
 from zkconsumer.fetch.settings import FetchSettings
+from zkconsumer.fetch.sizes import records_bytes
 from zkconsumer.model import Record
 from zkconsumer.records.build import build_message_set, wrap_message_set
 from zkconsumer.records.codecs import Codec
@@ -33,6 +34,12 @@ def take(position: FetchPosition, data: bytes, settings: FetchSettings = SETTING
     return take_records(position, decoded, len(data), settings)
 
 
+def error_of(chunk: Chunk) -> ZkConsumerError:
+    """What its poison raises."""
+    assert chunk.poison is not None
+    return chunk.poison.error
+
+
 def damaged(data: bytes, at: int) -> bytes:
     """The bytes with one of them changed."""
     return data[:at] + bytes((data[at] ^ 0x55,)) + data[at + 1 :]
@@ -52,18 +59,19 @@ def test_a_chunk_spans_from_the_offset_asked_for_to_the_next() -> None:
     position = position_at(3)
     chunk = take(position, build_message_set(records(5, 6, 9)))
     assert chunk is not None
-    assert (chunk.fetch_offset, chunk.next_offset, chunk.error) == (3, 10, None)
+    assert (chunk.fetch_offset, chunk.next_offset, chunk.poison) == (3, 10, None)
     assert [record.offset for record in chunk.records] == [5, 6, 9]
     assert chunk.claim is position.claim
     assert position.fetch_offset == 10
 
 
 def test_size_counts_keys_values_and_headers() -> None:
-    """26 bytes of header a record, and its key and value as far as they are there."""
+    """What the records take in memory, keys and values as far as they are there."""
     position = position_at(0)
-    chunk = take(position, build_message_set([Record(0, b"ab", b"cde"), Record(1, None, None)]))
+    found = [Record(0, b"ab", b"cde"), Record(1, None, None)]
+    chunk = take(position, build_message_set(found))
     assert chunk is not None
-    assert chunk.size_bytes == 26 + 5 + 26
+    assert chunk.size_bytes == records_bytes(found)
 
 
 def test_an_empty_answer_brings_nothing_and_moves_nothing() -> None:
@@ -149,7 +157,7 @@ def test_a_message_larger_than_the_bound_stops_the_partition_with_its_size() -> 
     position = position_at(5)
     chunk = take(position, data[:1_000], settings)
     assert chunk is not None
-    error = chunk.error
+    error = error_of(chunk)
     assert isinstance(error, MessageTooLarge)
     assert (error.topic_partition, error.offset) == (T0, 5)
     assert (error.size_bytes, error.limit_bytes) == (len(data), len(data) - 1)
@@ -176,8 +184,9 @@ def test_growth_without_a_known_size_tries_the_bound_before_it_gives_up() -> Non
     assert (position.max_bytes, position.halted) == (11, False)
     chunk = take(position, big(5, 50)[:11], settings)
     assert chunk is not None
-    assert isinstance(chunk.error, MessageTooLarge)
-    assert chunk.error.size_bytes == -1
+    error = error_of(chunk)
+    assert isinstance(error, MessageTooLarge)
+    assert error.size_bytes == -1
     assert position.halted
 
 
@@ -198,7 +207,7 @@ def test_corrupt_once_is_asked_for_again_behind_what_was_sound() -> None:
     first = take(position, last_message_damaged(0, 1, 2))
     assert first is not None
     assert [record.offset for record in first.records] == [0, 1]
-    assert (first.next_offset, first.error, position.fetch_offset) == (2, None, 2)
+    assert (first.next_offset, first.poison, position.fetch_offset) == (2, None, 2)
     assert position.ready
     second = take(position, build_message_set(records(2, 3)))
     assert second is not None
@@ -219,9 +228,10 @@ def test_corrupt_twice_stops_the_partition_there() -> None:
     take(position, last_message_damaged(0, 1, 2))
     chunk = take(position, last_message_damaged(2))
     assert chunk is not None
-    assert isinstance(chunk.error, PartitionFailed)
-    assert (chunk.error.topic_partition, chunk.error.offset) == (T0, 2)
-    assert isinstance(chunk.error.__cause__, CorruptRecord)
+    error = error_of(chunk)
+    assert isinstance(error, PartitionFailed)
+    assert (error.topic_partition, error.offset) == (T0, 2)
+    assert isinstance(error.__cause__, CorruptRecord)
     assert (list(chunk.records), chunk.fetch_offset, chunk.next_offset) == ([], 2, 2)
     assert position.halted
     assert position.fetch_offset == 2
@@ -267,8 +277,9 @@ def test_corrupt_inside_a_compressed_set_goes_on_behind_the_last_sound_record() 
     assert position.fetch_offset == 2
     second = take(position, data)
     assert second is not None
-    assert isinstance(second.error, PartitionFailed)
-    assert second.error.offset == 2
+    error = error_of(second)
+    assert isinstance(error, PartitionFailed)
+    assert error.offset == 2
 
 
 # --- starts and jumps ----------------------------------------------------------------------------
@@ -289,7 +300,7 @@ def test_a_later_start_travels_behind_what_is_queued() -> None:
     chunk = start_at(position, 0)
     assert chunk is not None
     assert (chunk.fetch_offset, chunk.next_offset, list(chunk.records)) == (0, 0, [])
-    assert chunk.error is None
+    assert chunk.poison is None
     assert position.claim.consumed_offset == 10_000
     assert position.fetch_offset == 0
 

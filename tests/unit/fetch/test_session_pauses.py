@@ -216,7 +216,7 @@ def test_a_corrupt_message_stops_its_own_partition_only() -> None:
         ]
         for chunk in chunks_in(session.receive_fetch(request, together(*answers))):
             got[chunk.claim.topic_partition] += [record.offset for record in chunk.records]
-            errors += [chunk.error] if chunk.error else []
+            errors += [chunk.poison.error] if chunk.poison else []
     assert got == {T0: [0], T1: list(range(10))}
     (error,) = errors
     assert isinstance(error, PartitionFailed)

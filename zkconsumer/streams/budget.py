@@ -1,0 +1,28 @@
+"""How many bytes may wait in the queues of one connector (``queued.max.bytes``).
+
+Every queue has an equal share, and nobody borrows from another. A share that was lent would be
+missing at the moment its owner needs it, and to get it back one would have to wait for the stream
+that has it: a slow stream would hold up a quick one. So no counter is shared either: each queue
+adds up what lies in it, and what lies in its stream's hands.
+"""
+
+
+class ByteBudget:
+    """One limit for all queues of a connector.
+
+    Args:
+        limit_bytes: ``queued.max.bytes``, counted as in ``fetch.sizes``.
+    """
+
+    def __init__(self, limit_bytes: int) -> None:
+        self.limit_bytes = limit_bytes
+        self._queues: list[object] = []
+
+    @property
+    def share_bytes(self) -> int:
+        """What every queue may use: the limit over the number of queues, at least a byte."""
+        return max(1, self.limit_bytes // max(1, len(self._queues)))
+
+    def enter(self, queue: object) -> None:
+        """Count one more queue, for as long as the budget lives. Thread: any."""
+        self._queues.append(queue)
