@@ -15,6 +15,9 @@ from zkconsumer.offsets.store import FetchedOffset
 class ScriptedStore:
     """An offset store that refuses what it is told to."""
 
+    storage = "zookeeper"
+    expires = False
+
     def __init__(self) -> None:
         self.refused: dict[TopicPartition, str] = {}
         self.broken: ZkConsumerError | None = None
@@ -25,7 +28,10 @@ class ScriptedStore:
         return dict.fromkeys(partitions, FetchedOffset(None))
 
     def commit(
-        self, offsets: Mapping[TopicPartition, OffsetAndMetadata]
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        *,
+        retry: bool = False,  # noqa: ARG002 - there is nothing to try again
     ) -> dict[TopicPartition, str | None]:
         """See ``OffsetStore``."""
         if self.broken is not None:
@@ -142,10 +148,10 @@ def test_progress_during_the_write_is_due_the_next_time() -> None:
 
     class Slow(ScriptedStore):
         def commit(
-            self, offsets: Mapping[TopicPartition, OffsetAndMetadata]
+            self, offsets: Mapping[TopicPartition, OffsetAndMetadata], *, retry: bool = False
         ) -> dict[TopicPartition, str | None]:
             claim.consumed_offset = 8
-            return super().commit(offsets)
+            return super().commit(offsets, retry=retry)
 
     store = Slow()
     committer = OffsetCommitter(store, "g")
