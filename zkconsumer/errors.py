@@ -177,12 +177,27 @@ class PartitionFailed(ZkConsumerError):
         self.offset = offset
 
 
+class DeadLetterFailed(ZkConsumerError):
+    """A message that can't be read could not be put aside either; the message names the file.
+
+    The stream stays in front of it, and its next iteration tries again.
+    """
+
+
 class ConsumerTimeout(ZkConsumerError):
     """No message came within ``consumer.timeout.ms``; the stream stays usable."""
 
 
 class ConsumerClosed(ZkConsumerError):
     """The connector was shut down."""
+
+
+class ConsumerForked(ZkConsumerError):
+    """A forked child used its parent's connector; the message says what to do instead."""
+
+
+class StreamInUse(ZkConsumerError):
+    """Two callers ask one stream for messages at a time; each stream has one reader."""
 
 
 class SandboxError(ZkConsumerError):

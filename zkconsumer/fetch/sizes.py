@@ -39,27 +39,28 @@ def records_bytes(records: Iterable[Record]) -> int:
     return total
 
 
-def cut_head(chunk: Chunk, max_bytes: int) -> Chunk | None:
-    """Take the front out of a chunk that is larger than ``max_bytes``.
+def can_cut(chunk: Chunk, max_bytes: int) -> bool:
+    """Whether it is larger than ``max_bytes``, and of more than one part."""
+    parts = len(chunk.records) + (chunk.poison is not None)
+    return parts > 1 and chunk.size_bytes > max_bytes
+
+
+def cut_head(chunk: Chunk, max_bytes: int) -> Chunk:
+    """Take the front out of a chunk that can be cut.
 
     Returns:
         A chunk of at most ``max_bytes``, but of one record at least; ``chunk`` then is what
-        follows, with the poison at its end. None where there is nothing to cut.
+        follows, with the poison at its end.
     """
-    records = chunk.records
-    if chunk.size_bytes <= max_bytes or len(records) < 2:
-        return None
     count, size_bytes = 0, 0
-    for record in records:
+    for record in chunk.records:
         one_bytes = records_bytes((record,))
         if count and size_bytes + one_bytes > max_bytes:
             break
         count, size_bytes = count + 1, size_bytes + one_bytes
-    if count == len(records):
-        return None
-    behind = records[count - 1].offset + 1
-    head = Chunk(chunk.claim, chunk.fetch_offset, behind, records[:count], size_bytes)
+    behind = chunk.records[count - 1].offset + 1
+    head = Chunk(chunk.claim, chunk.fetch_offset, behind, chunk.records[:count], size_bytes)
     chunk.fetch_offset = behind
-    chunk.records = records[count:]
-    chunk.size_bytes = max(0, chunk.size_bytes - size_bytes)
+    chunk.records = chunk.records[count:]
+    chunk.size_bytes -= size_bytes
     return head

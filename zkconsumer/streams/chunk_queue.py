@@ -21,7 +21,7 @@ from typing import Final
 
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.fetch.claim import Chunk
-from zkconsumer.fetch.sizes import cut_head, records_bytes
+from zkconsumer.fetch.sizes import can_cut, cut_head, records_bytes
 from zkconsumer.scope import naps
 from zkconsumer.streams.budget import ByteBudget
 
@@ -70,16 +70,15 @@ class ChunkQueue:
         """See ``ChunkSink``."""
         half_bytes = self._half_share_bytes()
         with self._producers:
-            while True:
-                first_bytes = records_bytes(chunk.records[:1])
-                part_bytes = min(chunk.size_bytes, max(half_bytes, first_bytes))
+            while can_cut(chunk, half_bytes):
+                part_bytes = max(half_bytes, records_bytes(chunk.records[:1]))
                 if not self._room_for(part_bytes, on_room):
                     return False
-                head = cut_head(chunk, half_bytes)
-                if head is None:
-                    self._put(chunk)
-                    return True
-                self._put(head)
+                self._put(cut_head(chunk, half_bytes))
+            if not self._room_for(chunk.size_bytes, on_room):
+                return False
+            self._put(chunk)
+        return True
 
     def has_room(self, on_room: Callable[[], None]) -> bool:
         """See ``ChunkSink``: there is for a chunk of the usual size."""

@@ -1,0 +1,214 @@
+"""What to do with a place in the log that can't be read (``poison.policy``).
+
+``raise``: the stream raises, and the partition stands still. ``skip``: it is logged and passed
+over. ``dead_letter``: it is written to a file first, with its raw bytes and its position. No policy
+gets past a place behind which nobody knows where the log goes on: that raises.
+
+What is put aside is on the disk before the stream moves on, so a crash in between can repeat a line
+and never lose one.
+"""
+
+import base64
+import json
+import logging
+import os
+import stat
+import threading
+from datetime import UTC, datetime
+from enum import StrEnum
+from pathlib import Path
+
+from zkconsumer.clock import Clock
+from zkconsumer.errors import ConfigError, DeadLetterFailed
+from zkconsumer.fetch.claim import Poison
+from zkconsumer.observe import SILENT, ErrorSeen, MessagePoisoned, Observation
+
+log = logging.getLogger(__name__)
+_KEY = "poison.dead.letter.file"
+
+
+class PoisonMode(StrEnum):
+    """The values of ``poison.policy``."""
+
+    RAISE = "raise"
+    SKIP = "skip"
+    DEAD_LETTER = "dead_letter"
+
+
+class DeadLetterFile:
+    r"""A file of JSON objects, one a line, that is only ever appended to.
+
+    The fields: ``topic``, ``partition``, ``offset``, ``next_offset`` (reading went on there),
+    ``reason``, ``time`` (UTC), ``raw`` (base64 of the entry as the log has it) and
+    ``raw_is_whole`` (false where only its front was fetched). A line that is not whole is of a
+    write that failed; the next line has it again.
+
+    It is opened for each line, so it may be moved away at any time. Several processes may share
+    one: each line is one write.
+
+    Args:
+        path: the file; created, for its owner alone, where it is not there.
+        clock: for ``time``.
+
+    Raises:
+        ConfigError: it can't be written.
+    """
+
+    def __init__(self, path: str | Path, clock: Clock) -> None:
+        if not str(path):
+            raise ConfigError(f"{_KEY} must name a file with poison.policy=dead_letter")
+        self.path = Path(path)
+        self._clock = clock
+        self._writer = threading.Lock()
+        try:
+            self._append(b"")
+        except OSError as error:
+            raise ConfigError(f"{_KEY}={self.path} can't be written: {error.strerror}") from error
+
+    def write(self, poison: Poison) -> None:
+        """Append a line and wait until it is on the disk. Thread: any.
+
+        Raises:
+            DeadLetterFailed: it is not there, or nobody knows.
+        """
+        line = json.dumps(self._fields(poison)).encode() + b"\n"
+        try:
+            with self._writer:
+                self._append(line)
+        except OSError as error:
+            raise DeadLetterFailed(
+                f"{poison.topic_partition} offset {poison.offset}: can't be read, and can't be put "
+                f"aside in {_KEY}={self.path}: {error.strerror}; the stream waits in front of it"
+            ) from error
+
+    def _fields(self, poison: Poison) -> dict[str, object]:
+        at = datetime.fromtimestamp(self._clock.wall_ms() / 1000, UTC)
+        return {
+            "topic": poison.topic_partition.topic,
+            "partition": poison.topic_partition.partition,
+            "offset": poison.offset,
+            "next_offset": poison.next_offset,
+            "reason": str(poison.error),
+            "time": at.isoformat(timespec="milliseconds"),
+            "raw": base64.b64encode(poison.raw).decode(),
+            "raw_is_whole": poison.raw_is_whole,
+        }
+
+    def _append(self, line: bytes) -> None:
+        is_new = not self.path.exists()
+        flags = os.O_RDWR | os.O_APPEND | os.O_CREAT | os.O_CLOEXEC | os.O_NONBLOCK
+        file = os.open(self.path, flags, 0o600)
+        try:
+            status = os.fstat(file)
+            if not stat.S_ISREG(status.st_mode):
+                raise OSError(0, "not a regular file")
+            if line:
+                _write_line(file, line, status.st_size)
+            os.fsync(file)
+        finally:
+            os.close(file)
+        if is_new:
+            _sync_directory(self.path.parent)
+
+
+def _write_line(file: int, line: bytes, size_bytes: int) -> None:
+    # A line that broke off, of a full disk or a crash, must not swallow this one.
+    if size_bytes and os.pread(file, 1, size_bytes - 1) != b"\n":
+        line = b"\n" + line
+    written = os.write(file, line)
+    if written != len(line):
+        raise OSError(0, f"only {written} of {len(line)} bytes could be written")
+
+
+def _sync_directory(path: Path) -> None:
+    directory = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        os.fsync(directory)
+    finally:
+        os.close(directory)
+
+
+class PoisonPolicy:
+    """Decides whether a stream may go on behind what can't be read.
+
+    Args:
+        mode: ``poison.policy``.
+        dead_letters: where to put aside; only with ``dead_letter``, which needs it.
+        observation: told of every ``MessagePoisoned``.
+
+    Raises:
+        ConfigError: ``dead_letter`` without a file.
+    """
+
+    def __init__(
+        self,
+        mode: PoisonMode = PoisonMode.RAISE,
+        *,
+        dead_letters: DeadLetterFile | None = None,
+        observation: Observation = SILENT,
+    ) -> None:
+        if (mode is PoisonMode.DEAD_LETTER) != (dead_letters is not None):
+            raise ConfigError(f"poison.policy={mode} and {_KEY} do not go together")
+        self.mode = mode
+        self._dead_letters = dead_letters
+        self._observation = observation
+
+    @classmethod
+    def of(
+        cls, policy: str, dead_letter_file: str, *, clock: Clock, observation: Observation = SILENT
+    ) -> "PoisonPolicy":
+        """The policy of a configuration; only ``dead_letter`` looks at the file.
+
+        Raises:
+            ConfigError: the file is not named or can't be written.
+        """
+        mode = PoisonMode(policy)
+        if mode is PoisonMode.DEAD_LETTER:
+            letters = DeadLetterFile(dead_letter_file, clock)
+            return cls(mode, dead_letters=letters, observation=observation)
+        return cls(mode, observation=observation)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether fetchers should go on behind a poison (``FetchSettings.skip_poison``)."""
+        return self.mode is not PoisonMode.RAISE
+
+    def meet(self, poison: Poison) -> None:
+        """Return where the stream may go on at ``poison.next_offset``. Thread: a stream's.
+
+        Raises:
+            ZkConsumerError: the poison's own error: the partition stands still here.
+            DeadLetterFailed: it could not be put aside; to be met again.
+        """
+        if self.mode is PoisonMode.RAISE or poison.next_offset is None:
+            self._report(poison, PoisonMode.RAISE)
+            raise poison.error
+        if self._dead_letters is not None:
+            try:
+                self._dead_letters.write(poison)
+            except DeadLetterFailed as error:
+                self._observation.report(ErrorSeen("dead letters", error))
+                raise
+        log.error(
+            "%s: going on at offset %d without what lies before it (%s): %s",
+            poison.topic_partition,
+            poison.next_offset,
+            self.mode,
+            poison.error,
+        )
+        self._report(poison, self.mode)
+
+    def _report(self, poison: Poison, done: PoisonMode) -> None:
+        self._observation.report(
+            MessagePoisoned(
+                poison.topic_partition,
+                poison.offset,
+                poison.next_offset,
+                done.value,
+                str(poison.error),
+            )
+        )
+
+
+RAISE = PoisonPolicy()
+"""Raises everything and tells nobody."""
