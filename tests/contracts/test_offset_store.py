@@ -3,7 +3,6 @@
 import pytest
 
 from tests.support.zk_worlds import ZkWorld
-from zkconsumer.errors import SessionLost
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.store import FetchedOffset, OffsetStore
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
@@ -109,14 +108,3 @@ def test_a_negative_entry_counts_as_none(client: ZkStore, offsets: OffsetStore) 
     """Tools leave -1 for "nothing"."""
     client.set_or_create_many({"/consumers/g/offsets/t/0": b"-1"})
     assert offsets.fetch([T0]) == {T0: FetchedOffset(None)}
-
-
-def test_a_commit_is_not_sent_in_a_later_session(world: ZkWorld, client: ZkStore) -> None:
-    """With a fence, what an ended owner held back can't overwrite the next owner's offset."""
-    owning_session = client.session_id
-    fenced = ZookeeperOffsetStore(client, "g", fence=lambda: owning_session)
-    assert fenced.commit({T0: OffsetAndMetadata(1)}) == {T0: None}
-    world.expire(client)
-    with pytest.raises(SessionLost):
-        fenced.commit({T0: OffsetAndMetadata(2)})
-    assert fenced.fetch([T0]) == {T0: FetchedOffset(1)}

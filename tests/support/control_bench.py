@@ -78,9 +78,7 @@ class ControlledMember:
         self.store = group.server.connect()
         self.fetching = NotedFetching()
         self.registry = GroupRegistry(self.store, GROUP, clock=group.time)
-        self.offsets = ZookeeperOffsetStore(
-            self.store, GROUP, fence=lambda: self.registry.session_id
-        )
+        self.offsets = ZookeeperOffsetStore(self.store, GROUP, guard=self.registry)
         self.book = OwnershipBook()
         committer = OffsetCommitter(self.offsets, GROUP)
         self.core = RebalanceCore(

@@ -116,7 +116,7 @@ def _wire(config: ConsumerConfig, clock: Clock, store: ZkStore) -> Parts:
     consumer_id = new_consumer_id(config, clock)
     registry = GroupRegistry(store, config.group_id)
     # A commit held up through a loss of the session must not overwrite the next owner's.
-    offset_store = ZookeeperOffsetStore(store, config.group_id, fence=lambda: registry.session_id)
+    offset_store = ZookeeperOffsetStore(store, config.group_id, guard=registry)
     committer = OffsetCommitter(offset_store, config.group_id)
     book = OwnershipBook()
     fetch_scope = ThreadScope(consumer_id)

@@ -34,6 +34,9 @@ class ZookeeperOffsetStore:
         ConfigError: the group id can't be part of a path.
     """
 
+    storage: Final = "zookeeper"
+    expires: Final = False
+
     def __init__(self, store: ZkStore, group_id: str, *, guard: OwnerGuard | None = None) -> None:
         self._store = store
         self._paths = GroupPaths(group_id)

@@ -1,0 +1,261 @@
+"""One commit that only the owners of its partitions can make.
+
+Each offset is written in one transaction with two checks: that the owner node is as it was when it
+was seen to be our session's, and that the offset node is as we last knew it. So neither a member
+that was held up while its partitions went to others, nor one that was never told, moves a group's
+offset back. What fails is read again and judged:
+
+- the value is the one to be written: our own write whose answer was lost, so it is committed;
+- the owner node is gone, or another session's: refused;
+- a smaller offset, none, or what is no offset: ours is the better one, and is written;
+- a larger offset: somebody else knows more, so it is kept, unless the caller wants to go back.
+
+The version of a node starts anew when it is deleted and created again, so the check of the owner
+node alone would let a new owner's pass in the moment between reading and writing. By the check of
+the offset node even then nothing is lost that the new owner has committed.
+
+Servers before 3.4 know no transactions: there the owners are read, then the offset nodes written by
+version. An owner that changes between the two goes unnoticed as long as it has not committed.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from zkconsumer.errors import RegistryError
+from zkconsumer.model import TopicPartition
+from zkconsumer.zk.nodes import Malformed, encode_offset, parse_offset, parse_owner
+from zkconsumer.zk.paths import GroupPaths, ancestors_of, parent_of
+from zkconsumer.zk.store import CheckOp, CreateOp, Op, OpError, SetOp, ZkStore, ZNode
+
+PARTITIONS_PER_MULTI = 50
+MAX_ROUNDS = 3
+_CHANGED = frozenset(
+    {OpError.NODE_EXISTS, OpError.NO_NODE, OpError.BAD_VERSION, OpError.ROLLED_BACK}
+)
+
+
+class OwnerGuard(Protocol):
+    """Who may commit: the session that owns the partitions (``GroupRegistry`` is one)."""
+
+    @property
+    def session_id(self) -> int:
+        """The session that made the owner nodes."""
+        ...
+
+    def owner_path(self, tp: TopicPartition, /) -> str:
+        """Where a partition's owner node lies."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class KnownNode:
+    """An offset node as it was last seen or written.
+
+    Attributes:
+        version: its data version; None where there was no node.
+        unsure: what was written on top of that without hearing whether it happened.
+    """
+
+    version: int | None
+    unsure: frozenset[bytes] = frozenset()
+
+    @property
+    def next_version(self) -> int:
+        """The version after one more write."""
+        return 0 if self.version is None else self.version + 1
+
+    @staticmethod
+    def of(node: ZNode | None) -> "KnownNode":
+        """As just read."""
+        return KnownNode(None if node is None else node.version)
+
+
+class FencedCommit:
+    """One commit. ``known`` is the book over all commits of one store; it is kept up to date.
+
+    Args:
+        store: the client.
+        paths: the group's.
+        guard: who must own the partitions.
+        known: what is known about offset nodes; a partition that is not in it is read first.
+        rewind: write over a larger offset of somebody else, too.
+    """
+
+    def __init__(
+        self,
+        store: ZkStore,
+        paths: GroupPaths,
+        guard: OwnerGuard,
+        known: dict[TopicPartition, KnownNode],
+        *,
+        rewind: bool,
+    ) -> None:
+        self._store = store
+        self._paths = paths
+        self._guard = guard
+        self._session_id = guard.session_id
+        self._known = known
+        self._rewind = rewind
+        self._offsets: Mapping[TopicPartition, int] = {}
+        self._outcome: dict[TopicPartition, str | None] = {}
+        self._owner_versions: dict[TopicPartition, int] = {}
+        self._parent_errors: dict[str, OpError] = {}
+
+    def run(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, str | None]:
+        """Write these; gives for each None if it is committed, else why not.
+
+        Raises:
+            RegistryError: no answer in time: each offset may or may not be committed.
+            SessionLost: the session ended.
+        """
+        self._offsets = offsets
+        self._check_owners(list(offsets))
+        self._judge([tp for tp in self._due() if tp not in self._known])
+        for _ in range(MAX_ROUNDS):
+            self._make_parents()
+            changed = self._send(self._due())
+            if not changed:
+                break
+            self._check_owners(changed)
+            self._judge([tp for tp in changed if tp not in self._outcome])
+        for tp in self._due():
+            self._outcome[tp] = self._unwritten_text(tp)
+        return self._outcome
+
+    def _due(self) -> list[TopicPartition]:
+        return [tp for tp in self._offsets if tp not in self._outcome]
+
+    # --- reading and judging ------------------------------------------------------------------
+
+    def _check_owners(self, partitions: Sequence[TopicPartition]) -> None:
+        paths = [self._guard.owner_path(tp) for tp in partitions]
+        for tp, path, node in zip(partitions, paths, self._store.get_many(paths), strict=True):
+            if node is not None and node.ephemeral_owner == self._session_id:
+                self._owner_versions[tp] = node.version
+            else:
+                self._outcome[tp] = _not_ours_text(tp, path, node)
+
+    def _judge(self, partitions: Sequence[TopicPartition]) -> None:
+        """Read offset nodes; what may not be written is refused, what is there is committed."""
+        nodes = self._store.get_many([self._paths.offset(tp) for tp in partitions])
+        for tp, node in zip(partitions, nodes, strict=True):
+            before = self._known.get(tp)
+            self._known[tp] = KnownNode.of(node)
+            if node is None:
+                continue
+            if node.data == encode_offset(self._offsets[tp]):
+                self._outcome[tp] = None
+            elif not self._may_overwrite(tp, node, before):
+                self._outcome[tp] = (
+                    f"{self._paths.offset(tp)} holds {node.data.decode()}, written by somebody "
+                    f"else since; ours is {self._offsets[tp]}: kept"
+                )
+
+    def _may_overwrite(self, tp: TopicPartition, node: ZNode, before: KnownNode | None) -> bool:
+        stored = parse_offset(node.data)
+        if self._rewind or isinstance(stored, Malformed) or stored <= self._offsets[tp]:
+            return True
+        ours = before is not None and node.data in before.unsure
+        return ours and before is not None and node.version == before.next_version
+
+    def _unwritten_text(self, tp: TopicPartition) -> str:
+        path = self._paths.offset(tp)
+        parent_error = self._parent_errors.get(parent_of(path))
+        if parent_error is not None:
+            return f"{parent_of(path)} could not be created: {parent_error}"
+        return f"{path} was changed by others {MAX_ROUNDS} times while it was being written"
+
+    # --- writing ------------------------------------------------------------------------------
+
+    def _make_parents(self) -> None:
+        """For nodes to be created; what fails here fails the node, and nobody else's."""
+        due = [tp for tp in self._due() if self._known[tp].version is None]
+        if not due:
+            return
+        topics = {tp.topic: self._paths.offset(tp) for tp in due}
+        found = self._store.exists_many([parent_of(path) for path in topics.values()])
+        missing = [path for path, stat in zip(topics.values(), found, strict=True) if stat is None]
+        ops = [CreateOp(one, None) for one in dict.fromkeys(_ancestors(missing))]
+        errors = self._store.write_many(ops, session_id=self._session_id) if ops else []
+        for op, error in zip(ops, errors, strict=True):
+            if error is not None and error is not OpError.NODE_EXISTS:
+                self._parent_errors[op.path] = error
+
+    def _send(self, partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
+        """Write; gives those that were not written since something changed meanwhile."""
+        if not partitions:
+            return []
+        try:
+            if not self._store.supports_multi:
+                return self._send_singly(partitions)
+            failed = self._send_together(partitions, PARTITIONS_PER_MULTI)
+            # One that can't be written must not keep its fellows from it.
+            return self._send_together(failed, 1) if failed else []
+        except RegistryError:
+            for tp in partitions:
+                if tp not in self._outcome:
+                    known, data = self._known[tp], encode_offset(self._offsets[tp])
+                    self._known[tp] = KnownNode(known.version, known.unsure | {data})
+            raise
+
+    def _send_together(
+        self, partitions: Sequence[TopicPartition], count: int
+    ) -> list[TopicPartition]:
+        chunks = [partitions[at : at + count] for at in range(0, len(partitions), count)]
+        results = self._store.multi_many(
+            [[op for tp in chunk for op in self._ops(tp)] for chunk in chunks],
+            session_id=self._session_id,
+        )
+        failed: list[TopicPartition] = []
+        for chunk, result in zip(chunks, results, strict=True):
+            if result.ok:
+                self._note_written(chunk)
+            elif count > 1 or not self._refuse(chunk[0], result.errors):
+                failed += chunk
+        return failed
+
+    def _send_singly(self, partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
+        ops = [self._write_op(tp) for tp in partitions]
+        errors = self._store.write_many(ops, session_id=self._session_id)
+        written = [tp for tp, error in zip(partitions, errors, strict=True) if error is None]
+        self._note_written(written)
+        return [
+            tp
+            for tp, error in zip(partitions, errors, strict=True)
+            if error is not None and not self._refuse(tp, [error])
+        ]
+
+    def _ops(self, tp: TopicPartition) -> list[Op]:
+        return [CheckOp(self._guard.owner_path(tp), self._owner_versions[tp]), self._write_op(tp)]
+
+    def _write_op(self, tp: TopicPartition) -> Op:
+        path, data = self._paths.offset(tp), encode_offset(self._offsets[tp])
+        version = self._known[tp].version
+        return CreateOp(path, data) if version is None else SetOp(path, data, version)
+
+    def _note_written(self, partitions: Iterable[TopicPartition]) -> None:
+        for tp in partitions:
+            self._outcome[tp] = None
+            self._known[tp] = KnownNode(self._known[tp].next_version)
+
+    def _refuse(self, tp: TopicPartition, errors: Iterable[OpError | None]) -> bool:
+        """Whether the write failed for good; then it is refused."""
+        for error in errors:
+            if error is not None and error not in _CHANGED:
+                self._outcome[tp] = error.value
+                return True
+        return False
+
+
+def _not_ours_text(tp: TopicPartition, path: str, node: ZNode | None) -> str:
+    if node is None:
+        return f"{tp} is not owned by us any more: {path} is gone"
+    if not node.ephemeral_owner:
+        return f"{tp} is not ours: {path} is a persistent node, which no consumer makes: delete it"
+    owner = f"{parse_owner(node.data)} (session {node.ephemeral_owner:#x})"
+    return f"{tp} is not ours any more: {owner} owns it"
+
+
+def _ancestors(paths: Iterable[str]) -> list[str]:
+    return [one for path in paths for one in ancestors_of(path)]
