@@ -31,6 +31,14 @@ class PartitionOwners:
             for tp, node in zip(partitions, nodes, strict=True)
         }
 
+    def owned(self, topics: Sequence[str]) -> dict[str, frozenset[int]]:
+        """Which partitions of each topic have an owner node, whosever it is."""
+        listed = self._store.children_many([self._paths.owners(topic) for topic in topics])
+        return {
+            topic: frozenset(int(name) for name in names or () if name.isdecimal())
+            for topic, names in zip(topics, listed, strict=True)
+        }
+
     def watch(
         self, partitions: Sequence[TopicPartition], watch: Watch
     ) -> tuple[TopicPartition, ...]:

@@ -148,6 +148,10 @@ class GroupRegistry:
         """Who owns each of these partitions now; None where nobody does."""
         return self._owners.read(partitions)
 
+    def owned_partitions(self, topics: Sequence[str]) -> dict[str, frozenset[int]]:
+        """Which partitions of these topics have an owner; one read a topic."""
+        return self._owners.owned(topics)
+
     def watch_owners(
         self, partitions: Sequence[TopicPartition], watch: Watch
     ) -> tuple[TopicPartition, ...]:
