@@ -189,9 +189,7 @@ class FencedCommit:
         try:
             if not self._store.supports_multi:
                 return self._send_singly(partitions)
-            failed = self._send_together(partitions, PARTITIONS_PER_MULTI)
-            # One that can't be written must not keep its fellows from it.
-            return self._send_together(failed, 1) if failed else []
+            return self._send_together(partitions, PARTITIONS_PER_MULTI)
         except RegistryError:
             for tp in partitions:
                 if tp not in self._outcome:
@@ -208,12 +206,16 @@ class FencedCommit:
             session_id=self._session_id,
         )
         failed: list[TopicPartition] = []
+        again: list[TopicPartition] = []
         for chunk, result in zip(chunks, results, strict=True):
             if result.ok:
                 self._note_written(chunk)
-            elif count > 1 or not self._refuse(chunk[0], result.errors):
+            elif len(chunk) > 1:
+                again += chunk
+            elif not self._refuse(chunk[0], result.errors):
                 failed += chunk
-        return failed
+        # One that can't be written must not keep its fellows from it.
+        return failed + (self._send_together(again, 1) if again else [])
 
     def _send_singly(self, partitions: Sequence[TopicPartition]) -> list[TopicPartition]:
         ops = [self._write_op(tp) for tp in partitions]

@@ -1,0 +1,342 @@
+"""Fenced commits: what happens between two requests, lost answers, and what a commit costs."""
+
+from collections.abc import Callable
+from functools import partial
+
+import pytest
+
+from tests.support.interference import InterferedClient
+from zkconsumer.errors import RegistryError, SessionLost
+from zkconsumer.model import ConsumerThreadId, OffsetAndMetadata, TopicPartition
+from zkconsumer.offsets.fenced import PARTITIONS_PER_MULTI
+from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
+from zkconsumer.testing.memory_client import MemoryClient
+from zkconsumer.testing.memory_zk import MemoryZkServer
+from zkconsumer.zk.compound import CompoundStore
+from zkconsumer.zk.registry import Claimed, GroupRegistry
+from zkconsumer.zk.store import ZkStore
+
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+MANY = [TopicPartition("t", number) for number in range(3 * PARTITIONS_PER_MULTI)]
+OFFSET_OF_T0, OWNER_OF_T0 = "/consumers/g/offsets/t/0", "/consumers/g/owners/t/0"
+Interference = Callable[[], object]
+
+
+class World:
+    """A server, a member between whose requests others act, and those others."""
+
+    def __init__(self, *, supports_multi: bool = True) -> None:
+        self.server = MemoryZkServer(supports_multi=supports_multi)
+        self.others = self.server.connect()
+        store = self.server.connect()
+        self.client: MemoryClient = store._memory  # its hands on lost answers
+        self._plans: dict[tuple[str, int], Interference] = {}
+        self._before: dict[str, int] = {}
+        interfered = InterferedClient(self.client, self._interfere)
+        self.owner = Owner(CompoundStore(interfered), "a")
+
+    def before(self, kind: str, act: Interference, *, skip: int = 0) -> None:
+        """Act before the next batch of this kind but ``skip``."""
+        self._plans[kind, self._before.get(kind, 0) + skip] = act
+
+    def lose_answer(self) -> None:
+        """What is sent now happens, but nobody hears of it."""
+        self.client.lost_replies += 1
+
+    def steal(self) -> None:
+        """As a Scala member does it: delete whatever is there, create one's own."""
+        self.others.delete_many([OWNER_OF_T0])
+        assert self.others.create(OWNER_OF_T0, b"g_scala-0", ephemeral=True)
+
+    def write_offset(self, data: bytes) -> None:
+        """As any tool does it."""
+        self.others.set_or_create_many({OFFSET_OF_T0: data})
+
+    def _interfere(self, kind: str, number: int) -> None:
+        self._before[kind] = number + 1
+        act = self._plans.pop((kind, number), None)
+        if act is not None:
+            act()
+
+
+class Owner:
+    """A member with its offsets."""
+
+    def __init__(self, store: ZkStore, name: str) -> None:
+        self.store = store
+        self.registry = GroupRegistry(store, "g")
+        self.offsets = ZookeeperOffsetStore(store, "g", guard=self.registry)
+        self._thread = ConsumerThreadId(f"g_{name}", 0)
+
+    def claim(self, *partitions: TopicPartition) -> None:
+        """Become the owner, and read where to go on."""
+        assert self.registry.claim(dict.fromkeys(partitions, self._thread)) == Claimed()
+        self.offsets.fetch(partitions)
+
+    def release(self, *partitions: TopicPartition) -> None:
+        """Give up."""
+        self.registry.release(dict.fromkeys(partitions, self._thread))
+
+    def commit(self, offset: int, *, rewind: bool = False) -> str | None:
+        """Commit an offset of the first partition; why not."""
+        return self.offsets.commit({T0: OffsetAndMetadata(offset)}, rewind=rewind)[T0]
+
+    def commit_all(self, offset: int) -> set[str | None]:
+        """Commit many partitions; what came out."""
+        return set(self.offsets.commit(dict.fromkeys(MANY, OffsetAndMetadata(offset))).values())
+
+    def stored(self) -> int | None:
+        """What is committed for the first partition."""
+        return ZookeeperOffsetStore(self.store, "g").fetch([T0])[T0].offset
+
+
+@pytest.fixture(params=[True, False], ids=["multi", "no-multi"])
+def world(request: pytest.FixtureRequest) -> World:
+    """A member that owns the first partition, at offset 100."""
+    world = World(supports_multi=request.param)
+    world.owner.claim(T0)
+    assert world.owner.commit(100) is None
+    return world
+
+
+def writes(world: World) -> str:
+    """The kind of request that writes offsets."""
+    return "multi" if world.server.supports_multi else "write"
+
+
+# --- Lost answers --------------------------------------------------------------------------------
+
+
+def test_a_commit_whose_answer_was_lost_is_committed_the_next_time(world: World) -> None:
+    """The same offset again: it is there, by our own hand."""
+    world.before(writes(world), world.lose_answer)
+    with pytest.raises(RegistryError):
+        world.owner.commit(200)
+    world.client.requests.clear()
+    assert world.owner.commit(200) is None
+    assert world.client.requests[writes(world)] == 1
+    assert world.owner.stored() == 200
+
+
+@pytest.mark.parametrize("offset", [150, 250])
+def test_after_a_lost_answer_our_own_offset_is_nobody_elses(world: World, offset: int) -> None:
+    """A position that went back since (a truncated log) is written over it, too."""
+    world.before(writes(world), world.lose_answer)
+    with pytest.raises(RegistryError):
+        world.owner.commit(200)
+    assert world.owner.commit(offset) is None
+    assert world.owner.stored() == offset
+
+
+def test_two_lost_answers_in_a_row_are_both_remembered(world: World) -> None:
+    """Only the first can have happened: the second named a version that was over."""
+    for offset in (200, 210):
+        world.before(writes(world), world.lose_answer)
+        with pytest.raises(RegistryError):
+            world.owner.commit(offset)
+    assert world.owner.commit(190) is None
+    assert world.owner.stored() == 190
+
+
+def test_a_lost_answer_of_the_first_commit_is_ours_as_well() -> None:
+    """The node was created without our hearing of it."""
+    world = World()
+    world.owner.claim(T0)
+    world.before("multi", world.lose_answer)
+    with pytest.raises(RegistryError):
+        world.owner.commit(200)
+    assert world.owner.commit(150) is None
+    assert world.owner.stored() == 150
+
+
+def test_after_a_lost_answer_anothers_offset_is_still_anothers(world: World) -> None:
+    """Ours may have happened, but what is there now was written after it."""
+    world.before(writes(world), world.lose_answer)
+    with pytest.raises(RegistryError):
+        world.owner.commit(200)
+    world.write_offset(b"900")
+    assert "holds 900" in str(world.owner.commit(190))
+    assert world.owner.stored() == 900
+
+
+def test_a_value_as_ours_that_came_by_another_way_is_not_ours(world: World) -> None:
+    """Our lost write did not happen; somebody else wrote twice, the same value at last."""
+    world.server.disconnect(world.client.session_id)
+    with pytest.raises(RegistryError):
+        world.owner.commit(200)
+    world.server.reconnect(world.client.session_id)
+    world.write_offset(b"150")
+    world.write_offset(b"200")
+    assert "holds 200" in str(world.owner.commit(190))
+
+
+def test_a_lost_answer_on_the_way_of_a_repair_is_repaired_in_turn(world: World) -> None:
+    """The first write meets a changed node, the answer to the second is lost."""
+    world.write_offset(b"120")
+    world.before(writes(world), world.lose_answer, skip=1)
+    with pytest.raises(RegistryError):
+        world.owner.commit(200)
+    assert world.owner.stored() == 200
+    assert world.owner.commit(150) is None
+
+
+# --- Others act between our requests -------------------------------------------------------------
+
+
+def test_an_owner_that_changes_after_it_was_read_fails_the_transaction() -> None:
+    """The check in the transaction sees it; the text names who owns it now."""
+    world = World()
+    world.owner.claim(T0)
+
+    def steal_and_touch() -> None:
+        world.steal()
+        world.others.set_or_create_many({OWNER_OF_T0: b"g_scala-0"})
+
+    assert world.owner.commit(100) is None
+    world.before("multi", steal_and_touch)
+    assert "g_scala-0" in str(world.owner.commit(200))
+    assert world.owner.stored() == 100
+
+
+def test_an_owner_node_that_vanishes_after_it_was_read_fails_the_transaction() -> None:
+    """Nobody owns it: whoever comes next must find what was committed before."""
+    world = World()
+    world.owner.claim(T0)
+    world.before("multi", lambda: world.others.delete_many([OWNER_OF_T0]))
+    assert f"{OWNER_OF_T0} is gone" in str(world.owner.commit(200))
+    assert world.owner.stored() is None
+
+
+def test_a_new_owner_of_the_same_version_is_told_by_what_it_committed(world: World) -> None:
+    """Deleted and created again between reading and writing, the owner node looks as before."""
+
+    def take_over() -> None:
+        world.steal()
+        world.write_offset(b"900")
+
+    world.before(writes(world), take_over)
+    assert "g_scala-0" in str(world.owner.commit(200))
+    assert world.owner.stored() == 900
+
+
+def test_a_session_that_ends_between_reading_and_writing_writes_nothing(world: World) -> None:
+    """The transaction is bound to the session whose nodes were read."""
+    world.before(writes(world), lambda: world.server.expire(world.client.session_id))
+    with pytest.raises(SessionLost):
+        world.owner.commit(200)
+    assert world.owner.stored() == 100
+
+
+def test_a_slow_former_owner_of_two_loses_against_the_second(world: World) -> None:
+    """It read the owner as itself, then slept while its session ended and another committed."""
+    second = Owner(world.others, "b")
+
+    def sleep_long() -> None:
+        world.server.expire(world.client.session_id)
+        second.claim(T0)
+        assert second.commit(900) is None
+
+    world.before(writes(world), sleep_long)
+    with pytest.raises(SessionLost):
+        world.owner.commit(150)
+    assert second.stored() == 900
+
+
+def test_a_partition_that_was_away_and_came_back_goes_on_from_there(world: World) -> None:
+    """The fetch after the claim says what the commits between were."""
+    second = Owner(world.others, "b")
+    world.owner.release(T0)
+    second.claim(T0)
+    assert second.commit(900) is None
+    second.release(T0)
+    world.owner.claim(T0)
+    assert world.owner.commit(950) is None
+    assert world.owner.commit(10) is None
+    assert world.owner.stored() == 10
+
+
+def test_an_offset_that_never_rests_is_given_up_with_a_reason(world: World) -> None:
+    """Somebody writes before each of our writes: a value, not an endless loop."""
+    for number in range(20):
+        world.before(writes(world), partial(world.write_offset, b"%d" % number), skip=number)
+    assert "changed by others" in str(world.owner.commit(500))
+
+
+def test_an_offset_that_moves_on_while_we_go_back_is_overwritten_all_the_same(
+    world: World,
+) -> None:
+    """With ``rewind`` the caller has the last word."""
+    world.before(writes(world), lambda: world.write_offset(b"900"))
+    assert world.owner.commit(5, rewind=True) is None
+    assert world.owner.stored() == 5
+
+
+def test_a_persistent_owner_node_is_to_be_deleted(world: World) -> None:
+    """No consumer makes one, and it would refuse everybody for ever."""
+    world.others.delete_many([OWNER_OF_T0])
+    world.others.set_or_create_many({OWNER_OF_T0: b"left"})
+    assert f"{OWNER_OF_T0} is a persistent node" in str(world.owner.commit(200))
+
+
+# --- What can't be written -----------------------------------------------------------------------
+
+
+def test_a_node_below_an_ephemeral_one_fails_alone(world: World) -> None:
+    """It has no place to be in; its fellows do."""
+    bad = TopicPartition("bad", 0)
+    world.others.create("/consumers/g/offsets/bad", b"", ephemeral=True)
+    world.owner.claim(bad, T1)
+    offsets = dict.fromkeys((T0, T1, bad), OffsetAndMetadata(300))
+    assert world.owner.offsets.commit(offsets) == {
+        T0: None,
+        T1: None,
+        bad: "parent is ephemeral",
+    }
+
+
+def test_parents_that_cannot_be_made_fail_their_partitions_with_a_reason() -> None:
+    """The text names the parent."""
+    world = World()
+    world.others.ensure_paths(["/consumers/g"])
+    world.owner.claim(T0)
+    world.others.create("/consumers/g/offsets", b"", ephemeral=True)
+    assert world.owner.commit(1) == (
+        "/consumers/g/offsets/t could not be created: parent is ephemeral"
+    )
+
+
+def test_impossible_offsets_and_owned_ones_in_one_commit(world: World) -> None:
+    """Each gets its own answer, in the order of the question."""
+    outcome = world.owner.offsets.commit(
+        {T1: OffsetAndMetadata(1), T0: OffsetAndMetadata(2**63)}, retry=True
+    )
+    assert list(outcome) == [T1, T0]
+    assert "is gone" in str(outcome[T1])
+    assert "can't be an offset" in str(outcome[T0])
+
+
+# --- What it costs -------------------------------------------------------------------------------
+
+
+def test_a_repeated_commit_reads_the_owners_and_writes_in_a_few_transactions() -> None:
+    """One read for each partition, one transaction for fifty; offsets are not read again."""
+    world = World()
+    world.owner.claim(*MANY)
+    assert world.owner.commit_all(1) == {None}
+    world.client.requests.clear()
+    assert world.owner.commit_all(2) == {None}
+    assert world.client.requests == {"get": len(MANY), "multi": 3}
+
+
+def test_one_changed_node_costs_its_own_transaction_no_more() -> None:
+    """Its chunk goes one by one, then it alone is read again; the other chunks are done."""
+    world = World()
+    world.owner.claim(*MANY)
+    assert world.owner.commit_all(10) == {None}
+    world.write_offset(b"3")
+    world.client.requests.clear()
+    assert world.owner.commit_all(20) == {None}
+    assert world.client.requests == {
+        "get": len(MANY) + 2,
+        "multi": 3 + PARTITIONS_PER_MULTI + 1,
+    }
