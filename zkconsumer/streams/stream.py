@@ -1,40 +1,59 @@
 """The iterator that a caller's thread reads messages from.
 
-When is a message consumed? When the caller asks for the next one. An offset that is committed
-automatically therefore never covers the message in hand (the original moves the offset before it
-hands the message over, and so can lose the one in hand). A message that was handed over is covered
-by an explicit ``commit_offsets()``: whoever calls that says that it is done.
+When is a message consumed? By default when the caller asks for the next one: an offset that is
+committed automatically never covers the message in hand (the original moves the offset before it
+hands the message over, and so can lose the one in hand; see ``Delivery``). A message that was
+handed over is covered by an explicit ``commit_offsets()``: whoever calls that says that it is done.
 
 Source: Kafka 0.8.2.2 ``ConsumerIterator`` and ``KafkaStream``.
 """
 
-import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable
 from typing import Generic, Self, TypeVar
 
 from zkconsumer.clock import Clock
 from zkconsumer.errors import ConsumerTimeout, ZkConsumerError
-from zkconsumer.fetch.claim import Chunk
-from zkconsumer.model import Record
-from zkconsumer.streams.chunk_queue import ChunkQueue, Closed, Failed
+from zkconsumer.streams.aio import AsyncReader
+from zkconsumer.streams.chunk_queue import ChunkQueue
+from zkconsumer.streams.delivery import CommitAhead, Delivery
+from zkconsumer.streams.gate import DeliveryGate
 from zkconsumer.streams.message import Decoder, MessageAndMetadata
+from zkconsumer.streams.poison import RAISE, PoisonPolicy
+from zkconsumer.streams.reader import ChunkReader, Errand, Need, ReaderParts
 
 K = TypeVar("K")
 V = TypeVar("V")
-log = logging.getLogger(__name__)
+_LOOK_AROUND_MS = 500
+"""A wait ends at least so often, for what nobody calls it for: a fork, a claim that was lost."""
 
 
 class KafkaStream(Generic[K, V]):
     """The messages of the partitions that one consumer thread owns, whichever these are.
 
-    One thread iterates a stream. Iteration ends when the connector is shut down, raises
-    ``ConsumerTimeout`` after ``consumer.timeout.ms`` without a message, ``RebalanceFailed`` when
-    the member could not get its partitions, and ``MessageTooLarge`` or ``PartitionFailed`` when a
-    partition can't be read on. After any of these errors the stream can be iterated further;
-    a partition that failed stands still until it changes hands or the connector is made anew.
+    One thread iterates a stream with ``for``, or one task with ``async for``. Iteration ends when
+    the connector is shut down, raises ``ConsumerTimeout`` after ``consumer.timeout.ms`` without a
+    message, ``RebalanceFailed`` when the member could not get its partitions, and
+    ``MessageTooLarge`` or ``PartitionFailed`` when a partition can't be read on. After any of these
+    errors the stream can be iterated further; a partition that failed stands still until it changes
+    hands or the connector is made anew. ``ConsumerForked`` comes in a forked child,
+    ``StreamInUse`` where a task waits for the next message already.
+
+    Args:
+        queue: where its chunks come from.
+        clock: the time.
+        timeout_ms: ``consumer.timeout.ms``; -1 waits without end.
+        key_decoder: see ``MessageAndMetadata``.
+        value_decoder: the same.
+        gate: holds messages back while nobody knows what is owned; None: never.
+        delivery: when a message counts as consumed.
+        commit_ahead: what ``at_most_once`` commits with, and needs.
+        poison: decides about what can't be read.
+
+    Raises:
+        ConfigError: ``at_most_once`` without ``commit_ahead``.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one optional part a line, all by name
         self,
         queue: ChunkQueue,
         *,
@@ -42,95 +61,82 @@ class KafkaStream(Generic[K, V]):
         timeout_ms: int = -1,
         key_decoder: Decoder[K] | None = None,
         value_decoder: Decoder[V] | None = None,
+        gate: DeliveryGate | None = None,
+        delivery: Delivery = Delivery.AT_LEAST_ONCE,
+        commit_ahead: CommitAhead | None = None,
+        poison: PoisonPolicy = RAISE,
     ) -> None:
+        if gate is None:
+            gate = DeliveryGate(clock, allowed_silence_ms=0)
         self._queue = queue
         self._clock = clock
         self._timeout_ms = timeout_ms
-        self._key_decoder = key_decoder
-        self._value_decoder = value_decoder
-        self._chunk: Chunk | None = None
-        self._started: Chunk | None = None
-        self._records: Sequence[Record] = ()
-        self._next_index = 0
+        self._reader = ChunkReader(
+            ReaderParts(
+                queue=queue,
+                gate=gate,
+                delivery=delivery,
+                commit_ahead=commit_ahead,
+                poison=poison,
+                key_decoder=key_decoder,
+                value_decoder=value_decoder,
+            )
+        )
+        self._step = self._reader.step
+        self._async = AsyncReader(self._reader, queue, timeout_ms)
+        gate.add_waker(queue.wake)
 
     def __iter__(self) -> Self:
         return self
 
     def __next__(self) -> MessageAndMetadata[K, V]:
         """The next message; asking for it says that the one before is done with."""
-        chunk = self._chunk
-        if chunk is not None:
-            claim = chunk.claim
-            claim.consumed_offset = claim.delivered_offset
-        else:
-            chunk = self._next_chunk()
-        while True:
-            claim = chunk.claim
-            if claim.active:
-                index = self._next_index
-                if index < len(self._records):
-                    record = self._records[index]
-                    message = MessageAndMetadata(
-                        claim.topic_partition, record, self._key_decoder, self._value_decoder
-                    )
-                    # Nothing is called from here on, so that no signal handler runs: were it to
-                    # raise, the message would count as handed over, and its caller not have it.
-                    self._next_index = index + 1
-                    claim.delivered_offset = record.offset + 1
-                    return message
-                self._finish(chunk)
-            self._chunk = None
-            self._queue.done_with(chunk)
-            chunk = self._next_chunk()
+        if self._async.waiting is not None:
+            self._async.refuse_another()
+        message = self._step()
+        if message is not None:
+            return message
+        return self._wait_for_next()
 
-    def _finish(self, chunk: Chunk) -> None:
-        """The chunk is through: its end is the position, records there or compacted away."""
-        self._chunk = None
-        self._records = chunk.records = ()
-        if chunk.poison is not None:
-            self._queue.done_with(chunk)
-            raise chunk.poison.error
-        chunk.claim.delivered_offset = chunk.claim.consumed_offset = chunk.next_offset
+    def __aiter__(self) -> Self:
+        return self
 
-    def _next_chunk(self) -> Chunk:
+    def __anext__(self) -> Awaitable[MessageAndMetadata[K, V]]:
+        """The same without blocking the event loop; cancelling the wait loses nothing."""
+        return self._async.next_message()
+
+    def _wait_for_next(self) -> MessageAndMetadata[K, V]:
         deadline_ms = None
         if self._timeout_ms >= 0:
             deadline_ms = self._clock.now_ms() + self._timeout_ms
         while True:
-            left_ms = None if deadline_ms is None else max(0, deadline_ms - self._clock.now_ms())
-            item = self._queue.head(left_ms)
-            if item is None:
-                raise ConsumerTimeout(f"no message within {self._timeout_ms} ms")
-            if isinstance(item, Closed):
+            need = self._reader.turn()
+            if isinstance(need, Errand):
+                self._run(need)
+            elif need is Need.END:
                 raise StopIteration
-            if isinstance(item, Failed):
-                self._queue.remove()
-                raise _again(item.error)
-            if item.claim.active and item is not self._started:
-                self._start(item)
-                self._queue.remove()
-                return item
-            # Given up; or read already, by a call that was interrupted before it could remove it.
-            self._queue.remove()
-            if isinstance(item, Chunk):
-                self._queue.done_with(item)
+            elif need is not Need.NOTHING:
+                self._wait(need, deadline_ms)
+            message = self._step()
+            if message is not None:
+                return message
 
-    def _start(self, chunk: Chunk) -> None:
-        claim = chunk.claim
-        consumed = claim.consumed_offset
-        if consumed is not None and chunk.fetch_offset != consumed:
-            log.warning(
-                "%s: position moved from %d to %d: the log no longer had what lay there",
-                claim.topic_partition,
-                consumed,
-                chunk.fetch_offset,
-            )
-        claim.delivered_offset = claim.consumed_offset = chunk.fetch_offset
-        self._records = chunk.records
-        self._next_index = 0
-        self._chunk = self._started = chunk
+    def _run(self, errand: Errand) -> None:
+        try:
+            go_on = errand.run()
+        except ZkConsumerError as error:
+            self._reader.settle_error(errand, error)
+            raise
+        self._reader.settle(errand, go_on=go_on)
 
-
-def _again(error: ZkConsumerError) -> ZkConsumerError:
-    """One error object may be raised by several streams: drop the trace of the last one."""
-    return error.with_traceback(None)
+    def _wait(self, need: Need, deadline_ms: int | None) -> None:
+        """Until there may be what is needed, or for a while."""
+        nap_ms = _LOOK_AROUND_MS
+        if deadline_ms is not None:
+            nap_ms = max(0, min(nap_ms, deadline_ms - self._clock.now_ms()))
+        if need is Need.TRUST:
+            self._queue.pause(nap_ms)
+        elif self._queue.head(nap_ms) is not None:
+            return
+        if deadline_ms is not None and self._clock.now_ms() >= deadline_ms:
+            raise ConsumerTimeout(f"no message within {self._timeout_ms} ms")

@@ -1,0 +1,235 @@
+"""How a stream gets from one message to the next: everything but the waiting.
+
+``step`` gives a message that is at hand. Where it gives none, ``turn`` does one thing towards the
+next (finish a chunk, drop one, start one), or says what must be waited for. Those who call them,
+``KafkaStream`` and ``AsyncReader``, differ only in how they wait.
+
+Signal handlers that raise (Ctrl-C's does) may interrupt this between any two calls. So whatever
+must happen together is a row of plain stores with no call between them, and whatever must happen
+once leaves a mark that the next turn finds: nothing is lost, and nothing handed over twice.
+
+Source: Kafka 0.8.2.2 ``ConsumerIterator``.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import Enum
+from functools import partial
+from typing import Generic, TypeVar
+
+from zkconsumer.errors import ConfigError, ZkConsumerError
+from zkconsumer.fetch.claim import Chunk, Poison
+from zkconsumer.model import Record
+from zkconsumer.streams.chunk_queue import ChunkQueue, Closed, Failed, Item
+from zkconsumer.streams.delivery import CommitAhead, Delivery
+from zkconsumer.streams.gate import DeliveryGate
+from zkconsumer.streams.message import Decoder, MessageAndMetadata
+from zkconsumer.streams.poison import PoisonPolicy
+
+K = TypeVar("K")
+V = TypeVar("V")
+log = logging.getLogger(__name__)
+
+
+class Need(Enum):
+    """What there is to do before the next message, where it is not an ``Errand``."""
+
+    NOTHING = "try again at once"
+    ITEM = "wait until something is queued"
+    TRUST = "wait until the gate opens, or what is held up is given up"
+    END = "the stream has ended"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Errand:
+    """Something that may block, to be run in whichever thread; ``settle`` hears how it went.
+
+    Attributes:
+        chunk: what it is about.
+        behind: whether it concerns what comes behind the chunk's records, or what comes before.
+        run: returns whether to go on with the chunk; False drops it. Raises ``ZkConsumerError``,
+            and is then to be run again, unless ``settle_error`` says otherwise.
+    """
+
+    chunk: Chunk
+    behind: bool
+    run: Callable[[], bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReaderParts(Generic[K, V]):
+    """What a reader drives and asks; see ``KafkaStream`` for what each of them is."""
+
+    queue: ChunkQueue
+    gate: DeliveryGate
+    delivery: Delivery
+    commit_ahead: CommitAhead | None
+    poison: PoisonPolicy
+    key_decoder: Decoder[K] | None
+    value_decoder: Decoder[V] | None
+
+
+class ChunkReader(Generic[K, V]):
+    """A stream's place in its queue. Thread: the stream's, or its event loop's."""
+
+    def __init__(self, parts: ReaderParts[K, V]) -> None:
+        if parts.delivery.commits_ahead and parts.commit_ahead is None:
+            raise ConfigError(f"delivery={parts.delivery} needs a way to commit ahead")
+        self._queue = parts.queue
+        self._gate = parts.gate
+        self._poison = parts.poison
+        self._commit_ahead = parts.commit_ahead if parts.delivery.commits_ahead else None
+        self._consumes_in_hand = parts.delivery.consumes_in_hand
+        self._key_decoder = parts.key_decoder
+        self._value_decoder = parts.value_decoder
+        # The chunk in hand, how far it was handed over, and what is done for it.
+        self._chunk: Chunk | None = None
+        self._records: Sequence[Record] = ()
+        self._next_index = 0
+        self._committed: Chunk | None = None
+        self._met: Chunk | None = None
+        # The head of the queue, once it is ours and only has to be removed.
+        self._taken: Item | None = None
+        # A chunk that we are through with, until the queue knows.
+        self._owed: Chunk | None = None
+
+    def step(self) -> MessageAndMetadata[K, V] | None:
+        """The next message of the chunk in hand, if any: what is in hand now is done with.
+
+        Raises:
+            ConsumerForked: this is a forked child.
+        """
+        chunk = self._chunk
+        if chunk is None:
+            return None
+        claim = chunk.claim
+        claim.consumed_offset = claim.delivered_offset
+        index = self._next_index
+        if not claim.active or index >= len(self._records):
+            return None
+        if self._gate.suspect_since_ms is not None and self._gate.is_shut():
+            return None
+        record = self._records[index]
+        message = MessageAndMetadata(
+            claim.topic_partition, record, self._key_decoder, self._value_decoder
+        )
+        # Nothing is called from here on, so that no signal handler runs: were it to raise, the
+        # message would count as handed over, and its caller not have it.
+        self._next_index = index + 1
+        claim.delivered_offset = record.offset + 1
+        if self._consumes_in_hand:
+            claim.consumed_offset = record.offset + 1
+        return message
+
+    def turn(self) -> Need | Errand:
+        """Go one step towards the next message, where ``step`` gave none.
+
+        Raises:
+            ConsumerForked: this is a forked child.
+            ZkConsumerError: what the queue has for the caller; the next turn goes on behind it.
+        """
+        is_shut = self._gate.is_shut()
+        if self._owed is not None:
+            self._give_back(self._owed)
+        chunk = self._chunk
+        if chunk is None:
+            return self._look(is_shut=is_shut)
+        if not chunk.claim.active:
+            self._let_go(chunk)
+        elif is_shut:
+            return Need.TRUST
+        elif self._next_index >= len(self._records):
+            if chunk.poison is not None and self._met is not chunk:
+                return Errand(chunk=chunk, behind=True, run=partial(self._meet, chunk.poison))
+            self._finish(chunk)
+        return Need.NOTHING
+
+    def settle(self, errand: Errand, *, go_on: bool) -> None:
+        """An errand of the last turn came to its end."""
+        chunk = errand.chunk
+        if errand.behind:
+            self._met = chunk
+        elif go_on:
+            self._committed = chunk
+        else:
+            self._drop_head(chunk)
+
+    def settle_error(self, errand: Errand, error: ZkConsumerError) -> None:
+        """An errand failed; the caller of the stream is going to hear of it."""
+        chunk = errand.chunk
+        if chunk.poison is not None and error is chunk.poison.error:
+            # The partition stands still in front of it: neither consumed nor met again.
+            self._let_go(chunk)
+
+    def _look(self, *, is_shut: bool) -> Need | Errand:
+        """Without a chunk in hand: what does the queue have?"""
+        item = self._queue.head(0)
+        if item is None:
+            return Need.ITEM
+        if isinstance(item, Closed):
+            return Need.END
+        if item is self._taken:
+            # By a call that was interrupted before it could remove it; or an error, now heard.
+            self._queue.remove()
+        elif isinstance(item, Failed):
+            error = _again(item.error)
+            self._taken = item
+            raise error
+        elif not item.claim.active:
+            self._drop_head(item)
+        elif is_shut:
+            return Need.TRUST
+        elif self._commit_ahead is not None and self._committed is not item:
+            commit = partial(self._commit_ahead, item.claim, item.next_offset)
+            return Errand(chunk=item, behind=False, run=commit)
+        else:
+            self._start(item)
+            self._queue.remove()
+        return Need.NOTHING
+
+    def _start(self, chunk: Chunk) -> None:
+        claim = chunk.claim
+        consumed = claim.consumed_offset
+        if consumed is not None and chunk.fetch_offset != consumed:
+            log.warning(
+                "%s: position moved from %d to %d: the log no longer had what lay there",
+                claim.topic_partition,
+                consumed,
+                chunk.fetch_offset,
+            )
+        claim.delivered_offset = claim.consumed_offset = chunk.fetch_offset
+        self._records = chunk.records
+        self._next_index = 0
+        self._chunk = self._taken = chunk
+
+    def _finish(self, chunk: Chunk) -> None:
+        """The chunk is through: its end is the position, records there or compacted away."""
+        claim = chunk.claim
+        claim.delivered_offset = claim.consumed_offset = chunk.next_offset
+        self._let_go(chunk)
+
+    def _let_go(self, chunk: Chunk) -> None:
+        self._chunk = None
+        self._records = chunk.records = ()
+        self._owed = chunk
+        self._give_back(chunk)
+
+    def _drop_head(self, chunk: Chunk) -> None:
+        """The head of the queue is not for the caller."""
+        self._taken = self._owed = chunk
+        self._queue.remove()
+        self._give_back(chunk)
+
+    def _give_back(self, chunk: Chunk) -> None:
+        self._queue.done_with(chunk)
+        self._owed = None
+
+    def _meet(self, poison: Poison) -> bool:
+        self._poison.meet(poison)
+        return True
+
+
+def _again(error: ZkConsumerError) -> ZkConsumerError:
+    """One error object may be raised by several streams: drop the trace of the last one."""
+    return error.with_traceback(None)
