@@ -1,0 +1,276 @@
+"""The same promises on every Kafka that the sandbox knows; docs/versions.md shows the outcome.
+
+Each version is started once. The cells that a test asserts stand in ``version_matrix``.
+"""
+
+import inspect
+import re
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+from tests.interop.members import TIMINGS, ScalaMember
+from tests.interop.mixed_group import CONSOLE_CONSUMER, MixedGroup
+from tests.interop.version_matrix import FEATURES, PAGE, Cell, page
+from tests.support.real_topics import PartitionReader
+from tests.support.waiting import wait_until
+from tests.support.zk_tree import ZkTree, offset_path
+from zkconsumer.errors import BrokerError
+from zkconsumer.model import Record, TopicPartition
+from zkconsumer.records.codecs import Codec
+from zkconsumer.sandbox import VERSIONS, Sandbox, ToolResult
+
+CONSOLE_PRODUCER = "kafka.tools.ConsoleProducer"
+OLD_CONSOLE_PRODUCER = "kafka.producer.ConsoleProducer"
+OLD_CONSOLE_CONSUMER = "kafka.consumer.ConsoleConsumer"
+NEW_CONSOLE_CONSUMER = "org.apache.kafka.tools.consumer.ConsoleConsumer"
+WITH_OLD_NAMES = {"0.8.0", "0.8.1.1"}
+WITH_NEW_NAMES = {"3.9.1"}
+DISK_MAGIC = {Cell.MAGIC_0: 0, Cell.MAGIC_1: 1, Cell.MAGIC_2: 2}
+MAGIC_AT = 16
+COMPRESSING = [Codec.GZIP, Codec.SNAPPY, Codec.LZ4]
+
+
+class Running(NamedTuple):
+    """One version that runs, and where its files lie."""
+
+    cluster: Sandbox
+    folder: Path
+
+
+@pytest.fixture(scope="module", params=list(VERSIONS))
+def running(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Running]:
+    """One broker of each version in turn."""
+    folder = tmp_path_factory.mktemp("kafka")
+    with Sandbox(kafka=request.param, brokers=1, work_dir=folder) as cluster:
+        yield Running(cluster, folder)
+
+
+@pytest.fixture
+def cluster(running: Running) -> Sandbox:
+    """The cluster that the group lives on."""
+    return running.cluster
+
+
+def cell(feature: str, kafka: str) -> Cell:
+    """What the table says."""
+    return FEATURES[feature].cells[kafka]
+
+
+def stored_magic(running: Running, topic: str) -> int:
+    """The format of the first entry of a topic's first log file; all formats have it there."""
+    (log,) = running.folder.glob(f"broker-0/data/{topic}-0/*.log")
+    return log.read_bytes()[MAGIC_AT]
+
+
+def assert_served_as_magic_0(
+    cluster: Sandbox, topic: str, messages: list[tuple[bytes | None, str]]
+) -> None:
+    """A consumer of 0.8 is handed the keys and values that were written, in the format of 0.8."""
+    reader = PartitionReader(cluster)
+    try:
+        assert bytes(reader.fetch(topic, 0).records)[MAGIC_AT] == 0
+        served = [record for one in reader.read_all(topic, 0) for record in one.records]
+    finally:
+        reader.close()
+    assert served == [
+        Record(offset, key, value.encode()) for offset, (key, value) in enumerate(messages)
+    ]
+
+
+def key_of(value: str) -> bytes:
+    """The key that the tests' writer gives a message."""
+    return f"key {value}".encode()
+
+
+@pytest.mark.sandbox
+def test_two_members_share_a_topic_and_hand_it_over(group: MixedGroup) -> None:
+    """Each reads its half, all comes once, and who is left goes on exactly where the other was."""
+    kafka = group.cluster.kafka
+    assert {cell("share", kafka), cell("leave", kafka)} == {Cell.YES}
+    topic = group.topic(4)
+    a, b = group.ours({topic: 1}, "a"), group.ours({topic: 1}, "b")
+    group.await_settled([topic], ["a", "b"])
+    before = group.write(25, topic)
+    group.await_values(before, a, b)
+    assert {one.partition for one in a.delivered} == {0, 1}
+    assert {one.partition for one in b.delivered} == {2, 3}
+    group.await_committed(topic)
+    b.leave()
+    group.await_settled([topic], ["a"])
+    after = group.write(25, topic)
+    group.await_values(after, a)
+    assert sorted(a.values + b.values) == sorted(before + after)
+    group.await_committed(topic)
+    a.leave()
+    assert group.peek.registrations() == {}
+    assert group.peek.owners([topic]) == {}
+
+
+@pytest.mark.sandbox
+def test_a_member_that_comes_back_goes_on_where_it_was(group: MixedGroup) -> None:
+    """What was read before is not read again, and what came meanwhile is not missed."""
+    assert cell("restart", group.cluster.kafka) is Cell.YES
+    topic = group.topic(2)
+    first = group.ours({topic: 1}, "same")
+    before = group.write(25, topic)
+    group.await_values(before, first)
+    first.leave()
+    meanwhile = group.write(25, topic)
+    again = group.ours({topic: 1}, "same")
+    after = group.write(25, topic)
+    group.await_values(meanwhile + after, again)
+    assert sorted(again.values) == sorted(meanwhile + after)
+    group.await_committed(topic)
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize(("reset", "missed"), [("smallest", 0), ("largest", 25)])
+def test_an_offset_outside_of_the_log_is_reset(
+    group: MixedGroup, caplog: pytest.LogCaptureFixture, reset: str, missed: int
+) -> None:
+    """The member goes on at the end of the log that the policy names, and commits from there."""
+    assert cell("reset", group.cluster.kafka) is Cell.YES
+    topic = group.topic(1)
+    tp = TopicPartition(topic, 0)
+    old = group.write(25, topic)
+    ZkTree(group.cluster).put(offset_path(group.name, tp), b"1000")
+    member = group.ours({topic: 1}, settings={"auto.offset.reset": reset})
+    wait_until(lambda: f"going on at its {reset} offset" in caplog.text, what="the reset")
+    if reset == "largest":
+        wait_until(lambda: group.peek.offsets(topic) == {0: "25"}, what="the new position")
+    new = group.write(25, topic)
+    group.await_values(new, member)
+    assert member.values == (old + new)[missed:]
+    group.await_committed(topic)
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("codec", COMPRESSING)
+def test_a_compressed_topic_is_read(group: MixedGroup, running: Running, codec: Codec) -> None:
+    """Plain and compressed sets by turns come whole, in order, from magic 0, whatever is stored."""
+    kafka, topic = group.cluster.kafka, group.topic(1)
+    wanted = cell(codec.name.lower(), kafka)
+    if wanted is Cell.REFUSED_BY_BROKER:
+        with pytest.raises(BrokerError, match=r"refused a set for .*\(-1\)"):
+            group.write(5, topic, codec=codec)
+        return
+    assert wanted is Cell.YES
+    sent = group.write(50, topic, codec=codec)
+    sent += group.write(50, topic) + group.write(50, topic, codec=codec)
+    assert stored_magic(running, topic) == DISK_MAGIC[cell("own", kafka)]
+    assert_served_as_magic_0(group.cluster, topic, [(key_of(one), one) for one in sent])
+    member = group.ours({topic: 1})
+    group.await_values(sent, member)
+    assert [(one.offset, one.value) for one in member.delivered] == list(enumerate(sent))
+    group.await_committed(topic)
+
+
+@pytest.mark.sandbox
+def test_what_the_versions_own_producer_writes_is_read(group: MixedGroup, running: Running) -> None:
+    """Its own console producer writes its own format; the broker converts it for us."""
+    kafka, topic = group.cluster.kafka, group.topic(1)
+    sent = [f"line {number}" for number in range(300)]
+    written = produce(group.cluster, topic, sent)
+    assert written.status == 0, written.errors
+    assert stored_magic(running, topic) == DISK_MAGIC[cell("own", kafka)]
+    assert_served_as_magic_0(group.cluster, topic, [(None, one) for one in sent])
+    member = group.ours({topic: 1})
+    group.await_values(sent, member)
+    assert [(one.offset, one.value) for one in member.delivered] == list(enumerate(sent))
+    wait_until(lambda: group.peek.offsets(topic) == {0: "300"}, what="the offset")
+
+
+def produce(cluster: Sandbox, topic: str, lines: list[str], *options: str) -> ToolResult:
+    """Write lines with the version's own console producer."""
+    return cluster.run_scala_tool(
+        OLD_CONSOLE_PRODUCER if cluster.kafka in WITH_OLD_NAMES else CONSOLE_PRODUCER,
+        *("--broker-list", cluster.bootstrap_servers, "--topic", topic),
+        *("--request-required-acks", "1", *options),
+        stdin="".join(f"{line}\n" for line in lines).encode(),
+    )
+
+
+@pytest.mark.sandbox
+def test_the_versions_own_consumer_shares_the_group(group: MixedGroup) -> None:
+    """Up to 1.1 the console consumer of that version is a member as any other; later it is gone."""
+    topic = group.topic(4)
+    if cell("scala", group.cluster.kafka) is Cell.ABSENT:
+        refused = group.cluster.run_scala_tool(
+            NEW_CONSOLE_CONSUMER if group.cluster.kafka in WITH_NEW_NAMES else CONSOLE_CONSUMER,
+            *("--zookeeper", group.cluster.zookeeper_connect, "--topic", topic),
+        )
+        assert refused.status != 0
+        assert "zookeeper is not a recognized option" in refused.errors + refused.output
+        return
+    ours = group.ours({topic: 1})
+    before = group.write(5, topic)
+    group.await_values(before, ours)
+    group.await_committed(topic)
+    scala = own_consumer(group, topic)
+    group.await_settled([topic], 2)
+    between = group.write(25, topic)
+    group.await_values(between, ours, scala)
+    assert scala.values
+    group.await_committed(topic)
+    scala.leave()
+    group.await_settled([topic], 1)
+    after = group.write(25, topic)
+    group.await_values(after, ours)
+    assert sorted(ours.values + scala.values) == sorted(before + between + after)
+    group.await_committed(topic)
+
+
+def own_consumer(group: MixedGroup, topic: str) -> ScalaMember:
+    """The version's own console consumer as a member; the oldest take other options."""
+    if group.cluster.kafka not in WITH_OLD_NAMES:
+        return group.scala(topic)
+    tool = group.cluster.scala_tool(
+        OLD_CONSOLE_CONSUMER,
+        *("--zookeeper", group.cluster.zookeeper_connect, "--whitelist", topic),
+        *("--group", group.name),
+        *("--autocommit.interval.ms", TIMINGS["auto.commit.interval.ms"]),
+    )
+    member = ScalaMember(tool, group.name, None)
+    group._add(member)
+    return member
+
+
+@pytest.mark.sandbox
+def test_a_zstd_topic_is_refused_by_the_broker(
+    group: MixedGroup, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The log says why nothing comes, and other partitions are read all the same."""
+    caplog.set_level("INFO", "zkconsumer")
+    packed, plain = group.topic(1, "zstd"), group.topic(1, "plain")
+    written = produce(group.cluster, packed, ["one", "two"], "--compression-codec", "zstd")
+    if cell("zstd", group.cluster.kafka) is Cell.ABSENT:
+        assert written.status != 0
+        assert re.search("zstd|'compression-codec' is not a recognized option", written.errors)
+        return
+    assert written.status == 0, written.errors
+    member = group.ours({packed: 1, plain: 1})
+    group.await_values(group.write(5, plain), member)
+    wait_until(
+        lambda: re.search(f"{packed}-0.*UNSUPPORTED_COMPRESSION_TYPE", caplog.text),
+        what="the reason",
+    )
+    group.await_values(group.write(5, plain), member)
+    assert {one.topic for one in member.delivered} == {plain}
+
+
+def test_the_page_shows_what_is_asserted() -> None:
+    """docs/versions.md is what ``python -m tests.interop.version_matrix`` prints."""
+    assert PAGE.read_text("utf-8") == page()
+
+
+@pytest.mark.parametrize("feature", list(FEATURES))
+def test_every_row_has_a_cell_for_each_version_and_a_test(feature: str) -> None:
+    """A version added to the sandbox is missing here until somebody says what it does."""
+    assert list(FEATURES[feature].cells) == list(VERSIONS)
+    assert inspect.isfunction(getattr(sys.modules[__name__], FEATURES[feature].test))

@@ -1,0 +1,138 @@
+"""What works against which Kafka: the cells that the tests assert and docs/versions.md shows.
+
+``python -m tests.interop.version_matrix`` writes the page anew.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+
+from zkconsumer.sandbox import VERSIONS
+
+PAGE = Path(__file__).parents[2] / "docs" / "versions.md"
+
+
+class Cell(StrEnum):
+    """What one version makes of one feature, as the page says it."""
+
+    YES = "yes"
+    MAGIC_0 = "yes (0)"
+    MAGIC_1 = "yes (1)"
+    MAGIC_2 = "yes (2)"
+    REFUSED_BY_BROKER = "no ¹"
+    SILENT = "no ²"
+    ABSENT = "-"
+
+
+def _from(first: str, before: Cell, since: Cell = Cell.YES) -> dict[str, Cell]:
+    """One cell up to a version, another from it on."""
+    names = list(VERSIONS)
+    at = names.index(first)
+    return {name: before if index < at else since for index, name in enumerate(names)}
+
+
+_EVERYWHERE = dict.fromkeys(VERSIONS, Cell.YES)
+
+
+@dataclass(frozen=True, slots=True)
+class Feature:
+    """A row of the table.
+
+    Attributes:
+        name: what the page calls it.
+        test: the function that asserts every one of its cells.
+        cells: by Kafka version.
+    """
+
+    name: str
+    test: str
+    cells: Mapping[str, Cell]
+
+
+FEATURES: Mapping[str, Feature] = {
+    "share": Feature(
+        "two members share a topic, all of it comes once, offsets in ZooKeeper",
+        "test_two_members_share_a_topic_and_hand_it_over",
+        _EVERYWHERE,
+    ),
+    "leave": Feature(
+        "one leaves, the other goes on without a gap or a repeat",
+        "test_two_members_share_a_topic_and_hand_it_over",
+        _EVERYWHERE,
+    ),
+    "restart": Feature(
+        "a member that comes back goes on where it was",
+        "test_a_member_that_comes_back_goes_on_where_it_was",
+        _EVERYWHERE,
+    ),
+    "reset": Feature(
+        "an offset outside of the log is reset",
+        "test_an_offset_outside_of_the_log_is_reset",
+        _EVERYWHERE,
+    ),
+    "scala": Feature(
+        "a group shared with this version's own ZooKeeper consumer",
+        "test_the_versions_own_consumer_shares_the_group",
+        _from("2.8.2", Cell.YES, Cell.ABSENT),
+    ),
+    "own": Feature(
+        "what this version's own producer writes (magic on disk)",
+        "test_what_the_versions_own_producer_writes_is_read",
+        _from("0.10.2.2", Cell.MAGIC_0, Cell.MAGIC_1)
+        | dict.fromkeys(("0.11.0.3", "1.1.1", "2.8.2", "3.9.1"), Cell.MAGIC_2),
+    ),
+    "gzip": Feature("gzip", "test_a_compressed_topic_is_read", _EVERYWHERE),
+    "snappy": Feature("snappy", "test_a_compressed_topic_is_read", _EVERYWHERE),
+    "lz4": Feature(
+        "lz4",
+        "test_a_compressed_topic_is_read",
+        _from("0.8.2.2", Cell.REFUSED_BY_BROKER),
+    ),
+    "zstd": Feature(
+        "zstd",
+        "test_a_zstd_topic_is_refused_by_the_broker",
+        _from("2.8.2", Cell.ABSENT, Cell.SILENT),
+    ),
+}
+
+_HEAD = """\
+# Kafka versions
+
+The consumer against real brokers, each with the ZooKeeper it ships with. Every cell is asserted by
+`tests/interop/test_version_matrix.py`, which runs the same tests on each version; this table is
+printed from what they assert (`python -m tests.interop.version_matrix`).
+
+"""
+
+_TAIL = """
+`-`: that Kafka has nothing of the kind.
+
+¹ These brokers don't know lz4 (it came with 0.8.2): they refuse to store the messages, and the
+producer hears error -1. There is nothing to consume.
+
+² zstd came with magic 2 (Kafka 2.1), and brokers don't unpack it for a consumer of 0.8: each fetch
+is answered with error 76, `UNSUPPORTED_COMPRESSION_TYPE`. The log (at level INFO) names partition
+and error, nothing of that partition is delivered, and it is asked for again every
+`refresh.leader.backoff.ms`. Other partitions are not touched.
+
+All requests are of the versions that 0.8 knows. From 0.10 on the brokers store other formats than
+0.8's (the number in brackets is the magic byte on disk) and convert what they hand out: to magic 0,
+with keys, values and offsets as they were, and without timestamps. That works as long as a broker
+understands these requests: up to 3.9. Kafka 4 has neither them nor ZooKeeper.
+"""
+
+
+def page() -> str:
+    """The text of docs/versions.md."""
+    names = list(VERSIONS)
+    rows = [
+        ["", *names],
+        ["---", *(":-:" for _ in names)],
+        *([one.name, *(one.cells[name].value for name in names)] for one in FEATURES.values()),
+    ]
+    return _HEAD + "".join(f"| {' | '.join(row)} |\n" for row in rows) + _TAIL
+
+
+if __name__ == "__main__":
+    PAGE.write_text(page(), "utf-8")
