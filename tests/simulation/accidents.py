@@ -1,0 +1,160 @@
+"""What may go wrong, or just happen, in the wild part of a schedule."""
+
+from tests.simulation.member import GROUP, SimMember
+from tests.simulation.plans import Style, new_plan
+from tests.simulation.world import SESSION_TIMEOUT_MS, World
+
+MAX_MEMBERS = 4
+MAX_PARTITIONS = 5
+
+
+class Accidents:
+    """Chooses one at each call; those that make no sense just now do nothing."""
+
+    def __init__(self, world: World, style: Style) -> None:
+        self._world = world
+        self._style = style
+        self._rng = world.rng
+        self._all = [
+            *(self._arrive,) * 3,
+            *(self._leave,) * 2,
+            self._leave_in_haste,
+            *(self._crash,) * 3,
+            *(self._expire,) * 3,
+            *(self._disconnect,) * 3,
+            *(self._lose_replies,) * 3,
+            *(self._freeze,) * 2,
+            *(self._stall,) * 2,
+            self._grow,
+            *(self._broker,) * 2,
+            self._move_leader,
+            self._delete_registration,
+        ]
+        if style.robbers:
+            self._all += [self._rob] * 3
+        if style.retention:
+            self._all += [self._retain] * 4
+
+    def happen(self) -> None:
+        """One accident."""
+        self._rng.choice(self._all)()
+
+    def make_good(self) -> None:
+        """Every accident comes to its end."""
+        world = self._world
+        world.note("settle")
+        for member in list(world.away):
+            world.reconnect(member)
+        for member in world.members:
+            member.frozen_until_ms = member.stalled_until_ms = 0
+            member.store.sim.raw.lost_replies = 0
+        for broker in (0, 1):
+            world.start_broker(broker)
+        if not world.members:
+            world.start_member(new_plan(self._rng, self._style, ()))
+        if self._style.robbers:
+            # What was robbed last is missed when somebody looks.
+            world.touch_members()
+
+    def _some(self) -> SimMember | None:
+        members = [one for one in self._world.members if not one.closing]
+        return self._rng.choice(members) if members else None
+
+    def _later(self, low_ms: int, high_ms: int) -> int:
+        return self._world.clock.time_ms + self._rng.randint(low_ms, high_ms)
+
+    def _arrive(self) -> None:
+        if len(self._world.members) < MAX_MEMBERS:
+            plan = new_plan(self._rng, self._style, self._world.members)
+            self._world.start_member(plan)
+
+    def _leave(self) -> None:
+        member = self._some()
+        if member is not None:
+            self._world.note("leave", member.name)
+            member.close()
+
+    def _leave_in_haste(self) -> None:
+        """The caller's patience ends before the control thread has left."""
+        closing = [one for one in self._world.members if one.closing]
+        if closing:
+            self._world.close_session(self._rng.choice(closing))
+
+    def _crash(self) -> None:
+        if self._world.members:
+            member = self._rng.choice(self._world.members)
+            self._world.crash(member, self._later(0, 2 * SESSION_TIMEOUT_MS))
+            if self._rng.random() < 0.5:
+                self._world.start_member(member.plan)
+
+    def _expire(self) -> None:
+        member = self._some()
+        if member is not None:
+            self._world.expire(member)
+
+    def _disconnect(self) -> None:
+        member = self._some()
+        if member is not None and member not in self._world.away:
+            self._world.disconnect(member, self._later(0, 4_000))
+
+    def _lose_replies(self) -> None:
+        member = self._some()
+        if member is not None:
+            member.store.sim.raw.lost_replies += self._rng.randint(1, 2)
+
+    def _freeze(self) -> None:
+        """The whole process is stopped; meanwhile its session may end."""
+        member = self._some()
+        if member is not None:
+            self._world.note("freeze", member.name)
+            member.frozen_until_ms = self._later(100, 2 * SESSION_TIMEOUT_MS)
+            if self._rng.random() < 0.5:
+                self._world.expire(member)
+
+    def _stall(self) -> None:
+        """The control thread is held up; everything else goes on."""
+        member = self._some()
+        if member is not None:
+            self._world.note("stall", member.name)
+            member.stalled_until_ms = self._later(100, 2 * SESSION_TIMEOUT_MS)
+
+    def _grow(self) -> None:
+        topic = self._rng.choice("tu")
+        count = self._world.partition_count(topic) + 1
+        if count <= MAX_PARTITIONS:
+            self._world.note("grow", topic, count)
+            self._world.grow(topic, count)
+
+    def _broker(self) -> None:
+        broker = self._rng.randrange(2)
+        self._world.note("broker", broker)
+        if broker in self._world.brokers:
+            self._world.stop_broker(broker)
+        else:
+            self._world.start_broker(broker)
+
+    def _move_leader(self) -> None:
+        if self._world.logs:
+            self._rng.choice(list(self._world.logs.values())).leader = self._rng.randrange(2)
+
+    def _delete_registration(self) -> None:
+        """An operator cleans up too much."""
+        member = self._some()
+        if member is not None:
+            self._world.delete_node(f"/consumers/{GROUP}/ids/{member.plan.consumer_id}")
+
+    def _rob(self) -> None:
+        """A member of the original with an old view deletes an owner node without looking."""
+        world = self._world
+        owned = [tp for tp in world.logs if world.owner(tp) is not None]
+        if owned:
+            tp = self._rng.choice(owned)
+            world.delete_node(f"/consumers/{GROUP}/owners/{tp.topic}/{tp.partition}")
+            if self._rng.random() < 0.7:
+                world.touch_members()
+
+    def _retain(self) -> None:
+        tp = self._rng.choice(list(self._world.logs))
+        log = self._world.logs[tp]
+        log.start = max(log.start, log.first_from(log.start + self._rng.randint(0, 4)))
+        self._world.note("retain", str(tp), log.start)

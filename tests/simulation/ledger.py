@@ -1,0 +1,237 @@
+"""What everybody did, and what must be true of it: told of each event at the moment it happens.
+
+The rules, each broken by at least one of the planted faults:
+
+1. Who fetches or delivers a partition holds its owner node, or held it in a session that ended
+   without the member having been told.
+2. A claim starts from the offset that is stored while we own the partition.
+3. A claim delivers every record of its log once, in order.
+4. An offset is written by the owner only, never backwards, and never past what the member's
+   callers are done with; without auto-commit only on request.
+5. Who gives a partition up stopped reading before, and committed what was consumed (auto-commit).
+6. In the end every record was delivered to a caller who lived to be done with it.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from tests.simulation.logs import PartitionLog
+from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.model import TopicPartition
+from zkconsumer.zk.store import ZNode
+
+
+class Violation(AssertionError):
+    """The product did what it promises not to do."""
+
+
+class Reader(Protocol):
+    """A member, as far as the ledger looks at it."""
+
+    name: str
+    auto_commit: bool
+    heard_lost: set[int]
+    readings: "dict[TopicPartition, Reading]"
+
+    @property
+    def commit_open(self) -> bool:
+        """Whether a caller waits for a commit."""
+        ...
+
+    def claims_session(self) -> int:
+        """The session under which it claims."""
+        ...
+
+
+class Scene(Protocol):
+    """What the ledger looks up."""
+
+    logs: dict[TopicPartition, PartitionLog]
+
+    def owner(self, tp: TopicPartition) -> ZNode | None:
+        """The owner node."""
+        ...
+
+    def stored(self, tp: TopicPartition) -> int | None:
+        """The committed offset."""
+        ...
+
+    def is_live(self, session_id: int) -> bool:
+        """Whether the server knows this session."""
+        ...
+
+
+@dataclass(slots=True, eq=False)
+class Reading:
+    """A claim as seen from outside.
+
+    Attributes:
+        member: whose it is.
+        tp: the partition.
+        claim: the product's object.
+        session_id: under which it was claimed.
+        start: from where; None: by the reset policy.
+        handed_to: one past the last record that a caller got.
+        finished_to: one past the last record that a caller was done with.
+        handed: the offsets that callers got.
+        given_up_at: what was consumed when it was given up; None before.
+        robbed: somebody deleted the owner node without asking; it can't know before it looks.
+        excused: a request of the handover failed, so what was not committed comes again.
+    """
+
+    member: Reader
+    tp: TopicPartition
+    claim: PartitionClaim
+    session_id: int
+    start: int | None
+    handed_to: int = 0
+    finished_to: int = 0
+    handed: list[int] = field(default_factory=list)
+    given_up_at: int | None = None
+    robbed: bool = False
+    excused: bool = False
+
+
+class Ledger:
+    """Sees everything; raises ``Violation``."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._scene = scene
+        self.done: dict[TopicPartition, set[int]] = {}
+        self._robbed_of: set[tuple[TopicPartition, int]] = set()
+        self.delivered = 0
+        self.repeated = 0
+
+    # --- reading ----------------------------------------------------------------------------------
+
+    def started(self, member: Reader, claim: PartitionClaim, offset: int | None) -> Reading:
+        """A member begins to fetch a partition."""
+        tp = claim.topic_partition
+        reading = Reading(member, tp, claim, member.claims_session(), offset)
+        reading.handed_to = reading.finished_to = offset or 0
+        member.readings[tp] = reading
+        owner, stored = self._scene.owner(tp), self._scene.stored(tp)
+        owned = owner is not None and owner.ephemeral_owner == reading.session_id
+        reading.robbed = not owned and (tp, reading.session_id) in self._robbed_of
+        if owned and stored != offset:
+            raise Violation(f"{member.name} starts {tp} from {offset}, but {stored} is stored")
+        return reading
+
+    def stopped(self, member: Reader) -> None:
+        """A member gave some partitions up."""
+        for reading in member.readings.values():
+            if not reading.claim.active and reading.given_up_at is None:
+                reading.given_up_at = reading.claim.consumed_offset
+
+    def check_right(self, reading: Reading, what: str) -> None:
+        """Whether the member may go on reading."""
+        owner = self._scene.owner(reading.tp)
+        session_id = reading.session_id
+        if owner is not None and owner.ephemeral_owner == session_id:
+            return
+        if reading.robbed:
+            return
+        if not self._scene.is_live(session_id) and session_id not in reading.member.heard_lost:
+            return
+        raise Violation(f"{reading.member.name} {what} {reading.tp}, which is not its own")
+
+    def handed(self, reading: Reading, offset: int) -> None:
+        """A caller got a record."""
+        tp = reading.tp
+        if not reading.claim.active:
+            raise Violation(f"{reading.member.name} delivers {tp}, which it gave up")
+        self.check_right(reading, "delivers")
+        if offset < reading.handed_to:
+            raise Violation(f"{reading.member.name} delivers {tp} offset {offset} again")
+        skipped = self._scene.logs[tp].lost_between(reading.handed_to, offset)
+        if skipped:
+            raise Violation(f"{reading.member.name} skips {skipped} of {tp}")
+        reading.handed_to = offset + 1
+        reading.handed.append(offset)
+        self.delivered += 1
+        self.repeated += offset in self.done.get(tp, ())
+
+    def finished(self, reading: Reading, offset: int) -> None:
+        """A caller is done with a record: it asks for the next."""
+        reading.finished_to = max(reading.finished_to, offset + 1)
+        self.done.setdefault(reading.tp, set()).add(offset)
+
+    # --- offsets and owner nodes ------------------------------------------------------------------
+
+    def committed(
+        self, member: Reader | None, session_id: int, tp: TopicPartition, before: int | None
+    ) -> None:
+        """An offset was written."""
+        offset = self._scene.stored(tp)
+        if member is None:
+            return
+        assert offset is not None
+        who = f"{member.name} commits {offset} for {tp}"
+        owner = self._scene.owner(tp)
+        foreign = owner is None or owner.ephemeral_owner != session_id
+        if foreign and (tp, session_id) not in self._robbed_of:
+            raise Violation(f"{who}, which is not its own")
+        if before is not None and offset < before:
+            raise Violation(f"{who}, back from {before}")
+        reading = member.readings.get(tp)
+        if reading is None:
+            raise Violation(f"{who}, which it never read")
+        self._check_reach(reading, offset, who)
+
+    def _check_reach(self, reading: Reading, offset: int, who: str) -> None:
+        member = reading.member
+        if not member.auto_commit and not member.commit_open:
+            raise Violation(f"{who}, and nobody asked for it")
+        reached = reading.handed_to if member.commit_open else reading.finished_to
+        limit = self._scene.logs[reading.tp].first_from(reached)
+        if offset > limit:
+            raise Violation(f"{who}, but its callers are only through to {limit}")
+        if member.commit_open:
+            said = [one for one in reading.handed if one < offset]
+            self.done.setdefault(reading.tp, set()).update(said)
+
+    def commit_kept(self, handed: list[tuple[Reading, int]]) -> None:
+        """A caller heard that all it had been handed is committed."""
+        for reading, offset in handed:
+            stored = self._scene.stored(reading.tp)
+            current = reading.member.readings.get(reading.tp) is reading and reading.claim.active
+            behind = stored is None or stored < offset
+            if current and offset != (reading.start or 0) and behind and not reading.robbed:
+                raise Violation(
+                    f"{reading.member.name} said that {reading.tp} is committed to {offset}, "
+                    f"but {stored} is stored"
+                )
+
+    def released(self, member: Reader, session_id: int, tp: TopicPartition) -> None:
+        """A member deleted its owner node."""
+        reading = member.readings.get(tp)
+        if reading is None or reading.session_id != session_id or reading.robbed:
+            return
+        if reading.claim.active:
+            raise Violation(f"{member.name} releases {tp} while it reads it")
+        consumed, stored = reading.given_up_at, self._scene.stored(tp)
+        if reading.excused or not member.auto_commit or consumed is None:
+            return
+        if stored is None or stored < consumed:
+            raise Violation(
+                f"{member.name} releases {tp} with {stored} stored, though {consumed} is consumed"
+            )
+
+    def robbed(self, tp: TopicPartition, victim: Reader | None, session_id: int) -> None:
+        """Somebody deletes an owner node of this session, which is not his."""
+        self._robbed_of.add((tp, session_id))
+        reading = None if victim is None else victim.readings.get(tp)
+        if reading is not None and reading.session_id == session_id:
+            reading.robbed = True
+
+    # --- the end ----------------------------------------------------------------------------------
+
+    def check_complete(self, partitions: Iterable[TopicPartition]) -> None:
+        """Every record that is still there was delivered to somebody who was done with it."""
+        for tp in partitions:
+            log = self._scene.logs[tp]
+            done = self.done.get(tp, set())
+            lost = [offset for offset in log.lost_between(0, log.end) if offset not in done]
+            if lost:
+                raise Violation(f"{tp}: {lost} were never delivered to anybody who was done")

@@ -1,0 +1,339 @@
+"""One member: the real parts of a connector, put together for the simulation, and its callers."""
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+from tests.simulation.kernel import SimClock, SimMailbox, Task
+from tests.simulation.ledger import Ledger, Reading
+from tests.simulation.logs import SimFetching
+from tests.simulation.product import Product
+from tests.simulation.store import SimStore
+from zkconsumer.assignment.filters import Whitelist
+from zkconsumer.assignment.strategy import Strategy
+from zkconsumer.connector import rebalance_events as ev
+from zkconsumer.connector.autocommit import CommitTimer
+from zkconsumer.connector.control import (
+    CloseRequest,
+    CommitRequest,
+    ControlParts,
+    ControlThread,
+    JoinRequest,
+    WithdrawRequest,
+)
+from zkconsumer.connector.rebalance_state import RebalanceSettings, State
+from zkconsumer.connector.steps import Collaborators, RebalanceSteps, StepSettings
+from zkconsumer.connector.subscription import FilterSubscription, StaticSubscription
+from zkconsumer.errors import (
+    ConsumerClosed,
+    ConsumerTimeout,
+    OffsetCommitFailed,
+    RebalanceFailed,
+)
+from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.model import TopicPartition
+from zkconsumer.streams.chunk_queue import ChunkQueue
+from zkconsumer.streams.stream import KafkaStream
+from zkconsumer.testing.memory_zk import MemoryZkServer
+from zkconsumer.zk.session import SessionEvent, SessionState
+
+GROUP = "g"
+Note = Callable[..., None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberPlan:
+    """What a member is configured to be."""
+
+    consumer_id: str
+    topics: Mapping[str, int] | str
+    auto_commit: bool = True
+    strategy: Strategy = "range"
+    commit_interval_ms: int = 2_000
+    backoff_ms: int = 2_000
+    max_retries: int = 4
+    audit_interval_ms: int = 10_000
+    max_chunks: int = 2
+    poll_rate: float = 0.7
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What members share."""
+
+    server: MemoryZkServer
+    clock: SimClock
+    rng: Random
+    ledger: Ledger
+    note: Note
+    product: Product
+
+
+class Caller:
+    """A thread of the user's that iterates one stream."""
+
+    def __init__(self, member: "SimMember", queue: ChunkQueue, stream: KafkaStream[Any, Any]):
+        self._member = member
+        self._queue = queue
+        self._stream = stream
+        self.hand: tuple[Reading, int] | None = None
+        self.ended = False
+
+    @property
+    def has_work(self) -> bool:
+        """Whether asking for the next message would change anything."""
+        return not self.ended and (self.hand is not None or self._queue.head(0) is not None)
+
+    def poll(self, ledger: Ledger) -> str:
+        """Be done with the message in hand and ask for the next."""
+        if self.hand is not None:
+            ledger.finished(*self.hand)
+            self.hand = None
+        try:
+            message = next(self._stream)
+        except ConsumerTimeout:
+            return "nothing"
+        except StopIteration:
+            self.ended = True
+            return "end"
+        except RebalanceFailed as error:
+            return str(error)
+        tp = TopicPartition(message.topic, message.partition)
+        reading = self._member.readings[tp]
+        self.hand = (reading, message.offset)
+        ledger.handed(reading, message.offset)
+        return f"{tp}@{message.offset}"
+
+
+class SimMember:
+    """A connector without its threads: each is run by the scheduler.
+
+    Attributes:
+        control_task: its control thread.
+        callers: the threads that iterate its streams, once it has joined.
+        frozen_until_ms: the whole process stands still until then.
+        stalled_until_ms: its control thread does.
+        heard_lost: sessions whose end it was told of.
+    """
+
+    def __init__(self, plan: MemberPlan, around: Surroundings, serial: int) -> None:
+        self.plan = plan
+        self.name = f"{plan.consumer_id}#{serial}"
+        self.auto_commit = plan.auto_commit
+        self._around = around
+        self.dead = False
+        self.left = False
+        self.closing = False
+        self.readings: dict[TopicPartition, Reading] = {}
+        self.heard_lost: set[int] = set()
+        self.callers: list[Caller] = []
+        self.frozen_until_ms = 0
+        self.stalled_until_ms = 0
+        self._joining: tuple[JoinRequest, list[ChunkQueue], int] | None = None
+        self._commit: tuple[CommitRequest, list[tuple[Reading, int]]] | None = None
+        self.store = SimStore(around.server, around.rng)
+        self._assemble(around.product)
+        self.control_task = Task(around.clock, self._run)
+        self.store.sim.task = self.mailbox.task = self.control_task
+        self.store.sim.on_error = self._request_failed
+        self.store.on_session(self._hear)
+        self.mailbox.put(ev.SessionStarted(self.store.session_id))
+
+    def _assemble(self, product: Product) -> None:
+        plan, around = self.plan, self._around
+        self.mailbox: SimMailbox[Any] = SimMailbox()
+        self.registry = product.registry(self.store, GROUP, clock=around.clock)
+        self.book = product.book()
+        self.fetching = SimFetching(around.rng, self._start, self._stopped)
+        committer = product.committer(
+            product.offsets(self.store, GROUP, **self._fence(product)), GROUP
+        )
+        self.core = product.core(
+            RebalanceSettings(
+                consumer_id=plan.consumer_id,
+                strategy=plan.strategy,
+                max_retries=plan.max_retries,
+                backoff_ms=plan.backoff_ms,
+                session_timeout_ms=self.store.negotiated_timeout_ms,
+            ),
+            around.rng.random,
+        )
+        steps = self._steps(product, committer)
+        self.control: ControlThread = product.control(
+            ControlParts(
+                group_id=GROUP,
+                core=self.core,
+                steps=steps,
+                book=self.book,
+                committer=committer,
+                timer=CommitTimer(
+                    enabled=plan.auto_commit,
+                    interval_ms=plan.commit_interval_ms,
+                    now_ms=around.clock.now_ms(),
+                ),
+                store=self.store,
+                clock=around.clock,
+                mailbox=self.mailbox,
+            )
+        )
+
+    def _fence(self, product: Product) -> dict[str, Any]:
+        if "guard" in inspect.signature(product.offsets.__init__).parameters:
+            return {"guard": self.registry}
+        return {"fence": lambda: self.registry.session_id}
+
+    def _steps(self, product: Product, committer: Any) -> RebalanceSteps:
+        return product.steps(
+            StepSettings(
+                consumer_id=self.plan.consumer_id,
+                exclude_internal_topics=True,
+                auto_commit=self.plan.auto_commit,
+            ),
+            Collaborators(
+                registry=self.registry,
+                offset_store=committer._store,
+                committer=committer,
+                book=self.book,
+                fetching=self.fetching,
+                clock=self._around.clock,
+            ),
+            lambda cause: self.mailbox.put(ev.Triggered(cause)),
+        )
+
+    def _run(self) -> None:
+        self.control.run()
+        # As ``Parts.close`` does when the control thread has left.
+        self.control_task.stop_here()
+        self.store.close()
+
+    # --- what the product tells -------------------------------------------------------------------
+
+    def _start(self, claim: PartitionClaim, offset: int | None) -> None:
+        self._around.ledger.started(self, claim, offset)
+        self._around.note("start", self.name, str(claim.topic_partition), offset)
+
+    def _stopped(self) -> None:
+        self._around.ledger.stopped(self)
+
+    def _hear(self, event: SessionEvent) -> None:
+        if self.dead:
+            return
+        match event.state:
+            case SessionState.CONNECTED:
+                self.mailbox.put(ev.SessionStarted(event.session_id))
+            case SessionState.LOST:
+                self.heard_lost.add(event.session_id)
+                self.book.fence(event.session_id)
+                self.mailbox.put(ev.SessionEnded(event.session_id))
+            case SessionState.SUSPENDED:
+                pass
+
+    def _request_failed(self, reason: str) -> None:
+        self._around.note("failed", self.name, reason)
+        for reading in self.readings.values():
+            if not reading.claim.active:
+                reading.excused = True
+
+    def claims_session(self) -> int:
+        """See ``Reader``."""
+        return self.registry.session_id
+
+    @property
+    def commit_open(self) -> bool:
+        """See ``Reader``."""
+        return self._commit is not None
+
+    # --- its callers ------------------------------------------------------------------------------
+
+    def join(self) -> None:
+        """A caller creates the streams."""
+        topics, new_queue = self.plan.topics, self._new_queue
+        if isinstance(topics, str):
+            shared = (new_queue(), new_queue())
+            request = JoinRequest(FilterSubscription(Whitelist(topics), shared))
+        else:
+            queues = {
+                topic: tuple(new_queue() for _ in range(count)) for topic, count in topics.items()
+            }
+            request = JoinRequest(StaticSubscription(queues))
+        limit_ms = self.plan.max_retries * (self.plan.backoff_ms + 12_000) + 6_000
+        give_up_ms = self._around.clock.now_ms() + limit_ms
+        self._joining = (request, list(request.subscription.queues()), give_up_ms)
+        self.mailbox.put(request)
+
+    def _new_queue(self) -> ChunkQueue:
+        return self._around.product.queue(self.plan.max_chunks)
+
+    def _new_caller(self, queue: ChunkQueue) -> Caller:
+        stream = self._around.product.stream(queue, clock=self._around.clock, timeout_ms=0)
+        return Caller(self, queue, stream)
+
+    def hear_replies(self) -> bool:
+        """Let callers that wait for the control thread go on; says whether one did."""
+        return self._hear_joined() or self._hear_committed()
+
+    def _hear_joined(self) -> bool:
+        if self._joining is None:
+            return False
+        request, queues, give_up_ms = self._joining
+        try:
+            _, joined = request.reply.wait(0)
+        except (RebalanceFailed, ConsumerClosed) as error:
+            self._around.note("join refused", self.name, str(error))
+            self._joining = None
+            self.mailbox.put(WithdrawRequest())
+            return True
+        if joined:
+            self._joining = None
+            self.callers = [self._new_caller(queue) for queue in queues]
+            self._around.note("joined", self.name)
+        elif self._around.clock.now_ms() >= give_up_ms:
+            self._joining = None
+            self.mailbox.put(WithdrawRequest())
+        return joined
+
+    @property
+    def outside(self) -> bool:
+        """Whether its caller has no streams and waits for none."""
+        return not self.callers and self._joining is None and not self.closing
+
+    def commit(self) -> None:
+        """A caller commits what was handed over."""
+        if self._commit is None and self.callers and not self.closing:
+            handed = [(one, one.handed_to) for one in self.readings.values() if one.claim.active]
+            self._commit = (CommitRequest(), handed)
+            self.mailbox.put(self._commit[0])
+
+    def _hear_committed(self) -> bool:
+        if self._commit is None:
+            return False
+        request, handed = self._commit
+        try:
+            count, answered = request.reply.wait(0)
+        except (OffsetCommitFailed, ConsumerClosed) as error:
+            self._around.note("commit refused", self.name, str(error))
+            self._commit = None
+            return True
+        if answered:
+            self._around.note("committed", self.name, count)
+            self._commit = None
+            self._around.ledger.commit_kept(handed)
+        return answered
+
+    def close(self) -> None:
+        """A caller shuts the connector down."""
+        if not self.closing:
+            self.closing = True
+            self.mailbox.put(CloseRequest())
+
+    def crash(self) -> None:
+        """The process dies here and now; the server does not know it yet."""
+        self.dead = self.store.sim.dead = True
+        self.control_task.kill()
+
+    @property
+    def at_rest(self) -> bool:
+        """Whether it owns what it should and has nothing to do."""
+        return self.core.state is State.OWNING and not self.mailbox and not self.control._backlog

@@ -1,0 +1,76 @@
+"""What a world and its members are like, by chance."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from random import Random
+
+from tests.simulation.member import MemberPlan, SimMember
+from zkconsumer.assignment.strategy import Strategy
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Style:
+    """What a world is like.
+
+    Attributes:
+        steps: how long its wild part is.
+        accident_rate: the share of accidents in them.
+        first_topics: partitions of each topic at the start.
+        strategy: of all members; round-robin needs all subscriptions to be the same.
+        subscription: what all members read, where that is so.
+        gaps: what lies between two records.
+        robbers: whether strangers delete owner nodes.
+        retention: whether old records are deleted.
+    """
+
+    steps: int
+    accident_rate: float
+    first_topics: Mapping[str, int]
+    first_members: int
+    strategy: Strategy
+    subscription: Mapping[str, int] | str | None
+    gaps: Sequence[int]
+    robbers: bool
+    retention: bool
+
+
+def new_style(rng: Random) -> Style:
+    """A world."""
+    first_topics = {"t": rng.randint(1, 4)}
+    if rng.random() < 0.5:
+        first_topics["u"] = rng.randint(1, 2)
+    strategy: Strategy = "roundrobin" if rng.random() < 0.25 else "range"
+    same = strategy == "roundrobin" or rng.random() < 0.3
+    return Style(
+        steps=rng.choice((300, 600, 1_000)),
+        accident_rate=rng.choice((0.01, 0.03, 0.06)),
+        first_topics=first_topics,
+        first_members=rng.randint(1, 3),
+        strategy=strategy,
+        subscription=_subscription(rng) if same else None,
+        gaps=rng.choice(((0,), (0, 0, 1, 3))),
+        robbers=rng.random() < 0.3,
+        retention=rng.random() < 0.15,
+    )
+
+
+def _subscription(rng: Random) -> Mapping[str, int] | str:
+    return rng.choice(({"t": 1}, {"t": 2}, {"t": 1, "u": 1}, "t|u"))
+
+
+def new_plan(rng: Random, style: Style, members: Sequence[SimMember]) -> MemberPlan:
+    """A member whose name no other has."""
+    taken = {member.plan.consumer_id for member in members}
+    names = [f"g_{letter}" for letter in "abcdefghijkl" if f"g_{letter}" not in taken]
+    topics = _subscription(rng) if style.subscription is None else style.subscription
+    return MemberPlan(
+        consumer_id=rng.choice(names[:4]),
+        topics=topics,
+        auto_commit=rng.random() < 0.7,
+        strategy=style.strategy,
+        commit_interval_ms=rng.choice((200, 2_000, 60_000)),
+        backoff_ms=rng.choice((200, 2_000)),
+        max_retries=rng.choice((2, 4)),
+        max_chunks=rng.choice((1, 2, 5)),
+        poll_rate=rng.choice((0.05, 0.5, 1.0)),
+    )

@@ -1,0 +1,165 @@
+"""The members' way to the in-memory ZooKeeper: each request stops before and after the server.
+
+A batch is pipelined, so others may come between its requests, and the connection may break there:
+the first half has happened, and the caller does not know.
+"""
+
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import TypeVar
+
+from tests.simulation.kernel import Task
+from zkconsumer.errors import RegistryError, SessionLost
+from zkconsumer.testing.memory_client import MemoryClient
+from zkconsumer.testing.memory_tree import MemoryTree, TreeEvent
+from zkconsumer.testing.memory_zk import MemoryZkServer
+from zkconsumer.zk.compound import CompoundStore
+from zkconsumer.zk.session import SessionListener
+from zkconsumer.zk.store import MultiResult, Op, OpError, Watch, ZNode, ZNodeStat
+
+Request = TypeVar("Request")
+Answer = TypeVar("Answer")
+
+
+class SimClient:
+    """A ``RawClient`` over the in-memory one, run by a task.
+
+    Attributes:
+        breaks: how often the connection broke so far.
+        dead: its process is gone; nothing it does reaches the server.
+        on_error: told of each request that failed for its caller.
+        good_bye: ends the session.
+    """
+
+    def __init__(self, raw: MemoryClient, rng: Random) -> None:
+        self.raw = raw
+        self._rng = rng
+        self.task: Task | None = None
+        self.breaks = 0
+        self.dead = False
+        self.on_error: Callable[[str], None] = lambda _: None
+        self.good_bye: Callable[[], None] = lambda: raw.close(0)
+
+    @property
+    def session_id(self) -> int:
+        """See ``RawClient``."""
+        return self.raw.session_id
+
+    @property
+    def negotiated_timeout_ms(self) -> int:
+        """See ``RawClient``."""
+        return self.raw.negotiated_timeout_ms
+
+    @property
+    def connected(self) -> bool:
+        """See ``RawClient``."""
+        return self.raw.connected
+
+    @property
+    def supports_multi(self) -> bool:
+        """See ``RawClient``."""
+        return self.raw.supports_multi
+
+    def on_session(self, listener: SessionListener) -> None:
+        """See ``RawClient``."""
+        self.raw.on_session(listener)
+
+    def get(self, paths: Sequence[str], watch: Watch | None, fence: int) -> list[ZNode | None]:
+        """See ``RawClient``."""
+        return self._exchange(paths, lambda some: self.raw.get(some, watch, fence), fence)
+
+    def children(
+        self, paths: Sequence[str], watch: Watch | None, fence: int
+    ) -> list[list[str] | None]:
+        """See ``RawClient``."""
+        return self._exchange(paths, lambda some: self.raw.children(some, watch, fence), fence)
+
+    def exists(
+        self, paths: Sequence[str], watch: Watch | None, fence: int
+    ) -> list[ZNodeStat | None]:
+        """See ``RawClient``."""
+        return self._exchange(paths, lambda some: self.raw.exists(some, watch, fence), fence)
+
+    def write(self, ops: Sequence[Op], fence: int) -> list[OpError | None]:
+        """See ``RawClient``."""
+        return self._exchange(ops, lambda some: self.raw.write(some, fence), fence)
+
+    def multi(self, batches: Sequence[Sequence[Op]], fence: int) -> list[MultiResult]:
+        """See ``RawClient``."""
+        return self._exchange(batches, lambda some: self.raw.multi(some, fence), fence)
+
+    def close(self, timeout_ms: int) -> None:
+        """See ``RawClient``."""
+        del timeout_ms
+        if not self.dead:
+            self.good_bye()
+
+    def _exchange(
+        self,
+        requests: Sequence[Request],
+        send: Callable[[Sequence[Request]], list[Answer]],
+        fence: int,
+    ) -> list[Answer]:
+        if not requests:
+            return []
+        assert self.task is not None
+        self.task.stop_here()
+        if not self.raw.connected and not self.raw.closed and self._rng.random() < 0.5:
+            # The real client waits for the connection, up to its time-out.
+            self.task.stop_here(lambda: self.raw.connected or self.raw.closed, 4_000)
+        breaks = self.breaks
+        answers: list[Answer] = []
+        try:
+            for some in self._parts(requests):
+                if answers:
+                    self.task.stop_here()
+                answers += send(some)
+            self.task.stop_here()
+            self._receive(breaks, fence)
+        except RegistryError as error:
+            self.on_error(f"{type(error).__name__}: {error}")
+            raise
+        return answers
+
+    def _parts(self, requests: Sequence[Request]) -> list[Sequence[Request]]:
+        if len(requests) < 2 or self._rng.random() < 0.6:
+            return [requests]
+        cut = self._rng.randrange(1, len(requests))
+        return [requests[:cut], requests[cut:]]
+
+    def _receive(self, breaks: int, fence: int) -> None:
+        """The answer comes, unless the connection broke on its way."""
+        if breaks != self.breaks and self._rng.random() < 0.7:
+            if fence != self.raw.session_id:
+                raise SessionLost(f"session {fence:#x} ended before the answer came")
+            raise RegistryError("connection to ZooKeeper lost before the answer came")
+
+
+class SimStore(CompoundStore):
+    """The whole ``ZkStore`` of a member."""
+
+    def __init__(self, server: MemoryZkServer, rng: Random) -> None:
+        # The public store of this client is not used: this one takes its place.
+        self.sim = SimClient(server.connect()._memory, rng)
+        super().__init__(self.sim)
+
+
+class WatchedTree(MemoryTree):
+    """Tells of every write that happened below the group, with what was there before."""
+
+    def __init__(
+        self, wall_ms: Callable[[], int], told: Callable[[Op, ZNode | None, int], None]
+    ) -> None:
+        super().__init__(wall_ms)
+        self._told = told
+
+    def apply(
+        self, ops: Sequence[Op], session_id: int
+    ) -> tuple[MultiResult, tuple[TreeEvent, ...]]:
+        """See ``MemoryTree``."""
+        before = [self.get(op.path) for op in ops]
+        outcome = super().apply(ops, session_id)
+        if outcome[0].ok:
+            for op, node in zip(ops, before, strict=True):
+                self._told(op, node, session_id)
+        return outcome

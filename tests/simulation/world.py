@@ -1,0 +1,245 @@
+"""ZooKeeper, brokers with their logs, and the members of one group, under the scheduler's hand."""
+
+from collections.abc import Callable
+from random import Random
+
+from tests.simulation.kernel import SimClock
+from tests.simulation.ledger import Ledger, Violation
+from tests.simulation.logs import PartitionLog, owner_of, partition_texts
+from tests.simulation.member import GROUP, MemberPlan, SimMember, Surroundings
+from tests.simulation.product import Product
+from tests.simulation.store import WatchedTree
+from zkconsumer.model import TopicPartition
+from zkconsumer.testing.memory_zk import MemoryZkServer
+from zkconsumer.zk.store import DeleteOp, Op, SetOp, ZNode
+
+SESSION_TIMEOUT_MS = 6_000
+OWNERS = f"/consumers/{GROUP}/owners/"
+OFFSETS = f"/consumers/{GROUP}/offsets/"
+_BROKER = b'{"jmx_port":-1,"timestamp":"1","host":"h","version":1,"port":9092}'
+
+
+class World:
+    """Everything but chance: what can happen, each as a method.
+
+    Attributes:
+        members: those whose process lives.
+        ghosts: sessions of dead processes, and when the server ends them.
+        away: clients without a connection, and when that changes.
+        trace: what happened: time, what, and with whom.
+    """
+
+    def __init__(self, rng: Random, product: Product) -> None:
+        self.rng = rng
+        self.clock = SimClock()
+        self.trace: list[tuple[object, ...]] = []
+        self.server = MemoryZkServer(
+            supports_multi=rng.random() < 0.85,
+            delivery="queued",
+            wall_ms=self.clock.wall_ms,
+            session_timeout_ms=SESSION_TIMEOUT_MS,
+        )
+        self.tree = self.server.tree = WatchedTree(self.clock.wall_ms, self._written)
+        self.logs: dict[TopicPartition, PartitionLog] = {}
+        self.ledger = Ledger(self)
+        self.members: list[SimMember] = []
+        self.ghosts: list[tuple[int, SimMember]] = []
+        self.away: dict[SimMember, int] = {}
+        self._sessions: dict[int, SimMember] = {}
+        self._live: set[int] = set()
+        self._ending = False
+        self._serial = 0
+        self._product = product
+        self.admin = self.server.connect()
+        self.brokers: set[int] = set()
+        self._set_up()
+
+    def _set_up(self) -> None:
+        self.admin.ensure_paths(["/consumers", "/brokers/ids", "/brokers/topics"])
+        for broker in range(self.rng.randint(1, 2)):
+            self.start_broker(broker)
+
+    def note(self, what: str, *about: object) -> None:
+        """Write into the trace."""
+        self.trace.append((self.clock.time_ms, what, *about))
+
+    # --- what the ledger looks up -----------------------------------------------------------------
+
+    def owner(self, tp: TopicPartition) -> ZNode | None:
+        """See ``Scene``."""
+        return self.tree.get(f"{OWNERS}{tp.topic}/{tp.partition}")
+
+    def stored(self, tp: TopicPartition) -> int | None:
+        """See ``Scene``."""
+        node = self.tree.get(f"{OFFSETS}{tp.topic}/{tp.partition}")
+        return None if node is None else int(node.data)
+
+    def is_live(self, session_id: int) -> bool:
+        """See ``Scene``."""
+        return session_id in self._live
+
+    def _written(self, op: Op, before: ZNode | None, session_id: int) -> None:
+        path = op.path
+        member = self._sessions.get(session_id)
+        if path.startswith(OFFSETS) and path.count("/") == 5:
+            if not isinstance(op, DeleteOp):
+                tp = owner_of(path)
+                self.note("offset", member and member.name, str(tp), self.stored(tp))
+                was = None if before is None else int(before.data)
+                self.ledger.committed(member, session_id, tp, was)
+        elif path.startswith(OWNERS) and path.count("/") == 5:
+            tp = owner_of(path)
+            self.note(type(op).__name__, member and member.name, str(tp))
+            if isinstance(op, DeleteOp) and not self._ending:
+                self._owner_deleted(tp, before, session_id)
+
+    def _owner_deleted(self, tp: TopicPartition, before: ZNode | None, session_id: int) -> None:
+        assert before is not None
+        member = self._sessions.get(session_id)
+        if before.ephemeral_owner == session_id and member is not None:
+            self.ledger.released(member, session_id, tp)
+        elif member is not None:
+            raise Violation(f"{member.name} deletes the owner node of {tp}, which is another's")
+        else:
+            victim = self._sessions.get(before.ephemeral_owner)
+            self.ledger.robbed(tp, victim, before.ephemeral_owner)
+
+    # --- cluster ----------------------------------------------------------------------------------
+
+    def start_broker(self, broker: int) -> None:
+        """A broker comes."""
+        self.brokers.add(broker)
+        self.admin.create(f"/brokers/ids/{broker}", _BROKER, ephemeral=False)
+
+    def stop_broker(self, broker: int) -> None:
+        """A broker goes; its partitions stand still until they are led by another."""
+        self.brokers.discard(broker)
+        self.admin.delete_many([f"/brokers/ids/{broker}"])
+
+    def grow(self, topic: str, count: int) -> None:
+        """Create a topic with so many partitions, or add partitions to it."""
+        for number in range(count):
+            tp = TopicPartition(topic, number)
+            if tp not in self.logs:
+                start = self.rng.choice((0, 0, 7))
+                self.logs[tp] = PartitionLog(self.rng.randrange(2), start)
+        self.admin.set_or_create_many({f"/brokers/topics/{topic}": partition_texts(count)})
+
+    def partition_count(self, topic: str) -> int:
+        """How many partitions a topic has."""
+        return sum(tp.topic == topic for tp in self.logs)
+
+    # --- members and their sessions ---------------------------------------------------------------
+
+    def start_member(self, plan: MemberPlan) -> SimMember:
+        """A process starts, connects, and creates its streams."""
+        self._serial += 1
+        around = Surroundings(
+            server=self.server,
+            clock=self.clock,
+            rng=self.rng,
+            ledger=self.ledger,
+            note=self.note,
+            product=self._product,
+        )
+        member = SimMember(plan, around, self._serial)
+        self.members.append(member)
+        self._take_session(member)
+        member.store.sim.good_bye = lambda: self._good_bye(member)
+        self.note("member", member.name, hex(member.store.session_id))
+        member.join()
+        return member
+
+    def _take_session(self, member: SimMember) -> None:
+        session_id = member.store.session_id
+        self._sessions[session_id] = member
+        self._live.add(session_id)
+
+    def member_of(self, session_id: int) -> SimMember | None:
+        """Whose session it is or was."""
+        return self._sessions.get(session_id)
+
+    def crash(self, member: SimMember, expires_ms: int) -> None:
+        """A process dies; its session stays until it expires."""
+        self.note("crash", member.name)
+        self.members.remove(member)
+        member.crash()
+        self.ghosts.append((expires_ms, member))
+        self.away.pop(member, None)
+
+    def gone(self, member: SimMember) -> None:
+        """A process left and ended."""
+        self.note("gone", member.name)
+        self.members.remove(member)
+        self.away.pop(member, None)
+
+    def bury(self, member: SimMember) -> None:
+        """The session of a dead process expires."""
+        self.note("ghost expires", member.name)
+        raw = member.store.sim.raw
+        self._end(raw.session_id, lambda: self.server.close_session(raw))
+
+    def expire(self, member: SimMember) -> None:
+        """The server ends a session; a connected client is in a new one at once."""
+        raw = member.store.sim.raw
+        if raw.closed or not self.is_live(raw.session_id):
+            return
+        self.note("expire", member.name, hex(raw.session_id))
+        member.store.sim.breaks += 1
+        self._end(raw.session_id, lambda: self.server.expire(raw.session_id))
+        if raw.connected:
+            self._take_session(member)
+
+    def _good_bye(self, member: SimMember) -> None:
+        raw = member.store.sim.raw
+        self._end(raw.session_id, lambda: raw.close(0))
+
+    def _end(self, session_id: int, how: Callable[[], None]) -> None:
+        self._live.discard(session_id)
+        self._ending = True
+        try:
+            how()
+        finally:
+            self._ending = False
+
+    def close_session(self, member: SimMember) -> None:
+        """A process says goodbye to the server, whatever its control thread is at."""
+        self.note("close session", member.name)
+        member.store.close()
+
+    def disconnect(self, member: SimMember, until_ms: int) -> None:
+        """A client's connection breaks."""
+        raw = member.store.sim.raw
+        if raw.connected:
+            self.note("disconnect", member.name)
+            member.store.sim.breaks += 1
+            self.server.disconnect(raw.session_id)
+            self.away[member] = until_ms
+
+    def reconnect(self, member: SimMember) -> None:
+        """It comes back, in a new session if the old one expired."""
+        self.note("reconnect", member.name)
+        del self.away[member]
+        raw = member.store.sim.raw
+        if not raw.closed:
+            self.server.reconnect(raw.session_id)
+            self._take_session(member)
+
+    # --- operators and strangers ------------------------------------------------------------------
+
+    def delete_node(self, path: str) -> None:
+        """Somebody deletes a node that is not his."""
+        self.note("delete", path)
+        self.admin.delete_many([path])
+
+    def touch_members(self) -> None:
+        """A stranger comes and goes: whoever watches the members looks again."""
+        path = f"/consumers/{GROUP}/ids"
+        if self.tree.get(path) is not None:
+            self.admin.create(f"{path}/stranger", b"{}", ephemeral=True)
+            self.admin.delete_many([f"{path}/stranger"])
+
+    def overwrite(self, path: str, data: bytes) -> None:
+        """Somebody writes into a node."""
+        self.note("overwrite", path)
+        self.admin.write_many([SetOp(path, data)])
