@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.zk.paths import is_topic_name
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,3 +63,10 @@ class OffsetStore(Protocol):
             ZkConsumerError: nothing is known about any of them (no answer, session lost).
         """
         ...
+
+
+def commit_refusal(tp: TopicPartition, it: OffsetAndMetadata) -> str | None:
+    """Why no store takes this; None where there is nothing wrong."""
+    if not is_topic_name(tp.topic) or not 0 <= tp.partition < 2**31:
+        return f"{tp} can't be a partition of a topic"
+    return None if 0 <= it.offset < 2**63 else f"{it.offset} can't be an offset"

@@ -1,0 +1,70 @@
+"""Commits of owned partitions only, for stores that check nothing themselves.
+
+This is a check and no fence. ZooKeeper can refuse a write in the very transaction that finds the
+owner changed (``fenced``); Kafka can't. A member that is held up between the look at the owner
+nodes and the commit, for longer than its session lives, still overwrites what the next owner has
+committed: the group then reads some messages again. The look makes that a matter of milliseconds
+instead of the time since the member last heard of its session.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.offsets.store import FetchedOffset, OffsetStore
+
+StillOwned = Callable[[Sequence[TopicPartition]], Collection[TopicPartition]]
+"""Which of these partitions are ours now, freshly read; may raise ``RegistryError``."""
+
+
+class OwnedOnly:
+    """An ``OffsetStore`` that commits only what is still ours.
+
+    Args:
+        store: where the offsets are.
+        still_owned: reads the owner nodes.
+    """
+
+    def __init__(self, store: OffsetStore, still_owned: StillOwned) -> None:
+        self._store = store
+        self._still_owned = still_owned
+
+    @property
+    def storage(self) -> str:
+        """See ``OffsetStore``."""
+        return self._store.storage
+
+    @property
+    def expires(self) -> bool:
+        """See ``OffsetStore``."""
+        return self._store.expires
+
+    def fetch(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, FetchedOffset]:
+        """See ``OffsetStore``: anybody may read."""
+        return self._store.fetch(partitions)
+
+    def commit(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        *,
+        retry: bool = False,
+        rewind: bool = False,
+    ) -> dict[TopicPartition, str | None]:
+        """Commit what is ours; the rest is refused and not sent.
+
+        Raises:
+            RegistryError: the owners can't be read; nothing was sent.
+            ZkConsumerError: see ``OffsetStore``.
+        """
+        if not offsets:
+            return {}
+        owned = set(self._still_owned(list(offsets)))
+        ours = {tp: it for tp, it in offsets.items() if tp in owned}
+        outcome = self._store.commit(ours, retry=retry, rewind=rewind) if ours else {}
+        return {tp: outcome[tp] if tp in ours else _refused(tp) for tp in offsets}
+
+
+def _refused(tp: TopicPartition) -> str:
+    return (
+        f"the owner node of {tp} is gone or another member's: a commit could overwrite its new "
+        "owner's; messages since the last commit come again there"
+    )
