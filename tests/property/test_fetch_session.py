@@ -5,7 +5,7 @@ jumps that the broker forced; and nothing of a claim that was given up.
 """
 
 from bisect import bisect_left
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from random import Random
 
 from hypothesis import example, given, settings
@@ -97,10 +97,9 @@ class NoSink:
         """Never called: the simulation delivers."""
         raise AssertionError((chunk, on_room))
 
-    def has_room(self, on_room: object) -> bool:
-        """Always: the simulation refuses what it likes."""
-        assert callable(on_room)
-        return True
+    def room_bytes(self, on_room: object) -> int:
+        """Never called either."""
+        raise AssertionError(on_room)
 
 
 class Simulation:
@@ -110,7 +109,7 @@ class Simulation:
         self.rng = rng
         self.faults = True
         self.logs = {tp: Log(rng) for tp in PARTITIONS}
-        self.session = FetchSession(SETTINGS)
+        self.session = FetchSession(replace(SETTINGS, fetch_bytes=rng.choice([150, 20_000])))
         self.readers: dict[TopicPartition, Reader] = {}
         self.was_damaged = False
         self.old: list[tuple[FetchRequest, FetchResponse]] = []
@@ -141,15 +140,31 @@ class Simulation:
         self.session.drop_inactive()
         for chunk in list(self.session.pending()):
             self.offer(chunk)
+        self.unpack()
         offsets = self.session.offsets_request()
         if offsets is not None:
             self.act(self.session.receive_offsets(self.list_offsets(offsets)))
             return
-        request = self.session.fetch_request()
+        request = self.session.fetch_request(lambda _sink: not self.chance(0.3))
         if request is not None:
             if self.old and self.chance(0.2):
                 self.act(self.session.receive_fetch(*self.rng.choice(self.old)))
             self.act(self.session.receive_fetch(request, self.answer(request)))
+            self.unpack()
+            self.session.let_go()
+
+    def unpack(self) -> None:
+        """Make chunks of what came, for queues that have much room, little, or none now."""
+        moved = True
+        while moved:
+            moved = False
+            for claim in self.session.packed():
+                if self.chance(0.3):
+                    continue
+                moved = True
+                chunk = self.session.unpack(claim, self.rng.choice([1, 10_000, 10**6]))
+                if chunk is not None:
+                    self.offer(chunk)
 
     def give_up(self, tp: TopicPartition) -> None:
         """Hand it over; it comes back later, or at once, before the session has noticed."""

@@ -1,5 +1,6 @@
 """Claims and chunks for tests of what lies between a fetcher and a stream."""
 
+import sys
 from collections.abc import Callable, Iterable
 
 from tests.support.record_sets import records
@@ -29,11 +30,11 @@ class ListSink:
         self.chunks.append(chunk)
         return True
 
-    def has_room(self, on_room: Callable[[], None]) -> bool:
+    def room_bytes(self, on_room: Callable[[], None]) -> int:
         """See ``ChunkSink``."""
         if self.room <= 0:
             self.waiting.append(on_room)
-        return self.room > 0
+        return sys.maxsize if self.room > 0 else 0
 
     def offsets(self) -> list[int]:
         """The offsets of all records taken, in the order in which they came."""

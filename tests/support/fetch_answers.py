@@ -1,7 +1,9 @@
 """Answers to Fetch and ListOffsets, as a session gets them."""
 
+import sys
+
 from zkconsumer.fetch.claim import Chunk
-from zkconsumer.fetch.session import Deliver, LeaderLost, OffsetReset, Outcome
+from zkconsumer.fetch.session import Deliver, FetchSession, LeaderLost, OffsetReset, Outcome
 from zkconsumer.model import TopicPartition
 from zkconsumer.wire.messages.fetch import (
     FetchedPartition,
@@ -50,6 +52,19 @@ def asked(request: FetchRequest | None) -> dict[TopicPartition, FetchPartition]:
         for topic in request.topics
         for one in topic.partitions
     }
+
+
+def receive(
+    session: FetchSession, request: FetchRequest, response: FetchResponse
+) -> tuple[Outcome, ...]:
+    """Take an answer and unpack all of it, as if every queue had all the room there is."""
+    outcomes = list(session.receive_fetch(request, response))
+    while claims := session.packed():
+        for claim in claims:
+            chunk = session.unpack(claim, sys.maxsize)
+            if chunk is not None:
+                outcomes.append(Deliver(chunk))
+    return tuple(outcomes)
 
 
 def chunks_in(outcomes: tuple[Outcome, ...]) -> list[Chunk]:

@@ -4,6 +4,7 @@ from tests.support.fetch_answers import (
     asked,
     chunks_in,
     fetched,
+    receive,
 )
 from zkconsumer.errors import MessageTooLarge
 from zkconsumer.fetch.claim import PartitionClaim
@@ -43,9 +44,7 @@ def stop_by_a_large_message(session: FetchSession, claim: PartitionClaim) -> Non
     request = request_of(session)
     offset = asked(request)[claim.topic_partition].fetch_offset
     data = build_message_set([Record(offset, None, bytes(9_000))])
-    (chunk,) = chunks_in(
-        session.receive_fetch(request, fetched(claim.topic_partition, data[:1_000]))
-    )
+    (chunk,) = chunks_in(receive(session, request, fetched(claim.topic_partition, data[:1_000])))
     assert chunk.poison is not None
     assert isinstance(chunk.poison.error, MessageTooLarge)
     session.hold(chunk)

@@ -134,6 +134,6 @@ class ChunkSink(Protocol):
         """
         ...
 
-    def has_room(self, on_room: Callable[[], None]) -> bool:
-        """Whether to make a chunk for it now; after False as with ``offer``. Thread: any."""
+    def room_bytes(self, on_room: Callable[[], None]) -> int:
+        """How large a chunk it could take now; after 0 as after False of ``offer``. Thread: any."""
         ...

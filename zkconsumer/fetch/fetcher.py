@@ -9,13 +9,15 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
+from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import ProtocolError, TransportError
-from zkconsumer.fetch.claim import Chunk, PartitionClaim
+from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim
 from zkconsumer.fetch.loop import LoopKey, LoopReport
 from zkconsumer.fetch.session import Deliver, FetchSession, LeaderLost, OffsetReset, Outcome
 from zkconsumer.fetch.settings import FetchSettings
-from zkconsumer.model import Broker
+from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.connection import BrokerConnection
+from zkconsumer.observe import SILENT, Fetched, Observation, PositionReset
 from zkconsumer.scope import Mailbox
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import Request
@@ -53,11 +55,15 @@ class PythonFetchLoop:
         *,
         settings: FetchSettings,
         open_connection: Callable[[Broker], BrokerConnection],
+        observation: Observation = SILENT,
+        clock: Clock | None = None,
     ) -> None:
         self._key = key
         self._report = report
         self._settings = settings
         self._open = open_connection
+        self._observation = observation
+        self._clock = clock or SystemClock()
         self._session = FetchSession(settings)
         self._mailbox: Mailbox[_Add | _Wake] = Mailbox()
         self._connection: BrokerConnection | None = None
@@ -65,6 +71,7 @@ class PythonFetchLoop:
         self._ended = False
         self._added = 0
         self._taken = 0
+        self._unpacked = 0
 
     def add(self, claim: PartitionClaim, fetch_offset: int | None) -> None:
         """See ``FetchLoop``; called by the leader finder only, which therefore may count."""
@@ -107,20 +114,64 @@ class PythonFetchLoop:
         self._session.drop_inactive()
         for chunk in list(self._session.pending()):
             self._offer(chunk)
+        self._unpack()
         request = self._session.offsets_request()
         if request is not None:
-            self._exchange(request, LIST_OFFSETS_VERSION, self._session.receive_offsets)
+            offsets = self._exchange(request, LIST_OFFSETS_VERSION)
+            if offsets is not None:
+                self._act(self._session.receive_offsets(offsets))
             return
-        fetch = self._session.fetch_request()
+        fetch = self._session.fetch_request(self._has_room)
         if fetch is None:
             self._take(self._mailbox.get())
             return
-        outcomes = self._exchange(
-            fetch, FETCH_VERSION, lambda answer: self._session.receive_fetch(fetch, answer)
-        )
-        if not fetch.max_wait_ms and not outcomes:
+        heard = self._fetch(fetch)
+        if not fetch.max_wait_ms and not heard:
             # The wait that the broker was spared, where room in a queue ends it.
             self._take(self._mailbox.get(self._settings.max_wait_ms))
+
+    def _fetch(self, fetch: FetchRequest) -> bool:
+        """Fetch, and hand over what there is room for; whether the answer brought anything."""
+        started_ms = self._clock.now_ms()
+        answer = self._exchange(fetch, FETCH_VERSION)
+        if answer is None:
+            return False
+        duration_ms = self._clock.now_ms() - started_ms
+        outcomes = self._session.receive_fetch(fetch, answer)
+        self._act(outcomes)
+        self._unpack()
+        # From here on nothing may hold on to the answer: it lives as long as a view of it does.
+        self._session.let_go()
+        sizes = [len(part.records) for topic in answer.topics for part in topic.partitions]
+        self._observation.report(
+            Fetched(
+                broker_id=self._key.broker.id,
+                partitions=len(sizes),
+                size_bytes=sum(sizes),
+                records=self._unpacked,
+                duration_ms=duration_ms,
+            )
+        )
+        self._unpacked = 0
+        return bool(outcomes) or any(sizes)
+
+    def _unpack(self) -> None:
+        """Make chunks of what came, as far as there is room; a piece of each partition in turn."""
+        moved = True
+        while moved and not self._stopping:
+            moved = False
+            for claim in self._session.packed():
+                room_bytes = claim.sink.room_bytes(self.wake)
+                if not room_bytes:
+                    continue
+                moved = True
+                chunk = self._session.unpack(claim, room_bytes)
+                if chunk is not None:
+                    self._unpacked += len(chunk.records)
+                    self._offer(chunk)
+
+    def _has_room(self, sink: ChunkSink) -> bool:
+        return sink.room_bytes(self.wake) > 0
 
     def _return_late(self) -> None:
         """Give back what came after the end; the session is the dying thread's until it is gone."""
@@ -139,22 +190,16 @@ class PythonFetchLoop:
             self._session.add(command.claim, command.fetch_offset)
             self._taken += 1
 
-    def _exchange(
-        self, request: Request[R], version: int, receive: Callable[[R], tuple[Outcome, ...]]
-    ) -> tuple[Outcome, ...]:
-        """Ask and act on the answer; a second failure in a row gives all partitions back."""
+    def _exchange(self, request: Request[R], version: int) -> R | None:
+        """Ask; a second failure in a row gives all partitions back."""
         try:
-            answer = self._ask(request, version)
+            return self._ask(request, version)
         except (TransportError, ProtocolError) as error:
-            if self._stopping:
-                return ()
-            log.warning("%s: partitions go back to the leader finder: %s", self._key.broker, error)
-            self._give_back(self._session.release_all(str(error)))
-            return ()
-        outcomes = receive(answer)
-        for outcome in outcomes:
-            self._act(outcome)
-        return outcomes
+            if not self._stopping:
+                broker = self._key.broker
+                log.warning("%s: partitions go back to the leader finder: %s", broker, error)
+                self._give_back(self._session.release_all(str(error)))
+            return None
 
     def _ask(self, request: Request[R], version: int) -> R:
         try:
@@ -184,20 +229,26 @@ class PythonFetchLoop:
         if connection is not None:
             connection.close()
 
-    def _act(self, outcome: Outcome) -> None:
-        match outcome:
-            case Deliver(chunk):
-                self._offer(chunk)
-            case LeaderLost():
-                self._give_back((outcome,))
-            case OffsetReset(claim, offset):
-                log.warning(
-                    "%s: offset %d is out of range on %s; going on at its %s offset",
-                    claim.topic_partition,
-                    offset,
-                    self._key.broker,
-                    self._settings.reset.name.lower(),
-                )
+    def _act(self, outcomes: tuple[Outcome, ...]) -> None:
+        for outcome in outcomes:
+            match outcome:
+                case Deliver(chunk):
+                    self._offer(chunk)
+                case LeaderLost():
+                    self._give_back((outcome,))
+                case OffsetReset(claim, offset):
+                    self._say_reset(claim.topic_partition, offset)
+
+    def _say_reset(self, tp: TopicPartition, offset: int) -> None:
+        policy = self._settings.reset.name.lower()
+        log.warning(
+            "%s: offset %d is out of range on %s; going on at its %s offset",
+            tp,
+            offset,
+            self._key.broker,
+            policy,
+        )
+        self._observation.report(PositionReset(tp, offset))
 
     def _offer(self, chunk: Chunk) -> None:
         if not chunk.claim.active:

@@ -18,6 +18,8 @@ from zkconsumer.fetch.session import LeaderLost
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.connection import BrokerConnection
+from zkconsumer.observe import SILENT, Observation
+from zkconsumer.observe import LeaderLost as LeaderLostEvent
 from zkconsumer.scope import Mailbox, ScopedThread, ThreadScope
 from zkconsumer.wire.error_codes import error_name
 
@@ -72,7 +74,9 @@ class LeaderFinder:
         settings: FetchSettings,
         scope: ThreadScope,
         clock: Clock,
+        observation: Observation = SILENT,
     ) -> None:
+        self._observation = observation
         self._access = access
         self._new_loop = new_loop
         self._scope = scope
@@ -179,6 +183,8 @@ class LeaderFinder:
         for one in lost:
             if one.claim.active:
                 log.info("%s needs its leader again: %s", one.claim.topic_partition, one.reason)
+                tp = one.claim.topic_partition
+                self._observation.report(LeaderLostEvent(tp, one.reason))
                 self._mailbox.put(_Find(one.claim, one.fetch_offset))
 
     def _close_idle(self) -> None:

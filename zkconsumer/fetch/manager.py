@@ -12,6 +12,7 @@ from zkconsumer.fetch.fetcher import PythonFetchLoop
 from zkconsumer.fetch.leader_finder import ClusterAccess, LeaderFinder
 from zkconsumer.fetch.loop import FetchLoop, LoopKey, LoopReport
 from zkconsumer.fetch.settings import FetchSettings
+from zkconsumer.observe import SILENT, Observation
 from zkconsumer.scope import ThreadScope
 
 
@@ -25,6 +26,7 @@ class FetchManager:
         clock: for pauses.
         on_death: told, on its thread, what the leader finder died of: nothing more is fetched. (A
             fetcher that dies gives its partitions back, and is replaced.)
+        observation: told of answers, lost leaders and resets.
     """
 
     def __init__(
@@ -35,14 +37,25 @@ class FetchManager:
         scope: ThreadScope,
         clock: Clock,
         on_death: Callable[[BaseException], None] | None = None,
+        observation: Observation = SILENT,
     ) -> None:
         def new_loop(key: LoopKey, report: LoopReport) -> FetchLoop:
             return PythonFetchLoop(
-                key, report, settings=settings, open_connection=access.open_connection
+                key,
+                report,
+                settings=settings,
+                open_connection=access.open_connection,
+                observation=observation,
+                clock=clock,
             )
 
         self._finder = LeaderFinder(
-            access=access, new_loop=new_loop, settings=settings, scope=scope, clock=clock
+            access=access,
+            new_loop=new_loop,
+            settings=settings,
+            scope=scope,
+            clock=clock,
+            observation=observation,
         )
         self._scope = scope
         self._on_death = on_death

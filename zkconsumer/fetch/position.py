@@ -1,12 +1,47 @@
-"""Where fetching of one partition stands: pure state, and what an answer does to it."""
+"""Where fetching of one partition stands: pure state, and what an answer does to it.
+
+An answer is kept as it came and unpacked piece by piece, when the stream's queue has room for a
+piece: what waits for a slow stream waits packed.
+"""
 
 from dataclasses import dataclass
 
-from zkconsumer.errors import MessageTooLarge, PartitionFailed
+from zkconsumer.errors import CorruptRecord, MessageTooLarge, PartitionFailed, ZkConsumerError
 from zkconsumer.fetch.claim import Chunk, PartitionClaim, Poison
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.fetch.sizes import records_bytes
-from zkconsumer.records.decode import DecodedSet
+from zkconsumer.records.decode import DecodedSet, decode_record_set
+from zkconsumer.records.entries import HEADER_BYTES, CutOff, cut_off_entry
+
+_MIN_PIECE_BYTES = 4096
+_EXPANSION = 8
+"""How much larger than in the log a record may be in memory (the smallest ones are)."""
+
+
+@dataclass(slots=True, eq=False)
+class Packed:
+    """What a fetch brought of one partition.
+
+    Attributes:
+        data: the record set; a view of the whole response until ``keep``.
+        fetch_offset: the offset that was asked for.
+        asked_bytes: how much was asked for.
+        at_byte: how far it is unpacked.
+        is_kept: whether ``data`` is a copy, and the response is let go.
+    """
+
+    data: memoryview
+    fetch_offset: int
+    asked_bytes: int
+    at_byte: int = 0
+    is_kept: bool = False
+
+    def keep(self) -> None:
+        """Let go of the response, for as long as this has to wait."""
+        if not self.is_kept:
+            self.data = memoryview(bytes(self.data[self.at_byte :]))
+            self.at_byte = 0
+            self.is_kept = True
 
 
 @dataclass(slots=True, eq=False)
@@ -15,29 +50,36 @@ class FetchPosition:
 
     Attributes:
         claim: the ownership it is fetched under.
-        fetch_offset: the next offset to ask for; None until ListOffsets has answered.
-        max_bytes: how much to ask for now; grows for a message that does not fit.
-        pending: a chunk that the full queue did not take; nothing is asked for until it did.
+        fetch_offset: the offset behind what was unpacked; None until ListOffsets has answered.
+        needed_bytes: what the next entry is known to need; 0 where nothing is known.
+        packed: what came and is not unpacked yet.
+        pending: a chunk that the full queue did not take.
         halted: the partition can't be read on; its error has been handed to the stream.
         suspect_offset: where the last answer was corrupt; a second time it is believed.
     """
 
     claim: PartitionClaim
     fetch_offset: int | None
-    max_bytes: int
+    needed_bytes: int = 0
+    packed: Packed | None = None
     pending: Chunk | None = None
     halted: bool = False
     suspect_offset: int | None = None
 
     @property
+    def is_waiting(self) -> bool:
+        """Whether something has to be delivered before the next request."""
+        return self.pending is not None or self.packed is not None
+
+    @property
     def ready(self) -> bool:
         """Whether the next Fetch request should ask for it."""
-        return self.fetch_offset is not None and self.pending is None and not self.halted
+        return self.fetch_offset is not None and not self.is_waiting and not self.halted
 
     @property
     def needs_offset(self) -> bool:
         """Whether a ListOffsets request must find its start first."""
-        return self.fetch_offset is None and self.pending is None and not self.halted
+        return self.fetch_offset is None and not self.is_waiting and not self.halted
 
     @property
     def resume_offset(self) -> int | None:
@@ -47,6 +89,16 @@ class FetchPosition:
         To ask for the start anew instead could pass over what was written in between.
         """
         return self.pending.fetch_offset if self.pending is not None else self.fetch_offset
+
+
+@dataclass(frozen=True, slots=True)
+class _Foul:
+    """What is known of an entry that can't be read; see ``Poison``."""
+
+    error: ZkConsumerError
+    next_offset: int | None
+    raw: bytes
+    raw_is_whole: bool
 
 
 def start_at(position: FetchPosition, offset: int) -> Chunk | None:
@@ -59,85 +111,144 @@ def start_at(position: FetchPosition, offset: int) -> Chunk | None:
     claim = position.claim
     position.fetch_offset = offset
     position.suspect_offset = None
+    position.needed_bytes = 0
     if claim.consumed_offset is None:
         claim.consumed_offset = offset
         return None
     return Chunk(claim, offset, offset, (), 0)
 
 
-def take_records(
-    position: FetchPosition, decoded: DecodedSet, data_bytes: int, settings: FetchSettings
-) -> Chunk | None:
-    """Advance over one decoded answer.
+def take_answer(position: FetchPosition, data: memoryview, asked_bytes: int) -> None:
+    """Keep what a fetch from ``position.fetch_offset`` brought, to be unpacked."""
+    offset = position.fetch_offset
+    assert offset is not None
+    if data:
+        position.packed = Packed(data, offset, asked_bytes)
+    else:
+        # The end of the log. A message that seemed to need more is not there any more.
+        position.needed_bytes = 0
+
+
+def unpack(position: FetchPosition, room_bytes: int, settings: FetchSettings) -> Chunk | None:
+    """Unpack the next piece of what came, and advance over it.
 
     Args:
-        position: the state, whose ``fetch_offset`` is the one that was asked for.
-        decoded: the answer's record set.
-        data_bytes: how many bytes it had.
+        position: one that has something packed.
+        room_bytes: about how much memory the records may take. A single entry is unpacked whatever
+            it takes.
         settings: the sizes to grow within.
 
     Returns:
-        The chunk to deliver, or None where the answer brought nothing to hand on.
+        The chunk to deliver, or None where the piece brought nothing to hand on.
     """
-    fetch_offset = position.fetch_offset
+    packed, fetch_offset = position.packed, position.fetch_offset
+    assert packed is not None
     assert fetch_offset is not None
+    decoded = _decode_piece(packed, fetch_offset, room_bytes, settings)
+    packed.at_byte += decoded.valid_bytes
     if decoded.error is not None:
-        return _take_corrupt(position, decoded, fetch_offset)
-    if decoded.next_offset == fetch_offset and not decoded.records:
-        return _grow(position, decoded, data_bytes, settings)
-    position.max_bytes = settings.fetch_bytes
-    position.suspect_offset = None
-    position.fetch_offset = decoded.next_offset
-    return _chunk(position, decoded, fetch_offset, decoded.next_offset)
+        position.packed = None
+        return _take_corrupt(position, decoded, decoded.error, settings)
+    moved = bool(decoded.records) or decoded.next_offset > fetch_offset
+    if moved:
+        position.suspect_offset = None
+        position.fetch_offset = decoded.next_offset
+    tail = packed.data[packed.at_byte :]
+    cut_off = cut_off_entry(tail)
+    if cut_off is None and len(tail) >= HEADER_BYTES:
+        return _chunk(position, decoded, fetch_offset) if moved else None
+    position.packed = None
+    if position.fetch_offset == packed.fetch_offset:
+        return _grow(position, packed, cut_off, settings)
+    # The next fetch brings at least the entry that this one ended in the middle of.
+    size = cut_off.size_bytes if cut_off is not None else 0
+    position.needed_bytes = size if size <= settings.growth_max_bytes else 0
+    return _chunk(position, decoded, fetch_offset) if moved else None
 
 
-def _take_corrupt(position: FetchPosition, decoded: DecodedSet, fetch_offset: int) -> Chunk | None:
+def _decode_piece(
+    packed: Packed, fetch_offset: int, room_bytes: int, settings: FetchSettings
+) -> DecodedSet:
+    piece_bytes = max(_MIN_PIECE_BYTES, room_bytes // _EXPANSION)
+    while True:
+        piece = packed.data[packed.at_byte : packed.at_byte + piece_bytes]
+        decoded = decode_record_set(
+            piece,
+            fetch_offset=fetch_offset,
+            max_decompressed_bytes=settings.max_decompressed_bytes,
+            enough_bytes=piece_bytes,
+        )
+        first_bytes = decoded.first_entry_size_bytes
+        if first_bytes is None or packed.at_byte + len(piece) == len(packed.data):
+            return decoded
+        piece_bytes = first_bytes
+
+
+def _take_corrupt(
+    position: FetchPosition, decoded: DecodedSet, error: CorruptRecord, settings: FetchSettings
+) -> Chunk | None:
     """Hand on what is sound; ask once more before believing that the rest is not.
 
     The next fetch starts behind the last sound *record*: the corrupt entry's own offset may be
     that of a wrapper, which is the offset of its last message.
     """
-    error = decoded.error
-    assert error is not None
+    fetch_offset = position.fetch_offset
+    assert fetch_offset is not None
     resume = decoded.records[-1].offset + 1 if decoded.records else fetch_offset
     position.fetch_offset = resume
+    chunk = _chunk(position, decoded, fetch_offset)
     if position.suspect_offset != resume:
         position.suspect_offset = resume
-        return _chunk(position, decoded, fetch_offset, resume) if decoded.records else None
-    position.halted = True
+        return chunk if decoded.records else None
     failure = PartitionFailed(position.claim.topic_partition, resume, str(error))
     failure.__cause__ = error
-    chunk = _chunk(position, decoded, fetch_offset, resume)
-    tp = position.claim.topic_partition
-    chunk.poison = Poison(tp, resume, error.next_offset, failure, error.raw)
+    next_offset = error.next_offset if error.offset >= resume else None
+    _poison(position, chunk, settings, _Foul(failure, next_offset, error.raw, raw_is_whole=True))
     return chunk
 
 
 def _grow(
-    position: FetchPosition, decoded: DecodedSet, data_bytes: int, settings: FetchSettings
+    position: FetchPosition, packed: Packed, cut_off: CutOff | None, settings: FetchSettings
 ) -> Chunk | None:
     """Ask for more where the first entry did not fit; give up where it never will."""
-    if data_bytes == 0:
+    size, limit = -1 if cut_off is None else cut_off.size_bytes, settings.growth_max_bytes
+    if size < 0 and packed.asked_bytes < limit:
+        position.needed_bytes = min(packed.asked_bytes * 2, limit)
         return None
-    size, limit = decoded.first_entry_size_bytes, settings.growth_max_bytes
-    if size is None and position.max_bytes < limit:
-        position.max_bytes = min(position.max_bytes * 2, limit)
+    if 0 <= size <= limit:
+        position.needed_bytes = max(size, packed.asked_bytes)
         return None
-    if size is not None and size <= limit:
-        position.max_bytes = max(size, position.max_bytes)
-        return None
-    offset = position.fetch_offset
-    assert offset is not None
-    position.halted = True
-    too_large = MessageTooLarge(
-        position.claim.topic_partition, offset, -1 if size is None else size, limit
+    offset = packed.fetch_offset
+    too_large = MessageTooLarge(position.claim.topic_partition, offset, size, limit)
+    chunk = Chunk(position.claim, offset, offset, (), 0)
+    next_offset = None if cut_off is None else cut_off.next_offset
+    raw = bytes(packed.data[packed.at_byte :])
+    _poison(position, chunk, settings, _Foul(too_large, next_offset, raw, raw_is_whole=False))
+    return chunk
+
+
+def _poison(position: FetchPosition, chunk: Chunk, settings: FetchSettings, foul: _Foul) -> None:
+    """End the chunk with what can't be read; go on behind it, or halt the partition in front."""
+    claim, offset, next_offset = position.claim, chunk.next_offset, foul.next_offset
+    # A damaged entry's own word for its place. What is not in the log now is not believed: to go
+    # on there could pass over sound messages.
+    if next_offset is not None and not offset < next_offset <= claim.high_watermark:
+        next_offset = None
+    chunk.poison = Poison(
+        claim.topic_partition, offset, next_offset, foul.error, foul.raw, foul.raw_is_whole
     )
-    poison = Poison(position.claim.topic_partition, offset, None, too_large)
-    return Chunk(position.claim, offset, offset, (), 0, poison)
+    chunk.size_bytes += len(foul.raw)
+    if settings.skip_poison and next_offset is not None:
+        chunk.next_offset = position.fetch_offset = next_offset
+        position.suspect_offset = None
+        position.needed_bytes = 0
+    else:
+        position.halted = True
 
 
-def _chunk(
-    position: FetchPosition, decoded: DecodedSet, fetch_offset: int, next_offset: int
-) -> Chunk:
-    size = records_bytes(decoded.records)
-    return Chunk(position.claim, fetch_offset, next_offset, decoded.records, size)
+def _chunk(position: FetchPosition, decoded: DecodedSet, fetch_offset: int) -> Chunk:
+    """The records of a piece, up to where the position stands now."""
+    next_offset = position.fetch_offset
+    assert next_offset is not None
+    size_bytes = records_bytes(decoded.records)
+    return Chunk(position.claim, fetch_offset, next_offset, decoded.records, size_bytes)

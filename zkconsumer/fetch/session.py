@@ -7,16 +7,18 @@ room again) comes back as a value.
 Source: Kafka 0.8.2.2 ``AbstractFetcherThread`` and ``ConsumerFetcherThread``. Unlike there, a full
 queue holds up its own partition only, an unreadable message stops its own partition only, and a
 message larger than the fetch size makes the fetch grow.
+
+Partitions take turns: the one that had its turn goes to the end of the line, so that of several
+that share a full queue each comes to its right.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from zkconsumer.fetch.claim import Chunk, PartitionClaim
-from zkconsumer.fetch.position import FetchPosition, start_at, take_records
+from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim
+from zkconsumer.fetch.position import FetchPosition, start_at, take_answer, unpack
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import TopicPartition
-from zkconsumer.records.decode import decode_record_set
 from zkconsumer.wire.error_codes import ErrorCode, error_name
 from zkconsumer.wire.messages.fetch import (
     FetchedPartition,
@@ -32,6 +34,9 @@ from zkconsumer.wire.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopic,
 )
+
+_MIN_FETCH_BYTES = 4096
+"""No partition is asked for less, however many there are (unless ``fetch_bytes`` is)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -79,9 +84,7 @@ class FetchSession:
 
     def add(self, claim: PartitionClaim, fetch_offset: int | None) -> None:
         """Take over a partition; one that stands here under an older claim is replaced."""
-        self._positions[claim.topic_partition] = FetchPosition(
-            claim, fetch_offset, self._settings.fetch_bytes
-        )
+        self._positions[claim.topic_partition] = FetchPosition(claim, fetch_offset)
 
     def drop_inactive(self) -> None:
         """Forget partitions that were given up, with what waited for room in their queues."""
@@ -114,8 +117,34 @@ class FetchSession:
     def delivered(self, chunk: Chunk) -> None:
         """The queue took the chunk."""
         position = self._position_of(chunk.claim)
-        if position is not None and position.pending is chunk:
+        if position is None:
+            return
+        if position.pending is chunk:
             position.pending = None
+        if position.halted and chunk.poison is not None:
+            chunk.claim.halted = True
+
+    def packed(self) -> list[PartitionClaim]:
+        """The partitions of which something can be unpacked, in the order of their turns."""
+        return [
+            position.claim
+            for position in self._positions.values()
+            if position.packed is not None and position.pending is None and position.claim.active
+        ]
+
+    def unpack(self, claim: PartitionClaim, room_bytes: int) -> Chunk | None:
+        """Unpack the next piece of a partition; see ``position.unpack``."""
+        position = self._position_of(claim)
+        if position is None or position.packed is None:
+            return None
+        self._end_turn(claim.topic_partition)
+        return unpack(position, room_bytes, self._settings)
+
+    def let_go(self) -> None:
+        """Keep what waits to be unpacked on its own, so that the response can be forgotten."""
+        for position in self._positions.values():
+            if position.packed is not None:
+                position.packed.keep()
 
     def offsets_request(self) -> ListOffsetsRequest | None:
         """What to ask to find the start of partitions that have none, or None."""
@@ -134,30 +163,72 @@ class FetchSession:
             )
         )
 
-    def fetch_request(self) -> FetchRequest | None:
+    def fetch_request(
+        self, has_room: Callable[[ChunkSink], bool] = lambda _sink: True
+    ) -> FetchRequest | None:
         """What to fetch next, or None where nothing may be asked for now.
 
-        While a chunk waits for room the broker is not to wait for data: its answer would be all
+        While something waits for room the broker is not to wait for data: its answer would be all
         that the fetcher hears, and the stream may make room at any moment.
+
+        Args:
+            has_room: asked for the queues of partitions whose next entry is larger than their part
+                of a response: such an entry is not fetched to wait here.
         """
+        sizes = self._sizes(has_room)
         by_topic: dict[str, list[FetchPartition]] = {}
-        for (topic, partition), position in self._positions.items():
-            offset = position.fetch_offset
-            if position.ready and offset is not None:
+        is_waiting = False
+        for tp, position in self._positions.items():
+            offset, max_bytes = position.fetch_offset, sizes.get(tp)
+            if position.is_waiting or (position.ready and max_bytes is None):
+                is_waiting = is_waiting or position.claim.active
+            if offset is not None and max_bytes is not None:
                 entry = FetchPartition(
-                    partition=partition, fetch_offset=offset, max_bytes=position.max_bytes
+                    partition=tp.partition, fetch_offset=offset, max_bytes=max_bytes
                 )
-                by_topic.setdefault(topic, []).append(entry)
+                by_topic.setdefault(tp.topic, []).append(entry)
         if not by_topic:
             return None
         return FetchRequest(
-            max_wait_ms=0 if any(self.pending()) else self._settings.max_wait_ms,
+            max_wait_ms=0 if is_waiting else self._settings.max_wait_ms,
             min_bytes=self._settings.min_bytes,
             topics=tuple(
                 FetchTopic(topic=topic, partitions=tuple(entries))
                 for topic, entries in by_topic.items()
             ),
         )
+
+    def _sizes(self, has_room: Callable[[ChunkSink], bool]) -> dict[TopicPartition, int]:
+        """How much to ask of each partition that is asked now.
+
+        Every partition here has an equal part, asked or not: answers that wait count against it.
+        Entries that are larger than that share one half of the response, one for each queue, in
+        turns; the first of them comes whatever its size.
+        """
+        ready = {tp: one for tp, one in self._positions.items() if one.ready}
+        whole_bytes = self._settings.response_max_bytes
+        part_bytes = self._part_bytes(whole_bytes)
+        if any(one.needed_bytes > part_bytes for one in ready.values()):
+            part_bytes = self._part_bytes(whole_bytes // 2)
+        large = [tp for tp, one in ready.items() if one.needed_bytes > part_bytes]
+        sizes = {
+            tp: max(part_bytes, one.needed_bytes) for tp, one in ready.items() if tp not in large
+        }
+        left_bytes = whole_bytes // 2
+        sinks: list[ChunkSink] = []
+        for tp in large:
+            needed_bytes, sink = ready[tp].needed_bytes, ready[tp].claim.sink
+            if (sinks and needed_bytes > left_bytes) or sink in sinks or not has_room(sink):
+                continue
+            sizes[tp] = needed_bytes
+            left_bytes -= needed_bytes
+            sinks.append(sink)
+            self._end_turn(tp)
+        return sizes
+
+    def _part_bytes(self, response_bytes: int) -> int:
+        part_bytes = max(_MIN_FETCH_BYTES, response_bytes // max(1, len(self._positions)))
+        return min(self._settings.fetch_bytes, part_bytes)
 
     def receive_offsets(self, response: ListOffsetsResponse) -> tuple[Outcome, ...]:
         """Set the start of the partitions that asked for one."""
@@ -171,9 +242,9 @@ class FetchSession:
         return tuple(outcomes)
 
     def receive_fetch(self, request: FetchRequest, response: FetchResponse) -> tuple[Outcome, ...]:
-        """Advance over an answer."""
+        """Take an answer; what it brought is to be unpacked."""
         asked = {
-            TopicPartition(topic.topic, part.partition): part.fetch_offset
+            TopicPartition(topic.topic, part.partition): part
             for topic in request.topics
             for part in topic.partitions
         }
@@ -182,10 +253,11 @@ class FetchSession:
             for answer in topic.partitions:
                 tp = TopicPartition(topic.topic, answer.partition)
                 position = self._positions.get(tp)
-                if position is None or not position.claim.active:
+                wanted = asked.get(tp)
+                if position is None or wanted is None or not position.claim.active:
                     continue
-                if position.ready and position.fetch_offset == asked.get(tp):
-                    outcomes.extend(self._take_answer(tp, position, answer))
+                if position.ready and position.fetch_offset == wanted.fetch_offset:
+                    outcomes.extend(self._take_answer(position, wanted, answer))
         return tuple(outcomes)
 
     def _take_offset(
@@ -201,29 +273,24 @@ class FetchSession:
                 yield Deliver(chunk)
 
     def _take_answer(
-        self, tp: TopicPartition, position: FetchPosition, answer: FetchedPartition
+        self, position: FetchPosition, wanted: FetchPartition, answer: FetchedPartition
     ) -> Iterator[Outcome]:
-        offset = position.fetch_offset
-        assert offset is not None
         if answer.error_code == ErrorCode.OFFSET_OUT_OF_RANGE:
             position.fetch_offset = None
-            yield OffsetReset(position.claim, offset)
+            yield OffsetReset(position.claim, wanted.fetch_offset)
         elif answer.error_code != ErrorCode.NONE:
+            tp = position.claim.topic_partition
             yield self._lose_leader(tp, f"Fetch: {error_name(answer.error_code)}")
         else:
             position.claim.high_watermark = answer.high_watermark
-            decoded = decode_record_set(
-                answer.records,
-                fetch_offset=offset,
-                max_decompressed_bytes=self._settings.max_decompressed_bytes,
-            )
-            chunk = take_records(position, decoded, len(answer.records), self._settings)
-            if chunk is not None:
-                yield Deliver(chunk)
+            take_answer(position, answer.records, wanted.max_bytes)
 
     def _lose_leader(self, tp: TopicPartition, reason: str) -> LeaderLost:
         position = self._positions.pop(tp)
         return LeaderLost(position.claim, position.resume_offset, reason)
+
+    def _end_turn(self, tp: TopicPartition) -> None:
+        self._positions[tp] = self._positions.pop(tp)
 
     def _position_of(self, claim: PartitionClaim) -> FetchPosition | None:
         position = self._positions.get(claim.topic_partition)

@@ -21,6 +21,10 @@ class FetchSettings:
     Attributes:
         fetch_bytes: per partition and request, ``fetch.message.max.bytes``.
         growth_max_bytes: how far that grows for a partition whose next message is larger.
+        response_max_bytes: the most to ask for in one request, ``fetch.max.bytes``; a single entry
+            that is larger comes all the same, and no partition is asked for less than 4 KiB.
+        skip_poison: go on behind what can't be read, where that is possible; what the stream does
+            with it then is ``poison.policy``.
         max_decompressed_bytes: the most that one answer of one partition may unpack to.
         min_bytes: the broker waits for this much, ``fetch.min.bytes``.
         max_wait_ms: but not longer than this, ``fetch.wait.max.ms``.
@@ -32,6 +36,8 @@ class FetchSettings:
 
     fetch_bytes: int = 1024 * 1024
     growth_max_bytes: int = 100 * 1024 * 1024
+    response_max_bytes: int = 50 * 1024 * 1024
+    skip_poison: bool = False
     max_decompressed_bytes: int = 128 * 1024 * 1024
     min_bytes: int = 1
     max_wait_ms: int = 100

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from zkconsumer.errors import CorruptRecord
 from zkconsumer.model import Record
 from zkconsumer.records import legacy
-from zkconsumer.records.entries import Gathered, cut_off_size, entry_at
+from zkconsumer.records.entries import Gathered, cut_off_entry, entry_at
 
 Reader = Callable[[bytes, int, Gathered], int]
 """Reads whole entries of its magic from a position on and returns the position behind them.
@@ -42,7 +42,11 @@ class DecodedSet:
 
 
 def decode_record_set(
-    data: bytes | memoryview, *, fetch_offset: int, max_decompressed_bytes: int
+    data: bytes | memoryview,
+    *,
+    fetch_offset: int,
+    max_decompressed_bytes: int,
+    enough_bytes: int | None = None,
 ) -> DecodedSet:
     """Decode the record set that a broker returned for a fetch from ``fetch_offset``.
 
@@ -55,9 +59,11 @@ def decode_record_set(
         max_decompressed_bytes: how much all compressed sets in ``data`` may become. Where the
             first one needs more, that is an error. Where a later one does, the record set ends
             in front of it, as if cut off.
+        enough_bytes: once so much is decompressed, the record set ends in front of the next
+            compressed one, as if cut off.
     """
     whole = bytes(data)
-    gathered = Gathered(fetch_offset, max_decompressed_bytes)
+    gathered = Gathered(fetch_offset, max_decompressed_bytes, enough_bytes)
     position = 0
     error: CorruptRecord | None = None
     try:
@@ -70,11 +76,12 @@ def decode_record_set(
     except CorruptRecord as corrupt:
         error = corrupt
         position = corrupt.position
+    cut_off = cut_off_entry(whole)
     return DecodedSet(
         records=gathered.records,
         next_offset=gathered.next_offset,
         valid_bytes=position,
-        first_entry_size_bytes=cut_off_size(whole),
+        first_entry_size_bytes=None if cut_off is None else cut_off.size_bytes,
         error=error,
     )
 

@@ -59,11 +59,13 @@ class Gathered:
         next_offset: behind the last complete entry; never goes back.
         room_bytes: how much may still be decompressed.
         bound_bytes: how much could be decompressed at the start.
+        enough_bytes: with so much decompressed no further set is begun.
         is_full: the set ends here because the rest needs another fetch's room.
     """
 
     __slots__ = (
         "bound_bytes",
+        "enough_bytes",
         "fetch_offset",
         "is_full",
         "next_offset",
@@ -71,13 +73,22 @@ class Gathered:
         "room_bytes",
     )
 
-    def __init__(self, fetch_offset: int, max_decompressed_bytes: int) -> None:
+    def __init__(
+        self, fetch_offset: int, max_decompressed_bytes: int, enough_bytes: int | None = None
+    ) -> None:
         self.fetch_offset = fetch_offset
         self.records: list[Record] = []
         self.next_offset = fetch_offset
         self.room_bytes = max_decompressed_bytes
         self.bound_bytes = max_decompressed_bytes
+        self.enough_bytes = max_decompressed_bytes if enough_bytes is None else enough_bytes
         self.is_full = False
+
+    @property
+    def has_enough(self) -> bool:
+        """Whether the next compressed set should wait for another call."""
+        used_bytes = self.bound_bytes - self.room_bytes
+        return 0 < used_bytes >= self.enough_bytes
 
     def advance(self, offset: int) -> None:
         """Note that the entry at ``offset`` has been read."""
@@ -112,10 +123,25 @@ def entry_at(data: bytes, position: int, base_offset: int = 0) -> Entry | None:
     return entry._replace(magic=magic)
 
 
-def cut_off_size(data: bytes) -> int | None:
-    """Return the whole size of the first entry if it does not fit into the data, else None."""
+class CutOff(NamedTuple):
+    """An entry of which only the front is there.
+
+    ``size_bytes`` is its whole size, header included. ``next_offset`` is where reading would go on
+    behind it; None where its front does not tell.
+    """
+
+    size_bytes: int
+    next_offset: int | None
+
+
+def cut_off_entry(data: bytes | memoryview) -> CutOff | None:
+    """Return what is known of the first entry if it does not fit into the data, else None."""
     if len(data) < HEADER_BYTES:
         return None
-    _, size = _HEADER.unpack_from(data, 0)
+    offset, size = _HEADER.unpack_from(data, 0)
     whole: int = HEADER_BYTES + size
-    return whole if size >= MIN_ENTRY_SIZE and whole > len(data) else None
+    if size < MIN_ENTRY_SIZE or whole <= len(data):
+        return None
+    # Only up to magic 1 is an entry's offset that of the last message in it.
+    is_last = offset >= 0 and len(data) > _MAGIC_AT and data[_MAGIC_AT] in (0, 1)
+    return CutOff(whole, offset_behind(offset) if is_last else None)

@@ -145,6 +145,9 @@ def _read_other(data: bytes, entry: Entry, gathered: Gathered, depth: int) -> bo
         raise entry.corrupt(data, f"message sets nested deeper than {MAX_DEPTH}")
     if not value:
         return True
+    if depth == 0 and gathered.has_enough:
+        gathered.is_full = True
+        return False
     room_is_whole = gathered.room_bytes == gathered.bound_bytes
     count, next_offset = len(gathered.records), gathered.next_offset
     try:

@@ -80,10 +80,11 @@ class ChunkQueue:
             self._put(chunk)
         return True
 
-    def has_room(self, on_room: Callable[[], None]) -> bool:
-        """See ``ChunkSink``: there is for a chunk of the usual size."""
+    def room_bytes(self, on_room: Callable[[], None]) -> int:
+        """See ``ChunkSink``: half the share, or nothing."""
+        half_bytes = self._half_share_bytes()
         with self._producers:
-            return self._room_for(self._half_share_bytes(), on_room)
+            return half_bytes if self._room_for(half_bytes, on_room) else 0
 
     def fail(self, error: ZkConsumerError) -> None:
         """Have the stream raise this, behind what is queued. Thread: any."""
@@ -182,7 +183,7 @@ class ChunkQueue:
         return queued + (in_hand.size_bytes if in_hand is not None else 0)
 
     def _half_share_bytes(self) -> int:
-        return sys.maxsize if self._budget is None else self._budget.share_bytes // 2
+        return sys.maxsize if self._budget is None else max(1, self._budget.share_bytes // 2)
 
     def _room_for(self, size_bytes: int, on_room: Callable[[], None]) -> bool:
         """Whether so much fits; if not, ``on_room`` waits."""

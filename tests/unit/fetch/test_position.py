@@ -9,29 +9,33 @@ from tests.support.chunks import T0, chunk_of, claim_of
 from tests.support.record_sets import ROOM, records
 from zkconsumer.errors import CorruptRecord, MessageTooLarge, PartitionFailed, ZkConsumerError
 from zkconsumer.fetch.claim import Chunk
-from zkconsumer.fetch.position import FetchPosition, start_at, take_records
+from zkconsumer.fetch.position import FetchPosition, start_at, take_answer, unpack
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.fetch.sizes import records_bytes
 from zkconsumer.model import Record
 from zkconsumer.records.build import build_message_set, wrap_message_set
 from zkconsumer.records.codecs import Codec
-from zkconsumer.records.decode import decode_record_set
 
 SETTINGS = FetchSettings(fetch_bytes=1_000, growth_max_bytes=10_000)
 
 
 def position_at(offset: int | None, *, committed: int | None = None) -> FetchPosition:
     """A fresh position."""
-    return FetchPosition(claim_of(committed=committed), offset, SETTINGS.fetch_bytes)
+    return FetchPosition(claim_of(committed=committed), offset)
 
 
-def take(position: FetchPosition, data: bytes, settings: FetchSettings = SETTINGS) -> Chunk | None:
-    """Advance over an answer with these bytes."""
-    assert position.fetch_offset is not None
-    decoded = decode_record_set(
-        data, fetch_offset=position.fetch_offset, max_decompressed_bytes=ROOM
-    )
-    return take_records(position, decoded, len(data), settings)
+def take(
+    position: FetchPosition,
+    data: bytes,
+    settings: FetchSettings = SETTINGS,
+    *,
+    asked_bytes: int = 0,
+    room_bytes: int = ROOM,
+) -> Chunk | None:
+    """Advance over an answer with these bytes, as far as one piece goes."""
+    asked_bytes = asked_bytes or max(settings.fetch_bytes, position.needed_bytes)
+    take_answer(position, memoryview(data), asked_bytes)
+    return unpack(position, room_bytes, settings) if position.packed else None
 
 
 def error_of(chunk: Chunk) -> ZkConsumerError:
@@ -78,7 +82,7 @@ def test_an_empty_answer_brings_nothing_and_moves_nothing() -> None:
     """At the end of the log: ask for the same again, with the same size."""
     position = position_at(7)
     assert take(position, b"") is None
-    assert (position.fetch_offset, position.max_bytes, position.halted) == (7, 1_000, False)
+    assert (position.fetch_offset, position.needed_bytes, position.halted) == (7, 0, False)
 
 
 def test_a_cut_off_tail_is_asked_for_again() -> None:
@@ -87,7 +91,8 @@ def test_a_cut_off_tail_is_asked_for_again() -> None:
     position = position_at(0)
     chunk = take(position, data[:-1])
     assert chunk is not None
-    assert (chunk.next_offset, position.fetch_offset, position.max_bytes) == (2, 2, 1_000)
+    size = len(data) // 3
+    assert (chunk.next_offset, position.fetch_offset, position.needed_bytes) == (2, 2, size)
 
 
 def test_resuming_inside_a_compressed_set_leaves_out_what_was_before() -> None:
@@ -125,7 +130,7 @@ def test_growth_asks_for_just_the_size_of_a_message_that_does_not_fit() -> None:
     data = big(5, 4_000)
     position = position_at(5)
     assert take(position, data[:1_000]) is None
-    assert (position.max_bytes, position.fetch_offset) == (len(data), 5)
+    assert (position.needed_bytes, position.fetch_offset) == (len(data), 5)
     chunk = take(position, data)
     assert chunk is not None
     assert chunk.next_offset == 6
@@ -137,7 +142,7 @@ def test_growth_ends_with_the_message_that_needed_it() -> None:
     data = big(5, 4_000)
     take(position, data[:1_000])
     take(position, data)
-    assert position.max_bytes == 1_000
+    assert position.needed_bytes == 0
 
 
 def test_growth_up_to_the_very_bound_is_allowed() -> None:
@@ -147,7 +152,7 @@ def test_growth_up_to_the_very_bound_is_allowed() -> None:
     position = position_at(5)
     assert take(position, data[:1_000], settings) is None
     assert not position.halted
-    assert position.max_bytes == len(data)
+    assert position.needed_bytes == len(data)
 
 
 def test_a_message_larger_than_the_bound_stops_the_partition_with_its_size() -> None:
@@ -170,18 +175,16 @@ def test_a_message_larger_than_the_bound_stops_the_partition_with_its_size() -> 
 def test_an_answer_too_short_to_tell_a_size_is_asked_for_with_twice_as_much() -> None:
     """Fewer bytes than an entry's header."""
     position = position_at(5)
-    position.max_bytes = 10
-    assert take(position, big(5, 50)[:10]) is None
-    assert position.max_bytes == 20
+    assert take(position, big(5, 50)[:10], asked_bytes=10) is None
+    assert position.needed_bytes == 20
 
 
 def test_growth_without_a_known_size_tries_the_bound_before_it_gives_up() -> None:
     """Doubling does not jump over the bound; only an answer at the bound is the end."""
     settings = dataclasses.replace(SETTINGS, fetch_bytes=8, growth_max_bytes=11)
     position = position_at(5)
-    position.max_bytes = 8
     assert take(position, big(5, 50)[:8], settings) is None
-    assert (position.max_bytes, position.halted) == (11, False)
+    assert (position.needed_bytes, position.halted) == (11, False)
     chunk = take(position, big(5, 50)[:11], settings)
     assert chunk is not None
     error = error_of(chunk)
@@ -195,7 +198,7 @@ def test_an_empty_answer_is_no_reason_to_grow() -> None:
     position = position_at(5)
     for _ in range(5):
         assert take(position, b"") is None
-    assert position.max_bytes == 1_000
+    assert position.needed_bytes == 0
 
 
 # --- corruption ----------------------------------------------------------------------------------

@@ -9,6 +9,7 @@ from tests.support.fetch_answers import (
     fetched,
     listed,
     lost_in,
+    receive,
     together,
 )
 from tests.support.record_sets import records
@@ -112,7 +113,7 @@ def test_an_answer_advances_its_partition_only() -> None:
     session = session_with((claim, 5), (claim_of(T1), 9))
     request = request_of(session)
     answer = fetched(T0, build_message_set(records(5, 6)), high_watermark=8)
-    (chunk,) = chunks_in(session.receive_fetch(request, answer))
+    (chunk,) = chunks_in(receive(session, request, answer))
     assert chunk.claim is claim
     assert [record.offset for record in chunk.records] == [5, 6]
     assert claim.high_watermark == 8
@@ -123,7 +124,7 @@ def test_an_answer_advances_its_partition_only() -> None:
 def test_the_end_of_the_log_is_no_chunk() -> None:
     """Nothing came; the same is asked again."""
     session = session_with((claim_of(), 5))
-    assert session.receive_fetch(request_of(session), fetched(T0)) == ()
+    assert receive(session, request_of(session), fetched(T0)) == ()
     assert asked(session.fetch_request())[T0].fetch_offset == 5
 
 
@@ -132,8 +133,8 @@ def test_an_answer_counts_once() -> None:
     session = session_with((claim_of(), 5))
     request = request_of(session)
     answer = fetched(T0, build_message_set(records(5)))
-    assert len(chunks_in(session.receive_fetch(request, together(answer, answer)))) == 1
-    assert session.receive_fetch(request, answer) == ()
+    assert len(chunks_in(receive(session, request, together(answer, answer)))) == 1
+    assert receive(session, request, answer) == ()
 
 
 def test_an_answer_to_another_offset_is_stale() -> None:
@@ -146,7 +147,7 @@ def test_an_answer_to_another_offset_is_stale() -> None:
         fetched(T0, error=ErrorCode.NOT_LEADER_FOR_PARTITION),
         fetched(T0, error=ErrorCode.OFFSET_OUT_OF_RANGE),
     ):
-        assert session.receive_fetch(request, stale) == ()
+        assert receive(session, request, stale) == ()
     assert asked(session.fetch_request())[T0].fetch_offset == 50
 
 
@@ -156,7 +157,7 @@ def test_an_answer_for_a_claim_that_was_given_up_is_dropped() -> None:
     session = session_with((claim, 5))
     request = request_of(session)
     claim.active = False
-    assert session.receive_fetch(request, fetched(T0, build_message_set(records(5)))) == ()
+    assert receive(session, request, fetched(T0, build_message_set(records(5)))) == ()
     assert claim.high_watermark == -1
 
 
@@ -165,14 +166,14 @@ def test_an_answer_for_a_partition_that_left_is_dropped() -> None:
     session = session_with((claim_of(), 5))
     request = request_of(session)
     session.release_all("test")
-    assert session.receive_fetch(request, fetched(T0, build_message_set(records(5)))) == ()
-    assert session.receive_fetch(request, fetched(OTHER, build_message_set(records(0)))) == ()
+    assert receive(session, request, fetched(T0, build_message_set(records(5)))) == ()
+    assert receive(session, request, fetched(OTHER, build_message_set(records(0)))) == ()
 
 
 def test_an_answer_without_the_partition_asked_about_leaves_it_waiting() -> None:
     """It is asked about again."""
     session = session_with((claim_of(), 5))
-    assert session.receive_fetch(request_of(session), FetchResponse(topics=())) == ()
+    assert receive(session, request_of(session), FetchResponse(topics=())) == ()
     assert asked(session.fetch_request())[T0].fetch_offset == 5
 
 
@@ -189,7 +190,8 @@ def test_an_answer_without_the_partition_asked_about_leaves_it_waiting() -> None
 def test_an_error_gives_the_partition_back(code: int) -> None:
     """Its leader is looked for again, from where it stood; the others stay; the reason says why."""
     session = session_with((claim_of(T0), 5), (claim_of(T1), 9))
-    outcomes = session.receive_fetch(
+    outcomes = receive(
+        session,
         request_of(session),
         together(fetched(T0, error=code), fetched(T1, build_message_set(records(9)))),
     )
