@@ -3,10 +3,13 @@
 from zkconsumer.assignment.filters import Blacklist, Whitelist
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector.connector import ZookeeperConsumerConnector
+from zkconsumer.connector.listener import ConsumerRebalanceListener
 from zkconsumer.errors import (
     ConfigError,
     ConsumerClosed,
+    ConsumerForked,
     ConsumerTimeout,
+    DeadLetterFailed,
     MessageStreamsExist,
     MessageTooLarge,
     OffsetCommitFailed,
@@ -15,7 +18,14 @@ from zkconsumer.errors import (
     RegistryError,
     ZkConsumerError,
 )
-from zkconsumer.model import Broker, OffsetAndMetadata, TimestampType, TopicPartition
+from zkconsumer.model import (
+    Broker,
+    ConsumerThreadId,
+    OffsetAndMetadata,
+    TimestampType,
+    TopicPartition,
+)
+from zkconsumer.observe import MemberName, Observer
 from zkconsumer.streams.decoder import StringDecoder
 from zkconsumer.streams.message import MessageAndMetadata
 from zkconsumer.streams.stream import KafkaStream
@@ -27,11 +37,17 @@ __all__ = [
     "ConfigError",
     "ConsumerClosed",
     "ConsumerConfig",
+    "ConsumerForked",
+    "ConsumerRebalanceListener",
+    "ConsumerThreadId",
     "ConsumerTimeout",
+    "DeadLetterFailed",
     "KafkaStream",
+    "MemberName",
     "MessageAndMetadata",
     "MessageStreamsExist",
     "MessageTooLarge",
+    "Observer",
     "OffsetAndMetadata",
     "OffsetCommitFailed",
     "PartitionFailed",

@@ -69,10 +69,10 @@ def _rest(event: ev.StepDone | ev.StepFailed) -> tuple[str, ...]:
 class ForgetsUnknownClaims(RebalanceCore):
     """A claim whose answer was lost is taken for one that did not happen."""
 
-    def _back_off(self, reason: str, now_ms: int) -> Actions:
+    def _back_off(self, reason: str) -> Actions:
         for tp in [tp for tp in self.claimed if tp not in self.started]:
             del self.claimed[tp]
-        return super()._back_off(reason, now_ms)
+        return super()._back_off(reason)
 
 
 class KeepsWhatTheSessionOwned(RebalanceCore):
@@ -130,7 +130,7 @@ class ReleasesFirst(RebalanceCore):
 class TrustsItsMemory(RebalanceCore):
     """It never looks whether its nodes are still there."""
 
-    def _group_read(self, event: ev.GroupRead, now_ms: int) -> Actions:
+    def _group_read(self, event: ev.GroupRead) -> Actions:
         return super()._group_read(
             ev.GroupRead(
                 round=event.round,
@@ -138,8 +138,7 @@ class TrustsItsMemory(RebalanceCore):
                 registered=event.registered,
                 held=frozenset(self.claimed),
                 broker_count=event.broker_count,
-            ),
-            now_ms,
+            )
         )
 
 

@@ -14,26 +14,25 @@ from tests.support.manual_clock import ManualClock
 from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.clock import Clock
 from zkconsumer.connector import rebalance_events as ev
-from zkconsumer.connector.autocommit import CommitTimer
-from zkconsumer.connector.commits import OffsetCommitter
-from zkconsumer.connector.control import (
-    CloseRequest,
-    CommitRequest,
-    ControlParts,
-    ControlThread,
-    JoinRequest,
-)
-from zkconsumer.connector.ownership import OwnershipBook
-from zkconsumer.connector.rebalance import RebalanceCore
+from zkconsumer.connector.assembly import Parts, Streaming
+from zkconsumer.connector.member import MemberSettings, MemberWorld, build_member
+from zkconsumer.connector.messages import CloseRequest, CommitRequest, JoinRequest
+from zkconsumer.connector.offset_wiring import OffsetSide
 from zkconsumer.connector.rebalance_state import RebalanceSettings
-from zkconsumer.connector.steps import Collaborators, RebalanceSteps, StepSettings
 from zkconsumer.connector.subscription import FilterSubscription, StaticSubscription
 from zkconsumer.errors import ConsumerTimeout
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.fetch.manager import FetchManager
+from zkconsumer.forking import ForkGuard
 from zkconsumer.model import TopicPartition
+from zkconsumer.observe import Event, MemberName, Observation
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
+from zkconsumer.scope import ThreadScope
+from zkconsumer.streams.budget import ByteBudget
 from zkconsumer.streams.chunk_queue import ChunkQueue
+from zkconsumer.streams.delivery import Delivery
+from zkconsumer.streams.gate import DeliveryGate
+from zkconsumer.streams.poison import RAISE
 from zkconsumer.streams.stream import KafkaStream
 from zkconsumer.testing.memory_zk import MemoryZkServer
 from zkconsumer.zk.registry import GroupRegistry
@@ -43,6 +42,18 @@ from zkconsumer.zk.store import SetOp
 GROUP = "g"
 AUTO_COMMIT_MS = 1_000
 BACKOFF_MS = 2_000
+
+
+class Noting:
+    """An observer that keeps what it hears."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def observe(self, member: MemberName, event: Event) -> None:
+        """See ``Observer``."""
+        del member
+        self.events.append(event)
 
 
 class NotedFetching(FetchManager):
@@ -72,6 +83,8 @@ class ControlledMember:
         auto_commit: bool = True,
         max_retries: int = 4,
         backoff_ms: int = BACKOFF_MS,
+        audit_interval_ms: int = 0,
+        delivery: Delivery = Delivery.AT_LEAST_ONCE,
     ) -> None:
         self.consumer_id = f"{GROUP}_{name}"
         self.clock = group.time
@@ -79,44 +92,34 @@ class ControlledMember:
         self.fetching = NotedFetching()
         self.registry = GroupRegistry(self.store, GROUP, clock=group.time)
         self.offsets = ZookeeperOffsetStore(self.store, GROUP, guard=self.registry)
-        self.book = OwnershipBook()
-        committer = OffsetCommitter(self.offsets, GROUP)
-        self.core = RebalanceCore(
-            RebalanceSettings(
-                consumer_id=self.consumer_id, max_retries=max_retries, backoff_ms=backoff_ms
-            ),
-            lambda: 0.0,
-        )
-        steps = RebalanceSteps(
-            StepSettings(
-                consumer_id=self.consumer_id,
-                exclude_internal_topics=True,
+        self.observed = Noting()
+        self.delivery = delivery
+        member = build_member(
+            MemberSettings(
+                group_id=GROUP,
+                rebalance=RebalanceSettings(
+                    consumer_id=self.consumer_id,
+                    max_retries=max_retries,
+                    backoff_ms=backoff_ms,
+                    audit_interval_ms=audit_interval_ms,
+                ),
                 auto_commit=auto_commit,
+                auto_commit_interval_ms=AUTO_COMMIT_MS,
+                delivery=delivery,
             ),
-            Collaborators(
+            MemberWorld(
+                store=self.store,
                 registry=self.registry,
                 offset_store=self.offsets,
-                committer=committer,
-                book=self.book,
                 fetching=self.fetching,
                 clock=group.time,
+                random=lambda: 0.0,
+                observation=Observation(MemberName(GROUP, self.consumer_id), (self.observed,)),
             ),
-            lambda cause: self.control.mailbox.put(ev.Triggered(cause)),
         )
-        self.control = ControlThread(
-            ControlParts(
-                group_id=GROUP,
-                core=self.core,
-                steps=steps,
-                book=self.book,
-                committer=committer,
-                timer=CommitTimer(
-                    enabled=auto_commit, interval_ms=AUTO_COMMIT_MS, now_ms=group.time.now_ms()
-                ),
-                store=self.store,
-                clock=group.time,
-            )
-        )
+        self.core, self.book, self.control = member.core, member.book, member.control
+        self.gate = DeliveryGate(group.time, 1_000)
+        self.listener = member.listener
         self.queues: dict[str, tuple[ChunkQueue, ...]] = {}
         self._streams: dict[tuple[str, int], KafkaStream[bytes, bytes]] = {}
         self.store.on_session(self._hear)
@@ -208,11 +211,32 @@ class ControlledMember:
 
     def _due(self) -> bool:
         now_ms = self.clock.now_ms()
-        dues = (self.core.next_deadline_ms(), self.control._timer.due_ms)
+        dues = (self.core.next_deadline_ms(), self.control._desk.due_ms)
         return any(due is not None and due <= now_ms for due in dues)
 
     def _closing(self) -> bool:
         return self.control._close is not None
+
+
+def parts_of(member: ControlledMember, *, clock: Clock, **scopes: ThreadScope) -> Parts:
+    """A connector's parts, made of a bench's member."""
+    return Parts(
+        consumer_id=member.consumer_id,
+        store=member.store,
+        control=member.control,
+        control_scope=scopes.get("control_scope") or ThreadScope(member.consumer_id),
+        fetch_scope=scopes.get("fetch_scope") or ThreadScope(member.consumer_id),
+        streaming=Streaming(
+            clock=clock,
+            gate=member.gate,
+            delivery=member.delivery,
+            poison=RAISE,
+            budget=ByteBudget(1 << 26),
+        ),
+        offsets=OffsetSide(store=member.offsets),
+        fork_guard=ForkGuard(member.consumer_id),
+        listener=member.listener,
+    )
 
 
 class Group:

@@ -129,7 +129,7 @@ class Member:
             while True:
                 try:
                     for message in stream:
-                        chunk = stream._chunk
+                        chunk = stream._reader._chunk
                         assert chunk is not None
                         tp = TopicPartition(message.topic, message.partition)
                         one = Delivery(tp, message.offset, message.value, chunk.claim)

@@ -62,14 +62,20 @@ class Script:
         self.core = RebalanceCore(settings, random)
         self.now_ms = 0
         self.said: list[ev.Action] = []
+        self.begun: list[ev.Cause] = []
         self.step: ev.Step | None = None
         self.members: tuple[str, ...] = (ME,)
         self.partition_count = 2
         self.broker_count = 1
 
     def send(self, event: ev.Event) -> list[ev.Action]:
-        """Hand over an event; gives what the core wants done for it."""
-        actions = list(self.core.receive(event, self.now_ms))
+        """Hand over an event; gives what the core wants done for it.
+
+        That a round begins is noted aside (``begun``): it goes without saying in most tests.
+        """
+        answer = self.core.receive(event, self.now_ms)
+        self.begun += [one.cause for one in answer if isinstance(one, ev.Begun)]
+        actions: list[ev.Action] = [one for one in answer if not isinstance(one, ev.Begun)]
         if isinstance(event, ev.Leave):  # its steps are run, and nobody waits for the answers
             self.step = None
             return actions

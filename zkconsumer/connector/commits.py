@@ -1,24 +1,25 @@
 """Which offsets to commit, and the book-keeping of what was committed.
 
-Two rules for what a commit covers: one that the connector makes by itself covers *consumed*
-messages, those whose successor was asked for. One that the caller makes covers every message that
-was handed over: the caller says that they are done.
+Two rules for what a commit covers. One that the connector makes by itself covers what the
+``delivery`` setting says (``consumed_offset``, ``start_offset``). One that the caller makes covers
+every message that was handed over: the caller says that they are done.
 
 Source: Kafka 0.8.2.2 ``ZookeeperConsumerConnector.commitOffsets``; unlike there, a partition that
 could not be written is reported, and the others are written all the same.
 """
 
-import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
+from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import OffsetCommitFailed, ZkConsumerError
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.observe import SILENT, CommitFailed, Committed, Observation
 from zkconsumer.offsets.store import OffsetStore
-
-log = logging.getLogger(__name__)
+from zkconsumer.streams.delivery import Delivery
 
 OffsetOf = Callable[[PartitionClaim], int | None]
+Due = Mapping[TopicPartition, tuple[PartitionClaim, OffsetAndMetadata]]
 
 
 def consumed_offset(claim: PartitionClaim) -> int | None:
@@ -34,6 +35,14 @@ def consumed_offset(claim: PartitionClaim) -> int | None:
     return claim.consumed_offset
 
 
+def start_offset(claim: PartitionClaim) -> int | None:
+    """What an automatic commit writes where chunks are committed before they are handed over.
+
+    Only a start that the reset policy found; behind it, the streams commit.
+    """
+    return claim.consumed_offset if claim.committed_offset is None else None
+
+
 def delivered_offset(claim: PartitionClaim) -> int | None:
     """What the caller's own commit writes for a claim; None where it has nothing new."""
     delivered = claim.delivered_offset
@@ -41,15 +50,31 @@ def delivered_offset(claim: PartitionClaim) -> int | None:
     return None if offset == claim.committed_offset else offset
 
 
+def automatic_rule(delivery: Delivery) -> OffsetOf:
+    """The rule for commits that the connector makes by itself."""
+    return start_offset if delivery is Delivery.AT_MOST_ONCE else consumed_offset
+
+
 class OffsetCommitter:
     """Writes the offsets of claims. Thread: control."""
 
-    def __init__(self, store: OffsetStore, group_id: str) -> None:
+    def __init__(
+        self,
+        store: OffsetStore,
+        group_id: str,
+        *,
+        clock: Clock | None = None,
+        observation: Observation = SILENT,
+    ) -> None:
         self._store = store
         self._group_id = group_id
+        self._clock = clock or SystemClock()
+        self._observation = observation
 
-    def commit(self, claims: Iterable[PartitionClaim], offset_of: OffsetOf) -> int:
-        """Write what is new.
+    def commit(
+        self, claims: Iterable[PartitionClaim], offset_of: OffsetOf, *, retry: bool = False
+    ) -> int:
+        """Write what is new; where the store forgets, also what is not.
 
         Returns:
             How many partitions were written.
@@ -57,33 +82,63 @@ class OffsetCommitter:
         Raises:
             OffsetCommitFailed: naming the partitions that were not.
         """
-        due: dict[TopicPartition, tuple[PartitionClaim, int]] = {}
+        due: dict[TopicPartition, tuple[PartitionClaim, OffsetAndMetadata]] = {}
         for claim in claims:
             offset = offset_of(claim)
+            if offset is None and self._store.expires:
+                offset = claim.committed_offset
             if offset is not None:
-                due[claim.topic_partition] = (claim, offset)
-        if not due:
-            return 0
-        failed = self._write(due)
+                due[claim.topic_partition] = (claim, OffsetAndMetadata(offset))
+        return self._commit(due, {}, retry=retry, rewind=False)
+
+    def commit_exactly(
+        self,
+        claims: Mapping[TopicPartition, PartitionClaim],
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        *,
+        retry: bool,
+    ) -> int:
+        """Write just these, back or forth. What is not among the claims is refused.
+
+        Returns:
+            How many partitions were written.
+
+        Raises:
+            OffsetCommitFailed: naming the partitions that were not.
+        """
+        refused = {tp: "not read by this consumer now" for tp in offsets if tp not in claims}
+        due = {tp: (claims[tp], it) for tp, it in offsets.items() if tp in claims}
+        return self._commit(due, refused, retry=retry, rewind=True)
+
+    def _commit(
+        self, due: Due, refused: Mapping[TopicPartition, str], *, retry: bool, rewind: bool
+    ) -> int:
+        failed = dict(refused)
+        if due:
+            began_ms = self._clock.now_ms()
+            failed |= self._write(due, retry=retry, rewind=rewind)
+            written = {tp: it.offset for tp, (_, it) in due.items() if tp not in failed}
+            if written:
+                took_ms = self._clock.now_ms() - began_ms
+                self._observation.report(
+                    Committed(storage=self._store.storage, offsets=written, duration_ms=took_ms)
+                )
         if failed:
+            self._observation.report(CommitFailed(self._store.storage, failed))
             raise OffsetCommitFailed(self._group_id, failed)
-        log.debug("group %s: committed %d partitions", self._group_id, len(due))
         return len(due)
 
-    def _write(
-        self, due: dict[TopicPartition, tuple[PartitionClaim, int]]
-    ) -> dict[TopicPartition, str]:
+    def _write(self, due: Due, *, retry: bool, rewind: bool) -> dict[TopicPartition, str]:
+        offsets = {tp: it for tp, (_, it) in due.items()}
         try:
-            outcome = self._store.commit(
-                {tp: OffsetAndMetadata(offset) for tp, (_, offset) in due.items()}
-            )
+            outcome = self._store.commit(offsets, retry=retry, rewind=rewind)
         except ZkConsumerError as error:
             return dict.fromkeys(due, str(error))
         failed: dict[TopicPartition, str] = {}
-        for tp, (claim, offset) in due.items():
+        for tp, (claim, it) in due.items():
             reason = outcome[tp]
             if reason is None:
-                claim.committed_offset = offset
+                claim.committed_offset = it.offset
             else:
                 failed[tp] = reason
         return failed

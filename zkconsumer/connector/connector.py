@@ -3,8 +3,10 @@
 Source: Kafka 0.8.2.2 ``ZookeeperConsumerConnector``; docs/architecture.md draws its threads.
 """
 
+import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Self, TypeVar, overload
 
@@ -12,10 +14,13 @@ from zkconsumer.assignment.filters import Blacklist, Whitelist
 from zkconsumer.clock import SystemClock
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector.assembly import Parts, assemble
-from zkconsumer.connector.control import (
+from zkconsumer.connector.listener import ConsumerRebalanceListener
+from zkconsumer.connector.messages import (
     CloseRequest,
+    CommitAheadRequest,
     CommitRequest,
     JoinRequest,
+    Message,
     WithdrawRequest,
 )
 from zkconsumer.connector.subscription import (
@@ -23,10 +28,14 @@ from zkconsumer.connector.subscription import (
     StaticSubscription,
     Subscription,
     check_filter,
+    check_offsets,
     check_stream_count,
     check_topic_counts,
 )
 from zkconsumer.errors import ConfigError, ConsumerClosed, MessageStreamsExist, RebalanceFailed
+from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.observe import Observer
 from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.streams.message import Decoder
 from zkconsumer.streams.stream import KafkaStream
@@ -44,6 +53,7 @@ class ZookeeperConsumerConnector:
 
     Args:
         config: see ``ConsumerConfig``; ``zookeeper.connect`` and ``group.id`` are required.
+        observers: hear everything that it does; see ``Observer``.
 
     Raises:
         ConfigError: a setting makes no sense.
@@ -51,12 +61,12 @@ class ZookeeperConsumerConnector:
             its chroot does not exist.
     """
 
-    def __init__(self, config: ConsumerConfig) -> None:
+    def __init__(self, config: ConsumerConfig, *, observers: Sequence[Observer] = ()) -> None:
         if not isinstance(config, ConsumerConfig):
             raise ConfigError(f"{type(config).__name__} is no configuration: give a ConsumerConfig")
         self.config = config
         self._clock = SystemClock()
-        self._parts: Parts = assemble(config, self._clock)
+        self._parts: Parts = assemble(config, self._clock, observers=observers)
         self._control = self._parts.control
         self._created = False
         self._parts.control_scope.spawn("control", self._control.run, stop=self._control.stop)
@@ -180,35 +190,81 @@ class ZookeeperConsumerConnector:
         self._join(FilterSubscription(topic_filter, queues))
         return [self._new_stream(queue, key_decoder, value_decoder) for queue in queues]
 
-    def commit_offsets(self) -> int:
-        """Commit every message that was handed over so far, in all streams. Thread: any.
-
-        Returns:
-            How many partitions had something new to write.
+    def set_consumer_rebalance_listener(self, listener: ConsumerRebalanceListener | None) -> None:
+        """Have this called in every rebalance, from the first on.
 
         Raises:
-            OffsetCommitFailed: naming the partitions that could not be written.
+            MessageStreamsExist: the streams of this connector were created before.
             ConsumerClosed: the connector was shut down.
         """
-        if self._control.done:
-            raise ConsumerClosed(f"group {self.config.group_id}: shut down")
-        request = CommitRequest()
-        self._control.mailbox.put(request)
-        if self._control.done:
-            raise ConsumerClosed(f"group {self.config.group_id}: shut down")
+        self._check_fresh()
+        self._parts.listener.listener = listener
+
+    def commit_offsets(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
+        retry_on_failure: bool = True,  # noqa: FBT001, FBT002 - the original's signature
+    ) -> int:
+        """Commit every message that was handed over so far, in all streams; or just these offsets.
+
+        Thread: any; also from the rebalance listener.
+
+        Args:
+            offsets: the *next* offset to read of each partition, with metadata where offsets are
+                kept in Kafka. They may lie before what is committed. None: all that was handed
+                over.
+            retry_on_failure: try again where that may help (offsets in Kafka:
+                ``offsets.commit.max.retries``).
+
+        Returns:
+            How many partitions were written.
+
+        Raises:
+            OffsetCommitFailed: naming the partitions that could not be written, or are not this
+                member's: another one's offsets are never moved.
+            ConfigError: these are no offsets.
+            ConsumerClosed: the connector was shut down.
+            ConsumerForked: this is a child of the connector's process.
+        """
+        request = CommitRequest(check_offsets(offsets), retry_on_failure)
+        if self._control.is_current:
+            self._control.commit(request)
+        else:
+            self._send(request)
         count, _ = request.reply.wait(None)
         return count or 0
+
+    async def commit_offsets_async(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
+        retry_on_failure: bool = True,  # noqa: FBT001, FBT002 - the original's signature
+    ) -> int:
+        """``commit_offsets`` for coroutines: the event loop goes on meanwhile."""
+        commit = partial(self.commit_offsets, offsets, retry_on_failure)
+        return await asyncio.get_running_loop().run_in_executor(None, commit)
+
+    async def shutdown_async(self) -> None:
+        """``shutdown`` for coroutines: the event loop goes on meanwhile."""
+        await asyncio.get_running_loop().run_in_executor(None, self.shutdown)
 
     def shutdown(self) -> None:
         """Leave the group: stop, commit what is consumed (with auto-commit), release, disconnect.
 
         Every stream ends. Takes at most ``shutdown.timeout.ms``; may be called again, from any
-        thread, and from a signal handler.
+        thread, and from a signal handler. In the rebalance listener it only asks for the end, which
+        comes after the rebalance.
+
+        Raises:
+            ConsumerForked: this is a child of the connector's process.
         """
+        self._parts.fork_guard.check()
         timeout_ms = self.config.shutdown_timeout_ms
         deadline_ms = self._clock.now_ms() + timeout_ms
+        self._parts.offsets.stop_fetching()
         request = CloseRequest()
         self._control.mailbox.put(request)
+        if self._control.is_current:
+            return
         if not self._control.done:
             # Some of the time is for ending what did not leave in order.
             request.reply.wait(timeout_ms - min(1000, timeout_ms // 4))
@@ -227,20 +283,49 @@ class ZookeeperConsumerConnector:
         self.shutdown()
 
     def _claim_creation(self) -> None:
+        self._check_fresh()
+        self._created = True
+
+    def _check_fresh(self) -> None:
+        self._parts.fork_guard.check()
         if self._control.done:
-            raise ConsumerClosed(f"group {self.config.group_id}: shut down")
+            raise self._closed()
         if self._created:
             raise MessageStreamsExist(
                 f"group {self.config.group_id}: the streams of {self.consumer_id} exist already; "
                 "create another connector"
             )
-        self._created = True
+
+    def _closed(self) -> ConsumerClosed:
+        return ConsumerClosed(f"group {self.config.group_id}: shut down")
+
+    def _send(self, message: Message) -> None:
+        """Put it into the mailbox; it is answered, by the thread that works or that ends.
+
+        Raises:
+            ConsumerClosed: nobody would answer.
+            ConsumerForked: this is a child of the connector's process.
+        """
+        self._parts.fork_guard.check()
+        if self._control.done:
+            raise self._closed()
+        self._control.mailbox.put(message)
+        if self._control.done:
+            raise self._closed()
+
+    def _commit_ahead(self, claim: PartitionClaim, offset: int) -> bool:
+        """A stream's commit before it hands a chunk over."""
+        request = CommitAheadRequest(claim, offset)
+        try:
+            self._send(request)
+        except ConsumerClosed:
+            return False  # the stream's end is in its queue
+        done, _ = request.reply.wait(None)
+        return bool(done)
 
     def _join(self, subscription: Subscription) -> None:
         request = JoinRequest(subscription)
-        self._control.mailbox.put(request)
-        if self._control.done:
-            raise ConsumerClosed(f"group {self.config.group_id}: shut down")
+        self._send(request)
         config = self.config
         tries_ms = config.rebalance_max_retries * (
             config.rebalance_backoff_ms + 2 * self._parts.session_timeout_ms
@@ -264,7 +349,7 @@ class ZookeeperConsumerConnector:
         self._created = False
 
     def _new_queue(self) -> ChunkQueue:
-        return ChunkQueue(self.config.queued_max_message_chunks)
+        return ChunkQueue(self.config.queued_max_message_chunks, self._parts.streaming.budget)
 
     def _new_stream(
         self,
@@ -272,10 +357,15 @@ class ZookeeperConsumerConnector:
         key_decoder: Decoder[K] | None,
         value_decoder: Decoder[V] | None,
     ) -> KafkaStream[K, V]:
+        shared = self._parts.streaming
         return KafkaStream(
             queue,
-            clock=self._clock,
+            clock=shared.clock,
             timeout_ms=self.config.consumer_timeout_ms,
             key_decoder=key_decoder,
             value_decoder=value_decoder,
+            gate=shared.gate,
+            delivery=shared.delivery,
+            commit_ahead=self._commit_ahead,
+            poison=shared.poison,
         )

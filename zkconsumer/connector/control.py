@@ -7,66 +7,32 @@ into the mailbox.
 """
 
 import logging
+import threading
 from collections import deque
 from dataclasses import dataclass, field
 
 from zkconsumer.clock import Clock
 from zkconsumer.connector import rebalance_events as ev
-from zkconsumer.connector.autocommit import CommitTimer
-from zkconsumer.connector.commits import OffsetCommitter, consumed_offset, delivered_offset
+from zkconsumer.connector.commit_desk import CommitDesk
+from zkconsumer.connector.journal import Journal
+from zkconsumer.connector.messages import (
+    CloseRequest,
+    CommitAheadRequest,
+    CommitRequest,
+    JoinRequest,
+    Message,
+    ThreadDied,
+    WithdrawRequest,
+)
 from zkconsumer.connector.ownership import OwnershipBook
-from zkconsumer.connector.plan import own_share
 from zkconsumer.connector.rebalance import RebalanceCore
-from zkconsumer.connector.reply import Reply
 from zkconsumer.connector.steps import RebalanceSteps
 from zkconsumer.connector.subscription import Subscription
-from zkconsumer.errors import (
-    ConsumerClosed,
-    OffsetCommitFailed,
-    RebalanceFailed,
-    ZkConsumerError,
-)
+from zkconsumer.errors import ConsumerClosed, RebalanceFailed
 from zkconsumer.scope import Mailbox
 from zkconsumer.zk.store import ZkStore
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class JoinRequest:
-    """The caller created its streams; answered when their partitions are being read."""
-
-    subscription: Subscription
-    reply: Reply[None] = field(default_factory=Reply)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class WithdrawRequest:
-    """The caller waits for its join no longer: leave the group, stay alive."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CommitRequest:
-    """The caller commits what it was given."""
-
-    reply: Reply[int] = field(default_factory=Reply)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class CloseRequest:
-    """Shut down."""
-
-    reply: Reply[None] = field(default_factory=Reply)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class ThreadDied:
-    """A thread that this one can't do without died of an error that nobody foresaw."""
-
-    error: BaseException
-
-
-Message = ev.Event | JoinRequest | WithdrawRequest | CommitRequest | CloseRequest | ThreadDied
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,11 +43,11 @@ class ControlParts:
     core: RebalanceCore
     steps: RebalanceSteps
     book: OwnershipBook
-    committer: OffsetCommitter
-    timer: CommitTimer
+    desk: CommitDesk
+    journal: Journal
     store: ZkStore
     clock: Clock
-    mailbox: "Mailbox[Message]" = field(default_factory=Mailbox)
+    mailbox: Mailbox[Message] = field(default_factory=Mailbox)
 
 
 class ControlThread:
@@ -92,8 +58,8 @@ class ControlThread:
         self._core = parts.core
         self._steps = parts.steps
         self._book = parts.book
-        self._committer = parts.committer
-        self._timer = parts.timer
+        self._desk = parts.desk
+        self._journal = parts.journal
         self._store = parts.store
         self._clock = parts.clock
         self._subscription: Subscription | None = None
@@ -101,7 +67,13 @@ class ControlThread:
         self._close: CloseRequest | None = None
         self._backlog: deque[Message] = deque()
         self.mailbox = parts.mailbox
+        self._thread_id: int | None = None
         self.done = False
+
+    @property
+    def is_current(self) -> bool:
+        """Whether the caller runs on this thread: the caller's listener, in a rebalance."""
+        return threading.get_ident() == self._thread_id
 
     def stop(self) -> None:
         """Ask the thread to shut the connector down. Thread: any."""
@@ -113,6 +85,7 @@ class ControlThread:
         After an error the session is ended: a dead member that stays registered would keep its
         partitions from the others.
         """
+        self._thread_id = threading.get_ident()
         try:
             self._work()
         except BaseException:
@@ -133,17 +106,14 @@ class ControlThread:
 
     def _turn(self) -> None:
         now_ms = self._clock.now_ms()
-        due = [
-            one for one in (self._core.next_deadline_ms(), self._timer.due_ms) if one is not None
-        ]
+        due = [one for one in (self._core.next_deadline_ms(), self._desk.due_ms) if one is not None]
         message = self._next_message(max(0, min(due) - now_ms) if due else None)
         if message is not None:
             self._handle(message)
         now_ms = self._clock.now_ms()
         if self._core.next_deadline_ms() is not None:
             self._feed(ev.Tick())
-        if self._timer.take(now_ms):
-            self._commit_automatically()
+        self._desk.tick(now_ms)
 
     def _next_message(self, timeout_ms: int | None) -> Message | None:
         """The next one; what repeats a trigger is dropped, since its round reads everything.
@@ -169,14 +139,20 @@ class ControlThread:
                 self._join(message)
             case WithdrawRequest():
                 self._withdraw()
-            case CommitRequest(reply):
-                self._commit_for(reply)
+            case CommitRequest():
+                self.commit(message)
+            case CommitAheadRequest():
+                self._desk.serve_ahead(message)
             case CloseRequest():
                 self._close = message
             case ThreadDied(error):
                 raise error
             case _:
                 self._feed(message)
+
+    def commit(self, request: CommitRequest) -> None:
+        """Serve a commit at once. Thread: this one, be it in the caller's listener."""
+        self._desk.serve(request)
 
     # --- rebalancing ------------------------------------------------------------------------------
 
@@ -191,9 +167,14 @@ class ControlThread:
                 todo.extend(self._core.receive(answer, self._clock.now_ms()))
 
     def _act(self, action: ev.Action) -> ev.Answer | None:
+        self._journal.note(action)
         match action:
+            case ev.Begun() | ev.RetryLater():
+                pass
+            case ev.Blocked(reasons):
+                self._steps.block(reasons)
             case ev.Fence(reason):
-                log.warning("%s: stops reading %d partitions: %s", self, len(self._book), reason)
+                self._journal.lost(self._book.partitions(), reason)
                 self._steps.fence()
             case ev.AwaitOwners(partitions):
                 self._steps.await_owners(partitions)
@@ -202,19 +183,19 @@ class ControlThread:
             case ev.Unregister():
                 self._steps.unregister()
             case ev.Settled():
-                self._settled(action)
-            case ev.RetryLater(attempt, delay_ms, reason):
-                log.info("%s: try %d failed, next in %d ms: %s", self, attempt, delay_ms, reason)
+                self._settled()
             case ev.GiveUp(attempts, reason):
                 self._give_up(attempts, reason)
             case _:
-                return self._steps.run(action)
+                began_ms = self._clock.now_ms()
+                answer = self._steps.run(action)
+                self._journal.step_done(action, began_ms, answer)
+                return answer
         return None
 
-    def _settled(self, event: ev.Settled) -> None:
-        level = logging.INFO if event.changed else logging.DEBUG
-        log.log(level, "%s: reads %s (%s)", self, own_share(event.owned), event.cause.value)
+    def _settled(self) -> None:
         if self._joining is not None:
+            self._journal.joined()
             self._joining.reply.give(None)
             self._joining = None
 
@@ -222,7 +203,6 @@ class ControlThread:
         error = RebalanceFailed(
             f"{self}: no share of the partitions after {attempts} tries: {reason}"
         )
-        log.error("%s", error)
         if self._joining is not None:
             # Withdrawn after this turn: a step of the core may still be open. But before the caller
             # hears it, who may join again at once.
@@ -236,6 +216,7 @@ class ControlThread:
     def _join(self, request: JoinRequest) -> None:
         self._subscription = request.subscription
         self._joining = request
+        self._journal.joining()
         self._steps.subscribe(request.subscription)
         self._feed(ev.Join())
 
@@ -245,26 +226,6 @@ class ControlThread:
             self._joining = None
         self._run_leaving()
         self._subscription = None
-
-    # --- commits ----------------------------------------------------------------------------------
-
-    def _commit_for(self, reply: Reply[int]) -> None:
-        try:
-            reply.give(self._committer.commit(self._book.claims(), delivered_offset))
-        except ZkConsumerError as error:
-            reply.fail(error)
-        except BaseException as error:
-            # The end of this thread, but its caller waits without a time-out.
-            reply.fail(error)
-            raise
-
-    def _commit_automatically(self) -> None:
-        if not self._store.connected:
-            return
-        try:
-            self._committer.commit(self._book.claims(), consumed_offset)
-        except OffsetCommitFailed as error:
-            log.warning("auto-commit: %s; will be tried again", error)
 
     # --- the end ----------------------------------------------------------------------------------
 
@@ -292,6 +253,7 @@ class ControlThread:
                 answer = self._act(action)
                 if isinstance(answer, ev.StepFailed):
                     log.warning("%s: while leaving: %s", self, answer.reason)
+        self._journal.left()
 
     def _die(self, error: BaseException) -> None:
         """An error that nobody foresaw: let go of everything and tell every stream."""
@@ -315,8 +277,10 @@ class ControlThread:
             match message:
                 case CloseRequest(reply):
                     reply.give(None)
-                case CommitRequest(commit_reply):
+                case CommitRequest(reply=commit_reply):
                     commit_reply.fail(closed)
+                case CommitAheadRequest(reply=ahead_reply):
+                    ahead_reply.give(value=False)
                 case JoinRequest(reply=join_reply):
                     join_reply.fail(closed)
                 case _:

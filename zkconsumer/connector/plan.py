@@ -6,7 +6,7 @@ look the same, since all they can see is who owns what at the end.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 
@@ -22,12 +22,14 @@ class Plan:
         give_up: being read here and to be handed over: stop, commit.
         release: owner nodes of ours to delete; ``give_up`` and what was claimed but never started.
         take: to be claimed and started; may hold nodes that are ours already.
+        restart: stands still and stays ours: stop, commit, and start anew; part of ``take``.
     """
 
     lost: Ownership
     give_up: Ownership
     release: Ownership
     take: Ownership
+    restart: Ownership = field(default_factory=dict)
 
     @property
     def changes_nothing(self) -> bool:
@@ -41,6 +43,7 @@ def plan_round(
     claimed: Ownership,
     started: Ownership,
     held: frozenset[TopicPartition],
+    stopped: frozenset[TopicPartition] = frozenset(),
 ) -> Plan:
     """Compare what this member should own with what it has.
 
@@ -49,6 +52,7 @@ def plan_round(
         claimed: the owner nodes it created and did not delete.
         started: those of them it is reading.
         held: those of ``claimed`` whose nodes were found, just now, to be still its own.
+        stopped: those of ``started`` that stand still and may go on when started anew.
     """
     lost = {tp: thread for tp, thread in started.items() if tp not in held}
     give_up = {
@@ -57,12 +61,17 @@ def plan_round(
     release = {
         tp: thread for tp, thread in claimed.items() if tp in held and assigned.get(tp) != thread
     }
+    restart = {
+        tp: thread
+        for tp, thread in started.items()
+        if tp in stopped and tp in held and assigned.get(tp) == thread
+    }
     take = {
         tp: thread
         for tp, thread in assigned.items()
-        if tp in lost or tp in give_up or started.get(tp) != thread
+        if tp in lost or tp in give_up or tp in restart or started.get(tp) != thread
     }
-    return Plan(lost=lost, give_up=give_up, release=release, take=take)
+    return Plan(lost=lost, give_up=give_up, release=release, take=take, restart=restart)
 
 
 def own_share(owned: Ownership) -> str:

@@ -24,17 +24,22 @@ The rules:
 5. When the session ends, ownership is void at once, from whatever state. Session events carry the
    id of their session: late news of an earlier one changes nothing.
 6. After ``max_retries`` failed tries the caller hears it; tries go on, at longer intervals.
+7. At rest it looks around now and then (an audit): an owner node of ours that somebody deleted is
+   made again, a partition that nobody owns is taken by whom it falls to, one that stands still is
+   started anew.
+8. A node that belongs to no session never goes by itself. It keeps its own partition from us, not
+   all the others; every audit tries it again.
 
 Source: Kafka 0.8.2.2 ``ZKRebalancerListener``.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from zkconsumer.assignment.strategy import CannotAssign, assign
-from zkconsumer.backoff import Backoff
 from zkconsumer.connector import rebalance_events as ev
-from zkconsumer.connector.plan import Plan, plan_round
+from zkconsumer.connector.plan import Ownership, Plan, plan_round
 from zkconsumer.connector.rebalance_state import RESTING, RebalanceSettings, State
+from zkconsumer.connector.retries import Retries
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 
 _LEAVING = 0
@@ -51,21 +56,19 @@ class RebalanceCore:
 
     def __init__(self, settings: RebalanceSettings, random: Callable[[], float]) -> None:
         self._settings = settings
-        self._random = random
-        self._backoff = Backoff(settings.backoff_ms, settings.backoff_ms)
+        self._retries = Retries(settings, random)
+        self._now_ms = 0
         self._round = 0
         self._joined = False
         self._session_id: int | None = None
         self._cause = ev.Cause.JOINED
         self._pending: ev.Cause | None = None
-        self._attempts = 0
-        self._counted = True
-        self._told = False
-        self._reason = ""
         self._registered = False
         self._just_registered = False
         self._deadline_ms: int | None = None
-        self._blocked_until_ms: int | None = None
+        self._stuck: frozenset[TopicPartition] = frozenset()
+        self._assignment: Ownership = {}
+        self._announced: Ownership | None = None
         self._plan: Plan | None = None
         self._changed = False
         self._brokers_seen = False
@@ -85,6 +88,7 @@ class RebalanceCore:
 
     def receive(self, event: ev.Event, now_ms: int) -> tuple[ev.Action, ...]:
         """Take an event; the actions are to be run in order, a step (it is last) answered."""
+        self._now_ms = now_ms
         match event:
             case ev.Join():
                 self._joined = True
@@ -101,7 +105,7 @@ class RebalanceCore:
                 return self._tick(now_ms)
             case _:
                 # An answer to a question of an earlier round: the session ended, or we left.
-                return self._answer(event, now_ms) if event.round == self._round else ()
+                return self._answer(event) if event.round == self._round else ()
 
     # --- joining, leaving, sessions -----------------------------------------------------
 
@@ -109,10 +113,9 @@ class RebalanceCore:
         if not self._joined or self._session_id is None or self.state is not State.OUTSIDE:
             return ()
         self._cause = cause
-        self._attempts = 0
-        self._counted = True
+        self._retries.start_over()
         self._changed = False
-        return self._register()
+        return (ev.Begun(cause), *self._register())
 
     def _leave(self) -> tuple[ev.Action, ...]:
         """Everything in the order that loses nothing; nothing is decided on the way."""
@@ -154,6 +157,8 @@ class RebalanceCore:
         self._deadline_ms = None
         self._pending = None
         self._registered = False
+        self._stuck = frozenset()
+        self._announced = None
         self.claimed.clear()
         self.started.clear()
 
@@ -169,18 +174,23 @@ class RebalanceCore:
             # Leaders that move are the fetchers' affair, not the group's.
             return ()
         if self.state is not State.BACKING_OFF:
-            self._attempts = 0
-        self._counted = self.state is not State.BACKING_OFF
+            self._retries.start_over()
+        self._retries.counted = self.state is not State.BACKING_OFF
+        if cause is ev.Cause.OWNER_GONE:
+            self._stuck = frozenset()
         return self._begin(cause)
 
     def _tick(self, now_ms: int) -> tuple[ev.Action, ...]:
         if self._deadline_ms is None or now_ms < self._deadline_ms:
             return ()
+        if self.state is State.OWNING:
+            self._stuck = frozenset()
+            return self._begin(ev.Cause.AUDIT)
         if self.state is State.FAILED:
-            self._attempts = 0
-        elif self._attempts >= self._settings.max_retries:
+            self._retries.start_over()
+        elif self._retries.exhausted:
             return self._fail(now_ms)
-        self._counted = True
+        self._retries.counted = True
         return self._begin(ev.Cause.RETRY)
 
     def _begin(self, cause: ev.Cause) -> tuple[ev.Action, ...]:
@@ -189,7 +199,7 @@ class RebalanceCore:
         self._deadline_ms = None
         self._changed = False
         self._just_registered = False
-        return self._read() if self._registered else self._register()
+        return (ev.Begun(cause), *(self._read() if self._registered else self._register()))
 
     def _register(self) -> tuple[ev.Action, ...]:
         self._round += 1
@@ -201,20 +211,21 @@ class RebalanceCore:
     def _read(self) -> tuple[ev.Action, ...]:
         self._round += 1
         self.state = State.READING
-        return (ev.ReadGroup(self._round, tuple(self.claimed)),)
+        audit = self._cause is ev.Cause.AUDIT
+        return (ev.ReadGroup(self._round, tuple(self.claimed), audit),)
 
-    def _answer(self, event: ev.Answer, now_ms: int) -> tuple[ev.Action, ...]:
+    def _answer(self, event: ev.Answer) -> tuple[ev.Action, ...]:
         match event:
             case ev.StepDone():
                 return self._step_done()
             case ev.GroupRead() if self.state is State.READING:
-                return self._group_read(event, now_ms)
+                return self._group_read(event)
             case ev.ClaimRefused() if self.state is State.CLAIMING:
-                return self._claim_refused(event, now_ms)
+                return self._claim_refused(event)
             case ev.OffsetsLoaded() if self.state is State.LOADING:
                 return self._offsets_loaded(event)
             case ev.RegistrationBlocked() if self.state is State.REGISTERING:
-                return self._registration_blocked(event, now_ms)
+                return self._registration_blocked(event)
             case ev.StepFailed() if self.state is State.COMMITTING:
                 # What was not committed is read again by the next owner: nothing is lost by
                 # handing over, and holding on would stall the group.
@@ -224,25 +235,19 @@ class RebalanceCore:
                     # Some nodes may be there all the same: the next reading tells which, and
                     # what is ours and not assigned to us then gets released.
                     self.claimed.update(self._current_plan().take)
-                return self._back_off(event.reason, now_ms)
+                return self._back_off(event.reason)
             case _:
                 raise AssertionError(f"{event!r} is no answer in state {self.state.name}")
 
-    def _registration_blocked(
-        self, event: ev.RegistrationBlocked, now_ms: int
-    ) -> tuple[ev.Action, ...]:
-        """Most likely our own of before a crash, which goes when its session does."""
-        if self._blocked_until_ms is None:
-            self._blocked_until_ms = now_ms + 2 * self._settings.session_timeout_ms
-        if now_ms < self._blocked_until_ms:
-            self._counted = False
-        return (ev.AwaitRegistration(), *self._back_off(event.reason, now_ms))
+    def _registration_blocked(self, event: ev.RegistrationBlocked) -> tuple[ev.Action, ...]:
+        self._retries.blocked(self._now_ms)
+        return (ev.AwaitRegistration(), *self._back_off(event.reason))
 
     def _step_done(self) -> tuple[ev.Action, ...]:
         match self.state:
             case State.REGISTERING:
                 self._registered = self._just_registered = True
-                self._blocked_until_ms = None
+                self._retries.registered()
                 return self._read()
             case State.STOPPING:
                 return self._after_stop()
@@ -257,30 +262,39 @@ class RebalanceCore:
             case _:
                 raise AssertionError(f"no step is open in state {self.state.name}")
 
-    def _group_read(self, event: ev.GroupRead, now_ms: int) -> tuple[ev.Action, ...]:
+    def _group_read(self, event: ev.GroupRead) -> tuple[ev.Action, ...]:
         if not event.registered:
             # An operator deleted it. If it is gone again at once, something else is wrong.
             self._registered = False
             if self._just_registered:
-                return self._back_off("its registration is gone again, or can't be read", now_ms)
+                return self._back_off("its registration is gone again, or can't be read")
             return self._register()
         self._brokers_seen = event.broker_count > 0
         if not self._brokers_seen:
             return self._settle()
         result = assign(self._settings.strategy, event.view, self._settings.consumer_id)
         if isinstance(result, CannotAssign):
-            return self._back_off(result.reason, now_ms)
+            return self._back_off(result.reason)
         own = self._settings.consumer_id
-        mine = {tp: thread for tp, thread in result.owners.items() if thread.consumer_id == own}
+        self._assignment = result.owners
+        mine = {
+            tp: thread
+            for tp, thread in result.owners.items()
+            if thread.consumer_id == own and tp not in self._stuck
+        }
         self._plan = plan_round(
-            assigned=mine, claimed=self.claimed, started=self.started, held=event.held
+            assigned=mine,
+            claimed=self.claimed,
+            started=self.started,
+            held=event.held,
+            stopped=event.stopped,
         )
         for tp in [tp for tp in self.claimed if tp not in event.held]:
             del self.claimed[tp]
         return self._stop(self._plan)
 
     def _stop(self, plan: Plan) -> tuple[ev.Action, ...]:
-        stop = (*plan.lost, *plan.give_up)
+        stop = (*plan.lost, *plan.give_up, *plan.restart)
         self._changed = self._changed or not plan.changes_nothing
         if not stop:
             return self._release(plan)
@@ -289,12 +303,13 @@ class RebalanceCore:
 
     def _after_stop(self) -> tuple[ev.Action, ...]:
         plan = self._current_plan()
-        for tp in (*plan.lost, *plan.give_up):
+        for tp in (*plan.lost, *plan.give_up, *plan.restart):
             del self.started[tp]
-        if not plan.give_up:
+        commit = (*plan.give_up, *plan.restart)
+        if not commit:
             return self._release(plan)
         self.state = State.COMMITTING
-        return (ev.Commit(self._round, tuple(plan.give_up)),)
+        return (ev.Commit(self._round, commit),)
 
     def _release(self, plan: Plan) -> tuple[ev.Action, ...]:
         if not plan.release:
@@ -310,7 +325,7 @@ class RebalanceCore:
 
     def _claim(self, plan: Plan) -> tuple[ev.Action, ...]:
         if not plan.take:
-            return self._settle()
+            return self._start({})
         self.state = State.CLAIMING
         return (ev.Claim(self._round, plan.take),)
 
@@ -320,44 +335,58 @@ class RebalanceCore:
         self.state = State.LOADING
         return (ev.LoadOffsets(self._round, tuple(plan.take)),)
 
-    def _claim_refused(self, event: ev.ClaimRefused, now_ms: int) -> tuple[ev.Action, ...]:
+    def _claim_refused(self, event: ev.ClaimRefused) -> tuple[ev.Action, ...]:
+        new = {tp: text for tp, text in event.stuck.items() if tp not in self._stuck}
+        self._stuck |= new.keys()
+        waiting: tuple[ev.Action, ...] = (ev.AwaitOwners(tuple(event.held_by)),)
+        if new:
+            waiting = (ev.Blocked(new), *waiting)
+        if new and len(event.stuck) == len(event.held_by):
+            # Nobody will ever release these: go on without them.
+            return (*waiting, *self._read())
         owners = ", ".join(f"{tp} by {owner}" for tp, owner in sorted(event.held_by.items())[:5])
         more = ", ..." if len(event.held_by) > 5 else ""
         reason = f"{len(event.held_by)} partitions have another owner: {owners}{more}"
-        return (ev.AwaitOwners(tuple(event.held_by)), *self._back_off(reason, now_ms))
+        return (*waiting, *self._back_off(reason))
 
     def _offsets_loaded(self, event: ev.OffsetsLoaded) -> tuple[ev.Action, ...]:
+        return self._start(event.offsets)
+
+    def _start(self, offsets: Mapping[TopicPartition, int | None]) -> tuple[ev.Action, ...]:
+        """Start what was taken. With nothing taken, still tell who owns what, where that is new."""
+        take = self._current_plan().take
+        if not take and self._assignment == self._announced:
+            return self._settle()
         self.state = State.STARTING
-        return (ev.Start(self._round, self._current_plan().take, event.offsets),)
+        return (ev.Start(self._round, take, offsets, self._assignment),)
 
     def _after_start(self) -> tuple[ev.Action, ...]:
         self.started.update(self._current_plan().take)
+        self._announced = self._assignment
         return self._settle()
 
     def _settle(self) -> tuple[ev.Action, ...]:
         self._plan = None
-        self._attempts = 0
-        self._counted = True
-        self._told = False
+        self._retries.rested()
         self.state = State.OWNING
+        audit_ms = self._retries.audit_delay_ms()
+        self._deadline_ms = None if audit_ms is None else self._now_ms + audit_ms
         settled = ev.Settled(dict(self.started), self._cause, self._changed)
         return (settled, *(() if self._pending is None else self._begin(self._pending)))
 
-    def _back_off(self, reason: str, now_ms: int) -> tuple[ev.Action, ...]:
+    def _back_off(self, reason: str) -> tuple[ev.Action, ...]:
         self._plan = None
-        self._attempts += 1 if self._counted else 0
-        self._reason = reason
+        delay_ms = self._retries.fail(reason)
         self.state = State.BACKING_OFF
-        delay_ms = self._backoff.delay_ms(0, self._random())
-        self._deadline_ms = now_ms + delay_ms
-        later = ev.RetryLater(self._attempts, delay_ms, reason)
+        self._deadline_ms = self._now_ms + delay_ms
+        later = ev.RetryLater(self._retries.failed, delay_ms, reason)
         return (later, *self._overtaken())
 
     def _fail(self, now_ms: int) -> tuple[ev.Action, ...]:
-        told, self._told = self._told, True
+        told, self._retries.told = self._retries.told, True
         self.state = State.FAILED
-        self._deadline_ms = now_ms + self._settings.backoff_ms * self._settings.max_retries
-        return () if told else (ev.GiveUp(self._attempts, self._reason),)
+        self._deadline_ms = now_ms + self._retries.long_delay_ms
+        return () if told else (ev.GiveUp(self._retries.failed, self._retries.reason),)
 
     def _overtaken(self) -> tuple[ev.Action, ...]:
         """Something changed during the failed round: what it failed on may be gone already."""

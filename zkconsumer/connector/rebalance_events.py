@@ -6,7 +6,7 @@ or after the member left, is recognised as one to another question.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 
 from zkconsumer.assignment.group_view import GroupView
@@ -27,6 +27,7 @@ class Cause(Enum):
     RECONNECTED = "ZooKeeper is back"
     NEW_SESSION = "a new ZooKeeper session"
     RETRY = "another try"
+    AUDIT = "an audit"
 
 
 # --- events that come from outside -------------------------------------------------------------
@@ -104,6 +105,8 @@ class GroupRead:
         registered: whether our own registration is there.
         held: those of our claimed partitions whose owner nodes are ours.
         broker_count: how many brokers are alive.
+        stopped: those being read that stand still for good, such as behind a damaged message;
+            looked at in an audit only.
     """
 
     round: int
@@ -111,6 +114,7 @@ class GroupRead:
     registered: bool
     held: frozenset[TopicPartition]
     broker_count: int
+    stopped: frozenset[TopicPartition] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +124,13 @@ class ClaimRefused:
     Attributes:
         round: the step's.
         held_by: the thread id in each owner node that was in the way.
+        stuck: those of them whose node belongs to no session, so that it never goes by itself,
+            with what to do about it.
     """
 
     round: int
     held_by: Mapping[TopicPartition, str]
+    stuck: Mapping[TopicPartition, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,10 +162,14 @@ class Register:
 
 @dataclass(frozen=True, slots=True)
 class ReadGroup:
-    """Read the group and set all watches; look who owns these."""
+    """Read the group and set all watches; look who owns these.
+
+    An audit also looks for partitions that nobody owns, and for those of ours that stand still.
+    """
 
     round: int
     check: tuple[TopicPartition, ...]
+    audit: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,7 +182,7 @@ class Revoke:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """Commit the consumed offsets of these, where auto-commit is on."""
+    """Tell the listener, and commit the consumed offsets of these where auto-commit is on."""
 
     round: int
     partitions: tuple[TopicPartition, ...]
@@ -203,17 +214,32 @@ class LoadOffsets:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """Fetch and deliver these, from these offsets."""
+    """Tell the listener who owns what in the group; fetch and deliver these, from these offsets."""
 
     round: int
     owned: Ownership
     offsets: Mapping[TopicPartition, int | None]
+    assignment: Ownership
 
 
 Step = Register | ReadGroup | Revoke | Commit | Release | Claim | LoadOffsets | Start
 
 
 # --- actions without an answer -----------------------------------------------------------------
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A round begins."""
+
+    cause: Cause
+
+
+@dataclass(frozen=True, slots=True)
+class Blocked:
+    """These partitions of ours can't be claimed until somebody steps in: text for each."""
+
+    reasons: Mapping[TopicPartition, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -266,4 +292,15 @@ class Unregister:
     """Delete the registration node."""
 
 
-Action = Step | Fence | AwaitOwners | AwaitRegistration | Settled | RetryLater | GiveUp | Unregister
+Action = (
+    Step
+    | Begun
+    | Blocked
+    | Fence
+    | AwaitOwners
+    | AwaitRegistration
+    | Settled
+    | RetryLater
+    | GiveUp
+    | Unregister
+)

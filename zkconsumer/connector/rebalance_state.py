@@ -41,6 +41,8 @@ class RebalanceSettings:
         backoff_ms: ``rebalance.backoff.ms``.
         session_timeout_ms: how long a session lives without its client: for so long, twice over
             for a server's ticks, a registration in the way is waited for beyond ``max_retries``.
+        audit_interval_ms: how often a member at rest looks around, ``owner.audit.interval.ms``;
+            0: never.
     """
 
     consumer_id: str
@@ -48,3 +50,4 @@ class RebalanceSettings:
     max_retries: int = 4
     backoff_ms: int = 2000
     session_timeout_ms: int = 0
+    audit_interval_ms: int = 0

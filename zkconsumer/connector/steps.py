@@ -8,28 +8,19 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Protocol, assert_never
 
-from zkconsumer.assignment.filters import expand
-from zkconsumer.assignment.group_view import GroupView, MemberSubscription
 from zkconsumer.clock import Clock
 from zkconsumer.connector import rebalance_events as ev
-from zkconsumer.connector.commits import OffsetCommitter, consumed_offset
+from zkconsumer.connector.commits import OffsetCommitter, OffsetOf
+from zkconsumer.connector.group_look import GroupLook, Look
+from zkconsumer.connector.listener import ListenerCalls
 from zkconsumer.connector.ownership import OwnershipBook
-from zkconsumer.connector.sightings import Sightings
 from zkconsumer.connector.subscription import Subscription
 from zkconsumer.errors import OffsetCommitFailed, PartitionFailed, ZkConsumerError
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.model import TopicPartition
+from zkconsumer.observe import Observation
 from zkconsumer.offsets.store import OffsetStore
-from zkconsumer.zk.nodes import Registration
-from zkconsumer.zk.registry import (
-    ClaimConflict,
-    GroupRegistry,
-    GroupSnapshot,
-    GroupWatches,
-    Owner,
-    RegistrationConflict,
-)
-from zkconsumer.zk.store import Watch
+from zkconsumer.zk.registry import ClaimConflict, GroupRegistry, Owner, RegistrationConflict
 
 log = logging.getLogger(__name__)
 
@@ -40,7 +31,8 @@ class StepSettings:
 
     consumer_id: str
     exclude_internal_topics: bool
-    auto_commit: bool
+    automatic: OffsetOf | None
+    """What is committed before a hand-over; None without automatic commits."""
 
 
 class Fetching(Protocol):
@@ -65,6 +57,8 @@ class Collaborators:
     book: OwnershipBook
     fetching: Fetching
     clock: Clock
+    listener: ListenerCalls
+    observation: Observation
 
 
 class RebalanceSteps:
@@ -76,11 +70,17 @@ class RebalanceSteps:
         self._settings = settings
         self._others = others
         self._trigger = trigger
-        # Kept for life: on what does not change, a new one for each reading would pile up.
-        self._watches = {cause: self._watch_for(cause) for cause in ev.Cause}
-        self._sightings = Sightings(settings.consumer_id)
+        self._look = GroupLook(
+            Look(
+                consumer_id=settings.consumer_id,
+                exclude_internal_topics=settings.exclude_internal_topics,
+                registry=others.registry,
+                book=others.book,
+                observation=others.observation,
+                trigger=trigger,
+            )
+        )
         self._subscription: Subscription | None = None
-        self._revoked: dict[TopicPartition, PartitionClaim] = {}
         self._unusable: dict[TopicPartition, str] = {}
 
     def subscribe(self, subscription: Subscription | None) -> None:
@@ -99,13 +99,15 @@ class RebalanceSteps:
             case ev.Register():
                 return self._register(step)
             case ev.ReadGroup():
-                return self._read_group(step)
+                return self._look.read(step, self._subscribed())
             case ev.Revoke(_, partitions):
-                self._revoke(partitions)
+                self._others.book.revoke(partitions)
+                self._others.fetching.wake()
             case ev.Commit(_, partitions):
-                self._commit(partitions)
+                self._hand_over(partitions)
             case ev.Release(_, owned):
                 self._others.registry.release(owned)
+                self._others.book.released(owned)
             case ev.Claim():
                 return self._claim(step)
             case ev.LoadOffsets():
@@ -135,79 +137,14 @@ class RebalanceSteps:
         path = self._others.registry.member_path(consumer_id)
         return f"{path} is a persistent node, which no consumer makes: delete it"
 
-    def _read_group(self, step: ev.ReadGroup) -> ev.Answer:
-        subscription = self._subscribed()
-        registry = self._others.registry
-        snapshot = registry.read_group(
-            watches=self._group_watches(subscription),
-            expand=self._topics_of,
-        )
-        owners = registry.read_owners(step.check) if step.check else {}
-        session_id = registry.session_id
-        held = frozenset(
-            tp for tp, owner in owners.items() if owner and owner.session_id == session_id
-        )
-        view = self._view(snapshot)
-        self._sightings.report(snapshot, subscription, view)
-        return ev.GroupRead(
-            round=step.round,
-            view=view,
-            registered=self._is_ours(snapshot, subscription),
-            held=held,
-            broker_count=len(snapshot.brokers),
-        )
-
-    def _is_ours(self, snapshot: GroupSnapshot, subscription: Subscription) -> bool:
-        """Whether our registration is there and says what we wrote.
-
-        One that an operator edited names threads that have no queue here: it counts as gone, and
-        is written anew.
-        """
-        found = snapshot.members.get(self._settings.consumer_id)
-        ours = subscription.registration(0)
-        return (
-            found is not None
-            and found.pattern is ours.pattern
-            and dict(found.subscription) == dict(ours.subscription)
-        )
-
-    def _watch_for(self, cause: ev.Cause) -> Watch:
-        return lambda _path, _event: self._trigger(cause)
-
-    def _group_watches(self, subscription: Subscription) -> GroupWatches:
-        return GroupWatches(
-            members=self._watches[ev.Cause.MEMBERS],
-            topics=self._watches[ev.Cause.TOPICS],
-            topic_list=self._watches[ev.Cause.TOPIC_LIST] if subscription.wildcard else None,
-            brokers=self._watches[ev.Cause.BROKERS],
-        )
-
-    def _view(self, snapshot: GroupSnapshot) -> GroupView:
-        members = {
-            consumer_id: MemberSubscription(self._expand(registration, snapshot.all_topics))
-            for consumer_id, registration in snapshot.members.items()
-        }
-        return GroupView(members=members, partitions=snapshot.topics)
-
-    def _expand(self, registration: Registration, topics: frozenset[str]) -> Mapping[str, int]:
-        exclude = self._settings.exclude_internal_topics
-        return expand(registration, topics, exclude_internal=exclude)
-
-    def _topics_of(self, registration: Registration, topics: frozenset[str]) -> tuple[str, ...]:
-        return tuple(self._expand(registration, topics))
-
-    def _revoke(self, partitions: tuple[TopicPartition, ...]) -> None:
-        revoked = self._others.book.revoke(partitions)
-        self._revoked = {claim.topic_partition: claim for claim in revoked}
-        self._others.fetching.wake()
-
-    def _commit(self, partitions: tuple[TopicPartition, ...]) -> None:
-        """Commit what was just revoked: nobody else can move these offsets before the release."""
-        if not self._settings.auto_commit:
+    def _hand_over(self, partitions: tuple[TopicPartition, ...]) -> None:
+        """Let the caller finish, then commit: nobody else can move these offsets yet."""
+        claims = self._others.book.hand_over(partitions)
+        finished = self._others.listener.releasing(partitions)
+        if self._settings.automatic is None or not finished:
             return
-        claims = [self._revoked[tp] for tp in partitions if tp in self._revoked]
         try:
-            self._others.committer.commit(claims, consumed_offset)
+            self._others.committer.commit(claims, self._settings.automatic, retry=True)
         except OffsetCommitFailed as error:
             log.warning("before handing over: %s; these messages will come again", error)
 
@@ -215,7 +152,8 @@ class RebalanceSteps:
         result = self._others.registry.claim(step.wanted)
         if isinstance(result, ClaimConflict):
             held_by = {tp: self._owner_text(tp, owner) for tp, owner in result.held.items()}
-            return ev.ClaimRefused(step.round, held_by)
+            stuck = {tp: held_by[tp] for tp, owner in result.held.items() if not owner.session_id}
+            return ev.ClaimRefused(step.round, held_by, stuck)
         return ev.StepDone(step.round)
 
     def _owner_text(self, tp: TopicPartition, owner: Owner) -> str:
@@ -232,6 +170,7 @@ class RebalanceSteps:
         return ev.OffsetsLoaded(step.round, {tp: got.offset for tp, got in fetched.items()})
 
     def _start(self, step: ev.Start) -> None:
+        self._others.listener.starting(step.assignment)
         subscription = self._subscribed()
         session_id = self._others.registry.session_id
         starting: list[tuple[PartitionClaim, int | None]] = []
@@ -240,9 +179,10 @@ class RebalanceSteps:
             unusable = self._unusable.get(tp)
             if unusable is not None:
                 queue.fail(PartitionFailed(tp, -1, unusable))
+                self._others.book.refuse(tp)
                 continue
-            offset = step.offsets.get(tp)
-            starting.append((self._others.book.open(tp, queue, offset, session_id), offset))
+            claim = self._others.book.open(tp, queue, step.offsets.get(tp), session_id)
+            starting.append((claim, claim.consumed_offset))
         self._others.fetching.add(starting)
 
     def await_owners(self, partitions: tuple[TopicPartition, ...]) -> None:
@@ -250,7 +190,7 @@ class RebalanceSteps:
 
         def watch() -> None:
             cause = ev.Cause.OWNER_GONE
-            if self._others.registry.watch_owners(partitions, self._watches[cause]):
+            if self._others.registry.watch_owners(partitions, self._look.watches[cause]):
                 # Released between the claim and now: the watch on those will never fire.
                 self._trigger(cause)
 
@@ -262,10 +202,16 @@ class RebalanceSteps:
         def watch() -> None:
             cause = ev.Cause.REGISTRATION_GONE
             consumer_id = self._settings.consumer_id
-            if not self._others.registry.watch_registration(consumer_id, self._watches[cause]):
+            if not self._others.registry.watch_registration(consumer_id, self._look.watches[cause]):
                 self._trigger(cause)
 
         self._quietly(watch)
+
+    def block(self, reasons: Mapping[TopicPartition, str]) -> None:
+        """Let the caller hear of partitions that stay unread until somebody steps in."""
+        queue = self._subscribed().queues()[0]
+        for tp, reason in sorted(reasons.items()):
+            queue.fail(PartitionFailed(tp, -1, f"it can't be claimed: {reason}"))
 
     def unregister(self) -> None:
         """Delete the registration."""
@@ -274,7 +220,6 @@ class RebalanceSteps:
     def fence(self) -> None:
         """Stop delivering everything; nothing of it will be committed."""
         self._others.book.revoke_all()
-        self._revoked.clear()
         self._others.fetching.wake()
 
     def _quietly(self, call: Callable[[], object]) -> None:

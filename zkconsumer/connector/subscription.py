@@ -9,7 +9,7 @@ from typing import Protocol
 
 from zkconsumer.assignment.filters import Blacklist, Whitelist
 from zkconsumer.errors import ConfigError
-from zkconsumer.model import TopicPartition
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.zk.nodes import Pattern, Registration
 
@@ -143,6 +143,29 @@ def check_stream_count(count: object, what: str) -> None:
     """
     if not isinstance(count, int) or isinstance(count, bool) or count < 1:
         raise ConfigError(f"{what}: the number of streams must be 1 or more, not {count!r}")
+
+
+def check_offsets(
+    offsets: object,
+) -> Mapping[TopicPartition, OffsetAndMetadata] | None:
+    """Refuse what is no map of offsets; None stays None.
+
+    Raises:
+        ConfigError: naming what is wrong.
+    """
+    if offsets is None:
+        return None
+    if not isinstance(offsets, Mapping):
+        raise ConfigError(
+            f"offsets {offsets!r}: give a map such as "
+            "{TopicPartition('weblog', 0): OffsetAndMetadata(42)}"
+        )
+    for tp, it in offsets.items():
+        if not isinstance(tp, TopicPartition) or not isinstance(it, OffsetAndMetadata):
+            raise ConfigError(
+                f"offset {it!r} of {tp!r}: give an OffsetAndMetadata for each TopicPartition"
+            )
+    return dict(offsets)
 
 
 def legal_topic(name: object) -> bool:

@@ -6,14 +6,21 @@ import threading
 
 import pytest
 
-from tests.support.control_bench import Group
+from tests.support.control_bench import Group, parts_of
 from tests.support.manual_clock import ManualClock
 from zkconsumer.clock import SystemClock
 from zkconsumer.config import ConsumerConfig
-from zkconsumer.connector.assembly import Parts, assemble, new_consumer_id
-from zkconsumer.errors import ConfigError, RegistryError
+from zkconsumer.connector.assembly import assemble, new_consumer_id
+from zkconsumer.errors import RegistryError
 from zkconsumer.scope import ThreadScope
 from zkconsumer.testing.memory_zk import MemoryZkServer, MemoryZkStore
+
+
+class BrokenClock(ManualClock):
+    """What the wiring up fails of."""
+
+    def now_ms(self) -> int:
+        raise RegistryError("the connection broke again")
 
 
 def test_a_generated_name_is_that_of_the_original() -> None:
@@ -30,20 +37,6 @@ def test_a_configured_name_replaces_the_generated_part() -> None:
     """``consumer.id``."""
     config = ConsumerConfig(zookeeper_connect="h:2181", group_id="g1", consumer_id="consumer1")
     assert new_consumer_id(config, ManualClock()) == "g1_consumer1"
-
-
-def test_a_group_with_its_offsets_in_kafka_is_refused() -> None:
-    """Before anything is connected: read from ZooKeeper, its positions would be wrong ones."""
-    config = ConsumerConfig(zookeeper_connect="h:2181", group_id="g1", offsets_storage="kafka")
-    with pytest.raises(ConfigError, match=r"offsets.storage=kafka.*all members of group g1"):
-        assemble(config, ManualClock())
-
-
-class BrokenClock(ManualClock):
-    """What the wiring up fails of."""
-
-    def now_ms(self) -> int:
-        raise RegistryError("the connection broke again")
 
 
 def test_a_session_that_nobody_can_use_is_ended() -> None:
@@ -73,13 +66,7 @@ def test_threads_that_do_not_end_share_the_time_there_is() -> None:
 
     for scope in scopes:
         scope.spawn("stuck", wait, stop=lambda: None)
-    parts = Parts(
-        consumer_id="c",
-        store=member.store,
-        control=member.control,
-        fetch_scope=scopes[0],
-        control_scope=scopes[1],
-    )
+    parts = parts_of(member, clock=clock, fetch_scope=scopes[0], control_scope=scopes[1])
     started_ms = clock.now_ms()
     parts.close(200)
     took_ms = clock.now_ms() - started_ms

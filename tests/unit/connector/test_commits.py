@@ -32,6 +32,7 @@ class ScriptedStore:
         offsets: Mapping[TopicPartition, OffsetAndMetadata],
         *,
         retry: bool = False,  # noqa: ARG002 - there is nothing to try again
+        rewind: bool = False,  # noqa: ARG002 - nobody else writes
     ) -> dict[TopicPartition, str | None]:
         """See ``OffsetStore``."""
         if self.broken is not None:
@@ -148,10 +149,14 @@ def test_progress_during_the_write_is_due_the_next_time() -> None:
 
     class Slow(ScriptedStore):
         def commit(
-            self, offsets: Mapping[TopicPartition, OffsetAndMetadata], *, retry: bool = False
+            self,
+            offsets: Mapping[TopicPartition, OffsetAndMetadata],
+            *,
+            retry: bool = False,
+            rewind: bool = False,
         ) -> dict[TopicPartition, str | None]:
             claim.consumed_offset = 8
-            return super().commit(offsets, retry=retry)
+            return super().commit(offsets, retry=retry, rewind=rewind)
 
     store = Slow()
     committer = OffsetCommitter(store, "g")

@@ -8,13 +8,12 @@ from typing import assert_type
 
 import pytest
 
-from tests.support.control_bench import ControlledMember, Group
+from tests.support.control_bench import ControlledMember, Group, parts_of
 from tests.support.interrupting import interrupt_at_line
 from tests.support.waiting import wait_until
 from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.clock import SystemClock
 from zkconsumer.config import ConsumerConfig
-from zkconsumer.connector.assembly import Parts
 from zkconsumer.connector.connector import ZookeeperConsumerConnector
 from zkconsumer.connector.rebalance_state import State
 from zkconsumer.errors import ConfigError, ConsumerClosed, MessageStreamsExist, RebalanceFailed
@@ -37,13 +36,7 @@ class MemoryConnector(ZookeeperConsumerConnector):
         self.member = member
         self._clock = SystemClock()
         self._control = member.control
-        self._parts = Parts(
-            consumer_id=member.consumer_id,
-            store=member.store,
-            control=member.control,
-            control_scope=ThreadScope(member.consumer_id),
-            fetch_scope=ThreadScope(member.consumer_id),
-        )
+        self._parts = parts_of(member, clock=self._clock)
         self._created = False
         self._parts.control_scope.spawn("control", self._control.run, stop=self._control.stop)
 
@@ -316,10 +309,14 @@ class BrokenStore(ZookeeperOffsetStore):
     """An offset store with a bug."""
 
     def commit(
-        self, offsets: Mapping[TopicPartition, OffsetAndMetadata]
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata],
+        *,
+        retry: bool = False,
+        rewind: bool = False,
     ) -> dict[TopicPartition, str | None]:
         """Fail as nothing should."""
-        raise ZeroDivisionError(str(offsets))
+        raise ZeroDivisionError(f"{offsets} {retry} {rewind}")
 
 
 def test_a_control_thread_that_dies_leaves_nobody_waiting(group: Group) -> None:
@@ -329,7 +326,7 @@ def test_a_control_thread_that_dies_leaves_nobody_waiting(group: Group) -> None:
     stream = connector.create_message_streams({"t": 1})["t"][0]
     member.deliver(T0, [0, 1])
     assert next(stream).offset == 0
-    member.control._committer._store = BrokenStore(member.store, "g")
+    member.control._desk._committer._store = BrokenStore(member.store, "g")
     with pytest.raises(ZeroDivisionError):
         connector.commit_offsets()
     wait_until(lambda: member.control.done, timeout_s=5, what="the end of the thread")

@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.control_bench import BACKOFF_MS, ControlledMember, Group, drained, hold
 from zkconsumer.connector import rebalance_events as ev
-from zkconsumer.connector.control import WithdrawRequest
+from zkconsumer.connector.messages import WithdrawRequest
 from zkconsumer.errors import PartitionFailed, RebalanceFailed
 from zkconsumer.model import TopicPartition
 

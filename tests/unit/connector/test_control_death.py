@@ -3,7 +3,7 @@
 import pytest
 
 from tests.support.control_bench import Group
-from zkconsumer.connector.control import ThreadDied
+from zkconsumer.connector.messages import ThreadDied
 from zkconsumer.errors import ConsumerClosed
 
 

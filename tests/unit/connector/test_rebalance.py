@@ -40,7 +40,10 @@ def test_a_member_without_a_share_settles_with_nothing() -> None:
     script.send(ev.SessionStarted(1))
     script.send(ev.Join())
     script.run_on()
-    assert script.kinds() == ["Register", "ReadGroup", "Settled"]
+    assert script.kinds() == ["Register", "ReadGroup", "Start", "Settled"]
+    start = script.said[-2]
+    assert isinstance(start, ev.Start)
+    assert (start.owned, len(start.assignment)) == ({}, 2), "it hears who owns what"
     assert script.said[-1] == ev.Settled({}, ev.Cause.JOINED, changed=False)
 
 
@@ -72,9 +75,12 @@ def test_what_is_given_up_is_stopped_then_committed_then_released() -> None:
         ev.Revoke,
         ev.Commit,
         ev.Release,
+        ev.Start,
         ev.Settled,
     ]
-    _, revoke, commit, release, settled = script.said
+    _, revoke, commit, release, start, settled = script.said
+    assert isinstance(start, ev.Start)
+    assert not start.owned
     assert isinstance(revoke, ev.Revoke)
     assert revoke.partitions == tps(0)
     assert isinstance(commit, ev.Commit)

@@ -269,6 +269,7 @@ def test_a_claim_that_did_not_happen_is_forgotten() -> None:
     script.members = ("g_a", "g_aa", ME)
     script.tick()
     script.read(held=())
+    script.run_on()
     assert script.stands_in(State.OWNING)
     assert script.core.claimed == {}
     assert "Release" not in script.kinds()

@@ -1,0 +1,92 @@
+"""Commits while a member works: by the timer, by the caller, by a stream ahead of a chunk."""
+
+import logging
+
+from zkconsumer.connector.autocommit import CommitTimer
+from zkconsumer.connector.commits import OffsetCommitter, OffsetOf, delivered_offset
+from zkconsumer.connector.messages import CommitAheadRequest, CommitRequest
+from zkconsumer.connector.ownership import OwnershipBook
+from zkconsumer.errors import OffsetCommitFailed, ZkConsumerError
+from zkconsumer.model import OffsetAndMetadata
+from zkconsumer.zk.store import ZkStore
+
+log = logging.getLogger(__name__)
+
+
+class CommitDesk:
+    """Serves requests to commit. Thread: control.
+
+    Args:
+        book: the claims.
+        committer: writes.
+        timer: when the next automatic commit is due.
+        rule: what an automatic commit covers.
+        store: while ZooKeeper is away an automatic commit waits for the next time.
+    """
+
+    def __init__(
+        self,
+        *,
+        book: OwnershipBook,
+        committer: OffsetCommitter,
+        timer: CommitTimer,
+        rule: OffsetOf,
+        store: ZkStore,
+    ) -> None:
+        self._book = book
+        self._committer = committer
+        self._timer = timer
+        self._rule = rule
+        self._store = store
+
+    @property
+    def due_ms(self) -> int | None:
+        """When the timer wants a commit; None: never."""
+        return self._timer.due_ms
+
+    def tick(self, now_ms: int) -> None:
+        """Commit automatically if it is time."""
+        if not self._timer.take(now_ms) or not self._store.connected:
+            return
+        try:
+            self._committer.commit(self._book.claims(), self._rule)
+        except OffsetCommitFailed as error:
+            log.warning("auto-commit: %s; will be tried again", error)
+
+    def serve(self, request: CommitRequest) -> None:
+        """Commit for the caller, who waits without a time-out."""
+        try:
+            request.reply.give(self._commit(request))
+        except ZkConsumerError as error:
+            request.reply.fail(error)
+        except BaseException as error:
+            # The end of this thread, but its caller must not wait for ever.
+            request.reply.fail(error)
+            raise
+
+    def serve_ahead(self, request: CommitAheadRequest) -> None:
+        """Commit for a stream, which then hands the chunk over."""
+        claim, offset = request.claim, request.offset
+        tp = claim.topic_partition
+        if not claim.active or self._book.claim_of(tp) is not claim:
+            request.reply.give(value=False)
+            return
+        try:
+            if claim.committed_offset != offset:
+                self._committer.commit_exactly(
+                    {tp: claim}, {tp: OffsetAndMetadata(offset)}, retry=True
+                )
+            request.reply.give(value=True)
+        except ZkConsumerError as error:
+            request.reply.fail(error)
+        except BaseException as error:
+            # The end of this thread, but its caller must not wait for ever.
+            request.reply.fail(error)
+            raise
+
+    def _commit(self, request: CommitRequest) -> int:
+        claims = self._book.claims()
+        if request.offsets is None:
+            return self._committer.commit(claims, delivered_offset, retry=request.retry)
+        by_partition = {claim.topic_partition: claim for claim in claims}
+        return self._committer.commit_exactly(by_partition, request.offsets, retry=request.retry)

@@ -1,0 +1,135 @@
+"""Reads the group for a round of rebalancing, and in an audit what is wrong in it."""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from zkconsumer.assignment.filters import expand
+from zkconsumer.assignment.group_view import GroupView, MemberSubscription
+from zkconsumer.connector import rebalance_events as ev
+from zkconsumer.connector.ownership import OwnershipBook
+from zkconsumer.connector.sightings import Sightings
+from zkconsumer.connector.subscription import Subscription
+from zkconsumer.model import TopicPartition
+from zkconsumer.observe import Observation, OrphansSeen, PartitionsLost
+from zkconsumer.zk.nodes import Registration
+from zkconsumer.zk.registry import GroupRegistry, GroupSnapshot, GroupWatches
+from zkconsumer.zk.store import Watch
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Look:
+    """What a look at the group needs to know."""
+
+    consumer_id: str
+    exclude_internal_topics: bool
+    registry: GroupRegistry
+    book: OwnershipBook
+    observation: Observation
+    trigger: Callable[[ev.Cause], None]
+
+
+class GroupLook:
+    """Looks at the group, and leaves watches. Thread: control."""
+
+    def __init__(self, look: Look) -> None:
+        self._look = look
+        # Kept for life: on what does not change, a new one for each reading would pile up.
+        self.watches = {cause: self._watch_for(cause) for cause in ev.Cause}
+        self._sightings = Sightings(look.consumer_id)
+        self._orphans: tuple[TopicPartition, ...] = ()
+
+    def read(self, step: ev.ReadGroup, subscription: Subscription) -> ev.GroupRead:
+        """Read all that a rebalance computes from.
+
+        Raises:
+            ZkConsumerError: it could not be read.
+        """
+        registry = self._look.registry
+        snapshot = registry.read_group(
+            watches=self._group_watches(subscription), expand=self._topics_of
+        )
+        view = self._view(snapshot)
+        self._sightings.report(snapshot, subscription, view)
+        if step.audit:
+            self._report_orphans(view)
+        return ev.GroupRead(
+            round=step.round,
+            view=view,
+            registered=self._is_ours(snapshot, subscription),
+            held=self._held(step.check),
+            broker_count=len(snapshot.brokers),
+            stopped=self._look.book.stopped() if step.audit else frozenset(),
+        )
+
+    def _held(self, check: tuple[TopicPartition, ...]) -> frozenset[TopicPartition]:
+        """Which of these are still ours; what was being read and is not gets reported."""
+        if not check:
+            return frozenset()
+        owners = self._look.registry.read_owners(check)
+        session_id = self._look.registry.session_id
+        held = frozenset(
+            tp for tp, owner in owners.items() if owner and owner.session_id == session_id
+        )
+        lost = [tp for tp in self._look.book.partitions() if tp not in held]
+        if lost:
+            reason = "the owner node is gone, or another's"
+            self._look.observation.report(PartitionsLost(lost, reason))
+        return held
+
+    def _is_ours(self, snapshot: GroupSnapshot, subscription: Subscription) -> bool:
+        """Whether our registration is there and says what we wrote.
+
+        One that an operator edited names threads that have no queue here: it counts as gone, and
+        is written anew.
+        """
+        found = snapshot.members.get(self._look.consumer_id)
+        ours = subscription.registration(0)
+        return (
+            found is not None
+            and found.pattern is ours.pattern
+            and dict(found.subscription) == dict(ours.subscription)
+        )
+
+    def _watch_for(self, cause: ev.Cause) -> Watch:
+        return lambda _path, _event: self._look.trigger(cause)
+
+    def _group_watches(self, subscription: Subscription) -> GroupWatches:
+        return GroupWatches(
+            members=self.watches[ev.Cause.MEMBERS],
+            topics=self.watches[ev.Cause.TOPICS],
+            topic_list=self.watches[ev.Cause.TOPIC_LIST] if subscription.wildcard else None,
+            brokers=self.watches[ev.Cause.BROKERS],
+        )
+
+    def _view(self, snapshot: GroupSnapshot) -> GroupView:
+        members = {
+            consumer_id: MemberSubscription(self._expand(registration, snapshot.all_topics))
+            for consumer_id, registration in snapshot.members.items()
+        }
+        return GroupView(members=members, partitions=snapshot.topics)
+
+    def _expand(self, registration: Registration, topics: frozenset[str]) -> Mapping[str, int]:
+        return expand(registration, topics, exclude_internal=self._look.exclude_internal_topics)
+
+    def _topics_of(self, registration: Registration, topics: frozenset[str]) -> tuple[str, ...]:
+        return tuple(self._expand(registration, topics))
+
+    def _report_orphans(self, view: GroupView) -> None:
+        """Say which partitions have no owner, where that is news.
+
+        Those that fall to us are taken in this round. Those of others are theirs to take: they
+        say that a member is in trouble.
+        """
+        owned = self._look.registry.owned_partitions(list(view.partitions))
+        orphans = tuple(
+            TopicPartition(topic, number)
+            for topic, numbers in sorted(view.partitions.items())
+            for number in numbers
+            if number not in owned[topic]
+        )
+        if orphans != self._orphans:
+            self._orphans = orphans
+            self._look.observation.report(OrphansSeen(orphans))

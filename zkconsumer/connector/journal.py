@@ -1,0 +1,116 @@
+"""Turns what a rebalance does into events for the observers, with causes and durations."""
+
+from collections.abc import Sequence, Sized
+
+from zkconsumer.clock import Clock
+from zkconsumer.connector import rebalance_events as ev
+from zkconsumer.model import TopicPartition
+from zkconsumer.observe import (
+    Joined,
+    Left,
+    Observation,
+    PartitionsBlocked,
+    PartitionsClaimed,
+    PartitionsLost,
+    PartitionsReleased,
+    RebalanceFinished,
+    RebalanceGivenUp,
+    RebalanceStarted,
+    RebalanceStep,
+    RebalanceTryFailed,
+)
+
+
+class Journal:
+    """Keeps the times of one member's rebalances. Thread: control."""
+
+    def __init__(self, observation: Observation, clock: Clock) -> None:
+        self._observation = observation
+        self._clock = clock
+        self._left_rest_ms: int | None = None
+        self._join_ms = 0
+
+    def joining(self) -> None:
+        """The caller wants to join."""
+        self._join_ms = self._clock.now_ms()
+
+    def joined(self) -> None:
+        """The first share is being read."""
+        self._observation.report(Joined(self._clock.now_ms() - self._join_ms))
+
+    def left(self) -> None:
+        """The member is no member any more."""
+        self._left_rest_ms = None
+        self._observation.report(Left())
+
+    def lost(self, partitions: Sequence[TopicPartition], reason: str) -> None:
+        """These are no longer ours, and nobody asked us."""
+        if partitions:
+            self._observation.report(PartitionsLost(partitions, reason))
+
+    def note(self, action: ev.Action) -> None:
+        """An action without an answer."""
+        report = self._observation.report
+        match action:
+            case ev.Begun(cause):
+                if self._left_rest_ms is None:
+                    self._left_rest_ms = self._clock.now_ms()
+                report(RebalanceStarted(cause.value))
+            case ev.Settled(owned, cause, changed):
+                now_ms = self._clock.now_ms()
+                began_ms = now_ms if self._left_rest_ms is None else self._left_rest_ms
+                self._left_rest_ms = None
+                report(
+                    RebalanceFinished(
+                        cause=cause.value,
+                        duration_ms=now_ms - began_ms,
+                        changed=changed,
+                        owned=owned,
+                    )
+                )
+            case ev.RetryLater(attempt, delay_ms, reason):
+                report(RebalanceTryFailed(attempt, delay_ms, reason))
+            case ev.GiveUp(attempts, reason):
+                report(RebalanceGivenUp(attempts, reason))
+            case ev.Blocked(reasons):
+                report(PartitionsBlocked(reasons))
+            case _:
+                pass
+
+    def step_done(self, step: ev.Step, began_ms: int, answer: ev.Answer) -> None:
+        """A step was answered."""
+        took_ms = self._clock.now_ms() - began_ms
+        report = self._observation.report
+        report(RebalanceStep(type(step).__name__, _size(step), took_ms, _failure(answer)))
+        if isinstance(answer, ev.StepDone):
+            match step:
+                case ev.Claim(_, wanted):
+                    report(PartitionsClaimed(wanted))
+                case ev.Release(_, owned):
+                    report(PartitionsReleased(owned))
+                case _:
+                    pass
+
+
+def _size(step: ev.Step) -> int:
+    about: Sized = ()
+    match step:
+        case ev.ReadGroup(_, check):
+            about = check
+        case ev.Revoke(_, partitions) | ev.Commit(_, partitions) | ev.LoadOffsets(_, partitions):
+            about = partitions
+        case ev.Release(_, owned) | ev.Start(_, owned) | ev.Claim(_, owned):
+            about = owned
+        case ev.Register():
+            pass
+    return len(about)
+
+
+def _failure(answer: ev.Answer) -> str | None:
+    match answer:
+        case ev.StepFailed(_, reason) | ev.RegistrationBlocked(_, reason):
+            return reason
+        case ev.ClaimRefused(_, held_by):
+            return f"{len(held_by)} partitions have another owner"
+        case _:
+            return None

@@ -1,0 +1,133 @@
+"""The decisions of one member wired together: everything but threads, brokers and sockets.
+
+A connector runs it on a thread, with real fetchers; a simulation runs many of them in turn.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from zkconsumer.clock import Clock
+from zkconsumer.connector import rebalance_events as ev
+from zkconsumer.connector.autocommit import CommitTimer
+from zkconsumer.connector.commit_desk import CommitDesk
+from zkconsumer.connector.commits import OffsetCommitter, automatic_rule
+from zkconsumer.connector.control import ControlParts, ControlThread
+from zkconsumer.connector.journal import Journal
+from zkconsumer.connector.listener import ListenerCalls
+from zkconsumer.connector.messages import Message
+from zkconsumer.connector.ownership import (
+    OwnershipBook,
+    PositionOf,
+    committed_position,
+    consumed_position,
+    delivered_position,
+)
+from zkconsumer.connector.rebalance import RebalanceCore
+from zkconsumer.connector.rebalance_state import RebalanceSettings
+from zkconsumer.connector.steps import Collaborators, Fetching, RebalanceSteps, StepSettings
+from zkconsumer.observe import Observation
+from zkconsumer.offsets.store import OffsetStore
+from zkconsumer.scope import Mailbox
+from zkconsumer.streams.delivery import Delivery
+from zkconsumer.zk.registry import GroupRegistry
+from zkconsumer.zk.store import ZkStore
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberSettings:
+    """What the configuration says of a member's decisions."""
+
+    group_id: str
+    rebalance: RebalanceSettings
+    exclude_internal_topics: bool = True
+    auto_commit: bool = True
+    auto_commit_interval_ms: int = 60_000
+    delivery: Delivery = Delivery.AT_LEAST_ONCE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberWorld:
+    """Whom a member deals with.
+
+    ``random`` gives numbers in [0, 1); the mailbox is the control thread's.
+    """
+
+    store: ZkStore
+    registry: GroupRegistry
+    offset_store: OffsetStore
+    fetching: Fetching
+    clock: Clock
+    random: Callable[[], float]
+    observation: Observation
+    mailbox: Mailbox[Message] = field(default_factory=Mailbox)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """A member, ready to be run."""
+
+    core: RebalanceCore
+    book: OwnershipBook
+    listener: ListenerCalls
+    control: ControlThread
+
+
+def build_member(settings: MemberSettings, world: MemberWorld) -> Member:
+    """Wire a member up; nothing is written, and nothing runs."""
+    consumer_id = settings.rebalance.consumer_id
+    core = RebalanceCore(settings.rebalance, world.random)
+    book = OwnershipBook(_position_rule(settings))
+    rule = automatic_rule(settings.delivery)
+    listener = ListenerCalls(consumer_id, world.observation)
+    committer = OffsetCommitter(
+        world.offset_store, settings.group_id, clock=world.clock, observation=world.observation
+    )
+    steps = RebalanceSteps(
+        StepSettings(
+            consumer_id=consumer_id,
+            exclude_internal_topics=settings.exclude_internal_topics,
+            automatic=rule if settings.auto_commit else None,
+        ),
+        Collaborators(
+            registry=world.registry,
+            offset_store=world.offset_store,
+            committer=committer,
+            book=book,
+            fetching=world.fetching,
+            clock=world.clock,
+            listener=listener,
+            observation=world.observation,
+        ),
+        lambda cause: world.mailbox.put(ev.Triggered(cause)),
+    )
+    desk = CommitDesk(
+        book=book,
+        committer=committer,
+        timer=CommitTimer(
+            enabled=settings.auto_commit,
+            interval_ms=settings.auto_commit_interval_ms,
+            now_ms=world.clock.now_ms(),
+        ),
+        rule=rule,
+        store=world.store,
+    )
+    control = ControlThread(
+        ControlParts(
+            group_id=settings.group_id,
+            core=core,
+            steps=steps,
+            book=book,
+            desk=desk,
+            journal=Journal(world.observation, world.clock),
+            store=world.store,
+            clock=world.clock,
+            mailbox=world.mailbox,
+        )
+    )
+    return Member(core=core, book=book, listener=listener, control=control)
+
+
+def _position_rule(settings: MemberSettings) -> PositionOf:
+    if settings.delivery.commits_ahead:
+        return committed_position
+    return consumed_position if settings.auto_commit else delivered_position

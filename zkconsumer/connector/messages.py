@@ -1,0 +1,75 @@
+"""What the control thread's mailbox takes, besides the events of the rebalance core."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from zkconsumer.connector import rebalance_events as ev
+from zkconsumer.connector.reply import Reply
+from zkconsumer.connector.subscription import Subscription
+from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class JoinRequest:
+    """The caller created its streams; answered when their partitions are being read."""
+
+    subscription: Subscription
+    reply: Reply[None] = field(default_factory=Reply)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class WithdrawRequest:
+    """The caller waits for its join no longer: leave the group, stay alive."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CommitRequest:
+    """The caller commits what it was given, or the offsets that it names.
+
+    Attributes:
+        offsets: for which partitions what; None: all that was handed over.
+        retry: try again where that may help.
+        reply: how many partitions were written.
+    """
+
+    offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None
+    retry: bool = True
+    reply: Reply[int] = field(default_factory=Reply)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CommitAheadRequest:
+    """A stream commits a chunk before it hands over its first message (``at_most_once``).
+
+    ``reply``: False where the claim is no longer ours.
+    """
+
+    claim: PartitionClaim
+    offset: int
+    reply: Reply[bool] = field(default_factory=Reply)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CloseRequest:
+    """Shut down."""
+
+    reply: Reply[None] = field(default_factory=Reply)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ThreadDied:
+    """A thread that this one can't do without died of an error that nobody foresaw."""
+
+    error: BaseException
+
+
+Message = (
+    ev.Event
+    | JoinRequest
+    | WithdrawRequest
+    | CommitRequest
+    | CommitAheadRequest
+    | CloseRequest
+    | ThreadDied
+)

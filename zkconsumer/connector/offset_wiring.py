@@ -1,0 +1,94 @@
+"""Wires up where a connector keeps its offsets, out of its configuration."""
+
+import logging
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from zkconsumer.clock import Clock
+from zkconsumer.config import ConsumerConfig
+from zkconsumer.connector.brokers import BrokerList
+from zkconsumer.model import TopicPartition
+from zkconsumer.offsets.coordinator import (
+    BrokerAccess,
+    ChannelSettings,
+    CoordinatorChannel,
+    tcp_dialer,
+)
+from zkconsumer.offsets.dual import DualOffsetStore
+from zkconsumer.offsets.guarded import OwnedOnly
+from zkconsumer.offsets.kafka import KafkaOffsetStore
+from zkconsumer.offsets.store import OffsetStore
+from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
+from zkconsumer.zk.registry import GroupRegistry
+from zkconsumer.zk.store import ZkStore
+
+log = logging.getLogger(__name__)
+
+
+def _nothing() -> None:
+    pass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffsetSide:
+    """A connector's offsets.
+
+    Attributes:
+        store: where they are kept.
+        stop_fetching: a shutdown need not wait for offsets that nobody will read from.
+        close: let go of connections.
+    """
+
+    store: OffsetStore
+    stop_fetching: Callable[[], None] = _nothing
+    close: Callable[[], None] = _nothing
+
+
+def wire_offsets(
+    config: ConsumerConfig, store: ZkStore, registry: GroupRegistry, clock: Clock
+) -> OffsetSide:
+    """``offsets.storage`` and ``dual.commit.enabled`` as objects; nothing is connected yet."""
+    # A commit held up through a loss of the session must not overwrite the next owner's.
+    in_zookeeper = ZookeeperOffsetStore(store, config.group_id, guard=registry)
+    if config.offsets_storage == "zookeeper":
+        return OffsetSide(store=in_zookeeper)
+    channel = CoordinatorChannel(
+        config.group_id,
+        BrokerAccess(
+            list_brokers=BrokerList(registry).read,
+            new_dialer=lambda: tcp_dialer(config.client_id),
+            shuffle=random.shuffle,
+        ),
+        ChannelSettings(
+            timeout_ms=config.offsets_channel_socket_timeout_ms,
+            backoff_ms=config.offsets_channel_backoff_ms,
+            # The last commit of a shutdown must leave time for the release.
+            limit_ms=max(1, config.shutdown_timeout_ms * 2 // 3),
+        ),
+        clock=clock,
+    )
+    in_kafka = OwnedOnly(
+        KafkaOffsetStore(channel, commit_max_retries=config.offsets_commit_max_retries),
+        lambda partitions: _still_owned(registry, partitions),
+    )
+    if not config.auto_commit_enable:
+        log.warning(
+            "group %s: brokers forget offsets that were not committed for a day (their "
+            "offsets.retention.minutes), and automatic commits, which renew them, are off",
+            config.group_id,
+        )
+    both = config.dual_commit_enabled
+    return OffsetSide(
+        store=DualOffsetStore(in_kafka, in_zookeeper) if both else in_kafka,
+        stop_fetching=channel.stop_fetching,
+        close=channel.close,
+    )
+
+
+def _still_owned(
+    registry: GroupRegistry, partitions: Sequence[TopicPartition]
+) -> frozenset[TopicPartition]:
+    session_id = registry.session_id
+    owners = registry.read_owners(partitions)
+    return frozenset(tp for tp, owner in owners.items() if owner and owner.session_id == session_id)

@@ -1,0 +1,41 @@
+"""Session events on their way to the control thread; what can't wait for it happens at once."""
+
+from collections.abc import Callable
+
+from zkconsumer.connector import rebalance_events as ev
+from zkconsumer.connector.ownership import OwnershipBook
+from zkconsumer.observe import Observation, SessionChanged
+from zkconsumer.streams.gate import DeliveryGate
+from zkconsumer.zk.session import SessionEvent, SessionState
+from zkconsumer.zk.store import ZkStore
+
+
+def listen(
+    store: ZkStore,
+    tell: Callable[[ev.SessionStarted | ev.SessionEnded], None],
+    *,
+    book: OwnershipBook,
+    gate: DeliveryGate,
+    observation: Observation,
+) -> None:
+    """Hear of the store's session: a lost one stops delivery there and then, on its thread."""
+
+    def hear(event: SessionEvent) -> None:
+        match event.state:
+            case SessionState.CONNECTED:
+                gate.trust()
+                tell(ev.SessionStarted(event.session_id))
+            case SessionState.LOST:
+                book.fence(event.session_id)
+                tell(ev.SessionEnded(event.session_id))
+            case SessionState.SUSPENDED:
+                gate.suspect()
+        observation.report(SessionChanged(event.state.value, event.session_id))
+
+    store.on_session(hear)
+    # Connected before anyone listened. The last word must be the session in force: one that ended
+    # meanwhile has been heard of already, and its start said late would put it in place again.
+    said = None
+    while said != store.session_id:
+        said = store.session_id
+        tell(ev.SessionStarted(said))
