@@ -24,6 +24,8 @@ def check_rest(world: World) -> None:
         raise Violation(f"owners at rest are {_text(found)}, but the assignor says {_text(named)}")
     for member in world.members:
         _check_member(world, member, expected)
+    if world.members[0].delivery.commits_ahead:
+        return  # a crash may lose what was committed and not yet handed over
     # What nobody subscribes to any more nobody has to read.
     world.ledger.check_complete(expected)
 

@@ -19,6 +19,7 @@ from typing import Protocol
 from tests.simulation.logs import PartitionLog
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.model import TopicPartition
+from zkconsumer.streams.delivery import Delivery
 from zkconsumer.zk.store import ZNode
 
 
@@ -32,7 +33,13 @@ class Reader(Protocol):
     name: str
     auto_commit: bool
     heard_lost: set[int]
+    delivery: Delivery
     readings: "dict[TopicPartition, Reading]"
+
+    @property
+    def is_silenced(self) -> bool:
+        """Whether it heard nothing from ZooKeeper for longer than it may go on without."""
+        ...
 
     @property
     def commit_open(self) -> bool:
@@ -99,6 +106,7 @@ class Ledger:
     def __init__(self, scene: Scene) -> None:
         self._scene = scene
         self.done: dict[TopicPartition, set[int]] = {}
+        self._handed: dict[TopicPartition, set[int]] = {}
         self._robbed_of: set[tuple[TopicPartition, int]] = set()
         self.delivered = 0
         self.repeated = 0
@@ -108,15 +116,30 @@ class Ledger:
     def started(self, member: Reader, claim: PartitionClaim, offset: int | None) -> Reading:
         """A member begins to fetch a partition."""
         tp = claim.topic_partition
+        before = member.readings.get(tp)
         reading = Reading(member, tp, claim, member.claims_session(), offset)
         reading.handed_to = reading.finished_to = offset or 0
         member.readings[tp] = reading
         owner, stored = self._scene.owner(tp), self._scene.stored(tp)
         owned = owner is not None and owner.ephemeral_owner == reading.session_id
         reading.robbed = not owned and (tp, reading.session_id) in self._robbed_of
-        if owned and stored != offset:
+        if owned and stored != offset and not self._goes_on(before, stored, offset):
             raise Violation(f"{member.name} starts {tp} from {offset}, but {stored} is stored")
         return reading
+
+    def _goes_on(self, before: Reading | None, stored: int | None, offset: int | None) -> bool:
+        """Whether a member goes on where it stood itself, though it did not commit that."""
+        if before is None or offset is None or offset < (stored or 0):
+            return False
+        return offset <= self._scene.logs[before.tp].first_from(self._reached(before))
+
+    @staticmethod
+    def _reached(reading: Reading) -> int:
+        """How far the callers of a member got, by its delivery mode."""
+        member = reading.member
+        if member.commit_open or not member.auto_commit or member.delivery.consumes_in_hand:
+            return reading.handed_to
+        return reading.finished_to
 
     def stopped(self, member: Reader) -> None:
         """A member gave some partitions up."""
@@ -142,6 +165,8 @@ class Ledger:
         if not reading.claim.active:
             raise Violation(f"{reading.member.name} delivers {tp}, which it gave up")
         self.check_right(reading, "delivers")
+        if reading.member.is_silenced:
+            raise Violation(f"{reading.member.name} delivers {tp}, though ZooKeeper is silent")
         if offset < reading.handed_to:
             raise Violation(f"{reading.member.name} delivers {tp} offset {offset} again")
         skipped = self._scene.logs[tp].lost_between(reading.handed_to, offset)
@@ -150,7 +175,13 @@ class Ledger:
         reading.handed_to = offset + 1
         reading.handed.append(offset)
         self.delivered += 1
-        self.repeated += offset in self.done.get(tp, ())
+        if offset in self._handed.setdefault(tp, set()):
+            self.repeated += 1
+            if reading.member.delivery.commits_ahead:
+                raise Violation(f"{reading.member.name} repeats {tp} offset {offset}")
+        self._handed[tp].add(offset)
+        if reading.member.delivery.consumes_in_hand:
+            self.finished(reading, offset)
 
     def finished(self, reading: Reading, offset: int) -> None:
         """A caller is done with a record: it asks for the next."""
@@ -181,11 +212,10 @@ class Ledger:
 
     def _check_reach(self, reading: Reading, offset: int, who: str) -> None:
         member = reading.member
-        if not member.auto_commit and not member.commit_open:
+        if not (member.auto_commit or member.commit_open or member.delivery.commits_ahead):
             raise Violation(f"{who}, and nobody asked for it")
-        reached = reading.handed_to if member.commit_open else reading.finished_to
-        limit = self._scene.logs[reading.tp].first_from(reached)
-        if offset > limit:
+        limit = self._scene.logs[reading.tp].first_from(self._reached(reading))
+        if offset > limit and not member.delivery.commits_ahead:
             raise Violation(f"{who}, but its callers are only through to {limit}")
         if member.commit_open:
             said = [one for one in reading.handed if one < offset]

@@ -1,11 +1,11 @@
-"""One member: the real parts of a connector, put together for the simulation, and its callers."""
+"""One member: the real parts of a connector, put together for the simulation."""
 
-import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from random import Random
 from typing import Any
 
+from tests.simulation.callers import Caller
 from tests.simulation.kernel import SimClock, SimMailbox, Task
 from tests.simulation.ledger import Ledger, Reading
 from tests.simulation.logs import SimFetching
@@ -13,29 +13,25 @@ from tests.simulation.product import Product
 from tests.simulation.store import SimStore
 from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.assignment.strategy import Strategy
-from zkconsumer.connector import rebalance_events as ev
-from zkconsumer.connector.autocommit import CommitTimer
-from zkconsumer.connector.control import (
+from zkconsumer.connector.member import MemberSettings, MemberWorld, build_member
+from zkconsumer.connector.messages import (
     CloseRequest,
+    CommitAheadRequest,
     CommitRequest,
-    ControlParts,
-    ControlThread,
     JoinRequest,
     WithdrawRequest,
 )
 from zkconsumer.connector.rebalance_state import RebalanceSettings, State
-from zkconsumer.connector.steps import Collaborators, RebalanceSteps, StepSettings
+from zkconsumer.connector.session_news import listen
 from zkconsumer.connector.subscription import FilterSubscription, StaticSubscription
-from zkconsumer.errors import (
-    ConsumerClosed,
-    ConsumerTimeout,
-    OffsetCommitFailed,
-    RebalanceFailed,
-)
+from zkconsumer.errors import ConsumerClosed, OffsetCommitFailed, RebalanceFailed
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.model import TopicPartition
+from zkconsumer.observe import MemberName, Observation
+from zkconsumer.streams.budget import ByteBudget
 from zkconsumer.streams.chunk_queue import ChunkQueue
-from zkconsumer.streams.stream import KafkaStream
+from zkconsumer.streams.delivery import Delivery
+from zkconsumer.streams.gate import DeliveryGate
 from zkconsumer.testing.memory_zk import MemoryZkServer
 from zkconsumer.zk.session import SessionEvent, SessionState
 
@@ -55,7 +51,10 @@ class MemberPlan:
     backoff_ms: int = 2_000
     max_retries: int = 4
     audit_interval_ms: int = 10_000
+    silence_percent: int = 33
+    delivery: Delivery = Delivery.AT_LEAST_ONCE
     max_chunks: int = 2
+    queue_bytes: int = 1_000_000
     poll_rate: float = 0.7
 
 
@@ -69,42 +68,6 @@ class Surroundings:
     ledger: Ledger
     note: Note
     product: Product
-
-
-class Caller:
-    """A thread of the user's that iterates one stream."""
-
-    def __init__(self, member: "SimMember", queue: ChunkQueue, stream: KafkaStream[Any, Any]):
-        self._member = member
-        self._queue = queue
-        self._stream = stream
-        self.hand: tuple[Reading, int] | None = None
-        self.ended = False
-
-    @property
-    def has_work(self) -> bool:
-        """Whether asking for the next message would change anything."""
-        return not self.ended and (self.hand is not None or self._queue.head(0) is not None)
-
-    def poll(self, ledger: Ledger) -> str:
-        """Be done with the message in hand and ask for the next."""
-        if self.hand is not None:
-            ledger.finished(*self.hand)
-            self.hand = None
-        try:
-            message = next(self._stream)
-        except ConsumerTimeout:
-            return "nothing"
-        except StopIteration:
-            self.ended = True
-            return "end"
-        except RebalanceFailed as error:
-            return str(error)
-        tp = TopicPartition(message.topic, message.partition)
-        reading = self._member.readings[tp]
-        self.hand = (reading, message.offset)
-        ledger.handed(reading, message.offset)
-        return f"{tp}@{message.offset}"
 
 
 class SimMember:
@@ -122,84 +85,72 @@ class SimMember:
         self.plan = plan
         self.name = f"{plan.consumer_id}#{serial}"
         self.auto_commit = plan.auto_commit
+        self.delivery = plan.delivery
         self._around = around
         self.dead = False
         self.left = False
         self.closing = False
         self.readings: dict[TopicPartition, Reading] = {}
         self.heard_lost: set[int] = set()
+        self.silent_since_ms: int | None = None
         self.callers: list[Caller] = []
         self.frozen_until_ms = 0
         self.stalled_until_ms = 0
         self._joining: tuple[JoinRequest, list[ChunkQueue], int] | None = None
         self._commit: tuple[CommitRequest, list[tuple[Reading, int]]] | None = None
         self.store = SimStore(around.server, around.rng)
-        self._assemble(around.product)
+        self.mailbox: SimMailbox[Any] = SimMailbox()
+        self.registry = around.product.registry(self.store, GROUP, clock=around.clock)
+        self.fetching = SimFetching(around.rng, self._start, self._stopped)
+        self._budget = ByteBudget(plan.queue_bytes)
+        self._assemble()
         self.control_task = Task(around.clock, self._run)
         self.store.sim.task = self.mailbox.task = self.control_task
         self.store.sim.on_error = self._request_failed
-        self.store.on_session(self._hear)
-        self.mailbox.put(ev.SessionStarted(self.store.session_id))
 
-    def _assemble(self, product: Product) -> None:
+    def _assemble(self) -> None:
         plan, around = self.plan, self._around
-        self.mailbox: SimMailbox[Any] = SimMailbox()
-        self.registry = product.registry(self.store, GROUP, clock=around.clock)
-        self.book = product.book()
-        self.fetching = SimFetching(around.rng, self._start, self._stopped)
-        committer = product.committer(
-            product.offsets(self.store, GROUP, **self._fence(product)), GROUP
+        observation = Observation(MemberName(GROUP, plan.consumer_id))
+        member = build_member(
+            self._settings(),
+            MemberWorld(
+                store=self.store,
+                registry=self.registry,
+                offset_store=around.product.offsets(self.store, GROUP, guard=self.registry),
+                fetching=self.fetching,
+                clock=around.clock,
+                random=around.rng.random,
+                observation=observation,
+                mailbox=self.mailbox,
+            ),
         )
-        self.core = product.core(
-            RebalanceSettings(
+        self.core, self.book, self.control = member.core, member.book, member.control
+        self.silence_ms = self.store.negotiated_timeout_ms * plan.silence_percent // 100
+        self._gate = DeliveryGate(around.clock, self.silence_ms, observation)
+        self.store.sim.hears = self._hears
+        (around.product.listen or listen)(
+            self.store,
+            self.mailbox.put,
+            book=self.book,
+            gate=self._gate,
+            observation=observation,
+        )
+
+    def _settings(self) -> MemberSettings:
+        plan = self.plan
+        return MemberSettings(
+            group_id=GROUP,
+            rebalance=RebalanceSettings(
                 consumer_id=plan.consumer_id,
                 strategy=plan.strategy,
                 max_retries=plan.max_retries,
                 backoff_ms=plan.backoff_ms,
                 session_timeout_ms=self.store.negotiated_timeout_ms,
+                audit_interval_ms=plan.audit_interval_ms,
             ),
-            around.rng.random,
-        )
-        steps = self._steps(product, committer)
-        self.control: ControlThread = product.control(
-            ControlParts(
-                group_id=GROUP,
-                core=self.core,
-                steps=steps,
-                book=self.book,
-                committer=committer,
-                timer=CommitTimer(
-                    enabled=plan.auto_commit,
-                    interval_ms=plan.commit_interval_ms,
-                    now_ms=around.clock.now_ms(),
-                ),
-                store=self.store,
-                clock=around.clock,
-                mailbox=self.mailbox,
-            )
-        )
-
-    def _fence(self, product: Product) -> dict[str, Any]:
-        if "guard" in inspect.signature(product.offsets.__init__).parameters:
-            return {"guard": self.registry}
-        return {"fence": lambda: self.registry.session_id}
-
-    def _steps(self, product: Product, committer: Any) -> RebalanceSteps:
-        return product.steps(
-            StepSettings(
-                consumer_id=self.plan.consumer_id,
-                exclude_internal_topics=True,
-                auto_commit=self.plan.auto_commit,
-            ),
-            Collaborators(
-                registry=self.registry,
-                offset_store=committer._store,
-                committer=committer,
-                book=self.book,
-                fetching=self.fetching,
-                clock=self._around.clock,
-            ),
-            lambda cause: self.mailbox.put(ev.Triggered(cause)),
+            auto_commit=plan.auto_commit,
+            auto_commit_interval_ms=plan.commit_interval_ms,
+            delivery=plan.delivery,
         )
 
     def _run(self) -> None:
@@ -217,18 +168,22 @@ class SimMember:
     def _stopped(self) -> None:
         self._around.ledger.stopped(self)
 
-    def _hear(self, event: SessionEvent) -> None:
-        if self.dead:
-            return
+    def _hears(self, event: SessionEvent) -> None:
+        """The client is about to tell the product this."""
         match event.state:
             case SessionState.CONNECTED:
-                self.mailbox.put(ev.SessionStarted(event.session_id))
+                self.silent_since_ms = None
             case SessionState.LOST:
                 self.heard_lost.add(event.session_id)
-                self.book.fence(event.session_id)
-                self.mailbox.put(ev.SessionEnded(event.session_id))
             case SessionState.SUSPENDED:
-                pass
+                if self.silent_since_ms is None:
+                    self.silent_since_ms = self._around.clock.now_ms()
+
+    @property
+    def is_silenced(self) -> bool:
+        """See ``Reader``."""
+        since_ms = self.silent_since_ms
+        return since_ms is not None and self._around.clock.now_ms() - since_ms >= self.silence_ms
 
     def _request_failed(self, reason: str) -> None:
         self._around.note("failed", self.name, reason)
@@ -264,11 +219,28 @@ class SimMember:
         self.mailbox.put(request)
 
     def _new_queue(self) -> ChunkQueue:
-        return self._around.product.queue(self.plan.max_chunks)
+        return self._around.product.queue(self.plan.max_chunks, self._budget)
 
     def _new_caller(self, queue: ChunkQueue) -> Caller:
-        stream = self._around.product.stream(queue, clock=self._around.clock, timeout_ms=0)
-        return Caller(self, queue, stream)
+        around = self._around
+        caller = Caller(self, queue, around.clock, around.ledger, around.note)
+        caller.stream = around.product.stream(
+            queue,
+            clock=around.clock,
+            timeout_ms=0,
+            gate=self._gate,
+            delivery=self.plan.delivery,
+            commit_ahead=lambda claim, offset: self._commit_ahead(caller, claim, offset),
+        )
+        return caller
+
+    def _commit_ahead(self, caller: Caller, claim: PartitionClaim, offset: int) -> bool:
+        """As ``ZookeeperConsumerConnector`` does it, but that its caller gives way meanwhile."""
+        if self.control.done:
+            return False
+        request = CommitAheadRequest(claim, offset)
+        self.mailbox.put(request)
+        return bool(caller.wait_for(request.reply))
 
     def hear_replies(self) -> bool:
         """Let callers that wait for the control thread go on; says whether one did."""
@@ -301,8 +273,11 @@ class SimMember:
 
     def commit(self) -> None:
         """A caller commits what was handed over."""
+        if self.delivery.commits_ahead:
+            return
         if self._commit is None and self.callers and not self.closing:
             handed = [(one, one.handed_to) for one in self.readings.values() if one.claim.active]
+            self._around.note("commit", self.name)
             self._commit = (CommitRequest(), handed)
             self.mailbox.put(self._commit[0])
 
@@ -332,6 +307,8 @@ class SimMember:
         """The process dies here and now; the server does not know it yet."""
         self.dead = self.store.sim.dead = True
         self.control_task.kill()
+        for caller in self.callers:
+            caller.task.kill()
 
     @property
     def at_rest(self) -> bool:

@@ -6,6 +6,7 @@ from random import Random
 
 from tests.simulation.member import MemberPlan, SimMember
 from zkconsumer.assignment.strategy import Strategy
+from zkconsumer.streams.delivery import Delivery
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -21,6 +22,7 @@ class Style:
         gaps: what lies between two records.
         robbers: whether strangers delete owner nodes.
         retention: whether old records are deleted.
+        delivery: of all members.
     """
 
     steps: int
@@ -32,6 +34,7 @@ class Style:
     gaps: Sequence[int]
     robbers: bool
     retention: bool
+    delivery: Delivery
 
 
 def new_style(rng: Random) -> Style:
@@ -51,6 +54,7 @@ def new_style(rng: Random) -> Style:
         gaps=rng.choice(((0,), (0, 0, 1, 3))),
         robbers=rng.random() < 0.3,
         retention=rng.random() < 0.15,
+        delivery=rng.choice((*(Delivery.AT_LEAST_ONCE,) * 6, *Delivery)),
     )
 
 
@@ -71,6 +75,10 @@ def new_plan(rng: Random, style: Style, members: Sequence[SimMember]) -> MemberP
         commit_interval_ms=rng.choice((200, 2_000, 60_000)),
         backoff_ms=rng.choice((200, 2_000)),
         max_retries=rng.choice((2, 4)),
+        delivery=style.delivery,
+        audit_interval_ms=rng.choice((5_000, 30_000)),
+        silence_percent=rng.choice((0, 33)),
+        queue_bytes=rng.choice((100, 300, 1_000_000)),
         max_chunks=rng.choice((1, 2, 5)),
         poll_rate=rng.choice((0.05, 0.5, 1.0)),
     )

@@ -14,6 +14,7 @@ from tests.simulation.member import SimMember
 from tests.simulation.plans import new_plan, new_style
 from tests.simulation.product import PRODUCT, Product
 from tests.simulation.world import World
+from zkconsumer.testing.memory_zk import Delivery
 from zkconsumer.zk.session import SessionState
 
 SETTLE_LIMIT_MS = 200_000
@@ -99,7 +100,11 @@ class Schedule:
             world.reconnect(member)
 
     def _runs(self, member: SimMember) -> bool:
-        return member.frozen_until_ms <= self.clock.time_ms
+        return member.dead or member.frozen_until_ms <= self.clock.time_ms
+
+    def _hears(self, news: Delivery) -> bool:
+        member = self.world.member_of(news.session_id)
+        return member is None or self._runs(member)
 
     def _control(self) -> bool:
         """A control thread goes on to its next stop."""
@@ -128,7 +133,12 @@ class Schedule:
         news = pending[at]
         member = self.world.member_of(news.session_id)
         if member is not None and not self._runs(member):
-            return False
+            # It stays for later; behind it there may be some for others.
+            at = next((one for one, it in enumerate(pending) if self._hears(it)), -1)
+            if at < 0:
+                return False
+            news = pending[at]
+            member = self.world.member_of(news.session_id)
         if news.what in _SESSION_NEWS:
             at = self._next_word(member)
             news = pending[at]
@@ -171,7 +181,7 @@ class Schedule:
         caller = self.rng.choice(member.callers)
         if not caller.has_work:
             return False
-        self.world.note("poll", member.name, caller.poll(self.world.ledger))
+        caller.poll()
         return True
 
     def _pick(self, fits: Callable[[SimMember], bool]) -> SimMember | None:
@@ -229,7 +239,7 @@ class Schedule:
         for member in self.world.members:
             for caller in member.callers:
                 if caller.has_work:
-                    self.world.note("poll", member.name, caller.poll(self.world.ledger))
+                    caller.poll()
                     return True
         return False
 
@@ -271,7 +281,7 @@ class Schedule:
                 self.clock.time_ms += 100
         for caller in [one for member in members for one in member.callers]:
             while caller.has_work:
-                caller.poll(self.world.ledger)
+                caller.poll()
         check_empty(self.world, members)
 
 
@@ -281,12 +291,14 @@ def run_schedule(seed: int, product: Product = PRODUCT) -> Outcome:
     logging.disable(logging.CRITICAL)
     failure = None
     try:
-        with product.patched():
+        with product.in_place():
             schedule = Schedule(seed, product)
             try:
                 schedule.run()
             except AssertionError as error:
                 failure = f"{type(error).__name__}: {error}"
+            for member in schedule.world.members:
+                member.crash()
     finally:
         logging.disable(disabled)
     world = schedule.world

@@ -14,7 +14,7 @@ from zkconsumer.testing.memory_client import MemoryClient
 from zkconsumer.testing.memory_tree import MemoryTree, TreeEvent
 from zkconsumer.testing.memory_zk import MemoryZkServer
 from zkconsumer.zk.compound import CompoundStore
-from zkconsumer.zk.session import SessionListener
+from zkconsumer.zk.session import SessionEvent, SessionListener
 from zkconsumer.zk.store import MultiResult, Op, OpError, Watch, ZNode, ZNodeStat
 
 Request = TypeVar("Request")
@@ -28,6 +28,7 @@ class SimClient:
         breaks: how often the connection broke so far.
         dead: its process is gone; nothing it does reaches the server.
         on_error: told of each request that failed for its caller.
+        hears: told of each session event before the product is.
         good_bye: ends the session.
     """
 
@@ -38,6 +39,7 @@ class SimClient:
         self.breaks = 0
         self.dead = False
         self.on_error: Callable[[str], None] = lambda _: None
+        self.hears: Callable[[SessionEvent], None] = lambda _: None
         self.good_bye: Callable[[], None] = lambda: raw.close(0)
 
     @property
@@ -62,7 +64,13 @@ class SimClient:
 
     def on_session(self, listener: SessionListener) -> None:
         """See ``RawClient``."""
-        self.raw.on_session(listener)
+
+        def hear(event: SessionEvent) -> None:
+            if not self.dead:
+                self.hears(event)
+                listener(event)
+
+        self.raw.on_session(hear)
 
     def get(self, paths: Sequence[str], watch: Watch | None, fence: int) -> list[ZNode | None]:
         """See ``RawClient``."""

@@ -1,0 +1,116 @@
+"""The threads of the user's: each iterates one stream, and waits where the real one would."""
+
+from collections.abc import Callable
+from typing import Any, Protocol, TypeVar
+
+from tests.simulation.kernel import SimClock, Task
+from tests.simulation.ledger import Ledger, Reading
+from zkconsumer.connector.reply import Reply
+from zkconsumer.errors import (
+    ConsumerClosed,
+    ConsumerTimeout,
+    OffsetCommitFailed,
+    RebalanceFailed,
+    ZkConsumerError,
+)
+from zkconsumer.model import TopicPartition
+from zkconsumer.streams.chunk_queue import ChunkQueue
+from zkconsumer.streams.stream import KafkaStream
+
+T = TypeVar("T")
+
+
+class Owner(Protocol):
+    """The member whose stream it is."""
+
+    name: str
+    readings: dict[TopicPartition, Reading]
+
+
+class Caller:
+    """Asks for one message after the other, each time that the scheduler lets it.
+
+    Attributes:
+        stream: what it iterates.
+        hand: the message that it works on.
+        ended: its stream came to the end.
+    """
+
+    stream: KafkaStream[Any, Any]
+
+    def __init__(
+        self,
+        member: Owner,
+        queue: ChunkQueue,
+        clock: SimClock,
+        ledger: Ledger,
+        note: Callable[..., None],
+    ) -> None:
+        self._member = member
+        self._queue = queue
+        self._ledger = ledger
+        self._note = note
+        self._waits = False
+        self.hand: tuple[Reading, int] | None = None
+        self.ended = False
+        self.task = Task(clock, self._run)
+
+    @property
+    def has_work(self) -> bool:
+        """Whether letting it go on would change anything."""
+        if self.ended or not self.task.ready:
+            return False
+        return self._waits or self.hand is not None or self._queue.head(0) is not None
+
+    def poll(self) -> None:
+        """Let it go on: it is done with the message in hand and asks for the next."""
+        self.task.resume()
+
+    def wait_for(self, reply: Reply[T]) -> T | None:
+        """What the control thread answers. Called inside of its task."""
+        answers: list[T | ZkConsumerError | None] = []
+
+        def came() -> bool:
+            if not answers:
+                try:
+                    value, there = reply.wait(0)
+                except ZkConsumerError as error:
+                    answers.append(error)
+                else:
+                    answers.extend([value] if there else [])
+            return bool(answers)
+
+        self._waits = True
+        try:
+            self.task.stop_here(came)
+        finally:
+            self._waits = False
+        answer = answers[0]
+        if isinstance(answer, ZkConsumerError):
+            raise answer
+        return answer
+
+    def _run(self) -> None:
+        while not self.ended:
+            self._note("poll", self._member.name, self._ask())
+            self.task.stop_here()
+
+    def _ask(self) -> str:
+        if self.hand is not None:
+            self._ledger.finished(*self.hand)
+            self.hand = None
+        try:
+            message = next(self.stream)
+        except ConsumerTimeout:
+            return "nothing"
+        except StopIteration:
+            self.ended = True
+            return "end"
+        except (RebalanceFailed, OffsetCommitFailed, ConsumerClosed) as error:
+            # A caller that hears these goes on.
+            return f"{type(error).__name__}: {error}"
+        tp = TopicPartition(message.topic, message.partition)
+        reading = self._member.readings[tp]
+        self.hand = (reading, message.offset)
+        self._ledger.handed(reading, message.offset)
+        return f"{tp}@{message.offset}"
