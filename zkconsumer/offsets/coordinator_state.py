@@ -160,6 +160,7 @@ class CoordinatorCall:
         self._backoff_ms = max(backoff_ms, LEAST_PAUSE_MS)
         self._deadline_ms = deadline_ms
         self._rounds_hung_up = 0
+        self._too_late: Action = Finish()
 
     def begin(self) -> Action:
         """The first thing to do."""
@@ -169,7 +170,8 @@ class CoordinatorCall:
         """The next thing to do."""
         match event:
             case Paused():
-                return self._go_on()
+                # A pause may take longer than it should.
+                return self._go_on() if now_ms < self._deadline_ms else self._too_late
             case Found():
                 self._has_channel = True
                 self._rounds_hung_up = 0
@@ -204,4 +206,5 @@ class CoordinatorCall:
                 return otherwise
         if now_ms + self._backoff_ms >= self._deadline_ms:
             return otherwise
+        self._too_late = otherwise
         return Pause(self._backoff_ms)

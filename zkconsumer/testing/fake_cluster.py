@@ -34,6 +34,7 @@ class FakeCluster:
         down: the ids of brokers that don't run.
         auto_create: whether asking for a topic creates it.
         coordinator: the broker that keeps the groups' offsets; None for none.
+        offsets_loading: whether it is still reading them from its log.
         zookeeper_offsets: what OffsetCommit v0 wrote, by group and partition.
         kafka_offsets: what OffsetCommit v1 wrote.
     """
@@ -46,6 +47,7 @@ class FakeCluster:
         self.down: set[int] = set()
         self.auto_create = auto_create
         self.coordinator: int | None = 0
+        self.offsets_loading = False
         self.topics: dict[str, dict[int, FakePartition]] = {}
         self.zookeeper_offsets: dict[tuple[str, TopicPartition], OffsetAndMetadata] = {}
         self.kafka_offsets: dict[tuple[str, TopicPartition], OffsetAndMetadata] = {}

@@ -64,10 +64,10 @@ class OffsetAnswers:
     def _commit_to_kafka(
         self, group: str, tp: TopicPartition, offset: OffsetAndMetadata
     ) -> ErrorCode:
-        if self._cluster.coordinator != self._id:
-            return ErrorCode.NOT_COORDINATOR
         if len(offset.metadata) > LONGEST_METADATA:
             return ErrorCode.OFFSET_METADATA_TOO_LARGE
+        if self._cluster.coordinator != self._id:
+            return ErrorCode.NOT_COORDINATOR
         self._cluster.kafka_offsets[group, tp] = offset
         return ErrorCode.NONE
 
@@ -96,10 +96,14 @@ class OffsetAnswers:
         )
 
     def _offset_in_kafka(self, group: str, tp: TopicPartition) -> of.OffsetFetchedPartition:
+        if self._cluster.partition(tp) is None:
+            # Before anything else: also a partition that has an offset is not known at first to a
+            # broker that has just started.
+            return no_offset(tp.partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         if self._cluster.coordinator != self._id:
             return no_offset(tp.partition, ErrorCode.NOT_COORDINATOR)
-        if self._cluster.partition(tp) is None:
-            return no_offset(tp.partition, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        if self._cluster.offsets_loading:
+            return no_offset(tp.partition, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
         stored = self._cluster.kafka_offsets.get((group, tp))
         if stored is None:
             return no_offset(tp.partition, ErrorCode.NONE)

@@ -1,0 +1,77 @@
+"""A group's offset channel to brokers in memory, and what tests do to it."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+from tests.support.fake_net import FakeNet, fake_net
+from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.model import Broker, OffsetAndMetadata, TopicPartition
+from zkconsumer.offsets.coordinator import (
+    BrokerAccess,
+    ChannelSettings,
+    ConnectorDialer,
+    CoordinatorChannel,
+    Dialer,
+)
+from zkconsumer.offsets.kafka import KafkaOffsetStore
+from zkconsumer.wire.api import ApiKey
+
+GROUP = "g"
+CLIENT_ID = "unit-tests"
+QUICK = ChannelSettings(timeout_ms=2_000, backoff_ms=20, limit_ms=2_000)
+T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
+
+
+def in_order(_brokers: list[Broker]) -> None:
+    """A shuffle that leaves everything where it is."""
+
+
+@dataclass
+class OffsetBench:
+    """Brokers in memory with topic t of three partitions, and group g's channel to them."""
+
+    net: FakeNet = field(default_factory=lambda: fake_net(3))
+    settings: ChannelSettings = QUICK
+    clock: Clock = field(default_factory=SystemClock)
+    shuffle: Callable[[list[Broker]], None] = in_order
+    new_dialer: Callable[[], Dialer] | None = None
+
+    def __post_init__(self) -> None:
+        self.net.cluster.create_topic("t", partitions=3)
+        access = BrokerAccess(
+            list_brokers=self.list_brokers,
+            new_dialer=self.new_dialer or self.dialer,
+            shuffle=self.shuffle,
+        )
+        self.channel = CoordinatorChannel(GROUP, access, self.settings, clock=self.clock)
+
+    def list_brokers(self) -> Sequence[Broker]:
+        """All of them, up or down."""
+        return self.net.brokers.addresses
+
+    def dialer(self) -> Dialer:
+        """One that connects in memory."""
+        return ConnectorDialer(self.net.network, client_id=CLIENT_ID)
+
+    def store(self, *, commit_max_retries: int = 5, metadata_limit: int = 4096) -> KafkaOffsetStore:
+        """The store over the channel."""
+        return KafkaOffsetStore(
+            self.channel, commit_max_retries=commit_max_retries, metadata_limit=metadata_limit
+        )
+
+    def commit(self, offset: int = 5) -> dict[TopicPartition, str | None]:
+        """Commit an offset of the first partition, with a single try."""
+        return self.store().commit({T0: OffsetAndMetadata(offset)})
+
+    def asked(self, api: ApiKey) -> list[int]:
+        """The brokers that were asked this, one entry for each request, broker by broker."""
+        return [
+            broker.id
+            for broker in self.net.brokers
+            for request in broker.requests
+            if request.api_key is api
+        ]
+
+    def open_connections(self) -> int:
+        """How many connections to brokers are open."""
+        return sum(not one.is_over for broker in self.net.brokers for one in broker._conversations)

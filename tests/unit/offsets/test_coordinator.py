@@ -1,0 +1,398 @@
+"""Finding a group's coordinator, and breaking that off."""
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+
+import pytest
+
+from tests.support.fake_net import LONG_MS, fake_net
+from tests.support.manual_clock import ManualClock
+from tests.support.offset_bench import CLIENT_ID, T0, OffsetBench
+from tests.support.waiting import wait_until
+from zkconsumer.clock import SystemClock
+from zkconsumer.errors import ConnectFailed, RegistryError, TransportError, UnsupportedVersion
+from zkconsumer.model import Broker
+from zkconsumer.net.transport import Transport
+from zkconsumer.offsets.coordinator import (
+    ChannelSettings,
+    ConnectorDialer,
+    CoordinatorChannel,
+    Dialer,
+    tcp_dialer,
+)
+from zkconsumer.offsets.store import FetchedOffset
+from zkconsumer.scope import ThreadScope
+from zkconsumer.testing.fake_script import Close, Fail, Hang, Raw, Step
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.messages.consumer_metadata import ConsumerMetadataRequest
+
+NOTHING = {T0: FetchedOffset(None)}
+SOON_MS = 1_000
+PATIENT = ChannelSettings(timeout_ms=30_000, backoff_ms=30_000, limit_ms=60_000)
+
+
+@pytest.fixture
+def bench() -> Iterator[OffsetBench]:
+    """Three brokers; broker 2 is the coordinator."""
+    bench = OffsetBench()
+    bench.net.cluster.coordinator = 2
+    yield bench
+    bench.channel.close()
+
+
+# --- finding --------------------------------------------------------------------------------------
+
+
+def test_any_broker_tells_who_it_is(bench: OffsetBench) -> None:
+    """One is asked, the coordinator is connected to, and the question's connection is closed."""
+    assert bench.store().fetch([T0]) == NOTHING
+    assert bench.asked(ApiKey.CONSUMER_METADATA) == [0]
+    assert bench.net.brokers[0].requests[0].request == ConsumerMetadataRequest(group_id="g")
+    assert bench.asked(ApiKey.OFFSET_FETCH) == [2]
+    assert bench.open_connections() == 1
+
+
+def test_the_channel_is_kept(bench: OffsetBench) -> None:
+    """Later calls use it, and ask nobody where it leads."""
+    store = bench.store()
+    for _ in range(3):
+        store.fetch([T0])
+    assert bench.asked(ApiKey.CONSUMER_METADATA) == [0]
+    assert len(bench.net.brokers[2]._conversations) == 1
+
+
+def test_a_coordinator_that_was_asked_is_not_connected_to_twice(bench: OffsetBench) -> None:
+    """The connection of the question becomes the channel."""
+    bench.net.cluster.coordinator = 0
+    assert bench.store().fetch([T0]) == NOTHING
+    assert len(bench.net.brokers[0]._conversations) == 1
+    assert bench.open_connections() == 1
+
+
+def test_brokers_are_asked_in_shuffled_order() -> None:
+    """So that the members of all groups do not ask the same one."""
+    bench = OffsetBench(shuffle=lambda brokers: brokers.sort(key=lambda one: -one.id))
+    bench.store().fetch([T0])
+    assert bench.asked(ApiKey.CONSUMER_METADATA) == [2]
+
+
+@pytest.mark.parametrize("step", [Hang(), Close(), Raw(b"HTTP/1.1 400 Bad Request")])
+def test_the_next_broker_is_asked(bench: OffsetBench, step: Step) -> None:
+    """One that is down, hangs, leaves or talks nonsense does not keep the others from answering."""
+    settings = ChannelSettings(timeout_ms=50, backoff_ms=30_000, limit_ms=60_000)
+    bench = OffsetBench(bench.net, settings=settings)
+    bench.net.brokers[0].stop()
+    bench.net.brokers[1].script(ApiKey.CONSUMER_METADATA, step)
+    assert bench.store().fetch([T0]) == NOTHING
+    assert bench.asked(ApiKey.CONSUMER_METADATA) == [1, 2]
+
+
+def test_no_coordinator_yet(bench: OffsetBench) -> None:
+    """While the offsets topic is being made, brokers say "later": it is asked again."""
+    not_yet = [Fail(ErrorCode.COORDINATOR_NOT_AVAILABLE)] * 3
+    bench.net.brokers[0].script(ApiKey.CONSUMER_METADATA, *not_yet)
+    assert bench.store().fetch([T0]) == NOTHING
+    assert bench.asked(ApiKey.CONSUMER_METADATA) == [0] * 4
+
+
+def test_a_coordinator_that_is_just_gone(bench: OffsetBench) -> None:
+    """Brokers may name one that nobody reaches: they are asked again until they know better."""
+    net = bench.net
+    asked = 0
+
+    class Late:
+        """Connects; the coordinator's listener comes up after its third refusal."""
+
+        def connect(self, host: str, port: int, *, timeout_ms: int) -> Transport:
+            nonlocal asked
+            if host == net.brokers[2].address.host:
+                asked += 1
+                if asked <= 3:
+                    raise ConnectFailed(f"{host}:{port}: can't connect: refused")
+            return net.network.connect(host, port, timeout_ms=timeout_ms)
+
+    bench = OffsetBench(net, new_dialer=lambda: ConnectorDialer(Late(), client_id=CLIENT_ID))
+    assert bench.store().fetch([T0]) == NOTHING
+    assert bench.asked(ApiKey.CONSUMER_METADATA) == [0] * 4
+
+
+# --- not finding ----------------------------------------------------------------------------------
+
+
+def failure(bench: OffsetBench, kind: type[Exception] = TransportError) -> str:
+    """What a fetch that fails says."""
+    with pytest.raises(kind) as caught:
+        bench.store().fetch([T0])
+    return str(caught.value)
+
+
+def test_no_coordinator_at_all(bench: OffsetBench) -> None:
+    """After its limit the call fails, and says whose, who was asked, and what to look at."""
+    bench.net.cluster.coordinator = None
+    bench = OffsetBench(bench.net, settings=ChannelSettings(backoff_ms=20, limit_ms=300))
+    began_ms = SystemClock().now_ms()
+    told = failure(bench)
+    assert 200 <= SystemClock().now_ms() - began_ms < 300 + SOON_MS
+    for part in (
+        "group g: no offset coordinator answers",
+        "broker 0 (fake-0:9092) says COORDINATOR_NOT_AVAILABLE (15)",
+        "__consumer_offsets",
+    ):
+        assert part in told
+    assert len(bench.asked(ApiKey.CONSUMER_METADATA)) > 3
+    assert bench.open_connections() == 0
+
+
+def test_no_broker_answers(bench: OffsetBench) -> None:
+    """Each of them is named with its reason."""
+    for broker in bench.net.brokers:
+        broker.stop()
+    told = failure(OffsetBench(bench.net, settings=ChannelSettings(backoff_ms=20, limit_ms=100)))
+    for number in range(3):
+        assert f"fake-{number}:9092: can't connect" in told
+
+
+def test_silent_brokers_together_take_no_longer_than_the_limit(bench: OffsetBench) -> None:
+    """However long each of them may take."""
+    for broker in bench.net.brokers:
+        broker.script(ApiKey.CONSUMER_METADATA, *[Hang()] * 10)
+    bench = OffsetBench(bench.net, settings=ChannelSettings(timeout_ms=10_000, limit_ms=200))
+    began_ms = SystemClock().now_ms()
+    assert "fake-0:9092: no answer in time" in failure(bench)
+    assert SystemClock().now_ms() - began_ms < 200 + SOON_MS
+
+
+def test_a_crowd_of_brokers_is_not_listed_one_by_one() -> None:
+    """The message stays readable."""
+    bench = OffsetBench(fake_net(30), settings=ChannelSettings(backoff_ms=20, limit_ms=100))
+    for broker in bench.net.brokers:
+        broker.stop()
+    told = failure(bench)
+    assert "and 20 more" in told
+    assert "fake-29" not in told
+
+
+def test_no_broker_is_registered(bench: OffsetBench) -> None:
+    """Which may change within the limit: only then it fails."""
+    lists: list[Sequence[Broker]] = [bench.net.brokers.addresses, (), ()]
+
+    class Late(OffsetBench):
+        def list_brokers(self) -> Sequence[Broker]:
+            return lists.pop()
+
+    assert Late(bench.net).store().fetch([T0]) == NOTHING
+
+    class Never(OffsetBench):
+        def list_brokers(self) -> Sequence[Broker]:
+            return ()
+
+    settings = ChannelSettings(backoff_ms=20, limit_ms=100)
+    assert "no broker is registered" in failure(Never(bench.net, settings=settings))
+
+
+def test_zookeeper_that_does_not_answer_ends_the_call(bench: OffsetBench) -> None:
+    """There the brokers are listed: its error is passed on at once, and harms no later call."""
+    answers = [None, RegistryError("away")]
+
+    class Away(OffsetBench):
+        def list_brokers(self) -> Sequence[Broker]:
+            error = answers.pop()
+            if error is not None:
+                raise error
+            return super().list_brokers()
+
+    away = Away(bench.net)
+    assert failure(away, RegistryError) == "away"
+    assert away.store().fetch([T0]) == NOTHING
+
+
+def test_brokers_before_0_8_2(bench: OffsetBench) -> None:
+    """They hang up at the question: the call does not use up its time on them, and says so."""
+    for broker in bench.net.brokers:
+        broker.script(ApiKey.CONSUMER_METADATA, *[Close()] * 10)
+    bench = OffsetBench(bench.net, settings=ChannelSettings(backoff_ms=20, limit_ms=60_000))
+    told = failure(bench, UnsupportedVersion)
+    assert "offsets in Kafka need 0.8.2; set offsets.storage=zookeeper" in told
+    assert bench.asked(ApiKey.CONSUMER_METADATA) == [0] * 3 + [1] * 3 + [2] * 3
+
+
+def test_the_end_of_time_between_two_brokers() -> None:
+    """No further one is asked."""
+    clock = ManualClock()
+    bench = OffsetBench(clock=clock)
+
+    class Slow:
+        """Connecting takes as long as it may, and then fails."""
+
+        def connect(self, host: str, port: int, *, timeout_ms: int) -> Transport:
+            clock.advance(timeout_ms)
+            raise ConnectFailed(f"{host}:{port}: can't connect: timed out")
+
+    bench = OffsetBench(
+        bench.net,
+        ChannelSettings(timeout_ms=700, backoff_ms=20, limit_ms=1_000),
+        clock,
+        new_dialer=lambda: ConnectorDialer(Slow(), client_id=CLIENT_ID),
+    )
+    told = failure(bench)
+    assert "fake-1:9092: can't connect" in told
+    assert "fake-2" not in told
+    assert clock.now_ms() == 1_000 + 1_000
+
+
+# --- breaking off ---------------------------------------------------------------------------------
+
+
+class Caller:
+    """Fetches in a thread of its own, and tells how that ended."""
+
+    def __init__(self, bench: OffsetBench) -> None:
+        self._bench = bench
+        self.outcome: object = None
+        self._scope = ThreadScope("test-coordinator")
+        self._scope.spawn("fetch", self._run, stop=lambda: None)
+
+    def _run(self) -> None:
+        try:
+            self.outcome = self._bench.store().fetch([T0])
+        except TransportError as error:
+            self.outcome = error
+
+    def ended_within(self, limit_ms: int) -> str:
+        """What it failed with."""
+        assert self._scope.close(limit_ms) == []
+        assert isinstance(self.outcome, TransportError)
+        return str(self.outcome)
+
+
+def in_a_pause(bench: OffsetBench) -> None:
+    """Wait until the call pauses: the one broker that it asked said "later"."""
+    wait_until(lambda: bench.asked(ApiKey.CONSUMER_METADATA), what="a first look-up")
+    wait_until(lambda: bench.open_connections() == 0, what="the pause")
+
+
+def in_a_question(bench: OffsetBench) -> None:
+    """Wait until a broker is asked, which hangs."""
+    wait_until(lambda: bench.asked(ApiKey.CONSUMER_METADATA), what="a question")
+
+
+def in_a_fetch(bench: OffsetBench) -> None:
+    """Wait until the coordinator is asked, which hangs."""
+    wait_until(lambda: bench.asked(ApiKey.OFFSET_FETCH), what="a fetch")
+
+
+MOMENTS = pytest.mark.parametrize(
+    ("api", "step", "moment"),
+    [
+        (ApiKey.CONSUMER_METADATA, Fail(ErrorCode.COORDINATOR_NOT_AVAILABLE), in_a_pause),
+        (ApiKey.CONSUMER_METADATA, Hang(), in_a_question),
+        (ApiKey.OFFSET_FETCH, Hang(), in_a_fetch),
+    ],
+)
+
+
+@MOMENTS
+def test_interrupt_ends_a_call_at_once(
+    api: ApiKey, step: Step, moment: Callable[[OffsetBench], None]
+) -> None:
+    """Whatever it waits for; the next call finds its way again."""
+    bench = OffsetBench(settings=PATIENT)
+    bench.net.brokers[0].script(api, step)
+    caller = Caller(bench)
+    moment(bench)
+    bench.channel.interrupt()
+    assert "broken off" in caller.ended_within(SOON_MS)
+    assert bench.store().fetch([T0]) == NOTHING
+    bench.channel.close()
+
+
+@MOMENTS
+def test_close_ends_all_calls(
+    api: ApiKey, step: Step, moment: Callable[[OffsetBench], None]
+) -> None:
+    """The one under way and every later one; no connection is left."""
+    bench = OffsetBench(settings=PATIENT)
+    bench.net.brokers[0].script(api, step)
+    caller = Caller(bench)
+    moment(bench)
+    bench.channel.close()
+    bench.channel.close()
+    assert "broken off" in caller.ended_within(SOON_MS)
+    assert "the offset channel is closed" in failure(bench)
+    assert bench.open_connections() == 0
+
+
+def test_close_at_rest_closes_the_channel(bench: OffsetBench) -> None:
+    """Nothing has to be under way."""
+    bench.store().fetch([T0])
+    assert bench.open_connections() == 1
+    bench.channel.close()
+    assert bench.open_connections() == 0
+
+
+def test_interrupt_at_rest_does_nothing(bench: OffsetBench) -> None:
+    """A call that comes later is not meant."""
+    store = bench.store()
+    bench.channel.interrupt()
+    assert store.fetch([T0]) == NOTHING
+    bench.channel.interrupt()
+    assert store.fetch([T0]) == NOTHING
+    assert bench.asked(ApiKey.CONSUMER_METADATA) == [0]
+
+
+def test_a_member_that_leaves_fetches_no_more_but_commits() -> None:
+    """The fetch under way ends, none begins; the last commit goes through."""
+    bench = OffsetBench(settings=PATIENT)
+    bench.net.brokers[0].script(ApiKey.OFFSET_FETCH, Hang())
+    caller = Caller(bench)
+    in_a_fetch(bench)
+    bench.channel.stop_fetching()
+    assert "broken off" in caller.ended_within(SOON_MS)
+    assert "the offset channel is closed" in failure(bench)
+    assert bench.commit() == {T0: None}
+    bench.channel.close()
+
+
+def test_a_connect_that_is_under_way_is_broken_off() -> None:
+    """The dialer is told; and what it connected all the same is closed."""
+    connecting = threading.Event()
+    stopped = threading.Event()
+    net = fake_net(1)
+
+    class Slow:
+        """Connects only when it is told to stop: too late."""
+
+        def connect(self, host: str, port: int, *, timeout_ms: int) -> Transport:
+            connecting.set()
+            assert stopped.wait(LONG_MS / 1000)
+            return net.network.connect(host, port, timeout_ms=timeout_ms)
+
+    def dialer() -> Dialer:
+        return ConnectorDialer(Slow(), client_id=CLIENT_ID, stop=stopped.set)
+
+    bench = OffsetBench(net, settings=PATIENT, new_dialer=dialer)
+    caller = Caller(bench)
+    assert connecting.wait(LONG_MS / 1000)
+    bench.channel.interrupt()
+    assert "broken off" in caller.ended_within(SOON_MS)
+    assert bench.open_connections() == 0
+
+
+def test_a_tcp_connect_into_nowhere_is_broken_off() -> None:
+    """An address that swallows everything does not hold up a shutdown."""
+    nowhere = Broker(0, "203.0.113.1", 9092)
+
+    class Nowhere(OffsetBench):
+        def list_brokers(self) -> Sequence[Broker]:
+            return (nowhere,)
+
+    bench = Nowhere(settings=PATIENT, new_dialer=lambda: tcp_dialer(CLIENT_ID))
+    caller = Caller(bench)
+    wait_until(lambda: _is_calling(bench.channel), what="the call")
+    bench.channel.close()
+    assert "broken off" in caller.ended_within(SOON_MS)
+
+
+def _is_calling(channel: CoordinatorChannel) -> bool:
+    return channel._running is not None

@@ -1,0 +1,320 @@
+"""Offsets in Kafka: what each answer of the coordinator comes to."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.offset_bench import T0, T1, T2, OffsetBench
+from zkconsumer.errors import LocalProtocolError, RequestTimedOut, TransportError
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.offsets.coordinator import ChannelSettings
+from zkconsumer.offsets.kafka import UNKNOWN_TRIES
+from zkconsumer.offsets.store import FetchedOffset
+from zkconsumer.testing.fake_script import Close, Cut, Fail, Hang, Reply
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.messages import offset_commit as oc
+from zkconsumer.wire.messages import offset_fetch as of
+
+COMMIT, FETCH = ApiKey.OFFSET_COMMIT, ApiKey.OFFSET_FETCH
+LOADING = Fail(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)
+MOVED = Fail(ErrorCode.NOT_COORDINATOR)
+OFFSETS = {tp: OffsetAndMetadata(number) for number, tp in enumerate((T0, T1, T2))}
+
+
+@pytest.fixture
+def bench() -> Iterator[OffsetBench]:
+    """Three brokers; broker 0 is the coordinator."""
+    bench = OffsetBench()
+    yield bench
+    bench.channel.close()
+
+
+def committed(codes: dict[TopicPartition, int]) -> Reply:
+    """An answer to a commit, partition by partition."""
+    partitions = tuple(
+        oc.CommittedPartition(partition=tp.partition, error_code=code) for tp, code in codes.items()
+    )
+    return Reply(
+        oc.OffsetCommitResponse(topics=(oc.CommittedTopic(topic="t", partitions=partitions),))
+    )
+
+
+def fetched(answers: dict[TopicPartition, tuple[int, int]]) -> Reply:
+    """An answer to a fetch: offset and error code of each partition."""
+    partitions = tuple(
+        of.OffsetFetchedPartition(
+            partition=tp.partition, offset=offset, metadata="", error_code=code
+        )
+        for tp, (offset, code) in answers.items()
+    )
+    return Reply(
+        of.OffsetFetchResponse(topics=(of.OffsetFetchedTopic(topic="t", partitions=partitions),))
+    )
+
+
+def sent(bench: OffsetBench) -> list[list[TopicPartition]]:
+    """The partitions of each commit that the coordinator got."""
+    return [
+        [
+            TopicPartition(topic.topic, one.partition)
+            for topic in request.topics
+            for one in topic.partitions
+        ]
+        for frame in bench.net.brokers[0].requests
+        if isinstance(request := frame.request, oc.OffsetCommitRequest)
+    ]
+
+
+# --- fetch ----------------------------------------------------------------------------------------
+
+
+def test_all_partitions_in_one_request(bench: OffsetBench) -> None:
+    """However many there are; what is asked twice is sent once; nothing asks nobody."""
+    store = bench.store()
+    assert store.fetch([]) == {}
+    assert store.commit({}) == {}
+    assert bench.asked(ApiKey.CONSUMER_METADATA) == []
+    assert store.commit(OFFSETS) == dict.fromkeys(OFFSETS)
+    assert store.fetch([T2, T0, T1, T0]) == {
+        tp: FetchedOffset(it.offset) for tp, it in OFFSETS.items()
+    }
+    (frame,) = [one for one in bench.net.brokers[0].requests if one.api_key is FETCH]
+    assert (frame.version, frame.request) == (
+        1,
+        of.OffsetFetchRequest(
+            group_id="g", topics=(of.OffsetFetchTopic(topic="t", partitions=(2, 0, 1)),)
+        ),
+    )
+
+
+def test_a_coordinator_that_loads_is_waited_for(bench: OffsetBench) -> None:
+    """On the same channel: nobody else has the offsets."""
+    bench.commit(7)
+    bench.net.brokers[0].script(FETCH, LOADING, LOADING)
+    assert bench.store().fetch([T0]) == {T0: FetchedOffset(7)}
+    assert bench.asked(FETCH) == [0, 0, 0]
+    assert bench.asked(ApiKey.CONSUMER_METADATA) == [0]
+
+
+@pytest.mark.parametrize(
+    "step", [MOVED, Fail(ErrorCode.COORDINATOR_NOT_AVAILABLE), Close(), Cut(7)]
+)
+def test_a_coordinator_that_moved_is_looked_for(bench: OffsetBench, step: Fail) -> None:
+    """Also while it fails without saying so."""
+    bench.commit(7)
+    bench.net.cluster.coordinator = 1
+    bench.net.brokers[0].script(FETCH, step)
+    assert bench.store().fetch([T0]) == {T0: FetchedOffset(7)}
+    assert bench.asked(FETCH) == [0, 1]
+    assert bench.open_connections() == 1
+
+
+def test_one_that_loads_for_ever_is_an_error_of_the_call(bench: OffsetBench) -> None:
+    """Not "no offset": the caller tries again, and starts nowhere in the meantime."""
+    bench = OffsetBench(bench.net, settings=ChannelSettings(backoff_ms=20, limit_ms=200))
+    bench.net.cluster.offsets_loading = True
+    with pytest.raises(RequestTimedOut, match=r"broker 0.*COORDINATOR_LOAD_IN_PROGRESS \(14\)"):
+        bench.store().fetch([T0])
+    bench.net.cluster.offsets_loading = False
+    assert bench.store().fetch([T0]) == {T0: FetchedOffset(None)}
+
+
+def test_no_offset_is_a_value(bench: OffsetBench) -> None:
+    """The broker's way to say so is -1 without an error; some wrote such an entry themselves."""
+    bench.net.brokers[0].script(FETCH, fetched({T0: (-1, 0), T1: (0, 0)}))
+    assert bench.store().fetch([T0, T1]) == {T0: FetchedOffset(None), T1: FetchedOffset(0)}
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, "TOPIC_AUTHORIZATION_FAILED (29)"),
+        (ErrorCode.UNKNOWN, "UNKNOWN (-1)"),
+        (4711, "error code 4711"),
+    ],
+)
+def test_an_error_of_one_partition_is_told(bench: OffsetBench, code: int, told: str) -> None:
+    """It is not "no offset", which would skip messages or bring them all; the others count."""
+    bench.net.brokers[0].script(FETCH, fetched({T0: (-1, code), T1: (8, 0)}))
+    answer = bench.store().fetch([T0, T1])
+    assert answer[T1] == FetchedOffset(8)
+    assert answer[T0].offset is None
+    error = str(answer[T0].error)
+    assert error.startswith("group g: offset of t-0 in Kafka: ")
+    assert told in error
+    assert bench.asked(FETCH) == [0]
+
+
+def test_an_offset_that_comes_with_an_error_does_not_count(bench: OffsetBench) -> None:
+    """Whatever it is."""
+    bench.net.brokers[0].script(FETCH, fetched({T0: (5, ErrorCode.UNKNOWN)}))
+    assert bench.store().fetch([T0])[T0].offset is None
+
+
+def test_a_partition_that_the_coordinator_does_not_know_yet(bench: OffsetBench) -> None:
+    """One that has just started knows no topic, though it may have the offset: asked again."""
+    bench.commit(7)
+    unknown = fetched({T0: (-1, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION), T1: (-1, 0)})
+    bench.net.brokers[0].script(FETCH, *[unknown] * (UNKNOWN_TRIES - 1))
+    assert bench.store().fetch([T0, T1]) == {T0: FetchedOffset(7), T1: FetchedOffset(None)}
+
+
+def test_a_partition_that_the_coordinator_never_knows(bench: OffsetBench) -> None:
+    """After some tries that is an error of the partition; the others are not held up for long."""
+    nowhere = TopicPartition("nowhere", 0)
+    bench.commit(7)
+    answer = bench.store().fetch([T0, nowhere])
+    assert answer[T0] == FetchedOffset(7)
+    assert "UNKNOWN_TOPIC_OR_PARTITION (3)" in str(answer[nowhere].error)
+    assert len(bench.asked(FETCH)) == UNKNOWN_TRIES
+
+
+def test_a_partition_that_the_answer_leaves_out(bench: OffsetBench) -> None:
+    """Silence about it is not "no offset" either; what was not asked for is passed over."""
+    bench.net.brokers[0].script(FETCH, fetched({T0: (3, 0), T2: (4, 0)}))
+    answer = bench.store().fetch([T0, T1])
+    assert list(answer) == [T0, T1]
+    assert answer[T0] == FetchedOffset(3)
+    assert "leaves it out" in str(answer[T1].error)
+
+
+# --- commit ---------------------------------------------------------------------------------------
+
+
+def test_offset_and_metadata_arrive(bench: OffsetBench) -> None:
+    """With the generation and member id of whoever ZooKeeper coordinates, and the broker's now."""
+    assert bench.store().commit({T0: OffsetAndMetadata(42, "nöte")}) == {T0: None}
+    (frame,) = [one for one in bench.net.brokers[0].requests if one.api_key is COMMIT]
+    partition = oc.OffsetCommitPartition(partition=0, offset=42, timestamp=-1, metadata="nöte")
+    assert (frame.version, frame.request) == (
+        1,
+        oc.OffsetCommitRequest(
+            group_id="g",
+            generation_id=-1,
+            consumer_id="",
+            topics=(oc.OffsetCommitTopic(topic="t", partitions=(partition,)),),
+        ),
+    )
+
+
+def test_one_try_unless_more_are_wanted(bench: OffsetBench) -> None:
+    """An automatic commit comes again by itself; what it failed of is told."""
+    bench.net.brokers[0].script(COMMIT, LOADING)
+    assert "COORDINATOR_LOAD_IN_PROGRESS (14)" in str(bench.commit()[T0])
+    assert bench.asked(COMMIT) == [0]
+    bench.net.brokers[0].script(COMMIT, MOVED)
+    assert "NOT_COORDINATOR (16)" in str(bench.commit()[T0])
+    assert bench.commit() == {T0: None}
+    assert len(bench.asked(ApiKey.CONSUMER_METADATA)) == 2
+
+
+def test_tries_again_where_wanted(bench: OffsetBench) -> None:
+    """So often as is set, whatever it is that passes; then the last answer is told."""
+    store = bench.store(commit_max_retries=3)
+    bench.net.brokers[0].script(COMMIT, LOADING, MOVED, Close())
+    assert store.commit(OFFSETS, retry=True) == dict.fromkeys(OFFSETS)
+    bench.net.brokers[0].script(COMMIT, *[LOADING] * 4)
+    told = store.commit(OFFSETS, retry=True)
+    assert all("COORDINATOR_LOAD_IN_PROGRESS (14)" in str(why) for why in told.values())
+    assert store.commit(OFFSETS, retry=True) == dict.fromkeys(OFFSETS)
+
+
+def test_only_what_failed_is_sent_again(bench: OffsetBench) -> None:
+    """And only what may get through: the rest is told as it was."""
+    first = committed({T0: 0, T1: ErrorCode.NOT_COORDINATOR, T2: ErrorCode.UNKNOWN_MEMBER_ID})
+    bench.net.brokers[0].script(COMMIT, first)
+    told = bench.store().commit(OFFSETS, retry=True)
+    assert (told[T0], told[T1]) == (None, None)
+    assert "UNKNOWN_MEMBER_ID (25)" in str(told[T2])
+    assert sent(bench) == [[T0, T1, T2], [T1]]
+
+
+def test_what_was_committed_stays_so_when_a_later_try_breaks(bench: OffsetBench) -> None:
+    """The others are told why the try failed."""
+    first = committed({T0: 0, T1: ErrorCode.NOT_COORDINATOR, T2: 4711})
+    bench.net.brokers[0].script(COMMIT, first, Close(), Close())
+    told = bench.store(commit_max_retries=2).commit(OFFSETS, retry=True)
+    assert told[T0] is None
+    assert "closed the connection" in str(told[T1])
+    assert "error code 4711" in str(told[T2])
+
+
+def test_no_answer_at_all_is_an_error_of_the_call(bench: OffsetBench) -> None:
+    """Nobody knows what is committed."""
+    bench = OffsetBench(bench.net, settings=ChannelSettings(timeout_ms=50, limit_ms=500))
+    bench.net.brokers[0].script(COMMIT, Hang())
+    with pytest.raises(TransportError, match=r"group g: no offset coordinator answers.*no answer"):
+        bench.commit()
+    assert bench.open_connections() == 0
+
+
+def test_a_channel_that_the_broker_closed_meanwhile(bench: OffsetBench) -> None:
+    """Brokers close idle connections: a commit with a single try gets through all the same."""
+    bench.commit()
+    bench.net.brokers[0].stop()
+    bench.net.brokers[0].start()
+    assert bench.commit(6) == {T0: None}
+    assert bench.store().fetch([T0]) == {T0: FetchedOffset(6)}
+
+
+@pytest.mark.parametrize(
+    ("code", "told"),
+    [
+        (ErrorCode.OFFSET_METADATA_TOO_LARGE, "offset.metadata.max.bytes"),
+        (ErrorCode.ILLEGAL_GENERATION, "give one of the two another name"),
+        (ErrorCode.UNKNOWN_MEMBER_ID, "give one of the two another name"),
+        (ErrorCode.REBALANCE_IN_PROGRESS, "give one of the two another name"),
+        (ErrorCode.GROUP_AUTHORIZATION_FAILED, "GROUP_AUTHORIZATION_FAILED (30)"),
+        (ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, "UNKNOWN_TOPIC_OR_PARTITION (3)"),
+    ],
+)
+def test_what_does_not_pass_is_not_tried_again(
+    bench: OffsetBench, code: ErrorCode, told: str
+) -> None:
+    """It is told by name, with what to do."""
+    bench.net.brokers[0].script(COMMIT, Fail(code))
+    why = str(bench.store().commit({T0: OffsetAndMetadata(1)}, retry=True)[T0])
+    assert why.startswith(f"{code.name} ({code.value}): {code.text}")
+    assert told in why
+    assert bench.asked(COMMIT) == [0]
+
+
+def test_metadata_within_the_limit(bench: OffsetBench) -> None:
+    """Counted as the broker counts: in UTF-16 units, so that nothing it takes is refused here."""
+    store = bench.store(metadata_limit=4)
+    told = store.commit(
+        {
+            T0: OffsetAndMetadata(1, "ößßö"),
+            T1: OffsetAndMetadata(1, "12345"),
+            T2: OffsetAndMetadata(1, "\U0001f600\U0001f600x"),
+        }
+    )
+    assert told[T0] is None
+    assert all("has 5 characters, and the brokers take 4" in str(told[tp]) for tp in (T1, T2))
+    assert sent(bench) == [[T0]]
+
+
+def test_what_no_request_can_carry_harms_nothing_else(bench: OffsetBench) -> None:
+    """Each is refused with its reason; nothing of it is sent."""
+    bad = {
+        TopicPartition("t", 2**31): OffsetAndMetadata(1),
+        TopicPartition("t", -1): OffsetAndMetadata(1),
+        TopicPartition("no/topic", 0): OffsetAndMetadata(1),
+        T1: OffsetAndMetadata(2**63),
+        T2: OffsetAndMetadata(1, "\ud800"),
+    }
+    told = bench.store().commit({**bad, T0: OffsetAndMetadata(1)})
+    assert [tp for tp, why in told.items() if why is None] == [T0]
+    assert sent(bench) == [[T0]]
+    assert "can't be an offset" in str(told[T1])
+    assert "UTF-8" in str(told[T2])
+
+
+def test_a_fetch_that_no_request_can_carry(bench: OffsetBench) -> None:
+    """It is our own error, and harms no later one."""
+    store = bench.store()
+    store.fetch([T0])
+    with pytest.raises(LocalProtocolError):
+        store.fetch([TopicPartition("t", 2**31)])
+    assert store.fetch([T0]) == {T0: FetchedOffset(None)}
