@@ -1,0 +1,253 @@
+"""What becomes of messages that can't be read: raised, skipped, or put aside in a file."""
+
+import base64
+import json
+import logging
+import os
+import stat
+from pathlib import Path
+
+import pytest
+
+from tests.support.chunks import T0
+from tests.support.manual_clock import ManualClock
+from tests.support.resources import resource_limit
+from zkconsumer.errors import ConfigError, DeadLetterFailed, PartitionFailed
+from zkconsumer.fetch.claim import Poison
+from zkconsumer.observe import ErrorSeen, Event, MemberName, MessagePoisoned, Observation
+from zkconsumer.scope import ThreadScope
+from zkconsumer.streams.poison import RAISE, DeadLetterFile, PoisonMode, PoisonPolicy
+
+
+class Notes:
+    """An observer that remembers."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def observe(self, member: MemberName, event: Event) -> None:
+        """See ``Observer``."""
+        assert member.group_id == "g"
+        self.events.append(event)
+
+    @property
+    def observation(self) -> Observation:
+        """Something to report to."""
+        return Observation(MemberName("g", "c"), (self,))
+
+
+def poison(offset: int = 5, next_offset: int | None = 6, raw: bytes = b"\x00raw\xff") -> Poison:
+    """A place that can't be read."""
+    return Poison(T0, offset, next_offset, PartitionFailed(T0, offset, "CRC"), raw)
+
+
+def letters(path: Path) -> DeadLetterFile:
+    """A file that tells a fixed time."""
+    return DeadLetterFile(path, ManualClock(wall_ms=1_400_000_000_123))
+
+
+def policy(mode: str, path: Path | str = "", notes: Notes | None = None) -> PoisonPolicy:
+    """A policy as a configuration makes it."""
+    observation = (notes or Notes()).observation
+    return PoisonPolicy.of(mode, str(path), clock=ManualClock(), observation=observation)
+
+
+def lines(path: Path) -> list[dict[str, object]]:
+    """What was put aside."""
+    return [json.loads(line) for line in path.read_text().splitlines()]
+
+
+# --- the policies --------------------------------------------------------------------------------
+
+
+def test_raise_raises_the_poisons_own_error() -> None:
+    """Whether one could go on behind it or not; and that is the default."""
+    notes = Notes()
+    for one in (poison(), poison(next_offset=None)):
+        for chosen in (policy("raise", notes=notes), RAISE):
+            with pytest.raises(PartitionFailed) as raised:
+                chosen.meet(one)
+            assert raised.value is one.error
+    assert not RAISE.goes_on
+    reason = str(poison().error)
+    assert notes.events == [
+        MessagePoisoned(T0, 5, 6, "raise", reason),
+        MessagePoisoned(T0, 5, None, "raise", reason),
+    ]
+
+
+def test_skip_logs_and_goes_on(caplog: pytest.LogCaptureFixture) -> None:
+    """The log says what is lost and where it goes on."""
+    notes = Notes()
+    with caplog.at_level(logging.ERROR):
+        policy("skip", notes=notes).meet(poison())
+    assert policy("skip").goes_on
+    assert "t-0: going on at offset 6" in caplog.text
+    assert "CRC" in caplog.text
+    assert notes.events == [MessagePoisoned(T0, 5, 6, "skip", str(poison().error))]
+
+
+@pytest.mark.parametrize("mode", ["skip", "dead_letter"])
+def test_no_policy_gets_past_a_place_behind_which_nothing_is_known(
+    mode: str, tmp_path: Path
+) -> None:
+    """It raises, says so, and puts nothing aside: reading stands in front of it."""
+    notes, path = Notes(), tmp_path / "letters"
+    with pytest.raises(PartitionFailed):
+        policy(mode, path, notes).meet(poison(next_offset=None))
+    assert [event.policy for event in notes.events if isinstance(event, MessagePoisoned)] == [
+        "raise"
+    ]
+    assert not path.exists() or lines(path) == []
+
+
+def test_a_dead_letter_tells_all_about_the_message(tmp_path: Path) -> None:
+    """Where it lay, why it can't be read, when, and its very bytes."""
+    path = tmp_path / "letters"
+    file = letters(path)
+    file.write(poison())
+    file.write(Poison(T0, 9, 12, PartitionFailed(T0, 9, "x"), b"front", raw_is_whole=False))
+    first, second = lines(path)
+    assert first == {
+        "topic": "t",
+        "partition": 0,
+        "offset": 5,
+        "next_offset": 6,
+        "reason": "t-0 stopped at offset 5: CRC",
+        "time": "2014-05-13T16:53:20.123+00:00",
+        "raw": base64.b64encode(b"\x00raw\xff").decode(),
+        "raw_is_whole": True,
+    }
+    assert (second["offset"], second["raw_is_whole"]) == (9, False)
+
+
+def test_dead_letter_goes_on_once_it_is_written(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Then observers hear of it."""
+    notes, path = Notes(), tmp_path / "letters"
+    with caplog.at_level(logging.ERROR):
+        policy("dead_letter", path, notes).meet(poison())
+    assert [line["offset"] for line in lines(path)] == [5]
+    assert [type(event) for event in notes.events] == [MessagePoisoned]
+
+
+# --- the file ------------------------------------------------------------------------------------
+
+
+def test_the_file_is_its_owners_alone_and_there_from_the_start(tmp_path: Path) -> None:
+    """Messages may be secret: no one else can read what is put aside."""
+    path = tmp_path / "letters"
+    letters(path)
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert path.read_bytes() == b""
+
+
+def test_a_restart_appends_to_what_is_there(tmp_path: Path) -> None:
+    """Nothing of before is lost."""
+    path = tmp_path / "letters"
+    for offset in (1, 2):
+        letters(path).write(poison(offset))
+    assert [line["offset"] for line in lines(path)] == [1, 2]
+
+
+def test_a_line_that_broke_off_does_not_swallow_the_next(tmp_path: Path) -> None:
+    """After a crash in the middle of a write the next line stands on its own."""
+    path = tmp_path / "letters"
+    path.write_bytes(b'{"topic": "t", "par')
+    letters(path).write(poison(7))
+    broken, whole = path.read_text().splitlines()
+    assert broken == '{"topic": "t", "par'
+    assert json.loads(whole)["offset"] == 7
+
+
+def test_a_file_that_was_moved_away_is_made_anew(tmp_path: Path) -> None:
+    """Log rotation needs no restart."""
+    path = tmp_path / "letters"
+    file = letters(path)
+    file.write(poison(1))
+    path.rename(tmp_path / "old")
+    file.write(poison(2))
+    assert [line["offset"] for line in lines(path)] == [2]
+    assert [line["offset"] for line in lines(tmp_path / "old")] == [1]
+
+
+def test_several_streams_write_whole_lines(tmp_path: Path) -> None:
+    """Each of theirs, none mixed with another."""
+    path = tmp_path / "letters"
+    file, scope = letters(path), ThreadScope("letters")
+
+    def write(start: int) -> None:
+        for offset in range(start, start + 20):
+            file.write(poison(offset, raw=bytes(2_000)))
+
+    for number in range(4):
+        scope.spawn(f"stream-{number}", lambda start=number * 20: write(start), stop=lambda: None)  # type: ignore[misc]
+    assert scope.close(10_000) == []
+    assert scope.first_error() is None
+    assert sorted(int(str(line["offset"])) for line in lines(path)) == list(range(80))
+
+
+# --- trouble -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("path", ["", "missing/letters", "."])
+def test_a_file_that_cannot_be_is_refused_at_the_start(path: str, tmp_path: Path) -> None:
+    """Without a name, without its directory, or a directory itself: the error names the key."""
+    with pytest.raises(ConfigError, match=r"poison\.dead\.letter\.file"):
+        policy("dead_letter", tmp_path / path if path else "")
+
+
+def test_what_is_no_plain_file_is_refused(tmp_path: Path) -> None:
+    """A pipe keeps nothing, and would block whoever opens it."""
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ConfigError, match="not a regular file"):
+        letters(tmp_path / "pipe")
+
+
+def test_mode_and_file_go_together() -> None:
+    """One without the other is a mistake of whoever put it together."""
+    with pytest.raises(ConfigError, match="do not go together"):
+        PoisonPolicy(PoisonMode.DEAD_LETTER)
+
+
+def test_other_policies_do_not_look_at_the_file(tmp_path: Path) -> None:
+    """A path that is left over in a configuration does no harm."""
+    policy("raise", tmp_path / "missing" / "letters")
+    policy("skip", tmp_path / "letters")
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_letter_that_cannot_be_written_holds_the_stream_and_is_tried_again(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The directory is away: a typed error each time; with it back the message is put aside."""
+    notes, home = Notes(), tmp_path / "home"
+    home.mkdir()
+    chosen = policy("dead_letter", home / "letters", notes)
+    home.rename(tmp_path / "away")
+    for _ in range(2):
+        with pytest.raises(DeadLetterFailed, match=r"t-0 offset 5.*No such file"):
+            chosen.meet(poison())
+    assert [type(event) for event in notes.events] == [ErrorSeen, ErrorSeen]
+    (tmp_path / "away").rename(home)
+    with caplog.at_level(logging.ERROR):
+        chosen.meet(poison())
+    assert [line["offset"] for line in lines(home / "letters")] == [5]
+
+
+def test_a_full_disk_is_an_error_and_the_next_line_is_whole(tmp_path: Path) -> None:
+    """Half a line is on the disk then: it stays one broken line."""
+    path = tmp_path / "letters"
+    file = letters(path)
+    file.write(poison(1))
+    with resource_limit("RLIMIT_FSIZE", path.stat().st_size + 50):
+        with pytest.raises(DeadLetterFailed, match="only 50 of"):
+            file.write(poison(2))
+        with pytest.raises(DeadLetterFailed, match="File too large"):
+            file.write(poison(2))
+    file.write(poison(2))
+    first, broken, last = path.read_text().splitlines()
+    assert json.loads(first)["offset"] == 1
+    assert len(broken) == 50
+    assert json.loads(last)["offset"] == 2
