@@ -97,7 +97,7 @@ def _size(step: ev.Step) -> int:
     match step:
         case ev.ReadGroup(_, check):
             about = check
-        case ev.Revoke(_, partitions) | ev.Commit(_, partitions) | ev.LoadOffsets(_, partitions):
+        case ev.Revoke(_, partitions) | ev.LoadOffsets(_, partitions) | ev.Commit(_, partitions):
             about = partitions
         case ev.Release(_, owned) | ev.Start(_, owned) | ev.Claim(_, owned):
             about = owned

@@ -16,11 +16,11 @@ from zkconsumer.connector.journal import Journal
 from zkconsumer.connector.listener import ListenerCalls
 from zkconsumer.connector.messages import Message
 from zkconsumer.connector.ownership import (
+    COMMITTED,
+    CONSUMED,
+    DELIVERED,
     OwnershipBook,
-    PositionOf,
-    committed_position,
-    consumed_position,
-    delivered_position,
+    PositionRule,
 )
 from zkconsumer.connector.rebalance import RebalanceCore
 from zkconsumer.connector.rebalance_state import RebalanceSettings
@@ -127,7 +127,7 @@ def build_member(settings: MemberSettings, world: MemberWorld) -> Member:
     return Member(core=core, book=book, listener=listener, control=control)
 
 
-def _position_rule(settings: MemberSettings) -> PositionOf:
+def _position_rule(settings: MemberSettings) -> PositionRule:
     if settings.delivery.commits_ahead:
-        return committed_position
-    return consumed_position if settings.auto_commit else delivered_position
+        return COMMITTED
+    return CONSUMED if settings.auto_commit else DELIVERED

@@ -1,36 +1,48 @@
 """The partitions that this member is reading: the book that the control thread keeps."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.model import TopicPartition
 from zkconsumer.streams.chunk_queue import ChunkQueue
 
-PositionOf = Callable[[PartitionClaim], int | None]
-"""Up to where a claim that ended was read, for a claim of the same member that follows it."""
+
+@dataclass(frozen=True, slots=True)
+class PositionRule:
+    """From where a claim goes on that follows another one of the same member.
+
+    Attributes:
+        position_of: up to where the ended claim was read.
+        after_release: whether that also holds where the partition was out of our hands meanwhile.
+            Only what the caller is done with for good may be passed over then: it may have dropped
+            the rest, since others would read it from what is committed.
+    """
+
+    position_of: Callable[[PartitionClaim], int | None]
+    after_release: bool
 
 
-def consumed_position(claim: PartitionClaim) -> int | None:
-    """With automatic commits: the message in hand comes again, since nothing says it is done."""
-    return claim.consumed_offset
-
-
-def delivered_position(claim: PartitionClaim) -> int | None:
-    """With the caller's commits: what was handed over was handed over."""
+def _delivered(claim: PartitionClaim) -> int | None:
     delivered = claim.delivered_offset
     return claim.consumed_offset if delivered is None else delivered
 
 
-def committed_position(claim: PartitionClaim) -> int | None:
-    """With commits ahead: never again below what is committed."""
-    return claim.committed_offset
+CONSUMED = PositionRule(lambda claim: claim.consumed_offset, after_release=True)
+"""With automatic commits: the message in hand comes again, since nothing says it is done."""
+
+DELIVERED = PositionRule(_delivered, after_release=False)
+"""With the caller's commits: what was handed over was handed over."""
+
+COMMITTED = PositionRule(lambda claim: claim.committed_offset, after_release=True)
+"""With commits ahead: never again below what is committed."""
 
 
 class OwnershipBook:
     """Claims by partition. Written by the control thread; ``fence`` may come from any thread."""
 
-    def __init__(self, position_of: PositionOf = consumed_position) -> None:
-        self._position_of = position_of
+    def __init__(self, rule: PositionRule = CONSUMED) -> None:
+        self._rule = rule
         self._claims: dict[TopicPartition, tuple[PartitionClaim, ChunkQueue]] = {}
         self._leaving: dict[TopicPartition, PartitionClaim] = {}
         self._last: dict[TopicPartition, PartitionClaim] = {}
@@ -50,15 +62,15 @@ class OwnershipBook:
     ) -> PartitionClaim:
         """Start a new claim under this session; its ``consumed_offset`` is where to go on.
 
-        A partition that comes back is read on from where it stood, unless somebody else committed
-        for it meanwhile: without automatic commits it would otherwise start over.
+        A partition that comes back is read on from where it stood (see ``PositionRule``), unless
+        somebody else committed for it meanwhile.
         """
         claim = PartitionClaim(tp, queue, committed_offset)
-        last = self._last.pop(tp, None)
-        if last is not None and last.committed_offset == committed_offset:
-            position = self._position_of(last)
+        leaving, last = self._leaving.pop(tp, None), self._last.pop(tp, None)
+        before = last if self._rule.after_release else leaving
+        if before is not None and before.committed_offset == committed_offset:
+            position = self._rule.position_of(before)
             claim.consumed_offset = committed_offset if position is None else position
-        self._leaving.pop(tp, None)
         self._refused.discard(tp)
         self._session_id = session_id
         self._claims[tp] = (claim, queue)

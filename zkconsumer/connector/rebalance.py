@@ -309,7 +309,7 @@ class RebalanceCore:
         if not commit:
             return self._release(plan)
         self.state = State.COMMITTING
-        return (ev.Commit(self._round, commit),)
+        return (ev.Commit(self._round, commit, tuple(plan.restart)),)
 
     def _release(self, plan: Plan) -> tuple[ev.Action, ...]:
         if not plan.release:

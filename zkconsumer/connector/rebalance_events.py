@@ -182,10 +182,14 @@ class Revoke:
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """Tell the listener, and commit the consumed offsets of these where auto-commit is on."""
+    """Tell the listener, and commit the consumed offsets of these where auto-commit is on.
+
+    Those that ``stay`` are started anew at once; of them the listener hears nothing.
+    """
 
     round: int
     partitions: tuple[TopicPartition, ...]
+    stay: tuple[TopicPartition, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

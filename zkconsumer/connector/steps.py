@@ -103,8 +103,8 @@ class RebalanceSteps:
             case ev.Revoke(_, partitions):
                 self._others.book.revoke(partitions)
                 self._others.fetching.wake()
-            case ev.Commit(_, partitions):
-                self._hand_over(partitions)
+            case ev.Commit():
+                self._hand_over(step)
             case ev.Release(_, owned):
                 self._others.registry.release(owned)
                 self._others.book.released(owned)
@@ -137,10 +137,10 @@ class RebalanceSteps:
         path = self._others.registry.member_path(consumer_id)
         return f"{path} is a persistent node, which no consumer makes: delete it"
 
-    def _hand_over(self, partitions: tuple[TopicPartition, ...]) -> None:
+    def _hand_over(self, step: ev.Commit) -> None:
         """Let the caller finish, then commit: nobody else can move these offsets yet."""
-        claims = self._others.book.hand_over(partitions)
-        finished = self._others.listener.releasing(partitions)
+        claims = self._others.book.hand_over(step.partitions)
+        finished = self._others.listener.releasing(set(step.partitions).difference(step.stay))
         if self._settings.automatic is None or not finished:
             return
         try:
