@@ -181,7 +181,7 @@ class LeaderFinder:
     def _loop_lost(self, _key: LoopKey, lost: tuple[LeaderLost, ...]) -> None:
         """A loop's report; runs on its thread."""
         for one in lost:
-            if one.claim.active:
+            if one.claim.active and not self._stopping:
                 log.info("%s needs its leader again: %s", one.claim.topic_partition, one.reason)
                 tp = one.claim.topic_partition
                 self._observation.report(LeaderLostEvent(tp, one.reason))

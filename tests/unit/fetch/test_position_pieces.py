@@ -1,0 +1,97 @@
+"""Unpacking an answer piece by piece: nothing twice, nothing left out, no more than fits."""
+
+import pytest
+
+from tests.support.chunks import claim_of
+from tests.support.record_sets import records, wrapper_around
+from zkconsumer.fetch.claim import Chunk
+from zkconsumer.fetch.position import FetchPosition, take_answer, unpack
+from zkconsumer.fetch.settings import FetchSettings
+from zkconsumer.model import Record
+from zkconsumer.records.build import build_message_set
+from zkconsumer.records.codecs import Codec
+
+SETTINGS = FetchSettings()
+
+
+def pieces(
+    data: bytes, room_bytes: int, *, fetch_offset: int = 0, keep: bool = False
+) -> list[Chunk]:
+    """All chunks that come of an answer, one call each."""
+    position = FetchPosition(claim_of(), fetch_offset)
+    take_answer(position, memoryview(data), 1_000_000)
+    chunks: list[Chunk] = []
+    for _ in range(10_000):
+        if position.packed is None:
+            return chunks
+        if keep:
+            position.packed.keep()
+        assert not position.ready
+        chunk = unpack(position, room_bytes, SETTINGS)
+        if chunk is not None:
+            assert chunk.next_offset == position.fetch_offset
+            chunks.append(chunk)
+    raise AssertionError("it never ended")
+
+
+def offsets(chunks: list[Chunk]) -> list[int]:
+    """The offsets of all records."""
+    return [record.offset for chunk in chunks for record in chunk.records]
+
+
+@pytest.mark.parametrize("keep", [False, True])
+def test_plain_messages_come_in_pieces_of_about_the_room(keep: bool) -> None:
+    """End to end, none larger than the room, and not one message at a time either."""
+    found = [Record(offset, None, b"x" * 20) for offset in range(5_000)]
+    room_bytes = 100_000
+    chunks = pieces(build_message_set(found), room_bytes, keep=keep)
+    assert offsets(chunks) == list(range(5_000))
+    assert all(chunk.size_bytes <= room_bytes for chunk in chunks)
+    assert 10 < len(chunks) < 60
+    ends = [0, *(chunk.next_offset for chunk in chunks)]
+    assert [chunk.fetch_offset for chunk in chunks] == ends[:-1]
+
+
+def test_with_much_room_it_is_one_piece() -> None:
+    """As it was fetched."""
+    (chunk,) = pieces(build_message_set(records(*range(500))), 10**9)
+    assert len(chunk.records) == 500
+
+
+def test_compressed_sets_come_one_after_the_other() -> None:
+    """With little room each is a piece of its own, whatever the bytes that they came in."""
+    sets = [
+        build_message_set(
+            [Record(start + place, None, bytes(1_000)) for place in range(50)], codec=Codec.GZIP
+        )
+        for start in range(0, 500, 50)
+    ]
+    chunks = pieces(b"".join(sets), 10_000)
+    assert offsets(chunks) == list(range(500))
+    assert [len(chunk.records) for chunk in chunks] == [50] * 10
+
+
+def test_a_set_that_is_larger_than_a_piece_comes_whole() -> None:
+    """A single entry is unpacked whatever it takes: it must be deliverable."""
+    large = build_message_set([Record(0, None, bytes(range(256)) * 400)])
+    chunks = pieces(large + build_message_set(records(1)), 1)
+    assert offsets(chunks) == [0, 1]
+
+
+@pytest.mark.parametrize("cut", range(1, 40, 3))
+def test_what_is_cut_off_at_the_end_is_no_piece(cut: int) -> None:
+    """The answer ends in front of it; no call is needed to find that out."""
+    data = build_message_set([Record(offset, None, b"x" * 30) for offset in range(300)])
+    chunks = pieces(data[:-cut], 8 * 4096)
+    assert offsets(chunks) == list(range(299))
+    assert len(chunks) == 5
+
+
+def test_entries_below_the_offset_do_not_stop_it() -> None:
+    """A set of which nothing is wanted is passed over, in a piece without a chunk."""
+    old = [
+        wrapper_around(number, build_message_set([Record(number, None, bytes(6_000))]), codec=0)
+        for number in range(3)
+    ]
+    chunks = pieces(b"".join(old) + build_message_set(records(3)), 1, fetch_offset=3)
+    assert offsets(chunks) == [3]

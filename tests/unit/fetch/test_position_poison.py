@@ -1,0 +1,211 @@
+"""What can't be read: when it is believed, where it goes on, and what is lost with it."""
+
+import dataclasses
+import struct
+from random import Random
+
+import pytest
+
+from tests.support.chunks import T0, claim_of
+from tests.support.fetch_answers import asked, chunks_in, fetched, receive
+from tests.support.record_sets import gzip_of, records, wrapper_around
+from zkconsumer.errors import CorruptRecord, MessageTooLarge, PartitionFailed, UnsupportedCodec
+from zkconsumer.fetch.claim import Chunk, PartitionClaim
+from zkconsumer.fetch.session import FetchSession
+from zkconsumer.fetch.settings import FetchSettings
+from zkconsumer.model import Record
+from zkconsumer.records.build import build_message_set, wrap_message_set
+from zkconsumer.records.codecs import Codec
+
+SKIP = FetchSettings(fetch_bytes=10_000, growth_max_bytes=20_000, skip_poison=True)
+RAISE = dataclasses.replace(SKIP, skip_poison=False)
+
+
+def flipped(data: bytes, at: int) -> bytes:
+    """The bytes with one bit of one of them changed."""
+    at %= len(data)
+    return data[:at] + bytes((data[at] ^ 1,)) + data[at + 1 :]
+
+
+class Reader:
+    """One partition that is read from entries of a log until nothing more comes."""
+
+    def __init__(self, settings: FetchSettings, *entries: tuple[int, bytes]) -> None:
+        self.claim: PartitionClaim = claim_of()
+        self.session = FetchSession(settings)
+        self.session.add(self.claim, 0)
+        self.entries = entries
+        self.chunks: list[Chunk] = []
+        self.fetches = 0
+
+    def run(self) -> "Reader":
+        """Fetch until the end of the log, or until it is not asked for any more."""
+        while (request := self.session.fetch_request()) is not None:
+            wanted = asked(request)[T0]
+            data = b"".join(entry for last, entry in self.entries if last >= wanted.fetch_offset)
+            if not data:
+                break
+            self.fetches += 1
+            assert self.fetches < 100
+            answer = fetched(T0, data[: wanted.max_bytes])
+            for chunk in chunks_in(receive(self.session, request, answer)):
+                self.chunks.append(chunk)
+                self.session.delivered(chunk)
+        return self
+
+    @property
+    def offsets(self) -> list[int]:
+        """What was delivered."""
+        return [record.offset for chunk in self.chunks for record in chunk.records]
+
+    @property
+    def poisons(self) -> list[tuple[int, int | None]]:
+        """Where something could not be read, and where it went on."""
+        return [(it.poison.offset, it.poison.next_offset) for it in self.chunks if it.poison]
+
+    def check_ends(self) -> None:
+        """Every chunk begins where the one before ended."""
+        ends = [0, *(chunk.next_offset for chunk in self.chunks)]
+        assert [chunk.fetch_offset for chunk in self.chunks] == ends[:-1]
+
+
+def plain(*offsets: int) -> list[tuple[int, bytes]]:
+    """Entries of one message each."""
+    return [(offset, build_message_set(records(offset))) for offset in offsets]
+
+
+def test_a_damaged_message_is_passed_over_at_second_sight() -> None:
+    """All others come; the poison tells place, cause and bytes; the chunk ends behind it."""
+    entries = plain(0, 1, 2, 3)
+    entries[2] = (2, flipped(entries[2][1], -1))
+    reader = Reader(SKIP, *entries).run()
+    assert reader.offsets == [0, 1, 3]
+    assert reader.poisons == [(2, 3)]
+    reader.check_ends()
+    (poison,) = [chunk.poison for chunk in reader.chunks if chunk.poison]
+    assert isinstance(poison.error, PartitionFailed)
+    assert isinstance(poison.error.__cause__, CorruptRecord)
+    assert (poison.topic_partition, poison.raw, poison.raw_is_whole) == (T0, entries[2][1], True)
+    assert not reader.claim.halted
+
+
+def test_with_raise_the_partition_stands_in_front_of_it() -> None:
+    """The poison names where one could go on; nobody does; the claim says that it is halted."""
+    entries = plain(0, 1, 2)
+    entries[1] = (1, flipped(entries[1][1], -1))
+    reader = Reader(RAISE, *entries).run()
+    assert (reader.offsets, reader.poisons) == ([0], [(1, 2)])
+    assert (reader.chunks[-1].next_offset, reader.claim.halted) == (1, True)
+
+
+def test_a_halt_counts_once_the_stream_has_the_error() -> None:
+    """A chunk that waits for room goes to the next fetcher, who may find the place sound."""
+    reader = Reader(RAISE, *plain(0))
+    reader.entries = ((0, flipped(reader.entries[0][1], -1)),)
+    found: list[Chunk] = []
+    for _ in range(2):
+        request = reader.session.fetch_request()
+        assert request is not None
+        found += chunks_in(receive(reader.session, request, fetched(T0, reader.entries[0][1])))
+    (chunk,) = found
+    reader.session.hold(chunk)
+    assert not reader.claim.halted
+    reader.session.delivered(chunk)
+    assert reader.claim.halted
+
+
+def test_inside_of_a_compressed_set_only_the_damaged_message_is_lost() -> None:
+    """Those in front of it and those behind it in the same set are delivered."""
+    inner = [build_message_set(records(offset)) for offset in range(5)]
+    inner[2] = flipped(inner[2], -1)
+    wrapped = wrap_message_set(b"".join(inner), offset=4, codec=Codec.GZIP)
+    reader = Reader(SKIP, (4, wrapped), *plain(5)).run()
+    assert reader.offsets == [0, 1, 3, 4, 5]
+    assert reader.poisons == [(2, 3)]
+    reader.check_ends()
+
+
+def test_a_compressed_set_that_cannot_be_unpacked_is_lost_whole() -> None:
+    """Nothing in it can be told apart: it goes on behind the set."""
+    sound = build_message_set(records(0, 1, 2, 3), codec=Codec.GZIP)
+    reader = Reader(SKIP, (3, flipped(sound, -10)), *plain(4)).run()
+    assert (reader.offsets, reader.poisons) == ([4], [(0, 4)])
+    reader.check_ends()
+
+
+def test_inner_messages_whose_sizes_are_damaged_end_the_set() -> None:
+    """What came before is delivered; where the next would begin nobody knows: the rest is lost."""
+    inner = build_message_set(records(0, 1)) + struct.pack(">qi", 2, 3) + bytes(50)
+    reader = Reader(SKIP, (9, wrapper_around(9, gzip_of(inner))), *plain(10)).run()
+    assert (reader.offsets, reader.poisons) == ([0, 1, 10], [(2, 10)])
+    reader.check_ends()
+
+
+def test_an_unknown_codec_is_passed_over() -> None:
+    """Its entry is sound but nobody here can read it."""
+    reader = Reader(SKIP, (3, wrapper_around(3, b"any", codec=6)), *plain(4)).run()
+    assert (reader.offsets, reader.poisons) == ([4], [(0, 4)])
+    (poison,) = [chunk.poison for chunk in reader.chunks if chunk.poison]
+    assert isinstance(poison.error.__cause__, UnsupportedCodec)
+
+
+def test_many_in_a_row_are_passed_over_one_by_one() -> None:
+    """Each is looked at twice."""
+    entries = [(last, flipped(data, -1)) for last, data in plain(*range(5))]
+    reader = Reader(SKIP, *entries, *plain(5)).run()
+    assert reader.offsets == [5]
+    assert reader.poisons == [(offset, offset + 1) for offset in range(5)]
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
+def test_a_message_larger_than_the_bound_is_passed_over(codec: Codec) -> None:
+    """Its header tells where it ends, for a set too: that of its last message. Raw is its front."""
+    noise = [Record(offset, None, bytes_of(30_000, offset)) for offset in (1, 2)]
+    chosen = noise if codec is not Codec.NONE else noise[1:]
+    large = build_message_set(chosen, codec=codec)
+    reader = Reader(SKIP, *plain(0), (2, large), *plain(3)).run()
+    assert (reader.offsets, reader.poisons) == ([0, 3], [(1, 3)])
+    reader.check_ends()
+    (poison,) = [chunk.poison for chunk in reader.chunks if chunk.poison]
+    assert isinstance(poison.error, MessageTooLarge)
+    assert (large.startswith(poison.raw), poison.raw_is_whole) == (True, False)
+    assert len(poison.raw) > 1_000
+
+
+def bytes_of(count: int, seed: int) -> bytes:
+    """Bytes that no codec makes smaller."""
+    return Random(seed).randbytes(count)
+
+
+def test_a_size_that_makes_no_sense_stops_the_partition_whatever_the_policy() -> None:
+    """Nobody knows where the next entry begins."""
+    broken = struct.pack(">qi", 1, 5) + bytes(100)
+    reader = Reader(SKIP, *plain(0), (1, broken), *plain(2)).run()
+    assert (reader.offsets, reader.poisons) == ([0], [(1, None)])
+    assert reader.claim.halted
+
+
+@pytest.mark.parametrize("offset", [2**40, 101])
+def test_an_offset_that_makes_no_sense_is_not_followed(offset: int) -> None:
+    """A damaged entry that says it lies behind the log's end: sound ones would be passed over."""
+    (_, data) = plain(1)[0]
+    lying = struct.pack(">q", offset) + flipped(data[8:], -1)
+    reader = Reader(SKIP, *plain(0), (1, lying), *plain(2)).run()
+    assert (reader.offsets, reader.poisons) == ([0], [(1, None)])
+    assert reader.claim.halted
+    assert reader.chunks[-1].next_offset == 1
+
+
+def test_a_large_size_with_an_offset_that_makes_no_sense_is_not_followed() -> None:
+    """The same for the header of an entry that can't be fetched."""
+    lying = struct.pack(">qi", 2**40, 10**8) + bytes(10_000)
+    reader = Reader(SKIP, *plain(0), (1, lying)).run()
+    assert (reader.offsets, reader.poisons) == ([0], [(1, None)])
+
+
+def test_a_newer_format_does_not_tell_where_it_ends() -> None:
+    """In magic 2 the header's offset is the first one's: there is no going on behind it."""
+    batch = struct.pack(">qiib", 1, 10**8, 0, 2) + bytes(20_000)
+    reader = Reader(SKIP, *plain(0), (9, batch)).run()
+    assert reader.poisons == [(1, None)]
+    assert reader.claim.halted

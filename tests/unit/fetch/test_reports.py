@@ -1,0 +1,85 @@
+"""What observers hear of fetching."""
+
+import dataclasses
+
+from tests.support.chunks import T0, T1
+from tests.support.fetch_bench import SETTINGS, FetchBench, claim_on, take_values, values, wait_for
+from zkconsumer.clock import SystemClock
+from zkconsumer.fetch.manager import FetchManager
+from zkconsumer.observe import Event, Fetched, LeaderLost, MemberName, Observation, PositionReset
+from zkconsumer.streams.budget import ByteBudget
+from zkconsumer.streams.chunk_queue import ChunkQueue
+
+
+class Notes:
+    """An observer that remembers."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def observe(self, member: MemberName, event: Event) -> None:
+        """See ``Observer``."""
+        assert member.group_id == "g"
+        self.events.append(event)
+
+    def of(self, kind: type[Event]) -> list[Event]:
+        """What was heard of one kind."""
+        return [event for event in list(self.events) if isinstance(event, kind)]
+
+
+def fetching(bench: FetchBench, notes: Notes) -> FetchManager:
+    """A fetch manager that reports."""
+    return FetchManager(
+        access=bench.access,
+        settings=dataclasses.replace(SETTINGS, max_wait_ms=5),
+        scope=bench.scope,
+        clock=SystemClock(),
+        observation=Observation(MemberName("g", "c"), (notes,)),
+    )
+
+
+def test_every_answer_is_told_with_what_came_out_of_it() -> None:
+    """Bytes as received, records as they come out; also answers that bring nothing."""
+    notes = Notes()
+    with FetchBench() as bench:
+        bench.cluster.append(T0, values("a", "b"))
+        bench.cluster.append(T1, values("c"))
+        queue = ChunkQueue(10)
+        fetching(bench, notes).add([(claim_on(queue, T0), 0), (claim_on(queue, T1), 0)])
+        take_values(queue, 3)
+        wait_for(lambda: len(notes.of(Fetched)) > 2, "an answer without records")
+    heard = [event for event in notes.events if isinstance(event, Fetched)]
+    assert {event.broker_id for event in heard} == {0}
+    assert sum(event.records for event in heard) == 3
+    assert sum(event.size_bytes for event in heard) == 3 * 27
+    assert all(event.duration_ms >= 0 and 1 <= event.partitions <= 2 for event in heard)
+    assert (heard[-1].records, heard[-1].size_bytes) == (0, 0)
+
+
+def test_records_that_wait_packed_are_told_when_they_come_out() -> None:
+    """Nothing is told twice or forgotten, however slow the stream is."""
+    notes = Notes()
+    with FetchBench() as bench:
+        bench.cluster.append(T0, values(*(f"message {number}" for number in range(200))))
+        queue = ChunkQueue(10, ByteBudget(2_000))
+        fetching(bench, notes).add([(claim_on(queue, T0), 0)])
+        take_values(queue, 200)
+        told = "all records"
+        wait_for(lambda: sum(getattr(it, "records", 0) for it in notes.of(Fetched)) == 200, told)
+
+
+def test_a_lost_leader_and_a_reset_are_told() -> None:
+    """Of which partition, and why, or from where."""
+    notes = Notes()
+    with FetchBench(broker_count=2) as bench:
+        bench.cluster.append(T0, values("a"))
+        queue = ChunkQueue(10)
+        fetching(bench, notes).add([(claim_on(queue, T0, committed=77), 77)])
+        take_values(queue, 1)
+        assert notes.of(PositionReset) == [PositionReset(T0, 77)]
+        bench.cluster.move_leader(T0, 1)
+        bench.cluster.append(T0, values("b"))
+        take_values(queue, 1)
+    (lost,) = {event for event in notes.events if isinstance(event, LeaderLost)}
+    assert lost.partition == T0
+    assert "NOT_LEADER_FOR_PARTITION" in lost.reason
