@@ -1,0 +1,91 @@
+"""The memory of a process whose streams stand still, in front of far more than would fit."""
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from random import Random
+
+import pytest
+
+from zkconsumer.fetch.sizes import records_bytes
+from zkconsumer.model import Record, TopicPartition
+from zkconsumer.records.codecs import Codec
+from zkconsumer.testing.fake_broker import FakeBrokers
+from zkconsumer.testing.fake_cluster import FakeCluster
+from zkconsumer.testing.loopback import LoopbackServer
+
+PARTITIONS, STREAMS = 8, 2
+BUDGET_BYTES = 8 << 20
+RESPONSE_BYTES = 1 << 20
+VALUE = b"a line of a log that says about the same each time, but for %s"
+PLAIN_SLACK_BYTES = 6 << 20
+"""Threads, sockets, what a decompressor needs, and pages that the allocator can't give back."""
+
+
+def records_of(rng: Random, count: int) -> list[Record]:
+    """Text that a codec makes much smaller."""
+    return [Record(0, None, VALUE % rng.randbytes(4).hex().encode()) for _ in range(count)]
+
+
+@contextmanager
+def backlog(codec: Codec, sets: int, of_records: int) -> Iterator[int]:
+    """A broker on loopback with so many message sets in each partition; gives its port."""
+    cluster = FakeCluster()
+    cluster.create_topic("t", PARTITIONS)
+    chosen = records_of(Random(1), of_records)
+    for number in range(PARTITIONS):
+        for _ in range(sets):
+            cluster.append(TopicPartition("t", number), chosen, codec)
+    brokers = FakeBrokers(cluster)
+    with LoopbackServer() as server:
+        brokers.listen_on_loopback(server)
+        yield brokers[0].address.port
+
+
+def probe(port: int, records: int, budget_bytes: int = BUDGET_BYTES) -> dict[str, int]:
+    """Run the probe against it."""
+    wanted = {
+        "port": port,
+        "partitions": PARTITIONS,
+        "streams": STREAMS,
+        "budget_bytes": budget_bytes,
+        "fetch_bytes": 256 << 10,
+        "response_max_bytes": RESPONSE_BYTES,
+        "records": records,
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.support.memory_probe", json.dumps(wanted)],
+        stdout=subprocess.PIPE,
+        check=True,
+        timeout=100,
+    )
+    told: dict[str, int] = json.loads(done.stdout)
+    return told
+
+
+@pytest.mark.parametrize(
+    ("codec", "sets", "of_records"),
+    [(Codec.GZIP, 40, 1_500), (Codec.SNAPPY, 40, 1_500), (Codec.NONE, 1, 20_000)],
+)
+def test_memory_stays_within_what_is_promised(codec: Codec, sets: int, of_records: int) -> None:
+    """The budget, one response packed and arriving, one piece of each stream; and all comes."""
+    records = PARTITIONS * sets * of_records
+    with backlog(codec, sets, of_records) as port:
+        told = probe(port, records)
+    assert told["value_bytes"] == records * len(VALUE % b"12345678")
+    assert told["left"] == 0
+    assert BUDGET_BYTES * 0.5 < told["standing_bytes"] <= BUDGET_BYTES
+    set_bytes = records_bytes(records_of(Random(1), of_records)) if codec else 0
+    promised = BUDGET_BYTES + 2 * RESPONSE_BYTES + STREAMS * set_bytes
+    assert told["peak_bytes"] <= promised + PLAIN_SLACK_BYTES, told
+
+
+def test_without_the_bound_the_same_takes_many_times_as_much() -> None:
+    """So it is the budget that holds it down."""
+    records = PARTITIONS * 40 * 1_500
+    with backlog(Codec.GZIP, 40, 1_500) as port:
+        told = probe(port, records, budget_bytes=1 << 40)
+    assert told["standing_bytes"] > 8 * BUDGET_BYTES
+    assert told["peak_bytes"] > 8 * BUDGET_BYTES

@@ -1,0 +1,106 @@
+"""A process that fetches for streams that nobody reads, then reads them, and tells its memory.
+
+``python -m tests.support.memory_probe`` with one JSON object as argument; prints another one.
+"""
+
+import json
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+from tests.support.waiting import wait_until
+from zkconsumer.clock import SystemClock
+from zkconsumer.cluster.metadata import MetadataReader
+from zkconsumer.fetch.claim import Chunk, PartitionClaim
+from zkconsumer.fetch.leader_finder import ClusterAccess
+from zkconsumer.fetch.manager import FetchManager
+from zkconsumer.fetch.settings import FetchSettings, ResetPolicy
+from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.net.connector import BrokerConnector
+from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.scope import ThreadScope
+from zkconsumer.streams.budget import ByteBudget
+from zkconsumer.streams.chunk_queue import ChunkQueue
+
+_TIMEOUT_S = 60
+
+
+def memory_bytes(name: str) -> int:
+    """``VmRSS``, or ``VmHWM``: its peak."""
+    status = Path("/proc/self/status").read_text()
+    found = re.search(rf"^{name}:\s+(\d+) kB", status, re.MULTILINE)
+    assert found is not None
+    return int(found[1]) * 1024
+
+
+def fetching(broker: Broker, settings: FetchSettings, scope: ThreadScope) -> FetchManager:
+    """A fetch manager that knows one broker."""
+    connector = BrokerConnector(TcpConnector(), client_id="probe", timeout_ms=5_000)
+    metadata = MetadataReader(connector.open, timeout_ms=5_000, shuffle=lambda _: None)
+    access = ClusterAccess(
+        list_brokers=lambda: [broker],
+        read_metadata=metadata.read,
+        open_connection=connector.open,
+    )
+    return FetchManager(access=access, settings=settings, scope=scope, clock=SystemClock())
+
+
+def records_in(queue: ChunkQueue) -> int:
+    """How many records wait."""
+    return sum(len(item.records) for item in list(queue._items) if isinstance(item, Chunk))
+
+
+def read_all(queue: ChunkQueue, count: int) -> int:
+    """Take chunks as a stream does until so many records came; gives their values' bytes."""
+    seen = size_bytes = 0
+    while seen < count:
+        chunk = queue.head(_TIMEOUT_S * 1_000)
+        assert isinstance(chunk, Chunk), f"only {seen} of {count} came"
+        queue.remove()
+        seen += len(chunk.records)
+        size_bytes += sum(len(record.value or b"") for record in chunk.records)
+        chunk.records = ()
+        queue.done_with(chunk)
+    return size_bytes
+
+
+def main(wanted: Mapping[str, int]) -> None:
+    """Fetch ``partitions`` partitions of topic t for ``streams`` streams."""
+    budget = ByteBudget(wanted["budget_bytes"])
+    queues = [ChunkQueue(10_000, budget) for _ in range(wanted["streams"])]
+    claims = [
+        PartitionClaim(TopicPartition("t", number), queues[number % len(queues)], 0)
+        for number in range(wanted["partitions"])
+    ]
+    settings = FetchSettings(
+        fetch_bytes=wanted["fetch_bytes"],
+        response_max_bytes=wanted["response_max_bytes"],
+        reset=ResetPolicy.SMALLEST,
+        max_wait_ms=20,
+    )
+    scope = ThreadScope("probe")
+    before = memory_bytes("VmRSS")
+    fetching(Broker(0, "127.0.0.1", wanted["port"]), settings, scope).add(
+        [(claim, 0) for claim in claims]
+    )
+    wait_until(
+        lambda: (
+            all(queue.room_bytes(lambda: None) == 0 for queue in queues)
+            or sum(map(records_in, queues)) == wanted["records"]
+        ),
+        timeout_s=_TIMEOUT_S,
+        what="every queue to be full",
+    )
+    standing = sum(queue.used_bytes() for queue in queues)
+    count = wanted["records"] // len(queues)
+    size_bytes = sum(read_all(queue, count) for queue in queues)
+    peak = memory_bytes("VmHWM") - before
+    left = sum(queue.used_bytes() for queue in queues)
+    assert scope.close(5_000) == []
+    told = {"peak_bytes": peak, "standing_bytes": standing, "value_bytes": size_bytes, "left": left}
+    sys.stdout.write(json.dumps(told))
+
+
+if __name__ == "__main__":
+    main(json.loads(sys.argv[1]))
