@@ -81,10 +81,14 @@ class ChunkQueue:
         return True
 
     def room_bytes(self, on_room: Callable[[], None]) -> int:
-        """See ``ChunkSink``: half the share, or nothing."""
+        """See ``ChunkSink``: what is free, up to half the share; an eighth of it counts as none."""
         half_bytes = self._half_share_bytes()
         with self._producers:
-            return half_bytes if self._room_for(half_bytes, on_room) else 0
+            if not self._room_for(max(1, half_bytes // 4), on_room):
+                return 0
+            if self._budget is None:
+                return half_bytes
+            return max(1, min(half_bytes, self._budget.share_bytes - self.used_bytes()))
 
     def fail(self, error: ZkConsumerError) -> None:
         """Have the stream raise this, behind what is queued. Thread: any."""

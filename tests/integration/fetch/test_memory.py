@@ -20,7 +20,7 @@ PARTITIONS, STREAMS = 8, 2
 BUDGET_BYTES = 8 << 20
 RESPONSE_BYTES = 1 << 20
 VALUE = b"a line of a log that says about the same each time, but for %s"
-PLAIN_SLACK_BYTES = 6 << 20
+SLACK_BYTES = 3 << 20
 """Threads, sockets, what a decompressor needs, and pages that the allocator can't give back."""
 
 
@@ -76,10 +76,10 @@ def test_memory_stays_within_what_is_promised(codec: Codec, sets: int, of_record
         told = probe(port, records)
     assert told["value_bytes"] == records * len(VALUE % b"12345678")
     assert told["left"] == 0
-    assert BUDGET_BYTES * 0.5 < told["standing_bytes"] <= BUDGET_BYTES
+    assert BUDGET_BYTES * 0.7 < told["standing_bytes"] <= BUDGET_BYTES
     set_bytes = records_bytes(records_of(Random(1), of_records)) if codec else 0
     promised = BUDGET_BYTES + 2 * RESPONSE_BYTES + STREAMS * set_bytes
-    assert told["peak_bytes"] <= promised + PLAIN_SLACK_BYTES, told
+    assert told["peak_bytes"] <= promised + SLACK_BYTES, told
 
 
 def test_without_the_bound_the_same_takes_many_times_as_much() -> None:
