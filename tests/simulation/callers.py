@@ -18,6 +18,7 @@ from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.streams.stream import KafkaStream
 
 T = TypeVar("T")
+PAUSE_MS = 100
 
 
 class Owner(Protocol):
@@ -25,6 +26,11 @@ class Owner(Protocol):
 
     name: str
     readings: dict[TopicPartition, Reading]
+
+    @property
+    def is_suspicious(self) -> bool:
+        """Whether ZooKeeper is silent."""
+        ...
 
 
 class Caller:
@@ -34,6 +40,7 @@ class Caller:
         stream: what it iterates.
         hand: the message that it works on.
         ended: its stream came to the end.
+        pauses_until_ms: it heard an error and tries again then.
     """
 
     stream: KafkaStream[Any, Any]
@@ -48,19 +55,27 @@ class Caller:
     ) -> None:
         self._member = member
         self._queue = queue
+        self._clock = clock
         self._ledger = ledger
         self._note = note
         self._waits = False
+        # It met a shut gate, and goes on when that opens.
+        self._held_up = False
         self.hand: tuple[Reading, int] | None = None
         self.ended = False
+        self.pauses_until_ms = 0
         self.task = Task(clock, self._run)
 
     @property
     def has_work(self) -> bool:
         """Whether letting it go on would change anything."""
-        if self.ended or not self.task.ready:
+        if self.ended or not self.task.ready or self._clock.time_ms < self.pauses_until_ms:
             return False
-        return self._waits or self.hand is not None or self._queue.head(0) is not None
+        if self._held_up and self._member.is_suspicious:
+            return False
+        return (
+            self._waits or self._held_up or self.hand is not None or self._queue.head(0) is not None
+        )
 
     def poll(self) -> None:
         """Let it go on: it is done with the message in hand and asks for the next."""
@@ -99,15 +114,17 @@ class Caller:
         if self.hand is not None:
             self._ledger.finished(*self.hand)
             self.hand = None
+        self._held_up = False
         try:
             message = next(self.stream)
         except ConsumerTimeout:
+            self._held_up = self._member.is_suspicious
             return "nothing"
         except StopIteration:
             self.ended = True
             return "end"
         except (RebalanceFailed, OffsetCommitFailed, ConsumerClosed) as error:
-            # A caller that hears these goes on.
+            self.pauses_until_ms = self._clock.time_ms + PAUSE_MS
             return f"{type(error).__name__}: {error}"
         tp = TopicPartition(message.topic, message.partition)
         reading = self._member.readings[tp]

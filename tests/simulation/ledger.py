@@ -81,7 +81,7 @@ class Reading:
         start: from where; None: by the reset policy.
         handed_to: one past the last record that a caller got.
         finished_to: one past the last record that a caller was done with.
-        handed: the offsets that callers got.
+        handed: the offsets that callers of this member ever got.
         given_up_at: what was consumed when it was given up; None before.
         robbed: somebody deleted the owner node without asking; it can't know before it looks.
         excused: a request of the handover failed, so what was not committed comes again.
@@ -119,6 +119,9 @@ class Ledger:
         before = member.readings.get(tp)
         reading = Reading(member, tp, claim, member.claims_session(), offset)
         reading.handed_to = reading.finished_to = offset or 0
+        if before is not None:
+            # A commit on request covers what callers got under an earlier claim, too.
+            reading.handed = before.handed
         member.readings[tp] = reading
         owner, stored = self._scene.owner(tp), self._scene.stored(tp)
         owned = owner is not None and owner.ephemeral_owner == reading.session_id

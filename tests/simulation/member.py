@@ -180,6 +180,11 @@ class SimMember:
                     self.silent_since_ms = self._around.clock.now_ms()
 
     @property
+    def is_suspicious(self) -> bool:
+        """See ``Owner``."""
+        return self._gate.suspect_since_ms is not None
+
+    @property
     def is_silenced(self) -> bool:
         """See ``Reader``."""
         since_ms = self.silent_since_ms
@@ -273,8 +278,6 @@ class SimMember:
 
     def commit(self) -> None:
         """A caller commits what was handed over."""
-        if self.delivery.commits_ahead:
-            return
         if self._commit is None and self.callers and not self.closing:
             handed = [(one, one.handed_to) for one in self.readings.values() if one.claim.active]
             self._around.note("commit", self.name)

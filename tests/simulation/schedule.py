@@ -254,7 +254,18 @@ class Schedule:
 
     def _resting(self) -> bool:
         world = self.world
-        return not world.ghosts and not world.away and all(one.at_rest for one in world.members)
+        return (
+            not world.ghosts
+            and not world.away
+            and all(one.at_rest and not self._has_to_see(one) for one in world.members)
+        )
+
+    def _has_to_see(self, member: SimMember) -> bool:
+        """Whether it does not know yet what was taken from it, or its callers pause."""
+        now_ms = self.clock.time_ms
+        return any(one.robbed and one.claim.active for one in member.readings.values()) or any(
+            one.pauses_until_ms > now_ms for one in member.callers
+        )
 
     def _wait(self, limit_ms: int) -> None:
         """Nothing can go on: the next deadline comes."""
@@ -263,6 +274,7 @@ class Schedule:
         for member in world.members:
             due_ms = member.control_task.deadline_ms
             dues += [] if due_ms is None else [due_ms]
+            dues += [one.pauses_until_ms for one in member.callers if one.pauses_until_ms > now_ms]
         self.clock.time_ms = max(now_ms + 1, min(dues, default=limit_ms))
         if self.clock.time_ms >= limit_ms:
             states = ", ".join(f"{one.name}: {one.core}" for one in world.members)
