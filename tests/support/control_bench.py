@@ -11,6 +11,7 @@ from typing import Literal
 
 from tests.support.chunks import chunk_of, ignore
 from tests.support.manual_clock import ManualClock
+from tests.support.noting import Noting
 from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.clock import Clock
 from zkconsumer.connector import rebalance_events as ev
@@ -25,7 +26,7 @@ from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.fetch.manager import FetchManager
 from zkconsumer.forking import ForkGuard
 from zkconsumer.model import TopicPartition
-from zkconsumer.observe import Event, MemberName, Observation
+from zkconsumer.observe import MemberName, Observation
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
 from zkconsumer.scope import ThreadScope
 from zkconsumer.streams.budget import ByteBudget
@@ -42,18 +43,6 @@ from zkconsumer.zk.store import SetOp
 GROUP = "g"
 AUTO_COMMIT_MS = 1_000
 BACKOFF_MS = 2_000
-
-
-class Noting:
-    """An observer that keeps what it hears."""
-
-    def __init__(self) -> None:
-        self.events: list[Event] = []
-
-    def observe(self, member: MemberName, event: Event) -> None:
-        """See ``Observer``."""
-        del member
-        self.events.append(event)
 
 
 class NotedFetching(FetchManager):

@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import NamedTuple, Self
 
+from tests.support.noting import Noting
 from tests.support.traffic import Acknowledged
 from tests.support.waiting import wait_until
 from zkconsumer import (
@@ -63,7 +64,8 @@ class Member:
         **settings: object,
     ) -> None:
         self.config = settings_for(cluster, group, **settings)
-        self.connector = ZookeeperConsumerConnector(self.config)
+        self.observed = Noting()
+        self.connector = ZookeeperConsumerConnector(self.config, observers=(self.observed,))
         self.deliveries: list[Delivery] = []
         self.errors: list[ZkConsumerError] = []
         self._scope = ThreadScope("member")

@@ -15,6 +15,7 @@ from tests.support.traffic import Traffic, partitions_of, write
 from tests.support.waiting import wait_until
 from tests.support.zk_tree import ZkTree
 from zkconsumer.clock import SystemClock
+from zkconsumer.observe import DeliveryPaused, DeliveryResumed
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.zk.store import CLOSE_TIMEOUT_MS
 
@@ -33,12 +34,13 @@ def cluster() -> Iterator[Sandbox]:
 def test_after_a_short_restart_the_session_and_all_positions_are_the_same(
     cluster: Sandbox,
 ) -> None:
-    """Delivery goes on without ZooKeeper; afterwards nothing was claimed or read anew."""
+    """Delivery goes on for the silence allowed; afterwards nothing was claimed or read anew."""
     topic, group = fresh_name("short"), fresh_name("group")
     partitions = partitions_of(topic, 2)
     cluster.create_topic(topic, partitions=2)
+    settings: dict[str, object] = {"auto_commit_enable": False, "zookeeper_silence_percent": 100}
     with (
-        Member(cluster, group, {topic: 2}, auto_commit_enable=False) as member,
+        Member(cluster, group, {topic: 2}, **settings) as member,
         Traffic(cluster, partitions) as traffic,
     ):
         wait_until(lambda: len(traffic.ends()) == 2, what="traffic")
@@ -60,7 +62,7 @@ def test_after_a_short_restart_the_session_and_all_positions_are_the_same(
 
 
 def test_a_member_cut_off_until_its_session_ended_joins_anew(cluster: Sandbox) -> None:
-    """It reads on while cut off; in its new session it owns everything, from the commit on."""
+    """It pauses when cut off; in its new session it owns everything, from the commit on."""
     topic, group = fresh_name("cut-off"), fresh_name("group")
     partitions = partitions_of(topic, 2)
     cluster.create_topic(topic, partitions=2)
@@ -83,7 +85,13 @@ def test_a_member_cut_off_until_its_session_ended_joins_anew(cluster: Sandbox) -
         committed = tree.offsets(group)
         gate.shut()
         wait_until(lambda: tree.members(group) == [], what="the end of the session")
-        await_ends([member], traffic.ends, "while cut off")
+        assert member.observed.of(DeliveryPaused), "it went on without knowing what it owns"
+        paused_at, ends = len(member.deliveries), traffic.ends()
+        wait_until(
+            lambda: all(traffic.ends()[tp] > ends[tp] + 10 for tp in partitions),
+            what="new messages",
+        )
+        assert len(member.deliveries) == paused_at
         gate.open()
         wait_until(lambda: len(tree.owners(group, topic)) == 2, what="both partitions owned again")
         wait_until(lambda: len(member.claims()) == 2, what="both partitions read again")
@@ -92,6 +100,7 @@ def test_a_member_cut_off_until_its_session_ended_joins_anew(cluster: Sandbox) -
         assert member.session_id != session
         assert tree.members(group) == [member.connector.consumer_id]
         assert {owner for _, owner in tree.owners(group, topic).values()} == {member.session_id}
+        assert len(member.observed.of(DeliveryResumed)) == 1
         for tp, claim in claims.items():
             old = [one.offset for one in member.deliveries if one.claim is claim]
             new = [one.offset for one in member.deliveries if one.claim is member.claims()[tp]]
@@ -101,12 +110,13 @@ def test_a_member_cut_off_until_its_session_ended_joins_anew(cluster: Sandbox) -
 
 
 def test_zookeeper_may_freeze_within_the_session(cluster: Sandbox) -> None:
-    """The member hears nothing, reads on, and keeps its session when ZooKeeper thaws."""
+    """The member hears nothing, reads on for as long as is allowed, and keeps its session."""
     topic, group = fresh_name("thaw"), fresh_name("group")
     partitions = partitions_of(topic, 2)
     cluster.create_topic(topic, partitions=2)
+    settings: dict[str, object] = {"auto_commit_enable": False, "zookeeper_silence_percent": 100}
     with (
-        Member(cluster, group, {topic: 1}, auto_commit_enable=False) as member,
+        Member(cluster, group, {topic: 1}, **settings) as member,
         Traffic(cluster, partitions) as traffic,
     ):
         wait_until(lambda: len(traffic.ends()) == 2, what="traffic")
@@ -128,7 +138,7 @@ def test_zookeeper_may_freeze_within_the_session(cluster: Sandbox) -> None:
 
 
 def test_zookeeper_may_be_down_for_longer_than_the_session(cluster: Sandbox) -> None:
-    """Started again, it gives every session its whole time-out anew: nothing is read twice."""
+    """The member pauses. ZooKeeper gives every session its time anew: nothing is read twice."""
     topic, group = fresh_name("long"), fresh_name("group")
     partitions = partitions_of(topic, 2)
     cluster.create_topic(topic, partitions=2)
@@ -150,7 +160,11 @@ def test_zookeeper_may_be_down_for_longer_than_the_session(cluster: Sandbox) -> 
         clock = SystemClock()
         over_ms = clock.now_ms() + session_ms
         wait_until(lambda: clock.now_ms() > over_ms, what="the session's time-out")
-        await_ends([member], traffic.ends, "without ZooKeeper")
+        assert member.observed.of(DeliveryPaused), "it went on without knowing what it owns"
+        behind = len(member.deliveries)
+        ends = traffic.ends()
+        wait_until(lambda: traffic.ends() != ends, what="new messages")
+        assert len(member.deliveries) == behind
         cluster.start_zookeeper()
         wait_until(lambda: member.store.connected, what="the connection")
         await_ends([member], traffic.ends, "with ZooKeeper back")

@@ -1,0 +1,23 @@
+"""An observer that keeps what it hears."""
+
+from typing import TypeVar
+
+from zkconsumer.observe import Event, MemberName
+
+E = TypeVar("E")
+
+
+class Noting:
+    """Keeps every event, in the order in which they came."""
+
+    def __init__(self) -> None:
+        self.events: list[Event] = []
+
+    def observe(self, member: MemberName, event: Event) -> None:
+        """See ``Observer``."""
+        del member
+        self.events.append(event)
+
+    def of(self, kind: type[E]) -> list[E]:
+        """The events of one kind."""
+        return [one for one in list(self.events) if isinstance(one, kind)]
