@@ -70,8 +70,9 @@ def decode_record_set(
         while not gathered.is_full and (entry := entry_at(whole, position)) is not None:
             reader = _READERS.get(entry.magic)
             if reader is None:
+                # Magic 2 exists, and its offset is not that of its last record. All else is damage.
                 reason = f"record format with magic {entry.magic} is not supported"
-                raise entry.corrupt(whole, reason, can_skip=False)
+                raise entry.corrupt(whole, reason, can_skip=entry.magic != 2)
             position = reader(whole, position, gathered)
     except CorruptRecord as corrupt:
         error = corrupt

@@ -70,9 +70,12 @@ def read_messages(
     while True:
         position = _read_plain(data, position, base_offset, gathered)
         entry = entry_at(data, position, base_offset)
-        if entry is None or entry.magic not in MAGICS:
+        if entry is None or (entry.magic not in MAGICS and not depth):
             break
         if entry.offset >= gathered.fetch_offset:
+            if entry.magic not in MAGICS:
+                # The wrapper is sound, so its sizes are: what follows this message can be read.
+                raise entry.corrupt(data, f"magic {entry.magic} inside of a compressed set")
             if not _read_other(data, entry, gathered, depth):
                 break
             gathered.advance(entry.offset)

@@ -1,0 +1,104 @@
+"""Random damage in random logs: what is lost is what is damaged, and nothing else."""
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from random import Random
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.chunks import T0, claim_of
+from tests.support.fetch_answers import asked, chunks_in, fetched
+from zkconsumer.fetch.claim import Chunk
+from zkconsumer.fetch.session import FetchSession
+from zkconsumer.fetch.settings import FetchSettings
+from zkconsumer.model import Record
+from zkconsumer.records.build import build_message_set, wrap_message_set
+from zkconsumer.records.codecs import Codec
+
+
+@dataclass(frozen=True)
+class Entry:
+    """A message or set of the log; ``lost`` are the offsets that its damage takes with it."""
+
+    offsets: tuple[int, ...]
+    data: bytes
+    lost: tuple[int, ...] = ()
+
+
+def entry_of(rng: Random, offset: int) -> Entry:
+    """One from ``offset`` on, sound or damaged behind its header."""
+    codec = rng.choice([Codec.NONE, Codec.GZIP, Codec.SNAPPY])
+    count = 1 if codec is Codec.NONE else rng.randint(1, 5)
+    offsets = tuple(range(offset, offset + count))
+    inner = [build_message_set([Record(it, None, bytes(rng.choice([1, 90])))]) for it in offsets]
+    damage = rng.choice(["none", "none", "entry", "inner"])
+    lost: tuple[int, ...] = ()
+    if damage == "inner" and codec is not Codec.NONE:
+        at = rng.randrange(count)
+        # Behind offset and size: what they say is the log's word for where things are.
+        inner[at] = flipped(rng, inner[at], 16)
+        lost = (offsets[at],)
+    data = b"".join(inner)
+    if codec is not Codec.NONE:
+        data = wrap_message_set(data, offset=offsets[-1], codec=codec)
+    if damage == "entry":
+        data, lost = flipped(rng, data, 17), offsets
+    return Entry(offsets, data, lost)
+
+
+def flipped(rng: Random, data: bytes, first: int) -> bytes:
+    """One bit is another behind the first bytes."""
+    at = rng.randrange(first, len(data))
+    return data[:at] + bytes((data[at] ^ 1 << rng.randrange(8),)) + data[at + 1 :]
+
+
+def read(rng: Random, entries: list[Entry], *, skip: bool) -> list[Chunk]:
+    """Everything that comes of a log, in pieces and answers of any size."""
+    sizes = FetchSettings(
+        fetch_bytes=rng.choice([200, 10_000]), growth_max_bytes=50_000, skip_poison=skip
+    )
+    session, claim = FetchSession(sizes), claim_of()
+    session.add(claim, 0)
+    ends = [entry.offsets[-1] for entry in entries]
+    chunks: list[Chunk] = []
+    for _ in range(10 * len(entries) + 100):
+        request = session.fetch_request()
+        if request is None:
+            return chunks
+        wanted = asked(request)[T0]
+        first = bisect_left(ends, wanted.fetch_offset)
+        data = b"".join(entry.data for entry in entries[first:])[: wanted.max_bytes]
+        if not data:
+            return chunks
+        answer = fetched(T0, data, high_watermark=ends[-1] + 1)
+        assert chunks_in(session.receive_fetch(request, answer)) == []
+        while session.packed():
+            chunk = session.unpack(claim, rng.choice([1, 10**6]))
+            if chunk is not None:
+                chunks.append(chunk)
+                session.delivered(chunk)
+    raise AssertionError("it never ended")
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.integers(0, 2**32), st.booleans())
+def test_only_what_is_damaged_is_lost(seed: int, skip: bool) -> None:
+    """With skip all else comes, in order, end to end; with raise all that lies before it."""
+    rng = Random(seed)
+    entries: list[Entry] = []
+    while len(entries) < 8:
+        entries.append(entry_of(rng, entries[-1].offsets[-1] + 1 if entries else 0))
+    lost = [offset for entry in entries for offset in entry.lost]
+    sound = [offset for entry in entries for offset in entry.offsets if offset not in lost]
+    chunks = read(rng, entries, skip=skip)
+    got = [record.offset for chunk in chunks for record in chunk.records]
+    ends = [0, *(chunk.next_offset for chunk in chunks)]
+    assert [chunk.fetch_offset for chunk in chunks] == ends[: len(chunks)]
+    poisons = [chunk.poison for chunk in chunks if chunk.poison is not None]
+    if skip:
+        assert got == sound
+        assert [it for one in poisons for it in range(one.offset, one.next_offset or 0)] == lost
+    else:
+        assert got == [offset for offset in sound if not lost or offset < lost[0]]
+        assert [one.offset for one in poisons] == lost[:1]
