@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 
 from tests.support.clusters import fresh_name
+from tests.support.disk_damage import damage, log_size
 from tests.support.members import Member
 from tests.support.traffic import partitions_of, write
 from tests.support.waiting import wait_until
 from zkconsumer import PartitionFailed
 from zkconsumer.errors import CorruptRecord
-from zkconsumer.model import TopicPartition
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import Sandbox
 
@@ -31,22 +31,6 @@ def cluster(disk: Path) -> Iterator[Sandbox]:
     """A broker whose disk is at hand."""
     with Sandbox(work_dir=disk) as sandbox:
         yield sandbox
-
-
-def damage(disk: Path, tp: TopicPartition, size_before: int) -> None:
-    """Flip one bit of the last byte that was written before the log had this size."""
-    (segment,) = disk.glob(f"broker-0/**/{tp}/*.log")
-    with segment.open("r+b") as file:
-        file.seek(size_before - 1)
-        (byte,) = file.read(1)
-        file.seek(size_before - 1)
-        file.write(bytes([byte ^ 1]))
-
-
-def log_size(disk: Path, tp: TopicPartition) -> int:
-    """How many bytes the log has."""
-    (segment,) = disk.glob(f"broker-0/**/{tp}/*.log")
-    return segment.stat().st_size
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
