@@ -198,3 +198,74 @@ def test_blind_deletes_of_scala_members_do_not_confuse_a_release(
         tps[1]: Owner("g_bob-0", bob.store.session_id),
         tps[2]: Owner("g_carol-0", alice.store.session_id),
     }
+
+
+# --- What is remembered --------------------------------------------------------------------------
+
+
+def test_a_node_that_was_made_anew_by_another_is_not_taken_for_ours(
+    alice: Member, bob: Member
+) -> None:
+    """As a Scala member does it: deleted without looking, then created; the version is the same."""
+    tps = partitions(3)
+    assert alice.registry.claim(to(ALICE, tps)) == Claimed()
+    assert set(alice.registry.read_owners(tps).values()) == {
+        Owner("g_alice-0", alice.store.session_id)
+    }
+    bob.store.delete_many(["/consumers/g/owners/t/1"])
+    bob.store.create("/consumers/g/owners/t/1", b"g_alice-0", ephemeral=True)
+    owners = alice.registry.read_owners(tps)
+    assert owners[tps[1]] == Owner("g_alice-0", bob.store.session_id)
+    alice.registry.release(to(ALICE, tps))
+    assert children(alice.store, "/consumers/g/owners/t") == ["1"]
+
+
+def test_what_is_remembered_follows_our_own_writes(alice: Member, bob: Member) -> None:
+    """Claims and releases of our own, with another's in between, each seen as it is."""
+    tps = partitions(6)
+    alice.registry.claim(to(ALICE, tps[:4]))
+    alice.registry.release(to(ALICE, tps[:1]))
+    bob.registry.claim(to(BOB, tps[:1]))
+    alice.registry.claim(to(ALICE, tps[4:5]))
+    alice.registry.release(to(ALICE, tps[1:2]))
+    for member in (alice, bob):
+        owners = member.registry.read_owners(tps)
+        assert [owner and owner.thread_id for owner in owners.values()] == [
+            *("g_bob-0", None),
+            *["g_alice-0"] * 3,
+            None,
+        ]
+        assert owners == member.registry.read_owners(tps)
+
+
+def test_a_node_of_ours_that_a_tool_wrote_into_is_still_given_up(
+    alice: Member, bob: Member
+) -> None:
+    """The same text in another version: found by the failing delete, read, and deleted."""
+    tps = partitions(3)
+    alice.registry.claim(to(ALICE, tps))
+    bob.store.set_or_create_many({"/consumers/g/owners/t/1": b"g_alice-0"})
+    alice.registry.release(to(ALICE, tps))
+    assert children(alice.store, "/consumers/g/owners/t") == []
+
+
+def test_a_conflict_over_many_partitions_names_every_owner_that_holds_a_good_part(
+    any_world: ZkWorld, alice: Member, bob: Member
+) -> None:
+    """Of 300 partitions two others hold 100 each; some of theirs are named, the last included."""
+    carol = Member(any_world.connect())
+    tps = partitions(300)
+    alice.registry.claim(to(ALICE, tps[:100]))
+    bob.registry.claim(to(BOB, tps[100:200]))
+    result = carol.registry.claim(to(ConsumerThreadId("g_carol", 0), tps))
+    assert isinstance(result, ClaimConflict)
+    assert {owner.thread_id for owner in result.held.values()} == {"g_alice-0", "g_bob-0"}
+    assert tps[199] in result.held
+    assert len(result.held) <= 32
+    seen = SeenEvents()
+    assert carol.registry.watch_owners(list(result.held), seen) == ()
+    alice.registry.release(to(ALICE, tps[:100]))
+    wait_until(lambda: len(seen.events) == 1, what="word of the last of alice's nodes")
+    bob.registry.release(to(BOB, tps[100:200]))
+    wait_until(lambda: len(seen.events) == 2, what="word of the last of bob's nodes")
+    assert carol.registry.claim(to(ConsumerThreadId("g_carol", 0), tps)) == Claimed()

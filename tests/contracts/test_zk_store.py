@@ -203,3 +203,28 @@ def test_without_transactions_multi_says_so(old_world: ZkWorld) -> None:
     assert not store.supports_multi
     with pytest.raises(RegistryError, match="no transactions"):
         store.multi([DeleteOp("/a")])
+
+
+def test_a_parent_counts_the_comings_and_goings_of_its_children(
+    store: ZkStore, other: ZkStore
+) -> None:
+    """One for each child created or deleted, by whomever; writing into a child is none."""
+
+    def count() -> tuple[int, int]:
+        [stat] = store.exists_many(["/n"])
+        assert stat is not None
+        return stat.child_changes, stat.pzxid
+
+    store.ensure_paths(["/n"])
+    before, _ = count()
+    store.multi([CreateOp(f"/n/{number}", b"", ephemeral=True) for number in range(5)])
+    other.create("/n/other", b"", ephemeral=False)
+    changes, last = count()
+    assert changes == before + 6
+    other.set_or_create_many({"/n/other": b"text"})
+    store.multi([CreateOp("/n/more", b""), CreateOp("/n/0", b"")])
+    assert count() == (changes, last)
+    store.multi([DeleteOp("/n/0"), DeleteOp("/n/1"), CreateOp("/n/1", b"")])
+    changes_after, last_after = count()
+    assert changes_after == changes + 3
+    assert last_after > last

@@ -47,6 +47,12 @@ class OwnerGuard(Protocol):
         """Where a partition's owner node lies."""
         ...
 
+    def owner_nodes(
+        self, partitions: Sequence[TopicPartition], /, *, anew: bool = False
+    ) -> dict[TopicPartition, ZNode | None]:
+        """The owner nodes as they are now; with ``anew`` every one of them is read."""
+        ...
+
 
 @dataclass(frozen=True, slots=True)
 class KnownNode:
@@ -110,14 +116,14 @@ class FencedCommit:
             SessionLost: the session ended.
         """
         self._offsets = offsets
-        self._check_owners(list(offsets))
+        self._check_owners(list(offsets), anew=False)
         self._judge([tp for tp in self._due() if tp not in self._known])
         for _ in range(MAX_ROUNDS):
             self._make_parents()
             changed = self._send(self._due())
             if not changed:
                 break
-            self._check_owners(changed)
+            self._check_owners(changed, anew=True)
             self._judge([tp for tp in changed if tp not in self._outcome])
         for tp in self._due():
             self._outcome[tp] = self._unwritten_text(tp)
@@ -128,13 +134,12 @@ class FencedCommit:
 
     # --- reading and judging ------------------------------------------------------------------
 
-    def _check_owners(self, partitions: Sequence[TopicPartition]) -> None:
-        paths = [self._guard.owner_path(tp) for tp in partitions]
-        for tp, path, node in zip(partitions, paths, self._store.get_many(paths), strict=True):
+    def _check_owners(self, partitions: Sequence[TopicPartition], *, anew: bool) -> None:
+        for tp, node in self._guard.owner_nodes(partitions, anew=anew).items():
             if node is not None and node.ephemeral_owner == self._session_id:
                 self._owner_versions[tp] = node.version
             else:
-                self._outcome[tp] = _not_ours_text(tp, path, node)
+                self._outcome[tp] = _not_ours_text(tp, self._guard.owner_path(tp), node)
 
     def _judge(self, partitions: Sequence[TopicPartition]) -> None:
         """Read offset nodes; what may not be written is refused, what is there is committed."""

@@ -29,6 +29,8 @@ class _Node:
     mzxid: int
     ctime_ms: int
     mtime_ms: int
+    pzxid: int
+    child_changes: int = 0
     version: int = 0
     children: set[str] = field(default_factory=set)
 
@@ -50,7 +52,7 @@ class MemoryTree:
     def __init__(self, wall_ms: Callable[[], int]) -> None:
         self._wall_ms = wall_ms
         self._zxid = 0
-        self._nodes: dict[str, _Node] = {"/": _Node(b"", 0, 0, 0, 0, 0)}
+        self._nodes: dict[str, _Node] = {"/": _Node(b"", 0, 0, 0, 0, 0, 0)}
 
     def stat(self, path: str) -> ZNodeStat | None:
         """What is known about a node, but for its data."""
@@ -70,6 +72,8 @@ class MemoryTree:
             ephemeral_owner=node.owner,
             czxid=node.czxid,
             mzxid=node.mzxid,
+            pzxid=node.pzxid,
+            child_changes=node.child_changes,
             ctime_ms=node.ctime_ms,
             mtime_ms=node.mtime_ms,
         )
@@ -134,14 +138,18 @@ class MemoryTree:
         if parent.owner:
             return OpError.PARENT_EPHEMERAL
         now_ms = self._wall_ms()
-        self._nodes[op.path] = _Node(op.data, owner, self._zxid, self._zxid, now_ms, now_ms)
+        self._nodes[op.path] = _Node(
+            op.data, owner, self._zxid, self._zxid, now_ms, now_ms, self._zxid
+        )
         parent.children.add(name)
+        unnote = self._note_child_change(parent)
         events.append(TreeEvent(op.path, WatchEvent.CREATED))
         events.append(TreeEvent(parent_path, WatchEvent.CHILD))
 
         def undo() -> None:
             del self._nodes[op.path]
             parent.children.discard(name)
+            unnote()
 
         return undo
 
@@ -155,12 +163,23 @@ class MemoryTree:
         parent = self._nodes[parent_path]
         del self._nodes[op.path]
         parent.children.discard(name)
+        unnote = self._note_child_change(parent)
         events.append(TreeEvent(op.path, WatchEvent.DELETED))
         events.append(TreeEvent(parent_path, WatchEvent.CHILD))
 
         def undo() -> None:
             self._nodes[op.path] = node
             parent.children.add(name)
+            unnote()
+
+        return undo
+
+    def _note_child_change(self, parent: _Node) -> Undo:
+        before = (parent.child_changes, parent.pzxid)
+        parent.child_changes, parent.pzxid = parent.child_changes + 1, self._zxid
+
+        def undo() -> None:
+            parent.child_changes, parent.pzxid = before
 
         return undo
 

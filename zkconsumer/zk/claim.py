@@ -28,12 +28,17 @@ class ClaimAttempt:
         self._store = store
         self._wanted = wanted
         self._session_id = session_id
-        self._created: list[str] = []
-        self._replaced: dict[str, bytes] = {}
+        self.created: list[str] = []
+        self.replaced: dict[str, bytes] = {}
+        self.claimed = False
+        self.rolled_back = False
         self.parents_missing = False
 
-    def run(self) -> bool:
-        """Claim all (True), or nothing (False: somebody else holds some, or parents are missing).
+    def run(self) -> None:
+        """Claim all, or nothing: somebody else holds some, or parents are missing.
+
+        Afterwards ``claimed`` says which, and ``created`` and ``replaced`` what was done for it;
+        ``rolled_back`` that something was done and undone.
 
         Raises:
             RegistryError: no answer, or access denied. After the former it is not known what was
@@ -46,13 +51,13 @@ class ClaimAttempt:
         for _ in range(MAX_ROUNDS):
             failed, unsent = self._write(ops, nodes)
             if not failed:
-                return True
+                self.claimed = True
+                return
             nodes = dict(zip(failed, self._store.get_many(failed), strict=True))
             if self.parents_missing or any(self._is_foreign(node) for node in nodes.values()):
                 break
             ops = [op for path, node in nodes.items() for op in self._next_op(path, node)] + unsent
         self._roll_back()
-        return False
 
     def _write(
         self, ops: list[Op], before: Mapping[str, ZNode | None]
@@ -67,9 +72,9 @@ class ClaimAttempt:
                 failed[op.path] = error
                 self.parents_missing |= error is OpError.NO_NODE and isinstance(op, CreateOp)
             elif isinstance(op, SetOp) and node is not None:
-                self._replaced[op.path] = node.data
+                self.replaced[op.path] = node.data
             else:
-                self._created.append(op.path)
+                self.created.append(op.path)
         for path, error in failed.items():
             if error not in _EXPECTED:
                 self._roll_back()
@@ -86,34 +91,70 @@ class ClaimAttempt:
         return [] if node.data == text else [SetOp(path, text, node.version)]
 
     def _roll_back(self) -> None:
-        restore: list[Op] = [SetOp(path, text) for path, text in self._replaced.items()]
+        self.rolled_back = self.rolled_back or bool(self.created or self.replaced)
+        restore: list[Op] = [SetOp(path, text) for path, text in self.replaced.items()]
         if restore:
             self._store.write_many(restore, session_id=self._session_id)
-        mine = {path: self._wanted[path] for path in self._created}
-        delete_own(self._store, mine, self._session_id)
-        self._created.clear()
-        self._replaced.clear()
+        mine = {path: self._wanted[path] for path in self.created}
+        nodes = dict(zip(mine, self._store.get_many(list(mine)), strict=True))
+        delete_own(self._store, mine, nodes, self._session_id)
+        self.created.clear()
+        self.replaced.clear()
 
 
-def delete_own(store: ZkStore, wanted: Mapping[str, bytes], session_id: int) -> None:
+def delete_own(
+    store: ZkStore,
+    wanted: Mapping[str, bytes],
+    nodes: Mapping[str, ZNode | None],
+    session_id: int,
+) -> list[str]:
     """Delete those nodes that this session made and that hold exactly this text.
 
-    Reading first does not leave a gap: nobody but this session can have made a node that it owns,
-    and a delete that comes after the session's end is refused.
+    Having read before does not leave a gap: nobody but this session can have made a node that it
+    owns, and a delete that comes after the session's end is refused.
+
+    Args:
+        store: the client.
+        wanted: the text of each node by path.
+        nodes: what is there, just read or known.
+        session_id: this session.
+
+    Returns:
+        The paths that were deleted.
 
     Raises:
         RegistryError: no answer, or access denied.
     """
-    nodes = dict(zip(wanted, store.get_many(list(wanted)), strict=True))
-    ops: list[Op] = [
-        DeleteOp(path, node.version)
-        for path, node in nodes.items()
-        if node is not None and node.ephemeral_owner == session_id and node.data == wanted[path]
-    ]
+    ops = _delete_ops(wanted, nodes, session_id)
     errors = write_until_failure(store, ops, session_id)
-    # One that vanished meanwhile fails its whole transaction; what is left goes one by one.
-    failed = [op for op, error in zip(ops, errors, strict=False) if error is not None]
-    left = failed + ops[len(errors) :]
-    for op, error in zip(left, store.write_many(left, session_id=session_id), strict=True):
-        if error not in {None, OpError.NO_NODE, OpError.BAD_VERSION}:
+    deleted = [op.path for op, error in zip(ops, errors, strict=False) if error is None]
+    # One that vanished or changed meanwhile fails its whole transaction; what is left is read, and
+    # goes one by one.
+    failed = [op.path for op, error in zip(ops, errors, strict=False) if error is not None]
+    left = failed + [op.path for op in ops[len(errors) :]]
+    again = dict(zip(left, store.get_many(left) if left else [], strict=True))
+    ops = _delete_ops({path: wanted[path] for path in left}, again, session_id)
+    # Even with nothing to write: it fails if the session is over.
+    return deleted + _delete_singly(store, ops, session_id)
+
+
+def _delete_ops(
+    wanted: Mapping[str, bytes], nodes: Mapping[str, ZNode | None], session_id: int
+) -> list[Op]:
+    return [
+        DeleteOp(path, node.version)
+        for path, text in wanted.items()
+        if (node := nodes[path]) is not None
+        and node.ephemeral_owner == session_id
+        and node.data == text
+    ]
+
+
+def _delete_singly(store: ZkStore, ops: list[Op], session_id: int) -> list[str]:
+    deleted: list[str] = []
+    for op, error in zip(ops, store.write_many(ops, session_id=session_id), strict=True):
+        if error is None:
+            deleted.append(op.path)
+        elif error not in {OpError.NO_NODE, OpError.BAD_VERSION}:
             raise RegistryError(f"owner node {op.path} could not be deleted: {error}")
+    return deleted

@@ -52,8 +52,8 @@ class ClaimConflict:
     """Nothing was claimed.
 
     Attributes:
-        held: the partitions that somebody else holds, and who; empty when owner nodes came and
-            went faster than they could be read.
+        held: partitions that somebody else holds, and who; of many only some are given. Empty when
+            owner nodes came and went faster than they could be read.
     """
 
     held: Mapping[TopicPartition, Owner]

@@ -154,6 +154,8 @@ def _stat_fields(stat: ZnodeStat) -> dict[str, int]:
         "ephemeral_owner": stat.ephemeralOwner,
         "czxid": stat.czxid,
         "mzxid": stat.mzxid,
+        "pzxid": stat.pzxid,
+        "child_changes": stat.cversion,
         "ctime_ms": stat.ctime,
         "mtime_ms": stat.mtime,
     }

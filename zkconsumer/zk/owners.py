@@ -5,14 +5,21 @@ tell a node of this session from one that a dead session of the same process lef
 judges by text alone, and deletes without looking.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
+from zkconsumer.errors import RegistryError
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 from zkconsumer.zk.claim import ClaimAttempt, delete_own
 from zkconsumer.zk.group_values import ClaimConflict, Claimed, Owner
 from zkconsumer.zk.nodes import parse_owner
+from zkconsumer.zk.owner_memory import OwnerMemory
 from zkconsumer.zk.paths import GroupPaths
-from zkconsumer.zk.store import Watch, ZkStore
+from zkconsumer.zk.store import Watch, ZkStore, ZNode
+
+HELD_SHOWN = 32
+"""Of how many partitions that are in the way a conflict tells the owners."""
+
+_MAX_DIGITS = 10
 
 
 class PartitionOwners:
@@ -21,30 +28,46 @@ class PartitionOwners:
     def __init__(self, store: ZkStore, paths: GroupPaths) -> None:
         self._store = store
         self._paths = paths
+        self._memory = OwnerMemory(store, paths)
         self._known_parents: set[str] = set()
+        self._in_the_way: dict[TopicPartition, str] = {}
 
-    def read(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, Owner | None]:
+    def read(
+        self, partitions: Sequence[TopicPartition], session_id: int
+    ) -> dict[TopicPartition, Owner | None]:
         """Who owns each partition now."""
-        nodes = self._store.get_many([self._paths.owner(tp) for tp in partitions])
-        return {
-            tp: None if node is None else Owner(parse_owner(node.data), node.ephemeral_owner)
-            for tp, node in zip(partitions, nodes, strict=True)
-        }
+        nodes = self._memory.read(partitions, session_id)
+        return {tp: None if node is None else _owner(node) for tp, node in nodes.items()}
+
+    def nodes(
+        self, partitions: Sequence[TopicPartition], session_id: int, *, anew: bool
+    ) -> dict[TopicPartition, ZNode | None]:
+        """The owner nodes as they are now; with ``anew`` nothing is taken from memory."""
+        if anew:
+            self._memory.drop(partitions)
+        return self._memory.read(partitions, session_id)
 
     def owned(self, topics: Sequence[str]) -> dict[str, frozenset[int]]:
         """Which partitions of each topic have an owner node, whosever it is."""
         listed = self._store.children_many([self._paths.owners(topic) for topic in topics])
         return {
-            topic: frozenset(int(name) for name in names or () if name.isdecimal())
+            topic: frozenset(int(name) for name in names or () if _is_number(name))
             for topic, names in zip(topics, listed, strict=True)
         }
 
     def watch(
         self, partitions: Sequence[TopicPartition], watch: Watch
     ) -> tuple[TopicPartition, ...]:
-        """Watch owner nodes; gives the partitions that have no owner already."""
-        stats = self._store.exists_many([self._paths.owner(tp) for tp in partitions], watch=watch)
-        return tuple(tp for tp, stat in zip(partitions, stats, strict=True) if stat is None)
+        """Watch owner nodes; gives the partitions that have no owner already.
+
+        Of several that the last conflict found with one owner, only the last is watched: a claim
+        needs all of them, and an owner that gives them up one after the other would wake us, and
+        be disturbed, as many times.
+        """
+        last = {self._in_the_way.get(tp, str(tp)): tp for tp in partitions}
+        watched = list(last.values())
+        stats = self._store.exists_many([self._paths.owner(tp) for tp in watched], watch=watch)
+        return tuple(tp for tp, stat in zip(watched, stats, strict=True) if stat is None)
 
     def claim(
         self, assignment: Mapping[TopicPartition, ConsumerThreadId], session_id: int
@@ -52,29 +75,94 @@ class PartitionOwners:
         """Create the owner nodes of all partitions, or of none."""
         topics = {tp.topic for tp in assignment}
         self._ensure_parents(topics)
-        attempt = ClaimAttempt(self._store, self._texts(assignment), session_id)
-        claimed = attempt.run()
-        if not claimed and attempt.parents_missing:
-            # Somebody cleaned up below /consumers since we last saw the parents.
-            self._known_parents.clear()
-            self._ensure_parents(topics)
-            claimed = attempt.run()
-        if claimed:
+        self._memory.check(topics)
+        try:
+            attempt = self._attempt(assignment, session_id)
+            if not attempt.claimed and attempt.parents_missing:
+                # Somebody cleaned up below /consumers since we last saw the parents.
+                self._known_parents.clear()
+                self._ensure_parents(topics)
+                self._memory.check(topics)
+                attempt = self._attempt(assignment, session_id)
+        except RegistryError:
+            self._memory.forget(topics)
+            raise
+        if attempt.claimed:
             return Claimed()
-        owners = self.read(list(assignment))
-        return ClaimConflict(
-            {tp: owner for tp, owner in owners.items() if owner and owner.session_id != session_id}
-        )
+        if attempt.rolled_back:
+            self._memory.forget(topics)
+        return ClaimConflict(self._who_is_in_the_way(list(assignment), session_id))
 
     def release(self, owned: Mapping[TopicPartition, ConsumerThreadId], session_id: int) -> None:
         """Delete the owner nodes that this session made with exactly these thread ids."""
-        delete_own(self._store, self._texts(owned), session_id)
+        topics = {tp.topic for tp in owned}
+        by_path = {self._paths.owner(tp): tp for tp in owned}
+        nodes = self._memory.read(list(owned), session_id)
+        try:
+            deleted = delete_own(
+                self._store,
+                self._texts(owned),
+                {path: nodes[tp] for path, tp in by_path.items()},
+                session_id,
+            )
+        except RegistryError:
+            self._memory.forget(topics)
+            raise
+        self._memory.note_deleted([by_path[path] for path in deleted])
+
+    def _attempt(
+        self, assignment: Mapping[TopicPartition, ConsumerThreadId], session_id: int
+    ) -> ClaimAttempt:
+        attempt = ClaimAttempt(self._store, self._texts(assignment), session_id)
+        attempt.run()
+        if attempt.claimed:
+            if attempt.replaced:
+                self._memory.forget({tp.topic for tp in assignment})
+            created = {tp: str(thread).encode() for tp, thread in assignment.items()}
+            paths = set(attempt.created)
+            self._memory.note_created(
+                {tp: text for tp, text in created.items() if self._paths.owner(tp) in paths},
+                session_id,
+            )
+        return attempt
+
+    def _who_is_in_the_way(
+        self, wanted: Sequence[TopicPartition], session_id: int
+    ) -> dict[TopicPartition, Owner]:
+        """Some of the partitions that others hold, and who; evenly chosen, the last one included.
+
+        With thousands of partitions their owners are few, and reading all would take longer than
+        they take to give them up.
+        """
+        held: dict[TopicPartition, Owner] = {}
+        if len(wanted) > HELD_SHOWN:
+            owned = self.owned(list(dict.fromkeys(tp.topic for tp in wanted)))
+            taken = [tp for tp in wanted if tp.partition in owned[tp.topic]]
+            step = max(1, -(-len(taken) // HELD_SHOWN))
+            held = self._foreign(list(reversed(taken[::-step])), session_id)
+        held = held or self._foreign(wanted, session_id)
+        self._in_the_way = {tp: owner.thread_id for tp, owner in held.items()}
+        return held
+
+    def _foreign(
+        self, partitions: Sequence[TopicPartition], session_id: int
+    ) -> dict[TopicPartition, Owner]:
+        owners = self.read(partitions, session_id)
+        return {tp: it for tp, it in owners.items() if it and it.session_id != session_id}
 
     def _texts(self, threads: Mapping[TopicPartition, ConsumerThreadId]) -> dict[str, bytes]:
         return {self._paths.owner(tp): str(thread).encode() for tp, thread in threads.items()}
 
-    def _ensure_parents(self, topics: set[str]) -> None:
+    def _ensure_parents(self, topics: Iterable[str]) -> None:
         parents = {self._paths.owners(topic) for topic in topics} - self._known_parents
         if parents:
             self._store.ensure_paths(sorted(parents))
             self._known_parents |= parents
+
+
+def _owner(node: ZNode) -> Owner:
+    return Owner(parse_owner(node.data), node.ephemeral_owner)
+
+
+def _is_number(name: str) -> bool:
+    return name.isascii() and name.isdecimal() and len(name) <= _MAX_DIGITS

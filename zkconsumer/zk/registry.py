@@ -28,7 +28,7 @@ from zkconsumer.zk.group_values import (
 from zkconsumer.zk.nodes import Registration, encode_registration
 from zkconsumer.zk.owners import PartitionOwners
 from zkconsumer.zk.paths import GroupPaths
-from zkconsumer.zk.store import CreateOp, DeleteOp, OpError, SetOp, Watch, ZkStore
+from zkconsumer.zk.store import CreateOp, DeleteOp, OpError, SetOp, Watch, ZkStore, ZNode
 
 __all__ = [
     "BrokerList",
@@ -146,7 +146,18 @@ class GroupRegistry:
         self, partitions: Sequence[TopicPartition]
     ) -> dict[TopicPartition, Owner | None]:
         """Who owns each of these partitions now; None where nobody does."""
-        return self._owners.read(partitions)
+        return self._owners.read(partitions, self.session_id)
+
+    def owner_nodes(
+        self, partitions: Sequence[TopicPartition], *, anew: bool = False
+    ) -> dict[TopicPartition, ZNode | None]:
+        """The owner nodes as they are now, for writes that depend on them.
+
+        Args:
+            partitions: which.
+            anew: read every one of them; else those that are certainly unchanged are not.
+        """
+        return self._owners.nodes(partitions, self.session_id, anew=anew)
 
     def owned_partitions(self, topics: Sequence[str]) -> dict[str, frozenset[int]]:
         """Which partitions of these topics have an owner; one read a topic."""

@@ -45,13 +45,16 @@ class ZNodeStat:
     """What ZooKeeper knows about a node, but for its data.
 
     ``ephemeral_owner`` is the id of the session that owns the node, 0 for a persistent one.
-    Times are the server's, in milliseconds since the epoch.
+    ``child_changes`` counts how often a child came or went, and ``pzxid`` is the transaction in
+    which one last did. Times are the server's, in milliseconds since the epoch.
     """
 
     version: int
     ephemeral_owner: int
     czxid: int
     mzxid: int
+    pzxid: int
+    child_changes: int
     ctime_ms: int
     mtime_ms: int
 

@@ -40,17 +40,17 @@ def test_parents_are_made_once() -> None:
     registry.release(all_of(10))
     store.requests.clear()
     assert registry.claim(all_of(10)) == Claimed()
-    assert +store.requests == {"multi": 1}
+    assert +store.requests == {"exists": 1, "multi": 1}
 
 
-def test_a_release_reads_once_and_deletes_in_transactions() -> None:
-    """One read a node, since whose they are must be known; then 20 requests."""
+def test_a_release_looks_once_and_deletes_in_transactions() -> None:
+    """One look tells that all are still ours; then 20 requests."""
     store = MemoryZkServer().connect()
     registry = GroupRegistry(store, "g")
     registry.claim(all_of(2000))
     store.requests.clear()
     registry.release(all_of(2000))
-    assert +store.requests == {"get": 2000, "multi": 20}
+    assert +store.requests == {"exists": 1, "multi": 20}
     assert names(store) == []
 
 

@@ -1,0 +1,35 @@
+"""``python -m benchmarks.member TOPIC KEY=VALUE ...``: a member that says when it has joined.
+
+Prints the wall clock in milliseconds before it creates its stream and when it has it; then reads
+until its standard input ends, and leaves in order.
+"""
+
+import sys
+from collections import deque
+
+from zkconsumer import ConsumerConfig, ZookeeperConsumerConnector
+from zkconsumer.clock import SystemClock
+from zkconsumer.scope import ThreadScope
+
+
+def say(what: str) -> None:
+    """Print a moment."""
+    sys.stdout.write(f"{what} {SystemClock().wall_ms()}\n")
+    sys.stdout.flush()
+
+
+def main(topic: str, *settings: str) -> None:
+    """Be a member."""
+    props = dict(one.split("=", 1) for one in settings)
+    readers = ThreadScope("readers")
+    with ZookeeperConsumerConnector(ConsumerConfig(props)) as connector:
+        say("joining")
+        [stream] = connector.create_message_streams({topic: 1})[topic]
+        say("joined")
+        readers.spawn("reader", lambda: deque(stream, maxlen=0), stop=lambda: None)
+        sys.stdin.read()
+    readers.close(10_000)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

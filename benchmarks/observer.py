@@ -1,0 +1,93 @@
+"""Looks at a group's owner nodes, and tells when each partition had its owner."""
+
+import threading
+from collections.abc import Callable, Sequence
+
+from zkconsumer.assignment.group_view import GroupView, MemberSubscription
+from zkconsumer.assignment.strategy import Assignment, assign
+from zkconsumer.clock import SystemClock
+from zkconsumer.zk.kazoo_store import KazooStore, connect
+from zkconsumer.zk.paths import GroupPaths
+
+TIMEOUT_S = 900
+PAUSE_S = 0.005
+
+
+class Observer:
+    """A client of its own, without any delay, asking often for little.
+
+    Complete is a group whose owner nodes are as many as the partitions, and whose members' first
+    and last partitions, by the assignor, are theirs; afterwards all the others are looked at.
+    """
+
+    def __init__(self, zookeeper_connect: str, topic: str, partitions: int) -> None:
+        self._topic = topic
+        self._count = partitions
+        self._store: KazooStore = connect(
+            zookeeper_connect, session_timeout_ms=30_000, connection_timeout_ms=20_000
+        )
+
+    def close(self) -> None:
+        """Close the client."""
+        self._store.close()
+
+    def await_owned(self, group: str, consumer_ids: Sequence[str]) -> int:
+        """When all partitions were owned by these members; the wall clock in milliseconds."""
+        paths = GroupPaths(group)
+        expected = self._expected(group, consumer_ids)
+        samples = _samples(expected)
+
+        def complete() -> bool:
+            if self._texts(list(samples)) != list(samples.values()):
+                return False
+            names = self._store.children_many([paths.owners(self._topic)])[0] or []
+            return len(names) == self._count
+
+        moment = _poll(complete, f"the owners of all partitions in group {group}")
+        found = self._texts(list(expected))
+        wrong = [path for path, text in zip(expected, found, strict=True) if expected[path] != text]
+        if wrong:
+            raise RuntimeError(f"{len(wrong)} partitions are not where they belong: {wrong[:3]}")
+        return moment
+
+    def await_gone(self, group: str, consumer_id: str) -> int:
+        """When a member's registration vanished."""
+        path = GroupPaths(group).member(f"{group}_{consumer_id}")
+
+        return _poll(lambda: self._store.exists_many([path])[0] is None, f"the end of {path}")
+
+    def _texts(self, paths: list[str]) -> list[bytes | None]:
+        nodes = self._store.get_many(paths)
+        return [None if node is None else node.data for node in nodes]
+
+    def _expected(self, group: str, consumer_ids: Sequence[str]) -> dict[str, bytes]:
+        members = [f"{group}_{one}" for one in consumer_ids]
+        view = GroupView(
+            members={one: MemberSubscription({self._topic: 1}) for one in members},
+            partitions={self._topic: tuple(range(self._count))},
+        )
+        result = assign("range", view, members[0])
+        assert isinstance(result, Assignment)
+        paths = GroupPaths(group)
+        return {paths.owner(tp): str(thread).encode() for tp, thread in result.owners.items()}
+
+
+def _poll(ask: Callable[[], bool], what: str) -> int:
+    """Ask until it is so; the wall clock in milliseconds when it was first seen."""
+    pause = threading.Event()
+    clock = SystemClock()
+    deadline_ms = clock.now_ms() + TIMEOUT_S * 1000
+    while not ask():
+        if clock.now_ms() > deadline_ms:
+            raise RuntimeError(f"waited {TIMEOUT_S} s in vain for {what}")
+        pause.wait(PAUSE_S)
+    return clock.wall_ms()
+
+
+def _samples(expected: dict[str, bytes]) -> dict[str, bytes]:
+    first: dict[bytes, str] = {}
+    last: dict[bytes, str] = {}
+    for path, text in sorted(expected.items(), key=lambda one: int(one[0].rpartition("/")[2])):
+        first.setdefault(text, path)
+        last[text] = path
+    return {path: expected[path] for path in [*first.values(), *last.values()]}

@@ -1,0 +1,239 @@
+"""``python -m benchmarks.rebalance``: how long a group stands still, ours and the original's.
+
+Both kinds of members, each a process of its own, take turns on the same real ZooKeeper and broker:
+
+- first: from a first member's beginning to join until it owns and fetches all partitions;
+- second: from a second one's beginning to join until all partitions are owned as they should be;
+- crowd: the same with the sixteenth, and, after one was killed, from the moment that ZooKeeper
+  gave up its session until all partitions are owned by the fifteen that are left.
+
+With ``--delay-ms`` every answer of ZooKeeper comes that much later, for both kinds.
+"""
+
+import argparse
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from benchmarks.members import REPOSITORY, Member, OurMember, ScalaMember, StartMember
+from benchmarks.observer import Observer
+from zkconsumer.sandbox import Sandbox
+
+KAFKA = "0.8.2.2"
+CROWD = 16
+SETTINGS = {
+    "zookeeper.session.timeout.ms": "10000",
+    "zookeeper.connection.timeout.ms": "30000",
+    "rebalance.max.retries": "100",  # at its default of 4 the original's crowd gives up
+    "auto.offset.reset": "smallest",
+}
+BROKER = {"log.index.size.max.bytes": "65536"}  # thousands of logs are to be made fast
+
+
+def run_first(start: StartMember, observer: Observer, group: str) -> dict[str, float]:
+    """One member alone."""
+    with _members() as members:
+        member = start(group, "a")
+        members.append(member)
+        began_ms = member.joining_ms()
+        ended_ms = member.joined_ms()
+        observer.await_owned(group, ["a"])
+    return {"first": ended_ms - began_ms}
+
+
+def run_second(start: StartMember, observer: Observer, group: str) -> dict[str, float]:
+    """A second member joins."""
+    with _members() as members:
+        members.append(start(group, "a"))
+        members[0].joined_ms()
+        observer.await_owned(group, ["a"])
+        members.append(start(group, "b"))
+        ended_ms = observer.await_owned(group, ["a", "b"])
+        began_ms = members[1].joining_ms()
+    return {"second": ended_ms - began_ms}
+
+
+def run_crowd(start: StartMember, observer: Observer, group: str) -> dict[str, float]:
+    """A sixteenth member joins, and one crashes."""
+    names = [f"m{number:02}" for number in range(CROWD)]
+    with _members() as members:
+        members.extend(start(group, name) for name in names[:-1])
+        observer.await_owned(group, names[:-1])
+        members.append(start(group, names[-1]))
+        ended_ms = observer.await_owned(group, names)
+        join_ms = ended_ms - members[-1].joining_ms()
+        members.pop(7).kill()
+        gone_ms = observer.await_gone(group, names.pop(7))
+        crash_ms = observer.await_owned(group, names) - gone_ms
+    return {"16th joins": join_ms, "one of 16 crashes": crash_ms}
+
+
+SCENARIOS: dict[str, Callable[[StartMember, Observer, str], dict[str, float]]] = {
+    "first": run_first,
+    "second": run_second,
+    "crowd": run_crowd,
+}
+
+
+@contextmanager
+def _members() -> Iterator[list[Member]]:
+    """Members that are ended, whatever happens, the last one first."""
+    members: list[Member] = []
+    try:
+        yield members
+    finally:
+        while members:
+            members.pop().kill()
+
+
+@contextmanager
+def delayed(zookeeper_connect: str, delay_ms: float) -> Iterator[str]:
+    """The same ZooKeeper, further away."""
+    address, slash, chroot = zookeeper_connect.partition("/")
+    if not delay_ms:
+        yield zookeeper_connect
+        return
+    with subprocess.Popen(  # noqa: S603 - ourselves
+        [sys.executable, "-m", "benchmarks.delay_proxy", address, str(delay_ms)],
+        cwd=REPOSITORY,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as proxy:
+        assert proxy.stdout is not None
+        yield f"127.0.0.1:{proxy.stdout.readline().strip()}{slash}{chroot}"
+        proxy.kill()
+
+
+def kinds_of(
+    sandbox: Sandbox, zookeeper_connect: str, topic: str, folder: Path
+) -> dict[str, StartMember]:
+    """How each kind of member is started."""
+
+    def settings(group: str, name: str) -> dict[str, str]:
+        return {
+            **SETTINGS,
+            "zookeeper.connect": zookeeper_connect,
+            "group.id": group,
+            "consumer.id": name,
+        }
+
+    def ours(group: str, name: str) -> Member:
+        return OurMember(topic, settings(group, name))
+
+    def scala(group: str, name: str) -> Member:
+        config = folder / f"{group}-{name}.properties"
+        return ScalaMember(sandbox, topic, settings(group, name), config)
+
+    return {"ours": ours, "scala": scala}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What is to be measured."""
+
+    partitions: Sequence[int]
+    scenarios: Sequence[str]
+    kinds: Sequence[str]
+    runs: int
+    delay_ms: float
+
+
+Figures = dict[tuple[str, int, str], list[float]]
+"""Milliseconds by what was measured, partitions, kind."""
+
+
+def measure(options: Options) -> Figures:
+    """Run everything, the kinds in turns."""
+    figures: Figures = {}
+    with ExitStack() as stack:
+        sandbox = stack.enter_context(
+            Sandbox(
+                kafka=KAFKA,
+                brokers=1,
+                broker_properties=BROKER,
+                heap_mb=512,
+                start_timeout_ms=300_000,
+            )
+        )
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        connect = stack.enter_context(delayed(sandbox.zookeeper_connect, options.delay_ms))
+        for count in options.partitions:
+            topic = f"partitions-{count}"
+            sandbox.create_topic(topic, partitions=count)
+            observer = Observer(sandbox.zookeeper_connect, topic, count)
+            stack.callback(observer.close)
+            kinds = kinds_of(sandbox, connect, topic, folder)
+            for scenario in options.scenarios:
+                if scenario == "crowd" and count != max(options.partitions):
+                    continue
+                for run in range(options.runs):
+                    for kind in options.kinds:
+                        group = f"{scenario}-{count}-{kind}-{run}"
+                        found = SCENARIOS[scenario](kinds[kind], observer, group)
+                        for what, took_ms in found.items():
+                            figures.setdefault((what, count, kind), []).append(took_ms)
+                            _say(f"{what}, {count} partitions, {kind}: {took_ms:.0f} ms")
+    return figures
+
+
+def table(figures: Figures) -> str:
+    """Medians and how many times faster ours is, as Markdown."""
+    lines = [
+        "| what | partitions | original, ms | ours, ms | times faster |",
+        "|---|---:|---:|---:|---:|",
+    ]
+    for what, count in dict.fromkeys((what, count) for what, count, _ in figures):
+        medians = {
+            kind: statistics.median(figures[what, count, kind])
+            for kind in ("scala", "ours")
+            if (what, count, kind) in figures
+        }
+        ratio = medians["scala"] / medians["ours"] if len(medians) == 2 else float("nan")
+        cells = [f"{medians[k]:.0f}" if k in medians else "" for k in ("scala", "ours")]
+        lines.append(f"| {what} | {count} | {cells[0]} | {cells[1]} | {ratio:.1f} |")
+    return "\n".join(lines)
+
+
+def main(argv: Sequence[str]) -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.rebalance", description=__doc__)
+    parser.add_argument("--partitions", default="100,500,2000")
+    parser.add_argument("--scenarios", default=",".join(SCENARIOS))
+    parser.add_argument("--kinds", default="scala,ours")
+    parser.add_argument("--runs", type=int, default=5)
+    parser.add_argument("--delay-ms", type=float, default=0.0)
+    parser.add_argument("--json", type=Path, help="where to write every single figure")
+    given = parser.parse_args(argv)
+    options = Options(
+        partitions=[int(one) for one in given.partitions.split(",")],
+        scenarios=given.scenarios.split(","),
+        kinds=given.kinds.split(","),
+        runs=given.runs,
+        delay_ms=given.delay_ms,
+    )
+    figures = measure(options)
+    if given.json is not None:
+        rows = [
+            {"what": what, "partitions": count, "kind": kind, "ms": took}
+            for (what, count, kind), took in figures.items()
+        ]
+        given.json.write_text(
+            json.dumps({"kafka": KAFKA, "delay_ms": options.delay_ms, "runs": rows}, indent=1)
+        )
+    sys.stdout.write(table(figures) + "\n")
+
+
+def _say(line: str) -> None:
+    sys.stderr.write(line + "\n")
+    sys.stderr.flush()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,129 @@
+"""What this session's owner nodes were when last seen, and whether that still holds.
+
+ZooKeeper counts how often a child of a node came or went. As long as the count of a topic's parent
+is what it was, and what our own writes have added to it, nobody has made or deleted an owner node
+of that topic: ours are there and still ours. One look at the parent so stands for thousands of
+reads, and is as fresh as those would be.
+
+Only nodes of our own session are remembered: what others write into theirs is read when asked for.
+The *text* of our own is taken as we wrote it; a tool that edits it goes unnoticed until a write by
+version meets it, after which ``drop`` has it read anew.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from zkconsumer.model import TopicPartition
+from zkconsumer.zk.paths import GroupPaths
+from zkconsumer.zk.store import ZkStore, ZNode, ZNodeStat
+
+
+@dataclass(slots=True)
+class _Topic:
+    """A topic's parent node, and those of its children that are ours.
+
+    ``pzxid`` is None after a write of our own, until its number is seen.
+    """
+
+    czxid: int
+    child_changes: int
+    pzxid: int | None
+    nodes: dict[TopicPartition, ZNode] = field(default_factory=dict)
+
+    def holds(self, stat: ZNodeStat) -> bool:
+        """Whether no child has come or gone."""
+        same = (self.czxid, self.child_changes) == (stat.czxid, stat.child_changes)
+        return same and self.pzxid in {None, stat.pzxid}
+
+
+class OwnerMemory:
+    """The owner nodes of one session in one group. Thread: control only."""
+
+    def __init__(self, store: ZkStore, paths: GroupPaths) -> None:
+        self._store = store
+        self._paths = paths
+        self._topics: dict[str, _Topic] = {}
+
+    def check(self, topics: Iterable[str]) -> None:
+        """Look at the topics' parents; what does not hold any more is forgotten.
+
+        Raises:
+            RegistryError: no answer in time, or access denied.
+        """
+        asked = list(dict.fromkeys(topics))
+        stats = self._store.exists_many([self._paths.owners(topic) for topic in asked])
+        for topic, stat in zip(asked, stats, strict=True):
+            known = self._topics.pop(topic, None)
+            if stat is None:
+                continue
+            if known is None or not known.holds(stat):
+                known = _Topic(stat.czxid, stat.child_changes, stat.pzxid)
+            known.pzxid = stat.pzxid
+            self._topics[topic] = known
+
+    def read(
+        self, partitions: Sequence[TopicPartition], session_id: int
+    ) -> dict[TopicPartition, ZNode | None]:
+        """The owner nodes of these partitions; asks only for what is not known for sure.
+
+        Raises:
+            RegistryError: no answer in time, or access denied.
+        """
+        self.check(tp.topic for tp in partitions)
+        known = {tp: self._known(tp, session_id) for tp in partitions}
+        unknown = [tp for tp, node in known.items() if node is None]
+        nodes = self._store.get_many([self._paths.owner(tp) for tp in unknown])
+        for tp, node in zip(unknown, nodes, strict=True):
+            known[tp] = node
+            if node is not None and node.ephemeral_owner == session_id and tp.topic in self._topics:
+                self._topics[tp.topic].nodes[tp] = node
+        return known
+
+    def note_created(self, created: Mapping[TopicPartition, bytes], session_id: int) -> None:
+        """Our own writes since the last ``check``: these were created, and nothing deleted."""
+        for tp, data in created.items():
+            topic = self._topics.get(tp.topic)
+            if topic is not None:
+                topic.child_changes += 1
+                topic.pzxid = None
+                topic.nodes[tp] = _new_node(data, session_id)
+
+    def note_deleted(self, deleted: Collection[TopicPartition]) -> None:
+        """Our own writes since the last ``check``: these were deleted, and nothing created."""
+        for tp in deleted:
+            topic = self._topics.get(tp.topic)
+            if topic is not None:
+                topic.child_changes += 1
+                topic.pzxid = None
+                topic.nodes.pop(tp, None)
+
+    def drop(self, partitions: Iterable[TopicPartition]) -> None:
+        """Read these anew the next time: somebody may have written into them."""
+        for tp in partitions:
+            if tp.topic in self._topics:
+                self._topics[tp.topic].nodes.pop(tp, None)
+
+    def forget(self, topics: Iterable[str]) -> None:
+        """Read these anew the next time: it is not known what became of a write."""
+        for topic in topics:
+            self._topics.pop(topic, None)
+
+    def _known(self, tp: TopicPartition, session_id: int) -> ZNode | None:
+        topic = self._topics.get(tp.topic)
+        node = None if topic is None else topic.nodes.get(tp)
+        return node if node is not None and node.ephemeral_owner == session_id else None
+
+
+def _new_node(data: bytes, session_id: int) -> ZNode:
+    """A node that we just created, as far as anybody asks."""
+    return ZNode(
+        data=data,
+        version=0,
+        ephemeral_owner=session_id,
+        czxid=0,
+        mzxid=0,
+        pzxid=0,
+        child_changes=0,
+        ctime_ms=0,
+        mtime_ms=0,
+    )
