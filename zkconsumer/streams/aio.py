@@ -87,7 +87,9 @@ class AsyncReader(Generic[K, V]):
 
         Raises:
             StreamInUse: one does.
+            ConsumerForked: this is a forked child, in which none does.
         """
+        self._reader.check()
         if self.waiting is not None and not self.waiting.loop.is_closed():
             raise StreamInUse(
                 "a task waits for this stream's next message already: give each stream one reader, "
@@ -101,7 +103,12 @@ class AsyncReader(Generic[K, V]):
         """See ``KafkaStream.__anext__``."""
         if self.waiting is not None:
             self.refuse_another()
-        loop = asyncio.get_running_loop()
+        try:
+            loop = asyncio.get_running_loop()
+        except RuntimeError:
+            # A child that was forked inside of a task is in no loop.
+            self._reader.check()
+            raise
         if loop.time() < self._burst_ends_s:
             message = self._reader.step()
             if message is not None:
@@ -152,9 +159,14 @@ class AsyncReader(Generic[K, V]):
         errand, future = self._take_flight(errand, loop)
         try:
             go_on = await asyncio.shield(future)
-        except ZkConsumerError as error:
+        except asyncio.CancelledError:
+            if future.cancelled():
+                self._flight = None
+            raise
+        except Exception as error:
             self._flight = None
-            self._reader.settle_error(errand, error)
+            if isinstance(error, ZkConsumerError):
+                self._reader.settle_error(errand, error)
             raise
         self._flight = None
         self._reader.settle(errand, go_on=go_on)
@@ -167,7 +179,7 @@ class AsyncReader(Generic[K, V]):
             is_same = before.chunk is errand.chunk and before.behind is errand.behind
             if is_same and future.get_loop() is loop:
                 return self._flight
-        future = asyncio.ensure_future(loop.run_in_executor(None, errand.run))
+        future = loop.run_in_executor(None, errand.run)
         # Were nobody to come back for it, its error need not be said again.
         future.add_done_callback(_hear_out)
         self._flight = errand, future

@@ -40,12 +40,15 @@ class MessageAndMetadata(Generic[K, V]):
     @property
     def key(self) -> K | None:
         """The decoded key; None where it is null."""
-        return _decoded(self._record.key, self._key_decoder)
+        data, decoder = self._record.key, self._key_decoder
+        # Without a decoder K is bytes: the public constructors bind it so.
+        return data if data is None or decoder is None else decoder(data)  # type: ignore[return-value]
 
     @property
     def value(self) -> V | None:
         """The decoded value; None where it is null (a delete marker of a compacted topic)."""
-        return _decoded(self._record.value, self._value_decoder)
+        data, decoder = self._record.value, self._value_decoder
+        return data if data is None or decoder is None else decoder(data)  # type: ignore[return-value]
 
     @property
     def raw_key(self) -> bytes | None:
@@ -72,10 +75,3 @@ class MessageAndMetadata(Generic[K, V]):
             f"MessageAndMetadata(topic={self.topic!r}, partition={self.partition}, "
             f"offset={self.offset}, key={self.raw_key!r}, value={self.raw_value!r})"
         )
-
-
-def _decoded(data: bytes | None, decoder: Decoder[V] | None) -> V | None:
-    if data is None:
-        return None
-    # Without a decoder V is bytes: the public constructors bind it so.
-    return decoder(data) if decoder is not None else data  # type: ignore[return-value]

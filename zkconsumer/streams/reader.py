@@ -133,17 +133,26 @@ class ChunkReader(Generic[K, V]):
         if self._owed is not None:
             self._give_back(self._owed)
         chunk = self._chunk
-        if chunk is None:
-            return self._look(is_shut=is_shut)
-        if not chunk.claim.active:
-            self._let_go(chunk)
-        elif is_shut:
-            return Need.TRUST
-        elif self._next_index >= len(self._records):
-            if chunk.poison is not None and self._met is not chunk:
+        if chunk is not None:
+            if not chunk.claim.active:
+                self._let_go(chunk)
+            elif is_shut:
+                return Need.TRUST
+            elif self._next_index < len(self._records):
+                return Need.NOTHING
+            elif chunk.poison is not None and self._met is not chunk:
                 return Errand(chunk=chunk, behind=True, run=partial(self._meet, chunk.poison))
-            self._finish(chunk)
-        return Need.NOTHING
+            else:
+                self._finish(chunk)
+        return self._look(is_shut=is_shut)
+
+    def check(self) -> None:
+        """Do nothing, but in a forked child.
+
+        Raises:
+            ConsumerForked: this is one.
+        """
+        self._gate.is_shut()
 
     def settle(self, errand: Errand, *, go_on: bool) -> None:
         """An errand of the last turn came to its end."""
@@ -159,8 +168,11 @@ class ChunkReader(Generic[K, V]):
         """An errand failed; the caller of the stream is going to hear of it."""
         chunk = errand.chunk
         if chunk.poison is not None and error is chunk.poison.error:
-            # The partition stands still in front of it: neither consumed nor met again.
-            self._let_go(chunk)
+            # The partition stands still in front of it: neither consumed nor met again. The next
+            # turn tells the queue: no call here, or an interruption could swallow the error.
+            self._chunk = None
+            self._records = chunk.records = ()
+            self._owed = chunk
 
     def _look(self, *, is_shut: bool) -> Need | Errand:
         """Without a chunk in hand: what does the queue have?"""
@@ -169,15 +181,15 @@ class ChunkReader(Generic[K, V]):
             return Need.ITEM
         if isinstance(item, Closed):
             return Need.END
-        if item is self._taken:
-            # By a call that was interrupted before it could remove it; or an error, now heard.
+        if isinstance(item, Chunk) and (item is self._taken or not item.claim.active):
+            # Given up; or through already, after an interruption that left it there.
+            self._drop_head(item)
+        elif item is self._taken:
             self._queue.remove()
         elif isinstance(item, Failed):
             error = _again(item.error)
             self._taken = item
             raise error
-        elif not item.claim.active:
-            self._drop_head(item)
         elif is_shut:
             return Need.TRUST
         elif self._commit_ahead is not None and self._committed is not item:

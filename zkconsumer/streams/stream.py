@@ -8,8 +8,8 @@ handed over is covered by an explicit ``commit_offsets()``: whoever calls that s
 Source: Kafka 0.8.2.2 ``ConsumerIterator`` and ``KafkaStream``.
 """
 
-from collections.abc import Awaitable
-from typing import Generic, Self, TypeVar
+from collections.abc import Coroutine
+from typing import Any, Generic, Self, TypeVar
 
 from zkconsumer.clock import Clock
 from zkconsumer.errors import ConsumerTimeout, ZkConsumerError
@@ -101,7 +101,7 @@ class KafkaStream(Generic[K, V]):
     def __aiter__(self) -> Self:
         return self
 
-    def __anext__(self) -> Awaitable[MessageAndMetadata[K, V]]:
+    def __anext__(self) -> Coroutine[Any, Any, MessageAndMetadata[K, V]]:
         """The same without blocking the event loop; cancelling the wait loses nothing."""
         return self._async.next_message()
 

@@ -10,7 +10,9 @@ import pytest
 from tests.support.chunks import chunk_of, claim_of, ignore
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConsumerTimeout
+from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.streams.chunk_queue import ChunkQueue
+from zkconsumer.streams.delivery import Delivery
 from zkconsumer.streams.message import MessageAndMetadata
 from zkconsumer.streams.stream import KafkaStream
 
@@ -47,27 +49,42 @@ def alarm() -> Iterator[Alarm]:
     gc.enable()
 
 
+@pytest.mark.parametrize("delivery", Delivery)
 @pytest.mark.parametrize("chunk_count", [1, 2_500])
-def test_an_interrupted_reader_misses_nothing(alarm: Alarm, chunk_count: int) -> None:
+def test_an_interrupted_reader_misses_nothing(
+    alarm: Alarm, chunk_count: int, delivery: Delivery
+) -> None:
     """Each message comes once, in order, and none counts as handed over that it did not get."""
     total = 50_000
     size = total // chunk_count
+    ahead = 0
+
+    def commit(_claim: PartitionClaim, offset: int) -> bool:
+        nonlocal ahead
+        ahead = offset
+        return True
+
     claim, queue = claim_of(committed=0), ChunkQueue(chunk_count)
     for first in range(0, total, size):
         assert queue.offer(chunk_of(claim, range(first, first + size)), ignore)
-    stream = KafkaStream[bytes, bytes](queue, clock=SystemClock(), timeout_ms=0)
+    stream = KafkaStream[bytes, bytes](
+        queue, clock=SystemClock(), timeout_ms=0, delivery=delivery, commit_ahead=commit
+    )
     got: list[MessageAndMetadata[bytes, bytes]] = []
     interruptions = 0
-    while len(got) < total:
+    while True:
         try:
             alarm.armed = True
             signal.setitimer(signal.ITIMER_REAL, PERIOD_S)
             got.extend(stream)  # no handler runs between a message and its place in the list
         except Interrupted:
             interruptions += 1
-            assert (claim.delivered_offset or 0) <= len(got)
+            assert (claim.consumed_offset or 0) <= (claim.delivered_offset or 0) <= len(got)
+            assert ahead >= len(got) or not delivery.commits_ahead
         except ConsumerTimeout:
             alarm.armed = False
             break
     assert interruptions > 10
     assert [message.offset for message in got] == list(range(total))
+    assert claim.consumed_offset == total
+    assert queue.used_bytes() == 0

@@ -1,0 +1,133 @@
+"""The delivery modes keep their promises through crashes, revokes and commits that fail."""
+
+from collections.abc import Callable
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.delivery_world import CHUNK_RECORDS, DeliveryWorld, Partition
+from zkconsumer.streams.delivery import Delivery
+
+Act = Callable[[DeliveryWorld], object]
+PARTITIONS = 2
+
+numbers = st.integers(0, PARTITIONS - 1)
+fetches = st.builds(
+    lambda number, count: lambda world: world.fetch(number, count),
+    numbers,
+    st.integers(0, CHUNK_RECORDS),
+)
+asks = st.just(DeliveryWorld.ask)
+acts: st.SearchStrategy[Act] = st.one_of(
+    fetches,
+    asks,
+    asks,
+    asks,
+    st.just(DeliveryWorld.commit_automatically),
+    st.builds(lambda number: lambda world: world.revoke(number), numbers),
+    st.just(DeliveryWorld.crash),
+    st.builds(
+        lambda answer: lambda world: world.answers.append(answer),
+        st.sampled_from(["error", "maybe", "no"]),
+    ),
+    st.just(lambda world: world.gate.suspect()),
+    st.just(lambda world: world.gate.trust()),
+)
+logs = st.lists(
+    st.lists(st.integers(0, 30), max_size=20, unique=True).map(sorted),
+    min_size=PARTITIONS,
+    max_size=PARTITIONS,
+)
+scripts = st.lists(acts, max_size=60)
+
+
+def read_to_the_end(world: DeliveryWorld) -> None:
+    """Let everything go well from here on."""
+    world.answers.clear()
+    world.gate.trust()
+    for number in range(PARTITIONS):
+        world.revoke(number)
+        for _ in range(20):
+            world.fetch(number, CHUNK_RECORDS)
+    while world.ask() is not None:
+        pass
+    world.commit_automatically()
+
+
+def everything(world: DeliveryWorld) -> set[tuple[int, int]]:
+    """All that the logs have."""
+    return {(one.tp.partition, offset) for one in world.partitions for offset in one.offsets}
+
+
+@settings(deadline=None, max_examples=150)
+@given(logs, scripts)
+def test_at_least_once_commits_nothing_that_the_caller_has_not_finished(
+    log: list[list[int]], script: list[Act]
+) -> None:
+    """Every record below a committed offset was handed over and its successor asked for."""
+    world = DeliveryWorld(Delivery.AT_LEAST_ONCE, log)
+
+    def check(partition: Partition, offset: int) -> None:
+        below = {(partition.tp.partition, one) for one in partition.between(0, offset)}
+        assert below <= world.finished
+
+    world.on_commit = check
+    for act in script:
+        act(world)
+    read_to_the_end(world)
+    assert set(world.delivered) == world.finished == everything(world)
+    assert [one.committed for one in world.partitions] == [one.end for one in world.partitions]
+
+
+@settings(deadline=None, max_examples=150)
+@given(logs, scripts)
+def test_at_most_once_hands_over_nothing_twice_and_nothing_uncommitted(
+    log: list[list[int]], script: list[Act]
+) -> None:
+    """And each time that it is interrupted, it loses one chunk of a partition at most."""
+    world = DeliveryWorld(Delivery.AT_MOST_ONCE, log)
+    lost = [0] * PARTITIONS
+    for act in script:
+        before = [one.claim for one in world.partitions]
+        act(world)
+        if world.in_hand is not None:
+            number, offset = world.in_hand
+            assert offset < world.partitions[number].committed
+        for number, partition in enumerate(world.partitions):
+            if partition.claim is not before[number]:
+                now_lost = len(world.lost(partition))
+                assert now_lost - lost[number] <= CHUNK_RECORDS
+                lost[number] = now_lost
+    for number in range(PARTITIONS):
+        lost[number] = len(world.lost(world.partitions[number]))
+    read_to_the_end(world)
+    assert len(set(world.delivered)) == len(world.delivered)
+    missing = everything(world) - set(world.delivered)
+    assert len(missing) == sum(lost)
+
+
+@settings(deadline=None, max_examples=150)
+@given(logs, scripts)
+def test_scala_commits_up_to_the_message_in_hand_and_loses_no_other(
+    log: list[list[int]], script: list[Act]
+) -> None:
+    """A message counts as consumed once it is handed over; a crash loses that one at most."""
+    world = DeliveryWorld(Delivery.SCALA, log)
+
+    def check(partition: Partition, offset: int) -> None:
+        number = partition.tp.partition
+        below = {(number, one) for one in partition.between(0, offset)}
+        assert below <= set(world.delivered)
+
+    world.on_commit = check
+    unfinished: set[tuple[int, int]] = set()
+    for act in script:
+        if act is DeliveryWorld.crash and world.in_hand is not None:
+            unfinished.add(world.in_hand)
+        act(world)
+        if act is DeliveryWorld.ask and world.in_hand is not None:
+            number, offset = world.in_hand
+            assert world.partitions[number].claim.consumed_offset == offset + 1
+    read_to_the_end(world)
+    assert set(world.delivered) == everything(world)
+    assert everything(world) - world.finished <= unfinished

@@ -1,0 +1,160 @@
+"""One stream over a small log, its commits and its crashes, and who got what of it."""
+
+from collections.abc import Callable
+
+from tests.support.chunks import chunk_of, ignore
+from tests.support.manual_clock import ManualClock
+from zkconsumer.errors import ConsumerTimeout, OffsetCommitFailed
+from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.model import TopicPartition
+from zkconsumer.streams.chunk_queue import ChunkQueue
+from zkconsumer.streams.delivery import Delivery
+from zkconsumer.streams.gate import DeliveryGate
+from zkconsumer.streams.stream import KafkaStream
+
+CHUNK_RECORDS = 4
+"""No fetch brings more."""
+Place = tuple[int, int]
+"""A partition and an offset."""
+
+
+class Partition:
+    """A log with gaps, what was committed of it, and who reads it from where."""
+
+    def __init__(self, number: int, offsets: list[int], end: int) -> None:
+        self.tp = TopicPartition("t", number)
+        self.offsets = offsets
+        self.end = end
+        self.committed = 0
+        self.fetch_offset = 0
+        self.claim = PartitionClaim(self.tp, ChunkQueue(1), 0)
+
+    def between(self, first: int, end: int) -> list[int]:
+        """The offsets that the log has there."""
+        return [offset for offset in self.offsets if first <= offset < end]
+
+
+class DeliveryWorld:
+    """A member that reads partitions through one stream, loses them, crashes, and comes back.
+
+    Attributes:
+        delivered: what was handed over, in order, by all of the member's lives.
+        finished: that of it whose successor was asked for.
+        on_commit: hears of every commit before it counts: partition and offset.
+    """
+
+    def __init__(self, delivery: Delivery, logs: list[list[int]]) -> None:
+        self.delivery = delivery
+        self.partitions = [
+            Partition(number, offsets, max(offsets, default=0) + 3)
+            for number, offsets in enumerate(logs)
+        ]
+        self.delivered: list[Place] = []
+        self.finished: set[Place] = set()
+        self.in_hand: Place | None = None
+        self.on_commit: Callable[[Partition, int], None] = lambda _partition, _offset: None
+        self.answers: list[str] = []
+        self.clock = ManualClock()
+        self.start()
+
+    def start(self) -> None:
+        """A life of the member begins: everything is claimed."""
+        self.queue = ChunkQueue(1_000)
+        self.gate = DeliveryGate(self.clock, 0)
+        self.stream: KafkaStream[bytes, bytes] = KafkaStream(
+            self.queue,
+            clock=self.clock,
+            timeout_ms=0,
+            gate=self.gate,
+            delivery=self.delivery,
+            commit_ahead=self.commit_ahead,
+        )
+        for partition in self.partitions:
+            self.claim(partition)
+
+    def claim(self, partition: Partition) -> None:
+        """Read it from where it was committed."""
+        partition.claim = PartitionClaim(partition.tp, self.queue, partition.committed)
+        partition.fetch_offset = partition.committed
+
+    def fetch(self, number: int, count: int) -> None:
+        """Queue the next records of a partition, with the gap behind them."""
+        partition = self.partitions[number]
+        begin = partition.fetch_offset
+        rest = partition.between(begin, partition.end)
+        found = rest[:count]
+        end = rest[count] if len(rest) > count else partition.end
+        partition.fetch_offset = end
+        self.queue.offer(
+            chunk_of(partition.claim, found, fetched_at=begin, next_offset=end), ignore
+        )
+
+    def ask(self) -> Place | None:
+        """Ask for a message: the one before is finished with, and there may be none."""
+        if self.in_hand is not None:
+            self.finished.add(self.in_hand)
+            self.in_hand = None
+        try:
+            message = next(self.stream)
+        except (ConsumerTimeout, OffsetCommitFailed):
+            return None
+        finally:
+            self._hand_over_the_lost()
+        self.in_hand = (message.partition, message.offset)
+        self.delivered.append(self.in_hand)
+        return self.in_hand
+
+    def commit_automatically(self) -> None:
+        """What the timer does, by the modes that leave it anything to do."""
+        for partition in self.partitions:
+            self._commit_consumed(partition)
+
+    def revoke(self, number: int) -> None:
+        """Give a partition up in order, to a reader that comes back with it."""
+        partition = self.partitions[number]
+        partition.claim.active = False
+        self._commit_consumed(partition)
+        self.claim(partition)
+
+    def crash(self) -> None:
+        """End without a word, the message in hand with it; a new life begins."""
+        for partition in self.partitions:
+            partition.claim.active = False
+        self.in_hand = None
+        self.start()
+
+    def commit_ahead(self, claim: PartitionClaim, offset: int) -> bool:
+        """See ``CommitAhead``: answered by ``answers``, and "yes" where there is none."""
+        partition = self.partitions[claim.topic_partition.partition]
+        answer = self.answers.pop() if self.answers else "yes"
+        if answer == "error":
+            raise OffsetCommitFailed("g", {partition.tp: "no answer"})
+        if answer == "maybe":
+            self._commit(partition, offset)
+            raise OffsetCommitFailed("g", {partition.tp: "the answer was lost"})
+        if answer == "no":
+            claim.active = False
+            return False
+        self._commit(partition, offset)
+        return True
+
+    def lost(self, partition: Partition) -> list[int]:
+        """What is committed and was never handed over."""
+        got = {offset for number, offset in self.delivered if number == partition.tp.partition}
+        return [one for one in partition.between(0, partition.committed) if one not in got]
+
+    def _hand_over_the_lost(self) -> None:
+        """A commit that was refused means that the partition is another's; it comes back."""
+        for partition in self.partitions:
+            if not partition.claim.active:
+                self.claim(partition)
+
+    def _commit_consumed(self, partition: Partition) -> None:
+        offset = partition.claim.consumed_offset
+        if not self.delivery.commits_ahead and offset is not None:
+            self._commit(partition, offset)
+
+    def _commit(self, partition: Partition, offset: int) -> None:
+        self.on_commit(partition, offset)
+        partition.committed = offset
+        partition.claim.committed_offset = offset

@@ -1,0 +1,213 @@
+"""What each delivery mode counts as consumed, message by message, and commits ahead of them."""
+
+from functools import partial
+
+import pytest
+
+from tests.support.chunks import T0, T1, chunk_of, claim_of, ignore
+from tests.support.manual_clock import ManualClock
+from zkconsumer.errors import ConfigError, ConsumerTimeout, OffsetCommitFailed, PartitionFailed
+from zkconsumer.fetch.claim import Chunk, PartitionClaim
+from zkconsumer.streams.chunk_queue import ChunkQueue
+from zkconsumer.streams.delivery import Delivery
+from zkconsumer.streams.stream import KafkaStream
+
+Stream = KafkaStream[bytes, bytes]
+
+
+class Committer:
+    """Commits ahead as it is told to: True, False or an error, in turn; True once that is used up.
+
+    It notes what was asked for, and how far the claim's messages were handed over then.
+    """
+
+    def __init__(self, *answers: bool | OffsetCommitFailed) -> None:
+        self.answers = list(answers)
+        self.asked: list[tuple[int, int, int | None]] = []
+
+    def commit(self, claim: PartitionClaim, offset: int) -> bool:
+        """See ``CommitAhead``."""
+        self.asked.append((claim.topic_partition.partition, offset, claim.delivered_offset))
+        answer = self.answers.pop(0) if self.answers else True
+        if isinstance(answer, OffsetCommitFailed):
+            raise answer
+        if answer:
+            claim.committed_offset = offset
+        return answer
+
+
+def stream_of(
+    delivery: Delivery, *chunks: Chunk, committer: Committer | None = None
+) -> tuple[Stream, ChunkQueue]:
+    """A stream of this mode over these chunks that raises ConsumerTimeout behind them."""
+    queue = ChunkQueue(100)
+    for chunk in chunks:
+        assert queue.offer(chunk, ignore)
+    commit = (committer or Committer()).commit
+    stream: Stream = KafkaStream(
+        queue, clock=ManualClock(), timeout_ms=0, delivery=delivery, commit_ahead=commit
+    )
+    return stream, queue
+
+
+def drain(stream: Stream) -> list[int]:
+    """The offset of every message that is there."""
+    got: list[int] = []
+    with pytest.raises(ConsumerTimeout):
+        got.extend(message.offset for message in stream)
+    return got
+
+
+@pytest.mark.parametrize(
+    ("delivery", "consumed"),
+    [
+        (Delivery.AT_LEAST_ONCE, [5, 6, 8]),
+        (Delivery.SCALA, [6, 8, 10]),
+        (Delivery.AT_MOST_ONCE, [6, 8, 10]),
+    ],
+)
+def test_consumed_with_each_message_in_hand(delivery: Delivery, consumed: list[int]) -> None:
+    """Up to the message in hand, or with it, also where offsets are missing in between."""
+    claim = claim_of(committed=5)
+    stream, _ = stream_of(delivery, chunk_of(claim, [5, 7]), chunk_of(claim, [9], fetched_at=8))
+    seen = []
+    for _ in range(3):
+        next(stream)
+        seen.append(claim.consumed_offset)
+    assert seen == consumed
+    assert claim.delivered_offset == 10
+
+
+@pytest.mark.parametrize("delivery", Delivery)
+def test_asking_behind_the_last_message_consumes_it_in_every_mode(delivery: Delivery) -> None:
+    """And the gap behind it, up to the chunk's end."""
+    claim = claim_of(committed=0)
+    stream, _ = stream_of(delivery, chunk_of(claim, [0, 1], next_offset=10))
+    assert drain(stream) == [0, 1]
+    assert (claim.delivered_offset, claim.consumed_offset) == (10, 10)
+
+
+def test_a_chunk_is_committed_before_its_first_message_and_once() -> None:
+    """At most once: one commit for each chunk, up to its end, with nothing of it handed over."""
+    one, two, committer = claim_of(T0, committed=0), claim_of(T1, committed=7), Committer()
+    chunks = chunk_of(one, [0, 1, 2]), chunk_of(two, [7]), chunk_of(one, [3], next_offset=9)
+    stream, _ = stream_of(Delivery.AT_MOST_ONCE, *chunks, committer=committer)
+    assert committer.asked == []
+    assert next(stream).offset == 0
+    assert committer.asked == [(0, 3, None)]
+    assert drain(stream) == [1, 2, 7, 3]
+    assert committer.asked == [(0, 3, None), (1, 8, None), (0, 9, 3)]
+
+
+@pytest.mark.parametrize("delivery", [Delivery.AT_LEAST_ONCE, Delivery.SCALA])
+def test_the_other_modes_commit_nothing_ahead(delivery: Delivery) -> None:
+    """A way to do it changes nothing."""
+    committer = Committer()
+    stream, _ = stream_of(delivery, chunk_of(claim_of(), [0, 1]), committer=committer)
+    assert drain(stream) == [0, 1]
+    assert committer.asked == []
+
+
+def test_a_commit_that_fails_is_raised_and_tried_again_with_nothing_handed_over() -> None:
+    """At most once: the same chunk, at each of the next calls, until it is committed."""
+    claim = claim_of(committed=0)
+    error = OffsetCommitFailed("g", {T0: "no answer"})
+    committer = Committer(error, error)
+    stream, _ = stream_of(Delivery.AT_MOST_ONCE, chunk_of(claim, [0, 1]), committer=committer)
+    for _ in range(2):
+        with pytest.raises(OffsetCommitFailed, match="no answer"):
+            next(stream)
+        assert (claim.delivered_offset, claim.consumed_offset) == (None, 0)
+    assert drain(stream) == [0, 1]
+    assert [offset for _, offset, _ in committer.asked] == [2, 2, 2]
+
+
+def test_a_chunk_that_is_not_ours_any_more_is_dropped() -> None:
+    """At most once: a refused commit means that somebody else reads it; the stream goes on."""
+    lost, other = claim_of(T0, committed=0), claim_of(T1, committed=4)
+    stream, queue = stream_of(
+        Delivery.AT_MOST_ONCE,
+        chunk_of(lost, [0, 1]),
+        chunk_of(other, [4]),
+        committer=Committer(False),
+    )
+    assert drain(stream) == [4]
+    assert (lost.delivered_offset, lost.consumed_offset) == (None, 0)
+    assert queue.used_bytes() == 0
+
+
+def test_giving_up_loses_what_is_left_of_a_committed_chunk() -> None:
+    """At most once: the documented loss is the rest of one chunk."""
+    claim, committer = claim_of(committed=0), Committer()
+    stream, _ = stream_of(
+        Delivery.AT_MOST_ONCE,
+        chunk_of(claim, [0, 1, 2]),
+        chunk_of(claim, [3]),
+        committer=committer,
+    )
+    assert next(stream).offset == 0
+    claim.active = False
+    assert drain(stream) == []
+    assert [offset for _, offset, _ in committer.asked] == [3]
+    assert claim.consumed_offset == 1
+
+
+def test_a_claim_that_is_given_up_during_the_commit_delivers_nothing() -> None:
+    """At most once: the answer comes too late; nothing that was committed comes twice."""
+    claim, other = claim_of(committed=0), claim_of(T1, committed=8)
+
+    def commit(of: PartitionClaim, _offset: int) -> bool:
+        if of is claim:
+            claim.active = False
+        return True
+
+    queue = ChunkQueue(10)
+    for chunk in (chunk_of(claim, [0, 1]), chunk_of(other, [8])):
+        queue.offer(chunk, ignore)
+    stream: Stream = KafkaStream(
+        queue,
+        clock=ManualClock(),
+        timeout_ms=0,
+        delivery=Delivery.AT_MOST_ONCE,
+        commit_ahead=commit,
+    )
+    assert drain(stream) == [8]
+    assert queue.used_bytes() == 0
+
+
+def test_a_jump_without_messages_is_committed_ahead_too() -> None:
+    """At most once: a position that was reset is committed before it counts as consumed."""
+    claim, committer = claim_of(committed=10_000), Committer()
+    jump = chunk_of(claim, fetched_at=30)
+    stream, _ = stream_of(Delivery.AT_MOST_ONCE, jump, chunk_of(claim, [30]), committer=committer)
+    assert next(stream).offset == 30
+    assert [offset for _, offset, _ in committer.asked] == [30, 31]
+
+
+def test_what_cannot_be_read_comes_behind_the_records_in_at_most_once_too() -> None:
+    """Committed up to the poison, delivered up to it, then raised once."""
+    claim, committer = claim_of(committed=3), Committer()
+    broken = chunk_of(claim, [3, 4], error=PartitionFailed(T0, 5, "CRC"))
+    stream, _ = stream_of(Delivery.AT_MOST_ONCE, broken, committer=committer)
+    assert [next(stream).offset, next(stream).offset] == [3, 4]
+    with pytest.raises(PartitionFailed):
+        next(stream)
+    assert drain(stream) == []
+    assert [offset for _, offset, _ in committer.asked] == [5]
+    assert claim.consumed_offset == 5
+
+
+def test_at_most_once_needs_a_way_to_commit() -> None:
+    """Nobody may believe that it is on while nothing commits."""
+    build = partial(KafkaStream[bytes, bytes], ChunkQueue(1), clock=ManualClock())
+    with pytest.raises(ConfigError, match="at_most_once"):
+        build(delivery=Delivery.AT_MOST_ONCE)
+
+
+def test_modes_bear_the_names_of_the_setting() -> None:
+    """``Delivery(config.delivery)`` is how the setting becomes one."""
+    assert [Delivery(name) for name in ("at_least_once", "at_most_once", "scala")] == [
+        Delivery.AT_LEAST_ONCE,
+        Delivery.AT_MOST_ONCE,
+        Delivery.SCALA,
+    ]
