@@ -1,14 +1,110 @@
 """What every place for committed offsets must do."""
 
+from collections.abc import Iterator
+
 import pytest
 
+from tests.support.offset_worlds import LANES, OffsetWorld, offset_world
 from tests.support.zk_worlds import ZkWorld
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.store import FetchedOffset, OffsetStore
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
+from zkconsumer.sandbox import Sandbox
 from zkconsumer.zk.store import ZkStore
 
 T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
+
+
+@pytest.fixture(scope="module")
+def kafka_0_9() -> Iterator[Sandbox]:
+    """A real broker 0.9.0.1, whose coordinator is another one."""
+    with Sandbox(kafka="0.9.0.1", brokers=1) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(params=LANES)
+def place(request: pytest.FixtureRequest) -> Iterator[OffsetWorld]:
+    """An empty offset store of any kind."""
+    with offset_world(request.param, request) as world:
+        yield world
+
+
+def test_what_was_never_committed_has_no_offset(place: OffsetWorld) -> None:
+    """No entry is a value, not an error."""
+    t0, _, u0 = place.three
+    assert place.offsets.fetch([t0, u0]) == {t0: FetchedOffset(None), u0: FetchedOffset(None)}
+    assert place.offsets.fetch([]) == {}
+
+
+def test_a_committed_offset_is_fetched(place: OffsetWorld) -> None:
+    """Several topics and partitions in one go; zero and the largest offset included."""
+    t0, t1, u0 = place.three
+    largest = 2**63 - 1
+    committed = {
+        t0: OffsetAndMetadata(42),
+        t1: OffsetAndMetadata(0, "dropped where there is no place for it"),
+        u0: OffsetAndMetadata(largest),
+    }
+    assert place.offsets.commit(committed) == dict.fromkeys(committed)
+    assert place.offsets.fetch([u0, t1, t0]) == {
+        t0: FetchedOffset(42),
+        t1: FetchedOffset(0),
+        u0: FetchedOffset(largest),
+    }
+
+
+def test_the_last_commit_wins(place: OffsetWorld) -> None:
+    """Backwards too: a rewind is a commit."""
+    t0, t1, _ = place.three
+    place.offsets.commit({t0: OffsetAndMetadata(100), t1: OffsetAndMetadata(5)})
+    place.offsets.commit({t0: OffsetAndMetadata(7)}, rewind=True)
+    assert place.offsets.fetch([t0, t1]) == {t0: FetchedOffset(7), t1: FetchedOffset(5)}
+
+
+def test_many_partitions_at_once(place: OffsetWorld) -> None:
+    """All offsets of a large topic are written, read and written again."""
+    many = {
+        TopicPartition(place.topic, number): OffsetAndMetadata(number)
+        for number in range(place.partitions)
+    }
+    for _ in range(2):
+        assert set(place.offsets.commit(many, retry=True).values()) == {None}
+    fetched = place.offsets.fetch(list(many))
+    assert all(fetched[tp] == FetchedOffset(it.offset) for tp, it in many.items())
+
+
+def test_an_impossible_offset_is_refused_and_the_others_are_written(place: OffsetWorld) -> None:
+    """Each refusal says why; nothing of it reaches the store."""
+    t0, t1, u0 = place.three
+    outcome = place.offsets.commit(
+        {
+            t0: OffsetAndMetadata(-1),
+            t1: OffsetAndMetadata(2**63),
+            TopicPartition("no/topic", 0): OffsetAndMetadata(1),
+            u0: OffsetAndMetadata(1),
+        }
+    )
+    assert outcome[u0] is None
+    assert [why is None for why in outcome.values()] == [False, False, False, True]
+    assert place.offsets.fetch([t0, t1, u0]) == {
+        t0: FetchedOffset(None),
+        t1: FetchedOffset(None),
+        u0: FetchedOffset(1),
+    }
+
+
+def test_nothing_to_commit(place: OffsetWorld) -> None:
+    """Is done at once."""
+    assert place.offsets.commit({}) == {}
+
+
+def test_it_says_what_it_is(place: OffsetWorld) -> None:
+    """Where the offsets are, and that whatever is in Kafka is forgotten in time."""
+    assert place.offsets.storage in {"zookeeper", "kafka", "both"}
+    assert place.offsets.expires == (place.offsets.storage != "zookeeper")
+
+
+# --- In ZooKeeper alone --------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -21,66 +117,6 @@ def client(world: ZkWorld) -> ZkStore:
 def offsets(client: ZkStore) -> OffsetStore:
     """An empty offset store of group g."""
     return ZookeeperOffsetStore(client, "g")
-
-
-def test_what_was_never_committed_has_no_offset(offsets: OffsetStore) -> None:
-    """No entry is a value, not an error."""
-    assert offsets.fetch([T0, U0]) == {T0: FetchedOffset(None), U0: FetchedOffset(None)}
-    assert offsets.fetch([]) == {}
-
-
-def test_a_committed_offset_is_fetched(offsets: OffsetStore) -> None:
-    """Several topics and partitions in one go; zero and the largest offset included."""
-    largest = 2**63 - 1
-    committed = {
-        T0: OffsetAndMetadata(42),
-        T1: OffsetAndMetadata(0, "dropped where there is no place for it"),
-        U0: OffsetAndMetadata(largest),
-    }
-    assert offsets.commit(committed) == dict.fromkeys(committed)
-    assert offsets.fetch([U0, T1, T0]) == {
-        T0: FetchedOffset(42),
-        T1: FetchedOffset(0),
-        U0: FetchedOffset(largest),
-    }
-
-
-def test_the_last_commit_wins(offsets: OffsetStore) -> None:
-    """Backwards too: a rewind is a commit."""
-    offsets.commit({T0: OffsetAndMetadata(100), T1: OffsetAndMetadata(5)})
-    offsets.commit({T0: OffsetAndMetadata(7)})
-    assert offsets.fetch([T0, T1]) == {T0: FetchedOffset(7), T1: FetchedOffset(5)}
-
-
-def test_many_partitions_at_once(offsets: OffsetStore) -> None:
-    """2,000 offsets are written, read and written again."""
-    many = {TopicPartition("t", number): OffsetAndMetadata(number) for number in range(2000)}
-    for _ in range(2):
-        assert set(offsets.commit(many).values()) == {None}
-    fetched = offsets.fetch(list(many))
-    assert all(fetched[tp] == FetchedOffset(it.offset) for tp, it in many.items())
-
-
-def test_an_impossible_offset_is_refused_and_the_others_are_written(offsets: OffsetStore) -> None:
-    """Each refusal says why; nothing of it reaches the store."""
-    outcome = offsets.commit(
-        {
-            T0: OffsetAndMetadata(-1),
-            T1: OffsetAndMetadata(2**63),
-            TopicPartition("no/topic", 0): OffsetAndMetadata(1),
-            U0: OffsetAndMetadata(1),
-        }
-    )
-    assert outcome[U0] is None
-    assert [why is None for why in outcome.values()] == [False, False, False, True]
-    assert offsets.fetch([T0, T1, U0]) == {
-        T0: FetchedOffset(None),
-        T1: FetchedOffset(None),
-        U0: FetchedOffset(1),
-    }
-
-
-# --- In ZooKeeper alone --------------------------------------------------------------------------
 
 
 def test_the_bytes_are_bare_decimal_text(client: ZkStore, offsets: OffsetStore) -> None:

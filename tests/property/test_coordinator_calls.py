@@ -24,7 +24,8 @@ def test_every_call_ends(
 ) -> None:
     """Within its time and its tries, never asking without a channel, never leaving a good answer.
 
-    Pauses may take longer than they should. When the rolls are used up, the world stays as unhelpful as it can be.
+    Pauses may take longer than they should. When the rolls are used up, the world stays as
+    unhelpful as it can be.
     """
     call = st.CoordinatorCall(
         has_channel=has_channel, tries=tries, backoff_ms=backoff_ms, deadline_ms=limit_ms

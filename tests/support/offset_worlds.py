@@ -1,0 +1,155 @@
+"""Empty offset stores for the contract suite: every kind, on fakes and on real servers."""
+
+import random
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+import pytest
+
+from tests.support.clusters import fresh_name
+from zkconsumer.model import TopicPartition
+from zkconsumer.offsets.coordinator import (
+    BrokerAccess,
+    ChannelSettings,
+    ConnectorDialer,
+    CoordinatorChannel,
+    Dialer,
+    tcp_dialer,
+)
+from zkconsumer.offsets.dual import DualOffsetStore
+from zkconsumer.offsets.guarded import OwnedOnly
+from zkconsumer.offsets.kafka import KafkaOffsetStore
+from zkconsumer.offsets.store import OffsetStore
+from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.testing.fake_broker import FakeBrokers
+from zkconsumer.testing.fake_cluster import FakeCluster
+from zkconsumer.testing.loopback import LoopbackServer
+from zkconsumer.testing.memory_transport import MemoryNetwork
+from zkconsumer.testing.memory_zk import MemoryZkServer
+from zkconsumer.zk.kazoo_store import connect
+
+CLIENT_ID = "contract-tests"
+PATIENT = ChannelSettings(timeout_ms=20_000, backoff_ms=50, limit_ms=60_000)
+
+LANES = [
+    "zookeeper",
+    "kafka",
+    "kafka-tcp",
+    "both",
+    "owned",
+    pytest.param("zookeeper:cluster", marks=pytest.mark.sandbox),
+    pytest.param("kafka:cluster", marks=pytest.mark.sandbox),
+    pytest.param("both:cluster", marks=pytest.mark.sandbox),
+    pytest.param("kafka:kafka_0_9", marks=pytest.mark.sandbox),
+]
+"""The kind of store, and behind the colon the fixture of the real servers it is in."""
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetWorld:
+    """An empty store, and topics that exist.
+
+    Attributes:
+        offsets: of a group that nobody has used.
+        topic: has ``partitions`` partitions, as far as the store cares.
+        other: has one.
+    """
+
+    offsets: OffsetStore
+    topic: str
+    other: str
+    partitions: int
+
+    @property
+    def three(self) -> tuple[TopicPartition, TopicPartition, TopicPartition]:
+        """Two partitions of the one topic, and one of the other."""
+        return (
+            TopicPartition(self.topic, 0),
+            TopicPartition(self.topic, 1),
+            TopicPartition(self.other, 0),
+        )
+
+
+@contextmanager
+def offset_world(lane: str, request: pytest.FixtureRequest) -> Iterator[OffsetWorld]:
+    """The world of a lane; what it opened is closed at the end."""
+    kind, _, fixture = lane.partition(":")
+    with ExitStack() as stack:
+        if fixture:
+            sandbox: Sandbox = request.getfixturevalue(fixture)
+            topic, other = fresh_name("offsets"), fresh_name("others")
+            partitions = 12
+            if kind == "zookeeper":
+                # It asks no broker whether there are so many.
+                partitions = 2_000
+            else:
+                sandbox.create_topic(topic, partitions)
+                sandbox.create_topic(other)
+            yield OffsetWorld(real_store(kind, sandbox, stack), topic, other, partitions)
+        else:
+            cluster = FakeCluster()
+            cluster.create_topic("t", 2_000)
+            cluster.create_topic("u")
+            yield OffsetWorld(fake_store(kind, cluster, stack), "t", "u", 2_000)
+
+
+def real_store(kind: str, sandbox: Sandbox, stack: ExitStack) -> OffsetStore:
+    """A store of a new group on real servers."""
+    group = fresh_name("group")
+    in_kafka = KafkaOffsetStore(real_channel(sandbox, group, stack))
+    if kind == "kafka":
+        return in_kafka
+    client = connect(
+        sandbox.zookeeper_connect, session_timeout_ms=20_000, connection_timeout_ms=20_000
+    )
+    stack.callback(client.close)
+    in_zookeeper = ZookeeperOffsetStore(client, group)
+    return DualOffsetStore(in_kafka, in_zookeeper) if kind == "both" else in_zookeeper
+
+
+def real_channel(
+    sandbox: Sandbox, group: str, stack: ExitStack, settings: ChannelSettings = PATIENT
+) -> CoordinatorChannel:
+    """A group's channel to its coordinator on real brokers."""
+    access = BrokerAccess(
+        list_brokers=lambda: sandbox.brokers,
+        new_dialer=lambda: tcp_dialer(CLIENT_ID),
+        shuffle=random.shuffle,
+    )
+    channel = CoordinatorChannel(group, access, settings)
+    stack.callback(channel.close)
+    return channel
+
+
+def fake_store(kind: str, cluster: FakeCluster, stack: ExitStack) -> OffsetStore:
+    """A store of group g on fakes."""
+    in_zookeeper = ZookeeperOffsetStore(MemoryZkServer().connect(), "g")
+    if kind == "zookeeper":
+        return in_zookeeper
+    in_kafka = KafkaOffsetStore(fake_channel(kind, cluster, stack))
+    if kind == "both":
+        return DualOffsetStore(in_kafka, in_zookeeper)
+    return OwnedOnly(in_kafka, lambda partitions: partitions) if kind == "owned" else in_kafka
+
+
+def fake_channel(kind: str, cluster: FakeCluster, stack: ExitStack) -> CoordinatorChannel:
+    """Group g's channel to its coordinator among fake brokers, in memory or over TCP."""
+    brokers = FakeBrokers(cluster)
+    network = MemoryNetwork()
+    if kind == "kafka-tcp":
+        brokers.listen_on_loopback(stack.enter_context(LoopbackServer()))
+    else:
+        brokers.listen_in_memory(network)
+
+    def dialer() -> Dialer:
+        over_tcp = kind == "kafka-tcp"
+        return tcp_dialer(CLIENT_ID) if over_tcp else ConnectorDialer(network, client_id=CLIENT_ID)
+
+    access = BrokerAccess(
+        list_brokers=lambda: brokers.addresses, new_dialer=dialer, shuffle=random.shuffle
+    )
+    channel = CoordinatorChannel("g", access, PATIENT)
+    stack.callback(channel.close)
+    return channel
