@@ -10,12 +10,18 @@ from collections import deque
 from zkconsumer import ConsumerConfig, ZookeeperConsumerConnector
 from zkconsumer.clock import SystemClock
 from zkconsumer.scope import ThreadScope
+from zkconsumer.streams.stream import KafkaStream
 
 
 def say(what: str) -> None:
     """Print a moment."""
     sys.stdout.write(f"{what} {SystemClock().wall_ms()}\n")
     sys.stdout.flush()
+
+
+def drain(stream: KafkaStream[bytes, bytes]) -> None:
+    """Read everything."""
+    deque(stream, maxlen=0)
 
 
 def main(topic: str, *settings: str) -> None:
@@ -26,7 +32,7 @@ def main(topic: str, *settings: str) -> None:
         say("joining")
         [stream] = connector.create_message_streams({topic: 1})[topic]
         say("joined")
-        readers.spawn("reader", lambda: deque(stream, maxlen=0), stop=lambda: None)
+        readers.spawn("reader", lambda: drain(stream), stop=lambda: None)
         sys.stdin.read()
     readers.close(10_000)
 

@@ -1,5 +1,6 @@
 """Looks at a group's owner nodes, and tells when each partition had its owner."""
 
+import json
 import threading
 from collections.abc import Callable, Sequence
 
@@ -7,7 +8,7 @@ from zkconsumer.assignment.group_view import GroupView, MemberSubscription
 from zkconsumer.assignment.strategy import Assignment, assign
 from zkconsumer.clock import SystemClock
 from zkconsumer.zk.kazoo_store import KazooStore, connect
-from zkconsumer.zk.paths import GroupPaths
+from zkconsumer.zk.paths import GroupPaths, topic_path
 
 TIMEOUT_S = 900
 PAUSE_S = 0.005
@@ -30,6 +31,15 @@ class Observer:
     def close(self) -> None:
         """Close the client."""
         self._store.close()
+
+    def create_topic(self, broker_id: int) -> None:
+        """Create the topic as the admin tool does; returns when all partitions have leaders."""
+        assigned = {str(number): [broker_id] for number in range(self._count)}
+        path = topic_path(self._topic)
+        data = json.dumps({"version": 1, "partitions": assigned}).encode()
+        self._store.create(path, data, ephemeral=False)
+        last = [f"{path}/partitions/{number}/state" for number in range(self._count)]
+        _poll(lambda: None not in self._store.exists_many(last), f"the leaders of {path}", 1.0)
 
     def await_owned(self, group: str, consumer_ids: Sequence[str]) -> int:
         """When all partitions were owned by these members; the wall clock in milliseconds."""
@@ -72,7 +82,7 @@ class Observer:
         return {paths.owner(tp): str(thread).encode() for tp, thread in result.owners.items()}
 
 
-def _poll(ask: Callable[[], bool], what: str) -> int:
+def _poll(ask: Callable[[], bool], what: str, pause_s: float = PAUSE_S) -> int:
     """Ask until it is so; the wall clock in milliseconds when it was first seen."""
     pause = threading.Event()
     clock = SystemClock()
@@ -80,7 +90,7 @@ def _poll(ask: Callable[[], bool], what: str) -> int:
     while not ask():
         if clock.now_ms() > deadline_ms:
             raise RuntimeError(f"waited {TIMEOUT_S} s in vain for {what}")
-        pause.wait(PAUSE_S)
+        pause.wait(pause_s)
     return clock.wall_ms()
 
 

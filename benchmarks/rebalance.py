@@ -166,9 +166,9 @@ def measure(options: Options) -> Figures:
         connect = stack.enter_context(delayed(sandbox.zookeeper_connect, options.delay_ms))
         for count in options.partitions:
             topic = f"partitions-{count}"
-            sandbox.create_topic(topic, partitions=count)
             observer = Observer(sandbox.zookeeper_connect, topic, count)
             stack.callback(observer.close)
+            observer.create_topic(sandbox.brokers[0].id)
             kinds = kinds_of(sandbox, connect, topic, folder)
             for scenario in options.scenarios:
                 if scenario == "crowd" and count != max(options.partitions):

@@ -5,6 +5,7 @@ never expire, and outlive their topic. ZooKeeper lets anybody write; who should 
 ``OwnerGuard``, see ``fenced``.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Final
 
@@ -15,6 +16,9 @@ from zkconsumer.offsets.store import FetchedOffset
 from zkconsumer.zk.nodes import Malformed, encode_offset, parse_offset
 from zkconsumer.zk.paths import GroupPaths, is_topic_name
 from zkconsumer.zk.store import ZkStore, ZNode
+
+_FEW = 16
+"""Up to so many partitions of a topic are read without looking which are there."""
 
 __all__ = ["OwnerGuard", "ZookeeperOffsetStore"]
 
@@ -50,8 +54,7 @@ class ZookeeperOffsetStore:
             RegistryError: no answer in time, or access denied.
             SessionLost: the session ended meanwhile.
         """
-        nodes = self._store.get_many([self._paths.offset(tp) for tp in partitions])
-        found = dict(zip(partitions, nodes, strict=True))
+        found = self._read(partitions)
         if self._guard is not None:
             self._known |= {tp: KnownNode.of(node) for tp, node in found.items()}
         return {tp: self._fetched(tp, node) for tp, node in found.items()}
@@ -85,6 +88,18 @@ class ZookeeperOffsetStore:
         else:
             outcome = self._fenced(wanted, self._guard, rewind=rewind)
         return {tp: refused[tp] if tp in refused else outcome[tp] for tp in offsets}
+
+    def _read(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, ZNode | None]:
+        """The offset nodes; of topics with many partitions only those that a listing shows."""
+        counts = Counter(tp.topic for tp in partitions)
+        large = [topic for topic, count in counts.items() if count > _FEW]
+        listed = self._store.children_many([self._paths.offsets(topic) for topic in large])
+        names = {topic: set(found or ()) for topic, found in zip(large, listed, strict=True)}
+        asked = [
+            tp for tp in partitions if tp.topic not in names or str(tp.partition) in names[tp.topic]
+        ]
+        nodes = self._store.get_many([self._paths.offset(tp) for tp in asked])
+        return dict.fromkeys(partitions) | dict(zip(asked, nodes, strict=True))
 
     def _fenced(
         self, wanted: Mapping[TopicPartition, int], guard: OwnerGuard, *, rewind: bool

@@ -110,6 +110,10 @@ class GroupPaths:
         """The node that says which thread owns a partition."""
         return f"{self.root}/owners/{partition.topic}/{partition.partition}"
 
+    def offsets(self, topic: str) -> str:
+        """The parent of the nodes that hold a topic's offsets."""
+        return f"{self.root}/offsets/{topic}"
+
     def offset(self, partition: TopicPartition) -> str:
         """The node that holds the next offset of a partition."""
         return f"{self.root}/offsets/{partition.topic}/{partition.partition}"

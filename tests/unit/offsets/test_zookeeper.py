@@ -4,6 +4,7 @@ import pytest
 
 from zkconsumer.errors import ConfigError, RegistryError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.offsets.store import FetchedOffset
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
 from zkconsumer.testing.memory_zk import MemoryZkServer
 
@@ -18,6 +19,20 @@ def test_a_repeated_commit_takes_one_request_each() -> None:
     store.requests.clear()
     offsets.commit(OFFSETS)
     assert store.requests == {"write": 100}
+
+
+def test_a_fetch_asks_only_for_what_a_listing_shows() -> None:
+    """A group that is new to a thousand partitions needs one request to know."""
+    store = MemoryZkServer().connect()
+    offsets = ZookeeperOffsetStore(store, "g")
+    many = [TopicPartition("t", number) for number in range(1000)]
+    assert set(offsets.fetch(many).values()) == {FetchedOffset(None)}
+    assert +store.requests == {"children": 1}
+    offsets.commit(OFFSETS)
+    store.requests.clear()
+    fetched = offsets.fetch(many)
+    assert [fetched[tp].offset for tp in many[:101]] == [*range(100), None]
+    assert +store.requests == {"children": 1, "get": 100}
 
 
 def test_nothing_to_commit_asks_nothing() -> None:
