@@ -87,7 +87,11 @@ def offset_world(lane: str, request: pytest.FixtureRequest) -> Iterator[OffsetWo
             else:
                 sandbox.create_topic(topic, partitions)
                 sandbox.create_topic(other)
-            yield OffsetWorld(real_store(kind, sandbox, stack), topic, other, partitions)
+            store = real_store(kind, sandbox, stack)
+            # The first look-up of a cluster makes the offsets topic: a fetch waits for that, a
+            # commit with a single try does not.
+            store.fetch([TopicPartition(topic, 0)])
+            yield OffsetWorld(store, topic, other, partitions)
         else:
             cluster = FakeCluster()
             cluster.create_topic("t", 2_000)

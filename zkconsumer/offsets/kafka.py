@@ -3,6 +3,13 @@
 Entries are forgotten ``offsets.retention.minutes`` (a day) after their last commit, so a member has
 to commit unchanged offsets, too. Nobody checks who commits: see ``guarded``.
 
+What a coordinator has acknowledged may be forgotten once: when it dies before the other replicas
+have heard that everybody has the entry, which takes up to half a second, its successor reads on to
+what they have heard of, and gives out the offset before that, or none. An entry is out of danger
+when a later one of the same partition of the offsets topic is acknowledged: so each commit makes
+the one before it safe. While members live on, their next commit mends it. With
+``dual.commit.enabled`` ZooKeeper knows better.
+
 Source: Kafka 0.8.2.2 ``ZookeeperConsumerConnector`` with ``offsets.storage=kafka``. Unlike there,
 an error of one partition is told instead of taken for "no offset", which would skip messages or
 bring all of them again; and a commit that fails is reported.

@@ -1,0 +1,239 @@
+"""Offsets in Kafka on real brokers, which get killed, frozen and started again."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+
+import pytest
+
+from tests.support import requests as ask
+from tests.support.broker_worlds import TIMEOUT_MS
+from tests.support.clusters import fresh_name
+from tests.support.offset_worlds import CLIENT_ID, PATIENT, real_channel
+from tests.support.waiting import wait_until
+from zkconsumer.clock import SystemClock
+from zkconsumer.errors import TransportError, UnsupportedVersion
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.net.connector import BrokerConnector
+from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.offsets.coordinator import ChannelSettings
+from zkconsumer.offsets.dual import DualOffsetStore
+from zkconsumer.offsets.kafka import KafkaOffsetStore
+from zkconsumer.offsets.store import FetchedOffset
+from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.scope import ThreadScope
+from zkconsumer.wire.messages.consumer_metadata import ConsumerMetadataRequest
+from zkconsumer.zk.kazoo_store import connect
+
+pytestmark = pytest.mark.sandbox
+
+IN_KAFKA = 1
+SOON_MS = 1_000
+BRIEF = ChannelSettings(timeout_ms=1_000, backoff_ms=100, limit_ms=2_000)
+
+
+@pytest.fixture(scope="module")
+def trio() -> Iterator[Sandbox]:
+    """Three brokers 0.8.2.2 of our own, since they get killed; each offset is on all of them."""
+    with Sandbox(kafka="0.8.2.2", brokers=3) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(scope="module")
+def single() -> Iterator[Sandbox]:
+    """One broker 0.8.2.2 of our own, since it gets killed."""
+    with Sandbox(kafka="0.8.2.2", brokers=1) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def stack() -> Iterator[ExitStack]:
+    """Closes what a test opened."""
+    with ExitStack() as opened:
+        yield opened
+
+
+def new_topic(sandbox: Sandbox, *, replication: int = 1) -> TopicPartition:
+    """A partition that nobody has used."""
+    topic = fresh_name("offsets")
+    sandbox.create_topic(topic, replication=replication)
+    return TopicPartition(topic, 0)
+
+
+def store_of(
+    sandbox: Sandbox, group: str, stack: ExitStack, settings: ChannelSettings = PATIENT
+) -> KafkaOffsetStore:
+    """A group's offsets."""
+    return KafkaOffsetStore(real_channel(sandbox, group, stack, settings))
+
+
+def coordinator_of(sandbox: Sandbox, group: str) -> int:
+    """Who keeps a group's offsets, by the word of one broker, which may hear of it late."""
+    connector = BrokerConnector(TcpConnector(), client_id=CLIENT_ID, timeout_ms=TIMEOUT_MS)
+    connection = connector.open(sandbox.brokers[0])
+    request = ConsumerMetadataRequest(group_id=group)
+
+    def told() -> list[int]:
+        answer = connection.request(request, version=0, timeout_ms=TIMEOUT_MS)
+        return [] if answer.error_code else [answer.coordinator_id]
+
+    try:
+        return wait_until(told, what="the coordinator")[0]
+    finally:
+        connection.close()
+
+
+def test_the_cluster_sees_what_we_commit(cluster: Sandbox, stack: ExitStack) -> None:
+    """Its own OffsetFetch gives offset and metadata; what others commit, we see."""
+    tp, group = new_topic(cluster), fresh_name("group")
+    store = store_of(cluster, group, stack)
+    assert store.fetch([tp]) == {tp: FetchedOffset(None)}
+    assert store.commit({tp: OffsetAndMetadata(42, "nöte")}, retry=True) == {tp: None}
+    connector = BrokerConnector(TcpConnector(), client_id=CLIENT_ID, timeout_ms=TIMEOUT_MS)
+    connection = connector.open(cluster.brokers[0])
+    stack.callback(connection.close)
+    fetch = ask.fetch_offset(group, tp)
+    seen = ask.only(connection.request(fetch, version=IN_KAFKA, timeout_ms=TIMEOUT_MS))
+    assert (seen.offset, seen.metadata, seen.error_code) == (42, "nöte", 0)
+    commit = ask.commit(group, tp, 43)
+    connection.request(commit, version=IN_KAFKA, timeout_ms=TIMEOUT_MS)
+    assert store.fetch([tp]) == {tp: FetchedOffset(43)}
+
+
+def test_the_larger_of_both_places_counts(cluster: Sandbox, stack: ExitStack) -> None:
+    """A group that moves goes on from where it is furthest, per partition; both get commits."""
+    topic, group = fresh_name("offsets"), fresh_name("group")
+    cluster.create_topic(topic, partitions=3)
+    ahead_here, ahead_there, nowhere = (TopicPartition(topic, number) for number in range(3))
+    client = connect(
+        cluster.zookeeper_connect, session_timeout_ms=20_000, connection_timeout_ms=20_000
+    )
+    stack.callback(client.close)
+    in_kafka = store_of(cluster, group, stack)
+    both = DualOffsetStore(in_kafka, ZookeeperOffsetStore(client, group))
+    assert both.fetch([nowhere]) == {nowhere: FetchedOffset(None)}
+    in_kafka.commit({ahead_here: OffsetAndMetadata(9), ahead_there: OffsetAndMetadata(3)})
+    nodes = {ahead_here: b"8", ahead_there: b"30"}
+    client.set_or_create_many(
+        {f"/consumers/{group}/offsets/{topic}/{tp.partition}": it for tp, it in nodes.items()}
+    )
+    assert both.fetch([ahead_here, ahead_there, nowhere]) == {
+        ahead_here: FetchedOffset(9),
+        ahead_there: FetchedOffset(30),
+        nowhere: FetchedOffset(None),
+    }
+    assert both.commit({nowhere: OffsetAndMetadata(1)}) == {nowhere: None}
+    (node,) = client.get_many([f"/consumers/{group}/offsets/{topic}/2"])
+    assert node is not None
+    assert node.data == b"1"
+    assert in_kafka.fetch([nowhere]) == {nowhere: FetchedOffset(1)}
+
+
+def test_a_coordinator_that_dies(trio: Sandbox, stack: ExitStack) -> None:
+    """Another one takes over: commits and fetches go on there.
+
+    What was committed twice it knows for sure: see ``zkconsumer.offsets.kafka``.
+    """
+    tp, group = new_topic(trio, replication=3), fresh_name("group")
+    store = store_of(trio, group, stack)
+    store.fetch([tp])
+    for _ in range(2):
+        assert store.commit({tp: OffsetAndMetadata(7)}, retry=True) == {tp: None}
+    victim = coordinator_of(trio, group)
+    trio.kill_broker(victim)
+    try:
+        assert store.fetch([tp]) == {tp: FetchedOffset(7)}
+        assert store.commit({tp: OffsetAndMetadata(8)}, retry=True) == {tp: None}
+    finally:
+        trio.start_broker(victim)
+    assert store.fetch([tp]) == {tp: FetchedOffset(8)}
+
+
+def test_the_only_coordinator_comes_back(single: Sandbox, stack: ExitStack) -> None:
+    """While it is away calls fail within their limit; then they find everything again."""
+    tp, group = new_topic(single), fresh_name("group")
+    store = store_of(single, group, stack)
+    store.fetch([tp])
+    assert store.commit({tp: OffsetAndMetadata(7)}, retry=True) == {tp: None}
+    hasty = store_of(single, group, stack, BRIEF)
+    hasty.fetch([tp])
+    single.kill_broker(0)
+    try:
+        began_ms = SystemClock().now_ms()
+        with pytest.raises(TransportError, match=f"group {group}: no offset coordinator answers"):
+            hasty.fetch([tp])
+        assert SystemClock().now_ms() - began_ms < BRIEF.limit_ms + SOON_MS
+        with pytest.raises(TransportError):
+            hasty.commit({tp: OffsetAndMetadata(8)})
+    finally:
+        single.start_broker(0)
+    assert store.fetch([tp]) == {tp: FetchedOffset(7)}
+    assert store.commit({tp: OffsetAndMetadata(8)}, retry=True) == {tp: None}
+    assert hasty.fetch([tp]) == {tp: FetchedOffset(8)}
+
+
+def test_a_frozen_coordinator_does_not_hold_up_a_shutdown(trio: Sandbox, stack: ExitStack) -> None:
+    """Whoever waits for its answer is free within a second of being interrupted."""
+    tp, group = new_topic(trio), fresh_name("group")
+    channel = real_channel(trio, group, stack)
+    store = KafkaOffsetStore(channel)
+    store.fetch([tp])
+    victim = coordinator_of(trio, group)
+    failures: list[TransportError] = []
+
+    def fetch() -> None:
+        try:
+            store.fetch([tp])
+        except TransportError as error:
+            failures.append(error)
+
+    trio.pause_broker(victim)
+    try:
+        scope = ThreadScope("test-kafka-offsets")
+        scope.spawn("fetch", fetch, stop=lambda: None)
+        wait_until(lambda: channel._running is not None, what="the fetch")
+        began_ms = SystemClock().now_ms()
+        channel.interrupt()
+        assert scope.close(TIMEOUT_MS) == []
+        assert SystemClock().now_ms() - began_ms < SOON_MS
+    finally:
+        trio.resume_broker(victim)
+    assert "broken off" in str(failures[0])
+    assert store.fetch([tp]) == {tp: FetchedOffset(None)}
+
+
+def test_metadata_at_the_brokers_own_limit(cluster: Sandbox, stack: ExitStack) -> None:
+    """4,096 characters fit; one more is refused by us, and by the broker if we let it through.
+
+    Our refusal is the better one: of a request in which nothing is acceptable, the broker refuses
+    all, and yet gives out its offsets until it is started again.
+    """
+    tp, group = new_topic(cluster), fresh_name("group")
+    channel = real_channel(cluster, group, stack)
+    store = KafkaOffsetStore(channel)
+    store.fetch([tp])
+    longest = "\u20ac" * 4096
+    assert store.commit({tp: OffsetAndMetadata(1, longest)}, retry=True) == {tp: None}
+    refused = store.commit({tp: OffsetAndMetadata(2, longest + "x")})[tp]
+    assert "has 4097 characters" in str(refused)
+    assert store.fetch([tp]) == {tp: FetchedOffset(1)}
+    careless = KafkaOffsetStore(channel, metadata_limit=10_000)
+    refused = careless.commit({tp: OffsetAndMetadata(2, longest + "x")}, retry=True)[tp]
+    assert "OFFSET_METADATA_TOO_LARGE (12)" in str(refused)
+
+
+def test_a_topic_that_does_not_exist(cluster: Sandbox, stack: ExitStack) -> None:
+    """The coordinator says that it does not know it: told, and not taken for "no offset"."""
+    group, nowhere = fresh_name("group"), TopicPartition(fresh_name("nowhere"), 0)
+    told = store_of(cluster, group, stack).fetch([nowhere])[nowhere]
+    assert told.offset is None
+    assert "UNKNOWN_TOPIC_OR_PARTITION (3)" in str(told.error)
+
+
+@pytest.mark.parametrize("kafka", ["0.8.0", "0.8.1.1"])
+def test_brokers_before_0_8_2_are_named_as_the_reason(kafka: str, stack: ExitStack) -> None:
+    """They hang up at the question; the error says what to set instead."""
+    with Sandbox(kafka=kafka, brokers=1) as old:
+        tp = TopicPartition("t", 0)
+        with pytest.raises(UnsupportedVersion, match=r"set offsets\.storage=zookeeper"):
+            store_of(old, fresh_name("group"), stack).fetch([tp])
