@@ -7,7 +7,7 @@ stream by offering chunks and iterating.
 
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Literal
+from typing import Literal, TypedDict, Unpack
 
 from tests.support.chunks import chunk_of, ignore
 from tests.support.manual_clock import ManualClock
@@ -17,7 +17,12 @@ from zkconsumer.clock import Clock
 from zkconsumer.connector import rebalance_events as ev
 from zkconsumer.connector.assembly import Parts, Streaming
 from zkconsumer.connector.member import MemberSettings, MemberWorld, build_member
-from zkconsumer.connector.messages import CloseRequest, CommitRequest, JoinRequest
+from zkconsumer.connector.messages import (
+    CloseRequest,
+    CommitAheadRequest,
+    CommitRequest,
+    JoinRequest,
+)
 from zkconsumer.connector.offset_wiring import OffsetSide
 from zkconsumer.connector.rebalance_state import RebalanceSettings
 from zkconsumer.connector.subscription import FilterSubscription, StaticSubscription
@@ -25,7 +30,7 @@ from zkconsumer.errors import ConsumerTimeout
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.fetch.manager import FetchManager
 from zkconsumer.forking import ForkGuard
-from zkconsumer.model import TopicPartition
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.observe import MemberName, Observation
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
 from zkconsumer.scope import ThreadScope
@@ -59,6 +64,16 @@ class NotedFetching(FetchManager):
     def wake(self) -> None:
         """See ``FetchManager``."""
         self.woken += 1
+
+
+class MemberOptions(TypedDict, total=False):
+    """What tests set of a member; see ``ControlledMember``."""
+
+    auto_commit: bool
+    max_retries: int
+    backoff_ms: int
+    audit_interval_ms: int
+    delivery: Delivery
 
 
 class ControlledMember:
@@ -141,11 +156,17 @@ class ControlledMember:
         self.control.mailbox.put(request)
         return request
 
-    def commit(self) -> CommitRequest:
-        """Ask for a commit of what was handed over."""
-        request = CommitRequest()
+    def commit(self, offsets: Mapping[TopicPartition, int] | None = None) -> CommitRequest:
+        """Ask for a commit of what was handed over, or of these."""
+        request = _commit_request(offsets)
         self.control.mailbox.put(request)
         return request
+
+    def commit_inside(self, offsets: Mapping[TopicPartition, int] | None = None) -> int:
+        """Commit as a listener does, on the control thread; gives how many were written."""
+        request = _commit_request(offsets)
+        self.control.commit(request)
+        return request.reply.wait(0)[0] or 0
 
     def close(self) -> CloseRequest:
         """Ask it to leave; ``settle`` runs it to the end. Its ZooKeeper session stays."""
@@ -157,9 +178,21 @@ class ControlledMember:
         """One of its streams, which raises ConsumerTimeout instead of waiting."""
         found = self._streams.get((topic, number))
         if found is None:
-            found = KafkaStream(self.queues[topic][number], clock=self.clock, timeout_ms=0)
+            found = KafkaStream(
+                self.queues[topic][number],
+                clock=self.clock,
+                timeout_ms=0,
+                delivery=self.delivery,
+                commit_ahead=self._commit_ahead,
+            )
             self._streams[topic, number] = found
         return found
+
+    def _commit_ahead(self, claim: PartitionClaim, offset: int) -> bool:
+        """What the stream's thread would wait for, done here and now."""
+        request = CommitAheadRequest(claim, offset)
+        self.control._handle(request)
+        return bool(request.reply.wait(0)[0])
 
     # --- what fetchers do, and what there is to see -----------------------------------------------
 
@@ -205,6 +238,12 @@ class ControlledMember:
 
     def _closing(self) -> bool:
         return self.control._close is not None
+
+
+def _commit_request(offsets: Mapping[TopicPartition, int] | None) -> CommitRequest:
+    if offsets is None:
+        return CommitRequest()
+    return CommitRequest({tp: OffsetAndMetadata(offset) for tp, offset in offsets.items()})
 
 
 def parts_of(member: ControlledMember, *, clock: Clock, **scopes: ThreadScope) -> Parts:
@@ -257,17 +296,20 @@ class Group:
             self.set_topic("t", partitions)
         self.members: list[ControlledMember] = []
 
-    def member(
-        self, name: str, *, auto_commit: bool = True, max_retries: int = 4
-    ) -> ControlledMember:
+    def member(self, name: str, **settings: Unpack[MemberOptions]) -> ControlledMember:
         """A member that has not joined yet."""
-        member = ControlledMember(self, name, auto_commit=auto_commit, max_retries=max_retries)
+        member = ControlledMember(self, name, **settings)
         self.members.append(member)
         return member
 
-    def joined(self, name: str, topics: Mapping[str, int] | None = None) -> ControlledMember:
+    def joined(
+        self,
+        name: str,
+        topics: Mapping[str, int] | None = None,
+        **settings: Unpack[MemberOptions],
+    ) -> ControlledMember:
         """A member of topic t that has joined, with everybody at rest again."""
-        member = self.member(name)
+        member = self.member(name, **settings)
         request = member.join({"t": 1} if topics is None else topics)
         self.settle()
         assert request.reply.wait(0) == (None, True)

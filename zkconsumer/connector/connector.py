@@ -226,6 +226,7 @@ class ZookeeperConsumerConnector:
             ConsumerClosed: the connector was shut down.
             ConsumerForked: this is a child of the connector's process.
         """
+        self._parts.fork_guard.check()
         request = CommitRequest(check_offsets(offsets), retry_on_failure)
         if self._control.is_current:
             self._control.commit(request)

@@ -52,13 +52,16 @@ class GroupLook:
             watches=self._group_watches(subscription), expand=self._topics_of
         )
         view = self._view(snapshot)
-        self._sightings.report(snapshot, subscription, view)
+        registered = self._is_ours(snapshot, subscription)
+        if registered:
+            # Else our topics may be missing for no other reason.
+            self._sightings.report(snapshot, subscription, view)
         if step.audit:
             self._report_orphans(view)
         return ev.GroupRead(
             round=step.round,
             view=view,
-            registered=self._is_ours(snapshot, subscription),
+            registered=registered,
             held=self._held(step.check),
             broker_count=len(snapshot.brokers),
             stopped=self._look.book.stopped() if step.audit else frozenset(),

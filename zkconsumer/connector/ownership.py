@@ -82,6 +82,8 @@ class OwnershipBook:
     def refuse(self, tp: TopicPartition) -> None:
         """It is ours, but nobody knows from where to read it."""
         self._refused.add(tp)
+        # Nothing of an earlier claim may be committed when this one is handed over.
+        self.forget([tp])
 
     def revoke(self, partitions: Iterable[TopicPartition]) -> list[PartitionClaim]:
         """Stop delivering these at once; returns their claims, which keep their offsets."""
@@ -111,6 +113,11 @@ class OwnershipBook:
         leaving = {tp: self._last[tp] for tp in partitions if tp in self._last}
         self._leaving |= leaving
         return list(leaving.values())
+
+    def forget(self, partitions: Iterable[TopicPartition]) -> None:
+        """If these come back they are read from what is committed: the caller did not finish."""
+        for tp in partitions:
+            self._last.pop(tp, None)
 
     def released(self, partitions: Iterable[TopicPartition]) -> None:
         """The nodes are gone: nothing of these is ours to commit any more."""

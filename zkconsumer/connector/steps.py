@@ -140,7 +140,10 @@ class RebalanceSteps:
     def _hand_over(self, step: ev.Commit) -> None:
         """Let the caller finish, then commit: nobody else can move these offsets yet."""
         claims = self._others.book.hand_over(step.partitions)
-        finished = self._others.listener.releasing(set(step.partitions).difference(step.stay))
+        leaving = set(step.partitions).difference(step.stay)
+        finished = self._others.listener.releasing(leaving)
+        if not finished:
+            self._others.book.forget(leaving)
         if self._settings.automatic is None or not finished:
             return
         try:

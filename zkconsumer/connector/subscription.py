@@ -165,6 +165,10 @@ def check_offsets(
             raise ConfigError(
                 f"offset {it!r} of {tp!r}: give an OffsetAndMetadata for each TopicPartition"
             )
+        if tuple(map(type, (*tp, it.offset, it.metadata))) != (str, int, int, str):
+            raise ConfigError(
+                f"offset {it!r} of {tp!r}: partition and offset are int, topic and metadata str"
+            )
     return dict(offsets)
 
 

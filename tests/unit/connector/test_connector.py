@@ -8,12 +8,12 @@ from typing import assert_type
 
 import pytest
 
-from tests.support.control_bench import ControlledMember, Group, parts_of
+from tests.support.control_bench import ControlledMember, Group
 from tests.support.interrupting import interrupt_at_line
+from tests.support.memory_connector import MemoryConnector
 from tests.support.waiting import wait_until
 from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.clock import SystemClock
-from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector.connector import ZookeeperConsumerConnector
 from zkconsumer.connector.rebalance_state import State
 from zkconsumer.errors import ConfigError, ConsumerClosed, MessageStreamsExist, RebalanceFailed
@@ -24,21 +24,6 @@ from zkconsumer.streams.decoder import StringDecoder
 from zkconsumer.streams.stream import KafkaStream
 
 T0 = TopicPartition("t", 0)
-
-
-class MemoryConnector(ZookeeperConsumerConnector):
-    """A connector that is made of a bench's member, with its control thread running."""
-
-    def __init__(self, member: ControlledMember) -> None:
-        self.config = ConsumerConfig(
-            zookeeper_connect="memory:2181", group_id="g", rebalance_backoff_ms=20
-        )
-        self.member = member
-        self._clock = SystemClock()
-        self._control = member.control
-        self._parts = parts_of(member, clock=self._clock)
-        self._created = False
-        self._parts.control_scope.spawn("control", self._control.run, stop=self._control.stop)
 
 
 @pytest.fixture

@@ -1,0 +1,24 @@
+"""A connector whose ZooKeeper is in memory and whose fetchers are played by the test."""
+
+from tests.support.control_bench import ControlledMember, parts_of
+from zkconsumer.clock import SystemClock
+from zkconsumer.config import ConsumerConfig
+from zkconsumer.connector.connector import ZookeeperConsumerConnector
+
+
+class MemoryConnector(ZookeeperConsumerConnector):
+    """A connector that is made of a bench's member, with its control thread running."""
+
+    def __init__(self, member: ControlledMember, **settings: object) -> None:
+        defaults: dict[str, object] = {
+            "zookeeper_connect": "memory:2181",
+            "group_id": "g",
+            "rebalance_backoff_ms": 20,
+        }
+        self.config = ConsumerConfig(None, **{**defaults, **settings})
+        self.member = member
+        self._clock = SystemClock()
+        self._control = member.control
+        self._parts = parts_of(member, clock=self._clock)
+        self._created = False
+        self._parts.control_scope.spawn("control", self._control.run, stop=self._control.stop)

@@ -1,0 +1,468 @@
+"""The caller's listener in a rebalance: what it is told, what it may do, what it can't break."""
+
+import pytest
+
+from tests.support.control_bench import AUTO_COMMIT_MS, ControlledMember, Group, drained
+from tests.support.listening import NotedListener, Share, plainly
+from tests.support.memory_connector import MemoryConnector
+from tests.support.waiting import wait_until
+from zkconsumer.clock import SystemClock
+from zkconsumer.errors import ConsumerClosed, MessageStreamsExist, OffsetCommitFailed
+from zkconsumer.model import TopicPartition
+from zkconsumer.observe import ErrorSeen, PartitionsReleased, RebalanceStep
+
+T0 = TopicPartition("t", 0)
+T1 = TopicPartition("t", 1)
+
+
+def listened(group: Group, listener: NotedListener, **settings: bool) -> ControlledMember:
+    """Member a, which has joined with this listener."""
+    member = group.member("a", auto_commit=settings.get("auto_commit", True))
+    member.listener.listener = listener
+    member.join({"t": 1})
+    group.settle()
+    return member
+
+
+def fail(_told: object) -> None:
+    """What a listener with a bug does."""
+    raise ZeroDivisionError("a bug of the caller")
+
+
+def errors_of(member: ControlledMember) -> list[tuple[str, str]]:
+    """Where something went wrong, and what."""
+    return [(one.where, str(one.error)) for one in member.observed.of(ErrorSeen)]
+
+
+# --- what it is told -----------------------------------------------------------------------------
+
+
+def test_it_is_told_of_exactly_what_is_released() -> None:
+    """Partitions that stay are not among them; joining alone releases nothing."""
+    group, listener = Group(partitions=5), NotedListener()
+    member = listened(group, listener)
+    assert listener.released == []
+    group.joined("b")
+    assert listener.released == [{"t": frozenset({3, 4})}]
+    group.joined("0")
+    assert listener.released[1:] == [{"t": frozenset({0, 1})}]
+    told = [
+        {TopicPartition(topic, one) for topic, numbers in share.items() for one in numbers}
+        for share in listener.released
+    ]
+    assert [set(one.owned) for one in member.observed.of(PartitionsReleased)] == told
+
+
+def test_shares_of_several_topics_come_by_topic() -> None:
+    """Each topic under its name, with the numbers of its partitions."""
+    group, listener = Group(partitions=2), NotedListener()
+    group.set_topic("u", 3)
+    member = group.member("a")
+    member.listener.listener = listener
+    member.join({"t": 1, "u": 1})
+    group.settle()
+    group.joined("0", {"t": 1, "u": 1})
+    assert listener.released == [{"t": frozenset({0}), "u": frozenset({0, 1})}]
+
+
+def test_it_is_called_between_the_end_of_delivery_and_the_release() -> None:
+    """Nothing of what leaves is delivered any more, and nobody else can have it yet."""
+    group = Group()
+    seen: list[object] = []
+
+    def look(_share: Share) -> None:
+        seen.append((group.owners(), drained(member.stream()), group.offset(0)))
+
+    member = listened(group, NotedListener(look))
+    claim = member.owned()[T0]
+    member.deliver(T0, [0, 1, 2])
+    member.consume(2)
+    group.joined("0")
+    assert seen == [({0: "g_a-0", 1: "g_a-0"}, [], None)]
+    assert not claim.active
+    assert group.offset(0) == "2"
+
+
+def test_what_stays_is_delivered_on_while_it_works() -> None:
+    """A rebalance touches only what changes hands."""
+    group = Group()
+    seen: list[object] = []
+    member = listened(group, NotedListener(lambda _share: seen.append(drained(member.stream()))))
+    member.deliver(T0, [0, 1])
+    member.deliver(T1, [7])
+    group.joined("0")
+    assert seen == [[(1, 7)]]
+
+
+def test_the_assignment_is_that_of_the_whole_group() -> None:
+    """As owner nodes say at the end; the name is the member's own."""
+    group, listener = Group(partitions=3), NotedListener()
+    listened(group, listener)
+    group.joined("b", {"t": 2})
+    assert [plainly(one) for one in listener.assigned] == [
+        {"t": {0: "g_a-0", 1: "g_a-0", 2: "g_a-0"}},
+        {"t": {0: "g_a-0", 1: "g_b-0", 2: "g_b-1"}},
+    ]
+    assert plainly(listener.assigned[-1])["t"] == group.owners()
+    assert listener.consumer_ids == {"g_a"}
+
+
+def test_a_member_whose_own_share_stays_hears_of_the_others() -> None:
+    """Once for each change; what changes nothing is not told."""
+    group, listener = Group(partitions=1), NotedListener()
+    group.set_topic("u", 2)
+    member = listened(group, listener)
+    claim = member.owned()[T0]
+    group.joined("b", {"u": 1})
+    group.joined("c", {"u": 1})
+    group.joined("d", {})
+    group.touch("/brokers/topics/t")
+    group.settle()
+    assert [plainly(one).get("u") for one in listener.assigned] == [
+        None,
+        {0: "g_b-0", 1: "g_b-0"},
+        {0: "g_b-0", 1: "g_c-0"},
+    ]
+    assert listener.released == []
+    assert member.owned() == {T0: claim}
+
+
+def test_it_is_called_before_anything_is_fetched() -> None:
+    """With the owner nodes there already."""
+    group = Group()
+    seen: list[object] = []
+    listener = NotedListener(on_start=lambda _: seen.append((group.owners(), member.starts())))
+    member = group.member("a")
+    member.listener.listener = listener
+    member.join({"t": 1})
+    group.settle()
+    assert seen == [({0: "g_a-0", 1: "g_a-0"}, {})]
+    assert set(member.starts()) == {T0, T1}
+
+
+def test_a_shutdown_tells_it_of_everything() -> None:
+    """Before the nodes go; a commit in it counts."""
+    group = Group()
+    seen: list[object] = []
+
+    def finish(_share: Share) -> None:
+        seen.append((group.owners(), member.commit_inside()))
+
+    listener = NotedListener(finish)
+    member = listened(group, listener, auto_commit=False)
+    member.deliver(T0, [0, 1])
+    member.consume(1)
+    member.close()
+    group.settle()
+    assert listener.released == [{"t": frozenset({0, 1})}]
+    assert seen == [({0: "g_a-0", 1: "g_a-0"}, 1)]
+    assert (group.offset(0), group.owners()) == ("1", {})
+
+
+def test_it_does_not_hear_of_what_the_end_of_the_session_took() -> None:
+    """Others may have it already: there is nothing to finish. The new share is told."""
+    group, listener = Group(), NotedListener()
+    member = listened(group, listener)
+    group.server.expire(member.store.session_id)
+    group.settle()
+    assert listener.released == []
+    assert [plainly(one) for one in listener.assigned] == [
+        {"t": {0: "g_a-0", 1: "g_a-0"}},
+        {"t": {0: "g_a-0", 1: "g_a-0"}},
+    ]
+
+
+def test_it_does_not_hear_of_a_partition_whose_node_was_deleted() -> None:
+    """Of what is handed over in the same round it does."""
+    group, listener = Group(partitions=4), NotedListener()
+    listened(group, listener)
+    group.admin.delete_many(["/consumers/g/owners/t/0"])
+    group.joined("0")
+    assert listener.released == [{"t": frozenset({1})}]
+
+
+def test_without_a_share_it_hears_of_no_release() -> None:
+    """One member too many: told of the assignment, not of a release of nothing."""
+    group, listener = Group(partitions=1), NotedListener()
+    group.joined("0")
+    member = listened(group, listener)
+    member.close()
+    group.settle()
+    assert listener.released == []
+    assert [plainly(one) for one in listener.assigned] == [{"t": {0: "g_0-0"}}]
+
+
+# --- what it may do ------------------------------------------------------------------------------
+
+
+def test_a_commit_in_it_covers_what_was_handed_over() -> None:
+    """Of what leaves and of what stays, the messages in hand included."""
+    group = Group()
+    counts: list[int] = []
+    member = listened(group, NotedListener(lambda _share: counts.append(member.commit_inside())))
+    member.deliver(T0, [0, 1, 2])
+    member.deliver(T1, [0, 1])
+    member.consume(4)
+    successor = group.joined("0")
+    assert counts == [2]
+    assert (group.offset(0), group.offset(1)) == ("3", "1")
+    assert successor.starts() == {T0: 3}
+
+
+def test_explicit_offsets_in_it_are_where_the_next_owner_starts() -> None:
+    """Without automatic commits they are the last word."""
+    group = Group()
+    member = listened(
+        group,
+        NotedListener(lambda _share: member.commit_inside({T0: 1})),
+        auto_commit=False,
+    )
+    member.deliver(T0, [0, 1, 2])
+    member.consume(3)
+    assert group.joined("0").starts() == {T0: 1}
+
+
+@pytest.mark.xfail(strict=True, reason="the automatic commit that follows goes past them")
+def test_explicit_offsets_in_it_outlast_the_automatic_commit() -> None:
+    """The caller said which messages it is done with; the rest comes again."""
+    group = Group()
+    member = listened(group, NotedListener(lambda _share: member.commit_inside({T0: 1})))
+    member.deliver(T0, [0, 1, 2])
+    member.consume(3)
+    assert group.joined("0").starts() == {T0: 1}
+
+
+def test_a_commit_in_it_of_what_is_not_ours_is_refused_and_harms_nobody() -> None:
+    """Its own partition in the same call is written."""
+    group = Group()
+    heard: list[OffsetCommitFailed] = []
+
+    def commit(_share: Share) -> None:
+        with pytest.raises(OffsetCommitFailed) as caught:
+            member.commit_inside({T0: 2, TopicPartition("u", 0): 5})
+        heard.append(caught.value)
+
+    member = listened(group, NotedListener(commit), auto_commit=False)
+    member.deliver(T0, [0, 1, 2])
+    member.consume(3)
+    assert group.joined("0").starts() == {T0: 2}
+    assert set(heard[0].failed) == {TopicPartition("u", 0)}
+
+
+def test_a_commit_after_it_no_longer_covers_what_left() -> None:
+    """Neither of what was handed over, nor by name."""
+    group = Group()
+    member = listened(group, NotedListener(), auto_commit=False)
+    member.deliver(T0, [0, 1, 2])
+    member.consume(3)
+    group.joined("0")
+    all_of_it, by_name = member.commit(), member.commit({T0: 3})
+    group.settle()
+    assert all_of_it.reply.wait(0) == (0, True)
+    with pytest.raises(OffsetCommitFailed, match="t-0"):
+        by_name.reply.wait(0)
+    assert group.offset(0) is None
+
+
+@pytest.mark.parametrize("when", ["release", "start"])
+def test_a_shutdown_in_it_comes_after_the_rebalance(when: str) -> None:
+    """The round goes to its end, then the member leaves in order; the others have everything."""
+    group = Group()
+    closing: list[object] = []
+
+    def shut_down(_told: object) -> None:
+        closing.append(member.close())
+
+    listener = NotedListener(**{f"on_{when}": shut_down})
+    member = group.joined("a")
+    member.listener.listener = listener
+    member.deliver(T0, [0, 1])
+    member.deliver(T1, [0, 1])
+    assert len(drained(member.stream())) == 4
+    other = group.joined("0")
+    assert member.control.done
+    assert group.owners() == {0: "g_0-0", 1: "g_0-0"}
+    assert (group.offset(0), group.offset(1)) == ("2", "2")
+    assert other.starts() == {T0: 2, T1: 2}
+    assert list(member.stream()) == []
+
+
+def test_a_shutdown_in_the_listener_of_a_real_thread_does_not_block() -> None:
+    """It returns at once; whoever joined meanwhile has been answered; the streams end."""
+    group = Group(time=SystemClock())
+    member = ControlledMember(group, "a")
+    with MemoryConnector(member) as connector:
+        listener = NotedListener(on_start=lambda _: connector.shutdown())
+        connector.set_consumer_rebalance_listener(listener)
+        [stream] = connector.create_message_streams({"t": 1})["t"]
+        assert list(stream) == []
+        wait_until(lambda: member.control.done, timeout_s=5, what="the end of the thread")
+        assert (group.ids(), group.owners()) == ([], {})
+        assert len(listener.assigned) == 1
+
+
+def test_a_commit_in_the_listener_of_a_real_thread_does_not_block() -> None:
+    """It is served there and then, on the thread that would otherwise serve it later."""
+    group = Group(time=SystemClock())
+    counts: list[int] = []
+    connector = MemoryConnector(ControlledMember(group, "a", auto_commit=False))
+    connector.set_consumer_rebalance_listener(
+        NotedListener(lambda _share: counts.append(connector.commit_offsets()))
+    )
+    [stream] = connector.create_message_streams({"t": 1})["t"]
+    connector.member.deliver(T0, [0, 1])
+    assert next(stream).offset == 0
+    connector.shutdown()
+    assert counts == [1]
+    assert group.offset(0) == "1"
+
+
+def test_it_is_set_before_the_streams_are_created() -> None:
+    """Later the first rebalance would have passed it by; after the end there is none to come."""
+    connector = MemoryConnector(ControlledMember(Group(time=SystemClock()), "a"))
+    connector.set_consumer_rebalance_listener(NotedListener())
+    connector.set_consumer_rebalance_listener(None)
+    connector.create_message_streams({"t": 1})
+    with pytest.raises(MessageStreamsExist):
+        connector.set_consumer_rebalance_listener(NotedListener())
+    connector.shutdown()
+    with pytest.raises(ConsumerClosed):
+        connector.set_consumer_rebalance_listener(None)
+
+
+# --- what it can't break -------------------------------------------------------------------------
+
+
+def test_an_error_before_a_release_keeps_the_automatic_commit_from_what_leaves() -> None:
+    """The group goes on, observers hear it, and what was not finished comes again."""
+    group = Group()
+    member = listened(group, NotedListener(fail))
+    member.deliver(T0, [0, 1, 2])
+    member.deliver(T1, [0, 1, 2])
+    assert len(drained(member.stream())) == 6
+    successor = group.joined("0")
+    assert group.owners() == {0: "g_0-0", 1: "g_a-0"}
+    assert successor.starts() == {T0: None}
+    assert errors_of(member) == [("listener before a release", "a bug of the caller")]
+    group.pass_time(AUTO_COMMIT_MS)
+    assert (group.offset(0), group.offset(1)) == (None, "3")
+
+
+def test_what_it_did_not_finish_comes_again_though_the_partition_comes_back_to_us() -> None:
+    """Nobody else read it meanwhile, and our own position must not pass it over."""
+    group = Group()
+    member = listened(group, NotedListener(fail))
+    member.deliver(T0, [0, 1, 2])
+    assert len(drained(member.stream())) == 3
+    other = group.joined("0")
+    other.close()
+    group.settle()
+    assert member.starts()[T0] is None
+
+
+def test_an_error_in_a_shutdown_keeps_nobody_from_leaving() -> None:
+    """Everything is released, nothing committed."""
+    group = Group()
+    member = listened(group, NotedListener(fail))
+    member.deliver(T0, [0, 1, 2])
+    assert len(drained(member.stream())) == 3
+    request = member.close()
+    group.settle()
+    assert request.reply.wait(0) == (None, True)
+    assert (group.ids(), group.owners(), group.offset(0)) == ([], {}, None)
+
+
+def test_an_error_before_a_start_starts_all_the_same() -> None:
+    """Each time; a join succeeds."""
+    group = Group()
+    member = listened(group, NotedListener(on_start=fail))
+    assert set(member.starts()) == {T0, T1}
+    group.joined("0")
+    assert group.owners() == {0: "g_0-0", 1: "g_a-0"}
+    assert errors_of(member) == [("listener before a start", "a bug of the caller")] * 2
+
+
+def test_a_member_whose_listener_always_fails_goes_on_rebalancing() -> None:
+    """In both methods, over many changes: the shares stay right."""
+    group = Group(partitions=4)
+    listened(group, NotedListener(fail, fail))
+    for name in ("b", "0", "c"):
+        other = group.joined(name)
+        assert sorted(set(group.owners().values())) == sorted({"g_a-0", f"g_{name}-0"})
+        other.close()
+        group.settle()
+        assert set(group.owners().values()) == {"g_a-0"}
+
+
+def test_a_slow_one_delays_the_others_and_nothing_else() -> None:
+    """The time it takes is that of the step; a commit that came due meanwhile is made up for."""
+    group = Group()
+    member = listened(group, NotedListener(lambda _share: group.clock.advance(7_000)))
+    member.deliver(T1, [0, 1])
+    assert len(drained(member.stream())) == 2
+    group.joined("0")
+    assert group.owners() == {0: "g_0-0", 1: "g_a-0"}
+    steps = member.observed.of(RebalanceStep)
+    assert {one.duration_ms for one in steps if one.step == "Commit"} == {7_000}
+    assert {one.duration_ms for one in steps if one.step != "Commit"} == {0}
+    assert group.offset(1) == "2"
+
+
+def test_a_session_that_ends_in_it_takes_the_right_to_commit() -> None:
+    """Neither the automatic commit nor its own is written; the member joins anew."""
+    group = Group()
+
+    def lose(_share: Share) -> None:
+        if len(listener.released) == 1:
+            group.server.expire(member.store.session_id)
+            with pytest.raises(OffsetCommitFailed):
+                member.commit_inside()
+
+    listener = NotedListener(lose)
+    member = listened(group, listener)
+    member.deliver(T0, [0, 1, 2])
+    assert len(drained(member.stream())) == 3
+    other = group.joined("0")
+    assert group.offset(0) is None
+    assert other.starts() == {T0: None}
+    assert group.owners() == {0: "g_0-0", 1: "g_a-0"}
+    assert set(member.owned()) == {T1}
+
+
+def test_one_that_ends_the_thread_ends_the_member_and_not_the_group() -> None:
+    """``SystemExit`` is nothing to go on behind: the session ends, the streams say why."""
+    group = Group(time=SystemClock())
+    member = ControlledMember(group, "a")
+
+    def leave(_share: Share) -> None:
+        raise SystemExit(3)
+
+    connector = MemoryConnector(member)
+    connector.set_consumer_rebalance_listener(NotedListener(leave))
+    [stream] = connector.create_message_streams({"t": 1})["t"]
+    other = MemoryConnector(ControlledMember(group, "0"))
+    other.create_message_streams({"t": 1})
+    with pytest.raises(ConsumerClosed, match="control thread died"):
+        next(stream)
+    wait_until(
+        lambda: group.owners() == {0: "g_0-0", 1: "g_0-0"}, timeout_s=5, what="the other's share"
+    )
+    assert group.ids() == ["g_0"]
+    connector.shutdown()
+    other.shutdown()
+
+
+def test_a_shutdown_does_not_wait_for_one_that_never_returns() -> None:
+    """Its time is limited; with the session go the nodes, and the others have everything."""
+    group = Group(time=SystemClock())
+    let_go: list[bool] = []
+    connector = MemoryConnector(ControlledMember(group, "a"), shutdown_timeout_ms=300)
+    connector.set_consumer_rebalance_listener(
+        NotedListener(lambda _share: wait_until(lambda: let_go, what="the test's end"))
+    )
+    [stream] = connector.create_message_streams({"t": 1})["t"]
+    connector.shutdown()
+    assert (group.ids(), group.owners()) == ([], {})
+    let_go.append(True)
+    assert list(stream) == []
+    wait_until(lambda: connector._control.done, timeout_s=5, what="the end of the thread")
