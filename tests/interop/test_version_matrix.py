@@ -18,7 +18,7 @@ from tests.interop.version_matrix import FEATURES, PAGE, Cell, page
 from tests.support.real_topics import PartitionReader
 from tests.support.waiting import wait_until
 from tests.support.zk_tree import ZkTree, offset_path
-from zkconsumer.errors import BrokerError
+from zkconsumer.errors import BrokerError, RebalanceFailed
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import VERSIONS, Sandbox, ToolResult
@@ -31,6 +31,8 @@ WITH_OLD_NAMES = {"0.8.0", "0.8.1.1"}
 WITH_NEW_NAMES = {"3.9.1"}
 DISK_MAGIC = {Cell.MAGIC_0: 0, Cell.MAGIC_1: 1, Cell.MAGIC_2: 2}
 MAGIC_AT = 16
+IN_BOTH = {"offsets.storage": "kafka", "dual.commit.enabled": "true"}
+IN_KAFKA = {**IN_BOTH, "dual.commit.enabled": "false"}
 COMPRESSING = [Codec.GZIP, Codec.SNAPPY, Codec.LZ4]
 
 
@@ -147,6 +149,32 @@ def test_an_offset_outside_of_the_log_is_reset(
     new = group.write(25, topic)
     group.await_values(new, member)
     assert member.values == (old + new)[missed:]
+    group.await_committed(topic)
+
+
+@pytest.mark.sandbox
+def test_offsets_move_into_kafka_and_back(group: MixedGroup) -> None:
+    """By way of commits to both, each step goes on exactly where the one before was."""
+    wanted = {cell("kafka", group.cluster.kafka), cell("dual", group.cluster.kafka)}
+    topic = group.topic(2)
+    if wanted == {Cell.NO_COORDINATOR}:
+        with pytest.raises(
+            RebalanceFailed, match=r"offsets in Kafka need 0\.8\.2; set offsets\.st"
+        ):
+            group.ours({topic: 1}, settings={**IN_KAFKA, "rebalance.max.retries": "1"})
+        return
+    assert wanted == {Cell.YES}
+    in_zookeeper: dict[int, str] = {}
+    steps: tuple[dict[str, str], ...] = ({}, IN_BOTH, IN_KAFKA, IN_BOTH, {})
+    for settings in steps:
+        sent = group.write(25, topic)
+        member = group.ours({topic: 1}, settings=settings)
+        group.await_values(sent, member)
+        member.leave()
+        assert sorted(member.values) == sorted(sent)
+        stored = group.peek.offsets(topic)
+        assert (stored == in_zookeeper) is (settings is IN_KAFKA)
+        in_zookeeper = stored
     group.await_committed(topic)
 
 

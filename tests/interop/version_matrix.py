@@ -22,6 +22,7 @@ class Cell(StrEnum):
     MAGIC_2 = "yes (2)"
     REFUSED_BY_BROKER = "no ¹"
     SILENT = "no ²"
+    NO_COORDINATOR = "no ³"
     ABSENT = "-"
 
 
@@ -71,6 +72,16 @@ FEATURES: Mapping[str, Feature] = {
         "test_an_offset_outside_of_the_log_is_reset",
         _EVERYWHERE,
     ),
+    "kafka": Feature(
+        "offsets in Kafka (`offsets.storage=kafka`)",
+        "test_offsets_move_into_kafka_and_back",
+        _from("0.8.2.2", Cell.NO_COORDINATOR),
+    ),
+    "dual": Feature(
+        "from ZooKeeper to Kafka and back (`dual.commit.enabled`)",
+        "test_offsets_move_into_kafka_and_back",
+        _from("0.8.2.2", Cell.NO_COORDINATOR),
+    ),
     "scala": Feature(
         "a group shared with this version's own ZooKeeper consumer",
         "test_the_versions_own_consumer_shares_the_group",
@@ -115,6 +126,10 @@ producer hears error -1. There is nothing to consume.
 is answered with error 76, `UNSUPPORTED_COMPRESSION_TYPE`. The log (at level INFO) names partition
 and error, nothing of that partition is delivered, and it is asked for again every
 `refresh.leader.backoff.ms`. Other partitions are not touched.
+
+³ Brokers keep offsets since 0.8.2. Older ones close the connection at the question for a
+coordinator, and the member does not join: it raises `RebalanceFailed`, which says that offsets in
+Kafka need 0.8.2, and what to set instead.
 
 All requests are of the versions that 0.8 knows. From 0.10 on the brokers store other formats than
 0.8's (the number in brackets is the magic byte on disk) and convert what they hand out: to magic 0,
