@@ -95,3 +95,24 @@ def test_entries_below_the_offset_do_not_stop_it() -> None:
     ]
     chunks = pieces(b"".join(old) + build_message_set(records(3)), 1, fetch_offset=3)
     assert offsets(chunks) == [3]
+
+
+def test_what_waits_lets_go_of_the_response() -> None:
+    """A copy of what is left of one partition stays, not the answer about all of them."""
+    data = build_message_set([Record(offset, None, b"x" * 20) for offset in range(5_000)])
+    response = bytearray(data + bytes(100_000))
+    position = FetchPosition(claim_of(), 0)
+    take_answer(position, memoryview(response)[: len(data)], 1_000_000)
+    chunk = unpack(position, 100_000, SETTINGS)
+    assert chunk is not None
+    packed = position.packed
+    assert packed is not None
+    with pytest.raises(BufferError):
+        response.clear()
+    left_bytes = len(data) - packed.at_byte
+    packed.keep()
+    response.clear()  # nobody looks at it any more
+    assert (len(packed.data), packed.at_byte) == (left_bytes, 0)
+    packed.keep()
+    assert unpack(position, 10**9, SETTINGS) is not None
+    assert position.fetch_offset == 5_000

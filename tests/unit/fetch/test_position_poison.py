@@ -86,6 +86,7 @@ def test_a_damaged_message_is_passed_over_at_second_sight() -> None:
     assert isinstance(poison.error, PartitionFailed)
     assert isinstance(poison.error.__cause__, CorruptRecord)
     assert (poison.topic_partition, poison.raw, poison.raw_is_whole) == (T0, entries[2][1], True)
+    assert [chunk.size_bytes for chunk in reader.chunks if chunk.poison] == [len(entries[2][1])]
     assert not reader.claim.halted
 
 
@@ -196,9 +197,10 @@ def test_an_offset_that_makes_no_sense_is_not_followed(offset: int) -> None:
     assert reader.chunks[-1].next_offset == 1
 
 
-def test_a_large_size_with_an_offset_that_makes_no_sense_is_not_followed() -> None:
+@pytest.mark.parametrize("offset", [2**40, 0, -5])
+def test_a_large_size_with_an_offset_that_makes_no_sense_is_not_followed(offset: int) -> None:
     """The same for the header of an entry that can't be fetched."""
-    lying = struct.pack(">qi", 2**40, 10**8) + bytes(10_000)
+    lying = struct.pack(">qi", offset, 10**8) + bytes(10_000)
     reader = Reader(SKIP, *plain(0), (1, lying)).run()
     assert (reader.offsets, reader.poisons) == ([0], [(1, None)])
 

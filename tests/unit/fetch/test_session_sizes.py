@@ -1,5 +1,6 @@
 """How much one request asks for: ``fetch.max.bytes``, large entries, and turns."""
 
+import dataclasses
 from dataclasses import replace
 
 from tests.support.chunks import ListSink, claim_of
@@ -10,6 +11,7 @@ from zkconsumer.fetch.session import FetchSession
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.records.build import build_message_set
+from zkconsumer.wire.messages.fetch import FetchedTopic, FetchResponse
 
 SETTINGS = FetchSettings(
     fetch_bytes=100_000, response_max_bytes=1_000_000, growth_max_bytes=5_000_000
@@ -159,3 +161,40 @@ def test_an_empty_answer_ends_a_large_message() -> None:
     assert request is not None
     assert receive(session, request, fetched(claims[0].topic_partition)) == ()
     assert sizes(session) == {0: 100_000}
+
+
+def test_partitions_that_share_a_slow_queue_take_turns() -> None:
+    """Room for one piece at a time: each partition gets every second one, not the first all."""
+    session, claims = session_of(2)
+    data = build_message_set([Record(offset, None, bytes(3_000)) for offset in range(20)])
+    order: list[int] = []
+    for _ in range(12):
+        request = session.fetch_request()
+        if request is not None:
+            answers = (fetched(claim.topic_partition, data) for claim in claims)
+            session.receive_fetch(request, together(*answers))
+        first = session.packed()[0]
+        session.unpack(first, 1)
+        order.append(first.topic_partition.partition)
+    assert order == [0, 1] * 6
+
+
+def test_a_session_lets_go_of_the_response() -> None:
+    """Whatever waits to be unpacked, the frame that it came in can be forgotten."""
+    session, claims = session_of(2)
+    frame = bytearray(build_message_set(records(*range(50))))
+    request = session.fetch_request()
+    assert request is not None
+    answers = [fetched(claim.topic_partition) for claim in claims]
+    views = [
+        dataclasses.replace(part, records=memoryview(frame))
+        for answer in answers
+        for topic in answer.topics
+        for part in topic.partitions
+    ]
+    response = FetchResponse(topics=(FetchedTopic(topic="t", partitions=tuple(views)),))
+    session.receive_fetch(request, response)
+    session.let_go()
+    del answers, views, response
+    frame.clear()
+    assert len(session.packed()) == 2

@@ -188,6 +188,25 @@ def test_several_streams_write_whole_lines(tmp_path: Path) -> None:
     assert sorted(int(str(line["offset"])) for line in lines(path)) == list(range(80))
 
 
+def test_a_line_is_on_the_disk_before_anybody_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The file is synced with the line in it; a new file's directory, too."""
+    synced: list[tuple[str, int]] = []
+
+    def fsync(file: int) -> None:
+        path = Path(f"/proc/self/fd/{file}").resolve()
+        synced.append((path.name, path.stat().st_size if path.is_file() else 0))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    file = letters(tmp_path / "letters")
+    assert synced == [("letters", 0), (tmp_path.name, 0)]
+    file.write(poison())
+    size = (tmp_path / "letters").stat().st_size
+    assert size > 100
+    assert synced[2:] == [("letters", size)]
+
+
 # --- trouble -------------------------------------------------------------------------------------
 
 
