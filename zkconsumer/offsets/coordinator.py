@@ -9,7 +9,7 @@ Source: Kafka 0.8.2.2 ``ClientUtils.channelToOffsetManager``, where all of this 
 
 import logging
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol, TypeVar, assert_never
 
@@ -22,93 +22,29 @@ from zkconsumer.errors import (
 )
 from zkconsumer.model import Broker
 from zkconsumer.net.connection import BrokerConnection
-from zkconsumer.net.connector import BrokerConnector
-from zkconsumer.net.tcp import TcpConnector
-from zkconsumer.net.transport import Connector
 from zkconsumer.offsets import coordinator_state as st
+from zkconsumer.offsets.dialer import BrokerAccess, ConnectorDialer, Dialer, tcp_dialer
 from zkconsumer.scope import Mailbox
 from zkconsumer.wire.api import ApiKey, Request
 from zkconsumer.wire.error_codes import ErrorCode, error_name
 from zkconsumer.wire.messages.consumer_metadata import ConsumerMetadataRequest
 from zkconsumer.wire.versions import BrokerGeneration, version_for
 
+__all__ = [
+    "BrokerAccess",
+    "ChannelSettings",
+    "ConnectorDialer",
+    "CoordinatorChannel",
+    "Dialer",
+    "tcp_dialer",
+]
+
 log = logging.getLogger(__name__)
 
 R = TypeVar("R")
 
-MAX_RESPONSE_BYTES = 1 << 27
-"""Thousands of partitions with the longest metadata, and no more."""
-
 _LOOK_UP_VERSION = version_for(ApiKey.CONSUMER_METADATA, BrokerGeneration.V0_8_2)
 _SHOWN_FAILURES = 10
-
-
-class Dialer(Protocol):
-    """Opens the connections of one call."""
-
-    def open(self, broker: Broker, *, timeout_ms: int) -> BrokerConnection:
-        """Connect.
-
-        Raises:
-            ConnectFailed: naming its address.
-        """
-        ...
-
-    def stop(self) -> None:
-        """Break off connecting, and connect no more. Thread: any."""
-        ...
-
-
-class ConnectorDialer:
-    """A ``Dialer`` over any ``Connector``.
-
-    Args:
-        connector: makes the transports.
-        client_id: sent with every request.
-        stop: breaks off a connect that is under way.
-    """
-
-    def __init__(
-        self, connector: Connector, *, client_id: str, stop: Callable[[], None] = lambda: None
-    ) -> None:
-        self._connector = connector
-        self._client_id = client_id
-        self._stop = stop
-
-    def open(self, broker: Broker, *, timeout_ms: int) -> BrokerConnection:
-        """See ``Dialer``."""
-        connector = BrokerConnector(
-            self._connector,
-            client_id=self._client_id,
-            timeout_ms=timeout_ms,
-            max_response_bytes=MAX_RESPONSE_BYTES,
-        )
-        return connector.open(broker)
-
-    def stop(self) -> None:
-        """See ``Dialer``."""
-        self._stop()
-
-
-def tcp_dialer(client_id: str) -> Dialer:
-    """A dialer over TCP."""
-    tcp = TcpConnector()
-    return ConnectorDialer(tcp, client_id=client_id, stop=tcp.stop)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BrokerAccess:
-    """The ways to the brokers.
-
-    Attributes:
-        list_brokers: the brokers that are registered now; may raise ``RegistryError``.
-        new_dialer: makes the dialer of a call; once stopped, it is not used again.
-        shuffle: puts the brokers into random order, so that not all members ask the same one.
-    """
-
-    list_brokers: Callable[[], Sequence[Broker]]
-    new_dialer: Callable[[], Dialer]
-    shuffle: Callable[[list[Broker]], None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
