@@ -18,7 +18,8 @@ is left of an old one can never move the new one's offsets (Kafka's ``PartitionT
 between both and had to guard against that).
 
 Everything from building a request to a queued chunk may be taken over by a native loop; what it
-must hand over is a ``Chunk``, and what it must ask is ``ChunkSink.offer``.
+must hand over is a ``Chunk``, and what it must ask is ``ChunkSink``: for room before it unpacks
+anything, and whether it takes the chunk.
 """
 
 from collections.abc import Callable, Sequence

@@ -4,6 +4,18 @@ Every queue has an equal share, and nobody borrows from another. A share that wa
 missing at the moment its owner needs it, and to get it back one would have to wait for the stream
 that has it: a slow stream would hold up a quick one. So no counter is shared either: each queue
 adds up what lies in it, and what lies in its stream's hands.
+
+The most that all of fetching takes, however slow the streams are:
+
+- the budget: what is queued and in the streams' hands, decompressed, as CPython allocates it. A
+  single record that is larger than a queue's share counts with its whole size in place of it: it
+  is delivered alone.
+- for each fetcher, twice ``fetch.max.bytes``: an answer that arrives, and what waits of earlier
+  ones, as it came. An entry that is larger than half of that is fetched all the same, one at a time
+  for each queue, and only when that has room.
+- for each fetcher and stream, the entry last unpacked, where it is larger than the room there was:
+  of a compressed set nothing can be unpacked but all (``fetch.max.decompressed.bytes`` at most, in
+  small records up to eight times as much).
 """
 
 

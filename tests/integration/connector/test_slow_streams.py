@@ -13,6 +13,7 @@ from tests.support.zk_tree import ZkTree
 from zkconsumer import ZookeeperConsumerConnector
 from zkconsumer.clock import SystemClock
 from zkconsumer.model import TopicPartition
+from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import Sandbox
 
 pytestmark = pytest.mark.sandbox
@@ -109,3 +110,18 @@ def test_shutdown_does_not_wait_for_it(cluster: Sandbox) -> None:
         assert list(slow) == []
         assert list(quick) == []
     assert ZkTree(cluster).offsets(group) == {partitions[0]: 0, partitions[1]: 9}
+
+
+def test_the_smallest_byte_budget_delivers_everything(cluster: Sandbox) -> None:
+    """One byte for three streams, messages of all sizes, compressed and not: one at a time."""
+    topic, group = fresh_name("tight"), fresh_name("group")
+    cluster.create_topic(topic, partitions=3)
+    partitions = partitions_of(topic, 3)
+    values = [b"v" * size for size in (1, 30_000, 10, 200, 5_000, 0) * 5]
+    for tp in partitions:
+        write(cluster, tp, values, codec=Codec.GZIP if tp.partition else Codec.NONE)
+    settings = {"queued_max_bytes": 1, "fetch_max_bytes": 10_000, "fetch_message_max_bytes": 2_000}
+    with Member(cluster, group, {topic: 3}, **settings) as member:
+        wait_until(lambda: len(member.deliveries) == 3 * len(values), what="all messages")
+        assert [member.values(tp) for tp in partitions] == [values] * 3
+        assert member.errors == []
