@@ -23,14 +23,19 @@ def main(arguments: list[str] | None = None) -> int:
             return 1
         if count % 500 == 0 or count == given.schedules:
             took_s = time.perf_counter() - started
-            print(f"{count} schedules, {took_s:.1f} s, {1000 * took_s / count:.1f} ms each")
+            _say(f"{count} schedules, {took_s:.1f} s, {1000 * took_s / count:.1f} ms each")
     return 0
 
 
 def _show(outcome: Outcome) -> None:
     for time_ms, what, *about in outcome.trace:
-        print(f"{time_ms:9} {what:16}", *about)
-    print(f"seed {outcome.seed}: {outcome.failure or 'all is well'}; trace {outcome.digest[:16]}")
+        _say(f"{time_ms:9} {what:16} {' '.join(map(str, about))}")
+    _say(f"seed {outcome.seed}: {outcome.failure or 'all is well'}; trace {outcome.digest[:16]}")
+
+
+def _say(line: str) -> None:
+    sys.stdout.write(f"{line}\n")
+    sys.stdout.flush()
 
 
 if __name__ == "__main__":

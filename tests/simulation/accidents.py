@@ -1,6 +1,6 @@
 """What may go wrong, or just happen, in the wild part of a schedule."""
 
-from tests.simulation.member import GROUP, SimMember
+from tests.simulation.member import GROUP, MemberPlan, SimMember
 from tests.simulation.plans import Style, new_plan
 from tests.simulation.world import SESSION_TIMEOUT_MS, World
 
@@ -35,6 +35,11 @@ class Accidents:
         if style.retention:
             self._all += [self._retain] * 4
 
+    def start_member(self, plan: MemberPlan) -> None:
+        """A member starts, on a network as it is in this world."""
+        member = self._world.start_member(plan)
+        member.store.sim.loss_rate = self._style.loss_rate
+
     def happen(self) -> None:
         """One accident."""
         self._rng.choice(self._all)()
@@ -48,10 +53,18 @@ class Accidents:
         for member in world.members:
             member.frozen_until_ms = member.stalled_until_ms = 0
             member.store.sim.raw.lost_replies = 0
+            member.store.sim.loss_rate = 0.0
         for broker in (0, 1):
             world.start_broker(broker)
         if all(member.closing for member in world.members):
             world.start_member(new_plan(self._rng, self._style, world.members))
+
+    def rob_at_rest(self) -> bool:
+        """Delete one owner node; says whether there was one."""
+        owned = [tp for tp in self._world.logs if self._world.owner(tp) is not None]
+        if owned:
+            self._world.rob(self._rng.choice(owned), noticed=False)
+        return bool(owned)
 
     def _some(self) -> SimMember | None:
         members = [one for one in self._world.members if not one.closing]
@@ -62,8 +75,7 @@ class Accidents:
 
     def _arrive(self) -> None:
         if len(self._world.members) < MAX_MEMBERS:
-            plan = new_plan(self._rng, self._style, self._world.members)
-            self._world.start_member(plan)
+            self.start_member(new_plan(self._rng, self._style, self._world.members))
 
     def _leave(self) -> None:
         member = self._some()
@@ -82,12 +94,14 @@ class Accidents:
             member = self._rng.choice(self._world.members)
             self._world.crash(member, self._later(0, 2 * SESSION_TIMEOUT_MS))
             if self._rng.random() < 0.5:
-                self._world.start_member(member.plan)
+                self.start_member(member.plan)
 
     def _expire(self) -> None:
         member = self._some()
         if member is not None:
             self._world.expire(member)
+            if self._rng.random() < 0.3:
+                self._world.expire(member)
 
     def _disconnect(self) -> None:
         member = self._some()
@@ -141,14 +155,18 @@ class Accidents:
             self._world.delete_node(f"/consumers/{GROUP}/ids/{member.plan.consumer_id}")
 
     def _rob(self) -> None:
-        """A member of the original with an old view deletes an owner node without looking."""
-        world = self._world
+        """An owner node is deleted by somebody who should not; most often in a bad moment."""
+        world, rng = self._world, self._rng
         owned = [tp for tp in world.logs if world.owner(tp) is not None]
-        if owned:
-            tp = self._rng.choice(owned)
-            world.delete_node(f"/consumers/{GROUP}/owners/{tp.topic}/{tp.partition}")
-            if self._rng.random() < 0.5:
-                world.touch_members()
+        busy = [one for one in world.members if one.control_task.wakes is None and one.book.claims()]
+        if busy and rng.random() < 0.7:
+            owned = [one.topic_partition for one in rng.choice(busy).book.claims()]
+        if not owned:
+            return
+        tp = rng.choice(owned)
+        world.rob(tp, noticed=rng.random() < 0.5)
+        if rng.random() < 0.5:
+            world.take_over(tp, self._later(0, SESSION_TIMEOUT_MS))
 
     def _retain(self) -> None:
         tp = self._rng.choice(list(self._world.logs))

@@ -56,6 +56,11 @@ class Scene(Protocol):
 
     logs: dict[TopicPartition, PartitionLog]
 
+    @property
+    def has_transactions(self) -> bool:
+        """Whether the server knows them."""
+        ...
+
     def owner(self, tp: TopicPartition) -> ZNode | None:
         """The owner node."""
         ...
@@ -204,7 +209,10 @@ class Ledger:
         who = f"{member.name} commits {offset} for {tp}"
         owner = self._scene.owner(tp)
         foreign = owner is None or owner.ephemeral_owner != session_id
-        if foreign and (tp, session_id) not in self._robbed_of:
+        # A transaction checks the version of the owner node: one that another makes in the moment
+        # between reading and writing has the same. The offset node's version is checked, too.
+        noticed = owner is None and self._scene.has_transactions
+        if foreign and (noticed or (tp, session_id) not in self._robbed_of):
             raise Violation(f"{who}, which is not its own")
         if before is not None and offset < before:
             raise Violation(f"{who}, back from {before}")
@@ -223,6 +231,12 @@ class Ledger:
         if member.commit_open:
             said = [one for one in reading.handed if one < offset]
             self.done.setdefault(reading.tp, set()).update(said)
+
+    def read_by_others(self, tp: TopicPartition, low: int, high: int) -> None:
+        """A member of another kind is done with the records in [low, high)."""
+        read = self._scene.logs[tp].lost_between(low, high)
+        self.done.setdefault(tp, set()).update(read)
+        self._handed.setdefault(tp, set()).update(read)
 
     def commit_kept(self, handed: list[tuple[Reading, int]]) -> None:
         """A caller heard that all it had been handed is committed."""
@@ -257,6 +271,10 @@ class Ledger:
         reading = None if victim is None else victim.readings.get(tp)
         if reading is not None and reading.session_id == session_id:
             reading.robbed = True
+
+    def was_robbed(self, tp: TopicPartition, session_id: int) -> bool:
+        """Whether somebody deleted an owner node of this session without asking."""
+        return (tp, session_id) in self._robbed_of
 
     # --- the end ----------------------------------------------------------------------------------
 

@@ -22,7 +22,6 @@ from zkconsumer.connector.messages import (
     WithdrawRequest,
 )
 from zkconsumer.connector.rebalance_state import RebalanceSettings, State
-from zkconsumer.connector.session_news import listen
 from zkconsumer.connector.subscription import FilterSubscription, StaticSubscription
 from zkconsumer.errors import ConsumerClosed, OffsetCommitFailed, RebalanceFailed
 from zkconsumer.fetch.claim import PartitionClaim
@@ -128,7 +127,7 @@ class SimMember:
         self.silence_ms = self.store.negotiated_timeout_ms * plan.silence_percent // 100
         self._gate = DeliveryGate(around.clock, self.silence_ms, observation)
         self.store.sim.hears = self._hears
-        (around.product.listen or listen)(
+        around.product.listen(
             self.store,
             self.mailbox.put,
             book=self.book,

@@ -23,6 +23,7 @@ class Style:
         robbers: whether strangers delete owner nodes.
         retention: whether old records are deleted.
         delivery: of all members.
+        loss_rate: the share of requests whose answers are lost.
     """
 
     steps: int
@@ -35,6 +36,7 @@ class Style:
     robbers: bool
     retention: bool
     delivery: Delivery
+    loss_rate: float
 
 
 def new_style(rng: Random) -> Style:
@@ -54,6 +56,7 @@ def new_style(rng: Random) -> Style:
         gaps=rng.choice(((0,), (0, 0, 1, 3))),
         robbers=rng.random() < 0.3,
         retention=rng.random() < 0.15,
+        loss_rate=rng.choice((0.0, 0.0, 0.0, 0.03)),
         delivery=rng.choice((*(Delivery.AT_LEAST_ONCE,) * 6, *Delivery)),
     )
 

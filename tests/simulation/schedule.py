@@ -82,7 +82,7 @@ class Schedule:
         for topic, count in self.style.first_topics.items():
             world.grow(topic, count)
         for _ in range(self.style.first_members):
-            world.start_member(new_plan(rng, self.style, world.members))
+            self.accidents.start_member(new_plan(rng, self.style, world.members))
         for _ in range(self.style.steps):
             if rng.random() < self.style.accident_rate:
                 self.accidents.happen()
@@ -96,6 +96,9 @@ class Schedule:
         for due_ms, ghost in [one for one in world.ghosts if one[0] <= now_ms]:
             world.ghosts.remove((due_ms, ghost))
             world.bury(ghost)
+        for due_ms, stranger in [one for one in world.strangers if one[0] <= now_ms]:
+            world.strangers.remove((due_ms, stranger))
+            stranger.close()
         for member in [one for one, due_ms in world.away.items() if due_ms <= now_ms]:
             world.reconnect(member)
 
@@ -217,8 +220,14 @@ class Schedule:
 
     def settle(self) -> None:
         """No more accidents: wait until all is at rest and read, and look at it."""
-        world = self.world
         self.accidents.make_good()
+        self._come_to_rest()
+        if self.style.robbers and self.accidents.rob_at_rest():
+            # Nobody is told: somebody has to look.
+            self._come_to_rest()
+
+    def _come_to_rest(self) -> None:
+        world = self.world
         limit_ms = self.clock.time_ms + SETTLE_LIMIT_MS
         for _ in range(SETTLE_LIMIT_STEPS):
             if not self._work():
@@ -256,6 +265,7 @@ class Schedule:
         world = self.world
         return (
             not world.ghosts
+            and not world.strangers
             and not world.away
             and all(one.at_rest and not self._has_to_see(one) for one in world.members)
         )
@@ -270,7 +280,7 @@ class Schedule:
     def _wait(self, limit_ms: int) -> None:
         """Nothing can go on: the next deadline comes."""
         world, now_ms = self.world, self.clock.time_ms
-        dues = [due_ms for due_ms, _ in world.ghosts]
+        dues = [due_ms for due_ms, _ in (*world.ghosts, *world.strangers)]
         for member in world.members:
             due_ms = member.control_task.deadline_ms
             dues += [] if due_ms is None else [due_ms]
@@ -307,7 +317,7 @@ def run_schedule(seed: int, product: Product = PRODUCT) -> Outcome:
             schedule = Schedule(seed, product)
             try:
                 schedule.run()
-            except AssertionError as error:
+            except Exception as error:  # whatever it is, the product must not
                 failure = f"{type(error).__name__}: {error}"
             for member in schedule.world.members:
                 member.crash()

@@ -26,6 +26,7 @@ class SimClient:
 
     Attributes:
         breaks: how often the connection broke so far.
+        loss_rate: the share of requests whose answers are lost.
         dead: its process is gone; nothing it does reaches the server.
         on_error: told of each request that failed for its caller.
         hears: told of each session event before the product is.
@@ -37,6 +38,7 @@ class SimClient:
         self._rng = rng
         self.task: Task | None = None
         self.breaks = 0
+        self.loss_rate = 0.0
         self.dead = False
         self.on_error: Callable[[str], None] = lambda _: None
         self.hears: Callable[[SessionEvent], None] = lambda _: None
@@ -136,7 +138,9 @@ class SimClient:
         return [requests[:cut], requests[cut:]]
 
     def _receive(self, breaks: int, fence: int) -> None:
-        """The answer comes, unless the connection broke on its way."""
+        """The answer comes, unless it is lost, or the connection broke on its way."""
+        if self.loss_rate and self._rng.random() < self.loss_rate:
+            raise RegistryError("no answer in time")
         if breaks != self.breaks and self._rng.random() < 0.7:
             if fence != self.raw.session_id:
                 raise SessionLost(f"session {fence:#x} ended before the answer came")

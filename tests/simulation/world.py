@@ -10,8 +10,8 @@ from tests.simulation.member import GROUP, MemberPlan, SimMember, Surroundings
 from tests.simulation.product import Product
 from tests.simulation.store import WatchedTree
 from zkconsumer.model import TopicPartition
-from zkconsumer.testing.memory_zk import MemoryZkServer
-from zkconsumer.zk.store import DeleteOp, Op, SetOp, ZNode
+from zkconsumer.testing.memory_zk import MemoryZkServer, MemoryZkStore
+from zkconsumer.zk.store import DeleteOp, Op, ZNode
 
 SESSION_TIMEOUT_MS = 6_000
 OWNERS = f"/consumers/{GROUP}/owners/"
@@ -25,6 +25,7 @@ class World:
     Attributes:
         members: those whose process lives.
         ghosts: sessions of dead processes, and when the server ends them.
+        strangers: sessions of members of another kind, and when they end.
         away: clients without a connection, and when that changes.
         trace: what happened: time, what, and with whom.
     """
@@ -44,6 +45,7 @@ class World:
         self.ledger = Ledger(self)
         self.members: list[SimMember] = []
         self.ghosts: list[tuple[int, SimMember]] = []
+        self.strangers: list[tuple[int, MemoryZkStore]] = []
         self.away: dict[SimMember, int] = {}
         self._sessions: dict[int, SimMember] = {}
         self._live: set[int] = set()
@@ -64,6 +66,11 @@ class World:
         self.trace.append((self.clock.time_ms, what, *about))
 
     # --- what the ledger looks up -----------------------------------------------------------------
+
+    @property
+    def has_transactions(self) -> bool:
+        """See ``Scene``."""
+        return self.server.supports_multi
 
     def owner(self, tp: TopicPartition) -> ZNode | None:
         """See ``Scene``."""
@@ -91,14 +98,19 @@ class World:
             tp = owner_of(path)
             self.note(type(op).__name__, member and member.name, str(tp))
             if isinstance(op, DeleteOp) and not self._ending:
-                self._owner_deleted(tp, before, session_id)
+                self._owner_deleted(tp, before, session_id, blindly=op.version < 0)
 
-    def _owner_deleted(self, tp: TopicPartition, before: ZNode | None, session_id: int) -> None:
+    def _owner_deleted(
+        self, tp: TopicPartition, before: ZNode | None, session_id: int, *, blindly: bool
+    ) -> None:
         assert before is not None
         member = self._sessions.get(session_id)
-        if before.ephemeral_owner == session_id and member is not None:
-            self.ledger.released(member, session_id, tp)
+        if before.ephemeral_owner == session_id:
+            if member is not None:
+                self.ledger.released(member, session_id, tp)
         elif member is not None:
+            if not blindly and self.ledger.was_robbed(tp, session_id):
+                return  # made anew by another between reading and deleting: the version is the same
             raise Violation(f"{member.name} deletes the owner node of {tp}, which is another's")
         else:
             victim = self._sessions.get(before.ephemeral_owner)
@@ -232,14 +244,29 @@ class World:
         self.note("delete", path)
         self.admin.delete_many([path])
 
+    def rob(self, tp: TopicPartition, *, noticed: bool) -> None:
+        """A member of the original with an old view deletes an owner node without looking."""
+        self.delete_node(f"{OWNERS}{tp.topic}/{tp.partition}")
+        if noticed:
+            self.touch_members()
+
+    def take_over(self, tp: TopicPartition, until_ms: int) -> None:
+        """A member of the original that robbed a partition reads it for a while, and commits."""
+        stranger = self.server.connect()
+        if not stranger.create(f"{OWNERS}{tp.topic}/{tp.partition}", b"stranger-0", ephemeral=True):
+            stranger.close()
+            return
+        log, stored = self.logs[tp], self.stored(tp)
+        low = log.start if stored is None else stored
+        high = self.rng.randint(low, max(low, log.end))
+        self.ledger.read_by_others(tp, low, high)
+        self.note("stranger", str(tp), low, high)
+        stranger.set_or_create_many({f"{OFFSETS}{tp.topic}/{tp.partition}": b"%d" % high})
+        self.strangers.append((until_ms, stranger))
+
     def touch_members(self) -> None:
         """A stranger comes and goes: whoever watches the members looks again."""
         path = f"/consumers/{GROUP}/ids"
         if self.tree.get(path) is not None:
             self.admin.create(f"{path}/stranger", b"{}", ephemeral=True)
             self.admin.delete_many([f"{path}/stranger"])
-
-    def overwrite(self, path: str, data: bytes) -> None:
-        """Somebody writes into a node."""
-        self.note("overwrite", path)
-        self.admin.write_many([SetOp(path, data)])

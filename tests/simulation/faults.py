@@ -1,0 +1,275 @@
+"""Planted faults of the rebalance: the core, its steps, the look at the group, the control thread.
+
+Each is a small mutation that somebody might make by mistake.
+"""
+
+from zkconsumer.connector import member, steps
+from zkconsumer.connector import rebalance_events as ev
+from zkconsumer.connector.control import ControlThread
+from zkconsumer.connector.group_look import GroupLook
+from zkconsumer.connector.messages import Message
+from zkconsumer.connector.plan import Plan
+from zkconsumer.connector.rebalance import RebalanceCore
+from zkconsumer.connector.rebalance_state import RESTING, State
+from zkconsumer.connector.steps import RebalanceSteps
+from zkconsumer.connector.subscription import Subscription
+from zkconsumer.model import TopicPartition
+from zkconsumer.zk.registry import GroupWatches
+
+from tests.simulation.product import Product, Swap
+
+Actions = tuple[ev.Action, ...]
+
+
+class ForgetsTriggers(RebalanceCore):
+    """A trigger during a round is dropped."""
+
+    def _trigger(self, cause: ev.Cause) -> Actions:
+        return super()._trigger(cause) if self.state in RESTING else ()
+
+
+class BelievesLateNews(RebalanceCore):
+    """The end of any session is taken for the end of its own."""
+
+    def _session_ended(self, session_id: int) -> Actions:
+        del session_id
+        return super()._session_ended(self._session_id or 0)
+
+
+class KeepsWhatTheSessionOwned(RebalanceCore):
+    """The end of the session does not void what was claimed under it."""
+
+    def _outside(self) -> None:
+        claimed, started = dict(self.claimed), dict(self.started)
+        super()._outside()
+        self.claimed, self.started = claimed, started
+
+
+class StaysRegistered(RebalanceCore):
+    """After the session was lost, its registration is not written anew."""
+
+    def _enter(self, cause: ev.Cause) -> Actions:
+        if self.state is State.OUTSIDE and cause is ev.Cause.NEW_SESSION and self._joined:
+            self._registered = True
+            self._cause = cause
+            return self._read()
+        return super()._enter(cause)
+
+
+class LoadsBeforeClaiming(RebalanceCore):
+    """Offsets are loaded before the claim, as the original does."""
+
+    _loaded: ev.OffsetsLoaded | None = None
+
+    def _claim(self, plan: Plan) -> Actions:
+        if not plan.take:
+            return super()._claim(plan)
+        self.state = State.LOADING
+        return (ev.LoadOffsets(self._round, tuple(plan.take)),)
+
+    def _offsets_loaded(self, event: ev.OffsetsLoaded) -> Actions:
+        self._loaded = event
+        return super()._claim(self._current_plan())
+
+    def _after_claim(self) -> Actions:
+        assert self._loaded is not None
+        self.claimed.update(self._current_plan().take)
+        return super()._offsets_loaded(self._loaded)
+
+
+class ReleasesFirst(RebalanceCore):
+    """Owner nodes are deleted while they are still being read."""
+
+    def _stop(self, plan: Plan) -> Actions:
+        if not plan.release:
+            return super()._stop(plan)
+        self.state = State.STOPPING
+        return (ev.Release(self._round, plan.release),)
+
+
+class TrustsItsMemory(RebalanceCore):
+    """It never looks whether its owner nodes are still there."""
+
+    def _group_read(self, event: ev.GroupRead) -> Actions:
+        return super()._group_read(
+            ev.GroupRead(
+                round=event.round,
+                view=event.view,
+                registered=event.registered,
+                held=frozenset(self.claimed),
+                broker_count=event.broker_count,
+                stopped=event.stopped,
+            )
+        )
+
+
+class ForgetsUnknownClaims(RebalanceCore):
+    """A claim whose answer was lost is taken for one that did not happen."""
+
+    def _back_off(self, reason: str) -> Actions:
+        for tp in [tp for tp in self.claimed if tp not in self.started]:
+            del self.claimed[tp]
+        return super()._back_off(reason)
+
+
+class NeverRetries(RebalanceCore):
+    """After a failed try it waits for the next trigger."""
+
+    def _back_off(self, reason: str) -> Actions:
+        actions = super()._back_off(reason)
+        if self.state is State.BACKING_OFF:
+            self._deadline_ms = None
+        return actions
+
+
+class GivesUpForGood(RebalanceCore):
+    """After the last try that is allowed it stays registered, and does nothing."""
+
+    def _fail(self, now_ms: int) -> Actions:
+        actions = super()._fail(now_ms)
+        self._deadline_ms = None
+        return actions
+
+
+class IgnoresReconnections(RebalanceCore):
+    """Watches that were lost with the connection are not left anew."""
+
+    def _session_started(self, session_id: int) -> Actions:
+        if session_id == self._session_id:
+            return ()
+        return super()._session_started(session_id)
+
+
+class NeverAudits(RebalanceCore):
+    """It does not look around while at rest."""
+
+    def _settle(self) -> Actions:
+        actions = super()._settle()
+        if self.state is State.OWNING:
+            self._deadline_ms = None
+        return actions
+
+
+class CommitsWhatWasLost(RebalanceCore):
+    """What was taken from it is committed, as if it were given up in order."""
+
+    def _after_stop(self) -> Actions:
+        plan = self._current_plan()
+        if plan.lost:
+            self._plan = Plan(
+                lost={}, give_up={**plan.lost, **plan.give_up}, release=plan.release, take=plan.take
+            )
+        return super()._after_stop()
+
+
+class CommitsAfterwards(RebalanceSteps):
+    """The commit of a hand-over is made when the nodes are released already."""
+
+    _due: tuple[TopicPartition, ...] = ()
+
+    def _run(self, step: ev.Step) -> ev.Answer:
+        answer = super()._run(step)
+        if isinstance(step, ev.Release):
+            super()._hand_over(self._due)
+            self._due = ()
+        return answer
+
+    def _hand_over(self, partitions: tuple[TopicPartition, ...], *more: object) -> None:
+        del more
+        self._due = partitions
+
+
+class CommitsNothing(RebalanceSteps):
+    """A hand-over is not committed."""
+
+    def _hand_over(self, partitions: tuple[TopicPartition, ...], *more: object) -> None:
+        """Nothing."""
+
+
+class DoesNotRevoke(RebalanceSteps):
+    """What is given up is read on."""
+
+    def _run(self, step: ev.Step) -> ev.Answer:
+        if isinstance(step, ev.Revoke):
+            return ev.StepDone(step.round)
+        return super()._run(step)
+
+
+class StartsFromMemory(RebalanceSteps):
+    """An offset that was loaded once is not loaded again."""
+
+    def _load_offsets(self, step: ev.LoadOffsets) -> ev.Answer:
+        seen = self.__dict__.setdefault("seen", {})
+        answer = super()._load_offsets(step)
+        if not isinstance(answer, ev.OffsetsLoaded):
+            return answer
+        offsets = {tp: seen.get(tp, offset) for tp, offset in answer.offsets.items()}
+        seen.update(offsets)
+        return ev.OffsetsLoaded(answer.round, offsets)
+
+
+class WatchesOnce(GroupLook):
+    """The watch on the members is left once, and not again when it has fired."""
+
+    _watched = False
+
+    def _group_watches(self, subscription: Subscription) -> GroupWatches:
+        watches = super()._group_watches(subscription)
+        if self._watched:
+            return GroupWatches(
+                members=_nobody,
+                topics=watches.topics,
+                topic_list=watches.topic_list,
+                brokers=watches.brokers,
+            )
+        self._watched = True
+        return watches
+
+
+def _nobody(path: str, event: str) -> None:
+    del path, event
+
+
+class LosesTheBacklog(ControlThread):
+    """What came together with a trigger is dropped with the triggers that repeat it."""
+
+    def _next_message(self, timeout_ms: int | None) -> Message | None:
+        message = super()._next_message(timeout_ms)
+        self._backlog.clear()
+        return message
+
+
+class StaysRegisteredWhenLeaving(ControlThread):
+    """It leaves without giving its partitions up, and the session goes on for a while."""
+
+    def _run_leaving(self) -> None:
+        """Nothing."""
+
+
+REBALANCE_FAULTS: dict[str, Product] = {
+    fault.__name__: Product(swaps=(Swap(member, "RebalanceCore", fault),))
+    for fault in (
+        ForgetsTriggers,
+        BelievesLateNews,
+        KeepsWhatTheSessionOwned,
+        StaysRegistered,
+        LoadsBeforeClaiming,
+        ReleasesFirst,
+        TrustsItsMemory,
+        ForgetsUnknownClaims,
+        NeverRetries,
+        GivesUpForGood,
+        IgnoresReconnections,
+        NeverAudits,
+        CommitsWhatWasLost,
+    )
+}
+REBALANCE_FAULTS |= {
+    fault.__name__: Product(swaps=(Swap(member, "RebalanceSteps", fault),))
+    for fault in (CommitsAfterwards, CommitsNothing, DoesNotRevoke, StartsFromMemory)
+}
+REBALANCE_FAULTS |= {
+    fault.__name__: Product(swaps=(Swap(member, "ControlThread", fault),))
+    for fault in (LosesTheBacklog, StaysRegisteredWhenLeaving)
+}
+REBALANCE_FAULTS["WatchesOnce"] = Product(swaps=(Swap(steps, "GroupLook", WatchesOnce),))

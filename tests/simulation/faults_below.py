@@ -1,0 +1,198 @@
+"""Planted faults below the rebalance: registry, offsets, ownership book, session news, streams."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from tests.simulation.product import Product, Swap
+from zkconsumer.connector import commit_desk, commits, member
+from zkconsumer.connector.ownership import OwnershipBook
+from zkconsumer.fetch.claim import Chunk, PartitionClaim
+from zkconsumer.model import ConsumerThreadId, TopicPartition
+from zkconsumer.offsets import zookeeper
+from zkconsumer.offsets.fenced import FencedCommit
+from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
+from zkconsumer.streams.chunk_queue import ChunkQueue
+from zkconsumer.streams.delivery import Delivery
+from zkconsumer.streams.gate import DeliveryGate
+from zkconsumer.streams.stream import KafkaStream
+from zkconsumer.zk import owners
+from zkconsumer.zk.claim import ClaimAttempt
+from zkconsumer.zk.registry import GroupRegistry
+from zkconsumer.zk.store import DeleteOp, Op, SetOp
+
+
+class KeepsHalfAClaim(ClaimAttempt):
+    """What a refused claim has created stays."""
+
+    def _roll_back(self) -> None:
+        self._created.clear()
+        self._replaced.clear()
+
+
+class TakesForeignNodes(ClaimAttempt):
+    """A node that somebody else made is rewritten."""
+
+    def _is_foreign(self, node: object) -> bool:
+        del node
+        return False
+
+
+class DeletesBlindly(GroupRegistry):
+    """Owner nodes are deleted without looking whose they are, as the original does."""
+
+    def release(self, owned: Mapping[TopicPartition, ConsumerThreadId]) -> None:
+        """See ``GroupRegistry``."""
+        ops = [DeleteOp(self.owner_path(tp)) for tp in owned]
+        self._store.write_many(ops, session_id=self.session_id)
+
+
+class ReleasesHalf(GroupRegistry):
+    """One owner node of several stays."""
+
+    def release(self, owned: Mapping[TopicPartition, ConsumerThreadId]) -> None:
+        """See ``GroupRegistry``."""
+        super().release(dict(list(owned.items())[: max(1, len(owned) - 1)]))
+
+
+class CommitsUnfenced(ZookeeperOffsetStore):
+    """Nobody looks who owns the partition when an offset is written."""
+
+    def __init__(self, *args: Any, **more: Any) -> None:
+        super().__init__(*args, **{**more, "guard": None})
+
+
+class ChecksNoOwner(FencedCommit):
+    """The owner node is read before the write, but not checked in its transaction."""
+
+    def _ops(self, tp: TopicPartition) -> list[Op]:
+        return [self._write_op(tp)]
+
+
+class WritesWhateverIsThere(FencedCommit):
+    """The version of the offset node is not looked at."""
+
+    def _write_op(self, tp: TopicPartition) -> Op:
+        op = super()._write_op(tp)
+        return SetOp(op.path, op.data) if isinstance(op, SetOp) else op
+
+    def _may_overwrite(self, *args: Any) -> bool:
+        del args
+        return True
+
+
+class DropsWhatDoesNotFit(ChunkQueue):
+    """A chunk that comes to a full queue is lost."""
+
+    def offer(self, chunk: Chunk, on_room: Callable[[], None]) -> bool:
+        """See ``ChunkSink``."""
+        super().offer(chunk, on_room)
+        return True
+
+
+class ConsumesInHand(KafkaStream[Any, Any]):
+    """A message counts as consumed when it is handed over."""
+
+    def __init__(self, queue: ChunkQueue, **more: Any) -> None:
+        if more["delivery"] is Delivery.AT_LEAST_ONCE:
+            more["delivery"] = Delivery.SCALA
+        super().__init__(queue, **more)
+
+
+class IgnoresTheGate(KafkaStream[Any, Any]):
+    """Messages are handed out however long ZooKeeper has been silent."""
+
+    def __init__(self, queue: ChunkQueue, **more: Any) -> None:
+        super().__init__(queue, **{**more, "gate": DeliveryGate(more["clock"], 2**60)})
+
+
+class CommitsAheadNever(KafkaStream[Any, Any]):
+    """At most once: what is handed over was not committed before."""
+
+    def __init__(self, queue: ChunkQueue, **more: Any) -> None:
+        super().__init__(queue, **{**more, "commit_ahead": lambda _claim, _offset: True})
+
+
+class DeliversAfterTheEnd(OwnershipBook):
+    """The end of the session stops delivery only when the control thread has time for it."""
+
+    def fence(self, session_id: int) -> None:
+        """See ``OwnershipBook``."""
+
+
+class ForgetsEarlierEnds(OwnershipBook):
+    """Only the last session that ended counts as ended."""
+
+    def fence(self, session_id: int) -> None:
+        """See ``OwnershipBook``."""
+        ended = getattr(self, "_fenced", None)
+        if ended is not None:
+            ended.clear()
+        super().fence(session_id)
+
+
+class ResumesBehindTheStore(OwnershipBook):
+    """A partition that comes back goes on where it stood, whatever others committed since."""
+
+    def open(self, tp: TopicPartition, *args: Any) -> PartitionClaim:
+        """See ``OwnershipBook``."""
+        positions = self.__dict__.setdefault("positions", {})
+        claim = super().open(tp, *args)
+        last = positions.get(tp)
+        if last is not None and last.consumed_offset is not None:
+            claim.consumed_offset = last.consumed_offset
+        positions[tp] = claim
+        return claim
+
+
+class KeepsWhatLeft(OwnershipBook):
+    """What was released stays among the claims that a caller's commit covers."""
+
+    def released(self, partitions: Any) -> None:
+        """See ``OwnershipBook``."""
+
+
+def delivered_whatever(claim: PartitionClaim) -> int | None:
+    """What was handed over, though more is committed already."""
+    offset = claim.consumed_offset if claim.delivered_offset is None else claim.delivered_offset
+    return None if offset == claim.committed_offset else offset
+
+
+def delivered_automatically(delivery: Delivery) -> Callable[[PartitionClaim], int | None]:
+    """An automatic commit covers the message in hand."""
+    del delivery
+    return commits.delivered_offset
+
+
+def one_behind(claim: PartitionClaim) -> int | None:
+    """An offset that is the last consumed one, not the next."""
+    offset = commits.delivered_offset(claim)
+    return None if offset is None else offset + 1
+
+
+_OWN: Sequence[tuple[str, type[OwnershipBook]]] = [
+    (book.__name__, book)
+    for book in (DeliversAfterTheEnd, ForgetsEarlierEnds, ResumesBehindTheStore, KeepsWhatLeft)
+]
+FAULTS_BELOW: dict[str, Product] = {
+    "KeepsHalfAClaim": Product(swaps=(Swap(owners, "ClaimAttempt", KeepsHalfAClaim),)),
+    "TakesForeignNodes": Product(swaps=(Swap(owners, "ClaimAttempt", TakesForeignNodes),)),
+    "DeletesBlindly": Product(registry=DeletesBlindly),
+    "ReleasesHalf": Product(registry=ReleasesHalf),
+    "CommitsUnfenced": Product(offsets=CommitsUnfenced),
+    "ChecksNoOwner": Product(swaps=(Swap(zookeeper, "FencedCommit", ChecksNoOwner),)),
+    "WritesWhateverIsThere": Product(
+        swaps=(Swap(zookeeper, "FencedCommit", WritesWhateverIsThere),)
+    ),
+    "DropsWhatDoesNotFit": Product(queue=DropsWhatDoesNotFit),
+    "ConsumesInHand": Product(stream=ConsumesInHand),
+    "IgnoresTheGate": Product(stream=IgnoresTheGate),
+    "CommitsAheadNever": Product(stream=CommitsAheadNever),
+    "CommitsBelowWhatIsCommitted": Product(
+        swaps=(Swap(commit_desk, "delivered_offset", delivered_whatever),)
+    ),
+    "CommitsWhatIsInHand": Product(
+        swaps=(Swap(member, "automatic_rule", delivered_automatically),)
+    ),
+    "CommitsOneTooFar": Product(swaps=(Swap(commit_desk, "delivered_offset", one_behind),)),
+    **{name: Product(swaps=(Swap(member, "OwnershipBook", book),)) for name, book in _OWN},
+}
