@@ -3,7 +3,7 @@ VENV ?= .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint types imports unit sandbox-tests golden clean
+.PHONY: demo test lint types imports unit sandbox-tests chaos golden clean
 
 $(STAMP): setup.cfg pyproject.toml scripts/make-venv
 	scripts/make-venv $(VENV)
@@ -30,6 +30,11 @@ unit: $(STAMP)
 
 sandbox-tests: $(STAMP)
 	$(PY) -m pytest -q -m "sandbox or docker or zk"
+
+# Real faults on real servers, ten minutes of them: make chaos MINUTES=3 SEED=8
+MINUTES ?= 10
+chaos: $(STAMP)
+	$(PY) -m tests.chaos --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 # Captures the golden bytes and assignments again from the real brokers and the JVM.
 golden: $(STAMP)

@@ -1,0 +1,1 @@
+"""Real faults on a real cluster: does every acknowledged message arrive, and what came twice?"""

@@ -1,0 +1,164 @@
+"""Producers that know exactly what was acknowledged: ``acks=all``, and every try is another value.
+
+A try without an acknowledgement may have been written all the same. So a message that is tried
+again gets another value, and each value lies in the log at most once.
+"""
+
+from collections import deque
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self
+
+from zkconsumer.errors import ZkConsumerError
+from zkconsumer.model import Record, TopicPartition
+from zkconsumer.produce.producer import ACKS_ALL, Producer, ProducerSettings
+from zkconsumer.records.codecs import Codec
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.scope import Mailbox, ThreadScope
+
+_PRODUCERS = 2
+_SET_SIZE = 4
+_TIMEOUT_MS = 1500
+_JOIN_MS = 30_000
+_CODECS = (Codec.NONE, Codec.GZIP, Codec.SNAPPY)
+
+
+@dataclass(slots=True)
+class Acknowledged:
+    """What one producer knows.
+
+    Attributes:
+        offsets: where each acknowledged value lies.
+        tries: how many sets were sent.
+        failures: how many of them were not acknowledged.
+    """
+
+    offsets: dict[str, tuple[TopicPartition, int]] = field(default_factory=dict)
+    tries: int = 0
+    failures: int = 0
+
+
+class _Writer:
+    """One producer and its partitions."""
+
+    def __init__(self, cluster: Sandbox, name: str, pause_ms: int) -> None:
+        self.acknowledged = Acknowledged()
+        self.partitions: list[TopicPartition] = []
+        self._cluster = cluster
+        self._name = name
+        self._pause_ms = pause_ms
+        self._producer = self._connect()
+        self._pending: dict[TopicPartition, deque[tuple[int, int]]] = {}
+        self._number = 0
+        self._stopped: Mailbox[None] = Mailbox()
+        self._stopping = False
+
+    def run(self) -> None:
+        turn = 0
+        try:
+            while not self._stopping:
+                partitions = self.partitions
+                if partitions:
+                    codec = _CODECS[turn // len(partitions) % len(_CODECS)]
+                    self._send(partitions[turn % len(partitions)], codec)
+                turn += 1
+                self._stopped.get(self._pause_ms)
+        finally:
+            self._producer.close()
+
+    def stop(self) -> None:
+        self._stopping = True
+        self._stopped.put(None)
+
+    def _connect(self) -> Producer:
+        settings = ProducerSettings(acks=ACKS_ALL, timeout_ms=_TIMEOUT_MS, retries=0)
+        return Producer(self._cluster.brokers, settings=settings)
+
+    def _send(self, tp: TopicPartition, codec: Codec) -> None:
+        """Send what was not acknowledged before, or else something new."""
+        pending = self._pending.setdefault(tp, deque())
+        while len(pending) < _SET_SIZE:
+            pending.append((self._number, 0))
+            self._number += 1
+        messages = [pending.popleft() for _ in range(_SET_SIZE)]
+        values = [f"{tp}/{self._name}{number}.{attempt}" for number, attempt in messages]
+        self.acknowledged.tries += 1
+        try:
+            first = self._producer.send(
+                tp, [Record(0, None, value.encode()) for value in values], codec=codec
+            )
+        except ZkConsumerError:
+            self.acknowledged.failures += 1
+            pending.extendleft((number, attempt + 1) for number, attempt in reversed(messages))
+            # It remembers leaders; a new one asks anew.
+            self._producer.close()
+            self._producer = self._connect()
+            return
+        self.acknowledged.offsets.update(
+            (value, (tp, offset)) for offset, value in enumerate(values, first)
+        )
+
+
+class Load:
+    """Writes to partitions as long as the context lasts.
+
+    Args:
+        cluster: to write to.
+        partitions: to begin with; ``add`` brings more.
+        messages_per_second: how many, about, as long as all is well.
+    """
+
+    def __init__(
+        self, cluster: Sandbox, partitions: Iterable[TopicPartition], messages_per_second: int
+    ) -> None:
+        pause_ms = max(1, 1000 * _SET_SIZE * _PRODUCERS // messages_per_second)
+        self._writers = [_Writer(cluster, "ab"[number], pause_ms) for number in range(_PRODUCERS)]
+        self._scope = ThreadScope("load")
+        self.add(partitions)
+
+    def __enter__(self) -> Self:
+        for number, writer in enumerate(self._writers):
+            self._scope.spawn(f"producer-{number}", writer.run, stop=writer.stop)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.stop()
+
+    def add(self, partitions: Iterable[TopicPartition]) -> None:
+        """Write to these, too."""
+        for number, tp in enumerate(partitions):
+            writer = self._writers[number % _PRODUCERS]
+            writer.partitions = [*writer.partitions, tp]
+
+    def offsets(self) -> dict[str, tuple[TopicPartition, int]]:
+        """Every acknowledged value so far, and where it lies."""
+        found: dict[str, tuple[TopicPartition, int]] = {}
+        for writer in self._writers:
+            found.update(writer.acknowledged.offsets.copy())
+        return found
+
+    def counts(self) -> tuple[int, int, int]:
+        """Acknowledged messages, tries to write a set, and how many of those failed."""
+        all_of_them = [writer.acknowledged for writer in self._writers]
+        return (
+            sum(len(one.offsets) for one in all_of_them),
+            sum(one.tries for one in all_of_them),
+            sum(one.failures for one in all_of_them),
+        )
+
+    def stop(self) -> None:
+        """End it. Idempotent.
+
+        Raises:
+            BaseException: what a producer died of.
+        """
+        assert self._scope.close(_JOIN_MS) == []
+        error = self._scope.first_error()
+        if error is not None:
+            raise error

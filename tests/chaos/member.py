@@ -1,0 +1,186 @@
+"""``python -m tests.chaos.member PLAN``: a member that writes down every message it is handed.
+
+Each line goes to the account in one write of its own, before the next message is asked for, so
+that SIGKILL takes nothing back. Fields are separated by tabs:
+
+- ``D topic partition offset asked_ms given_ms value``: a message, and between when and when.
+- ``E ms type text``: an error that a stream or the connector raised.
+- ``Z json``: the end after SIGTERM, with the threads and descriptors that were left.
+"""
+
+import gc
+import json
+import os
+import signal
+import sys
+import threading
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TypedDict
+
+from zkconsumer import (
+    ConsumerConfig,
+    KafkaStream,
+    Whitelist,
+    ZkConsumerError,
+    ZookeeperConsumerConnector,
+)
+from zkconsumer.clock import SystemClock
+from zkconsumer.scope import Mailbox, ThreadScope
+
+_MOST_ERRORS = 1000
+_PAUSE_MS = 200
+_JOIN_MS = 20_000
+
+
+class Plan(TypedDict):
+    """What a member is told.
+
+    Attributes:
+        settings: of the consumer.
+        topics: streams by topic; empty where a filter is given.
+        whitelist: the filter, one stream; empty for none.
+        account: the file to write to.
+    """
+
+    settings: Mapping[str, str]
+    topics: Mapping[str, int]
+    whitelist: str
+    account: str
+
+
+class Account:
+    """The file that all is written down in. Thread: any."""
+
+    def __init__(self, path: str) -> None:
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+        self._errors = 0
+
+    def write(self, *fields: object) -> None:
+        """Add a line."""
+        line = "\t".join(map(str, fields))
+        os.write(self._file, f"{line}\n".encode())
+
+    def write_error(self, now_ms: int, error: BaseException) -> None:
+        """Add an error; too many of them end the process."""
+        self._errors += 1
+        self.write("E", now_ms, type(error).__name__, " ".join(str(error).split()))
+        if self._errors > _MOST_ERRORS:
+            os._exit(3)
+
+
+class Member:
+    """A consumer that joins again and again until it is told to stop."""
+
+    def __init__(self, plan: Plan, account: Account) -> None:
+        self._plan = plan
+        self._account = account
+        self._clock = SystemClock()
+        self._stopping: Mailbox[None] = Mailbox()
+        self._told = threading.Event()
+        self._lock = threading.Lock()
+        self._connector: ZookeeperConsumerConnector | None = None
+
+    def live(self) -> None:
+        """Connect, join and read; from the beginning when that fails."""
+        while not self._told.is_set():
+            try:
+                self._connect_and_read()
+            except ZkConsumerError as error:
+                if not self._told.is_set():
+                    self._account.write_error(self._clock.wall_ms(), error)
+                    self._stopping.get(_PAUSE_MS)
+
+    def stop(self) -> None:
+        """Leave the group. Thread: any."""
+        with self._lock:
+            self._told.set()
+            connector = self._connector
+        self._stopping.put(None)
+        if connector is not None:
+            connector.shutdown()
+
+    def _connect_and_read(self) -> None:
+        with ZookeeperConsumerConnector(ConsumerConfig(self._plan["settings"])) as connector:
+            with self._lock:
+                if self._told.is_set():
+                    return
+                self._connector = connector
+            streams = self._join(connector)
+            readers = ThreadScope("readers")
+            for number, stream in enumerate(streams):
+                self._spawn(readers, number, stream)
+            while not self._told.is_set():
+                self._stopping.get(None)
+            connector.shutdown()
+            assert readers.close(_JOIN_MS) == []
+
+    def _join(self, connector: ZookeeperConsumerConnector) -> list[KafkaStream[bytes, bytes]]:
+        if self._plan["whitelist"]:
+            return connector.create_message_streams_by_filter(Whitelist(self._plan["whitelist"]))
+        by_topic = connector.create_message_streams(self._plan["topics"])
+        return [stream for streams in by_topic.values() for stream in streams]
+
+    def _spawn(self, readers: ThreadScope, number: int, stream: KafkaStream[bytes, bytes]) -> None:
+        def run() -> None:
+            while not self._read(stream):
+                pass
+
+        readers.spawn(f"read-{number}", run, stop=lambda: None)
+
+    def _read(self, stream: KafkaStream[bytes, bytes]) -> bool:
+        """Read until the stream ends (True) or raises (False)."""
+        asked_ms = self._clock.wall_ms()
+        try:
+            for message in stream:
+                given_ms = self._clock.wall_ms()
+                value = (message.value or b"").decode()
+                where = (message.topic, message.partition, message.offset)
+                self._account.write("D", *where, asked_ms, given_ms, value)
+                asked_ms = self._clock.wall_ms()
+        except ZkConsumerError as error:
+            self._account.write_error(self._clock.wall_ms(), error)
+            return False
+        return True
+
+
+def open_descriptors() -> dict[int, str]:
+    """What this process has open, by number."""
+    found: dict[int, str] = {}
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            found[int(name)] = os.readlink(f"/proc/self/fd/{name}")
+        except FileNotFoundError:
+            continue  # the listing's own
+    return found
+
+
+def main(plan_file: str) -> None:
+    """Live until SIGTERM, and tell what is left then."""
+    plan: Plan = json.loads(Path(plan_file).read_text())
+    account = Account(plan["account"])
+    told: Mailbox[int] = Mailbox()
+    signal.signal(signal.SIGTERM, lambda number, _frame: told.put(number))
+    open_before = open_descriptors()
+    member = Member(plan, account)
+    life = ThreadScope("member")
+    life.spawn("live", member.live, stop=member.stop)
+    while told.get(500) is None and life.first_error() is None:
+        pass
+    stuck = life.close(_JOIN_MS)
+    error = life.first_error()
+    if error is not None:
+        raise error
+    gc.collect()
+    left = {
+        "stuck": stuck,
+        "threads": [
+            one.name for one in threading.enumerate() if one is not threading.main_thread()
+        ],
+        "open": sorted(open_descriptors().items() - open_before.items()),
+    }
+    account.write("Z", json.dumps(left))
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,75 @@
+"""The logs themselves, read from the partitions' leaders through no consumer."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from zkconsumer.cluster.metadata import MetadataReader
+from zkconsumer.model import TopicPartition
+from zkconsumer.net.connection import BrokerConnection
+from zkconsumer.net.connector import BrokerConnector
+from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.records.decode import decode_record_set
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+
+_TIMEOUT_MS = 10_000
+_FETCH_BYTES = 1 << 20
+_ROOM = 1 << 26
+
+
+@dataclass(slots=True)
+class Logs:
+    """What lies in the logs.
+
+    Attributes:
+        where: the place of every value.
+        ends: the offset behind the last message of each partition.
+    """
+
+    where: dict[str, tuple[TopicPartition, int]] = field(default_factory=dict)
+    ends: dict[TopicPartition, int] = field(default_factory=dict)
+
+
+def read_logs(cluster: Sandbox, partitions: Sequence[TopicPartition]) -> Logs:
+    """Read the partitions from the first message to the high watermark.
+
+    Raises:
+        AssertionError: a leader refused, or what it sent makes no sense.
+    """
+    opener = BrokerConnector(TcpConnector(), client_id="chaos-judge", timeout_ms=_TIMEOUT_MS)
+    reader = MetadataReader(opener.open, timeout_ms=_TIMEOUT_MS, shuffle=lambda _brokers: None)
+    view = reader.read(cluster.brokers, sorted({tp.topic for tp in partitions}))
+    logs = Logs()
+    for tp in partitions:
+        connection = opener.open(view.leaders[tp])
+        try:
+            logs.ends[tp] = _read(connection, tp, logs)
+        finally:
+            connection.close()
+    return logs
+
+
+def _read(connection: BrokerConnection, tp: TopicPartition, logs: Logs) -> int:
+    offset = 0
+    while True:
+        wanted = FetchPartition(partition=tp.partition, fetch_offset=offset, max_bytes=_FETCH_BYTES)
+        request = FetchRequest(
+            max_wait_ms=100,
+            min_bytes=1,
+            topics=(FetchTopic(topic=tp.topic, partitions=(wanted,)),),
+        )
+        response = connection.request(request, version=0, timeout_ms=_TIMEOUT_MS)
+        fetched = response.topics[0].partitions[0]
+        assert fetched.error_code == 0, f"{tp}: error {fetched.error_code}"
+        if offset >= fetched.high_watermark:
+            return offset
+        decoded = decode_record_set(
+            fetched.records, fetch_offset=offset, max_decompressed_bytes=_ROOM
+        )
+        assert decoded.error is None, f"{tp}: {decoded.error}"
+        for record in decoded.records:
+            value = (record.value or b"").decode()
+            assert value not in logs.where, f"{value} lies at {logs.where[value]} and {tp} too"
+            logs.where[value] = (tp, record.offset)
+        assert decoded.next_offset > offset, f"{tp}: nothing at {offset}"
+        offset = decoded.next_offset

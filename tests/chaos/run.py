@@ -1,0 +1,209 @@
+"""A chaos run from its first member to its verdict."""
+
+import random
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.chaos.cast import OurActor
+from tests.chaos.faults import Fault, draw
+from tests.chaos.group_history import group_history
+from tests.chaos.read_logs import read_logs
+from tests.chaos.stage import GROUP, ORIGINAL, OURS, Stage
+from tests.chaos.verdict import Evidence, Verdict, judge
+from tests.chaos.zk_history import read_history
+
+_SETTLE_S = 60
+_CALM_SHARE = 0.5
+_DRAIN_S = 120
+_STOP_MS = 30_000
+
+Say = Callable[[str], None]
+
+
+@dataclass(slots=True, kw_only=True)
+class Outcome:
+    """What a run has to show.
+
+    Attributes:
+        seed: repeats the same faults.
+        faults: how often each kind struck.
+        wedged: how often the original was found to stand still by itself, and was replaced.
+        tries: sets that the producers sent, and how many of those failed.
+        errors: what members of ours raised, by text.
+        seconds: how long faults went on.
+        verdict: the checks.
+    """
+
+    seed: int
+    faults: Counter[str] = field(default_factory=Counter)
+    wedged: int = 0
+    tries: tuple[int, int] = (0, 0)
+    errors: Counter[str] = field(default_factory=Counter)
+    seconds: float = 0
+    verdict: Verdict = field(default_factory=Verdict)
+
+
+def run(folder: Path, *, seed: int, minutes: float, rate: int, say: Say) -> Outcome:
+    """Let faults strike for so long, let everything come to rest, and judge.
+
+    Args:
+        folder: for all files; an empty one.
+        seed: of the faults. What they meet differs from run to run all the same.
+        minutes: how long faults go on.
+        rate: messages a second.
+        say: told what goes on.
+
+    Raises:
+        AssertionError: something that was waited for did not come, or a member died by itself.
+    """
+    outcome = Outcome(seed=seed)
+    with Stage(folder, messages_per_second=rate) as stage:
+        Play(stage, outcome, say).play(minutes)
+        stage.look()
+        evidence = _gather(stage)
+    outcome.verdict = judge(evidence)
+    return outcome
+
+
+class Play:
+    """What happens on a stage."""
+
+    def __init__(self, stage: Stage, outcome: Outcome, say: Say) -> None:
+        self._stage = stage
+        self._outcome = outcome
+        self._say = say
+        self._began_ms = stage.clock.now_ms()
+
+    def play(self, minutes: float) -> None:
+        """Members come, faults strike, faults stop, members go."""
+        stage = self._stage
+        with stage.load:
+            for place in (*OURS, ORIGINAL):
+                stage.enter(place)
+            self._settle("all members share the group")
+            self._strike(minutes)
+            self._settle("faults are over")
+            stage.load.stop()
+            _, *tries = stage.load.counts()
+            self._outcome.tries = (tries[0], tries[1])
+        self._drain()
+        self._leave()
+
+    def _strike(self, minutes: float) -> None:
+        stage, chance = self._stage, random.Random(self._outcome.seed)
+        start_ms = stage.clock.now_ms()
+        until_ms = start_ms + int(minutes * 60_000)
+        for fault in draw(chance):
+            if stage.clock.now_ms() >= until_ms:
+                break
+            self._inflict(fault, chance)
+            if chance.random() < _CALM_SHARE:
+                self._settle("at rest")
+        self._outcome.seconds = (stage.clock.now_ms() - start_ms) / 1000
+
+    def _inflict(self, fault: Fault, chance: random.Random) -> None:
+        self._say(f"{self._at()}  {fault.name} ...")
+        began_ms = self._stage.clock.now_ms()
+        what = fault.inflict(self._stage, chance)
+        self._outcome.faults[fault.name] += 1
+        took_ms = self._stage.clock.now_ms() - began_ms
+        self._say(f"{self._at()}  {fault.name}: {what} ({took_ms / 1000:.1f} s)")
+
+    def _settle(self, what: str) -> None:
+        """Wait until the group rests and has delivered what is acknowledged now."""
+        stage = self._stage
+        try:
+            self._await_rest()
+        except AssertionError:
+            if not self._only_the_original_lags():
+                raise
+            # It gave up by itself, as it can: the group waits for it, and nobody else is to blame.
+            self._outcome.wedged += 1
+            self._say(f"{self._at()}  the original stands still: replaced")
+            stage.actors.pop(ORIGINAL).kill()
+            stage.enter(ORIGINAL)
+            self._await_rest()
+        count, _, failures = stage.load.counts()
+        self._say(
+            f"{self._at()}  {what}: {count} acknowledged ({failures} tries failed), "
+            f"{len(stage.given)} deliveries"
+        )
+
+    def _await_rest(self) -> None:
+        stage = self._stage
+        try:
+            stage.wait(lambda: not stage.unsettled(), timeout_s=_SETTLE_S, what="the group to rest")
+        except AssertionError as error:
+            raise AssertionError(f"{error}: {stage.unsettled()}") from None
+        wanted = stage.load.offsets()
+        try:
+            stage.wait(
+                lambda: not stage.missing(wanted),
+                timeout_s=_SETTLE_S,
+                what=f"{len(wanted)} acknowledged messages to be delivered",
+            )
+        except AssertionError as error:
+            missing = Counter(str(wanted[value][0]) for value in stage.missing(wanted))
+            raise AssertionError(f"{error}; missing {dict(missing)}") from None
+
+    def _only_the_original_lags(self) -> bool:
+        """Whether all that is not read falls to the original."""
+        stage = self._stage
+        look = stage.peek.look(sorted({tp.topic for tp in stage.partitions()}))
+        original = stage.actors[ORIGINAL].consumer_id
+        lagging = {tp for tp, owner in look.assigned.items() if look.owners.get(tp) != owner}
+        wanted = stage.load.offsets()
+        lagging |= {str(wanted[value][0]) for value in stage.missing(wanted)}
+        return bool(lagging) and all(
+            look.assigned[tp].rpartition("-")[0] == original for tp in lagging
+        )
+
+    def _drain(self) -> None:
+        """Everything in the log is delivered, and committed."""
+        stage = self._stage
+        log = read_logs(stage.cluster, stage.partitions())
+        self._say(f"{self._at()}  {len(log.where)} messages in the log")
+        stage.wait(
+            lambda: not stage.missing(log.where), timeout_s=_DRAIN_S, what="the log to be read"
+        )
+        stage.wait(
+            lambda: stage.tree.offsets(GROUP) == log.ends, timeout_s=_DRAIN_S, what="all committed"
+        )
+
+    def _leave(self) -> None:
+        stage = self._stage
+        for place in (*OURS, ORIGINAL):
+            actor = stage.actors.pop(place)
+            ended = actor.stop(_STOP_MS)
+            if isinstance(actor, OurActor):
+                assert ended, f"{actor.consumer_id} did not end when told: {actor.last_words()}"
+                assert actor.poll() == 0, f"{actor.consumer_id} died: {actor.last_words()}"
+        assert stage.tree.members(GROUP) == []
+        self._say(f"{self._at()}  everybody has left")
+        for one in stage.everybody:
+            if isinstance(one, OurActor):
+                self._outcome.errors.update(one.errors)
+
+    def _at(self) -> str:
+        return f"{(self._stage.clock.now_ms() - self._began_ms) / 1000:7.1f}"
+
+
+def _gather(stage: Stage) -> Evidence:
+    log = read_logs(stage.cluster, stage.partitions())
+    stopped = [one for one in stage.everybody if isinstance(one, OurActor) and one.poll() == 0]
+    return Evidence(
+        acknowledged=stage.load.offsets(),
+        log=log.where,
+        ends=log.ends,
+        given=tuple(stage.given),
+        history=group_history(
+            read_history(stage.folder / "cluster" / "zookeeper" / "data"),
+            f"{stage.tree.chroot}/consumers/{GROUP}",
+        ),
+        originals=frozenset(one.consumer_id for one in stage.everybody if one.original),
+        intervals=tuple(stage.intervals),
+        committed=stage.tree.offsets(GROUP),
+        left_behind={one.consumer_id: one.left_behind for one in stopped},
+    )

@@ -1,0 +1,77 @@
+"""ZooKeeper's transaction log tells everything that clients did to it."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.chaos.stage import session_password
+from tests.chaos.zk_history import read_history
+from tests.support.zk_tree import ZkTree
+from zkconsumer.errors import SandboxError
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.zk import kazoo_store
+from zkconsumer.zk.store import CreateOp, DeleteOp, SetOp
+
+pytestmark = pytest.mark.zk
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Where the server keeps its files."""
+    return tmp_path / "zookeeper-files"
+
+
+@pytest.fixture
+def server(folder: Path) -> Iterator[Sandbox]:
+    """A ZooKeeper of its own."""
+    with Sandbox(brokers=0, work_dir=folder) as sandbox:
+        yield sandbox
+
+
+def test_every_write_is_there_with_its_session_also_after_a_crash(
+    server: Sandbox, folder: Path
+) -> None:
+    """Transactions count as one, refused ones not at all, and a session takes its nodes along."""
+    tree = ZkTree(server)
+    store = kazoo_store.connect(
+        server.zookeeper_connect, session_timeout_ms=4000, connection_timeout_ms=10_000
+    )
+    try:
+        session = store.session_id
+        store.create("/plain", b"1", ephemeral=False)
+        store.multi([CreateOp("/own", b"mine", ephemeral=True), SetOp("/plain", b"2", version=-1)])
+        refused = store.multi([DeleteOp("/plain", version=-1), DeleteOp("/none", version=-1)])
+        assert not refused.ok
+        server.kill_zookeeper()
+        server.start_zookeeper()
+        tree.put("/plain", b"3")
+        server.expire_session(session, session_password(session))
+    finally:
+        store.close()
+    found = [one for one in read_history(folder / "zookeeper" / "data") if "kafka/" in one.path]
+    assert [(one.path, one.data) for one in found] == [
+        ("/kafka/plain", b"1"),
+        ("/kafka/own", b"mine"),
+        ("/kafka/plain", b"2"),
+        ("/kafka/plain", b"3"),
+        ("/kafka/own", None),
+    ]
+    assert [one.session == session for one in found] == [True, True, True, False, True]
+    assert [one.ephemeral for one in found] == [False, True, False, False, False]
+    assert [one.by_session_end for one in found] == [False, False, False, False, True]
+    assert found[1].zxid == found[2].zxid
+    assert [one.time_ms for one in found] == sorted(one.time_ms for one in found)
+
+
+def test_a_wrong_password_ends_no_session(server: Sandbox) -> None:
+    """Only the right one does; that is what makes sessions end in a chaos run."""
+    store = kazoo_store.connect(
+        server.zookeeper_connect, session_timeout_ms=4000, connection_timeout_ms=10_000
+    )
+    try:
+        with pytest.raises(SandboxError, match="expired, or the password is wrong"):
+            server.expire_session(store.session_id, session_password(store.session_id + 1))
+        assert store.get_many(["/"]) != [None]
+    finally:
+        store.close()
