@@ -10,9 +10,11 @@ The most that all of fetching takes, however slow the streams are:
 - the budget: what is queued and in the streams' hands, decompressed, as CPython allocates it. A
   single record that is larger than a queue's share counts with its whole size in place of it: it
   is delivered alone.
-- for each fetcher, twice ``fetch.max.bytes``: an answer that arrives, and what waits of earlier
-  ones, as it came. An entry that is larger than half of that is fetched all the same, one at a time
-  for each queue, and only when that has room.
+- for each fetcher, ``fetch.max.bytes``: what arrives and what waits packed together, since no
+  partition is asked while something of it waits. Twice as much for the moment in which what must
+  wait is copied out of an answer. (4 KiB for each partition, if that is more.) An entry that is
+  larger than its part is fetched all the same, one at a time for each queue, and only when that
+  has room.
 - for each fetcher and stream, the entry last unpacked, where it is larger than the room there was:
   of a compressed set nothing can be unpacked but all (``fetch.max.decompressed.bytes`` at most, in
   small records up to eight times as much).
