@@ -67,6 +67,13 @@ def test_a_child_hears_whose_it_is_and_what_to_do() -> None:
     guard.check()
 
 
+def test_a_fork_that_passes_over_the_hooks_is_noticed_by_the_process_id() -> None:
+    """As one from C code does."""
+    guard = ForkGuard("c")
+    guard.process_id += 1
+    assert f"belongs to process {os.getpid() + 1}" in said_by(guard.check)
+
+
 def test_a_grandchild_is_told_too_and_what_a_child_makes_is_its_own() -> None:
     """Each guard belongs to the process that made it."""
     guard = ForkGuard("grandmother")
@@ -143,6 +150,7 @@ def test_a_child_commits_nothing_ahead() -> None:
     assert (next(stream).offset, asked) == (0, [1])
 
 
+@pytest.mark.timeout(10)
 def test_a_child_that_is_forked_inside_of_a_wait_wakes_and_is_told() -> None:
     """By a signal handler, say, while the main thread waits for messages that never come there."""
     stream, queue = stream_of()

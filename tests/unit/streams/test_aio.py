@@ -20,6 +20,7 @@ from zkconsumer.errors import (
     StreamInUse,
 )
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
+from zkconsumer.streams.aio import _Wait
 from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.streams.delivery import CommitAhead, Delivery
 from zkconsumer.streams.gate import DeliveryGate
@@ -283,6 +284,47 @@ def test_a_pause_of_delivery_holds_a_task_until_trust() -> None:
         return [*held, -1, *got]
 
     assert run(main) == [0, -1, 0, 1, 2]
+
+
+# --- being called -------------------------------------------------------------------------------
+
+
+def test_a_wait_hears_every_ring_that_comes_after_it_looked() -> None:
+    """Rings from other threads, one after the other, many at a time, and before it rests."""
+
+    async def main() -> None:
+        wait = _Wait(asyncio.get_running_loop())
+        for _ in range(3):
+            resting = asyncio.create_task(wait.rest(60))
+            await asyncio.sleep(0)
+            for _ in range(5):
+                await asyncio.to_thread(wait.ring)
+            await asyncio.wait_for(resting, 5)
+        wait.ring()
+        await asyncio.sleep(0)
+        await asyncio.wait_for(wait.rest(60), 5)
+
+    run(main)
+
+
+class RacingQueue(ChunkQueue):
+    """A queue that is filled just before somebody listens."""
+
+    def listen(self, on_change: Callable[[], None] | None) -> None:
+        """Fill, then listen."""
+        if on_change is not None:
+            self.offer(chunk_of(claim_of(), [0]), ignore)
+        super().listen(on_change)
+
+
+def test_what_comes_just_before_a_task_listens_is_seen() -> None:
+    """It looks once more before it waits."""
+    stream: Stream = KafkaStream(RacingQueue(10), clock=SystemClock(), timeout_ms=100)
+
+    async def main() -> int:
+        return (await anext(stream)).offset
+
+    assert run(main) == 0
 
 
 # --- cancelling ----------------------------------------------------------------------------------

@@ -191,6 +191,42 @@ def test_the_timeout_counts_in_a_pause_and_is_slept_not_spun() -> None:
     assert time.thread_time() - used_s < 0.2
 
 
+class RacingClock(ManualClock):
+    """A clock in whose hands the silence ends just when a stream asks how long it lasts."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.meanwhile: Callable[[], None] = ignore
+
+    def now_ms(self) -> int:
+        """See ``Clock``."""
+        meanwhile, self.meanwhile = self.meanwhile, ignore
+        meanwhile()
+        return super().now_ms()
+
+
+def test_a_pause_that_ends_while_a_stream_looks_costs_no_message() -> None:
+    """A stream that is held up between two messages doesn't take its chunk for finished."""
+    clock, claim, queue = RacingClock(), claim_of(committed=0), ChunkQueue(10)
+    gate = gate_of(clock, 0)
+    queue.offer(chunk_of(claim, [0, 1, 2]), ignore)
+    stream: Stream = KafkaStream(queue, clock=clock, timeout_ms=0, gate=gate)
+    assert next(stream).offset == 0
+    gate.suspect()
+    clock.meanwhile = gate.trust
+    assert [next(stream).offset, next(stream).offset] == [1, 2]
+
+
+def test_trust_wakes_a_stream_by_its_queue() -> None:
+    """It need not look around by itself."""
+    gate, queue = gate_of(ManualClock(), 0), ChunkQueue(10)
+    _stream: Stream = KafkaStream(queue, clock=ManualClock(), gate=gate)
+    changes: list[str] = []
+    queue.listen(lambda: changes.append("woken"))
+    gate.trust()
+    assert changes == ["woken"]
+
+
 @contextmanager
 def reading(stream: Stream) -> Iterator[list[tuple[int, int]]]:
     """A thread that reads the stream to its end; gives what it got, as it comes."""
@@ -243,6 +279,7 @@ def test_a_shutdown_ends_a_stream_that_waits_at_the_gate() -> None:
     assert got == []
 
 
+@pytest.mark.timeout(10)
 def test_a_claim_that_is_given_up_frees_its_memory_while_the_stream_waits() -> None:
     """Nothing calls the stream when a session ends; it looks around by itself."""
     gate = gate_of(SystemClock(), 0)
