@@ -173,7 +173,14 @@ def _wire(
             mailbox=mailbox,
         ),
     )
-    listen(store, mailbox.put, book=member.book, gate=gate, observation=observation)
+    listen(
+        store,
+        mailbox.put,
+        book=member.book,
+        gate=gate,
+        interrupt=offsets.interrupt,
+        observation=observation,
+    )
     return Parts(
         consumer_id=consumer_id,
         store=store,

@@ -36,11 +36,13 @@ class OffsetSide:
 
     Attributes:
         store: where they are kept.
+        interrupt: break off what is under way: the session that it is for has ended.
         stop_fetching: a shutdown need not wait for offsets that nobody will read from.
         close: let go of connections.
     """
 
     store: OffsetStore
+    interrupt: Callable[[], None] = _nothing
     stop_fetching: Callable[[], None] = _nothing
     close: Callable[[], None] = _nothing
 
@@ -63,8 +65,11 @@ def wire_offsets(
         ChannelSettings(
             timeout_ms=config.offsets_channel_socket_timeout_ms,
             backoff_ms=config.offsets_channel_backoff_ms,
-            # The last commit of a shutdown must leave time for the release.
-            limit_ms=max(1, config.shutdown_timeout_ms * 2 // 3),
+            # The last commit of a shutdown must leave time for the release; and whoever joins
+            # reckons with two session time-outs a try, so the last one must end by then.
+            limit_ms=max(
+                1, min(config.shutdown_timeout_ms * 2 // 3, 2 * store.negotiated_timeout_ms)
+            ),
         ),
         clock=clock,
     )
@@ -81,6 +86,7 @@ def wire_offsets(
     both = config.dual_commit_enabled
     return OffsetSide(
         store=DualOffsetStore(in_kafka, in_zookeeper) if both else in_kafka,
+        interrupt=channel.interrupt,
         stop_fetching=channel.stop_fetching,
         close=channel.close,
     )

@@ -16,9 +16,13 @@ def listen(
     *,
     book: OwnershipBook,
     gate: DeliveryGate,
+    interrupt: Callable[[], None],
     observation: Observation,
 ) -> None:
-    """Hear of the store's session: a lost one stops delivery there and then, on its thread."""
+    """Hear of the store's session: a lost one stops delivery there and then, on its thread.
+
+    ``interrupt`` breaks off what the control thread may be waiting for in vain by then.
+    """
 
     def hear(event: SessionEvent) -> None:
         match event.state:
@@ -27,6 +31,7 @@ def listen(
                 tell(ev.SessionStarted(event.session_id))
             case SessionState.LOST:
                 book.fence(event.session_id)
+                interrupt()
                 tell(ev.SessionEnded(event.session_id))
             case SessionState.SUSPENDED:
                 gate.suspect()
