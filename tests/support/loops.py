@@ -1,0 +1,71 @@
+"""Streams in event loops: reading them, waiting for them, and seeing that the loop is free."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Coroutine
+from contextlib import asynccontextmanager
+from typing import TypeVar
+
+import pytest
+
+from tests.support.chunks import ignore
+from zkconsumer.clock import SystemClock
+from zkconsumer.fetch.claim import Chunk
+from zkconsumer.streams.chunk_queue import ChunkQueue
+from zkconsumer.streams.stream import KafkaStream
+
+T = TypeVar("T")
+Stream = KafkaStream[bytes, bytes]
+
+
+def stream_of(*chunks: Chunk, timeout_ms: int = -1) -> tuple[Stream, ChunkQueue]:
+    """A stream over these chunks."""
+    queue = ChunkQueue(100)
+    for chunk in chunks:
+        assert queue.offer(chunk, ignore)
+    return KafkaStream(queue, clock=SystemClock(), timeout_ms=timeout_ms), queue
+
+
+async def collect(stream: Stream, into: list[int]) -> None:
+    """Read to the end."""
+    async for message in stream:
+        into += [message.offset]
+
+
+async def until(probe: Callable[[], object], what: str) -> None:
+    """Let the loop run until this holds."""
+    deadline_s = asyncio.get_running_loop().time() + 20
+    while not probe():
+        assert asyncio.get_running_loop().time() < deadline_s, f"waited for {what}"
+        await asyncio.sleep(0.001)
+
+
+async def until_waiting(queue: ChunkQueue) -> None:
+    """Until a task waits for this queue to change."""
+    await until(lambda: queue._on_change is not None, "a task that waits")
+
+
+@asynccontextmanager
+async def ticking() -> AsyncIterator[list[float]]:
+    """A task that notes the time whenever the loop lets it; gives the gaps between its turns."""
+    loop = asyncio.get_running_loop()
+    gaps: list[float] = []
+
+    async def tick() -> None:
+        before = loop.time()
+        while True:
+            await asyncio.sleep(0)
+            gaps.append(loop.time() - before)
+            before = loop.time()
+
+    task = asyncio.create_task(tick())
+    try:
+        yield gaps
+    finally:
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+
+def run(main: Callable[[], Coroutine[object, object, T]]) -> T:
+    """Run it in a loop of its own."""
+    return asyncio.run(main())
