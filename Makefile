@@ -36,6 +36,13 @@ MINUTES ?= 10
 chaos: $(STAMP)
 	$(PY) -m tests.chaos --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
+SCHEDULES ?= 10000
+SEED ?= 0
+
+# Seeded schedules of whole members on an in-memory ZooKeeper; a failing seed replays exactly.
+simulate: $(STAMP)
+	$(PY) -m tests.simulation --schedules $(SCHEDULES) --seed $(SEED)
+
 # Captures the golden bytes and assignments again from the real brokers and the JVM.
 golden: $(STAMP)
 	$(PY) -m tests.golden.capture

@@ -1,7 +1,7 @@
 """What may go wrong, or just happen, in the wild part of a schedule."""
 
-from tests.simulation.member import GROUP, MemberPlan, SimMember
-from tests.simulation.plans import Style, new_plan
+from tests.simulation.member import GROUP, SimMember
+from tests.simulation.plans import MemberPlan, Style, new_plan
 from tests.simulation.world import SESSION_TIMEOUT_MS, World
 
 MAX_MEMBERS = 4
@@ -35,6 +35,11 @@ class Accidents:
         if style.retention:
             self._all += [self._retain] * 4
 
+    def arrive(self) -> None:
+        """Another member starts."""
+        taken = {member.plan.consumer_id for member in self._world.members}
+        self.start_member(new_plan(self._rng, self._style, taken))
+
     def start_member(self, plan: MemberPlan) -> None:
         """A member starts, on a network as it is in this world."""
         member = self._world.start_member(plan)
@@ -50,14 +55,14 @@ class Accidents:
         world.note("settle")
         for member in list(world.away):
             world.reconnect(member)
+        for broker in (0, 1):
+            world.start_broker(broker)
+        if all(member.closing for member in world.members):
+            self.arrive()
         for member in world.members:
             member.frozen_until_ms = member.stalled_until_ms = 0
             member.store.sim.raw.lost_replies = 0
             member.store.sim.loss_rate = 0.0
-        for broker in (0, 1):
-            world.start_broker(broker)
-        if all(member.closing for member in world.members):
-            world.start_member(new_plan(self._rng, self._style, world.members))
 
     def rob_at_rest(self) -> bool:
         """Delete one owner node; says whether there was one."""
@@ -75,7 +80,7 @@ class Accidents:
 
     def _arrive(self) -> None:
         if len(self._world.members) < MAX_MEMBERS:
-            self.start_member(new_plan(self._rng, self._style, self._world.members))
+            self.arrive()
 
     def _leave(self) -> None:
         member = self._some()
@@ -158,7 +163,9 @@ class Accidents:
         """An owner node is deleted by somebody who should not; most often in a bad moment."""
         world, rng = self._world, self._rng
         owned = [tp for tp in world.logs if world.owner(tp) is not None]
-        busy = [one for one in world.members if one.control_task.wakes is None and one.book.claims()]
+        busy = [
+            one for one in world.members if one.control_task.wakes is None and one.book.claims()
+        ]
         if busy and rng.random() < 0.7:
             owned = [one.topic_partition for one in rng.choice(busy).book.claims()]
         if not owned:

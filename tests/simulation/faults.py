@@ -3,6 +3,7 @@
 Each is a small mutation that somebody might make by mistake.
 """
 
+from tests.simulation.product import Product, Swap
 from zkconsumer.connector import member, steps
 from zkconsumer.connector import rebalance_events as ev
 from zkconsumer.connector.control import ControlThread
@@ -10,22 +11,12 @@ from zkconsumer.connector.group_look import GroupLook
 from zkconsumer.connector.messages import Message
 from zkconsumer.connector.plan import Plan
 from zkconsumer.connector.rebalance import RebalanceCore
-from zkconsumer.connector.rebalance_state import RESTING, State
+from zkconsumer.connector.rebalance_state import State
 from zkconsumer.connector.steps import RebalanceSteps
 from zkconsumer.connector.subscription import Subscription
-from zkconsumer.model import TopicPartition
 from zkconsumer.zk.registry import GroupWatches
 
-from tests.simulation.product import Product, Swap
-
 Actions = tuple[ev.Action, ...]
-
-
-class ForgetsTriggers(RebalanceCore):
-    """A trigger during a round is dropped."""
-
-    def _trigger(self, cause: ev.Cause) -> Actions:
-        return super()._trigger(cause) if self.state in RESTING else ()
 
 
 class BelievesLateNews(RebalanceCore):
@@ -34,26 +25,6 @@ class BelievesLateNews(RebalanceCore):
     def _session_ended(self, session_id: int) -> Actions:
         del session_id
         return super()._session_ended(self._session_id or 0)
-
-
-class KeepsWhatTheSessionOwned(RebalanceCore):
-    """The end of the session does not void what was claimed under it."""
-
-    def _outside(self) -> None:
-        claimed, started = dict(self.claimed), dict(self.started)
-        super()._outside()
-        self.claimed, self.started = claimed, started
-
-
-class StaysRegistered(RebalanceCore):
-    """After the session was lost, its registration is not written anew."""
-
-    def _enter(self, cause: ev.Cause) -> Actions:
-        if self.state is State.OUTSIDE and cause is ev.Cause.NEW_SESSION and self._joined:
-            self._registered = True
-            self._cause = cause
-            return self._read()
-        return super()._enter(cause)
 
 
 class LoadsBeforeClaiming(RebalanceCore):
@@ -165,24 +136,23 @@ class CommitsWhatWasLost(RebalanceCore):
 class CommitsAfterwards(RebalanceSteps):
     """The commit of a hand-over is made when the nodes are released already."""
 
-    _due: tuple[TopicPartition, ...] = ()
+    _due: ev.Commit | None = None
 
     def _run(self, step: ev.Step) -> ev.Answer:
         answer = super()._run(step)
-        if isinstance(step, ev.Release):
+        if isinstance(step, ev.Release) and self._due is not None:
             super()._hand_over(self._due)
-            self._due = ()
+            self._due = None
         return answer
 
-    def _hand_over(self, partitions: tuple[TopicPartition, ...], *more: object) -> None:
-        del more
-        self._due = partitions
+    def _hand_over(self, step: ev.Commit) -> None:
+        self._due = step
 
 
 class CommitsNothing(RebalanceSteps):
     """A hand-over is not committed."""
 
-    def _hand_over(self, partitions: tuple[TopicPartition, ...], *more: object) -> None:
+    def _hand_over(self, step: ev.Commit) -> None:
         """Nothing."""
 
 
@@ -230,6 +200,24 @@ def _nobody(path: str, event: str) -> None:
     del path, event
 
 
+class BelievesItIsRegistered(GroupLook):
+    """It never looks whether its registration is still there."""
+
+    def _is_ours(self, *args: object) -> bool:
+        del args
+        return True
+
+
+class ForgetsTriggers(ControlThread):
+    """A trigger that comes during a round is dropped."""
+
+    def _feed(self, event: ev.Event) -> None:
+        super()._feed(event)
+        for message in self.mailbox.drain():
+            if not isinstance(message, ev.Triggered):
+                self.mailbox.put(message)
+
+
 class LosesTheBacklog(ControlThread):
     """What came together with a trigger is dropped with the triggers that repeat it."""
 
@@ -249,10 +237,7 @@ class StaysRegisteredWhenLeaving(ControlThread):
 REBALANCE_FAULTS: dict[str, Product] = {
     fault.__name__: Product(swaps=(Swap(member, "RebalanceCore", fault),))
     for fault in (
-        ForgetsTriggers,
         BelievesLateNews,
-        KeepsWhatTheSessionOwned,
-        StaysRegistered,
         LoadsBeforeClaiming,
         ReleasesFirst,
         TrustsItsMemory,
@@ -270,6 +255,9 @@ REBALANCE_FAULTS |= {
 }
 REBALANCE_FAULTS |= {
     fault.__name__: Product(swaps=(Swap(member, "ControlThread", fault),))
-    for fault in (LosesTheBacklog, StaysRegisteredWhenLeaving)
+    for fault in (ForgetsTriggers, LosesTheBacklog, StaysRegisteredWhenLeaving)
 }
-REBALANCE_FAULTS["WatchesOnce"] = Product(swaps=(Swap(steps, "GroupLook", WatchesOnce),))
+REBALANCE_FAULTS |= {
+    fault.__name__: Product(swaps=(Swap(steps, "GroupLook", fault),))
+    for fault in (WatchesOnce, BelievesItIsRegistered)
+}

@@ -25,8 +25,8 @@ class KeepsHalfAClaim(ClaimAttempt):
     """What a refused claim has created stays."""
 
     def _roll_back(self) -> None:
-        self._created.clear()
-        self._replaced.clear()
+        self.created.clear()
+        self.replaced.clear()
 
 
 class TakesForeignNodes(ClaimAttempt):

@@ -1,6 +1,6 @@
 """One member: the real parts of a connector, put together for the simulation."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from random import Random
 from typing import Any
@@ -9,10 +9,10 @@ from tests.simulation.callers import Caller
 from tests.simulation.kernel import SimClock, SimMailbox, Task
 from tests.simulation.ledger import Ledger, Reading
 from tests.simulation.logs import SimFetching
+from tests.simulation.plans import MemberPlan
 from tests.simulation.product import Product
 from tests.simulation.store import SimStore
 from zkconsumer.assignment.filters import Whitelist
-from zkconsumer.assignment.strategy import Strategy
 from zkconsumer.connector.member import MemberSettings, MemberWorld, build_member
 from zkconsumer.connector.messages import (
     CloseRequest,
@@ -29,32 +29,12 @@ from zkconsumer.model import TopicPartition
 from zkconsumer.observe import MemberName, Observation
 from zkconsumer.streams.budget import ByteBudget
 from zkconsumer.streams.chunk_queue import ChunkQueue
-from zkconsumer.streams.delivery import Delivery
 from zkconsumer.streams.gate import DeliveryGate
 from zkconsumer.testing.memory_zk import MemoryZkServer
 from zkconsumer.zk.session import SessionEvent, SessionState
 
 GROUP = "g"
 Note = Callable[..., None]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MemberPlan:
-    """What a member is configured to be."""
-
-    consumer_id: str
-    topics: Mapping[str, int] | str
-    auto_commit: bool = True
-    strategy: Strategy = "range"
-    commit_interval_ms: int = 2_000
-    backoff_ms: int = 2_000
-    max_retries: int = 4
-    audit_interval_ms: int = 10_000
-    silence_percent: int = 33
-    delivery: Delivery = Delivery.AT_LEAST_ONCE
-    max_chunks: int = 2
-    queue_bytes: int = 1_000_000
-    poll_rate: float = 0.7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -244,7 +224,8 @@ class SimMember:
             return False
         request = CommitAheadRequest(claim, offset)
         self.mailbox.put(request)
-        return bool(caller.wait_for(request.reply))
+        done: bool | None = caller.wait_for(request.reply)
+        return bool(done)
 
     def hear_replies(self) -> bool:
         """Let callers that wait for the control thread go on; says whether one did."""

@@ -1,12 +1,30 @@
 """What a world and its members are like, by chance."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
-from tests.simulation.member import MemberPlan, SimMember
 from zkconsumer.assignment.strategy import Strategy
 from zkconsumer.streams.delivery import Delivery
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberPlan:
+    """What a member is configured to be."""
+
+    consumer_id: str
+    topics: Mapping[str, int] | str
+    auto_commit: bool = True
+    strategy: Strategy = "range"
+    commit_interval_ms: int = 2_000
+    backoff_ms: int = 2_000
+    max_retries: int = 4
+    audit_interval_ms: int = 10_000
+    silence_percent: int = 33
+    delivery: Delivery = Delivery.AT_LEAST_ONCE
+    max_chunks: int = 2
+    queue_bytes: int = 1_000_000
+    poll_rate: float = 0.7
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -65,9 +83,8 @@ def _subscription(rng: Random) -> Mapping[str, int] | str:
     return rng.choice(({"t": 1}, {"t": 2}, {"t": 1, "u": 1}, "t|u"))
 
 
-def new_plan(rng: Random, style: Style, members: Sequence[SimMember]) -> MemberPlan:
+def new_plan(rng: Random, style: Style, taken: Collection[str]) -> MemberPlan:
     """A member whose name no other has."""
-    taken = {member.plan.consumer_id for member in members}
     names = [f"g_{letter}" for letter in "abcdefghijkl" if f"g_{letter}" not in taken]
     topics = _subscription(rng) if style.subscription is None else style.subscription
     return MemberPlan(

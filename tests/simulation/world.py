@@ -6,7 +6,8 @@ from random import Random
 from tests.simulation.kernel import SimClock
 from tests.simulation.ledger import Ledger, Violation
 from tests.simulation.logs import PartitionLog, owner_of, partition_texts
-from tests.simulation.member import GROUP, MemberPlan, SimMember, Surroundings
+from tests.simulation.member import GROUP, SimMember, Surroundings
+from tests.simulation.plans import MemberPlan
 from tests.simulation.product import Product
 from tests.simulation.store import WatchedTree
 from zkconsumer.model import TopicPartition

@@ -1,0 +1,19 @@
+"""A simulation that stays green with a fault in the product proves nothing."""
+
+import pytest
+
+from tests.simulation.faults import REBALANCE_FAULTS
+from tests.simulation.faults_below import FAULTS_BELOW
+from tests.simulation.schedule import first_failure
+
+FAULTS = {**REBALANCE_FAULTS, **FAULTS_BELOW}
+MAX_SEEDS = 1_000
+
+
+@pytest.mark.timeout(300)
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_planted_fault_is_seen(name: str) -> None:
+    """Some schedule fails with the fault, and passes without it."""
+    seen = first_failure(range(MAX_SEEDS), FAULTS[name])
+    assert seen is not None, f"{name} was not seen in {MAX_SEEDS} schedules"
+    assert first_failure([seen.seed]) is None

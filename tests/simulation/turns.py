@@ -1,0 +1,163 @@
+"""The ways in which a world goes on: somebody runs to its next stop, a word arrives, time comes."""
+
+from collections.abc import Callable
+from random import Random
+
+from tests.simulation.accidents import Accidents
+from tests.simulation.kernel import SimClock
+from tests.simulation.member import SimMember
+from tests.simulation.plans import new_style
+from tests.simulation.product import PRODUCT, Product
+from tests.simulation.world import World
+from zkconsumer.testing.memory_zk import Delivery
+from zkconsumer.zk.session import SessionState
+
+_SESSION_NEWS = frozenset(state.value for state in SessionState)
+
+
+class Turns:
+    """One world, and every way in which it can go on by one step.
+
+    Each says whether anything could go on that way.
+    """
+
+    def __init__(self, seed: int, product: Product = PRODUCT) -> None:
+        self.rng = Random(seed)
+        self.world = World(self.rng, product)
+        self.clock: SimClock = self.world.clock
+        self.style = new_style(self.rng)
+        self.accidents = Accidents(self.world, self.style)
+        self.ways: tuple[Callable[[], bool], ...] = (
+            *(self.control,) * 6,
+            *(self.news,) * 4,
+            *(self.fetch,) * 3,
+            *(self.poll,) * 3,
+            self.produce,
+            self.replies,
+        )
+
+    def due(self) -> None:
+        """What comes by time."""
+        world, now_ms = self.world, self.clock.time_ms
+        for due_ms, ghost in [one for one in world.ghosts if one[0] <= now_ms]:
+            world.ghosts.remove((due_ms, ghost))
+            world.bury(ghost)
+        for due_ms, stranger in [one for one in world.strangers if one[0] <= now_ms]:
+            world.strangers.remove((due_ms, stranger))
+            stranger.close()
+        for member in [one for one, due_ms in world.away.items() if due_ms <= now_ms]:
+            world.reconnect(member)
+
+    def _runs(self, member: SimMember) -> bool:
+        return member.dead or member.frozen_until_ms <= self.clock.time_ms
+
+    def _hears(self, news: Delivery) -> bool:
+        member = self.world.member_of(news.session_id)
+        return member is None or self._runs(member)
+
+    def control(self) -> bool:
+        """A control thread goes on to its next stop."""
+        now_ms = self.clock.time_ms
+        ready = [
+            one
+            for one in self.world.members
+            if one.control_task.ready
+            and one.frozen_until_ms <= now_ms
+            and one.stalled_until_ms <= now_ms
+        ]
+        if not ready:
+            return False
+        member = self.rng.choice(ready)
+        member.control_task.resume()
+        if member.control_task.done:
+            self.world.gone(member)
+        return True
+
+    def news(self) -> bool:
+        """A watch fires, or a client is told of its session."""
+        pending = self.world.server.pending
+        if not pending:
+            return False
+        at = self.rng.randrange(min(len(pending), 8))
+        news = pending[at]
+        member = self.world.member_of(news.session_id)
+        if member is not None and not self._runs(member):
+            # It stays for later; behind it there may be some for others.
+            at = next((one for one, it in enumerate(pending) if self._hears(it)), -1)
+            if at < 0:
+                return False
+            news = pending[at]
+            member = self.world.member_of(news.session_id)
+        if news.what in _SESSION_NEWS:
+            at = self._next_word(member)
+            news = pending[at]
+        self.world.note("news", member and member.name, news.what)
+        self.world.server.deliver(at)
+        return True
+
+    def _next_word(self, member: SimMember | None) -> int:
+        """Session events come in order, but for the end of one that may come after the next."""
+        words = [
+            (at, news.what)
+            for at, news in enumerate(self.world.server.pending)
+            if news.what in _SESSION_NEWS and self.world.member_of(news.session_id) is member
+        ]
+        late = len(words) > 1 and words[0][1] == SessionState.LOST and self.rng.random() < 0.2
+        return words[1 if late else 0][0]
+
+    def fetch(self) -> bool:
+        """One fetcher of one member does one fetch."""
+        world = self.world
+        ready = [
+            (member, position)
+            for member in world.members
+            if self._runs(member)
+            for position in member.fetching.ready(world.logs, world.brokers)
+        ]
+        if not ready:
+            return False
+        member, position = self.rng.choice(ready)
+        tp = position.claim.topic_partition
+        world.ledger.check_right(member.readings[tp], "fetches")
+        world.note("fetch", member.name, str(tp), member.fetching.fetch(position, world.logs[tp]))
+        return True
+
+    def poll(self) -> bool:
+        """A caller asks a stream for the next message."""
+        member = self._pick(lambda one: bool(one.callers))
+        if member is None or self.rng.random() > member.plan.poll_rate:
+            return False
+        caller = self.rng.choice(member.callers)
+        if not caller.has_work:
+            return False
+        caller.poll()
+        return True
+
+    def _pick(self, fits: Callable[[SimMember], bool]) -> SimMember | None:
+        found = [one for one in self.world.members if fits(one) and self._runs(one)]
+        return self.rng.choice(found) if found else None
+
+    def produce(self) -> bool:
+        """A record is written."""
+        if not self.world.logs:
+            return False
+        tp = self.rng.choice(list(self.world.logs))
+        offset = self.world.logs[tp].append(self.rng.choice(self.style.gaps))
+        self.world.note("produce", str(tp), offset)
+        return True
+
+    def replies(self) -> bool:
+        """A caller that waited goes on; one that is outside tries again."""
+        rng = self.rng
+        member = self._pick(lambda _: True)
+        if member is None:
+            return False
+        if member.hear_replies():
+            return True
+        if member.outside:
+            member.join()
+            return True
+        if member.callers and rng.random() < (0.1 if member.auto_commit else 0.5):
+            member.commit()
+            return True
+        return False
