@@ -3,7 +3,7 @@ VENV ?= .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint types imports unit sandbox-tests chaos golden clean
+.PHONY: demo test lint types imports unit sandbox-tests simulate chaos golden clean
 
 $(STAMP): setup.cfg pyproject.toml scripts/make-venv
 	scripts/make-venv $(VENV)
@@ -37,11 +37,10 @@ chaos: $(STAMP)
 	$(PY) -m tests.chaos --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
 
 SCHEDULES ?= 10000
-SEED ?= 0
 
 # Seeded schedules of whole members on an in-memory ZooKeeper; a failing seed replays exactly.
 simulate: $(STAMP)
-	$(PY) -m tests.simulation --schedules $(SCHEDULES) --seed $(SEED)
+	$(PY) -m tests.simulation --schedules $(SCHEDULES) --seed $(or $(SEED),0)
 
 # Captures the golden bytes and assignments again from the real brokers and the JVM.
 golden: $(STAMP)

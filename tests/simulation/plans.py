@@ -92,7 +92,7 @@ def new_plan(rng: Random, style: Style, taken: Collection[str]) -> MemberPlan:
         topics=topics,
         auto_commit=rng.random() < 0.7,
         strategy=style.strategy,
-        commit_interval_ms=rng.choice((200, 2_000, 60_000)),
+        commit_interval_ms=rng.choice((500, 2_000, 60_000)),
         backoff_ms=rng.choice((200, 2_000)),
         max_retries=rng.choice((2, 4)),
         delivery=style.delivery,

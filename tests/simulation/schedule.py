@@ -12,7 +12,7 @@ from tests.simulation.member import SimMember
 from tests.simulation.product import PRODUCT, Product
 from tests.simulation.turns import Turns
 
-SETTLE_LIMIT_MS = 200_000
+SETTLE_LIMIT_MS = 120_000
 SETTLE_LIMIT_STEPS = 20_000
 
 
