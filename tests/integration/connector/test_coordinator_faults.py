@@ -1,0 +1,273 @@
+"""The broker that keeps a group's offsets crashes, freezes, is missing, or is too old."""
+
+import itertools
+from collections.abc import Iterator, Mapping
+
+import pytest
+
+from tests.support.clusters import fresh_name
+from tests.support.kafka_offsets import KafkaOffsets
+from tests.support.members import Member, await_ends, duplicates, settings_for
+from tests.support.noting import Noting
+from tests.support.traffic import Traffic, partitions_of, write
+from tests.support.waiting import wait_until
+from tests.support.zk_tree import ZkTree
+from zkconsumer import (
+    OffsetAndMetadata,
+    OffsetCommitFailed,
+    RebalanceFailed,
+    ZkConsumerError,
+    ZookeeperConsumerConnector,
+)
+from zkconsumer.assignment.java_order import string_hash
+from zkconsumer.clock import SystemClock
+from zkconsumer.model import TopicPartition
+from zkconsumer.observe import CommitFailed, Committed, PartitionsClaimed
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.scope import ThreadScope
+
+pytestmark = pytest.mark.sandbox
+
+CLOCK = SystemClock()
+KEEPER = 1
+"""Keeps the offsets that are not replicated."""
+OFFSET_PARTITIONS = 8
+QUICK = {
+    "zookeeper.session.timeout.ms": "2000",
+    "replica.lag.time.max.ms": "2000",
+    "offset.metadata.max.bytes": "100",
+}
+IN_KAFKA: Mapping[str, object] = {
+    "offsets_storage": "kafka",
+    "dual_commit_enabled": False,
+    "offsets_channel_backoff_ms": 100,
+}
+
+
+@pytest.fixture(scope="module")
+def three() -> Iterator[Sandbox]:
+    """Three brokers; the first half of the groups' offsets is replicated, the second is not."""
+    with Sandbox(brokers=3, zookeeper_tick_ms=200, broker_properties=QUICK) as sandbox:
+        half = OFFSET_PARTITIONS // 2
+        sandbox.create_topic(
+            "__consumer_offsets",
+            assignment={
+                number: [KEEPER, 0, 2] if number < half else [KEEPER]
+                for number in range(OFFSET_PARTITIONS)
+            },
+        )
+        yield sandbox
+
+
+@pytest.fixture
+def keeper_down(three: Sandbox) -> Iterator[Sandbox]:
+    """The same while the broker with the offsets is away."""
+    three.kill_broker(KEEPER)
+    yield three
+    three.start_broker(KEEPER)
+
+
+def fresh_group(*, replicated: bool) -> str:
+    """A group whose offsets are in the one half or the other."""
+    names = (f"{fresh_name('group')}-{number}" for number in itertools.count())
+    return next(
+        name
+        for name in names
+        if ((string_hash(name) & 0x7FFFFFFF) % OFFSET_PARTITIONS < OFFSET_PARTITIONS // 2)
+        is replicated
+    )
+
+
+def topic_elsewhere(three: Sandbox, keeper: int = KEEPER) -> list[TopicPartition]:
+    """A topic that does not lie on the broker with the offsets; gives its partitions."""
+    topic = fresh_name("elsewhere")
+    others = [broker.id for broker in three.brokers if broker.id != keeper]
+    three.create_topic(topic, assignment={number: [one] for number, one in enumerate(others)})
+    return partitions_of(topic, len(others))
+
+
+def committed(member: Member) -> int:
+    """How many commits got through."""
+    return len(member.observed.of(Committed))
+
+
+def test_commits_go_on_with_the_next_coordinator(three: Sandbox) -> None:
+    """Until there is one, each attempt fails and says why; messages come all the while."""
+    group = fresh_group(replicated=True)
+    stored = KafkaOffsets(three, group)
+    keeper = stored.coordinator().id
+    partitions = topic_elsewhere(three, keeper)
+    topic = partitions[0].topic
+    settings = {**IN_KAFKA, "auto_commit_interval_ms": 100, "offsets_commit_max_retries": 100}
+    with (
+        Member(three, group, {topic: 1}, **settings) as member,
+        Traffic(three, partitions) as traffic,
+    ):
+        wait_until(lambda: committed(member) > 3, what="automatic commits")
+        three.kill_broker(keeper)
+        wait_until(lambda: len(member.observed.of(CommitFailed)) > 2, what="commits to fail")
+        failure = member.observed.of(CommitFailed)[0]
+        assert set(failure.reasons) <= set(partitions)
+        for reason in failure.reasons.values():
+            assert "no offset coordinator answers" in reason
+            assert f"broker {keeper} " in reason
+        position = {partitions[0]: OffsetAndMetadata(1)}
+        with pytest.raises(OffsetCommitFailed, match="no offset coordinator answers"):
+            member.connector.commit_offsets(position, retry_on_failure=False)
+        await_ends([member], traffic.ends, "without a coordinator")
+
+        # With retries a commit outlasts the change.
+        before = committed(member)
+        assert member.connector.commit_offsets(position) == 1
+        assert stored.coordinator().id != keeper
+        wait_until(lambda: committed(member) > before + 3, what="automatic commits")
+        three.start_broker(keeper)
+        await_ends([member], traffic.ends, "with the broker back")
+        acknowledged = traffic.stop()
+        assert duplicates([member], acknowledged) == {}
+        assert member.errors == []
+        ends = traffic.ends()
+        wait_until(lambda: stored.offsets(partitions) == ends, what="the ends to be committed")
+
+
+def test_a_member_that_finds_no_coordinator_says_what_to_do(keeper_down: Sandbox) -> None:
+    """``RebalanceFailed`` after all tries, each of which takes its time; nothing is left behind."""
+    partitions = topic_elsewhere(keeper_down)
+    group, topic = fresh_group(replicated=False), partitions[0].topic
+    config = settings_for(
+        keeper_down,
+        group,
+        zookeeper_session_timeout_ms=1000,
+        zookeeper_connection_timeout_ms=2000,
+        rebalance_max_retries=2,
+        **IN_KAFKA,
+    )
+    began_ms = CLOCK.now_ms()
+    with ZookeeperConsumerConnector(config) as connector:
+        with pytest.raises(RebalanceFailed) as caught:
+            connector.create_message_streams({topic: 1})
+        text = str(caught.value)
+        assert group in text
+        assert "no offset coordinator answers" in text
+        assert "COORDINATOR_NOT_AVAILABLE" in text
+        assert "check that these brokers run, and that topic __consumer_offsets has leaders" in text
+        assert CLOCK.now_ms() - began_ms < 10_000
+        tree = ZkTree(keeper_down)
+        wait_until(lambda: tree.members(group) == [], what="it to leave the group")
+        assert tree.owners(group, topic) == {}
+
+
+def shut_down_while_joining(cluster: Sandbox, group: str, topic: str) -> int:
+    """Shut a member down that asks for its offsets in vain; gives how long that took, in ms."""
+    observed = Noting()
+    config = settings_for(cluster, group, **IN_KAFKA)
+    connector = ZookeeperConsumerConnector(config, observers=(observed,))
+    scope = ThreadScope("joining")
+
+    def join() -> None:
+        connector.create_message_streams({topic: 1})
+
+    scope.spawn("join", join, stop=lambda: None)
+    try:
+        wait_until(lambda: observed.of(PartitionsClaimed), what="its claim")
+        claimed_ms = CLOCK.now_ms()
+        wait_until(lambda: CLOCK.now_ms() > claimed_ms + 300, what="some tries")
+    finally:
+        began_ms = CLOCK.now_ms()
+        connector.shutdown()
+        took_ms = CLOCK.now_ms() - began_ms
+    assert scope.close(10_000) == []
+    assert isinstance(scope.first_error(), ZkConsumerError)
+    tree = ZkTree(cluster)
+    assert tree.members(group) == []
+    assert tree.owners(group, topic) == {}
+    return took_ms
+
+
+def test_a_shutdown_does_not_wait_for_a_coordinator(keeper_down: Sandbox) -> None:
+    """While the brokers answer that there is none."""
+    (tp, _) = topic_elsewhere(keeper_down)
+    assert shut_down_while_joining(keeper_down, fresh_group(replicated=False), tp.topic) < 3000
+
+
+def test_a_shutdown_does_not_wait_for_a_frozen_coordinator(cluster: Sandbox) -> None:
+    """While the only broker, connected, answers nothing."""
+    topic = fresh_name("frozen")
+    cluster.create_topic(topic)
+    cluster.pause_broker(0)
+    try:
+        assert shut_down_while_joining(cluster, fresh_name("group"), topic) < 3000
+    finally:
+        cluster.resume_broker(0)
+
+
+def test_a_member_that_waits_for_a_coordinator_joins_when_there_is_one(three: Sandbox) -> None:
+    """It goes on from what was committed before the crash, by its own tries alone."""
+    partitions = topic_elsewhere(three)
+    group, topic = fresh_group(replicated=False), partitions[0].topic
+    for tp in partitions:
+        write(three, tp, [b"value %d" % number for number in range(10)])
+    KafkaOffsets(three, group).put({tp: OffsetAndMetadata(7) for tp in partitions})
+    three.kill_broker(KEEPER)
+    scope = ThreadScope("restart")
+    scope.spawn("start", lambda: three.start_broker(KEEPER), stop=lambda: None)
+    with Member(three, group, {topic: 1}, **IN_KAFKA) as member:
+        wait_until(lambda: len(member.deliveries) == 6, what="the rest")
+        assert [member.got(tp) for tp in partitions] == [[7, 8, 9], [7, 8, 9]]
+    assert scope.close(60_000) == []
+    assert scope.first_error() is None
+
+
+def test_a_restarted_broker_gets_the_next_automatic_commit(cluster: Sandbox) -> None:
+    """The only broker stops in order and comes back, in the middle of automatic commits."""
+    topic, group = fresh_name("restarted"), fresh_name("group")
+    (tp,) = partitions_of(topic, 1)
+    cluster.create_topic(topic)
+    stored = KafkaOffsets(cluster, group)
+    settings = {**IN_KAFKA, "auto_commit_interval_ms": 20}
+    with (
+        Member(cluster, group, {topic: 1}, **settings) as member,
+        Traffic(cluster, [tp]) as traffic,
+    ):
+        wait_until(lambda: committed(member) > 3, what="automatic commits")
+        cluster.stop_broker(0)
+        wait_until(lambda: member.observed.of(CommitFailed), what="a commit to fail")
+        cluster.start_broker(0)
+        before = traffic.ends()[tp]
+        wait_until(lambda: (stored.offset(tp) or 0) > before, what="commits to go on")
+        acknowledged = traffic.stop()
+        assert duplicates([member], acknowledged) == {}
+        assert member.errors == []
+    assert stored.offset(tp) == traffic.ends()[tp]
+
+
+def test_metadata_that_the_brokers_do_not_take_is_told(three: Sandbox) -> None:
+    """They may be set to less than usual; the error says so, and the rest is committed."""
+    good, bad = topic_elsewhere(three)
+    group = fresh_group(replicated=True)
+    config = settings_for(three, group, auto_commit_enable=False, **IN_KAFKA)
+    with ZookeeperConsumerConnector(config) as connector:
+        connector.create_message_streams({good.topic: 1})
+        with pytest.raises(OffsetCommitFailed) as caught:
+            connector.commit_offsets(
+                {good: OffsetAndMetadata(1, "x" * 100), bad: OffsetAndMetadata(1, "x" * 101)}
+            )
+        assert set(caught.value.failed) == {bad}
+        assert "shorten it, or raise offset.metadata.max.bytes" in str(caught.value)
+    # What 0.8.2 refuses so, it keeps in memory all the same, until the coordinator restarts.
+    assert KafkaOffsets(three, group).entries([good]) == {good: (1, "x" * 100)}
+
+
+def test_brokers_before_0_8_2_are_refused_with_one_clear_error() -> None:
+    """They hang up at a question that they don't know."""
+    with Sandbox(kafka="0.8.1.1") as cluster:
+        topic, group = fresh_name("old"), fresh_name("group")
+        cluster.create_topic(topic)
+        config = settings_for(cluster, group, rebalance_max_retries=2, **IN_KAFKA)
+        with ZookeeperConsumerConnector(config) as connector:
+            with pytest.raises(RebalanceFailed) as caught:
+                connector.create_message_streams({topic: 1})
+            text = str(caught.value)
+            assert "offsets in Kafka need 0.8.2; set offsets.storage=zookeeper" in text
+            assert group in text
+        assert ZkTree(cluster).members(group) == []
