@@ -22,8 +22,8 @@ class Observer:
     """
 
     def __init__(self, zookeeper_connect: str, topic: str, partitions: int) -> None:
-        self._topic = topic
-        self._count = partitions
+        self.topic = topic
+        self.count = partitions
         self._store: KazooStore = connect(
             zookeeper_connect, session_timeout_ms=30_000, connection_timeout_ms=20_000
         )
@@ -33,13 +33,16 @@ class Observer:
         self._store.close()
 
     def create_topic(self, broker_id: int) -> None:
-        """Create the topic as the admin tool does; returns when all partitions have leaders."""
-        assigned = {str(number): [broker_id] for number in range(self._count)}
-        path = topic_path(self._topic)
+        """Create the topic as the admin tool does; returns when all partitions have leaders.
+
+        The work of the original's controller grows with the square of their number: minutes.
+        """
+        path = topic_path(self.topic)
+        assigned = {str(number): [broker_id] for number in range(self.count)}
         data = json.dumps({"version": 1, "partitions": assigned}).encode()
-        self._store.create(path, data, ephemeral=False)
-        last = [f"{path}/partitions/{number}/state" for number in range(self._count)]
-        _poll(lambda: None not in self._store.exists_many(last), f"the leaders of {path}", 1.0)
+        self._store.set_or_create_many({path: data})
+        states = [f"{path}/partitions/{number}/state" for number in range(self.count)]
+        _poll(lambda: None not in self._store.exists_many(states), f"the leaders of {path}", 1.0)
 
     def await_owned(self, group: str, consumer_ids: Sequence[str]) -> int:
         """When all partitions were owned by these members; the wall clock in milliseconds."""
@@ -50,8 +53,8 @@ class Observer:
         def complete() -> bool:
             if self._texts(list(samples)) != list(samples.values()):
                 return False
-            names = self._store.children_many([paths.owners(self._topic)])[0] or []
-            return len(names) == self._count
+            names = self._store.children_many([paths.owners(self.topic)])[0] or []
+            return len(names) == self.count
 
         moment = _poll(complete, f"the owners of all partitions in group {group}")
         found = self._texts(list(expected))
@@ -73,8 +76,8 @@ class Observer:
     def _expected(self, group: str, consumer_ids: Sequence[str]) -> dict[str, bytes]:
         members = [f"{group}_{one}" for one in consumer_ids]
         view = GroupView(
-            members={one: MemberSubscription({self._topic: 1}) for one in members},
-            partitions={self._topic: tuple(range(self._count))},
+            members={one: MemberSubscription({self.topic: 1}) for one in members},
+            partitions={self.topic: tuple(range(self.count))},
         )
         result = assign("range", view, members[0])
         assert isinstance(result, Assignment)

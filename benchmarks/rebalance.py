@@ -16,9 +16,11 @@ import statistics
 import subprocess
 import sys
 import tempfile
+import uuid
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 from benchmarks.members import REPOSITORY, Member, OurMember, ScalaMember, StartMember
@@ -142,11 +144,11 @@ class Options:
     scenarios: Sequence[str]
     kinds: Sequence[str]
     runs: int
-    delay_ms: float
+    delays_ms: Sequence[float]
 
 
-Figures = dict[tuple[str, int, str], list[float]]
-"""Milliseconds by what was measured, partitions, kind."""
+Figures = dict[tuple[float, str, int, str], list[float]]
+"""Milliseconds by delay, what was measured, partitions, kind."""
 
 
 def measure(options: Options) -> Figures:
@@ -163,41 +165,55 @@ def measure(options: Options) -> Figures:
             )
         )
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
-        connect = stack.enter_context(delayed(sandbox.zookeeper_connect, options.delay_ms))
         for count in options.partitions:
-            topic = f"partitions-{count}"
-            observer = Observer(sandbox.zookeeper_connect, topic, count)
+            observer = Observer(sandbox.zookeeper_connect, f"partitions-{count}", count)
             stack.callback(observer.close)
             observer.create_topic(sandbox.brokers[0].id)
-            kinds = kinds_of(sandbox, connect, topic, folder)
-            for scenario in options.scenarios:
-                if scenario == "crowd" and count != max(options.partitions):
-                    continue
-                for run in range(options.runs):
-                    for kind in options.kinds:
-                        group = f"{scenario}-{count}-{kind}-{run}"
-                        found = SCENARIOS[scenario](kinds[kind], observer, group)
-                        for what, took_ms in found.items():
-                            figures.setdefault((what, count, kind), []).append(took_ms)
-                            _say(f"{what}, {count} partitions, {kind}: {took_ms:.0f} ms")
+            for delay_ms in options.delays_ms:
+                with delayed(sandbox.zookeeper_connect, delay_ms) as connect:
+                    kinds = kinds_of(sandbox, connect, observer.topic, folder)
+                    measure_one(options, figures, observer, kinds, delay_ms)
     return figures
+
+
+def measure_one(
+    options: Options,
+    figures: Figures,
+    observer: Observer,
+    kinds: dict[str, StartMember],
+    delay_ms: float,
+) -> None:
+    """Measure with one topic and one delay."""
+    for scenario in options.scenarios:
+        if scenario == "crowd" and observer.count != max(options.partitions):
+            continue
+        for run, kind in product(range(options.runs), options.kinds):
+            group = f"{scenario}-{kind}-{uuid.uuid4().hex[:8]}"
+            found = SCENARIOS[scenario](kinds[kind], observer, group)
+            for what, took_ms in found.items():
+                figures.setdefault((delay_ms, what, observer.count, kind), []).append(took_ms)
+                _say(
+                    f"run {run + 1}: {what}, {observer.count} partitions, {delay_ms:g} ms of delay,"
+                    f" {kind}: {took_ms:.0f} ms"
+                )
 
 
 def table(figures: Figures) -> str:
     """Medians and how many times faster ours is, as Markdown."""
     lines = [
-        "| what | partitions | original, ms | ours, ms | times faster |",
-        "|---|---:|---:|---:|---:|",
+        "| delay, ms | what | partitions | original, ms | ours, ms | times faster |",
+        "|---:|---|---:|---:|---:|---:|",
     ]
-    for what, count in dict.fromkeys((what, count) for what, count, _ in figures):
+    for row in dict.fromkeys(key[:3] for key in figures):
+        delay_ms, what, count = row
         medians = {
-            kind: statistics.median(figures[what, count, kind])
+            kind: statistics.median(figures[*row, kind])
             for kind in ("scala", "ours")
-            if (what, count, kind) in figures
+            if (*row, kind) in figures
         }
         ratio = medians["scala"] / medians["ours"] if len(medians) == 2 else float("nan")
         cells = [f"{medians[k]:.0f}" if k in medians else "" for k in ("scala", "ours")]
-        lines.append(f"| {what} | {count} | {cells[0]} | {cells[1]} | {ratio:.1f} |")
+        lines.append(f"| {delay_ms:g} | {what} | {count} | {cells[0]} | {cells[1]} | {ratio:.1f} |")
     return "\n".join(lines)
 
 
@@ -208,7 +224,7 @@ def main(argv: Sequence[str]) -> None:
     parser.add_argument("--scenarios", default=",".join(SCENARIOS))
     parser.add_argument("--kinds", default="scala,ours")
     parser.add_argument("--runs", type=int, default=5)
-    parser.add_argument("--delay-ms", type=float, default=0.0)
+    parser.add_argument("--delay-ms", default="0", help="one or several: 0,2")
     parser.add_argument("--json", type=Path, help="where to write every single figure")
     given = parser.parse_args(argv)
     options = Options(
@@ -216,17 +232,15 @@ def main(argv: Sequence[str]) -> None:
         scenarios=given.scenarios.split(","),
         kinds=given.kinds.split(","),
         runs=given.runs,
-        delay_ms=given.delay_ms,
+        delays_ms=[float(one) for one in given.delay_ms.split(",")],
     )
     figures = measure(options)
     if given.json is not None:
         rows = [
-            {"what": what, "partitions": count, "kind": kind, "ms": took}
-            for (what, count, kind), took in figures.items()
+            {"delay_ms": delay_ms, "what": what, "partitions": count, "kind": kind, "ms": took}
+            for (delay_ms, what, count, kind), took in figures.items()
         ]
-        given.json.write_text(
-            json.dumps({"kafka": KAFKA, "delay_ms": options.delay_ms, "runs": rows}, indent=1)
-        )
+        given.json.write_text(json.dumps({"kafka": KAFKA, "runs": rows}, indent=1) + "\n")
     sys.stdout.write(table(figures) + "\n")
 
 

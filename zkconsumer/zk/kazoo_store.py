@@ -1,4 +1,4 @@
-"""The door to kazoo, the client library: nobody else imports it (but ``kazoo_calls``, our half).
+"""The door to kazoo, the client library: only ``kazoo_calls``, ``kazoo_io`` and this import it.
 
 What kazoo does, and what follows for us (read in kazoo 2.11 ``client``, ``protocol/connection``):
 
@@ -34,6 +34,7 @@ from kazoo.retry import KazooRetry
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import RegistryError
 from zkconsumer.scope import ThreadScope
+from zkconsumer.zk import kazoo_io
 from zkconsumer.zk.compound import CompoundStore
 from zkconsumer.zk.connect_string import ConnectString, parse_connect_string
 from zkconsumer.zk.kazoo_calls import (
@@ -262,6 +263,8 @@ def _new_kazoo(
     )
     # kazoo keeps what the server granted in a local variable: it is read off the answer.
     connection = client._connection  # noqa: SLF001 - nothing public tells it
+    if not kazoo_io.install(connection):
+        log.debug("this kazoo reads and writes in its own way")
     invoke = connection._invoke  # noqa: SLF001 - see above
 
     def listening_invoke(timeout: float, request: Any, *args: Any, **kwargs: Any) -> Any:

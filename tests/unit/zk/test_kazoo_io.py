@@ -1,0 +1,179 @@
+"""kazoo's connection with our reading and writing, over a socket pair."""
+
+import socket
+import struct
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from kazoo.exceptions import ConnectionDropped
+from kazoo.handlers.threading import KazooTimeoutError, SequentialThreadingHandler
+from kazoo.protocol.connection import CLOSE_RESPONSE
+
+from zkconsumer.scope import ThreadScope
+from zkconsumer.zk.kazoo_io import install
+
+TIMEOUT_S = 0.05
+
+
+class Client:
+    """The part of kazoo's client that matters here."""
+
+    def __init__(self) -> None:
+        self._queue: deque[bytes] = deque()
+
+
+class Connection:
+    """A connection whose answers are a length and text; ``close`` as text ends it."""
+
+    def __init__(self) -> None:
+        self._socket, self.server = socket.socketpair()
+        self._socket.setblocking(False)
+        self._read_sock, self.bell = socket.socketpair()
+        self.handler: Any = SequentialThreadingHandler()  # type: ignore[no-untyped-call]
+        self.client = Client()
+        self.answers: list[bytes] = []
+        self.connected = 0
+
+    @contextmanager
+    def _socket_error_handling(self) -> Iterator[None]:
+        try:
+            yield
+        except OSError as error:
+            raise ConnectionDropped(str(error)) from error
+
+    def _connect(self) -> None:
+        self.connected += 1
+
+    def _read(self, length: int, timeout: float) -> bytes:
+        raise AssertionError((length, timeout))
+
+    def _write(self, message: bytes, timeout: float) -> None:
+        raise AssertionError((message, timeout))
+
+    def _read_socket(self, timeout: float) -> object:
+        [length] = struct.unpack(">i", self._read(4, timeout))
+        self.answers.append(self._read(length, timeout))
+        return CLOSE_RESPONSE if self.answers[-1] == b"close" else None
+
+    def _send_request(self, read_timeout: float, connect_timeout: float) -> None:
+        del read_timeout
+        self._write(self.client._queue.popleft(), connect_timeout)
+        self._read_sock.recv(1)
+
+    def queue(self, request: bytes) -> None:
+        """As kazoo does: queue, then ring."""
+        self.client._queue.append(request)
+        self.bell.send(b"\0")
+
+
+def frame(text: bytes) -> bytes:
+    """An answer."""
+    return struct.pack(">i", len(text)) + text
+
+
+@pytest.fixture
+def connection() -> Iterator[Connection]:
+    """A connection that reads and writes in our way."""
+    connection = Connection()
+    assert install(connection)
+    yield connection
+    for one in (connection._socket, connection.server, connection._read_sock, connection.bell):
+        one.close()
+
+
+def test_answers_that_came_together_are_taken_together(connection: Connection) -> None:
+    """One go for three; the beginning of the fourth waits for its rest."""
+    fourth = frame(b"four")
+    connection.server.sendall(frame(b"one") + frame(b"") + frame(b"three") + fourth[:6])
+    assert connection._read_socket(TIMEOUT_S) is None
+    assert connection.answers == [b"one", b"", b"three"]
+    connection.server.sendall(fourth[6:])
+    assert connection._read_socket(TIMEOUT_S) is None
+    assert connection.answers[3:] == [b"four"]
+
+
+def test_an_answer_larger_than_a_chunk_is_read_whole(connection: Connection) -> None:
+    """As many receives as it takes."""
+    large = bytes(range(256)) * 1000
+    scope = ThreadScope("server")
+    scope.spawn(
+        "send", lambda: connection.server.sendall(frame(large) + frame(b"x")), stop=lambda: None
+    )
+    while len(connection.answers) < 2:
+        connection._read_socket(5.0)
+    assert connection.answers == [large, b"x"]
+    assert scope.close(5_000) == []
+
+
+def test_nothing_is_read_behind_the_last_answer(connection: Connection) -> None:
+    """The answer to a good-bye ends the loop, whatever else came."""
+    connection.server.sendall(frame(b"close") + frame(b"more"))
+    assert connection._read_socket(TIMEOUT_S) == CLOSE_RESPONSE
+    assert connection.answers == [b"close"]
+
+
+def test_a_new_connection_begins_with_nothing_read(connection: Connection) -> None:
+    """What an old server said last is not the new one's answer."""
+    connection.server.sendall(frame(b"close") + frame(b"old")[:5])
+    connection._read_socket(TIMEOUT_S)
+    connection._connect()
+    connection.server.sendall(frame(b"new"))
+    connection._read_socket(TIMEOUT_S)
+    assert (connection.connected, connection.answers) == (1, [b"close", b"new"])
+
+
+def test_silence_is_kazoos_time_out(connection: Connection) -> None:
+    """In the middle of an answer, too."""
+    connection.server.sendall(frame(b"half")[:6])
+    with pytest.raises(KazooTimeoutError):
+        connection._read_socket(TIMEOUT_S)
+
+
+def test_the_end_of_the_connection_drops_it(connection: Connection) -> None:
+    """Whether it ends in order or not."""
+    connection.server.close()
+    with pytest.raises(ConnectionDropped):
+        connection._read_socket(TIMEOUT_S)
+    with pytest.raises(ConnectionDropped):
+        connection._write(b"x" * 10, TIMEOUT_S)
+
+
+def test_a_server_that_reads_slowly_gets_all_of_it(connection: Connection) -> None:
+    """A full socket is waited for, up to the time-out."""
+    message = b"m" * 2_000_000
+    got = bytearray()
+
+    def receive() -> None:
+        while len(got) < len(message):
+            got.extend(connection.server.recv(100_000))
+
+    scope = ThreadScope("server")
+    scope.spawn("receive", receive, stop=lambda: None)
+    connection._write(message, 5.0)
+    assert scope.close(5_000) == []
+    assert bytes(got) == message
+
+
+def test_a_server_that_does_not_read_is_kazoos_time_out(connection: Connection) -> None:
+    """Nothing is waited for without end."""
+    with pytest.raises(KazooTimeoutError):
+        connection._write(b"m" * 5_000_000, TIMEOUT_S)
+
+
+def test_all_requests_that_rang_are_sent_at_once(connection: Connection) -> None:
+    """One that was queued and has not rung yet waits for its ring."""
+    for number in range(5):
+        connection.queue(b"%d" % number)
+    connection.client._queue.append(b"late")
+    connection._send_request(1.0, 1.0)
+    assert connection.server.recv(100) == b"01234"
+    assert list(connection.client._queue) == [b"late"]
+
+
+def test_another_kazoo_is_left_as_it_is() -> None:
+    """Without the inner parts that are replaced, nothing is."""
+    strange = object()
+    assert install(strange) is False

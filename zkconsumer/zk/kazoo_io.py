@@ -1,0 +1,114 @@
+"""Lets kazoo's connection read and write in large pieces, where it takes five system calls each.
+
+kazoo's loop asks before every request, and twice for every answer, whether the socket is ready, and
+reads an answer in two pieces. With thousands of requests on their way that is most of the time that
+they take. Here the socket, which never blocks, is simply tried first; what it gives beyond the
+answer at hand is kept, and the answers in it are taken without going round the loop.
+
+Nothing else changes: the order, the time-outs, what is raised, and who wakes whom. It belongs to
+``kazoo_store``, and leaves kazoo as it is when that has no such inner parts.
+"""
+
+import socket
+from collections.abc import Callable
+from typing import Any
+
+from kazoo.exceptions import ConnectionDropped
+from kazoo.protocol.connection import CLOSE_RESPONSE
+
+_CHUNK_BYTES = 1 << 16
+_LENGTH_BYTES = 4
+_MOST_AT_ONCE = 500
+_INNER_PARTS = ("_read", "_write", "_read_socket", "_send_request", "_connect", "_read_sock")
+
+
+class BufferedIo:
+    """The reading and writing of one kazoo connection. Thread: kazoo's connection thread only."""
+
+    def __init__(self, connection: Any) -> None:
+        self._connection = connection
+        self._buffer = bytearray()
+        self._connect_plainly: Callable[..., Any] = connection._connect  # noqa: SLF001
+        self._read_one: Callable[..., Any] = connection._read_socket  # noqa: SLF001
+        self._send_one: Callable[..., Any] = connection._send_request  # noqa: SLF001
+
+    def connect(self, *args: Any) -> Any:
+        """A new connection begins with nothing read."""
+        self._buffer.clear()
+        return self._connect_plainly(*args)
+
+    def read(self, length: int, timeout: float) -> bytes:
+        """Exactly ``length`` bytes.
+
+        Raises:
+            ConnectionDropped: the connection ended or broke.
+            Exception: kazoo's time-out, where nothing came for ``timeout`` seconds.
+        """
+        while len(self._buffer) < length:
+            self._receive(timeout)
+        data = bytes(self._buffer[:length])
+        del self._buffer[:length]
+        return data
+
+    def write(self, message: bytes | bytearray, timeout: float) -> None:
+        """All of it; raises as ``read``."""
+        rest = memoryview(message)
+        with self._connection._socket_error_handling():  # noqa: SLF001
+            while rest:
+                try:
+                    sent = self._connection._socket.send(rest)  # noqa: SLF001
+                except BlockingIOError:
+                    self._await([], [self._connection._socket], timeout, "write")  # noqa: SLF001
+                    continue
+                rest = rest[sent:]
+
+    def read_socket(self, timeout: float) -> Any:
+        """Take the answer that is coming in, and all others that came with it."""
+        while True:
+            response = self._read_one(timeout)
+            if response == CLOSE_RESPONSE or not self._holds_an_answer():
+                return response
+
+    def send_requests(self, read_timeout: float, connect_timeout: float) -> None:
+        """Send all that is queued, as far as its senders have rung; kazoo takes a ring for each."""
+        rings = self._connection._read_sock.recv(_MOST_AT_ONCE, socket.MSG_PEEK)  # noqa: SLF001
+        queued = len(self._connection.client._queue)  # noqa: SLF001
+        for _ in range(max(1, min(len(rings), queued))):
+            self._send_one(read_timeout, connect_timeout)
+
+    def _receive(self, timeout: float) -> None:
+        with self._connection._socket_error_handling():  # noqa: SLF001
+            while True:
+                try:
+                    chunk = self._connection._socket.recv(_CHUNK_BYTES)  # noqa: SLF001
+                except BlockingIOError:
+                    self._await([self._connection._socket], [], timeout, "read")  # noqa: SLF001
+                    continue
+                if not chunk:
+                    raise ConnectionDropped("socket connection broken")
+                self._buffer += chunk
+                return
+
+    def _await(self, readers: list[Any], writers: list[Any], timeout: float, what: str) -> None:
+        handler = self._connection.handler
+        if not any(handler.select(readers, writers, [], timeout)):
+            raise handler.timeout_exception(f"socket time-out during {what}")
+
+    def _holds_an_answer(self) -> bool:
+        if len(self._buffer) < _LENGTH_BYTES:
+            return False
+        length = int.from_bytes(self._buffer[:_LENGTH_BYTES], "big", signed=True)
+        return len(self._buffer) >= _LENGTH_BYTES + length
+
+
+def install(connection: Any) -> bool:
+    """Let this connection read and write so; False where this kazoo is made otherwise."""
+    if not all(hasattr(connection, part) for part in _INNER_PARTS):
+        return False
+    io = BufferedIo(connection)
+    connection._connect = io.connect  # noqa: SLF001
+    connection._read = io.read  # noqa: SLF001
+    connection._write = io.write  # noqa: SLF001
+    connection._read_socket = io.read_socket  # noqa: SLF001
+    connection._send_request = io.send_requests  # noqa: SLF001
+    return True
