@@ -3,7 +3,7 @@ VENV ?= .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint types imports unit sandbox-tests simulate chaos golden clean
+.PHONY: demo test lint types imports unit sandbox-tests simulate chaos bench-rebalance golden clean
 
 $(STAMP): setup.cfg pyproject.toml scripts/make-venv
 	scripts/make-venv $(VENV)
@@ -45,6 +45,10 @@ simulate: $(STAMP)
 # Captures the golden bytes and assignments again from the real brokers and the JVM.
 golden: $(STAMP)
 	$(PY) -m tests.golden.capture
+
+# How long a group stands still, ours and the original's, on the same real ZooKeeper: half an hour.
+bench-rebalance: $(STAMP)
+	$(PY) -m benchmarks.rebalance --delay-ms 0,2 $(ARGS)
 
 clean:
 	rm -rf $(VENV) build dist *.egg-info
