@@ -1,0 +1,169 @@
+"""A listener that fails, dawdles, or never returns: it can't break its member or the group."""
+
+import pytest
+
+from tests.support.control_bench import AUTO_COMMIT_MS, ControlledMember, Group, drained
+from tests.support.listening import NotedListener, Share
+from tests.support.memory_connector import MemoryConnector
+from tests.support.waiting import wait_until
+from zkconsumer.clock import SystemClock
+from zkconsumer.errors import ConsumerClosed, OffsetCommitFailed
+from zkconsumer.model import TopicPartition
+from zkconsumer.observe import ErrorSeen, RebalanceStep
+
+T0 = TopicPartition("t", 0)
+T1 = TopicPartition("t", 1)
+
+
+def listened(group: Group, listener: NotedListener, **settings: bool) -> ControlledMember:
+    """Member a, which has joined with this listener."""
+    member = group.member("a", auto_commit=settings.get("auto_commit", True))
+    member.listener.listener = listener
+    member.join({"t": 1})
+    group.settle()
+    return member
+
+
+def fail(_told: object) -> None:
+    """What a listener with a bug does."""
+    raise ZeroDivisionError("a bug of the caller")
+
+
+def errors_of(member: ControlledMember) -> list[tuple[str, str]]:
+    """Where something went wrong, and what."""
+    return [(one.where, str(one.error)) for one in member.observed.of(ErrorSeen)]
+
+
+def test_an_error_before_a_release_keeps_the_automatic_commit_from_what_leaves() -> None:
+    """The group goes on, observers hear it, and what was not finished comes again."""
+    group = Group()
+    member = listened(group, NotedListener(fail))
+    member.deliver(T0, [0, 1, 2])
+    member.deliver(T1, [0, 1, 2])
+    assert len(drained(member.stream())) == 6
+    successor = group.joined("0")
+    assert group.owners() == {0: "g_0-0", 1: "g_a-0"}
+    assert successor.starts() == {T0: None}
+    assert errors_of(member) == [("listener before a release", "a bug of the caller")]
+    group.pass_time(AUTO_COMMIT_MS)
+    assert (group.offset(0), group.offset(1)) == (None, "3")
+
+
+def test_what_it_did_not_finish_comes_again_though_the_partition_comes_back_to_us() -> None:
+    """Nobody else read it meanwhile, and our own position must not pass it over."""
+    group = Group()
+    member = listened(group, NotedListener(fail))
+    member.deliver(T0, [0, 1, 2])
+    assert len(drained(member.stream())) == 3
+    other = group.joined("0")
+    other.close()
+    group.settle()
+    assert member.starts()[T0] is None
+
+
+def test_an_error_in_a_shutdown_keeps_nobody_from_leaving() -> None:
+    """Everything is released, nothing committed."""
+    group = Group()
+    member = listened(group, NotedListener(fail))
+    member.deliver(T0, [0, 1, 2])
+    assert len(drained(member.stream())) == 3
+    request = member.close()
+    group.settle()
+    assert request.reply.wait(0) == (None, True)
+    assert (group.ids(), group.owners(), group.offset(0)) == ([], {}, None)
+
+
+def test_an_error_before_a_start_starts_all_the_same() -> None:
+    """Each time; a join succeeds."""
+    group = Group()
+    member = listened(group, NotedListener(on_start=fail))
+    assert set(member.starts()) == {T0, T1}
+    group.joined("0")
+    assert group.owners() == {0: "g_0-0", 1: "g_a-0"}
+    assert errors_of(member) == [("listener before a start", "a bug of the caller")] * 2
+
+
+def test_a_member_whose_listener_always_fails_goes_on_rebalancing() -> None:
+    """In both methods, over many changes: the shares stay right."""
+    group = Group(partitions=4)
+    listened(group, NotedListener(fail, fail))
+    for name in ("b", "0", "c"):
+        other = group.joined(name)
+        assert sorted(set(group.owners().values())) == sorted({"g_a-0", f"g_{name}-0"})
+        other.close()
+        group.settle()
+        assert set(group.owners().values()) == {"g_a-0"}
+
+
+def test_a_slow_one_delays_the_others_and_nothing_else() -> None:
+    """The time it takes is that of the step; a commit that came due meanwhile is made up for."""
+    group = Group()
+    member = listened(group, NotedListener(lambda _share: group.clock.advance(7_000)))
+    member.deliver(T1, [0, 1])
+    assert len(drained(member.stream())) == 2
+    group.joined("0")
+    assert group.owners() == {0: "g_0-0", 1: "g_a-0"}
+    steps = member.observed.of(RebalanceStep)
+    assert {one.duration_ms for one in steps if one.step == "Commit"} == {7_000}
+    assert {one.duration_ms for one in steps if one.step != "Commit"} == {0}
+    assert group.offset(1) == "2"
+
+
+def test_a_session_that_ends_in_it_takes_the_right_to_commit() -> None:
+    """Neither the automatic commit nor its own is written; the member joins anew."""
+    group = Group()
+
+    def lose(_share: Share) -> None:
+        if len(listener.released) == 1:
+            group.server.expire(member.store.session_id)
+            with pytest.raises(OffsetCommitFailed):
+                member.commit_inside()
+
+    listener = NotedListener(lose)
+    member = listened(group, listener)
+    member.deliver(T0, [0, 1, 2])
+    assert len(drained(member.stream())) == 3
+    other = group.joined("0")
+    assert group.offset(0) is None
+    assert other.starts() == {T0: None}
+    assert group.owners() == {0: "g_0-0", 1: "g_a-0"}
+    assert set(member.owned()) == {T1}
+
+
+def test_one_that_ends_the_thread_ends_the_member_and_not_the_group() -> None:
+    """``SystemExit`` is nothing to go on behind: the session ends, the streams say why."""
+    group = Group(time=SystemClock())
+    member = ControlledMember(group, "a")
+
+    def leave(_share: Share) -> None:
+        raise SystemExit(3)
+
+    connector = MemoryConnector(member)
+    connector.set_consumer_rebalance_listener(NotedListener(leave))
+    [stream] = connector.create_message_streams({"t": 1})["t"]
+    other = MemoryConnector(ControlledMember(group, "0"))
+    other.create_message_streams({"t": 1})
+    with pytest.raises(ConsumerClosed, match="control thread died"):
+        next(stream)
+    wait_until(
+        lambda: group.owners() == {0: "g_0-0", 1: "g_0-0"}, timeout_s=5, what="the other's share"
+    )
+    assert group.ids() == ["g_0"]
+    connector.shutdown()
+    other.shutdown()
+
+
+def test_a_shutdown_does_not_wait_for_one_that_never_returns() -> None:
+    """Its time is limited; with the session go the nodes, and the others have everything."""
+    group = Group(time=SystemClock())
+    let_go: list[bool] = []
+    connector = MemoryConnector(ControlledMember(group, "a"), shutdown_timeout_ms=300)
+    connector.set_consumer_rebalance_listener(
+        NotedListener(lambda _share: wait_until(lambda: let_go, what="the test's end"))
+    )
+    [stream] = connector.create_message_streams({"t": 1})["t"]
+    connector.shutdown()
+    assert (group.ids(), group.owners()) == ([], {})
+    let_go.append(True)
+    assert list(stream) == []
+    wait_until(lambda: connector._control.done, timeout_s=5, what="the end of the thread")

@@ -1,0 +1,156 @@
+"""What is owned, told by events alone: claims, releases and losses must add up."""
+
+import pytest
+
+from tests.support.control_bench import ControlledMember, Group, hold
+from zkconsumer.model import ConsumerThreadId, TopicPartition
+from zkconsumer.observe import (
+    MemberName,
+    PartitionsBlocked,
+    PartitionsClaimed,
+    PartitionsLost,
+    PartitionsReleased,
+)
+
+AUDIT_MS = 10_000
+T0 = TopicPartition("t", 0)
+T1 = TopicPartition("t", 1)
+A0 = ConsumerThreadId("g_a", 0)
+MEMBER = MemberName("g", "g_a")
+
+
+def expire_unnoticed(group: Group) -> None:
+    """Let the only member's session end while it is cut off, and let it come back."""
+    [member] = group.members
+    session_id = member.store.session_id
+    group.server.disconnect(session_id)
+    group.server.expire(session_id)
+    group.settle()
+    group.server.reconnect(session_id)
+    group.settle()
+
+
+def owned_by_events(member: ControlledMember) -> dict[TopicPartition, str]:
+    """Claims, releases and losses added up; each of them must fit what went before."""
+    owned: dict[TopicPartition, str] = {}
+    for event in member.observed.events:
+        match event:
+            case PartitionsClaimed(claimed):
+                assert not [tp for tp, it in claimed.items() if owned.get(tp) == str(it)], "twice"
+                owned |= {tp: str(thread) for tp, thread in claimed.items()}
+            case PartitionsReleased(released):
+                texts = {tp: str(thread) for tp, thread in released.items()}
+                assert texts.items() <= owned.items(), "released what was not owned"
+                owned = {tp: it for tp, it in owned.items() if tp not in released}
+            case PartitionsLost(lost):
+                assert set(lost) <= set(owned), "lost twice, or never owned"
+                owned = {tp: it for tp, it in owned.items() if tp not in lost}
+            case _:
+                pass
+    return owned
+
+
+def balance(group: Group, member: ControlledMember) -> None:
+    """Events tell what the owner nodes say."""
+    owners = {number: text for number, text in group.owners().items() if text.startswith("g_a-")}
+    assert {tp.partition: it for tp, it in owned_by_events(member).items()} == owners
+
+
+def test_events_balance_through_members_and_topics_that_come_and_go() -> None:
+    """After each change."""
+    group = Group(partitions=3)
+    member = group.joined("a", {"t": 2}, audit_interval_ms=AUDIT_MS)
+    balance(group, member)
+    for name in ("b", "0", "c"):
+        other = group.joined(name)
+        balance(group, member)
+        group.set_topic("t", 3 + len(group.members))
+        group.settle()
+        balance(group, member)
+        other.close()
+        group.settle()
+        balance(group, member)
+    member.close()
+    group.settle()
+    assert owned_by_events(member) == {}
+
+
+def test_events_balance_where_a_node_was_deleted() -> None:
+    """Lost, and claimed again at the audit."""
+    group = Group()
+    member = group.joined("a", audit_interval_ms=AUDIT_MS)
+    group.admin.delete_many(["/consumers/g/owners/t/0"])
+    group.pass_time(AUDIT_MS)
+    balance(group, member)
+    assert len(member.observed.of(PartitionsLost)) == 1
+
+
+def test_events_balance_where_a_node_is_another_s() -> None:
+    """Lost once, however often it is tried."""
+    group = Group()
+    member = group.joined("a", audit_interval_ms=AUDIT_MS)
+    group.admin.delete_many(["/consumers/g/owners/t/0"])
+    hold(group, 0)
+    for _ in range(5):
+        group.pass_time(AUDIT_MS)
+    balance(group, member)
+
+
+def test_events_balance_where_the_session_ends_unnoticed_at_first() -> None:
+    """Everything lost at once, and claimed in the new one."""
+    group = Group()
+    member = group.joined("a")
+    expire_unnoticed(group)
+    balance(group, member)
+    [lost] = member.observed.of(PartitionsLost)
+    assert set(lost.partitions) == {T0, T1}
+
+
+def test_events_balance_with_a_blocked_partition() -> None:
+    """It was never claimed."""
+    group = Group()
+    group.write("/consumers/g/owners/t/0", b"garbage")
+    member = group.joined("a", audit_interval_ms=AUDIT_MS)
+    group.pass_time(AUDIT_MS)
+    balance(group, member)
+    assert set(member.observed.of(PartitionsBlocked)[0].reasons) == {T0}
+
+
+@pytest.mark.xfail(strict=True, reason="the round that fails tells it, and the end of the session")
+def test_events_balance_where_watches_tell_of_the_end_of_the_session_first() -> None:
+    """The nodes are gone before the member knows why: lost once all the same."""
+    group = Group()
+    member = group.joined("a")
+    group.server.expire(member.store.session_id)
+    group.settle()
+    balance(group, member)
+
+
+@pytest.mark.xfail(strict=True, reason="both readings of the round tell it")
+def test_events_balance_where_registration_and_node_were_deleted() -> None:
+    """Lost once, though the group is read twice."""
+    group = Group()
+    member = group.joined("a")
+    group.admin.delete_many(["/consumers/g/owners/t/0", "/consumers/g/ids/g_a"])
+    group.settle()
+    balance(group, member)
+
+
+@pytest.mark.xfail(strict=True, reason="starting anew claims what is claimed already")
+def test_events_balance_where_something_stands_still() -> None:
+    """An audit starts it anew; the node stays all the while."""
+    group = Group()
+    member = group.joined("a", audit_interval_ms=AUDIT_MS)
+    member.owned()[T0].halted = True
+    group.pass_time(AUDIT_MS)
+    balance(group, member)
+
+
+@pytest.mark.xfail(strict=True, reason="what is claimed and not being read is never told as lost")
+def test_events_balance_where_the_session_of_an_unreadable_partition_ends() -> None:
+    """Its offset is unusable, so it is claimed, and not being read."""
+    group = Group()
+    group.write("/consumers/g/offsets/t/0", b"garbage")
+    member = group.joined("a")
+    expire_unnoticed(group)
+    balance(group, member)
