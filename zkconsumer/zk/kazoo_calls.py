@@ -8,7 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from kazoo import exceptions as ke
+from kazoo.protocol.serialization import CheckVersion, Create, Delete, SetData
 from kazoo.protocol.states import EventType, WatchedEvent, ZnodeStat
+from kazoo.security import OPEN_ACL_UNSAFE
 
 from zkconsumer.errors import RegistryError, SessionLost
 from zkconsumer.zk.pipeline import Answer, Send
@@ -25,6 +27,7 @@ from zkconsumer.zk.store import (
     ZNodeStat,
 )
 
+_EPHEMERAL = 1  # the flag of a create
 _OP_ERRORS: dict[type[BaseException], OpError] = {
     ke.NodeExistsError: OpError.NODE_EXISTS,
     ke.NoNodeError: OpError.NO_NODE,
@@ -69,20 +72,30 @@ def write_call(kazoo: Any, op: Op) -> Send:
 
 
 def multi_call(kazoo: Any, ops: Sequence[Op]) -> Send:
-    """The call for one transaction."""
+    """The call for one transaction.
+
+    Its parts are made here: kazoo's own makers take every path apart and put it together again,
+    which with thousands of paths takes longer than all the rest.
+    """
     transaction = kazoo.transaction()
-    for op in ops:
-        match op:
-            case CreateOp():
-                transaction.create(op.path, op.data or b"", ephemeral=op.ephemeral)
-            case DeleteOp():
-                transaction.delete(op.path, op.version)
-            case SetOp():
-                transaction.set_data(op.path, op.data, op.version)
-            case CheckOp():
-                transaction.check(op.path, op.version)
+    chroot = kazoo.chroot
+    transaction.operations.extend(_part(op, chroot) for op in ops)
     commit: Send = transaction.commit_async
     return commit
+
+
+def _part(op: Op, chroot: str) -> Any:
+    path = chroot + op.path if op.path != "/" else chroot or "/"
+    match op:
+        case CreateOp():
+            flags = _EPHEMERAL if op.ephemeral else 0
+            return Create(path, op.data or b"", OPEN_ACL_UNSAFE, flags)
+        case DeleteOp():
+            return Delete(path, op.version)
+        case SetOp():
+            return SetData(path, op.data, op.version)
+        case CheckOp():
+            return CheckVersion(path, op.version)
 
 
 def read_result(path: str, answer: Answer) -> Any:

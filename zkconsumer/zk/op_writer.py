@@ -1,7 +1,8 @@
 """Many writes: in transactions where the server knows them, one by one where it does not.
 
-A few transactions are on their way at once, and none follows after one has failed: a conflict is
-part of every rebalance, and what is written in vain wakes up everybody who watches.
+The first goes alone, and none follows after one has failed: a conflict is part of every rebalance,
+and what is written in vain wakes up everybody who watches. It mostly meets the first; so the others
+are on their way at once.
 """
 
 from collections.abc import Sequence
@@ -9,7 +10,7 @@ from collections.abc import Sequence
 from zkconsumer.zk.store import Op, OpError, ZkStore
 
 OPS_PER_MULTI = 100
-MULTIS_IN_FLIGHT = 5
+MULTIS_IN_FLIGHT = 20
 
 
 def write_until_failure(store: ZkStore, ops: Sequence[Op], session_id: int) -> list[OpError | None]:

@@ -16,6 +16,8 @@ CONSUMERS = "/consumers"
 
 # What ZooKeeper refuses in a path: control characters, surrogates, private use, specials.
 _REFUSED = re.compile("[/\x00-\x1f\x7f-\x9f\ud800-\uf8ff\ufff0-\uffff]")
+# Most paths are plain, and seen to be so at once.
+_PLAIN_PATH = re.compile(r"(?:/[a-zA-Z0-9_-][a-zA-Z0-9._-]*)+")
 _KAFKA_NAME = re.compile(r"[a-zA-Z0-9._-]+")
 _MAX_TOPIC_LENGTH = 255
 
@@ -27,7 +29,7 @@ def is_segment(name: str) -> bool:
 
 def is_path(path: str) -> bool:
     """Whether ZooKeeper takes ``path`` as an absolute path."""
-    if path == "/":
+    if path == "/" or _PLAIN_PATH.fullmatch(path):
         return True
     return path.startswith("/") and all(is_segment(part) for part in path[1:].split("/"))
 
