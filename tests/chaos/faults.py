@@ -158,15 +158,21 @@ def leave_and_return(stage: Stage, chance: random.Random) -> str:
 def kill_broker(stage: Stage, chance: random.Random) -> str:
     """SIGKILL a broker, wait until others lead its partitions, start it again."""
     broker = chance.randrange(BROKERS)
-    stage.cluster.kill_broker(broker)
+    _end_broker(stage, broker, stage.cluster.kill_broker)
     return _leaderless_then_back(stage, broker)
 
 
 def stop_broker(stage: Stage, chance: random.Random) -> str:
     """Stop a broker in order and start it again."""
     broker = chance.randrange(BROKERS)
-    stage.cluster.stop_broker(broker)
+    _end_broker(stage, broker, stage.cluster.stop_broker)
     return _leaderless_then_back(stage, broker)
+
+
+def _end_broker(stage: Stage, broker: int, end: Callable[[int], None]) -> None:
+    _await_in_sync(stage)
+    stage.down.add(broker)
+    end(broker)
 
 
 def _leaderless_then_back(stage: Stage, broker: int) -> str:
@@ -182,6 +188,7 @@ def _leaderless_then_back(stage: Stage, broker: int) -> str:
         )
     finally:
         stage.cluster.start_broker(broker)
+        stage.down.discard(broker)
     _await_in_sync(stage)
     return f"broker {broker}"
 
@@ -193,7 +200,7 @@ def _await_in_sync(stage: Stage) -> None:
 def kill_broker_and_member(stage: Stage, chance: random.Random) -> str:
     """A broker and a member die together."""
     broker, place = chance.randrange(BROKERS), chance.choice(_EVERYONE)
-    stage.cluster.kill_broker(broker)
+    _end_broker(stage, broker, stage.cluster.kill_broker)
     dead = _kill(stage, place)
     stage.enter(place)
     return f"{_leaderless_then_back(stage, broker)} and {dead}"
@@ -209,7 +216,9 @@ def move_leaders(stage: Stage, chance: random.Random) -> str:
         replicas = chance.sample([one for one in range(BROKERS) if one != leader], BROKERS - 1)
         plan.append({"topic": tp.topic, "partition": tp.partition, "replicas": [*replicas, leader]})
         wanted[tp] = replicas[0]
+    _await_in_sync(stage)
     _ask(stage, "/admin/reassign_partitions", plan)
+    _await_followers(stage, moved)
     elected = [{"topic": tp.topic, "partition": tp.partition} for tp in moved]
     _ask(stage, "/admin/preferred_replica_election", elected)
     stage.wait(
@@ -221,6 +230,17 @@ def move_leaders(stage: Stage, chance: random.Random) -> str:
     )
     _await_in_sync(stage)
     return ", ".join(f"{tp} to broker {leader}" for tp, leader in wanted.items())
+
+
+def _await_followers(stage: Stage, moved: Sequence[TopicPartition]) -> None:
+    """Wait until the replicas have again what they dropped when they were told of the plan."""
+    before = stage.load.ends()
+    stage.wait(
+        lambda: all(stage.load.ends().get(tp, 0) > before.get(tp, 0) for tp in moved),
+        timeout_s=_EFFECT_S,
+        what="further acknowledgements",
+    )
+    _await_in_sync(stage)
 
 
 def _ask(stage: Stage, path: str, partitions: Sequence[dict[str, object]]) -> None:

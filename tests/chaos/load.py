@@ -30,11 +30,13 @@ class Acknowledged:
 
     Attributes:
         offsets: where each acknowledged value lies.
+        ends: the offset behind the last acknowledged value of each partition.
         tries: how many sets were sent.
         failures: how many of them were not acknowledged.
     """
 
     offsets: dict[str, tuple[TopicPartition, int]] = field(default_factory=dict)
+    ends: dict[TopicPartition, int] = field(default_factory=dict)
     tries: int = 0
     failures: int = 0
 
@@ -98,6 +100,7 @@ class _Writer:
         self.acknowledged.offsets.update(
             (value, (tp, offset)) for offset, value in enumerate(values, first)
         )
+        self.acknowledged.ends[tp] = first + len(values)
 
 
 class Load:
@@ -141,6 +144,13 @@ class Load:
         found: dict[str, tuple[TopicPartition, int]] = {}
         for writer in self._writers:
             found.update(writer.acknowledged.offsets.copy())
+        return found
+
+    def ends(self) -> dict[TopicPartition, int]:
+        """The offset behind the last acknowledged message of each partition, by now."""
+        found: dict[TopicPartition, int] = {}
+        for writer in self._writers:
+            found.update(writer.acknowledged.ends.copy())
         return found
 
     def counts(self) -> tuple[int, int, int]:

@@ -4,17 +4,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from zkconsumer.cluster.metadata import MetadataReader
-from zkconsumer.model import TopicPartition
+from zkconsumer.errors import TransportError
+from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.net.connector import BrokerConnector
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.records.decode import decode_record_set
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+from zkconsumer.wire.messages.list_offsets import (
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsTopic,
+)
 
 _TIMEOUT_MS = 10_000
 _FETCH_BYTES = 1 << 20
 _ROOM = 1 << 26
+_DEBUGGING_ID = -2
 
 
 @dataclass(slots=True)
@@ -28,6 +35,40 @@ class Logs:
 
     where: dict[str, tuple[TopicPartition, int]] = field(default_factory=dict)
     ends: dict[TopicPartition, int] = field(default_factory=dict)
+
+
+def replica_ends(broker: Broker, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+    """Where a broker's own replicas end, whether it leads them or not; empty where it is silent.
+
+    Source: Kafka 0.8.2.2 ``KafkaApis.handleOffsetRequest`` for ``Request.DebuggingConsumerId``.
+    """
+    opener = BrokerConnector(TcpConnector(), client_id="chaos-judge", timeout_ms=_TIMEOUT_MS)
+    request = ListOffsetsRequest(
+        replica_id=_DEBUGGING_ID,
+        topics=tuple(
+            ListOffsetsTopic(
+                topic=tp.topic,
+                partitions=(ListOffsetsPartition(partition=tp.partition, timestamp=-1),),
+            )
+            for tp in partitions
+        ),
+    )
+    try:
+        connection = opener.open(broker)
+    except TransportError:
+        return {}
+    try:
+        response = connection.request(request, version=0, timeout_ms=_TIMEOUT_MS)
+    except TransportError:
+        return {}
+    finally:
+        connection.close()
+    return {
+        TopicPartition(topic.topic, one.partition): one.offsets[0]
+        for topic in response.topics
+        for one in topic.partitions
+        if one.offsets
+    }
 
 
 def read_logs(cluster: Sandbox, partitions: Sequence[TopicPartition]) -> Logs:

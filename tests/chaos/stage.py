@@ -10,13 +10,14 @@ from typing import Self
 
 from tests.chaos.cast import Actor, Given, OurActor, ScalaActor
 from tests.chaos.load import Load
+from tests.chaos.read_logs import replica_ends
 from tests.chaos.verdict import Interval
 from tests.interop.group_peek import GroupPeek
 from tests.support.waiting import wait_until
 from tests.support.zk_tree import ZkTree, offset_path
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import SandboxError
-from zkconsumer.model import TopicPartition
+from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.sandbox.processes import SupervisedProcesses
 from zkconsumer.scope import Mailbox, ThreadScope
@@ -65,6 +66,7 @@ class Stage:
         everybody: all that ever were.
         given: every delivery so far.
         intervals: what was done to members so far.
+        down: the brokers that were ended, and not started yet.
     """
 
     def __init__(self, folder: Path, *, messages_per_second: int) -> None:
@@ -80,6 +82,7 @@ class Stage:
         self.everybody: list[Actor] = []
         self.given: list[Given] = []
         self.intervals: list[Interval] = []
+        self.down: set[int] = set()
         self._rate = messages_per_second
         self._values: set[str] = set()
         self._births = 0
@@ -212,11 +215,14 @@ class Stage:
         wait_until(ask, timeout_s=timeout_s, what=what)
 
     def check_alive(self) -> None:
-        """Fail where a member has ended that nobody ended."""
+        """Fail where a member or a broker has ended that nobody ended."""
         for actor in self.actors.values():
             if actor.poll() is not None:
                 words = actor.last_words() if isinstance(actor, OurActor) else ""
                 raise AssertionError(f"{actor.consumer_id} ended by itself: {words}")
+        for number, server in self.cluster._cluster.brokers.items():
+            if number not in self.down and not server.running:
+                raise AssertionError(f"broker {number} ended by itself: {server._last_words()}")
 
     def pause(self, duration_ms: int) -> None:
         """Let the others go on for a while: how long a fault lasts is part of the fault."""
@@ -240,12 +246,22 @@ class Stage:
         return [value for value in values if value not in self._values]
 
     def in_sync(self) -> bool:
-        """Whether every partition has all its replicas in sync, and a leader."""
+        """Whether every replica is in sync, and really holds what is acknowledged by now.
+
+        The second is not implied: a replica that follows a new leader first drops what it does not
+        know to be committed, and fetches it again, all the while counted as in sync. Were the
+        leader to die meanwhile, Kafka before 0.11 would lose acknowledged messages (KIP-101).
+        """
+        wanted = self.load.ends()
         everyone = set(range(BROKERS))
         return all(
             of_topic and all(replicas == everyone for replicas in of_topic.values())
             for of_topic in map(self.tree.in_sync, TOPICS)
-        ) and all(leader >= 0 for topic in TOPICS for leader in self.tree.leaders(topic).values())
+        ) and all(self._holds(broker, wanted) for broker in self.cluster.brokers)
+
+    def _holds(self, broker: Broker, wanted: Mapping[TopicPartition, int]) -> bool:
+        ends = replica_ends(broker, list(wanted))
+        return all(ends.get(tp, -1) >= end for tp, end in wanted.items())
 
     def ask_controller(self, path: str, request: Mapping[str, object]) -> None:
         """Put a request for the controller into its node."""
