@@ -112,6 +112,7 @@ class SimMember:
             self.mailbox.put,
             book=self.book,
             gate=self._gate,
+            interrupt=lambda: None,
             observation=observation,
         )
 

@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from zkconsumer.connector import session_news
+from zkconsumer.offsets import fenced
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
 from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.streams.stream import KafkaStream
+from zkconsumer.zk import op_writer
 from zkconsumer.zk.registry import GroupRegistry
 
 
@@ -19,6 +21,13 @@ class Swap:
     place: Any
     name: str
     replacement: object
+
+
+_SMALL_TRANSACTIONS = (
+    Swap(op_writer, "OPS_PER_MULTI", 2),
+    Swap(fenced, "PARTITIONS_PER_MULTI", 2),
+)
+"""A few partitions take several transactions, as thousands do in real groups."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,9 +56,10 @@ class Product:
     @contextmanager
     def in_place(self) -> Iterator[None]:
         """While this is open, the swaps are made."""
-        before = [(swap, getattr(swap.place, swap.name)) for swap in self.swaps]
+        swaps = (*_SMALL_TRANSACTIONS, *self.swaps)
+        before = [(swap, getattr(swap.place, swap.name)) for swap in swaps]
         try:
-            for swap in self.swaps:
+            for swap in swaps:
                 setattr(swap.place, swap.name, swap.replacement)
             yield
         finally:
