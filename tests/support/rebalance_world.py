@@ -179,7 +179,14 @@ class World(TinyZk):
                 assert member.reading == member.core.started == owned
                 # Without brokers a round changes nothing, so more may be claimed than is read.
                 assert member.core.claimed == owned or not member.core._brokers_seen
-            case ev.RetryLater() | ev.GiveUp() | ev.Unregister() | ev.Begun() | ev.Blocked():
+            case (
+                ev.RetryLater()
+                | ev.GiveUp()
+                | ev.Unregister()
+                | ev.Begun()
+                | ev.Blocked()
+                | ev.Lost()
+            ):
                 pass
             case _:
                 member.step = action

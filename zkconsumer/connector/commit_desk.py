@@ -3,7 +3,7 @@
 import logging
 
 from zkconsumer.connector.autocommit import CommitTimer
-from zkconsumer.connector.commits import OffsetCommitter, OffsetOf, delivered_offset
+from zkconsumer.connector.commits import OffsetCommitter, OffsetOf
 from zkconsumer.connector.messages import CommitAheadRequest, CommitRequest
 from zkconsumer.connector.ownership import OwnershipBook
 from zkconsumer.errors import OffsetCommitFailed, ZkConsumerError
@@ -21,6 +21,7 @@ class CommitDesk:
         committer: writes.
         timer: when the next automatic commit is due.
         rule: what an automatic commit covers.
+        callers_rule: what a commit covers that the caller asks for.
         store: while ZooKeeper is away an automatic commit waits for the next time.
     """
 
@@ -31,12 +32,14 @@ class CommitDesk:
         committer: OffsetCommitter,
         timer: CommitTimer,
         rule: OffsetOf,
+        callers_rule: OffsetOf,
         store: ZkStore,
     ) -> None:
         self._book = book
         self._committer = committer
         self._timer = timer
         self._rule = rule
+        self._callers_rule = callers_rule
         self._store = store
 
     @property
@@ -87,6 +90,6 @@ class CommitDesk:
     def _commit(self, request: CommitRequest) -> int:
         claims = self._book.claims()
         if request.offsets is None:
-            return self._committer.commit(claims, delivered_offset, retry=request.retry)
+            return self._committer.commit(claims, self._callers_rule, retry=request.retry)
         by_partition = {claim.topic_partition: claim for claim in claims}
         return self._committer.commit_exactly(by_partition, request.offsets, retry=request.retry)

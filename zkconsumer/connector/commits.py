@@ -26,13 +26,15 @@ def consumed_offset(claim: PartitionClaim) -> int | None:
     """What an automatic commit writes for a claim; None where it has nothing new.
 
     A caller that committed the message in hand has gone further than what counts as consumed:
-    that is not undone. A start that the reset policy found is new, though nothing was read yet:
-    the next owner must not look for another one.
+    that is not undone. Nor is an offset that the caller named, ahead or behind, before more is
+    consumed than it named, and than was consumed by then. A start that the reset policy found is
+    new, though nothing was read yet: the next owner must not look for another one.
     """
-    committed = claim.committed_offset
-    if committed is not None and committed in (claim.consumed_offset, claim.delivered_offset):
+    committed, consumed = claim.committed_offset, claim.consumed_offset
+    if committed is not None and committed in (consumed, claim.delivered_offset):
         return None
-    return claim.consumed_offset
+    floor = claim.explicit_floor
+    return None if floor is not None and consumed is not None and consumed <= floor else consumed
 
 
 def start_offset(claim: PartitionClaim) -> int | None:
@@ -52,7 +54,15 @@ def delivered_offset(claim: PartitionClaim) -> int | None:
 
 def automatic_rule(delivery: Delivery) -> OffsetOf:
     """The rule for commits that the connector makes by itself."""
-    return start_offset if delivery is Delivery.AT_MOST_ONCE else consumed_offset
+    return start_offset if delivery.commits_ahead else consumed_offset
+
+
+def callers_rule(delivery: Delivery) -> OffsetOf:
+    """The rule for the caller's commit of all that was handed over.
+
+    Where chunks are committed ahead that is done already, and further.
+    """
+    return start_offset if delivery.commits_ahead else delivered_offset
 
 
 class OffsetCommitter:
@@ -139,6 +149,8 @@ class OffsetCommitter:
             reason = outcome[tp]
             if reason is None:
                 claim.committed_offset = it.offset
+                if rewind:
+                    claim.explicit_floor = max(it.offset, claim.consumed_offset or 0)
             else:
                 failed[tp] = reason
         return failed

@@ -281,6 +281,8 @@ class ZookeeperConsumerConnector:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        if error is not None and self._parts.fork_guard.forked:
+            return  # a child on its way out, of an error that this one must not hide
         self.shutdown()
 
     def _claim_creation(self) -> None:

@@ -169,12 +169,11 @@ class ControlThread:
     def _act(self, action: ev.Action) -> ev.Answer | None:
         self._journal.note(action)
         match action:
-            case ev.Begun() | ev.RetryLater():
+            case ev.Begun() | ev.RetryLater() | ev.Lost():
                 pass
             case ev.Blocked(reasons):
                 self._steps.block(reasons)
-            case ev.Fence(reason):
-                self._journal.lost(self._book.partitions(), reason)
+            case ev.Fence():
                 self._steps.fence()
             case ev.AwaitOwners(partitions):
                 self._steps.await_owners(partitions)

@@ -11,7 +11,7 @@ from zkconsumer.connector.ownership import OwnershipBook
 from zkconsumer.connector.sightings import Sightings
 from zkconsumer.connector.subscription import Subscription
 from zkconsumer.model import TopicPartition
-from zkconsumer.observe import Observation, OrphansSeen, PartitionsLost
+from zkconsumer.observe import Observation, OrphansSeen
 from zkconsumer.zk.nodes import Registration
 from zkconsumer.zk.registry import GroupRegistry, GroupSnapshot, GroupWatches
 from zkconsumer.zk.store import Watch
@@ -68,19 +68,14 @@ class GroupLook:
         )
 
     def _held(self, check: tuple[TopicPartition, ...]) -> frozenset[TopicPartition]:
-        """Which of these are still ours; what was being read and is not gets reported."""
+        """Which of these are still ours."""
         if not check:
             return frozenset()
         owners = self._look.registry.read_owners(check)
         session_id = self._look.registry.session_id
-        held = frozenset(
+        return frozenset(
             tp for tp, owner in owners.items() if owner and owner.session_id == session_id
         )
-        lost = [tp for tp in self._look.book.partitions() if tp not in held]
-        if lost:
-            reason = "the owner node is gone, or another's"
-            self._look.observation.report(PartitionsLost(lost, reason))
-        return held
 
     def _is_ours(self, snapshot: GroupSnapshot, subscription: Subscription) -> bool:
         """Whether our registration is there and says what we wrote.

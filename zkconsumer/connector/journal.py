@@ -4,7 +4,8 @@ from collections.abc import Sequence, Sized
 
 from zkconsumer.clock import Clock
 from zkconsumer.connector import rebalance_events as ev
-from zkconsumer.model import TopicPartition
+from zkconsumer.connector.plan import Ownership
+from zkconsumer.model import ConsumerThreadId, TopicPartition
 from zkconsumer.observe import (
     Joined,
     Left,
@@ -29,6 +30,7 @@ class Journal:
         self._clock = clock
         self._left_rest_ms: int | None = None
         self._join_ms = 0
+        self._owned: dict[TopicPartition, ConsumerThreadId] = {}
 
     def joining(self) -> None:
         """The caller wants to join."""
@@ -40,13 +42,9 @@ class Journal:
 
     def left(self) -> None:
         """The member is no member any more."""
+        self._lost(tuple(self._owned), "it left without an answer from ZooKeeper")
         self._left_rest_ms = None
         self._observation.report(Left())
-
-    def lost(self, partitions: Sequence[TopicPartition], reason: str) -> None:
-        """These are no longer ours, and nobody asked us."""
-        if partitions:
-            self._observation.report(PartitionsLost(partitions, reason))
 
     def note(self, action: ev.Action) -> None:
         """An action without an answer."""
@@ -74,6 +72,10 @@ class Journal:
                 report(RebalanceGivenUp(attempts, reason))
             case ev.Blocked(reasons):
                 report(PartitionsBlocked(reasons))
+            case ev.Lost(partitions):
+                self._lost(partitions, "the owner node is gone, or another's")
+            case ev.Fence(reason):
+                self._lost(tuple(self._owned), reason)
             case _:
                 pass
 
@@ -85,11 +87,30 @@ class Journal:
         if isinstance(answer, ev.StepDone):
             match step:
                 case ev.Claim(_, wanted):
-                    report(PartitionsClaimed(wanted))
+                    self._claimed(wanted)
                 case ev.Release(_, owned):
-                    report(PartitionsReleased(owned))
+                    self._released(owned)
                 case _:
                     pass
+
+    # Every partition is told as claimed once, and then once as released or lost: what a step did
+    # a second time, or may not have done at all, would not add up.
+
+    def _claimed(self, wanted: Ownership) -> None:
+        new = {tp: it for tp, it in wanted.items() if self._owned.get(tp) != it}
+        self._owned |= new
+        if new:
+            self._observation.report(PartitionsClaimed(new))
+
+    def _released(self, owned: Ownership) -> None:
+        gone = {tp: it for tp, it in owned.items() if self._owned.pop(tp, None) is not None}
+        if gone:
+            self._observation.report(PartitionsReleased(gone))
+
+    def _lost(self, partitions: Sequence[TopicPartition], reason: str) -> None:
+        gone = [tp for tp in partitions if self._owned.pop(tp, None) is not None]
+        if gone:
+            self._observation.report(PartitionsLost(gone, reason))
 
 
 def _size(step: ev.Step) -> int:

@@ -10,7 +10,7 @@ from zkconsumer.clock import Clock
 from zkconsumer.connector import rebalance_events as ev
 from zkconsumer.connector.autocommit import CommitTimer
 from zkconsumer.connector.commit_desk import CommitDesk
-from zkconsumer.connector.commits import OffsetCommitter, automatic_rule
+from zkconsumer.connector.commits import OffsetCommitter, automatic_rule, callers_rule
 from zkconsumer.connector.control import ControlParts, ControlThread
 from zkconsumer.connector.journal import Journal
 from zkconsumer.connector.listener import ListenerCalls
@@ -109,6 +109,7 @@ def build_member(settings: MemberSettings, world: MemberWorld) -> Member:
             now_ms=world.clock.now_ms(),
         ),
         rule=rule,
+        callers_rule=callers_rule(settings.delivery),
         store=world.store,
     )
     control = ControlThread(

@@ -67,6 +67,7 @@ class RebalanceCore:
         self._just_registered = False
         self._deadline_ms: int | None = None
         self._stuck: frozenset[TopicPartition] = frozenset()
+        self._told_stuck: set[TopicPartition] = set()
         self._assignment: Ownership = {}
         self._announced: Ownership | None = None
         self._plan: Plan | None = None
@@ -158,6 +159,7 @@ class RebalanceCore:
         self._pending = None
         self._registered = False
         self._stuck = frozenset()
+        self._told_stuck.clear()
         self._announced = None
         self.claimed.clear()
         self.started.clear()
@@ -269,12 +271,13 @@ class RebalanceCore:
             if self._just_registered:
                 return self._back_off("its registration is gone again, or can't be read")
             return self._register()
+        lost = self._drop_lost(event.held)
         self._brokers_seen = event.broker_count > 0
         if not self._brokers_seen:
-            return self._settle()
+            return (*lost, *self._without_brokers(event.held))
         result = assign(self._settings.strategy, event.view, self._settings.consumer_id)
         if isinstance(result, CannotAssign):
-            return self._back_off(result.reason)
+            return (*lost, *self._back_off(result.reason))
         own = self._settings.consumer_id
         self._assignment = result.owners
         mine = {
@@ -289,8 +292,20 @@ class RebalanceCore:
             held=event.held,
             stopped=event.stopped,
         )
-        for tp in [tp for tp in self.claimed if tp not in event.held]:
+        return (*lost, *self._stop(self._plan))
+
+    def _drop_lost(self, held: frozenset[TopicPartition]) -> tuple[ev.Action, ...]:
+        gone = tuple(tp for tp in self.claimed if tp not in held)
+        for tp in gone:
             del self.claimed[tp]
+        return (ev.Lost(gone),) if gone else ()
+
+    def _without_brokers(self, held: frozenset[TopicPartition]) -> tuple[ev.Action, ...]:
+        """Nothing is shared out anew (as in the original), but what was lost is stopped."""
+        lost = {tp: thread for tp, thread in self.started.items() if tp not in held}
+        if not lost:
+            return self._settle()
+        self._plan = Plan(lost=lost, give_up={}, release={}, take={})
         return self._stop(self._plan)
 
     def _stop(self, plan: Plan) -> tuple[ev.Action, ...]:
@@ -332,15 +347,18 @@ class RebalanceCore:
     def _after_claim(self) -> tuple[ev.Action, ...]:
         plan = self._current_plan()
         self.claimed.update(plan.take)
+        self._told_stuck.difference_update(plan.take)
         self.state = State.LOADING
         return (ev.LoadOffsets(self._round, tuple(plan.take)),)
 
     def _claim_refused(self, event: ev.ClaimRefused) -> tuple[ev.Action, ...]:
-        new = {tp: text for tp, text in event.stuck.items() if tp not in self._stuck}
-        self._stuck |= new.keys()
+        new = event.stuck.keys() - self._stuck
+        untold = {tp: text for tp, text in event.stuck.items() if tp not in self._told_stuck}
+        self._stuck |= new
+        self._told_stuck |= untold.keys()
         waiting: tuple[ev.Action, ...] = (ev.AwaitOwners(tuple(event.held_by)),)
-        if new:
-            waiting = (ev.Blocked(new), *waiting)
+        if untold:
+            waiting = (ev.Blocked(untold), *waiting)
         if new and len(event.stuck) == len(event.held_by):
             # Nobody will ever release these: go on without them.
             return (*waiting, *self._read())

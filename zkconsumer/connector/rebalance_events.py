@@ -247,6 +247,13 @@ class Blocked:
 
 
 @dataclass(frozen=True, slots=True)
+class Lost:
+    """The owner nodes of these are gone, or another's: they are not ours any more."""
+
+    partitions: tuple[TopicPartition, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Fence:
     """Ownership is void: stop delivering everything, commit nothing."""
 
@@ -300,6 +307,7 @@ Action = (
     Step
     | Begun
     | Blocked
+    | Lost
     | Fence
     | AwaitOwners
     | AwaitRegistration

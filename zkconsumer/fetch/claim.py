@@ -8,6 +8,7 @@ Every field has one writer, so there is no lock:
 ``consumed_offset``  the stream; before its first chunk the fetcher or control thread
 ``delivered_offset`` the stream
 ``committed_offset`` control thread
+``explicit_floor``   control thread
 ``high_watermark``   the fetcher
 ``halted``           the fetcher; only ever goes from False to True
 ==================  =================================================================
@@ -41,6 +42,8 @@ class PartitionClaim:
             None until a start position is known.
         delivered_offset: one past the last record handed to the caller; None before the first.
         committed_offset: what the offset store holds, as far as we know; None if nothing.
+        explicit_floor: automatic commits write nothing up to here: the caller named an offset
+            itself, and has consumed no more than this since. None: it has named none.
         high_watermark: the end of the log at the last fetch, -1 before the first.
         halted: nobody fetches it any more: what can't be read there has been handed to the
             stream, and nothing follows under this claim. A new claim of the partition tries anew.
@@ -51,6 +54,7 @@ class PartitionClaim:
         "committed_offset",
         "consumed_offset",
         "delivered_offset",
+        "explicit_floor",
         "halted",
         "high_watermark",
         "sink",
@@ -65,6 +69,7 @@ class PartitionClaim:
         self.active = True
         self.committed_offset = committed_offset
         self.consumed_offset = committed_offset
+        self.explicit_floor: int | None = None
         self.delivered_offset: int | None = None
         self.high_watermark = -1
         self.halted = False

@@ -137,11 +137,16 @@ class PartitionOwners:
         held: dict[TopicPartition, Owner] = {}
         if len(wanted) > HELD_SHOWN:
             owned = self.owned(list(dict.fromkeys(tp.topic for tp in wanted)))
-            taken = [tp for tp in wanted if tp.partition in owned[tp.topic]]
+            taken = [
+                tp
+                for tp in wanted
+                if tp.partition in owned[tp.topic] and not self._memory.has(tp, session_id)
+            ]
             step = max(1, -(-len(taken) // HELD_SHOWN))
             held = self._foreign(list(reversed(taken[::-step])), session_id)
         held = held or self._foreign(wanted, session_id)
-        self._in_the_way = {tp: owner.thread_id for tp, owner in held.items()}
+        # A node that belongs to no session has no owner that gives up more than it.
+        self._in_the_way = {tp: it.thread_id for tp, it in held.items() if it.session_id}
         return held
 
     def _foreign(

@@ -141,7 +141,6 @@ def test_a_partition_that_another_session_took_comes_back_when_it_lets_go() -> N
     assert member.starts()[T0] == 8
 
 
-@pytest.mark.xfail(strict=True, reason="without brokers the round ends before it looks at owners")
 def test_a_partition_that_another_session_took_stops_also_without_brokers() -> None:
     """What is queued is not delivered beside its new owner."""
     group = Group()

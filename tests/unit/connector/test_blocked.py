@@ -105,7 +105,6 @@ def test_other_rebalances_don_t_say_it_again() -> None:
     assert set(member.owned()) == {T1, T2, TopicPartition("t", 3)}
 
 
-@pytest.mark.xfail(strict=True, reason="every audit says it again")
 def test_audits_don_t_say_it_again() -> None:
     """They try, and fail, in silence: the caller knows."""
     group = Group()
@@ -157,7 +156,6 @@ def test_it_is_taken_at_an_audit_where_the_watch_got_lost() -> None:
     assert set(member.owned()) == {T0, T1}
 
 
-@pytest.mark.xfail(strict=True, reason="only the last of several alike nodes is watched")
 def test_of_two_the_one_that_is_freed_is_taken() -> None:
     """The other still blocks nobody but itself."""
     group = Group(partitions=3)
@@ -201,7 +199,6 @@ def test_garbage_beside_a_living_owner_waits_for_the_living_one() -> None:
     assert set(member.owned()) == {T1, T2}
 
 
-@pytest.mark.xfail(strict=True, reason="an owner node that goes makes all of it news again")
 def test_another_owner_that_goes_does_not_say_it_again() -> None:
     """The garbage is still the same."""
     group = Group(partitions=3)

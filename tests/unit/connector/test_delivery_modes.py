@@ -175,7 +175,6 @@ def _fetch_and_take(member: ControlledMember, end: int, got: list[int]) -> int:
     return start + 5
 
 
-@pytest.mark.xfail(strict=True, reason="it commits what was handed over, below what is committed")
 def test_at_most_once_is_not_undone_by_the_callers_commit() -> None:
     """All that was handed over is covered already; moving back would repeat what comes next."""
     group = Group()

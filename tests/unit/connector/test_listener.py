@@ -212,7 +212,6 @@ def test_explicit_offsets_in_it_are_where_the_next_owner_starts() -> None:
     assert group.joined("0").starts() == {T0: 1}
 
 
-@pytest.mark.xfail(strict=True, reason="the automatic commit that follows goes past them")
 def test_explicit_offsets_in_it_outlast_the_automatic_commit() -> None:
     """The caller said which messages it is done with; the rest comes again."""
     group = Group()

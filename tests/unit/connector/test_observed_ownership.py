@@ -1,6 +1,5 @@
 """What is owned, told by events alone: claims, releases and losses must add up."""
 
-import pytest
 
 from tests.support.control_bench import ControlledMember, Group, hold
 from zkconsumer.model import ConsumerThreadId, TopicPartition
@@ -116,7 +115,6 @@ def test_events_balance_with_a_blocked_partition() -> None:
     assert set(member.observed.of(PartitionsBlocked)[0].reasons) == {T0}
 
 
-@pytest.mark.xfail(strict=True, reason="the round that fails tells it, and the end of the session")
 def test_events_balance_where_watches_tell_of_the_end_of_the_session_first() -> None:
     """The nodes are gone before the member knows why: lost once all the same."""
     group = Group()
@@ -126,7 +124,6 @@ def test_events_balance_where_watches_tell_of_the_end_of_the_session_first() -> 
     balance(group, member)
 
 
-@pytest.mark.xfail(strict=True, reason="both readings of the round tell it")
 def test_events_balance_where_registration_and_node_were_deleted() -> None:
     """Lost once, though the group is read twice."""
     group = Group()
@@ -136,7 +133,6 @@ def test_events_balance_where_registration_and_node_were_deleted() -> None:
     balance(group, member)
 
 
-@pytest.mark.xfail(strict=True, reason="starting anew claims what is claimed already")
 def test_events_balance_where_something_stands_still() -> None:
     """An audit starts it anew; the node stays all the while."""
     group = Group()
@@ -146,7 +142,6 @@ def test_events_balance_where_something_stands_still() -> None:
     balance(group, member)
 
 
-@pytest.mark.xfail(strict=True, reason="what is claimed and not being read is never told as lost")
 def test_events_balance_where_the_session_of_an_unreadable_partition_ends() -> None:
     """Its offset is unusable, so it is claimed, and not being read."""
     group = Group()
