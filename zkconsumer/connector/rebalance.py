@@ -1,17 +1,6 @@
-r"""The rebalance of one member as a state machine: events in, actions out, nothing else.
+"""The rebalance of one member as a state machine: events in, actions out, nothing else.
 
-::
-
-    OUTSIDE --Join--> REGISTERING --> READING --> STOPPING -> COMMITTING -> RELEASING --+
-                          ^             ^  |  \                                        |
-                          |             |  |   +--> CLAIMING --> LOADING --> STARTING --+--> OWNING
-              new session |     trigger |  |           |                                     |
-                          |             |  +-- nothing to change --------------------------> |
-                          |             +---------- trigger, or the other way round ---------+
-                          |             |
-                          +--- BACKING_OFF / FAILED <-- a step failed, a claim was refused
-
-The rules:
+``rebalance_state`` draws the states. The rules:
 
 1. One step at a time. A trigger that arrives during a round means one more round, however many
    arrive (Kafka's watcher thread collapses them likewise).
@@ -37,6 +26,7 @@ from collections.abc import Callable, Mapping
 
 from zkconsumer.assignment.strategy import CannotAssign, assign
 from zkconsumer.connector import rebalance_events as ev
+from zkconsumer.connector.blockage import Blockage
 from zkconsumer.connector.plan import Ownership, Plan, plan_round
 from zkconsumer.connector.rebalance_state import RESTING, RebalanceSettings, State
 from zkconsumer.connector.retries import Retries
@@ -66,8 +56,7 @@ class RebalanceCore:
         self._registered = False
         self._just_registered = False
         self._deadline_ms: int | None = None
-        self._stuck: frozenset[TopicPartition] = frozenset()
-        self._told_stuck: set[TopicPartition] = set()
+        self._blocked = Blockage()
         self._assignment: Ownership = {}
         self._announced: Ownership | None = None
         self._plan: Plan | None = None
@@ -158,8 +147,7 @@ class RebalanceCore:
         self._deadline_ms = None
         self._pending = None
         self._registered = False
-        self._stuck = frozenset()
-        self._told_stuck.clear()
+        self._blocked.forget()
         self._announced = None
         self.claimed.clear()
         self.started.clear()
@@ -179,14 +167,14 @@ class RebalanceCore:
             self._retries.start_over()
         self._retries.counted = self.state is not State.BACKING_OFF
         if cause is ev.Cause.OWNER_GONE:
-            self._stuck = frozenset()
+            self._blocked.try_again()
         return self._begin(cause)
 
     def _tick(self, now_ms: int) -> tuple[ev.Action, ...]:
         if self._deadline_ms is None or now_ms < self._deadline_ms:
             return ()
         if self.state is State.OWNING:
-            self._stuck = frozenset()
+            self._blocked.try_again()
             return self._begin(ev.Cause.AUDIT)
         if self.state is State.FAILED:
             self._retries.start_over()
@@ -283,7 +271,7 @@ class RebalanceCore:
         mine = {
             tp: thread
             for tp, thread in result.owners.items()
-            if thread.consumer_id == own and tp not in self._stuck
+            if thread.consumer_id == own and tp not in self._blocked
         }
         self._plan = plan_round(
             assigned=mine,
@@ -347,15 +335,12 @@ class RebalanceCore:
     def _after_claim(self) -> tuple[ev.Action, ...]:
         plan = self._current_plan()
         self.claimed.update(plan.take)
-        self._told_stuck.difference_update(plan.take)
+        self._blocked.claimed(plan.take)
         self.state = State.LOADING
         return (ev.LoadOffsets(self._round, tuple(plan.take)),)
 
     def _claim_refused(self, event: ev.ClaimRefused) -> tuple[ev.Action, ...]:
-        new = event.stuck.keys() - self._stuck
-        untold = {tp: text for tp, text in event.stuck.items() if tp not in self._told_stuck}
-        self._stuck |= new
-        self._told_stuck |= untold.keys()
+        new, untold = self._blocked.add(event.stuck)
         waiting: tuple[ev.Action, ...] = (ev.AwaitOwners(tuple(event.held_by)),)
         if untold:
             waiting = (ev.Blocked(untold), *waiting)

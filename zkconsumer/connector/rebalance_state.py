@@ -1,4 +1,16 @@
-"""Where a member stands in a rebalance, and what the configuration says of it."""
+r"""Where a member stands in a rebalance, and what the configuration says of it.
+
+::
+
+    OUTSIDE --Join--> REGISTERING --> READING --> STOPPING -> COMMITTING -> RELEASING --+
+                          ^             ^  |  \                                        |
+                          |             |  |   +--> CLAIMING --> LOADING --> STARTING --+--> OWNING
+              new session |     trigger |  |           |                                     |
+                          |             |  +-- nothing to change --------------------------> |
+                          |             +---------- trigger, or the other way round ---------+
+                          |             |
+                          +--- BACKING_OFF / FAILED <-- a step failed, a claim was refused
+"""
 
 from dataclasses import dataclass
 from enum import Enum, auto
