@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
-from typing import NamedTuple, Self
+from typing import NamedTuple, Self, cast
 
 from tests.support.noting import Noting
 from tests.support.traffic import Acknowledged
@@ -15,6 +15,7 @@ from zkconsumer import (
     ZkConsumerError,
     ZookeeperConsumerConnector,
 )
+from zkconsumer.connector.listener import ConsumerRebalanceListener
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
@@ -54,7 +55,10 @@ def settings_for(cluster: Sandbox | str, group: str, **settings: object) -> Cons
 
 
 class Member:
-    """Joins on creation; use it as a context manager. ``settings`` as in ``settings_for``."""
+    """Joins on creation; use it as a context manager.
+
+    ``settings`` are as in ``settings_for``; besides, ``listener`` is the rebalance listener.
+    """
 
     def __init__(
         self,
@@ -63,9 +67,11 @@ class Member:
         topics: Mapping[str, int] | Whitelist | Blacklist,
         **settings: object,
     ) -> None:
+        listener = cast("ConsumerRebalanceListener | None", settings.pop("listener", None))
         self.config = settings_for(cluster, group, **settings)
         self.observed = Noting()
         self.connector = ZookeeperConsumerConnector(self.config, observers=(self.observed,))
+        self.connector.set_consumer_rebalance_listener(listener)
         self.deliveries: list[Delivery] = []
         self.errors: list[ZkConsumerError] = []
         self._scope = ThreadScope("member")
