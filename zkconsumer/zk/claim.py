@@ -53,16 +53,21 @@ class ClaimAttempt:
             if not failed:
                 self.claimed = True
                 return
-            nodes = dict(zip(failed, self._store.get_many(failed), strict=True))
+            # Those to blame first: mostly one of them is another's, and the rest need no look.
+            to_blame = [path for path, error in failed.items() if error is not OpError.ROLLED_BACK]
+            nodes = self._read(to_blame)
             if self.parents_missing or any(self._is_foreign(node) for node in nodes.values()):
+                break
+            nodes |= self._read([path for path in failed if path not in nodes])
+            if any(self._is_foreign(node) for node in nodes.values()):
                 break
             ops = [op for path, node in nodes.items() for op in self._next_op(path, node)] + unsent
         self._roll_back()
 
     def _write(
         self, ops: list[Op], before: Mapping[str, ZNode | None]
-    ) -> tuple[list[str], list[Op]]:
-        """Write one round, remember what happened; gives the paths that failed, and the unsent."""
+    ) -> tuple[dict[str, OpError], list[Op]]:
+        """Write one round, remember what happened; gives what failed by path, and the unsent."""
         errors = write_until_failure(self._store, ops, self._session_id)
         failed: dict[str, OpError] = {}
         self.parents_missing = False
@@ -79,7 +84,10 @@ class ClaimAttempt:
             if error not in _EXPECTED:
                 self._roll_back()
                 raise RegistryError(f"owner node {path} could not be written: {error}")
-        return list(failed), ops[len(errors) :]
+        return failed, ops[len(errors) :]
+
+    def _read(self, paths: list[str]) -> dict[str, ZNode | None]:
+        return dict(zip(paths, self._store.get_many(paths), strict=True))
 
     def _is_foreign(self, node: ZNode | None) -> bool:
         return node is not None and node.ephemeral_owner != self._session_id
@@ -96,8 +104,7 @@ class ClaimAttempt:
         if restore:
             self._store.write_many(restore, session_id=self._session_id)
         mine = {path: self._wanted[path] for path in self.created}
-        nodes = dict(zip(mine, self._store.get_many(list(mine)), strict=True))
-        delete_own(self._store, mine, nodes, self._session_id)
+        delete_own(self._store, mine, self._read(list(mine)), self._session_id)
         self.created.clear()
         self.replaced.clear()
 

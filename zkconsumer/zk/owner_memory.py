@@ -79,6 +79,10 @@ class OwnerMemory:
                 self._topics[tp.topic].nodes[tp] = node
         return known
 
+    def has(self, tp: TopicPartition, session_id: int) -> bool:
+        """Whether the last ``check`` showed this partition to be our session's."""
+        return self._known(tp, session_id) is not None
+
     def note_created(self, created: Mapping[TopicPartition, bytes], session_id: int) -> None:
         """Our own writes since the last ``check``: these were created, and nothing deleted."""
         for tp, data in created.items():
