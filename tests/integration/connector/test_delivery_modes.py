@@ -1,0 +1,189 @@
+"""The promises of ``delivery`` on a real broker, with members that are killed without a word."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.interop.members import OurProcess
+from tests.support.clusters import fresh_name
+from tests.support.members import Member, settings_for
+from tests.support.traffic import Traffic, partitions_of, write
+from tests.support.waiting import wait_until
+from tests.support.zk_tree import ZkTree
+from zkconsumer import ZookeeperConsumerConnector
+from zkconsumer.model import TopicPartition
+from zkconsumer.sandbox import Sandbox
+
+pytestmark = pytest.mark.sandbox
+
+IN_CHUNKS_OF = 2_000
+"""Bytes: some dozen messages, so that a kill comes between two chunks, or amid one."""
+
+
+class Generations:
+    """Members of one group in processes of their own, one after the other, all but the last killed.
+
+    Attributes:
+        printed: what each of them printed, in turn.
+    """
+
+    def __init__(self, cluster: Sandbox, topic: str, delivery: str, folder: Path) -> None:
+        self.group = fresh_name(delivery.replace("_", "-"))
+        self.delivery = delivery
+        self.printed: list[list[str]] = []
+        self._topic = topic
+        self._folder = folder / delivery
+        self._folder.mkdir()
+        self._settings = {
+            "zookeeper.connect": cluster.zookeeper_connect,
+            "group.id": self.group,
+            "auto.offset.reset": "smallest",
+            "delivery": delivery,
+            "auto.commit.interval.ms": "40",
+            "fetch.message.max.bytes": str(IN_CHUNKS_OF),
+            "queued.max.message.chunks": "2",
+            "zookeeper.session.timeout.ms": "1500",
+            "rebalance.backoff.ms": "100",
+            "rebalance.max.retries": "100",
+        }
+        self.process: OurProcess | None = None
+
+    def start(self) -> None:
+        """Start the next one, while the last one's session still has its nodes."""
+        name = f"m{len(self.printed)}"
+        settings = {**self._settings, "consumer.id": name}
+        self.process = OurProcess(self._topic, settings, self._folder / name)
+
+    def kill(self) -> None:
+        """Kill it in the middle of its work, if it lives."""
+        if self.process is None:
+            return
+        self.process.kill()
+        self.printed.append(self.process.values)
+        self.process = None
+
+    def await_some(self) -> None:
+        """Wait until the living one has printed a few dozen messages."""
+        process = self.process
+        assert process is not None
+        wait_until(lambda: len(process.values) >= 100, what=f"messages of {self.delivery}")
+
+    def await_committed(self, tree: ZkTree, ends: Mapping[TopicPartition, int]) -> None:
+        """Wait until all is read and committed."""
+        wait_until(lambda: tree.offsets(self.group) == ends, what=f"the end of {self.delivery}")
+
+    def everything(self) -> list[str]:
+        """All that was printed, in order."""
+        return [one for of_one in self.printed for one in of_one]
+
+
+@pytest.fixture
+def generations(tmp_path: Path) -> Iterator[Callable[[Sandbox, str, str], Generations]]:
+    """Makes generations of members; what still lives at the end is killed."""
+    made: list[Generations] = []
+
+    def make(cluster: Sandbox, topic: str, delivery: str) -> Generations:
+        made.append(Generations(cluster, topic, delivery, tmp_path))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.kill()
+
+
+def test_what_sigkill_loses_and_repeats(
+    cluster: Sandbox, generations: Callable[[Sandbox, str, str], Generations]
+) -> None:
+    """At least once loses nothing; at most once repeats nothing; each in its own group."""
+    topic = fresh_name("killed")
+    partitions = partitions_of(topic, 2)
+    cluster.create_topic(topic, partitions=2)
+    tree = ZkTree(cluster)
+    modes = [
+        generations(cluster, topic, delivery)
+        for delivery in ("at_least_once", "at_most_once", "scala")
+    ]
+    with Traffic(cluster, partitions) as traffic:
+        for _ in range(2):
+            for mode in modes:
+                mode.start()
+            for mode in modes:
+                mode.await_some()
+                mode.kill()
+        for mode in modes:
+            mode.start()
+        for mode in modes:
+            mode.await_some()
+        acknowledged = traffic.stop()
+        ends = traffic.ends()
+        for mode in modes:
+            mode.await_committed(tree, ends)
+    for mode in modes:
+        mode.kill()
+        assert len(mode.printed) == 3
+    written = {value.decode() for of_tp in acknowledged.values() for value in of_tp.values()}
+    least, most, scala = modes
+    assert set(least.everything()) == written
+    assert max(Counter(most.everything()).values()) == 1
+    # The message in hand of each killed member may be lost, and nothing else.
+    assert len(written - set(scala.everything())) <= 2
+
+
+@pytest.mark.parametrize(
+    ("delivery", "covered"), [("at_least_once", 2), ("scala", 3), ("at_most_once", 10)]
+)
+def test_what_is_committed_with_a_message_in_hand(
+    cluster: Sandbox, delivery: str, covered: int
+) -> None:
+    """Without it, with it, or with all of its chunk; and the same at the end."""
+    topic, group = fresh_name("in-hand"), fresh_name("group")
+    cluster.create_topic(topic)
+    [tp] = partitions_of(topic, 1)
+    write(cluster, tp, [b"value"] * 10)
+    tree = ZkTree(cluster)
+    config = settings_for(
+        cluster, group, delivery=delivery, auto_commit_interval_ms=50, consumer_timeout_ms=10_000
+    )
+    with ZookeeperConsumerConnector(config) as connector:
+        [stream] = connector.create_message_streams({topic: 1})[topic]
+        assert [next(stream).offset for _ in range(3)] == [0, 1, 2]
+        wait_until(lambda: tree.offset(group, tp) == covered, timeout_s=5, what="the commit")
+    assert tree.offset(group, tp) == covered
+    with Member(cluster, group, {topic: 1}, delivery=delivery) as successor:
+        write(cluster, tp, [b"last"])
+        wait_until(lambda: successor.got(tp) == list(range(covered, 11)), what="the rest")
+
+
+def test_at_most_once_repeats_nothing_through_a_hand_over_and_an_expired_session(
+    cluster: Sandbox,
+) -> None:
+    """Two members, one of which expires in the middle: no message twice."""
+    topic, group = fresh_name("once"), fresh_name("group")
+    partitions = partitions_of(topic, 2)
+    cluster.create_topic(topic, partitions=2)
+    for tp in partitions:
+        for _ in range(20):
+            write(cluster, tp, [b"value"] * 20)
+    once = {"delivery": "at_most_once", "fetch_message_max_bytes": 500}
+    with Member(cluster, group, {topic: 1}, consumer_id="a", **once) as first:
+        wait_until(lambda: len(first.deliveries) > 50, what="a beginning")
+        with Member(cluster, group, {topic: 1}, consumer_id="b", **once) as second:
+            session = first.session_id
+            credentials = first.store.credentials
+            assert credentials is not None
+            cluster.expire_session(*credentials)
+            wait_until(lambda: first.session_id != session, what="its new session")
+            wait_until(
+                lambda: len(first.claims()) == len(second.claims()) == 1, what="a share each"
+            )
+            for tp in partitions:
+                write(cluster, tp, [b"end"])
+            wait_until(
+                lambda: all(400 in [*first.got(tp), *second.got(tp)] for tp in partitions),
+                what="the end of both",
+            )
+            for tp in partitions:
+                got = sorted(first.got(tp) + second.got(tp))
+                assert got == sorted(set(got))
