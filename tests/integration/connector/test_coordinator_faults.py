@@ -1,8 +1,6 @@
 """The broker that keeps a group's offsets crashes, freezes, is missing, or is too old."""
 
-import itertools
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator
 
 import pytest
 
@@ -10,6 +8,14 @@ from tests.support.clusters import fresh_name
 from tests.support.kafka_offsets import KafkaOffsets
 from tests.support.members import Member, await_ends, duplicates, settings_for
 from tests.support.noting import Noting
+from tests.support.offset_keepers import (
+    IN_KAFKA,
+    KEEPER,
+    fresh_group,
+    offset_keepers,
+    topic_elsewhere,
+    without,
+)
 from tests.support.traffic import Traffic, partitions_of, write
 from tests.support.waiting import wait_until
 from tests.support.zk_tree import ZkTree
@@ -20,9 +26,7 @@ from zkconsumer import (
     ZkConsumerError,
     ZookeeperConsumerConnector,
 )
-from zkconsumer.assignment.java_order import string_hash
 from zkconsumer.clock import SystemClock
-from zkconsumer.model import TopicPartition
 from zkconsumer.observe import CommitFailed, Committed, PartitionsClaimed
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.scope import ThreadScope
@@ -30,44 +34,13 @@ from zkconsumer.scope import ThreadScope
 pytestmark = pytest.mark.sandbox
 
 CLOCK = SystemClock()
-KEEPER = 1
-"""Keeps the offsets that are not replicated."""
-OFFSET_PARTITIONS = 8
-QUICK = {
-    "zookeeper.session.timeout.ms": "2000",
-    "replica.lag.time.max.ms": "2000",
-    "offset.metadata.max.bytes": "100",
-}
-IN_KAFKA: Mapping[str, object] = {
-    "offsets_storage": "kafka",
-    "dual_commit_enabled": False,
-    "offsets_channel_backoff_ms": 100,
-}
 
 
 @pytest.fixture(scope="module")
 def three() -> Iterator[Sandbox]:
-    """Three brokers; the first half of the groups' offsets is replicated, the second is not."""
-    with Sandbox(brokers=3, zookeeper_tick_ms=200, broker_properties=QUICK) as sandbox:
-        half = OFFSET_PARTITIONS // 2
-        sandbox.create_topic(
-            "__consumer_offsets",
-            assignment={
-                number: [KEEPER, 0, 2] if number < half else [KEEPER]
-                for number in range(OFFSET_PARTITIONS)
-            },
-        )
+    """See ``offset_keepers``."""
+    with offset_keepers() as sandbox:
         yield sandbox
-
-
-@contextmanager
-def without(cluster: Sandbox, broker_id: int) -> Iterator[None]:
-    """While this broker has crashed."""
-    cluster.kill_broker(broker_id)
-    try:
-        yield
-    finally:
-        cluster.start_broker(broker_id)
 
 
 @pytest.fixture
@@ -75,24 +48,6 @@ def keeper_down(three: Sandbox) -> Iterator[Sandbox]:
     """The same while the broker with the offsets is away."""
     with without(three, KEEPER):
         yield three
-
-
-def fresh_group(*, replicated: bool) -> str:
-    """A group whose offsets are in the one half or the other."""
-    names = (f"{fresh_name('group')}-{number}" for number in itertools.count())
-    return next(
-        name
-        for name in names
-        if (abs(string_hash(name)) % OFFSET_PARTITIONS < OFFSET_PARTITIONS // 2) is replicated
-    )
-
-
-def topic_elsewhere(three: Sandbox, keeper: int = KEEPER) -> list[TopicPartition]:
-    """A topic that does not lie on the broker with the offsets; gives its partitions."""
-    topic = fresh_name("elsewhere")
-    others = [broker.id for broker in three.brokers if broker.id != keeper]
-    three.create_topic(topic, assignment={number: [one] for number, one in enumerate(others)})
-    return partitions_of(topic, len(others))
 
 
 def committed(member: Member) -> int:
@@ -129,7 +84,7 @@ def test_commits_go_on_with_the_next_coordinator(three: Sandbox) -> None:
 
             # With retries a commit outlasts the change.
             assert member.connector.commit_offsets({partitions[0]: OffsetAndMetadata(1)}) == 1
-            assert stored.coordinator().id != keeper
+            wait_until(lambda: stored.coordinator().id != keeper, what="all to know the next one")
             before = committed(member)
             wait_until(lambda: committed(member) > before + 3, what="automatic commits")
         await_ends([member], traffic.ends, "with the broker back")
@@ -157,9 +112,7 @@ def test_a_member_that_finds_no_coordinator_says_what_to_do(keeper_down: Sandbox
         with pytest.raises(RebalanceFailed) as caught:
             connector.create_message_streams({topic: 1})
         text = str(caught.value)
-        assert group in text
-        assert "no offset coordinator answers" in text
-        assert "COORDINATOR_NOT_AVAILABLE" in text
+        assert f"group {group}: no offset coordinator answers" in text
         assert "check that these brokers run, and that topic __consumer_offsets has leaders" in text
         assert CLOCK.now_ms() - began_ms < 10_000
         tree = ZkTree(keeper_down)
@@ -231,6 +184,66 @@ def test_a_member_that_waits_for_a_coordinator_joins_when_there_is_one(three: Sa
     assert scope.first_error() is None
 
 
+def test_a_shutdown_leaves_in_order_though_the_last_commit_fails(cluster: Sandbox) -> None:
+    """The coordinator is frozen: in bounded time the partition is released, uncommitted."""
+    topic, group = fresh_name("frozen"), fresh_name("group")
+    (tp,) = partitions_of(topic, 1)
+    cluster.create_topic(topic)
+    write(cluster, tp, [b"value"])
+    tree = ZkTree(cluster)
+    settings = {**IN_KAFKA, "shutdown_timeout_ms": 3000}
+    with Member(cluster, group, {topic: 1}, **settings) as member:
+        wait_until(lambda: member.got(tp) == [0], what="the message")
+        cluster.pause_broker(0)
+        try:
+            began_ms = CLOCK.now_ms()
+            member.close()
+            assert CLOCK.now_ms() - began_ms < 3500
+            assert tree.members(group) == []
+            assert tree.owners(group, topic) == {}
+        finally:
+            cluster.resume_broker(0)
+        assert member.observed.of(CommitFailed)
+    with Member(cluster, group, {topic: 1}, **IN_KAFKA) as member:
+        write(cluster, tp, [b"next"])
+        wait_until(lambda: 1 in member.got(tp), what="the next message")
+
+
+def test_a_partition_changes_hands_while_there_is_no_coordinator(three: Sandbox) -> None:
+    """The new owner waits until it knows from where to read; only what is uncommitted repeats."""
+    stays, moves = partitions = topic_elsewhere(three)
+    group, topic = fresh_group(replicated=False), stays.topic
+    stored = KafkaOffsets(three, group)
+    committed = {tp: OffsetAndMetadata(3) for tp in partitions}
+    scope = ThreadScope("second")
+    members: list[Member] = []
+
+    def join() -> None:
+        members.append(Member(three, group, {topic: 1}, consumer_id="b", **IN_KAFKA))
+
+    for tp in partitions:
+        write(three, tp, [b"value"] * 5)
+    with Member(three, group, {topic: 1}, consumer_id="a", **IN_KAFKA) as first:
+        wait_until(lambda: len(first.deliveries) == 10, what="all of it")
+        assert first.connector.commit_offsets(committed) == 2
+        three.stop_broker(KEEPER)
+        try:
+            scope.spawn("join", join, stop=lambda: None)
+            wait_until(lambda: set(first.claims()) == {stays}, what="the hand-over")
+            assert set(first.observed.of(CommitFailed)[-1].reasons) == {moves}
+            write(three, stays, [b"more"])
+            wait_until(lambda: 5 in first.got(stays), what="the other partition to go on")
+        finally:
+            three.start_broker(KEEPER)
+        assert scope.close(60_000) == []
+        [second] = members
+        with second:
+            wait_until(lambda: len(second.got(moves)) == 2, what="what was not committed")
+            assert second.got(moves) == [3, 4]
+            assert first.got(stays) == list(range(6))
+    assert stored.offsets(partitions) == {stays: 6, moves: 5}
+
+
 def test_a_restarted_broker_gets_the_next_automatic_commit(cluster: Sandbox) -> None:
     """The only broker stops in order and comes back, in the middle of automatic commits."""
     topic, group = fresh_name("restarted"), fresh_name("group")
@@ -282,7 +295,5 @@ def test_brokers_before_0_8_2_are_refused_with_one_clear_error() -> None:
         with ZookeeperConsumerConnector(config) as connector:
             with pytest.raises(RebalanceFailed) as caught:
                 connector.create_message_streams({topic: 1})
-            text = str(caught.value)
-            assert "offsets in Kafka need 0.8.2; set offsets.storage=zookeeper" in text
-            assert group in text
+            assert "offsets in Kafka need 0.8.2; set offsets.storage=zookeeper" in str(caught.value)
         assert ZkTree(cluster).members(group) == []

@@ -6,11 +6,17 @@ import pytest
 
 from tests.support.clusters import fresh_name
 from tests.support.kafka_offsets import KafkaOffsets
-from tests.support.members import Member, duplicates, settings_for
+from tests.support.members import Member, await_ends, duplicates, settings_for
+from tests.support.offset_keepers import IN_KAFKA
 from tests.support.traffic import Traffic, partitions_of, write
 from tests.support.waiting import wait_until
 from tests.support.zk_tree import ZkTree, offset_path, owner_path
-from zkconsumer import OffsetAndMetadata, OffsetCommitFailed, ZookeeperConsumerConnector
+from zkconsumer import (
+    ConsumerThreadId,
+    OffsetAndMetadata,
+    OffsetCommitFailed,
+    ZookeeperConsumerConnector,
+)
 from zkconsumer.model import TopicPartition
 from zkconsumer.observe import Committed
 from zkconsumer.sandbox import Sandbox
@@ -18,11 +24,6 @@ from zkconsumer.sandbox import Sandbox
 pytestmark = pytest.mark.sandbox
 
 VALUES = [b"value %d" % number for number in range(10)]
-IN_KAFKA: Mapping[str, object] = {
-    "offsets_storage": "kafka",
-    "dual_commit_enabled": False,
-    "offsets_channel_backoff_ms": 100,
-}
 IN_BOTH: Mapping[str, object] = {**IN_KAFKA, "dual_commit_enabled": True}
 BY_HAND = {"auto_commit_enable": False}
 
@@ -111,6 +112,75 @@ def test_a_partition_changes_hands_without_a_gap_or_a_repeat(
         )
     assert stored.offsets(partitions) == ends
     assert tree.offsets(group) == (ends if settings is IN_BOTH else {})
+
+
+class CommitsBeforeRelease:
+    """A listener that commits what was handed over, as callers without automatic commits do."""
+
+    def __init__(self) -> None:
+        self.connector: ZookeeperConsumerConnector | None = None
+        self.commits: list[int] = []
+
+    def before_releasing_partitions(self, ownership: Mapping[str, frozenset[int]]) -> None:
+        """See ``ConsumerRebalanceListener``."""
+        del ownership
+        assert self.connector is not None
+        self.commits.append(self.connector.commit_offsets())
+
+    def before_starting_fetchers(
+        self, consumer_id: str, global_assignment: Mapping[str, Mapping[int, ConsumerThreadId]]
+    ) -> None:
+        """See ``ConsumerRebalanceListener``."""
+
+
+def test_a_listener_commits_what_is_about_to_be_released(cluster: Sandbox) -> None:
+    """Without automatic commits the next owner goes on behind the message in hand."""
+    partitions = filled_topic(cluster, 2)
+    stays, moves = partitions
+    group = fresh_name("group")
+    stored = KafkaOffsets(cluster, group)
+    listener = CommitsBeforeRelease()
+    config = settings_for(
+        cluster, group, consumer_id="a", consumer_timeout_ms=10_000, **IN_KAFKA, **BY_HAND
+    )
+    with ZookeeperConsumerConnector(config) as connector:
+        listener.connector = connector
+        connector.set_consumer_rebalance_listener(listener)
+        [stream] = connector.create_message_streams({stays.topic: 1})[stays.topic]
+        taken = [next(stream) for _ in range(13)]
+        position = {
+            tp: sum(message.partition == tp.partition for message in taken) for tp in partitions
+        }
+        settings = {**IN_KAFKA, **BY_HAND, "consumer_id": "b"}
+        with Member(cluster, group, {stays.topic: 1}, **settings) as second:
+            rest = list(range(position[moves], 10))
+            wait_until(lambda: second.got(moves) == rest, what="the rest of what moved")
+        assert listener.commits == [2]
+        assert stored.offsets(partitions) == position
+
+
+def test_commits_ahead_neither_lose_nor_repeat_while_the_broker_restarts(cluster: Sandbox) -> None:
+    """At most once: a stream tells of a commit that failed, and gives the same chunk next time."""
+    topic, group = fresh_name("ahead"), fresh_name("group")
+    partitions = partitions_of(topic, 2)
+    cluster.create_topic(topic, partitions=2)
+    settings = {**IN_KAFKA, "delivery": "at_most_once", "offsets_commit_max_retries": 0}
+    with (
+        Member(cluster, group, {topic: 1}, **settings) as member,
+        Traffic(cluster, partitions) as traffic,
+    ):
+        wait_until(lambda: len(traffic.ends()) == 2, what="traffic")
+        await_ends([member], traffic.ends, "before the restart")
+        cluster.stop_broker(0)
+        cluster.start_broker(0)
+        before = traffic.ends()
+        wait_until(
+            lambda: all(traffic.ends()[tp] > before[tp] for tp in partitions), what="new messages"
+        )
+        acknowledged = traffic.stop()
+        assert duplicates([member], acknowledged) == {}
+        assert all(isinstance(error, OffsetCommitFailed) for error in member.errors)
+    assert KafkaOffsets(cluster, group).offsets(partitions) == traffic.ends()
 
 
 # --- both at once ---------------------------------------------------------------------------------

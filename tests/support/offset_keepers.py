@@ -1,0 +1,69 @@
+"""Three brokers of which one keeps the offsets, so that tests can take it away."""
+
+import itertools
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from tests.support.clusters import fresh_name
+from tests.support.traffic import partitions_of
+from zkconsumer.assignment.java_order import string_hash
+from zkconsumer.model import TopicPartition
+from zkconsumer.sandbox import Sandbox
+
+KEEPER = 1
+"""Keeps the offsets that are not replicated."""
+OFFSET_PARTITIONS = 8
+QUICK = {
+    "zookeeper.session.timeout.ms": "2000",
+    "replica.lag.time.max.ms": "2000",
+    "offset.metadata.max.bytes": "100",
+}
+IN_KAFKA: Mapping[str, object] = {
+    "offsets_storage": "kafka",
+    "dual_commit_enabled": False,
+    "offsets_channel_backoff_ms": 100,
+}
+"""What makes a member keep its offsets in Kafka alone."""
+
+
+@contextmanager
+def offset_keepers() -> Iterator[Sandbox]:
+    """Three brokers; the first half of the groups' offsets is replicated, the second is not."""
+    with Sandbox(brokers=3, zookeeper_tick_ms=200, broker_properties=QUICK) as sandbox:
+        half = OFFSET_PARTITIONS // 2
+        sandbox.create_topic(
+            "__consumer_offsets",
+            assignment={
+                number: [KEEPER, 0, 2] if number < half else [KEEPER]
+                for number in range(OFFSET_PARTITIONS)
+            },
+        )
+        yield sandbox
+
+
+@contextmanager
+def without(cluster: Sandbox, broker_id: int) -> Iterator[None]:
+    """While this broker has crashed."""
+    cluster.kill_broker(broker_id)
+    try:
+        yield
+    finally:
+        cluster.start_broker(broker_id)
+
+
+def fresh_group(*, replicated: bool) -> str:
+    """A group whose offsets are in the one half or the other."""
+    names = (f"{fresh_name('group')}-{number}" for number in itertools.count())
+    return next(
+        name
+        for name in names
+        if (abs(string_hash(name)) % OFFSET_PARTITIONS < OFFSET_PARTITIONS // 2) is replicated
+    )
+
+
+def topic_elsewhere(three: Sandbox, keeper: int = KEEPER) -> list[TopicPartition]:
+    """A topic that does not lie on the broker with the offsets; gives its partitions."""
+    topic = fresh_name("elsewhere")
+    others = [broker.id for broker in three.brokers if broker.id != keeper]
+    three.create_topic(topic, assignment={number: [one] for number, one in enumerate(others)})
+    return partitions_of(topic, len(others))
