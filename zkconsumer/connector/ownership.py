@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
+from zkconsumer.connector.commits import consumed_offset
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.model import TopicPartition
 from zkconsumer.streams.chunk_queue import ChunkQueue
@@ -28,8 +29,9 @@ def _delivered(claim: PartitionClaim) -> int | None:
     return claim.consumed_offset if delivered is None else delivered
 
 
-CONSUMED = PositionRule(lambda claim: claim.consumed_offset, after_release=True)
-"""With automatic commits: the message in hand comes again, since nothing says it is done."""
+CONSUMED = PositionRule(consumed_offset, after_release=True)
+"""With automatic commits: what one would write by now, which is not below, nor beyond, what the
+caller committed itself. The message in hand comes again, unless the caller said that it is done."""
 
 DELIVERED = PositionRule(_delivered, after_release=False)
 """With the caller's commits: what was handed over was handed over."""

@@ -1,8 +1,10 @@
 """From where a partition is read on that changes threads, goes away and comes back."""
 
+from collections.abc import Callable
+
 import pytest
 
-from tests.support.control_bench import ControlledMember, Group, drained
+from tests.support.control_bench import AUTO_COMMIT_MS, ControlledMember, Group, drained
 from zkconsumer.model import TopicPartition
 from zkconsumer.streams.delivery import Delivery
 
@@ -158,6 +160,73 @@ def test_a_commit_that_failed_is_made_up_for_by_the_position() -> None:
     group.settle()
     assert group.owners() == {0: "g_a-0", 1: "g_a-0"}
     assert replayed(member) == list(range(3, 10))
+
+
+# --- after the caller's own commits --------------------------------------------------------------
+
+
+def _lose_the_session(group: Group, member: ControlledMember) -> None:
+    group.server.expire(member.store.session_id)
+    group.settle()
+
+
+def _lose_the_node(group: Group, member: ControlledMember) -> None:
+    del member
+    group.admin.delete_many(["/consumers/g/owners/t/0"])
+    group.joined("b", {})
+
+
+def _lend_it(group: Group, member: ControlledMember) -> None:
+    del member
+    away_and_back(group)
+
+
+LOSSES = pytest.mark.parametrize("lose", [_lose_the_session, _lose_the_node, _lend_it])
+
+
+@LOSSES
+def test_a_message_in_hand_that_the_caller_committed_does_not_come_again(
+    lose: Callable[[Group, ControlledMember], None],
+) -> None:
+    """And no automatic commit moves back behind it."""
+    group = Group()
+    member = reading(group, auto_commit=True)
+    member.commit()
+    group.settle()
+    lose(group, member)
+    group.pass_time(AUTO_COMMIT_MS)
+    assert group.offset(0) == "4"
+    assert replayed(member) == list(range(4, 10))
+
+
+@LOSSES
+@pytest.mark.parametrize("offset", [1, 8])
+def test_an_offset_that_the_caller_named_is_where_it_goes_on(
+    lose: Callable[[Group, ControlledMember], None], offset: int
+) -> None:
+    """It wants that read again, or left out: nothing of it is undone by how far it was."""
+    group = Group()
+    member = reading(group, auto_commit=True)
+    member.commit({T0: offset})
+    group.settle()
+    lose(group, member)
+    group.pass_time(AUTO_COMMIT_MS)
+    assert group.offset(0) == str(offset)
+    assert replayed(member) == list(range(offset, 10))
+
+
+@LOSSES
+def test_what_was_consumed_after_an_offset_was_named_counts_again(
+    lose: Callable[[Group, ControlledMember], None],
+) -> None:
+    """The caller went on behind it."""
+    group = Group()
+    member = reading(group, auto_commit=True)
+    member.commit({T0: 1})
+    group.settle()
+    member.consume(3)
+    lose(group, member)
+    assert replayed(member) == list(range(6, 10))
 
 
 # --- sessions ------------------------------------------------------------------------------------
