@@ -7,11 +7,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.chaos.cast import OurActor
+from tests.chaos.evidence import Evidence, Verdict
 from tests.chaos.faults import Fault, draw
 from tests.chaos.group_history import group_history
-from tests.chaos.read_logs import read_logs
+from tests.chaos.read_logs import Logs, read_logs
 from tests.chaos.stage import GROUP, ORIGINAL, OURS, Stage
-from tests.chaos.verdict import Evidence, Verdict, judge
+from tests.chaos.verdict import judge, taken_by_original
 from tests.chaos.zk_history import read_history
 
 _SETTLE_S = 60
@@ -117,6 +118,9 @@ class Play:
         try:
             self._await_rest()
         except AssertionError:
+            if self._excuse_what_the_original_took():
+                self._await_rest()
+                return
             if not self._only_the_original_lags():
                 raise
             # It gave up by itself, as it can: the group waits for it, and nobody else is to blame.
@@ -147,6 +151,17 @@ class Play:
         except AssertionError as error:
             missing = Counter(str(wanted[value][0]) for value in stage.missing(wanted))
             raise AssertionError(f"{error}; missing {dict(missing)}") from None
+
+    def _excuse_what_the_original_took(self) -> bool:
+        """Whether what is missing was in the hand of an original that was killed."""
+        evidence = _evidence(self._stage, Logs(self._stage.load.offsets()))
+        taken = [
+            value
+            for value in self._stage.missing(evidence.log)
+            if taken_by_original(evidence, value)
+        ]
+        self._stage.excuse(taken)
+        return bool(taken)
 
     def _only_the_original_lags(self) -> bool:
         """Whether all that is not read falls to the original."""
@@ -191,7 +206,10 @@ class Play:
 
 
 def _gather(stage: Stage) -> Evidence:
-    log = read_logs(stage.cluster, stage.partitions())
+    return _evidence(stage, read_logs(stage.cluster, stage.partitions()))
+
+
+def _evidence(stage: Stage, log: Logs) -> Evidence:
     stopped = [one for one in stage.everybody if isinstance(one, OurActor) and one.poll() == 0]
     return Evidence(
         acknowledged=stage.load.offsets(),

@@ -9,9 +9,9 @@ from types import TracebackType
 from typing import Self
 
 from tests.chaos.cast import Actor, Given, OurActor, ScalaActor
+from tests.chaos.evidence import Interval
 from tests.chaos.load import Load
 from tests.chaos.read_logs import replica_ends
-from tests.chaos.verdict import Interval
 from tests.interop.group_peek import GroupPeek
 from tests.support.waiting import wait_until
 from tests.support.zk_tree import ZkTree, offset_path
@@ -28,6 +28,7 @@ BROKERS = 3
 SESSION_MS = 4_000
 OURS = ("a", "b", "d")
 ORIGINAL = "c"
+EFFECT_S = 45
 
 BROKER_PROPERTIES = {
     # With these an acknowledged message survives whatever happens to one broker at a time.
@@ -240,6 +241,10 @@ class Stage:
             if look.owners.get(tp) != owner
         }
         return f"owners (and who should be): {wrong}" if wrong else ""
+
+    def excuse(self, values: Iterable[str]) -> None:
+        """Wait for these no longer: the original took them with it."""
+        self._values.update(values)
 
     def missing(self, values: Iterable[str]) -> list[str]:
         """Those that nobody has delivered yet."""

@@ -5,8 +5,9 @@ from dataclasses import replace
 import pytest
 
 from tests.chaos.cast import Given, LeftBehind
+from tests.chaos.evidence import Evidence, Interval
 from tests.chaos.group_history import group_history
-from tests.chaos.verdict import Evidence, Interval, judge
+from tests.chaos.verdict import judge
 from tests.chaos.zk_history import Write
 from zkconsumer.model import TopicPartition
 

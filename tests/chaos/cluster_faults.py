@@ -1,0 +1,166 @@
+"""What happens to brokers, topics and ZooKeeper; each function awaits the effect, and heals it.
+
+What is not allowed is a second broker in trouble while the first one is not back in sync, or
+ZooKeeper gone while a broker is: Kafka 0.8 itself could then lose what it acknowledged.
+"""
+
+import random
+from collections.abc import Callable, Sequence
+
+from tests.chaos.member_faults import EVERYONE, kill
+from tests.chaos.stage import BROKERS, EFFECT_S, SESSION_MS, TOPICS, Stage
+from zkconsumer.model import TopicPartition
+
+_MOST_PARTITIONS = 12
+
+
+# --- brokers --------------------------------------------------------------------------------------
+
+
+def kill_broker(stage: Stage, chance: random.Random) -> str:
+    """SIGKILL a broker, wait until others lead its partitions, start it again."""
+    broker = chance.randrange(BROKERS)
+    _end_broker(stage, broker, stage.cluster.kill_broker)
+    return _leaderless_then_back(stage, broker)
+
+
+def stop_broker(stage: Stage, chance: random.Random) -> str:
+    """Stop a broker in order and start it again."""
+    broker = chance.randrange(BROKERS)
+    _end_broker(stage, broker, stage.cluster.stop_broker)
+    return _leaderless_then_back(stage, broker)
+
+
+def _end_broker(stage: Stage, broker: int, end: Callable[[int], None]) -> None:
+    _await_in_sync(stage)
+    stage.down.add(broker)
+    end(broker)
+
+
+def _leaderless_then_back(stage: Stage, broker: int) -> str:
+    try:
+        stage.wait(
+            lambda: all(
+                leader not in {broker, -1}
+                for topic in TOPICS
+                for leader in stage.tree.leaders(topic).values()
+            ),
+            timeout_s=EFFECT_S,
+            what=f"others to lead the partitions of broker {broker}",
+        )
+    finally:
+        stage.cluster.start_broker(broker)
+        stage.down.discard(broker)
+    _await_in_sync(stage)
+    return f"broker {broker}"
+
+
+def _await_in_sync(stage: Stage) -> None:
+    stage.wait(stage.in_sync, timeout_s=90, what="all replicas in sync")
+
+
+def kill_broker_and_member(stage: Stage, chance: random.Random) -> str:
+    """A broker and a member die together."""
+    broker, place = chance.randrange(BROKERS), chance.choice(EVERYONE)
+    _end_broker(stage, broker, stage.cluster.kill_broker)
+    dead = kill(stage, place)
+    stage.enter(place)
+    return f"{_leaderless_then_back(stage, broker)} and {dead}"
+
+
+def move_leaders(stage: Stage, chance: random.Random) -> str:
+    """Change which replica is preferred, and have the preferred ones elected."""
+    moved = chance.sample(stage.partitions(), 4)
+    wanted: dict[TopicPartition, int] = {}
+    plan = []
+    for tp in moved:
+        leader = stage.tree.leaders(tp.topic)[tp.partition]
+        replicas = chance.sample([one for one in range(BROKERS) if one != leader], BROKERS - 1)
+        plan.append({"topic": tp.topic, "partition": tp.partition, "replicas": [*replicas, leader]})
+        wanted[tp] = replicas[0]
+    _await_in_sync(stage)
+    _ask(stage, "/admin/reassign_partitions", plan)
+    _await_followers(stage, moved)
+    elected = [{"topic": tp.topic, "partition": tp.partition} for tp in moved]
+    _ask(stage, "/admin/preferred_replica_election", elected)
+    stage.wait(
+        lambda: all(
+            stage.tree.leaders(tp.topic)[tp.partition] == leader for tp, leader in wanted.items()
+        ),
+        timeout_s=EFFECT_S,
+        what=f"new leaders of {', '.join(map(str, moved))}",
+    )
+    _await_in_sync(stage)
+    return ", ".join(f"{tp} to broker {leader}" for tp, leader in wanted.items())
+
+
+def _await_followers(stage: Stage, moved: Sequence[TopicPartition]) -> None:
+    """Wait until the replicas have again what they dropped when they were told of the plan."""
+    before = stage.load.ends()
+    stage.wait(
+        lambda: all(stage.load.ends().get(tp, 0) > before.get(tp, 0) for tp in moved),
+        timeout_s=EFFECT_S,
+        what="further acknowledgements",
+    )
+    _await_in_sync(stage)
+
+
+def _ask(stage: Stage, path: str, partitions: Sequence[dict[str, object]]) -> None:
+    stage.ask_controller(path, {"partitions": partitions})
+    stage.wait(
+        lambda: stage.tree.get(path) is None,
+        timeout_s=EFFECT_S,
+        what=f"the controller to carry out {path}",
+    )
+
+
+def add_partitions(stage: Stage, chance: random.Random) -> str:
+    """Give a topic more partitions, as long as there is room."""
+    room = {
+        topic: count
+        for topic in TOPICS
+        if (count := len(stage.peek.partitions(topic))) < _MOST_PARTITIONS
+    }
+    if not room:
+        return "every topic has enough"
+    topic = chance.choice(list(room))
+    fresh = range(room[topic], room[topic] + chance.choice((1, 2)))
+    stage.start_offsets(topic, fresh)
+    stage.cluster.add_partitions(topic, fresh.stop)
+    stage.load.add([TopicPartition(topic, number) for number in fresh])
+    return f"{topic} has {fresh.stop}"
+
+
+# --- ZooKeeper ------------------------------------------------------------------------------------
+
+
+def restart_zookeeper(stage: Stage, _chance: random.Random) -> str:
+    """Kill ZooKeeper and start it again at once."""
+    stage.cluster.kill_zookeeper()
+    stage.cluster.start_zookeeper()
+    _await_in_sync(stage)
+    return "at once"
+
+
+def zookeeper_down(stage: Stage, chance: random.Random) -> str:
+    """Stop ZooKeeper for longer than the members' sessions; it starts again with all of them."""
+    stage.cluster.stop_zookeeper()
+    duration_ms = chance.randrange(SESSION_MS, 2 * SESSION_MS)
+    try:
+        stage.pause(duration_ms)
+    finally:
+        stage.cluster.start_zookeeper()
+    _await_in_sync(stage)
+    return f"for {duration_ms} ms"
+
+
+def freeze_zookeeper(stage: Stage, chance: random.Random) -> str:
+    """Freeze ZooKeeper for a part of a session."""
+    duration_ms = chance.randrange(SESSION_MS // 8, SESSION_MS // 2)
+    stage.cluster.pause_zookeeper()
+    try:
+        stage.pause(duration_ms)
+    finally:
+        stage.cluster.resume_zookeeper()
+    _await_in_sync(stage)
+    return f"for {duration_ms} ms"

@@ -1,0 +1,129 @@
+"""What happens to members; each function awaits the effect, and heals it."""
+
+import random
+from collections.abc import Callable
+
+from tests.chaos.cast import FREEZE, THAW, Actor, OurActor
+from tests.chaos.evidence import Interval
+from tests.chaos.stage import EFFECT_S, GROUP, ORIGINAL, OURS, SESSION_MS, Stage, pick
+from zkconsumer.errors import SandboxError
+
+EVERYONE = (*OURS, ORIGINAL)
+_STOP_MS = 30_000
+
+
+def kill(stage: Stage, place: str) -> str:
+    """SIGKILL the member in this place and say who it was; the place is empty then."""
+    actor = stage.actors.pop(place)
+    began_ms = stage.clock.wall_ms()
+    actor.kill()
+    _note(stage, "kill", actor, began_ms)
+    return actor.consumer_id
+
+
+def _note(stage: Stage, kind: str, actor: Actor, began_ms: int) -> None:
+    interval = Interval(kind, actor.consumer_id, began_ms, stage.clock.wall_ms())
+    stage.intervals.append(interval)
+
+
+def _gone(stage: Stage, actor_id: str) -> Callable[[], bool]:
+    return lambda: actor_id not in stage.tree.members(GROUP)
+
+
+def kill_ours(stage: Stage, chance: random.Random) -> str:
+    """SIGKILL one of ours; a new one comes at once, or when the dead one's session is over."""
+    place = pick(chance, stage.actors, OURS)
+    return _kill_and_replace(stage, chance, place)
+
+
+def kill_original(stage: Stage, chance: random.Random) -> str:
+    """SIGKILL the original."""
+    return _kill_and_replace(stage, chance, ORIGINAL)
+
+
+def _kill_and_replace(stage: Stage, chance: random.Random, *places: str) -> str:
+    dead = [kill(stage, place) for place in places]
+    at_once = chance.random() < 0.5
+    if at_once:
+        for place in places:
+            stage.enter(place)
+    for one in dead:
+        stage.wait(_gone(stage, one), timeout_s=EFFECT_S, what=f"the end of {one}'s session")
+    if not at_once:
+        for place in places:
+            stage.enter(place)
+    return f"{', '.join(dead)}; replaced {'at once' if at_once else 'after the session'}"
+
+
+def kill_two(stage: Stage, chance: random.Random) -> str:
+    """SIGKILL two members together."""
+    return _kill_and_replace(stage, chance, *chance.sample(EVERYONE, 2))
+
+
+def freeze_shortly(stage: Stage, chance: random.Random) -> str:
+    """SIGSTOP a member for a part of its session's time."""
+    actor = stage.actors[pick(chance, stage.actors, EVERYONE)]
+    duration_ms = chance.randrange(SESSION_MS // 8, SESSION_MS // 2)
+    began_ms = stage.clock.wall_ms()
+    actor.signal(FREEZE)
+    try:
+        stage.pause(duration_ms)
+    finally:
+        actor.signal(THAW)
+        _note(stage, "freeze", actor, began_ms)
+    return f"{actor.consumer_id} for {duration_ms} ms"
+
+
+def freeze_long(stage: Stage, chance: random.Random) -> str:
+    """SIGSTOP a member until its session is over and, perhaps, others read its partitions."""
+    actor = stage.actors[pick(chance, stage.actors, EVERYONE)]
+    session = stage.session_of(actor)
+    began_ms = stage.clock.wall_ms()
+    actor.signal(FREEZE)
+    try:
+        gone = _gone(stage, actor.consumer_id)
+        stage.wait(gone, timeout_s=EFFECT_S, what=f"the end of {actor.consumer_id}'s session")
+        stage.pause(chance.choice((0, 0, 1_500, 3_000)))
+    finally:
+        actor.signal(THAW)
+        _note(stage, "freeze", actor, began_ms)
+    _await_new_session(stage, actor, session)
+    return actor.consumer_id
+
+
+def _await_new_session(stage: Stage, actor: Actor, session: int | None) -> None:
+    stage.wait(
+        lambda: stage.session_of(actor) not in {session, None},
+        timeout_s=EFFECT_S,
+        what=f"{actor.consumer_id} to register in a new session",
+    )
+
+
+def expire_session(stage: Stage, chance: random.Random) -> str:
+    """End the session of a member that works."""
+    actor = stage.actors[pick(chance, stage.actors, EVERYONE)]
+    session = stage.session_of(actor)
+    if session is None:
+        return f"{actor.consumer_id} has no session to end"
+    began_ms = stage.clock.wall_ms()
+    try:
+        stage.expire(session)
+    except SandboxError as error:
+        return f"{actor.consumer_id}: {error}"
+    _note(stage, "expire", actor, began_ms)
+    _await_new_session(stage, actor, session)
+    return actor.consumer_id
+
+
+def leave_and_return(stage: Stage, chance: random.Random) -> str:
+    """Stop one of ours in order; another one comes."""
+    place = pick(chance, stage.actors, OURS)
+    actor = stage.actors.pop(place)
+    assert isinstance(actor, OurActor)
+    began_ms = stage.clock.wall_ms()
+    assert actor.stop(_STOP_MS), f"{actor.consumer_id} did not end: {actor.last_words()}"
+    assert actor.poll() == 0, f"{actor.consumer_id} died: {actor.last_words()}"
+    _note(stage, "leave", actor, began_ms)
+    stage.wait(_gone(stage, actor.consumer_id), timeout_s=EFFECT_S, what="the leaving")
+    stage.enter(place)
+    return actor.consumer_id
