@@ -8,7 +8,8 @@ offset back. What fails is read again and judged:
 - the value is the one to be written: our own write whose answer was lost, so it is committed;
 - the owner node is gone, or another session's: refused;
 - a smaller offset, none, or what is no offset: ours is the better one, and is written;
-- a larger offset: somebody else knows more, so it is kept, unless the caller wants to go back.
+- a larger offset: somebody else knows more, or we did (a lost answer), so it is kept, unless the
+  caller wants to go back.
 
 The version of a node starts anew when it is deleted and created again, so the check of the owner
 node alone would let a new owner's pass in the moment between reading and writing. By the check of
@@ -145,24 +146,28 @@ class FencedCommit:
         """Read offset nodes; what may not be written is refused, what is there is committed."""
         nodes = self._store.get_many([self._paths.offset(tp) for tp in partitions])
         for tp, node in zip(partitions, nodes, strict=True):
-            before = self._known.get(tp)
-            self._known[tp] = KnownNode.of(node)
-            if node is None:
+            if node is not None and not self._may_overwrite(tp, node):
+                # Not noted as known: the next commit must not overwrite it either.
+                self._outcome[tp] = self._kept_text(tp, node)
                 continue
-            if node.data == encode_offset(self._offsets[tp]):
+            self._known[tp] = KnownNode.of(node)
+            if node is not None and node.data == encode_offset(self._offsets[tp]):
                 self._outcome[tp] = None
-            elif not self._may_overwrite(tp, node, before):
-                self._outcome[tp] = (
-                    f"{self._paths.offset(tp)} holds {node.data.decode()}, written by somebody "
-                    f"else since; ours is {self._offsets[tp]}: kept"
-                )
 
-    def _may_overwrite(self, tp: TopicPartition, node: ZNode, before: KnownNode | None) -> bool:
+    def _may_overwrite(self, tp: TopicPartition, node: ZNode) -> bool:
         stored = parse_offset(node.data)
-        if self._rewind or isinstance(stored, Malformed) or stored <= self._offsets[tp]:
-            return True
-        ours = before is not None and node.data in before.unsure
-        return ours and before is not None and node.version == before.next_version
+        return self._rewind or isinstance(stored, Malformed) or stored <= self._offsets[tp]
+
+    def _kept_text(self, tp: TopicPartition, node: ZNode) -> str:
+        known = self._known.get(tp)
+        ours = known is not None and (node.data, node.version) in {
+            (data, known.next_version) for data in known.unsure
+        }
+        writer = "by a commit of ours whose answer was lost" if ours else "by somebody else since"
+        return (
+            f"{self._paths.offset(tp)} holds {node.data.decode()}, written {writer}; "
+            f"ours is {self._offsets[tp]}: kept"
+        )
 
     def _unwritten_text(self, tp: TopicPartition) -> str:
         path = self._paths.offset(tp)

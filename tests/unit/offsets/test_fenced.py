@@ -118,14 +118,19 @@ def test_a_commit_whose_answer_was_lost_is_committed_the_next_time(world: World)
     assert world.owner.stored() == 200
 
 
-@pytest.mark.parametrize("offset", [150, 250])
-def test_after_a_lost_answer_our_own_offset_is_nobody_elses(world: World, offset: int) -> None:
-    """A position that went back since (a truncated log) is written over it, too."""
+def test_after_a_lost_answer_the_group_is_not_moved_back_behind_it(world: World) -> None:
+    """What was committed counts, heard or not; going back on purpose is another matter."""
     world.before(writes(world), world.lose_answer)
     with pytest.raises(RegistryError):
         world.owner.commit(200)
-    assert world.owner.commit(offset) is None
-    assert world.owner.stored() == offset
+    for _ in range(2):
+        assert world.owner.commit(150) == (
+            f"{OFFSET_OF_T0} holds 200, written by a commit of ours whose answer was lost; "
+            "ours is 150: kept"
+        )
+    assert world.owner.commit(150, rewind=True) is None
+    assert world.owner.commit(140) is None
+    assert world.owner.stored() == 140
 
 
 def test_two_lost_answers_in_a_row_are_both_remembered(world: World) -> None:
@@ -134,8 +139,9 @@ def test_two_lost_answers_in_a_row_are_both_remembered(world: World) -> None:
         world.before(writes(world), world.lose_answer)
         with pytest.raises(RegistryError):
             world.owner.commit(offset)
-    assert world.owner.commit(190) is None
-    assert world.owner.stored() == 190
+    assert "a commit of ours" in str(world.owner.commit(190))
+    assert world.owner.commit(205) is None
+    assert world.owner.stored() == 205
 
 
 def test_a_lost_answer_of_the_first_commit_is_ours_as_well() -> None:
@@ -145,8 +151,17 @@ def test_a_lost_answer_of_the_first_commit_is_ours_as_well() -> None:
     world.before("multi", world.lose_answer)
     with pytest.raises(RegistryError):
         world.owner.commit(200)
-    assert world.owner.commit(150) is None
-    assert world.owner.stored() == 150
+    assert "a commit of ours" in str(world.owner.commit(150))
+    assert world.owner.commit(200) is None
+
+
+def test_what_is_kept_is_kept_the_next_time_as_well(world: World) -> None:
+    """To have seen it in a refusal is no leave to overwrite it."""
+    world.write_offset(b"900")
+    for offset in (850, 851, 899):
+        assert "holds 900" in str(world.owner.commit(offset))
+    assert world.owner.commit(901) is None
+    assert world.owner.commit(10) is None
 
 
 def test_after_a_lost_answer_anothers_offset_is_still_anothers(world: World) -> None:
@@ -177,7 +192,7 @@ def test_a_lost_answer_on_the_way_of_a_repair_is_repaired_in_turn(world: World) 
     with pytest.raises(RegistryError):
         world.owner.commit(200)
     assert world.owner.stored() == 200
-    assert world.owner.commit(150) is None
+    assert "a commit of ours" in str(world.owner.commit(150))
 
 
 # --- Others act between our requests -------------------------------------------------------------
