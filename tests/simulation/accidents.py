@@ -1,5 +1,7 @@
 """What may go wrong, or just happen, in the wild part of a schedule."""
 
+from collections.abc import Callable
+
 from tests.simulation.member import GROUP, SimMember
 from tests.simulation.plans import MemberPlan, Style, new_plan
 from tests.simulation.world import SESSION_TIMEOUT_MS, World
@@ -15,25 +17,31 @@ class Accidents:
         self._world = world
         self._style = style
         self._rng = world.rng
-        self._all = [
-            *(self._arrive,) * 3,
-            *(self._leave,) * 2,
-            self._leave_in_haste,
-            *(self._crash,) * 3,
-            *(self._expire,) * 3,
-            *(self._disconnect,) * 3,
-            *(self._lose_replies,) * 3,
-            *(self._freeze,) * 2,
-            *(self._stall,) * 2,
-            self._grow,
-            *(self._broker,) * 2,
-            self._move_leader,
-            self._delete_registration,
-        ]
-        if style.robbers:
-            self._all += [self._rob] * 3
-        if style.retention:
-            self._all += [self._retain] * 4
+        weights: dict[Callable[[], None], int] = {
+            self._leave: 2,
+            self._leave_in_haste: 1,
+            self._crash: 3,
+            self._expire: 3,
+            self._disconnect: 3,
+            self._lose_replies: 3,
+            self._freeze: 2,
+            self._stall: 2,
+            self._grow: 1,
+            self._broker: 2,
+            self._move_leader: 1,
+            self._delete_registration: 1,
+            self._rob: 3 if style.robbers else 0,
+            self._retain: 4 if style.retention else 0,
+        }
+        # Some kinds never happen in this world and some often: what is rare together with
+        # everything else is common in some worlds.
+        self._all = [self._arrive] * 3
+        for accident, weight in weights.items():
+            self._all += [accident] * weight * self._rng.choice((0, 1, 1, 4))
+        if style.mostly is not None:
+            self._all += [
+                accident for accident in weights if accident.__name__ == style.mostly
+            ] * 60
 
     def arrive(self) -> None:
         """Another member starts."""

@@ -18,7 +18,7 @@ from zkconsumer.streams.stream import KafkaStream
 from zkconsumer.zk import owners
 from zkconsumer.zk.claim import ClaimAttempt
 from zkconsumer.zk.registry import GroupRegistry
-from zkconsumer.zk.store import DeleteOp, Op, SetOp
+from zkconsumer.zk.store import DeleteOp, Op
 
 
 class KeepsHalfAClaim(ClaimAttempt):
@@ -68,18 +68,6 @@ class ChecksNoOwner(FencedCommit):
         return [self._write_op(tp)]
 
 
-class WritesWhateverIsThere(FencedCommit):
-    """The version of the offset node is not looked at."""
-
-    def _write_op(self, tp: TopicPartition) -> Op:
-        op = super()._write_op(tp)
-        return SetOp(op.path, op.data) if isinstance(op, SetOp) else op
-
-    def _may_overwrite(self, *args: Any) -> bool:
-        del args
-        return True
-
-
 class DropsWhatDoesNotFit(ChunkQueue):
     """A chunk that comes to a full queue is lost."""
 
@@ -117,17 +105,6 @@ class DeliversAfterTheEnd(OwnershipBook):
 
     def fence(self, session_id: int) -> None:
         """See ``OwnershipBook``."""
-
-
-class ForgetsEarlierEnds(OwnershipBook):
-    """Only the last session that ended counts as ended."""
-
-    def fence(self, session_id: int) -> None:
-        """See ``OwnershipBook``."""
-        ended = getattr(self, "_fenced", None)
-        if ended is not None:
-            ended.clear()
-        super().fence(session_id)
 
 
 class ResumesBehindTheStore(OwnershipBook):
@@ -170,8 +147,7 @@ def one_behind(claim: PartitionClaim) -> int | None:
 
 
 _OWN: Sequence[tuple[str, type[OwnershipBook]]] = [
-    (book.__name__, book)
-    for book in (DeliversAfterTheEnd, ForgetsEarlierEnds, ResumesBehindTheStore, KeepsWhatLeft)
+    (book.__name__, book) for book in (DeliversAfterTheEnd, ResumesBehindTheStore, KeepsWhatLeft)
 ]
 FAULTS_BELOW: dict[str, Product] = {
     "KeepsHalfAClaim": Product(swaps=(Swap(owners, "ClaimAttempt", KeepsHalfAClaim),)),
@@ -180,9 +156,6 @@ FAULTS_BELOW: dict[str, Product] = {
     "ReleasesHalf": Product(registry=ReleasesHalf),
     "CommitsUnfenced": Product(offsets=CommitsUnfenced),
     "ChecksNoOwner": Product(swaps=(Swap(zookeeper, "FencedCommit", ChecksNoOwner),)),
-    "WritesWhateverIsThere": Product(
-        swaps=(Swap(zookeeper, "FencedCommit", WritesWhateverIsThere),)
-    ),
     "DropsWhatDoesNotFit": Product(queue=DropsWhatDoesNotFit),
     "ConsumesInHand": Product(stream=ConsumesInHand),
     "IgnoresTheGate": Product(stream=IgnoresTheGate),

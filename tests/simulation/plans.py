@@ -42,6 +42,7 @@ class Style:
         retention: whether old records are deleted.
         delivery: of all members.
         loss_rate: the share of requests whose answers are lost.
+        mostly: the kind of accident that this world is about; None: as it comes.
     """
 
     steps: int
@@ -55,6 +56,7 @@ class Style:
     retention: bool
     delivery: Delivery
     loss_rate: float
+    mostly: str | None = None
 
 
 def new_style(rng: Random) -> Style:
@@ -66,7 +68,7 @@ def new_style(rng: Random) -> Style:
     same = strategy == "roundrobin" or rng.random() < 0.3
     return Style(
         steps=rng.choice((300, 600, 1_000)),
-        accident_rate=rng.choice((0.01, 0.03, 0.06)),
+        accident_rate=rng.choice((0.01, 0.03, 0.08)),
         first_topics=first_topics,
         first_members=rng.randint(1, 3),
         strategy=strategy,

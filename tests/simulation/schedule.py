@@ -161,14 +161,20 @@ class Schedule(Turns):
         check_empty(self.world, members)
 
 
-def run_schedule(seed: int, product: Product = PRODUCT) -> Outcome:
-    """Run one; what is violated is in the outcome."""
+def run_schedule(seed: int, product: Product = PRODUCT, mostly: str | None = None) -> Outcome:
+    """Run one; what is violated is in the outcome.
+
+    Args:
+        seed: decides everything.
+        product: what members are made of.
+        mostly: the kind of accident (a method of ``Accidents``) that it is about.
+    """
     disabled = logging.root.manager.disable
     logging.disable(logging.CRITICAL)
     failure = None
     try:
         with product.in_place():
-            schedule = Schedule(seed, product)
+            schedule = Schedule(seed, product, mostly)
             try:
                 schedule.run()
             except Exception as error:  # noqa: BLE001 - the product must not, whatever it is
@@ -182,9 +188,11 @@ def run_schedule(seed: int, product: Product = PRODUCT) -> Outcome:
     return Outcome(seed, world.trace, failure, ledger.delivered, ledger.repeated)
 
 
-def first_failure(seeds: Iterable[int], product: Product = PRODUCT) -> Outcome | None:
+def first_failure(
+    seeds: Iterable[int], product: Product = PRODUCT, mostly: str | None = None
+) -> Outcome | None:
     """The first of these schedules that fails."""
-    outcomes = (run_schedule(seed, product) for seed in seeds)
+    outcomes = (run_schedule(seed, product, mostly) for seed in seeds)
     return next((outcome for outcome in outcomes if outcome.failure is not None), None)
 
 

@@ -8,12 +8,19 @@ from tests.simulation.schedule import first_failure
 
 FAULTS = {**REBALANCE_FAULTS, **FAULTS_BELOW}
 MAX_SEEDS = 1_000
+MOSTLY = {
+    "ChecksNoOwner": "_rob",
+    "DeletesBlindly": "_rob",
+    "IgnoresReconnections": "_disconnect",
+}
+"""Faults that only one kind of accident shows, and that one seldom: worlds full of it."""
 
 
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("name", FAULTS)
 def test_a_planted_fault_is_seen(name: str) -> None:
     """Some schedule fails with the fault, and passes without it."""
-    seen = first_failure(range(MAX_SEEDS), FAULTS[name])
+    mostly = MOSTLY.get(name)
+    seen = first_failure(range(MAX_SEEDS), FAULTS[name], mostly)
     assert seen is not None, f"{name} was not seen in {MAX_SEEDS} schedules"
-    assert first_failure([seen.seed]) is None
+    assert first_failure([seen.seed], mostly=mostly) is None

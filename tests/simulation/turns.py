@@ -1,6 +1,7 @@
 """The ways in which a world goes on: somebody runs to its next stop, a word arrives, time comes."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 
 from tests.simulation.accidents import Accidents
@@ -21,11 +22,13 @@ class Turns:
     Each says whether anything could go on that way.
     """
 
-    def __init__(self, seed: int, product: Product = PRODUCT) -> None:
+    def __init__(self, seed: int, product: Product = PRODUCT, mostly: str | None = None) -> None:
         self.rng = Random(seed)
         self.world = World(self.rng, product)
         self.clock: SimClock = self.world.clock
         self.style = new_style(self.rng)
+        if mostly is not None:
+            self.style = replace(self.style, mostly=mostly, accident_rate=0.08)
         self.accidents = Accidents(self.world, self.style)
         self.ways: tuple[Callable[[], bool], ...] = (
             *(self.control,) * 6,
