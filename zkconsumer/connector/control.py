@@ -169,8 +169,11 @@ class ControlThread:
     def _act(self, action: ev.Action) -> ev.Answer | None:
         self._journal.note(action)
         match action:
-            case ev.Begun() | ev.RetryLater() | ev.Lost():
+            case ev.Begun() | ev.RetryLater():
                 pass
+            case ev.Lost(partitions):
+                # Among them what was released though the answer to that got lost.
+                self._book.released(partitions)
             case ev.Blocked(reasons):
                 self._steps.block(reasons)
             case ev.Fence():

@@ -4,7 +4,13 @@ from typing import Any
 
 import pytest
 
-from tests.support.control_bench import AUTO_COMMIT_MS, ControlledMember, Group, drained
+from tests.support.control_bench import (
+    AUTO_COMMIT_MS,
+    BACKOFF_MS,
+    ControlledMember,
+    Group,
+    drained,
+)
 from tests.support.memory_connector import MemoryConnector
 from zkconsumer.clock import SystemClock
 from zkconsumer.connector.subscription import check_offsets
@@ -209,6 +215,27 @@ def test_after_a_lost_session_they_are_about_the_new_ownership() -> None:
     group.server.reconnect(member.store.session_id)
     group.settle()
     assert commit(group, member, {T0: 3}) == 1
+
+
+def test_after_a_release_whose_answer_was_lost_a_commit_is_about_what_is_left() -> None:
+    """The nodes are gone all the same: a commit of all succeeds, one of what is gone does not."""
+    group = Group()
+    member = reading(group)
+    member.deliver(T1, range(3))
+    drained(member.stream())
+    path = "/consumers/g/owners/t/0"
+    group.admin.exists_many([path], watch=lambda *_: member.store.lose_replies(1))
+    group.member("0").join({"t": 1})
+    group.settle()
+    group.pass_time(BACKOFF_MS)
+    assert group.owners() == {0: "g_0-0", 1: "g_a-0"}
+    assert set(member.owned()) == {T1}
+    request = member.commit()
+    group.settle()
+    assert request.reply.wait(0) == (1, True)
+    with pytest.raises(OffsetCommitFailed, match="t-0"):
+        commit(group, member, {T0: 2})
+    assert (group.offset(0), group.offset(1)) == (None, "3")
 
 
 # --- what is no map of offsets -------------------------------------------------------------------
