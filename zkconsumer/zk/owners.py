@@ -19,6 +19,7 @@ from zkconsumer.zk.store import Watch, ZkStore, ZNode
 HELD_SHOWN = 32
 """Of how many partitions that are in the way a conflict tells the owners."""
 
+MAX_TRIES = 3
 _MAX_DIGITS = 10
 
 
@@ -72,7 +73,21 @@ class PartitionOwners:
     def claim(
         self, assignment: Mapping[TopicPartition, ConsumerThreadId], session_id: int
     ) -> Claimed | ClaimConflict:
-        """Create the owner nodes of all partitions, or of none."""
+        """Create the owner nodes of all partitions, or of none.
+
+        A conflict with nodes that are gone by the time they are looked at is tried again at once:
+        there is nobody left to wait for.
+        """
+        result = self._claim_once(assignment, session_id)
+        for _ in range(MAX_TRIES - 1):
+            if isinstance(result, Claimed) or result.held:
+                break
+            result = self._claim_once(assignment, session_id)
+        return result
+
+    def _claim_once(
+        self, assignment: Mapping[TopicPartition, ConsumerThreadId], session_id: int
+    ) -> Claimed | ClaimConflict:
         topics = {tp.topic for tp in assignment}
         self._ensure_parents(topics)
         self._memory.check(topics)
