@@ -263,3 +263,19 @@ def test_a_group_moves_its_offsets_there_and_back_while_it_works(group: MixedGro
     assert roll.storage.in_zookeeper() == ends
     in_kafka = roll.storage.in_kafka()
     assert all(0 < in_kafka[number] < ends[number] for number in ends)
+
+
+def test_where_nothing_moves_ours_brings_the_offset_to_zookeeper(group: MixedGroup) -> None:
+    """On the way back, with both places: the original writes there only what moves under it."""
+    topic = group.topic(1)
+    [tp] = group.partitions(topic)
+    storage = Storage(group, topic)
+    written = group.writer.write(tp, 10)
+    assert ours_takes(group, topic, 10) == written
+    scala = group.scala(topic, "a-scala", settings={**MODES["both"], **CHANNEL})
+    group.await_settled([topic], ["a-scala"])
+    scala.leave()
+    assert (storage.in_kafka(), storage.in_zookeeper()) == ({0: 10}, {})
+    group.ours({topic: 1}, "z-ours", settings={**MODES["both"], **CHANNEL})
+    storage.await_committed("both")
+    assert storage.in_zookeeper() == {0: 10}
