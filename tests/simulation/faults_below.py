@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tests.simulation.product import Product, Swap
-from zkconsumer.connector import commit_desk, commits, member
+from zkconsumer.connector import commits, member
 from zkconsumer.connector.ownership import OwnershipBook
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.model import ConsumerThreadId, TopicPartition
@@ -140,8 +140,8 @@ def delivered_automatically(delivery: Delivery) -> Callable[[PartitionClaim], in
     return commits.delivered_offset
 
 
-def one_behind(claim: PartitionClaim) -> int | None:
-    """An offset that is the last consumed one, not the next."""
+def one_too_far(claim: PartitionClaim) -> int | None:
+    """The offset behind the next one to read."""
     offset = commits.delivered_offset(claim)
     return None if offset is None else offset + 1
 
@@ -161,11 +161,11 @@ FAULTS_BELOW: dict[str, Product] = {
     "IgnoresTheGate": Product(stream=IgnoresTheGate),
     "CommitsAheadNever": Product(stream=CommitsAheadNever),
     "CommitsBelowWhatIsCommitted": Product(
-        swaps=(Swap(commit_desk, "delivered_offset", delivered_whatever),)
+        swaps=(Swap(member, "callers_rule", lambda _: delivered_whatever),)
     ),
     "CommitsWhatIsInHand": Product(
         swaps=(Swap(member, "automatic_rule", delivered_automatically),)
     ),
-    "CommitsOneTooFar": Product(swaps=(Swap(commit_desk, "delivered_offset", one_behind),)),
+    "CommitsOneTooFar": Product(swaps=(Swap(member, "callers_rule", lambda _: one_too_far),)),
     **{name: Product(swaps=(Swap(member, "OwnershipBook", book),)) for name, book in _OWN},
 }
