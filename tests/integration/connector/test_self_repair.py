@@ -1,12 +1,10 @@
 """What a member mends by itself on a real ZooKeeper: owner nodes, offsets, garbage in the way."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import pytest
 
 from tests.support.clusters import fresh_name
 from tests.support.members import Member, all_delivered, await_ends, duplicates
+from tests.support.strangers import stranger
 from tests.support.traffic import Traffic, partitions_of, write
 from tests.support.waiting import wait_until
 from tests.support.zk_tree import ZkTree, offset_path, owner_path
@@ -14,8 +12,6 @@ from zkconsumer import OffsetCommitFailed, PartitionFailed, RebalanceFailed
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.observe import PartitionsBlocked, PartitionsLost, RebalanceStarted
 from zkconsumer.sandbox import Sandbox
-from zkconsumer.zk import kazoo_store
-from zkconsumer.zk.kazoo_store import KazooStore
 from zkconsumer.zk.store import CreateOp, DeleteOp
 
 pytestmark = pytest.mark.sandbox
@@ -23,18 +19,6 @@ pytestmark = pytest.mark.sandbox
 AUDITED = {"owner_audit_interval_ms": 500}
 UNAUDITED = {"owner_audit_interval_ms": 0}
 TEN = [b"value"] * 10
-
-
-@contextmanager
-def stranger(cluster: Sandbox) -> Iterator[KazooStore]:
-    """A client that is nobody's member."""
-    store = kazoo_store.connect(
-        cluster.zookeeper_connect, session_timeout_ms=4000, connection_timeout_ms=10_000
-    )
-    try:
-        yield store
-    finally:
-        store.close(5_000)
 
 
 def owned_by(member: Member) -> tuple[str, int]:

@@ -1,0 +1,20 @@
+"""A ZooKeeper client that is nobody's member, and whose nodes go with it."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.zk import kazoo_store
+from zkconsumer.zk.kazoo_store import KazooStore
+
+
+@contextmanager
+def stranger(cluster: Sandbox) -> Iterator[KazooStore]:
+    """Connect; its session, and what it made in it, end with the block."""
+    store = kazoo_store.connect(
+        cluster.zookeeper_connect, session_timeout_ms=4000, connection_timeout_ms=10_000
+    )
+    try:
+        yield store
+    finally:
+        store.close(5_000)
