@@ -7,6 +7,7 @@ ZooKeeper gone while a broker is: Kafka 0.8 itself could then lose what it ackno
 import random
 from collections.abc import Callable, Sequence
 
+from tests.chaos.evidence import ZOOKEEPER_AWAY, Interval
 from tests.chaos.member_faults import EVERYONE, kill
 from tests.chaos.stage import BROKERS, EFFECT_S, SESSION_MS, TOPICS, Stage
 from zkconsumer.model import TopicPartition
@@ -136,20 +137,28 @@ def add_partitions(stage: Stage, chance: random.Random) -> str:
 
 def restart_zookeeper(stage: Stage, _chance: random.Random) -> str:
     """Kill ZooKeeper and start it again at once."""
+    began_ms = stage.clock.wall_ms()
     stage.cluster.kill_zookeeper()
     stage.cluster.start_zookeeper()
+    _note_absence(stage, began_ms)
     _await_in_sync(stage)
     return "at once"
 
 
+def _note_absence(stage: Stage, began_ms: int) -> None:
+    stage.intervals.append(Interval(ZOOKEEPER_AWAY, "", began_ms, stage.clock.wall_ms()))
+
+
 def zookeeper_down(stage: Stage, chance: random.Random) -> str:
     """Stop ZooKeeper for longer than the members' sessions; it starts again with all of them."""
+    began_ms = stage.clock.wall_ms()
     stage.cluster.stop_zookeeper()
     duration_ms = chance.randrange(SESSION_MS, 2 * SESSION_MS)
     try:
         stage.pause(duration_ms)
     finally:
         stage.cluster.start_zookeeper()
+        _note_absence(stage, began_ms)
     _await_in_sync(stage)
     return f"for {duration_ms} ms"
 
@@ -157,10 +166,12 @@ def zookeeper_down(stage: Stage, chance: random.Random) -> str:
 def freeze_zookeeper(stage: Stage, chance: random.Random) -> str:
     """Freeze ZooKeeper for a part of a session."""
     duration_ms = chance.randrange(SESSION_MS // 8, SESSION_MS // 2)
+    began_ms = stage.clock.wall_ms()
     stage.cluster.pause_zookeeper()
     try:
         stage.pause(duration_ms)
     finally:
         stage.cluster.resume_zookeeper()
+        _note_absence(stage, began_ms)
     _await_in_sync(stage)
     return f"for {duration_ms} ms"

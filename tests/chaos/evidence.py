@@ -11,12 +11,13 @@ from zkconsumer.model import TopicPartition
 Where = tuple[TopicPartition, int]
 
 CAUSE_SLACK_MS = 1_500
+ZOOKEEPER_AWAY = "zookeeper away"
 _SHOWN = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Interval:
-    """A fault that hit one member: what, whom, and from when to when (since the epoch)."""
+    """A fault: what, which member it hit (or none), and from when to when (since the epoch)."""
 
     kind: str
     consumer_id: str

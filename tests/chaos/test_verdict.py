@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.chaos.cast import Given, LeftBehind
-from tests.chaos.evidence import Evidence, Interval
+from tests.chaos.evidence import ZOOKEEPER_AWAY, Evidence, Interval
 from tests.chaos.group_history import group_history
 from tests.chaos.verdict import judge
 from tests.chaos.zk_history import Write
@@ -173,6 +173,15 @@ def test_a_planted_fault_is_told(fault: str) -> None:
     verdict = judge(evidence)
     assert not verdict.good
     assert any(one.startswith(complaint) for one in verdict.wrong), verdict.wrong
+
+
+def test_a_hand_over_in_zookeepers_absence_may_leave_something_uncommitted() -> None:
+    """It is counted, and only then excused."""
+    evidence = with_writes("no commit")
+    away = Interval(ZOOKEEPER_AWAY, "", 4_500, 5_500)
+    verdict = judge(replace(evidence, intervals=[*evidence.intervals, away]))
+    assert verdict.good, verdict.wrong
+    assert verdict.counts["of these uncommitted, since ZooKeeper was away"] == 1
 
 
 def test_what_is_not_in_the_log_was_lost_by_kafka() -> None:
