@@ -36,6 +36,7 @@ from zkconsumer.errors import ConfigError, ConsumerClosed, MessageStreamsExist, 
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.observe import Observer
+from zkconsumer.scope import ThreadScope
 from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.streams.message import Decoder
 from zkconsumer.streams.stream import KafkaStream
@@ -265,12 +266,19 @@ class ZookeeperConsumerConnector:
         request = CloseRequest()
         self._control.mailbox.put(request)
         if self._control.is_current:
-            return
+            # It can't wait for itself; and nobody else may ever call this.
+            closer = ThreadScope(self.consumer_id)
+            closer.spawn("closer", partial(self._close, request, deadline_ms), stop=lambda: None)
+        else:
+            self._close(request, deadline_ms)
+
+    def _close(self, request: CloseRequest, deadline_ms: int) -> None:
+        """Wait until the member has left, then end everything."""
         if not self._control.done:
             # Some of the time is for ending what did not leave in order.
+            timeout_ms = max(0, deadline_ms - self._clock.now_ms())
             request.reply.wait(timeout_ms - min(1000, timeout_ms // 4))
-        left_ms = max(0, deadline_ms - self._clock.now_ms())
-        self._parts.close(left_ms)
+        self._parts.close(max(0, deadline_ms - self._clock.now_ms()))
 
     def __enter__(self) -> Self:
         return self

@@ -30,11 +30,13 @@ class Journal:
         self._clock = clock
         self._left_rest_ms: int | None = None
         self._join_ms = 0
+        self._is_member = False
         self._owned: dict[TopicPartition, ConsumerThreadId] = {}
 
     def joining(self) -> None:
         """The caller wants to join."""
         self._join_ms = self._clock.now_ms()
+        self._is_member = True
 
     def joined(self) -> None:
         """The first share is being read."""
@@ -44,7 +46,9 @@ class Journal:
         """The member is no member any more."""
         self._lost(tuple(self._owned), "it left without an answer from ZooKeeper")
         self._left_rest_ms = None
-        self._observation.report(Left())
+        if self._is_member:
+            self._is_member = False
+            self._observation.report(Left())
 
     def note(self, action: ev.Action) -> None:
         """An action without an answer."""

@@ -18,7 +18,9 @@ log = logging.getLogger(__name__)
 class ConsumerRebalanceListener(Protocol):
     """Called by the connector's own thread, in the middle of a rebalance that waits for it.
 
-    It may call ``commit_offsets`` and ``shutdown`` of its connector. What it raises is logged and
+    It may call ``commit_offsets`` and ``shutdown`` of its connector. It must not wait for another
+    thread that is inside of ``commit_offsets``, or (with ``delivery=at_most_once``) asks a stream
+    for its next message: those wait for the connector's thread. What it raises is logged and
     reported to the observers; the rebalance goes on.
     """
 
@@ -27,7 +29,8 @@ class ConsumerRebalanceListener(Protocol):
 
         Finish what you have of them and commit it: afterwards others read them from what is
         committed. If it raises, these partitions are not committed automatically, so that what
-        was not finished comes again.
+        was not finished comes again. Not called in a shutdown while ZooKeeper is out of reach: nothing
+        could be committed or released then.
 
         Args:
             ownership: the partitions to be released, by topic. Those that stay are not among them.

@@ -290,6 +290,19 @@ def test_a_shutdown_in_the_listener_of_a_real_thread_does_not_block() -> None:
         assert len(listener.assigned) == 1
 
 
+def test_a_shutdown_in_the_listener_alone_leaves_no_session() -> None:
+    """Nobody else may ever call it: what it asked for is brought to its end."""
+    group = Group(time=SystemClock())
+    member = ControlledMember(group, "a")
+    connector = MemoryConnector(member)
+    connector.set_consumer_rebalance_listener(
+        NotedListener(on_start=lambda _: connector.shutdown())
+    )
+    connector.create_message_streams({"t": 1})
+    wait_until(lambda: not member.store.connected, timeout_s=5, what="the end of the session")
+    assert (group.ids(), group.owners()) == ([], {})
+
+
 def test_a_commit_in_the_listener_of_a_real_thread_does_not_block() -> None:
     """It is served there and then, on the thread that would otherwise serve it later."""
     group = Group(time=SystemClock())

@@ -1,6 +1,5 @@
 """What is owned, told by events alone: claims, releases and losses must add up."""
 
-
 from tests.support.control_bench import ControlledMember, Group, hold
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 from zkconsumer.observe import (
