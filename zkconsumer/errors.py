@@ -133,9 +133,25 @@ class OffsetCommitFailed(ZkConsumerError):
     """
 
     def __init__(self, group_id: str, failed: Mapping[TopicPartition, str]) -> None:
-        parts = ", ".join(f"{tp}: {why}" for tp, why in sorted(failed.items()))
-        super().__init__(f"group {group_id}: offsets not committed for {parts}")
+        super().__init__(f"group {group_id}: offsets not committed for {_by_reason(failed)}")
         self.failed = dict(failed)
+
+
+_SHOWN = 10
+
+
+def _by_reason(failed: Mapping[TopicPartition, str]) -> str:
+    """Each reason once, with the partitions that it holds for; of many only some."""
+    partitions: dict[str, list[TopicPartition]] = {}
+    for tp, reason in sorted(failed.items()):
+        partitions.setdefault(reason, []).append(tp)
+    parts = [
+        f"{', '.join(map(str, of_reason[:_SHOWN]))}"
+        f"{f' and {len(of_reason) - _SHOWN} more' if len(of_reason) > _SHOWN else ''}: {reason}"
+        for reason, of_reason in partitions.items()
+    ]
+    more = f"; and {len(parts) - _SHOWN} more reasons" if len(parts) > _SHOWN else ""
+    return "; ".join(parts[:_SHOWN]) + more
 
 
 class MessageTooLarge(ZkConsumerError):

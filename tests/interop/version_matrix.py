@@ -21,7 +21,7 @@ class Cell(StrEnum):
     MAGIC_1 = "yes (1)"
     MAGIC_2 = "yes (2)"
     REFUSED_BY_BROKER = "no ¹"
-    SILENT = "no ²"
+    REFUSED_TO_US = "no ²"
     NO_COORDINATOR = "no ³"
     ABSENT = "-"
 
@@ -103,7 +103,7 @@ FEATURES: Mapping[str, Feature] = {
     "zstd": Feature(
         "zstd",
         "test_a_zstd_topic_is_refused_by_the_broker",
-        _from("2.8.2", Cell.ABSENT, Cell.SILENT),
+        _from("2.8.2", Cell.ABSENT, Cell.REFUSED_TO_US),
     ),
 }
 
@@ -123,9 +123,8 @@ _TAIL = """
 producer hears error -1. There is nothing to consume.
 
 ² zstd came with magic 2 (Kafka 2.1), and brokers don't unpack it for a consumer of 0.8: each fetch
-is answered with error 76, `UNSUPPORTED_COMPRESSION_TYPE`. The log (at level INFO) names partition
-and error, nothing of that partition is delivered, and it is asked for again every
-`refresh.leader.backoff.ms`. Other partitions are not touched.
+is answered with error 76, `UNSUPPORTED_COMPRESSION_TYPE`. The stream raises `PartitionFailed` with
+partition and error, and again after every audit; other partitions are not touched.
 
 ³ Brokers keep offsets since 0.8.2. Older ones close the connection at the question for a
 coordinator, and the member does not join: it raises `RebalanceFailed`, which says that offsets in

@@ -1,6 +1,7 @@
 """Planted faults below the rebalance: registry, offsets, ownership book, session news, streams."""
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from tests.simulation.product import Product, Swap
@@ -134,16 +135,21 @@ def delivered_whatever(claim: PartitionClaim) -> int | None:
     return None if offset == claim.committed_offset else offset
 
 
-def delivered_automatically(delivery: Delivery) -> Callable[[PartitionClaim], int | None]:
-    """An automatic commit covers the message in hand."""
-    del delivery
-    return commits.delivered_offset
-
-
 def one_too_far(claim: PartitionClaim) -> int | None:
     """The offset behind the next one to read."""
     offset = commits.delivered_offset(claim)
     return None if offset is None else offset + 1
+
+
+class Rules:
+    """Stands in for ``CommitRules``: some of them are broken, whatever the delivery mode."""
+
+    def __init__(self, **broken: commits.OffsetOf) -> None:
+        self._broken = broken
+
+    def of(self, delivery: Delivery) -> commits.CommitRules:
+        """See ``CommitRules``."""
+        return replace(commits.CommitRules.of(delivery), **self._broken)
 
 
 _OWN: Sequence[tuple[str, type[OwnershipBook]]] = [
@@ -161,11 +167,11 @@ FAULTS_BELOW: dict[str, Product] = {
     "IgnoresTheGate": Product(stream=IgnoresTheGate),
     "CommitsAheadNever": Product(stream=CommitsAheadNever),
     "CommitsBelowWhatIsCommitted": Product(
-        swaps=(Swap(member, "callers_rule", lambda _: delivered_whatever),)
+        swaps=(Swap(member, "CommitRules", Rules(callers=delivered_whatever)),)
     ),
     "CommitsWhatIsInHand": Product(
-        swaps=(Swap(member, "automatic_rule", delivered_automatically),)
+        swaps=(Swap(member, "CommitRules", Rules(automatic=commits.delivered_offset)),)
     ),
-    "CommitsOneTooFar": Product(swaps=(Swap(member, "callers_rule", lambda _: one_too_far),)),
+    "CommitsOneTooFar": Product(swaps=(Swap(member, "CommitRules", Rules(callers=one_too_far)),)),
     **{name: Product(swaps=(Swap(member, "OwnershipBook", book),)) for name, book in _OWN},
 }

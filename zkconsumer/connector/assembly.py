@@ -221,4 +221,5 @@ def _settings(config: ConsumerConfig, consumer_id: str, store: ZkStore) -> Membe
         auto_commit=config.auto_commit_enable,
         auto_commit_interval_ms=config.auto_commit_interval_ms,
         delivery=Delivery(config.delivery),
+        leave_patience_ms=min(store.negotiated_timeout_ms, config.shutdown_timeout_ms // 2),
     )

@@ -1,9 +1,10 @@
 """Commits while a member works: by the timer, by the caller, by a stream ahead of a chunk."""
 
 import logging
+from collections.abc import Callable
 
 from zkconsumer.connector.autocommit import CommitTimer
-from zkconsumer.connector.commits import OffsetCommitter, OffsetOf
+from zkconsumer.connector.commits import CommitRules, OffsetCommitter
 from zkconsumer.connector.messages import CommitAheadRequest, CommitRequest
 from zkconsumer.connector.ownership import OwnershipBook
 from zkconsumer.errors import OffsetCommitFailed, ZkConsumerError
@@ -20,8 +21,8 @@ class CommitDesk:
         book: the claims.
         committer: writes.
         timer: when the next automatic commit is due.
-        rule: what an automatic commit covers.
-        callers_rule: what a commit covers that the caller asks for.
+        rules: what the commits cover.
+        look_again: called when a commit failed: the partitions may not be ours any more.
         store: while ZooKeeper is away an automatic commit waits for the next time.
     """
 
@@ -31,15 +32,15 @@ class CommitDesk:
         book: OwnershipBook,
         committer: OffsetCommitter,
         timer: CommitTimer,
-        rule: OffsetOf,
-        callers_rule: OffsetOf,
+        rules: CommitRules,
+        look_again: Callable[[], None],
         store: ZkStore,
     ) -> None:
         self._book = book
         self._committer = committer
         self._timer = timer
-        self._rule = rule
-        self._callers_rule = callers_rule
+        self._rules = rules
+        self._look_again = look_again
         self._store = store
 
     @property
@@ -52,15 +53,17 @@ class CommitDesk:
         if not self._timer.take(now_ms) or not self._store.connected:
             return
         try:
-            self._committer.commit(self._book.claims(), self._rule)
+            self._committer.commit(self._book.claims(), self._rules.automatic)
         except OffsetCommitFailed as error:
             log.warning("auto-commit: %s; will be tried again", error)
+            self._look_again()
 
     def serve(self, request: CommitRequest) -> None:
         """Commit for the caller, who waits without a time-out."""
         try:
             request.reply.give(self._commit(request))
         except ZkConsumerError as error:
+            self._look_again()
             request.reply.fail(error)
         except BaseException as error:
             # The end of this thread, but its caller must not wait for ever.
@@ -81,6 +84,7 @@ class CommitDesk:
                 )
             request.reply.give(value=True)
         except ZkConsumerError as error:
+            self._look_again()
             request.reply.fail(error)
         except BaseException as error:
             # The end of this thread, but its caller must not wait for ever.
@@ -90,6 +94,6 @@ class CommitDesk:
     def _commit(self, request: CommitRequest) -> int:
         claims = self._book.claims()
         if request.offsets is None:
-            return self._committer.commit(claims, self._callers_rule, retry=request.retry)
+            return self._committer.commit(claims, self._rules.callers, retry=request.retry)
         by_partition = {claim.topic_partition: claim for claim in claims}
         return self._committer.commit_exactly(by_partition, request.offsets, retry=request.retry)

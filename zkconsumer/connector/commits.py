@@ -9,6 +9,7 @@ could not be written is reported, and the others are written all the same.
 """
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import OffsetCommitFailed, ZkConsumerError
@@ -52,17 +53,24 @@ def delivered_offset(claim: PartitionClaim) -> int | None:
     return None if offset == claim.committed_offset else offset
 
 
-def automatic_rule(delivery: Delivery) -> OffsetOf:
-    """The rule for commits that the connector makes by itself."""
-    return start_offset if delivery.commits_ahead else consumed_offset
+@dataclass(frozen=True, slots=True)
+class CommitRules:
+    """What each kind of commit covers.
 
-
-def callers_rule(delivery: Delivery) -> OffsetOf:
-    """The rule for the caller's commit of all that was handed over.
-
-    Where chunks are committed ahead that is done already, and further.
+    Attributes:
+        automatic: those that the connector makes by itself.
+        callers: the caller's, of all that was handed over.
     """
-    return start_offset if delivery.commits_ahead else delivered_offset
+
+    automatic: OffsetOf
+    callers: OffsetOf
+
+    @classmethod
+    def of(cls, delivery: Delivery) -> "CommitRules":
+        """Those of a delivery mode; what is committed ahead is done already, and further."""
+        if delivery.commits_ahead:
+            return cls(start_offset, start_offset)
+        return cls(consumed_offset, delivered_offset)
 
 
 class OffsetCommitter:
@@ -98,7 +106,9 @@ class OffsetCommitter:
             if offset is None and self._store.expires:
                 offset = claim.committed_offset
             if offset is not None:
-                due[claim.topic_partition] = (claim, OffsetAndMetadata(offset))
+                # The same offset once more is the same entry: with what the caller wrote to it.
+                metadata = claim.committed_metadata if offset == claim.committed_offset else ""
+                due[claim.topic_partition] = (claim, OffsetAndMetadata(offset, metadata))
         return self._commit(due, {}, retry=retry, rewind=False)
 
     def commit_exactly(
@@ -149,6 +159,7 @@ class OffsetCommitter:
             reason = outcome[tp]
             if reason is None:
                 claim.committed_offset = it.offset
+                claim.committed_metadata = it.metadata
                 if rewind:
                     claim.explicit_floor = max(it.offset, claim.consumed_offset or 0)
             else:

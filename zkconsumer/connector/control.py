@@ -37,7 +37,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlParts:
-    """What the control thread drives and asks."""
+    """What the control thread drives and asks.
+
+    ``leave_patience_ms`` is how long a member that leaves waits for a ZooKeeper out of reach.
+    """
 
     group_id: str
     core: RebalanceCore
@@ -47,6 +50,7 @@ class ControlParts:
     journal: Journal
     store: ZkStore
     clock: Clock
+    leave_patience_ms: int = 0
     mailbox: Mailbox[Message] = field(default_factory=Mailbox)
 
 
@@ -62,6 +66,7 @@ class ControlThread:
         self._journal = parts.journal
         self._store = parts.store
         self._clock = parts.clock
+        self._leave_patience_ms = parts.leave_patience_ms
         self._subscription: Subscription | None = None
         self._joining: JoinRequest | None = None
         self._close: CloseRequest | None = None
@@ -249,6 +254,7 @@ class ControlThread:
                 if self._close is not None:
                     # The callers' threads need not wait for what ZooKeeper has to say.
                     self._end_streams()
+                    self._await_zookeeper()
             elif not self._store.connected:
                 log.warning("%s: %s skipped: ZooKeeper is away", self, type(action).__name__)
             else:
@@ -256,6 +262,20 @@ class ControlThread:
                 if isinstance(answer, ev.StepFailed):
                     log.warning("%s: while leaving: %s", self, answer.reason)
         self._journal.left()
+
+    def _await_zookeeper(self) -> None:
+        """Wait for a connection that broke: what is committed now does not come again.
+
+        No longer than the session may live without it; afterwards there is nothing to release, and
+        no right to commit.
+        """
+        deadline_ms = self._clock.now_ms() + self._leave_patience_ms
+        while not self._store.connected:
+            left_ms = deadline_ms - self._clock.now_ms()
+            message = self.mailbox.get(left_ms) if left_ms > 0 else None
+            if message is None or isinstance(message, ev.SessionEnded):
+                return
+            self._backlog.append(message)
 
     def _die(self, error: BaseException) -> None:
         """An error that nobody foresaw: let go of everything and tell every stream."""

@@ -29,8 +29,8 @@ class ConsumerRebalanceListener(Protocol):
 
         Finish what you have of them and commit it: afterwards others read them from what is
         committed. If it raises, these partitions are not committed automatically, so that what
-        was not finished comes again. Not called in a shutdown while ZooKeeper is out of reach: nothing
-        could be committed or released then.
+        was not finished comes again. Not called in a shutdown while ZooKeeper is out of reach:
+        nothing could be committed or released then.
 
         Args:
             ownership: the partitions to be released, by topic. Those that stay are not among them.

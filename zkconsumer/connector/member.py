@@ -10,7 +10,7 @@ from zkconsumer.clock import Clock
 from zkconsumer.connector import rebalance_events as ev
 from zkconsumer.connector.autocommit import CommitTimer
 from zkconsumer.connector.commit_desk import CommitDesk
-from zkconsumer.connector.commits import OffsetCommitter, automatic_rule, callers_rule
+from zkconsumer.connector.commits import CommitRules, OffsetCommitter
 from zkconsumer.connector.control import ControlParts, ControlThread
 from zkconsumer.connector.journal import Journal
 from zkconsumer.connector.listener import ListenerCalls
@@ -43,6 +43,7 @@ class MemberSettings:
     auto_commit: bool = True
     auto_commit_interval_ms: int = 60_000
     delivery: Delivery = Delivery.AT_LEAST_ONCE
+    leave_patience_ms: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,7 +78,7 @@ def build_member(settings: MemberSettings, world: MemberWorld) -> Member:
     consumer_id = settings.rebalance.consumer_id
     core = RebalanceCore(settings.rebalance, world.random)
     book = OwnershipBook(_position_rule(settings))
-    rule = automatic_rule(settings.delivery)
+    rules = CommitRules.of(settings.delivery)
     listener = ListenerCalls(consumer_id, world.observation)
     committer = OffsetCommitter(
         world.offset_store, settings.group_id, clock=world.clock, observation=world.observation
@@ -86,7 +87,7 @@ def build_member(settings: MemberSettings, world: MemberWorld) -> Member:
         StepSettings(
             consumer_id=consumer_id,
             exclude_internal_topics=settings.exclude_internal_topics,
-            automatic=rule if settings.auto_commit else None,
+            automatic=rules.automatic if settings.auto_commit else None,
         ),
         Collaborators(
             registry=world.registry,
@@ -108,8 +109,8 @@ def build_member(settings: MemberSettings, world: MemberWorld) -> Member:
             interval_ms=settings.auto_commit_interval_ms,
             now_ms=world.clock.now_ms(),
         ),
-        rule=rule,
-        callers_rule=callers_rule(settings.delivery),
+        rules=rules,
+        look_again=lambda: world.mailbox.put(ev.Triggered(ev.Cause.COMMIT_FAILED)),
         store=world.store,
     )
     control = ControlThread(
@@ -122,6 +123,7 @@ def build_member(settings: MemberSettings, world: MemberWorld) -> Member:
             journal=Journal(world.observation, world.clock),
             store=world.store,
             clock=world.clock,
+            leave_patience_ms=settings.leave_patience_ms,
             mailbox=world.mailbox,
         )
     )

@@ -50,7 +50,7 @@ class OwnershipBook:
         self._last: dict[TopicPartition, PartitionClaim] = {}
         self._refused: set[TopicPartition] = set()
         self._session_id: int | None = None
-        self._fenced_id: int | None = None
+        self._fenced_ids: set[int] = set()
 
     def __len__(self) -> int:
         return len(self._claims)
@@ -76,7 +76,7 @@ class OwnershipBook:
         self._refused.discard(tp)
         self._session_id = session_id
         self._claims[tp] = (claim, queue)
-        if session_id == self._fenced_id:
+        if session_id in self._fenced_ids:
             # It ended a moment ago, on the client's thread: the news is on its way here.
             claim.active = False
         return claim
@@ -128,7 +128,7 @@ class OwnershipBook:
 
     def fence(self, session_id: int) -> None:
         """Stop delivering what was claimed under this session: it has ended. Thread: any."""
-        self._fenced_id = session_id
+        self._fenced_ids.add(session_id)
         if session_id == self._session_id:
             for claim, _ in list(self._claims.values()):
                 claim.active = False

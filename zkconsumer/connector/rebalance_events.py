@@ -28,6 +28,7 @@ class Cause(Enum):
     NEW_SESSION = "a new ZooKeeper session"
     RETRY = "another try"
     AUDIT = "an audit"
+    COMMIT_FAILED = "a commit was refused"
 
 
 # --- events that come from outside -------------------------------------------------------------

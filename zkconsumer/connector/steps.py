@@ -19,10 +19,13 @@ from zkconsumer.errors import OffsetCommitFailed, PartitionFailed, ZkConsumerErr
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.model import TopicPartition
 from zkconsumer.observe import Observation
-from zkconsumer.offsets.store import OffsetStore
+from zkconsumer.offsets.store import FetchedOffset, OffsetStore
 from zkconsumer.zk.registry import ClaimConflict, GroupRegistry, Owner, RegistrationConflict
 
 log = logging.getLogger(__name__)
+
+_HAND_OVER_TRIES = 2
+"""The second one waits for a connection that broke during the first. More would stall the group."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -81,7 +84,7 @@ class RebalanceSteps:
             )
         )
         self._subscription: Subscription | None = None
-        self._unusable: dict[TopicPartition, str] = {}
+        self._fetched: dict[TopicPartition, FetchedOffset] = {}
 
     def subscribe(self, subscription: Subscription | None) -> None:
         """Set what is registered and where messages go, before joining."""
@@ -146,10 +149,14 @@ class RebalanceSteps:
             self._others.book.forget(leaving)
         if self._settings.automatic is None or not finished:
             return
-        try:
-            self._others.committer.commit(claims, self._settings.automatic, retry=True)
-        except OffsetCommitFailed as error:
-            log.warning("before handing over: %s; these messages will come again", error)
+        for _ in range(_HAND_OVER_TRIES):
+            try:
+                self._others.committer.commit(claims, self._settings.automatic, retry=True)
+            except OffsetCommitFailed as error:
+                log.warning("before handing over: %s", error)
+            else:
+                return
+        log.warning("%s: these messages will come again", self._settings.consumer_id)
 
     def _claim(self, step: ev.Claim) -> ev.Answer:
         result = self._others.registry.claim(step.wanted)
@@ -166,11 +173,8 @@ class RebalanceSteps:
         return f"{owner.thread_id} (a persistent node, which no consumer makes: delete {path})"
 
     def _load_offsets(self, step: ev.LoadOffsets) -> ev.Answer:
-        fetched = self._others.offset_store.fetch(step.partitions)
-        # A position that is there but can't be read must not become "none": the reset policy would
-        # then skip messages, or bring all of them again.
-        self._unusable = {tp: got.error for tp, got in fetched.items() if got.error is not None}
-        return ev.OffsetsLoaded(step.round, {tp: got.offset for tp, got in fetched.items()})
+        self._fetched = self._others.offset_store.fetch(step.partitions)
+        return ev.OffsetsLoaded(step.round, {tp: it.offset for tp, it in self._fetched.items()})
 
     def _start(self, step: ev.Start) -> None:
         self._others.listener.starting(step.assignment)
@@ -179,12 +183,15 @@ class RebalanceSteps:
         starting: list[tuple[PartitionClaim, int | None]] = []
         for tp, thread_id in step.owned.items():
             queue = subscription.queue_of(tp, thread_id.thread)
-            unusable = self._unusable.get(tp)
-            if unusable is not None:
-                queue.fail(PartitionFailed(tp, -1, unusable))
+            fetched = self._fetched.get(tp, FetchedOffset(None))
+            if fetched.error is not None:
+                # A position that is there but can't be read must not become "none": the reset
+                # policy would then skip messages, or bring all of them again.
+                queue.fail(PartitionFailed(tp, -1, fetched.error))
                 self._others.book.refuse(tp)
                 continue
             claim = self._others.book.open(tp, queue, step.offsets.get(tp), session_id)
+            claim.committed_metadata = fetched.metadata
             starting.append((claim, claim.consumed_offset))
         self._others.fetching.add(starting)
 

@@ -8,7 +8,7 @@ Every field has one writer, so there is no lock:
 ``consumed_offset``  the stream; before its first chunk the fetcher or control thread
 ``delivered_offset`` the stream
 ``committed_offset`` control thread
-``explicit_floor``   control thread
+``committed_metadata``, ``explicit_floor``: control thread
 ``high_watermark``   the fetcher
 ``halted``           the fetcher; only ever goes from False to True
 ==================  =================================================================
@@ -42,6 +42,7 @@ class PartitionClaim:
             None until a start position is known.
         delivered_offset: one past the last record handed to the caller; None before the first.
         committed_offset: what the offset store holds, as far as we know; None if nothing.
+        committed_metadata: the text that the store holds with it, where it keeps one.
         explicit_floor: automatic commits write nothing up to here: the caller named an offset
             itself, and has consumed no more than this since. None: it has named none.
         high_watermark: the end of the log at the last fetch, -1 before the first.
@@ -51,6 +52,7 @@ class PartitionClaim:
 
     __slots__ = (
         "active",
+        "committed_metadata",
         "committed_offset",
         "consumed_offset",
         "delivered_offset",
@@ -69,6 +71,7 @@ class PartitionClaim:
         self.active = True
         self.committed_offset = committed_offset
         self.consumed_offset = committed_offset
+        self.committed_metadata = ""
         self.explicit_floor: int | None = None
         self.delivered_offset: int | None = None
         self.high_watermark = -1

@@ -227,6 +227,16 @@ def _grow(
     return chunk
 
 
+def refused(position: FetchPosition, reason: str) -> Chunk:
+    """Halt a partition that the broker will not serve, with an error for its stream."""
+    offset = position.fetch_offset
+    assert offset is not None
+    tp = position.claim.topic_partition
+    position.halted = True
+    poison = Poison(tp, offset, None, PartitionFailed(tp, offset, reason))
+    return Chunk(position.claim, offset, offset, (), 0, poison)
+
+
 def _poison(position: FetchPosition, chunk: Chunk, settings: FetchSettings, foul: _Foul) -> None:
     """End the chunk with what can't be read; go on behind it, or halt the partition in front."""
     claim, offset, next_offset = position.claim, chunk.next_offset, foul.next_offset

@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim
-from zkconsumer.fetch.position import FetchPosition, start_at, take_answer, unpack
+from zkconsumer.fetch.position import FetchPosition, refused, start_at, take_answer, unpack
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import TopicPartition
 from zkconsumer.wire.error_codes import ErrorCode, error_name
@@ -279,11 +279,19 @@ class FetchSession:
             position.fetch_offset = None
             yield OffsetReset(position.claim, wanted.fetch_offset)
         elif answer.error_code != ErrorCode.NONE:
-            tp = position.claim.topic_partition
-            yield self._lose_leader(tp, f"Fetch: {error_name(answer.error_code)}")
+            yield self._take_error(position, ErrorCode.of(answer.error_code), answer.error_code)
         else:
             position.claim.high_watermark = answer.high_watermark
             take_answer(position, answer.records, wanted.max_bytes)
+
+    def _take_error(self, position: FetchPosition, error: ErrorCode, code: int) -> Outcome:
+        """Ask again where that may help, maybe another broker; else tell the stream."""
+        passes = error.retriable or error.refresh_metadata or error is ErrorCode.UNKNOWN
+        if passes:
+            tp = position.claim.topic_partition
+            return self._lose_leader(tp, f"Fetch: {error_name(code)}")
+        text = f"the broker refuses to serve it: {error_name(code)}: {error.text}"
+        return Deliver(refused(position, text))
 
     def _lose_leader(self, tp: TopicPartition, reason: str) -> LeaderLost:
         position = self._positions.pop(tp)

@@ -138,6 +138,8 @@ class CoordinatorChannel:
         self._lock = threading.RLock()
         self._running: _Running | None = None
         self._fetches_no_more = False
+        # Told where the time is over before anybody was asked again.
+        self._last_reason = "nobody was asked in time"
         self._closed = False
 
     def call(self, exchange: Exchange, *, tries: int | None, fetching: bool = False) -> None:
@@ -272,7 +274,9 @@ class CoordinatorChannel:
             except (TransportError, RemoteProtocolError) as error:
                 failures.append(_told(broker, error))
                 hung_up += connection is not None and isinstance(error, ConnectionLost)
-        reason = f"asked {_some(failures)}"
+        if not failures:
+            return st.NotFound(self._last_reason)
+        reason = self._last_reason = f"asked {_some(failures)}"
         return st.NotFound(reason, all_hung_up=hung_up == len(brokers))
 
     def _question(self, running: _Running, connection: BrokerConnection) -> st.Found | st.NotFound:
@@ -291,7 +295,8 @@ class CoordinatorChannel:
                 connection.close()
         if answer.error_code:
             text = ErrorCode.of(answer.error_code).text
-            return st.NotFound(f"{asked} says {error_name(answer.error_code)}: {text}")
+            self._last_reason = f"{asked} says {error_name(answer.error_code)}: {text}"
+            return st.NotFound(self._last_reason)
         if not keep:
             try:
                 connection = self._open(running, found)

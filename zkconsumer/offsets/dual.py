@@ -3,7 +3,9 @@
 To Kafka: let all members, one after the other, run with ``offsets.storage=kafka`` and
 ``dual.commit.enabled=true``; then, one after the other, without the latter. To ZooKeeper: all with
 both again, then all with ``offsets.storage=zookeeper``. Members that still know ZooKeeper alone go
-on from what is written there, so the group never stops.
+on from what is written there, so the group never stops. On the way to ZooKeeper let each partition
+be held by a member of this kind for a while: the original copies only offsets that move, so that
+of an idle partition would not get there.
 
 A group that commits to both can be set back only by lowering the offset in both.
 
@@ -74,9 +76,11 @@ class DualOffsetStore:
 
 def larger(one: FetchedOffset, other: FetchedOffset) -> FetchedOffset:
     """What two stores say about one partition, in one: see ``DualOffsetStore.fetch``."""
-    offsets = [it.offset for it in (one, other) if it.offset is not None]
-    if offsets:
-        return FetchedOffset(max(offsets))
+    if one.offset is not None and other.offset is not None:
+        return one if one.offset >= other.offset else other
+    for it in (one, other):
+        if it.offset is not None:
+            return it
     errors = [it.error for it in (one, other) if it.error is not None]
     return FetchedOffset(None, "; ".join(errors) if errors else None)
 

@@ -91,7 +91,8 @@ class KafkaOffsetStore:
             return {}
         fetch = _Fetch(self._group_id, partitions)
         self._channel.call(fetch, tries=None, fetching=True)
-        unsettled = {code for code, _ in fetch.answers.values() if passes(code)}
+        codes = {one.error_code for one in fetch.answers.values()}
+        unsettled = {code for code in codes if passes(code)}
         if unsettled:
             raise RequestTimedOut(
                 f"group {self._group_id}: no offsets in time: {fetch.broker} still says "
@@ -146,18 +147,22 @@ class KafkaOffsetStore:
             return "its metadata is not text that UTF-8 can carry"
         return commit_refusal(tp, it)
 
-    def _fetched(self, tp: TopicPartition, answer: tuple[int, int] | None) -> FetchedOffset:
+    def _fetched(
+        self, tp: TopicPartition, answer: of.OffsetFetchedPartition | None
+    ) -> FetchedOffset:
         if answer is None:
             reason = "the coordinator's answer leaves it out"
-        elif answer[0]:
-            reason = _told(answer[0])
+        elif answer.error_code:
+            reason = _told(answer.error_code)
+        elif answer.offset < 0:
+            return FetchedOffset(None)
         else:
-            return FetchedOffset(answer[1] if answer[1] >= 0 else None)
+            return FetchedOffset(answer.offset, metadata=answer.metadata)
         return FetchedOffset(None, f"group {self._group_id}: offset of {tp} in Kafka: {reason}")
 
 
 class _Fetch:
-    """The exchange of a fetch. ``answers``: error code and offset of each partition."""
+    """The exchange of a fetch. ``answers``: what came for each partition."""
 
     def __init__(self, group_id: str, partitions: Iterable[TopicPartition]) -> None:
         topics = tuple(
@@ -166,18 +171,18 @@ class _Fetch:
         )
         self._request = of.OffsetFetchRequest(group_id=group_id, topics=topics)
         self._unknown_tries = 0
-        self.answers: dict[TopicPartition, tuple[int, int]] = {}
+        self.answers: dict[TopicPartition, of.OffsetFetchedPartition] = {}
         self.broker = ""
 
     def __call__(self, ask: Asking) -> Verdict:
         response = ask.request(self._request, version=_FETCH_VERSION)
         self.broker = str(ask.broker)
         self.answers = {
-            TopicPartition(topic.topic, one.partition): (one.error_code, one.offset)
+            TopicPartition(topic.topic, one.partition): one
             for topic in response.topics
             for one in topic.partitions
         }
-        codes = {code for code, _ in self.answers.values()}
+        codes = {one.error_code for one in self.answers.values()}
         verdict = judge(codes)
         if verdict is Verdict.DONE and ErrorCode.UNKNOWN_TOPIC_OR_PARTITION in codes:
             self._unknown_tries += 1

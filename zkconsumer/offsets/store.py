@@ -18,10 +18,12 @@ class FetchedOffset:
     Attributes:
         offset: the committed offset; None where there is none, or none that can be used.
         error: why the entry can't be used, with what to do; None where there is nothing wrong.
+        metadata: the committer's text, where the store keeps one.
     """
 
     offset: int | None
     error: str | None = None
+    metadata: str = ""
 
 
 class OffsetStore(Protocol):
