@@ -16,7 +16,6 @@ def test_every_promise_names_a_test_that_exists() -> None:
     missing = [
         f"{path}::{name}"
         for path, name in NAMED.findall(text)
-        if not (ROOT / path).exists()
-        or (name and f"def {name}(" not in (ROOT / path).read_text())
+        if not (ROOT / path).exists() or (name and f"def {name}(" not in (ROOT / path).read_text())
     ]
     assert missing == []
