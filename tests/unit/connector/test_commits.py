@@ -16,12 +16,13 @@ class ScriptedStore:
     """An offset store that refuses what it is told to."""
 
     storage = "zookeeper"
-    expires = False
 
     def __init__(self) -> None:
+        self.expires = False
         self.refused: dict[TopicPartition, str] = {}
         self.broken: ZkConsumerError | None = None
         self.written: list[dict[TopicPartition, int]] = []
+        self.entries: list[Mapping[TopicPartition, OffsetAndMetadata]] = []
 
     def fetch(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, FetchedOffset]:
         """Nothing is there."""
@@ -37,6 +38,7 @@ class ScriptedStore:
         """See ``OffsetStore``."""
         if self.broken is not None:
             raise self.broken
+        self.entries.append(offsets)
         self.written.append(
             {tp: entry.offset for tp, entry in offsets.items() if tp not in self.refused}
         )
@@ -132,6 +134,20 @@ def test_a_partition_that_is_refused_is_reported_and_the_others_are_written() ->
 
 
 @pytest.mark.parametrize("error", [RegistryError("away"), TransportError("broker gone")])
+def test_a_renewal_keeps_what_the_caller_wrote_to_an_offset() -> None:
+    """A store that forgets gets the same entry again; a new offset is another entry."""
+    store = ScriptedStore()
+    store.expires = True
+    committer = OffsetCommitter(store, "g")
+    claim = claim_at(7)
+    note = OffsetAndMetadata(7, "a note")
+    committer.commit_exactly({T0: claim}, {T0: note}, retry=False)
+    committer.commit([claim], consumed_offset)
+    claim.consumed_offset = 8
+    committer.commit([claim], consumed_offset)
+    assert store.entries == [{T0: note}, {T0: note}, {T0: OffsetAndMetadata(8)}]
+
+
 def test_a_store_that_does_not_answer_fails_every_partition(error: ZkConsumerError) -> None:
     """Whatever kept it from answering; nothing is taken for committed."""
     store = ScriptedStore()
