@@ -133,7 +133,6 @@ def test_a_partition_that_is_refused_is_reported_and_the_others_are_written() ->
     assert store.written == [{T0: 7}, {T1: 9}]
 
 
-@pytest.mark.parametrize("error", [RegistryError("away"), TransportError("broker gone")])
 def test_a_renewal_keeps_what_the_caller_wrote_to_an_offset() -> None:
     """A store that forgets gets the same entry again; a new offset is another entry."""
     store = ScriptedStore()
@@ -148,6 +147,7 @@ def test_a_renewal_keeps_what_the_caller_wrote_to_an_offset() -> None:
     assert store.entries == [{T0: note}, {T0: note}, {T0: OffsetAndMetadata(8)}]
 
 
+@pytest.mark.parametrize("error", [RegistryError("away"), TransportError("broker gone")])
 def test_a_store_that_does_not_answer_fails_every_partition(error: ZkConsumerError) -> None:
     """Whatever kept it from answering; nothing is taken for committed."""
     store = ScriptedStore()
