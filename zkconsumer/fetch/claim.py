@@ -120,7 +120,7 @@ class Chunk:
         records: none of them below ``fetch_offset``; emptied when the claim is given up.
         size_bytes: the memory that the records take (``fetch.sizes``); 0 once it was given back.
         poison: what can't be read behind the records. By the policy the stream raises it, and
-            nothing follows from this claim; or it is passed over.
+            nothing follows from this claim; or it is passed over. Gone where the claim is.
     """
 
     claim: PartitionClaim

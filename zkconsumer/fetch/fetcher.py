@@ -31,6 +31,10 @@ FETCH_VERSION = version_for(ApiKey.FETCH, OLDEST)
 LIST_OFFSETS_VERSION = version_for(ApiKey.LIST_OFFSETS, OLDEST)
 
 
+_LOOK_AROUND_MS = 1_000
+"""A wait for room ends at least so often: a signal handler that raises may swallow the call."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Add:
     claim: PartitionClaim
@@ -123,7 +127,7 @@ class PythonFetchLoop:
             return
         fetch = self._session.fetch_request(self._has_room)
         if fetch is None:
-            self._take(self._mailbox.get())
+            self._take(self._mailbox.get(_LOOK_AROUND_MS if len(self._session) else None))
             return
         heard = self._fetch(fetch)
         if not fetch.max_wait_ms and not heard:
@@ -157,18 +161,24 @@ class PythonFetchLoop:
 
     def _unpack(self) -> None:
         """Make chunks of what came, as far as there is room; a piece of each partition in turn."""
+        # Where a chunk waits, nothing may pass it: a large one would never find its room.
+        full = {chunk.claim.sink for chunk in self._session.pending()}
         moved = True
         while moved and not self._stopping:
             moved = False
             for claim in self._session.packed():
+                if claim.sink in full:  # asked once: thousands of partitions may share it
+                    continue
                 room_bytes = claim.sink.room_bytes(self.wake)
                 if not room_bytes:
+                    full.add(claim.sink)
                     continue
                 moved = True
                 chunk = self._session.unpack(claim, room_bytes)
                 if chunk is not None:
                     self._unpacked += len(chunk.records)
-                    self._offer(chunk)
+                    if not self._offer(chunk):
+                        full.add(claim.sink)
 
     def _has_room(self, sink: ChunkSink) -> bool:
         return sink.room_bytes(self.wake) > 0
@@ -250,13 +260,15 @@ class PythonFetchLoop:
         )
         self._observation.report(PositionReset(tp, offset))
 
-    def _offer(self, chunk: Chunk) -> None:
+    def _offer(self, chunk: Chunk) -> bool:
+        """Queue it, or keep it until there is room; False: it waits."""
         if not chunk.claim.active:
-            return
+            return True
         if chunk.claim.sink.offer(chunk, self.wake):
             self._session.delivered(chunk)
-        else:
-            self._session.hold(chunk)
+            return True
+        self._session.hold(chunk)
+        return False
 
     def _give_back(self, lost: tuple[LeaderLost, ...]) -> None:
         if lost:

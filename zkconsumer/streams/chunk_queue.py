@@ -172,6 +172,7 @@ class ChunkQueue:
         for item in list(self._items):
             if isinstance(item, Chunk) and not item.claim.active:
                 item.records = ()
+                item.poison = None
                 item.size_bytes = 0
         self._make_room()
 

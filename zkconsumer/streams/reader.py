@@ -140,8 +140,8 @@ class ChunkReader(Generic[K, V]):
                 return Need.TRUST
             elif self._next_index < len(self._records):
                 return Need.NOTHING
-            elif chunk.poison is not None and self._met is not chunk:
-                return Errand(chunk=chunk, behind=True, run=partial(self._meet, chunk.poison))
+            elif (poison := chunk.poison) is not None and self._met is not chunk:
+                return Errand(chunk=chunk, behind=True, run=partial(self._meet, poison))
             else:
                 self._finish(chunk)
         return self._look(is_shut=is_shut)
@@ -167,7 +167,8 @@ class ChunkReader(Generic[K, V]):
     def settle_error(self, errand: Errand, error: ZkConsumerError) -> None:
         """An errand failed; the caller of the stream is going to hear of it."""
         chunk = errand.chunk
-        if chunk.poison is not None and error is chunk.poison.error:
+        poison = chunk.poison
+        if poison is not None and error is poison.error:
             # The partition stands still in front of it: neither consumed nor met again. The next
             # turn tells the queue: no call here, or an interruption could swallow the error.
             self._chunk = None

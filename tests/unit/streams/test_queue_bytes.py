@@ -115,6 +115,18 @@ def test_discarding_gives_the_bytes_of_given_up_claims_back_at_once() -> None:
     assert queue.offer(chunk_of(new, [0]), ignore)
 
 
+def test_discarding_lets_go_of_what_could_not_be_read_too() -> None:
+    """A stream that nobody reads does not pile up the raw bytes of every new try."""
+    queue, claim = queue_of(100 * ONE), claim_of()
+    error = PartitionFailed(claim.topic_partition, 0, "CRC")
+    poison = Poison(claim.topic_partition, 0, None, error, bytes(1_000))
+    chunk = chunk_of(claim, fetched_at=0, poison=poison)
+    assert queue.offer(chunk, ignore)
+    claim.active = False
+    queue.discard_inactive()
+    assert chunk.poison is None
+
+
 # --- large chunks --------------------------------------------------------------------------------
 
 
