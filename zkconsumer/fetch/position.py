@@ -11,7 +11,7 @@ from zkconsumer.fetch.claim import Chunk, PartitionClaim, Poison
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.fetch.sizes import records_bytes
 from zkconsumer.records.decode import DecodedSet, decode_record_set
-from zkconsumer.records.entries import HEADER_BYTES, CutOff, cut_off_entry
+from zkconsumer.records.entries import HEADER_BYTES, CutOff, cut_off_entry, offset_at
 
 _MIN_PIECE_BYTES = 4096
 _EXPANSION = 8
@@ -148,7 +148,8 @@ def unpack(position: FetchPosition, room_bytes: int, settings: FetchSettings) ->
     packed.at_byte += decoded.valid_bytes
     if decoded.error is not None:
         position.packed = None
-        return _take_corrupt(position, decoded, decoded.error, settings)
+        behind = packed.data[packed.at_byte + len(decoded.error.raw) :]
+        return _take_corrupt(position, decoded, _believed(decoded.error, behind), settings)
     moved = bool(decoded.records) or decoded.next_offset > fetch_offset
     if moved:
         position.suspect_offset = None
@@ -182,6 +183,17 @@ def _decode_piece(
         if first_bytes is None or packed.at_byte + len(piece) == len(packed.data):
             return decoded
         piece_bytes = first_bytes
+
+
+def _believed(error: CorruptRecord, behind: memoryview) -> CorruptRecord:
+    """No checksum covers an entry's offset: what lies behind it must not say otherwise.
+
+    Else to go on where the damaged entry says could pass over sound messages.
+    """
+    following, claimed = offset_at(behind), error.next_offset
+    if following is not None and claimed is not None and following < claimed:
+        error.next_offset = None
+    return error
 
 
 def _take_corrupt(

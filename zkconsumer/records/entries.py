@@ -123,6 +123,14 @@ def entry_at(data: bytes, position: int, base_offset: int = 0) -> Entry | None:
     return entry._replace(magic=magic)
 
 
+def offset_at(data: bytes | memoryview) -> int | None:
+    """Return the offset that an entry in front of the data claims; None without its header."""
+    if len(data) < HEADER_BYTES:
+        return None
+    offset: int = _HEADER.unpack_from(data, 0)[0]
+    return offset
+
+
 class CutOff(NamedTuple):
     """An entry of which only the front is there.
 

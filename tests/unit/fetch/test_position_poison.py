@@ -186,6 +186,20 @@ def test_a_size_that_makes_no_sense_stops_the_partition_whatever_the_policy() ->
     assert reader.claim.halted
 
 
+def test_an_offset_that_what_follows_contradicts_is_not_followed() -> None:
+    """A damaged entry that says 7 in the place of 3 would take the sound 4 to 7 along."""
+    entries = plain(*range(10))
+    damaged = flipped(entries[3][1], -1)
+    entries[3] = 3, damaged[:7] + b"\x07" + damaged[8:]
+    reader = Reader(SKIP, *entries)
+    reader.claim.high_watermark = 10
+    reader.run()
+    assert reader.offsets == [0, 1, 2]
+    poison = reader.chunks[-1].poison
+    assert poison is not None
+    assert (poison.offset, poison.next_offset) == (3, None)
+
+
 @pytest.mark.parametrize("offset", [2**40, 101])
 def test_an_offset_that_makes_no_sense_is_not_followed(offset: int) -> None:
     """A damaged entry that says it lies behind the log's end: sound ones would be passed over."""
