@@ -204,8 +204,16 @@ class FetchSession:
         Every partition here has an equal part, asked or not: answers that wait count against it.
         Entries that are larger than that share one half of the response, one for each queue, in
         turns; the first of them comes whatever its size.
+
+        Where something waits for a queue, no more is asked for it: its stream has work, and each
+        chunk that it takes would cost a request about all of its partitions.
         """
-        ready = {tp: one for tp, one in self._positions.items() if one.ready}
+        busy = {one.claim.sink for one in self._positions.values() if one.is_waiting}
+        ready = {
+            tp: one
+            for tp, one in self._positions.items()
+            if one.ready and one.claim.sink not in busy
+        }
         whole_bytes = self._settings.response_max_bytes
         part_bytes = self._part_bytes(whole_bytes)
         if any(one.needed_bytes > part_bytes for one in ready.values()):

@@ -2,10 +2,14 @@
 
 from dataclasses import replace
 
-from tests.support.chunks import T0, T1
+from tests.support.chunks import T0, T1, ListSink, claim_of
+from tests.support.fetch_answers import asked, fetched
 from tests.support.fetch_bench import SETTINGS, FetchBench, claim_on, take_values, values, wait_for
+from tests.support.record_sets import records
+from tests.support.session_bench import OTHER, request_of, session_with
 from zkconsumer.fetch.claim import Chunk
 from zkconsumer.model import Record
+from zkconsumer.records.build import build_message_set
 from zkconsumer.streams.budget import ByteBudget
 from zkconsumer.streams.chunk_queue import ChunkQueue
 
@@ -42,3 +46,16 @@ def test_a_call_for_room_that_was_swallowed_holds_nothing_up_for_long() -> None:
         wait_for(lambda: queue._waiters, "the second one to wait")
         queue._waiters.clear()
         assert take_values(queue, 2) == ["a", "b"]
+
+
+def test_nothing_more_is_asked_for_a_queue_that_something_waits_for() -> None:
+    """Its stream has work, and each chunk taken would cost a request; other queues are filled."""
+    shared = ListSink(room=0)
+    one, two = claim_of(T0, sink=shared), claim_of(T1, sink=shared)
+    session = session_with((one, 0), (two, 0), (claim_of(OTHER), 0))
+    request = request_of(session)
+    assert set(asked(request)) == {T0, T1, OTHER}
+    session.receive_fetch(request, fetched(T0, build_message_set(records(0))))
+    assert set(asked(session.fetch_request())) == {OTHER}
+    assert session.unpack(one, 1_000) is not None
+    assert set(asked(session.fetch_request())) == {T0, T1, OTHER}
