@@ -230,8 +230,9 @@ class LosesTheBacklog(ControlThread):
 class StaysRegisteredWhenLeaving(ControlThread):
     """It leaves without giving its partitions up, and the session goes on for a while."""
 
-    def _run_leaving(self) -> None:
+    def _run_leaving(self) -> list[ev.Action]:
         """Nothing."""
+        return []
 
 
 REBALANCE_FAULTS: dict[str, Product] = {

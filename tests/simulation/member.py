@@ -159,6 +159,8 @@ class SimMember:
             case SessionState.SUSPENDED:
                 if self.silent_since_ms is None:
                     self.silent_since_ms = self._around.clock.now_ms()
+            case SessionState.DEAD:
+                raise AssertionError("the in-memory client never dies")
 
     @property
     def is_suspicious(self) -> bool:
@@ -242,7 +244,7 @@ class SimMember:
         except (RebalanceFailed, ConsumerClosed) as error:
             self._around.note("join refused", self.name, str(error))
             self._joining = None
-            self.mailbox.put(WithdrawRequest())
+            self.mailbox.put(WithdrawRequest(request))
             return True
         if joined:
             self._joining = None
@@ -250,7 +252,7 @@ class SimMember:
             self._around.note("joined", self.name)
         elif self._around.clock.now_ms() >= give_up_ms:
             self._joining = None
-            self.mailbox.put(WithdrawRequest())
+            self.mailbox.put(WithdrawRequest(request))
         return joined
 
     @property

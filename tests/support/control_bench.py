@@ -22,6 +22,7 @@ from zkconsumer.connector.messages import (
     CommitAheadRequest,
     CommitRequest,
     JoinRequest,
+    WithdrawRequest,
 )
 from zkconsumer.connector.offset_wiring import OffsetSide
 from zkconsumer.connector.rebalance_state import RebalanceSettings
@@ -124,6 +125,7 @@ class ControlledMember:
         self.core, self.book, self.control = member.core, member.book, member.control
         self.gate = DeliveryGate(group.time, 1_000)
         self.listener = member.listener
+        self.last_join: JoinRequest | None = None
         self.queues: dict[str, tuple[ChunkQueue, ...]] = {}
         self._streams: dict[tuple[str, int], KafkaStream[bytes, bytes]] = {}
         self.store.on_session(self._hear)
@@ -136,7 +138,7 @@ class ControlledMember:
             case SessionState.LOST:
                 self.book.fence(event.session_id)
                 self.control.mailbox.put(ev.SessionEnded(event.session_id))
-            case SessionState.SUSPENDED:
+            case SessionState.SUSPENDED | SessionState.DEAD:
                 pass
 
     # --- what a caller does -----------------------------------------------------------------------
@@ -154,7 +156,13 @@ class ControlledMember:
             }
             request = JoinRequest(StaticSubscription(self.queues))
         self.control.mailbox.put(request)
+        self.last_join = request
         return request
+
+    def withdraw(self) -> None:
+        """Wait for the last join no longer."""
+        assert self.last_join is not None
+        self.control.mailbox.put(WithdrawRequest(self.last_join))
 
     def commit(self, offsets: Mapping[TopicPartition, int] | None = None) -> CommitRequest:
         """Ask for a commit of what was handed over, or of these."""

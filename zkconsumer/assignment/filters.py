@@ -22,8 +22,15 @@ _ODD_LINE_ENDS = "\x85\u2028\u2029"
 def normalised(text: str) -> str:
     """A filter's text as the original rewrites it: commas mean *or*, blanks and quotes go.
 
-    So a count such as ``a{1,2}`` can't be written, and ``[a,b]`` also matches a bar.
+    So a count such as ``a{1,2}`` can't be written, and ``[a,b]`` also matches a bar. It is done
+    until nothing is left to rewrite: whoever reads a registration rewrites what was rewritten.
     """
+    while (bare := _rewritten(text)) != text:
+        text = bare
+    return text
+
+
+def _rewritten(text: str) -> str:
     bare = text.strip(_JAVA_BLANKS).replace(",", "|").replace(" ", "")
     return bare.lstrip(_QUOTES).rstrip(_QUOTES)
 

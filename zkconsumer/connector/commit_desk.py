@@ -8,7 +8,8 @@ from zkconsumer.connector.commits import CommitRules, OffsetCommitter
 from zkconsumer.connector.messages import CommitAheadRequest, CommitRequest
 from zkconsumer.connector.ownership import OwnershipBook
 from zkconsumer.errors import OffsetCommitFailed, ZkConsumerError
-from zkconsumer.model import OffsetAndMetadata
+from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.zk.store import ZkStore
 
 log = logging.getLogger(__name__)
@@ -78,10 +79,7 @@ class CommitDesk:
             request.reply.give(value=False)
             return
         try:
-            if claim.committed_offset != offset:
-                self._committer.commit_exactly(
-                    {tp: claim}, {tp: OffsetAndMetadata(offset)}, retry=True
-                )
+            self._commit_ahead(claim, offset)
             request.reply.give(value=True)
         except ZkConsumerError as error:
             self._look_again()
@@ -90,6 +88,26 @@ class CommitDesk:
             # The end of this thread, but its caller must not wait for ever.
             request.reply.fail(error)
             raise
+
+    def _commit_ahead(self, claim: PartitionClaim, offset: int) -> None:
+        """Commit, unless the caller named an offset beyond, or somebody else committed one."""
+        tp, floor = claim.topic_partition, claim.explicit_floor
+        if claim.committed_offset == offset or (floor is not None and offset <= floor):
+            return
+        ahead = {tp: OffsetAndMetadata(offset)}
+        try:
+            self._committer.commit_exactly({tp: claim}, ahead, retry=True, rewind=False)
+        except OffsetCommitFailed:
+            # What is committed further is committed: handed over now, it never comes again.
+            if not self._is_passed(tp, offset):
+                raise
+
+    def _is_passed(self, tp: TopicPartition, offset: int) -> bool:
+        try:
+            return self._committer.is_passed(tp, offset)
+        except ZkConsumerError as error:
+            log.info("%s: what is committed can't be read: %s", tp, error)
+            return False
 
     def _commit(self, request: CommitRequest) -> int:
         claims = self._book.claims()

@@ -117,8 +117,11 @@ class OffsetCommitter:
         offsets: Mapping[TopicPartition, OffsetAndMetadata],
         *,
         retry: bool,
+        rewind: bool = True,
     ) -> int:
         """Write just these, back or forth. What is not among the claims is refused.
+
+        Without ``rewind`` what somebody else committed further is not moved back.
 
         Returns:
             How many partitions were written.
@@ -128,7 +131,16 @@ class OffsetCommitter:
         """
         refused = {tp: "not read by this consumer now" for tp in offsets if tp not in claims}
         due = {tp: (claims[tp], it) for tp, it in offsets.items() if tp in claims}
-        return self._commit(due, refused, retry=retry, rewind=True)
+        return self._commit(due, refused, retry=retry, rewind=rewind)
+
+    def is_passed(self, tp: TopicPartition, offset: int) -> bool:
+        """Whether what is committed, by whomever, lies at this offset or beyond.
+
+        Raises:
+            ZkConsumerError: it could not be read.
+        """
+        stored = self._store.fetch([tp])[tp].offset
+        return stored is not None and stored >= offset
 
     def _commit(
         self, due: Due, refused: Mapping[TopicPartition, str], *, retry: bool, rewind: bool

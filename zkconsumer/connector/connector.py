@@ -336,27 +336,27 @@ class ZookeeperConsumerConnector:
 
     def _join(self, subscription: Subscription) -> None:
         request = JoinRequest(subscription)
-        self._send(request)
         config = self.config
         tries_ms = config.rebalance_max_retries * (
             config.rebalance_backoff_ms + 2 * self._parts.session_timeout_ms
         )
         limit_ms = tries_ms + config.zookeeper_connection_timeout_ms
         try:
+            self._send(request)
             _, joined = request.reply.wait(limit_ms)
         except BaseException:
-            self._withdraw()
+            self._withdraw(request)
             raise
         if not joined:
-            self._withdraw()
+            self._withdraw(request)
             raise RebalanceFailed(
                 f"group {config.group_id}: not joined within {limit_ms} ms: is ZooKeeper at "
                 f"{config.zookeeper_connect} reachable?"
             )
 
-    def _withdraw(self) -> None:
+    def _withdraw(self, join: JoinRequest) -> None:
         """A member that nobody reads from, after an error or Ctrl-C, must not keep partitions."""
-        self._control.mailbox.put(WithdrawRequest())
+        self._control.mailbox.put(WithdrawRequest(join))
         self._created = False
 
     def _new_queue(self) -> ChunkQueue:

@@ -34,6 +34,12 @@ from zkconsumer.zk.store import ZkStore
 
 log = logging.getLogger(__name__)
 
+_FINISH_INTERVAL_MS = 1_000
+_UNFINISHED = (
+    "ZooKeeper did not answer when it was left, and nodes of that time are still to be deleted: "
+    "try again when ZooKeeper is back"
+)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ControlParts:
@@ -69,6 +75,9 @@ class ControlThread:
         self._leave_patience_ms = parts.leave_patience_ms
         self._subscription: Subscription | None = None
         self._joining: JoinRequest | None = None
+        self._last_join: JoinRequest | None = None
+        self._unfinished: list[ev.Action] = []
+        self._finish_due_ms = 0
         self._close: CloseRequest | None = None
         self._backlog: deque[Message] = deque()
         self.mailbox = parts.mailbox
@@ -111,7 +120,9 @@ class ControlThread:
 
     def _turn(self) -> None:
         now_ms = self._clock.now_ms()
-        due = [one for one in (self._core.next_deadline_ms(), self._desk.due_ms) if one is not None]
+        finish_ms = self._finish_due_ms if self._unfinished else None
+        dues = (self._core.next_deadline_ms(), self._desk.due_ms, finish_ms)
+        due = [one for one in dues if one is not None]
         message = self._next_message(max(0, min(due) - now_ms) if due else None)
         if message is not None:
             self._handle(message)
@@ -119,6 +130,8 @@ class ControlThread:
         if self._core.next_deadline_ms() is not None:
             self._feed(ev.Tick())
         self._desk.tick(now_ms)
+        if self._unfinished and now_ms >= self._finish_due_ms:
+            self._finish_leaving()
 
     def _next_message(self, timeout_ms: int | None) -> Message | None:
         """The next one; what repeats a trigger is dropped, since its round reads everything.
@@ -142,8 +155,8 @@ class ControlThread:
         match message:
             case JoinRequest():
                 self._join(message)
-            case WithdrawRequest():
-                self._withdraw()
+            case WithdrawRequest(join):
+                self._withdraw(join)
             case CommitRequest():
                 self.commit(message)
             case CommitAheadRequest():
@@ -152,6 +165,12 @@ class ControlThread:
                 self._close = message
             case ThreadDied(error):
                 raise error
+            case ev.SessionStarted() if self._unfinished:
+                self._finish_leaving()
+                self._feed(message)
+            case ev.SessionEnded():
+                self._unfinished = []
+                self._feed(message)
             case _:
                 self._feed(message)
 
@@ -179,8 +198,8 @@ class ControlThread:
             case ev.Lost(partitions):
                 # Among them what was released though the answer to that got lost.
                 self._book.released(partitions)
-            case ev.Blocked(reasons):
-                self._steps.block(reasons)
+            case ev.Blocked():
+                self._steps.block(action)
             case ev.Fence():
                 self._steps.fence()
             case ev.AwaitOwners(partitions):
@@ -188,7 +207,8 @@ class ControlThread:
             case ev.AwaitRegistration():
                 self._steps.await_registration()
             case ev.Unregister():
-                self._steps.unregister()
+                gone = self._steps.unregister()
+                return None if gone else ev.StepFailed(0, "the registration is still there")
             case ev.Settled():
                 self._settled()
             case ev.GiveUp(attempts, reason):
@@ -213,7 +233,7 @@ class ControlThread:
         if self._joining is not None:
             # Withdrawn after this turn: a step of the core may still be open. But before the caller
             # hears it, who may join again at once.
-            self.mailbox.put(WithdrawRequest())
+            self.mailbox.put(WithdrawRequest(self._joining))
             self._joining.reply.fail(error)
             self._joining = None
         elif self._subscription is not None:
@@ -221,17 +241,22 @@ class ControlThread:
                 queue.fail(error)
 
     def _join(self, request: JoinRequest) -> None:
+        self._finish_leaving()
+        if self._unfinished:
+            request.reply.fail(RebalanceFailed(f"{self}: {_UNFINISHED}"))
+            return
         self._subscription = request.subscription
-        self._joining = request
+        self._joining = self._last_join = request
         self._journal.joining()
         self._steps.subscribe(request.subscription)
         self._feed(ev.Join())
 
-    def _withdraw(self) -> None:
+    def _withdraw(self, join: JoinRequest) -> None:
         """Creating the streams failed: a dead registration would keep its share unread."""
-        if self._joining is not None:
-            self._joining = None
-        self._run_leaving()
+        if join is not self._last_join:
+            return
+        self._joining = self._last_join = None
+        self._unfinished = self._run_leaving()
         self._subscription = None
 
     # --- the end ----------------------------------------------------------------------------------
@@ -246,8 +271,13 @@ class ControlThread:
             for queue in self._subscription.queues():
                 queue.close()
 
-    def _run_leaving(self) -> None:
-        """Leave the group: every step is run, whatever became of the one before."""
+    def _run_leaving(self) -> list[ev.Action]:
+        """Leave the group: every step is run, whatever became of the one before.
+
+        Returns:
+            What of it is still to be done, as long as the session lives.
+        """
+        unfinished: list[ev.Action] = []
         for action in self._core.receive(ev.Leave(), self._clock.now_ms()):
             if isinstance(action, ev.Revoke):
                 self._act(action)
@@ -257,11 +287,21 @@ class ControlThread:
                     self._await_zookeeper()
             elif not self._store.connected:
                 log.warning("%s: %s skipped: ZooKeeper is away", self, type(action).__name__)
+                unfinished.append(action)
             else:
                 answer = self._act(action)
                 if isinstance(answer, ev.StepFailed):
                     log.warning("%s: while leaving: %s", self, answer.reason)
+                    unfinished.append(action)
         self._journal.left()
+        return [one for one in unfinished if isinstance(one, ev.Release | ev.Unregister)]
+
+    def _finish_leaving(self) -> None:
+        """Once more what a withdrawal could not do: others wait for these nodes."""
+        self._finish_due_ms = self._clock.now_ms() + _FINISH_INTERVAL_MS
+        if self._store.connected:
+            answers = [(action, self._act(action)) for action in self._unfinished]
+            self._unfinished = [one for one, it in answers if isinstance(it, ev.StepFailed)]
 
     def _await_zookeeper(self) -> None:
         """Wait for a connection that broke: what is committed now does not come again.

@@ -20,7 +20,12 @@ class JoinRequest:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WithdrawRequest:
-    """The caller waits for its join no longer: leave the group, stay alive."""
+    """The caller waits for this join no longer: leave the group, stay alive.
+
+    Late news, where another join has followed, is no news.
+    """
+
+    join: JoinRequest
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -117,9 +117,13 @@ class OwnershipBook:
         return list(leaving.values())
 
     def forget(self, partitions: Iterable[TopicPartition]) -> None:
-        """If these come back they are read from what is committed: the caller did not finish."""
+        """Commit nothing of these any more: the caller did not finish them.
+
+        If they come back they are read from what is committed.
+        """
         for tp in partitions:
             self._last.pop(tp, None)
+            self._leaving.pop(tp, None)
 
     def released(self, partitions: Iterable[TopicPartition]) -> None:
         """The nodes are gone: nothing of these is ours to commit any more."""

@@ -163,6 +163,9 @@ class RebalanceCore:
         if cause is ev.Cause.BROKERS and self._brokers_seen:
             # Leaders that move are the fetchers' affair, not the group's.
             return ()
+        if cause is ev.Cause.COMMIT_FAILED and self.state is not State.OWNING:
+            # The next try looks anyway; nothing has changed that would make it come earlier.
+            return ()
         if self.state is not State.BACKING_OFF:
             self._retries.start_over()
         self._retries.counted = self.state is not State.BACKING_OFF
@@ -343,10 +346,12 @@ class RebalanceCore:
         new, untold = self._blocked.add(event.stuck)
         waiting: tuple[ev.Action, ...] = (ev.AwaitOwners(tuple(event.held_by)),)
         if untold:
-            waiting = (ev.Blocked(untold), *waiting)
+            waiting = (ev.Blocked(untold, self._current_plan().take), *waiting)
         if new and len(event.stuck) == len(event.held_by):
             # Nobody will ever release these: go on without them.
             return (*waiting, *self._read())
+        if not event.held_by:
+            return self._back_off("owners of its partitions come and go")
         owners = ", ".join(f"{tp} by {owner}" for tp, owner in sorted(event.held_by.items())[:5])
         more = ", ..." if len(event.held_by) > 5 else ""
         reason = f"{len(event.held_by)} partitions have another owner: {owners}{more}"

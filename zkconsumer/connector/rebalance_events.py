@@ -242,9 +242,13 @@ class Begun:
 
 @dataclass(frozen=True, slots=True)
 class Blocked:
-    """These partitions of ours can't be claimed until somebody steps in: text for each."""
+    """These partitions of ours can't be claimed until somebody steps in: text for each.
+
+    ``wanted`` says, of these at least, which of our threads they fall to.
+    """
 
     reasons: Mapping[TopicPartition, str]
+    wanted: Ownership
 
 
 @dataclass(frozen=True, slots=True)

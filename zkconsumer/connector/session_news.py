@@ -3,7 +3,9 @@
 from collections.abc import Callable
 
 from zkconsumer.connector import rebalance_events as ev
+from zkconsumer.connector.messages import ThreadDied
 from zkconsumer.connector.ownership import OwnershipBook
+from zkconsumer.errors import RegistryError
 from zkconsumer.observe import Observation, SessionChanged
 from zkconsumer.streams.gate import DeliveryGate
 from zkconsumer.zk.session import SessionEvent, SessionState
@@ -12,7 +14,7 @@ from zkconsumer.zk.store import ZkStore
 
 def listen(
     store: ZkStore,
-    tell: Callable[[ev.SessionStarted | ev.SessionEnded], None],
+    tell: Callable[[ev.SessionStarted | ev.SessionEnded | ThreadDied], None],
     *,
     book: OwnershipBook,
     gate: DeliveryGate,
@@ -35,6 +37,8 @@ def listen(
                 tell(ev.SessionEnded(event.session_id))
             case SessionState.SUSPENDED:
                 gate.suspect()
+            case SessionState.DEAD:
+                tell(ThreadDied(RegistryError("the ZooKeeper client died, see the log of kazoo")))
         observation.report(SessionChanged(event.state.value, event.session_id))
 
     store.on_session(hear)

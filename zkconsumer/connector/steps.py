@@ -4,7 +4,7 @@ Nothing is decided here; what a step can't do becomes ``StepFailed`` with the re
 """
 
 import logging
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Protocol, assert_never
 
@@ -217,27 +217,29 @@ class RebalanceSteps:
 
         self._quietly(watch)
 
-    def block(self, reasons: Mapping[TopicPartition, str]) -> None:
+    def block(self, blocked: ev.Blocked) -> None:
         """Let the caller hear of partitions that stay unread until somebody steps in."""
-        queue = self._subscribed().queues()[0]
-        for tp, reason in sorted(reasons.items()):
+        for tp, reason in sorted(blocked.reasons.items()):
+            queue = self._subscribed().queue_of(tp, blocked.wanted[tp].thread)
             queue.fail(PartitionFailed(tp, -1, f"it can't be claimed: {reason}"))
 
-    def unregister(self) -> None:
-        """Delete the registration."""
-        self._quietly(lambda: self._others.registry.unregister(self._settings.consumer_id))
+    def unregister(self) -> bool:
+        """Delete the registration; False where it may still be there."""
+        return self._quietly(lambda: self._others.registry.unregister(self._settings.consumer_id))
 
     def fence(self) -> None:
         """Stop delivering everything; nothing of it will be committed."""
         self._others.book.revoke_all()
         self._others.fetching.wake()
 
-    def _quietly(self, call: Callable[[], object]) -> None:
-        """For what only saves time: where it fails, the next try comes at its deadline anyway."""
+    def _quietly(self, call: Callable[[], object]) -> bool:
+        """For what comes again anyway where it fails; says whether it did not."""
         try:
             call()
         except ZkConsumerError as error:
             log.info("%s: %s", self._settings.consumer_id, error)
+            return False
+        return True
 
     def _subscribed(self) -> Subscription:
         assert self._subscription is not None

@@ -14,12 +14,15 @@ from collections.abc import Callable
 from typing import Any
 
 from kazoo.exceptions import ConnectionDropped
-from kazoo.protocol.connection import CLOSE_RESPONSE
+from kazoo.protocol import connection as kazoo_connection
 
 _CHUNK_BYTES = 1 << 16
 _LENGTH_BYTES = 4
 _MOST_AT_ONCE = 500
-_INNER_PARTS = ("_read", "_write", "_read_socket", "_send_request", "_connect", "_read_sock")
+_INNER_PARTS = (
+    *("_read", "_write", "_read_socket", "_send_request", "_connect", "_read_sock"),
+    *("_socket", "_socket_error_handling", "handler", "client"),
+)
 
 
 class BufferedIo:
@@ -66,7 +69,7 @@ class BufferedIo:
         """Take the answer that is coming in, and all others that came with it."""
         while True:
             response = self._read_one(timeout)
-            if response == CLOSE_RESPONSE or not self._holds_an_answer():
+            if response == kazoo_connection.CLOSE_RESPONSE or not self._holds_an_answer():
                 return response
 
     def send_requests(self, read_timeout: float, connect_timeout: float) -> None:
@@ -103,7 +106,8 @@ class BufferedIo:
 
 def install(connection: Any) -> bool:
     """Let this connection read and write so; False where this kazoo is made otherwise."""
-    if not all(hasattr(connection, part) for part in _INNER_PARTS):
+    there = all(hasattr(connection, part) for part in _INNER_PARTS)
+    if not there or not hasattr(kazoo_connection, "CLOSE_RESPONSE"):
         return False
     io = BufferedIo(connection)
     connection._connect = io.connect  # noqa: SLF001
@@ -112,3 +116,32 @@ def install(connection: Any) -> bool:
     connection._read_socket = io.read_socket  # noqa: SLF001
     connection._send_request = io.send_requests  # noqa: SLF001
     return True
+
+
+class Bell:
+    """The end of kazoo's socket pair at which senders ring for its thread; never blocks.
+
+    The pair holds only so many rings, and those of requests that failed with a connection stay in
+    it. A sender that waited for room would wait for kazoo's thread, which may be waiting for the
+    lock that the sender holds, to tell of that very failure. A full pair rings already.
+    """
+
+    def __init__(self, sock: socket.socket) -> None:
+        self._socket = sock
+
+    def send(self, data: bytes) -> int:
+        """Ring."""
+        try:
+            return self._socket.send(data, socket.MSG_DONTWAIT)
+        except BlockingIOError:
+            return 0
+
+    def close(self) -> None:
+        """See ``socket.close``."""
+        self._socket.close()
+
+
+def install_bell(connection: Any) -> None:
+    """Let senders of this connection, once it is started, ring without ever waiting."""
+    if isinstance(connection._write_sock, socket.socket):  # noqa: SLF001
+        connection._write_sock = Bell(connection._write_sock)  # noqa: SLF001

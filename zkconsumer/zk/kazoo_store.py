@@ -140,6 +140,7 @@ class _KazooRawClient:
     def start(self, *, supports_multi: bool | None) -> None:
         """Connect, look for the chroot, and ask the server's version if need be."""
         self._kazoo.start_async()
+        kazoo_io.install_bell(self._kazoo._connection)  # noqa: SLF001 - nothing public tells it
         deadline_ms = self._clock.now_ms() + self._timeout_ms
         try:
             self._tracker.await_connected(None, deadline_ms)
@@ -212,6 +213,7 @@ class _KazooRawClient:
         if state == KazooState.LOST and self._kazoo.client_state != KeeperState.EXPIRED_SESSION:
             # Not an expiry, and not our close: kazoo's thread is dying and will not be back.
             self._tracker.fail("the client stopped for good, see the log of kazoo")
+            self._tracker.report(SessionState.DEAD)
 
     def _note_negotiated(self, timeout_ms: int) -> None:
         if timeout_ms > 0:

@@ -14,7 +14,7 @@ from zkconsumer.zk.session_tracker import SessionTracker
 
 MAX_IN_FLIGHT = 200
 """Requests on their way. kazoo wakes its thread with a byte per request through a socket pair that
-holds 278 of them on Linux; a sender that filled it would block, with the session's lock held."""
+holds 278 of them on Linux (see ``kazoo_io.Bell`` for what happens when it is full)."""
 
 
 class Answer(Protocol):

@@ -20,6 +20,8 @@ class SessionState(StrEnum):
     """The connection broke; the session may live or not."""
     LOST = "LOST"
     """The session ended; so did its ephemeral nodes."""
+    DEAD = "DEAD"
+    """The client itself is at its end, of an error that nobody foresaw: nothing more will come."""
 
 
 @dataclass(frozen=True, slots=True)

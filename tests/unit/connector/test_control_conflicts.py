@@ -66,7 +66,7 @@ def test_a_member_whose_join_failed_may_join_again_at_once() -> None:
         answered = not request.reply._box._queue.empty()
         if answered:
             break
-    member.control.mailbox.put(WithdrawRequest())
+    member.control.mailbox.put(WithdrawRequest(request))
     again = member.join({"t": 1})
     group.admin.delete_many(paths)
     group.settle()

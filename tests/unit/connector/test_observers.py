@@ -9,6 +9,7 @@ from tests.support.control_bench import BACKOFF_MS, ControlledMember, Group, dra
 from tests.support.listening import NotedListener
 from tests.support.manual_clock import ManualClock
 from tests.support.noting import Noting
+from zkconsumer.connector.messages import ThreadDied
 from zkconsumer.connector.ownership import OwnershipBook
 from zkconsumer.connector.rebalance_events import Event as CoreEvent
 from zkconsumer.connector.rebalance_events import SessionEnded, SessionStarted
@@ -287,7 +288,7 @@ def test_leaving_is_told_behind_all_that_it_does() -> None:
 
 def test_session_events_are_told_with_the_session() -> None:
     """Behind what had to happen at once: delivery has stopped when observers hear of the end."""
-    server, observed, told = MemoryZkServer(), Noting(), list[CoreEvent]()
+    server, observed, told = MemoryZkServer(), Noting(), list[CoreEvent | ThreadDied]()
     store, clock = server.connect(), ManualClock()
     first = store.session_id
     book = OwnershipBook()
