@@ -10,6 +10,7 @@ from zkconsumer.errors import SandboxError
 
 EVERYONE = (*OURS, ORIGINAL)
 _STOP_MS = 30_000
+_ORIGINAL_BACK_S = 20
 
 
 def kill(stage: Stage, place: str) -> str:
@@ -87,16 +88,27 @@ def freeze_long(stage: Stage, chance: random.Random) -> str:
     finally:
         actor.signal(THAW)
         _note(stage, "freeze", actor, began_ms)
-    _await_new_session(stage, actor, session)
+    return _await_new_session(stage, actor, session)
+
+
+def _await_new_session(stage: Stage, actor: Actor, session: int | None) -> str:
+    """Wait until it is back; the original may not come back, and is replaced then."""
+
+    def back() -> bool:
+        return stage.session_of(actor) not in {session, None}
+
+    what = f"{actor.consumer_id} to register in a new session"
+    if isinstance(actor, OurActor):
+        stage.wait(back, timeout_s=EFFECT_S, what=what)
+        return actor.consumer_id
+    try:
+        stage.wait(back, timeout_s=_ORIGINAL_BACK_S, what=what)
+    except AssertionError:
+        kill(stage, ORIGINAL)
+        stage.wait(_gone(stage, actor.consumer_id), timeout_s=EFFECT_S, what="its end")
+        stage.enter(ORIGINAL)
+        return f"{actor.consumer_id}, which did not come back and was replaced"
     return actor.consumer_id
-
-
-def _await_new_session(stage: Stage, actor: Actor, session: int | None) -> None:
-    stage.wait(
-        lambda: stage.session_of(actor) not in {session, None},
-        timeout_s=EFFECT_S,
-        what=f"{actor.consumer_id} to register in a new session",
-    )
 
 
 def expire_session(stage: Stage, chance: random.Random) -> str:
@@ -111,8 +123,7 @@ def expire_session(stage: Stage, chance: random.Random) -> str:
     except SandboxError as error:
         return f"{actor.consumer_id}: {error}"
     _note(stage, "expire", actor, began_ms)
-    _await_new_session(stage, actor, session)
-    return actor.consumer_id
+    return _await_new_session(stage, actor, session)
 
 
 def leave_and_return(stage: Stage, chance: random.Random) -> str:

@@ -25,7 +25,10 @@ from zkconsumer.zk.registry import ClaimConflict, GroupRegistry, Owner, Registra
 log = logging.getLogger(__name__)
 
 _HAND_OVER_TRIES = 2
-"""The second one waits for a connection that broke during the first. More would stall the group."""
+"""The second one waits for a connection that broke during the first. More would stall the group.
+
+A member that leaves has one: before it, it waited for the connection in its own way.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,7 +152,7 @@ class RebalanceSteps:
             self._others.book.forget(leaving)
         if self._settings.automatic is None or not finished:
             return
-        for _ in range(_HAND_OVER_TRIES):
+        for _ in range(_HAND_OVER_TRIES if step.round else 1):
             try:
                 self._others.committer.commit(claims, self._settings.automatic, retry=True)
             except OffsetCommitFailed as error:

@@ -18,7 +18,7 @@ from zkconsumer import (
     ZookeeperConsumerConnector,
 )
 from zkconsumer.model import TopicPartition
-from zkconsumer.observe import Committed
+from zkconsumer.observe import Committed, RebalanceFinished
 from zkconsumer.sandbox import Sandbox
 
 pytestmark = pytest.mark.sandbox
@@ -276,6 +276,11 @@ def test_what_another_member_owns_is_not_committed(cluster: Sandbox) -> None:
         assert set(caught.value.failed) == {theirs}
         assert stored.entries(partitions) == {ours: (4, "")}
 
+        # A refused commit makes a member look around: that look must be over.
+        wait_until(
+            lambda: first.observed.of(RebalanceFinished)[-1].cause == "a commit was refused",
+            what="the look after the refused commit",
+        )
         tree.delete(owner_path(group, ours))
         with pytest.raises(OffsetCommitFailed, match="is gone or another member's") as caught:
             first.connector.commit_offsets({ours: OffsetAndMetadata(6)})

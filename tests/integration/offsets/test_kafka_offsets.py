@@ -216,7 +216,7 @@ def test_metadata_at_the_brokers_own_limit(cluster: Sandbox, stack: ExitStack) -
     assert store.commit({tp: OffsetAndMetadata(1, longest)}, retry=True) == {tp: None}
     refused = store.commit({tp: OffsetAndMetadata(2, longest + "x")})[tp]
     assert "has 4097 characters" in str(refused)
-    assert store.fetch([tp]) == {tp: FetchedOffset(1)}
+    assert store.fetch([tp]) == {tp: FetchedOffset(1, metadata=longest)}
     careless = KafkaOffsetStore(channel, metadata_limit=10_000)
     refused = careless.commit({tp: OffsetAndMetadata(2, longest + "x")}, retry=True)[tp]
     assert "OFFSET_METADATA_TOO_LARGE (12)" in str(refused)
