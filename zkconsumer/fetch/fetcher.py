@@ -115,7 +115,10 @@ class PythonFetchLoop:
 
     def _turn(self) -> None:
         self._accept()
+        had_partitions = len(self._session) > 0
         self._session.drop_inactive()
+        if had_partitions and not len(self._session):
+            self._report(self._key, ())
         for chunk in list(self._session.pending()):
             self._offer(chunk)
         self._unpack()

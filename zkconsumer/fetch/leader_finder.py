@@ -116,6 +116,9 @@ class LeaderFinder:
         for message in self._mailbox.drain():
             self._take(message)
         self._drop_inactive()
+        if not self._missing:
+            # A fetcher whose partition is looked for may get it back.
+            self._close_idle()
         if self._missing and self._wait_ms() == 0:
             self._find_leaders()
             self._next_pass_ms = self._clock.now_ms() + self._backoff_ms
@@ -180,6 +183,8 @@ class LeaderFinder:
 
     def _loop_lost(self, _key: LoopKey, lost: tuple[LeaderLost, ...]) -> None:
         """A loop's report; runs on its thread."""
+        if not lost:
+            self._mailbox.put(_LOOK)
         for one in lost:
             if one.claim.active and not self._stopping:
                 log.info("%s needs its leader again: %s", one.claim.topic_partition, one.reason)

@@ -47,6 +47,7 @@ class FetchLoop(Protocol):
 
 
 LoopReport = Callable[[LoopKey, tuple[LeaderLost, ...]], None]
-"""Tells the owner of partitions that need a leader again; must only put into a mailbox."""
+"""Tells the owner of partitions that need a leader again, and with none of them that the loop has
+become idle; must only put into a mailbox."""
 
 LoopFactory = Callable[[LoopKey, LoopReport], FetchLoop]

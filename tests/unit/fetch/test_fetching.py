@@ -88,6 +88,23 @@ def test_a_moved_leader_is_followed_without_loss_and_its_old_fetcher_ends() -> N
         wait_for(lambda: fetcher_names() == ["bench/fetcher-0-1"], "the idle fetcher to end")
 
 
+def test_a_fetcher_whose_partitions_were_all_given_up_ends() -> None:
+    """Nobody looks for a leader afterwards, and yet no thread or socket is kept for nothing."""
+    with FetchBench(partitions=2) as bench:
+        queue = ChunkQueue(10)
+        finder = start_finder(bench)
+        claims = [claim_on(queue, T0), claim_on(queue, T1)]
+        finder.find([(claim, 0) for claim in claims])
+        wait_for(lambda: fetcher_names() == ["bench/fetcher-0-0"], "the fetcher")
+        claims[0].active = False
+        finder.wake()
+        bench.cluster.append(T1, values("a"))
+        assert take_values(queue, 1) == ["a"]
+        claims[1].active = False
+        finder.wake()
+        wait_for(lambda: fetcher_names() == [], "the end of the fetcher")
+
+
 def test_a_broker_that_restarts_is_read_again() -> None:
     """While it is down nothing is lost; afterwards it goes on where it was."""
     with FetchBench(partitions=1) as bench:
