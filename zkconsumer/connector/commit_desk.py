@@ -9,7 +9,8 @@ from zkconsumer.connector.messages import CommitAheadRequest, CommitRequest
 from zkconsumer.connector.ownership import OwnershipBook
 from zkconsumer.errors import OffsetCommitFailed, ZkConsumerError
 from zkconsumer.fetch.claim import PartitionClaim
-from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.model import OffsetAndMetadata
+from zkconsumer.offsets.store import CommittedFurther
 from zkconsumer.zk.store import ZkStore
 
 log = logging.getLogger(__name__)
@@ -79,8 +80,7 @@ class CommitDesk:
             request.reply.give(value=False)
             return
         try:
-            self._commit_ahead(claim, offset)
-            request.reply.give(value=True)
+            request.reply.give(value=self._commit_ahead(claim, offset))
         except ZkConsumerError as error:
             self._look_again()
             request.reply.fail(error)
@@ -89,25 +89,20 @@ class CommitDesk:
             request.reply.fail(error)
             raise
 
-    def _commit_ahead(self, claim: PartitionClaim, offset: int) -> None:
-        """Commit, unless the caller named an offset beyond, or somebody else committed one."""
+    def _commit_ahead(self, claim: PartitionClaim, offset: int) -> bool:
+        """Commit, unless the caller named an offset beyond; False where others went further."""
         tp, floor = claim.topic_partition, claim.explicit_floor
         if claim.committed_offset == offset or (floor is not None and offset <= floor):
-            return
+            return True
         ahead = {tp: OffsetAndMetadata(offset)}
         try:
             self._committer.commit_exactly({tp: claim}, ahead, retry=True, rewind=False)
-        except OffsetCommitFailed:
-            # What is committed further is committed: handed over now, it never comes again.
-            if not self._is_passed(tp, offset):
-                raise
-
-    def _is_passed(self, tp: TopicPartition, offset: int) -> bool:
-        try:
-            return self._committer.is_passed(tp, offset)
-        except ZkConsumerError as error:
-            log.info("%s: what is committed can't be read: %s", tp, error)
-            return False
+        except OffsetCommitFailed as error:
+            # Whoever committed further was handed these messages: here they would come again.
+            if isinstance(error.failed.get(tp), CommittedFurther):
+                return False
+            raise
+        return True
 
     def _commit(self, request: CommitRequest) -> int:
         claims = self._book.claims()

@@ -133,15 +133,6 @@ class OffsetCommitter:
         due = {tp: (claims[tp], it) for tp, it in offsets.items() if tp in claims}
         return self._commit(due, refused, retry=retry, rewind=rewind)
 
-    def is_passed(self, tp: TopicPartition, offset: int) -> bool:
-        """Whether what is committed, by whomever, lies at this offset or beyond.
-
-        Raises:
-            ZkConsumerError: it could not be read.
-        """
-        stored = self._store.fetch([tp])[tp].offset
-        return stored is not None and stored >= offset
-
     def _commit(
         self, due: Due, refused: Mapping[TopicPartition, str], *, retry: bool, rewind: bool
     ) -> int:

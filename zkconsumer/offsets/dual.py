@@ -17,7 +17,7 @@ from typing import Final
 
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.offsets.store import FetchedOffset, OffsetStore
+from zkconsumer.offsets.store import CommittedFurther, FetchedOffset, OffsetStore
 
 
 class DualOffsetStore:
@@ -88,4 +88,7 @@ def larger(one: FetchedOffset, other: FetchedOffset) -> FetchedOffset:
 def _outcome(in_kafka: str | None, in_zookeeper: str | None) -> str | None:
     if in_kafka is not None:
         return f"not in Kafka, and so not in ZooKeeper: {in_kafka}"
-    return None if in_zookeeper is None else f"in Kafka, but not in ZooKeeper: {in_zookeeper}"
+    if in_zookeeper is None:
+        return None
+    text = f"in Kafka, but not in ZooKeeper: {in_zookeeper}"
+    return CommittedFurther(text) if isinstance(in_zookeeper, CommittedFurther) else text

@@ -25,6 +25,7 @@ from typing import Protocol
 
 from zkconsumer.errors import RegistryError
 from zkconsumer.model import TopicPartition
+from zkconsumer.offsets.store import CommittedFurther
 from zkconsumer.zk.nodes import Malformed, encode_offset, parse_offset, parse_owner
 from zkconsumer.zk.paths import GroupPaths, ancestors_of, parent_of
 from zkconsumer.zk.store import CheckOp, CreateOp, Op, OpError, SetOp, ZkStore, ZNode
@@ -164,10 +165,11 @@ class FencedCommit:
             (data, known.next_version) for data in known.unsure
         }
         writer = "by a commit of ours whose answer was lost" if ours else "by somebody else since"
-        return (
+        text = (
             f"{self._paths.offset(tp)} holds {node.data.decode()}, written {writer}; "
             f"ours is {self._offsets[tp]}: kept"
         )
+        return text if ours else CommittedFurther(text)
 
     def _unwritten_text(self, tp: TopicPartition) -> str:
         path = self._paths.offset(tp)

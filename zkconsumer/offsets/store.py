@@ -26,6 +26,12 @@ class FetchedOffset:
     metadata: str = ""
 
 
+class CommittedFurther(str):
+    """Why an offset was not written: somebody else has committed a larger one meanwhile."""
+
+    __slots__ = ()
+
+
 class OffsetStore(Protocol):
     """Keeps committed offsets of one group. Thread: the control thread only."""
 

@@ -148,3 +148,15 @@ def test_a_commit_ahead_does_not_go_back_behind_what_the_caller_named() -> None:
     member.deliver(T0, [3, 4, 5])
     member.consume(3)
     assert group.offset(0) == "1000"
+
+
+def test_at_most_once_hands_over_nothing_that_others_have_committed_past() -> None:
+    """Whoever committed was handed it. What comes behind is delivered as ever."""
+    group = Group()
+    member = group.joined("a", delivery=Delivery.AT_MOST_ONCE)
+    group.write("/consumers/g/offsets/t/0", b"3")
+    member.deliver(T0, [0, 1])
+    assert drained(member.stream()) == []
+    member.deliver(T0, [3, 4])
+    assert drained(member.stream()) == [(0, 3), (0, 4)]
+    assert group.offset(0) == "5"
