@@ -135,19 +135,7 @@ def _wire(
         MemberName(config.group_id, consumer_id), (LoggingObserver(), *observers)
     )
     fork_guard = ForkGuard(f"consumer {consumer_id} of group {config.group_id}")
-    gate = _gate(config, store, clock, observation, fork_guard)
-    streaming = Streaming(
-        clock=clock,
-        gate=gate,
-        delivery=Delivery(config.delivery),
-        poison=PoisonPolicy.of(
-            config.poison_policy,
-            config.poison_dead_letter_file,
-            clock=clock,
-            observation=observation,
-        ),
-        budget=ByteBudget(config.queued_max_bytes),
-    )
+    streaming = _streaming(config, store, clock, observation, fork_guard)
     registry = GroupRegistry(store, config.group_id)
     offsets = wire_offsets(config, store, registry, clock)
     fetch_scope = ThreadScope(consumer_id)
@@ -177,7 +165,7 @@ def _wire(
         store,
         mailbox.put,
         book=member.book,
-        gate=gate,
+        gate=streaming.gate,
         interrupt=offsets.interrupt,
         observation=observation,
     )
@@ -195,15 +183,26 @@ def _wire(
     )
 
 
-def _gate(
+def _streaming(
     config: ConsumerConfig,
     store: ZkStore,
     clock: Clock,
     observation: Observation,
     fork_guard: ForkGuard,
-) -> DeliveryGate:
+) -> Streaming:
     allowed_ms = store.negotiated_timeout_ms * config.zookeeper_silence_percent // 100
-    return DeliveryGate(clock, allowed_ms, observation, fork_guard)
+    return Streaming(
+        clock=clock,
+        gate=DeliveryGate(clock, allowed_ms, observation, fork_guard),
+        delivery=Delivery(config.delivery),
+        poison=PoisonPolicy.of(
+            config.poison_policy,
+            config.poison_dead_letter_file,
+            clock=clock,
+            observation=observation,
+        ),
+        budget=ByteBudget(config.queued_max_bytes),
+    )
 
 
 def _settings(config: ConsumerConfig, consumer_id: str, store: ZkStore) -> MemberSettings:

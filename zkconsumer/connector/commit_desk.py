@@ -2,11 +2,13 @@
 
 import logging
 from collections.abc import Callable
+from typing import TypeVar
 
 from zkconsumer.connector.autocommit import CommitTimer
 from zkconsumer.connector.commits import CommitRules, OffsetCommitter
 from zkconsumer.connector.messages import CommitAheadRequest, CommitRequest
 from zkconsumer.connector.ownership import OwnershipBook
+from zkconsumer.connector.reply import Reply
 from zkconsumer.errors import OffsetCommitFailed, ZkConsumerError
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.model import OffsetAndMetadata
@@ -14,6 +16,7 @@ from zkconsumer.offsets.store import CommittedFurther
 from zkconsumer.zk.store import ZkStore
 
 log = logging.getLogger(__name__)
+T = TypeVar("T")
 
 
 class CommitDesk:
@@ -61,37 +64,35 @@ class CommitDesk:
             self._look_again()
 
     def serve(self, request: CommitRequest) -> None:
-        """Commit for the caller, who waits without a time-out."""
-        try:
-            request.reply.give(self._commit(request))
-        except ZkConsumerError as error:
-            self._look_again()
-            request.reply.fail(error)
-        except BaseException as error:
-            # The end of this thread, but its caller must not wait for ever.
-            request.reply.fail(error)
-            raise
+        """Commit for the caller."""
+        self._answer(request.reply, lambda: self._commit(request))
 
     def serve_ahead(self, request: CommitAheadRequest) -> None:
         """Commit for a stream, which then hands the chunk over."""
-        claim, offset = request.claim, request.offset
-        tp = claim.topic_partition
-        if not claim.active or self._book.claim_of(tp) is not claim:
-            request.reply.give(value=False)
-            return
+        self._answer(request.reply, lambda: self._commit_ahead(request.claim, request.offset))
+
+    def _answer(self, reply: Reply[T], work: Callable[[], T]) -> None:
+        """Do the work for somebody who waits for it without a time-out."""
         try:
-            request.reply.give(value=self._commit_ahead(claim, offset))
+            reply.give(work())
         except ZkConsumerError as error:
             self._look_again()
-            request.reply.fail(error)
+            reply.fail(error)
         except BaseException as error:
             # The end of this thread, but its caller must not wait for ever.
-            request.reply.fail(error)
+            reply.fail(error)
             raise
 
     def _commit_ahead(self, claim: PartitionClaim, offset: int) -> bool:
-        """Commit, unless the caller named an offset beyond; False where others went further."""
+        """Commit, unless the caller named an offset beyond.
+
+        Returns:
+            False where the chunk is not to be handed over: the claim is not ours any more, or
+            others went further.
+        """
         tp, floor = claim.topic_partition, claim.explicit_floor
+        if not claim.active or self._book.claim_of(tp) is not claim:
+            return False
         if claim.committed_offset == offset or (floor is not None and offset <= floor):
             return True
         ahead = {tp: OffsetAndMetadata(offset)}

@@ -46,10 +46,15 @@ def start_offset(claim: PartitionClaim) -> int | None:
     return claim.consumed_offset if claim.committed_offset is None else None
 
 
+def handed_over_offset(claim: PartitionClaim) -> int | None:
+    """One past the last message that the caller has; before the first, where it starts."""
+    delivered = claim.delivered_offset
+    return claim.consumed_offset if delivered is None else delivered
+
+
 def delivered_offset(claim: PartitionClaim) -> int | None:
     """What the caller's own commit writes for a claim; None where it has nothing new."""
-    delivered = claim.delivered_offset
-    offset = claim.consumed_offset if delivered is None else delivered
+    offset = handed_over_offset(claim)
     return None if offset == claim.committed_offset else offset
 
 

@@ -62,19 +62,9 @@ class GroupLook:
             round=step.round,
             view=view,
             registered=registered,
-            held=self._held(step.check),
+            held=registry.still_ours(step.check),
             broker_count=len(snapshot.brokers),
             stopped=self._look.book.stopped() if step.audit else frozenset(),
-        )
-
-    def _held(self, check: tuple[TopicPartition, ...]) -> frozenset[TopicPartition]:
-        """Which of these are still ours."""
-        if not check:
-            return frozenset()
-        owners = self._look.registry.read_owners(check)
-        session_id = self._look.registry.session_id
-        return frozenset(
-            tp for tp, owner in owners.items() if owner and owner.session_id == session_id
         )
 
     def _is_ours(self, snapshot: GroupSnapshot, subscription: Subscription) -> bool:

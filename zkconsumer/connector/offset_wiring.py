@@ -2,13 +2,12 @@
 
 import logging
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from zkconsumer.clock import Clock
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector.brokers import BrokerList
-from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.coordinator import (
     BrokerAccess,
     ChannelSettings,
@@ -75,7 +74,7 @@ def wire_offsets(
     )
     in_kafka = OwnedOnly(
         KafkaOffsetStore(channel, commit_max_retries=config.offsets_commit_max_retries),
-        lambda partitions: _still_owned(registry, partitions),
+        registry.still_ours,
     )
     if not config.auto_commit_enable:
         log.warning(
@@ -90,11 +89,3 @@ def wire_offsets(
         stop_fetching=channel.stop_fetching,
         close=channel.close,
     )
-
-
-def _still_owned(
-    registry: GroupRegistry, partitions: Sequence[TopicPartition]
-) -> frozenset[TopicPartition]:
-    session_id = registry.session_id
-    owners = registry.read_owners(partitions)
-    return frozenset(tp for tp, owner in owners.items() if owner and owner.session_id == session_id)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from zkconsumer.connector.commits import consumed_offset
+from zkconsumer.connector.commits import consumed_offset, handed_over_offset
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.model import TopicPartition
 from zkconsumer.streams.chunk_queue import ChunkQueue
@@ -24,16 +24,11 @@ class PositionRule:
     after_release: bool
 
 
-def _delivered(claim: PartitionClaim) -> int | None:
-    delivered = claim.delivered_offset
-    return claim.consumed_offset if delivered is None else delivered
-
-
 CONSUMED = PositionRule(consumed_offset, after_release=True)
 """With automatic commits: what one would write by now, which is not below, nor beyond, what the
 caller committed itself. The message in hand comes again, unless the caller said that it is done."""
 
-DELIVERED = PositionRule(_delivered, after_release=False)
+DELIVERED = PositionRule(handed_over_offset, after_release=False)
 """With the caller's commits: what was handed over was handed over."""
 
 COMMITTED = PositionRule(lambda claim: claim.committed_offset, after_release=True)
@@ -54,10 +49,6 @@ class OwnershipBook:
 
     def __len__(self) -> int:
         return len(self._claims)
-
-    def partitions(self) -> tuple[TopicPartition, ...]:
-        """What is being read."""
-        return tuple(self._claims)
 
     def open(
         self, tp: TopicPartition, queue: ChunkQueue, committed_offset: int | None, session_id: int

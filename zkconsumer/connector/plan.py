@@ -32,6 +32,16 @@ class Plan:
     restart: Ownership = field(default_factory=dict)
 
     @property
+    def stop(self) -> tuple[TopicPartition, ...]:
+        """What is no longer delivered."""
+        return (*self.lost, *self.give_up, *self.restart)
+
+    @property
+    def commit(self) -> tuple[TopicPartition, ...]:
+        """What of it is still ours to commit."""
+        return (*self.give_up, *self.restart)
+
+    @property
     def changes_nothing(self) -> bool:
         """Whether every partition is where it belongs."""
         return not (self.lost or self.give_up or self.release or self.take)

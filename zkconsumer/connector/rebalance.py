@@ -102,10 +102,8 @@ class RebalanceCore:
     def _enter(self, cause: ev.Cause) -> tuple[ev.Action, ...]:
         if not self._joined or self._session_id is None or self.state is not State.OUTSIDE:
             return ()
-        self._cause = cause
         self._retries.start_over()
-        self._changed = False
-        return (ev.Begun(cause), *self._register())
+        return self._begin(cause)
 
     def _leave(self) -> tuple[ev.Action, ...]:
         """Everything in the order that loses nothing; nothing is decided on the way."""
@@ -300,22 +298,20 @@ class RebalanceCore:
         return self._stop(self._plan)
 
     def _stop(self, plan: Plan) -> tuple[ev.Action, ...]:
-        stop = (*plan.lost, *plan.give_up, *plan.restart)
         self._changed = self._changed or not plan.changes_nothing
-        if not stop:
+        if not plan.stop:
             return self._release(plan)
         self.state = State.STOPPING
-        return (ev.Revoke(self._round, stop),)
+        return (ev.Revoke(self._round, plan.stop),)
 
     def _after_stop(self) -> tuple[ev.Action, ...]:
         plan = self._current_plan()
-        for tp in (*plan.lost, *plan.give_up, *plan.restart):
+        for tp in plan.stop:
             del self.started[tp]
-        commit = (*plan.give_up, *plan.restart)
-        if not commit:
+        if not plan.commit:
             return self._release(plan)
         self.state = State.COMMITTING
-        return (ev.Commit(self._round, commit, tuple(plan.restart)),)
+        return (ev.Commit(self._round, plan.commit, tuple(plan.restart)),)
 
     def _release(self, plan: Plan) -> tuple[ev.Action, ...]:
         if not plan.release:
@@ -387,8 +383,7 @@ class RebalanceCore:
         delay_ms = self._retries.fail(reason)
         self.state = State.BACKING_OFF
         self._deadline_ms = self._now_ms + delay_ms
-        later = ev.RetryLater(self._retries.failed, delay_ms, reason)
-        return (later, *self._overtaken())
+        return (ev.RetryLater(self._retries.failed, delay_ms, reason), *self._overtaken())
 
     def _fail(self, now_ms: int) -> tuple[ev.Action, ...]:
         told, self._retries.told = self._retries.told, True

@@ -159,6 +159,12 @@ class GroupRegistry:
         """
         return self._owners.nodes(partitions, self.session_id, anew=anew)
 
+    def still_ours(self, partitions: Sequence[TopicPartition]) -> frozenset[TopicPartition]:
+        """Those of these partitions whose owner nodes belong to ``session_id``, looked up now."""
+        owners = self.read_owners(partitions) if partitions else {}
+        ours = self.session_id
+        return frozenset(tp for tp, owner in owners.items() if owner and owner.session_id == ours)
+
     def owned_partitions(self, topics: Sequence[str]) -> dict[str, frozenset[int]]:
         """Which partitions of these topics have an owner; one read a topic."""
         return self._owners.owned(topics)
