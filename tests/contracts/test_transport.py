@@ -89,6 +89,24 @@ def test_end_of_stream(transport: Transport, peer: ScriptedPeer) -> None:
     assert receive(transport, 10) == b""
 
 
+def test_words_said_while_the_server_looks_are_not_lost(network: NetworkWorld) -> None:
+    """A peer that speaks and closes just behind the server's look for its words is still heard."""
+
+    class Sudden(ScriptedPeer):
+        def take_outgoing(self, now_ms: int) -> bytes:
+            taken = super().take_outgoing(now_ms)
+            if not self.is_over:
+                self.say(b"bye")
+                self.finish()
+            return taken
+
+    connected = network.connector.connect(*network.listen(Sudden()), timeout_ms=LONG_MS)
+    connected.set_timeout_ms(LONG_MS)
+    assert receive(connected, 10) == b"bye"
+    assert receive(connected, 10) == b""
+    connected.close()
+
+
 def test_a_silent_peer_times_out(transport: Transport) -> None:
     """Nothing within the time-out is RequestTimedOut, naming the address."""
     transport.set_timeout_ms(SHORT_MS)

@@ -19,6 +19,7 @@ class ScriptedPeer:
         self.is_over = False
         self.hung_up = threading.Event()
         self._outgoing = b""
+        self._lock = threading.Lock()
         self._wake: Callable[[], None] | None = None
         self._echo = False
 
@@ -32,7 +33,8 @@ class ScriptedPeer:
 
     def say(self, data: bytes) -> None:
         """Send these bytes."""
-        self._outgoing += data
+        with self._lock:
+            self._outgoing += data
         self._changed()
 
     def finish(self) -> None:
@@ -48,11 +50,13 @@ class ScriptedPeer:
         """See ``Conversation``."""
         self.heard += data
         if self._echo:
-            self._outgoing += data
+            with self._lock:
+                self._outgoing += data
 
     def take_outgoing(self, now_ms: int) -> bytes:  # noqa: ARG002 - it has no sense of time
         """See ``Conversation``."""
-        data, self._outgoing = self._outgoing, b""
+        with self._lock:
+            data, self._outgoing = self._outgoing, b""
         return data
 
     def next_deadline_ms(self) -> int | None:

@@ -113,12 +113,14 @@ class LoopbackServer:
             self._drop(link)
 
     def _flush(self, link: "_Link") -> None:
+        # Asked first: what was said before the end is then surely among what is taken below.
+        is_over = link.conversation.is_over
         try:
             link.socket.sendall(link.conversation.take_outgoing(self._clock.now_ms()))
         except OSError:
             self._drop(link)
             return
-        if link.conversation.is_over:
+        if is_over:
             self._drop(link)
 
     def _drop(self, link: "_Link") -> None:

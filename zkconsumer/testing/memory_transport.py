@@ -49,13 +49,15 @@ class MemoryTransport:
             self._changed.clear()
             self._require_open()
             now_ms = self._clock.now_ms()
+            # Asked first: what was said before the end is then surely among what is taken below.
+            is_over = self._conversation.is_over
             self._incoming += self._conversation.take_outgoing(now_ms)
             if self._incoming:
                 count = min(len(self._incoming), len(buffer))
                 buffer[:count] = self._incoming[:count]
                 self._incoming = self._incoming[count:]
                 return count
-            if self._conversation.is_over:
+            if is_over:
                 return 0
             if now_ms >= deadline_ms:
                 raise RequestTimedOut(f"{self._address}: no answer in time")
