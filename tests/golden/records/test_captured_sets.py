@@ -6,11 +6,15 @@ from pathlib import Path
 import pytest
 
 from tests.golden.capture_records import GoldenSet
+from tests.support.engines import each_engine
 from tests.support.record_sets import decode
 from zkconsumer.model import Record, TimestampType
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.entries import entry_at
+
+__all__ = ["each_engine"]
+pytestmark = pytest.mark.usefixtures("each_engine")
 
 DATA = Path(__file__).parent.parent / "data"
 SETS: dict[str, GoldenSet] = {
