@@ -3,7 +3,7 @@ VENV ?= .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint types imports unit sandbox-tests chaos golden clean
+.PHONY: demo test lint types imports unit sandbox-tests chaos fuzz-native golden clean
 
 $(STAMP): setup.cfg pyproject.toml scripts/make-venv
 	scripts/make-venv $(VENV)
@@ -35,6 +35,12 @@ sandbox-tests: $(STAMP)
 MINUTES ?= 10
 chaos: $(STAMP)
 	$(PY) -m tests.chaos --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+
+# Damaged record sets against the native core under sanitizers: make fuzz-native SECONDS=60 SEED=8
+# With PLANTS=1 it breaks the core's bounds one by one, and each must be found.
+SECONDS ?= 60
+fuzz-native: $(STAMP)
+	$(PY) -m tests.fuzz $(if $(PLANTS),--plants,--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED))
 
 # Captures the golden bytes and assignments again from the real brokers and the JVM.
 golden: $(STAMP)
