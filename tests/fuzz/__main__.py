@@ -1,7 +1,7 @@
 """Fuzzes the native core under the address and undefined-behaviour sanitizers.
 
     python -m tests.fuzz --seconds 60 --seed 1     reads damaged sets; a fault ends it
-    python -m tests.fuzz --plants                  breaks one bound after the other; all must be found
+    python -m tests.fuzz --plants                  breaks one bound after the other: all to be found
 
 It begins with the record sets captured from real brokers, and with larger ones made here. The same
 seed gives the same sets on any machine.
@@ -109,7 +109,7 @@ def build(sources: Path, program: Path) -> Path:
     program.parent.mkdir(parents=True, exist_ok=True)
     files = [str(file) for folder in (HERE, sources) for file in sorted(folder.glob("*.c"))]
     includes = [f"-I{HERE}", f"-I{sources}"]
-    subprocess.run(["gcc", *FLAGS, *SANITIZERS, *includes, *files, "-o", program], check=True)
+    subprocess.run(["gcc", *FLAGS, *SANITIZERS, *includes, *files, "-o", str(program)], check=True)
     return program
 
 
@@ -117,7 +117,7 @@ def run(
     program: Path, seed: int, seconds: int, seeds: list[Path]
 ) -> subprocess.CompletedProcess[str]:
     """Let it run; it ends early at the first fault."""
-    command = [program, str(seed), str(seconds), *seeds]
+    command = [str(program), str(seed), str(seconds), *map(str, seeds)]
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
