@@ -118,9 +118,7 @@ def test_poison_that_stops_the_partition_is_raised_once() -> None:
     unknown = Poison(T0, 5, None, PartitionFailed(T0, 5, "size"))
     claim = claim_of(committed=4)
     poisoned = chunk_of(claim, [4], poison=unknown)
-    stream, queue = stream_of(
-        PoisonPolicy(PoisonMode.SKIP), poisoned, chunk_of(claim_of(T1), [1])
-    )
+    stream, queue = stream_of(PoisonPolicy(PoisonMode.SKIP), poisoned, chunk_of(claim_of(T1), [1]))
     next(stream)
     with pytest.raises(PartitionFailed, match="size"):
         next(stream)
