@@ -100,17 +100,22 @@ def decode_record_set(
     enough_bytes: int | None = None,
 ) -> DecodedSet:
     """Decode as ``decode.decode_record_set`` does: the same arguments, the same results."""
-    decoded = decode_runs(
-        data,
-        fetch_offset=fetch_offset,
-        max_decompressed_bytes=max_decompressed_bytes,
-        enough_bytes=enough_bytes,
+    return with_records(
+        decode_runs(
+            data,
+            fetch_offset=fetch_offset,
+            max_decompressed_bytes=max_decompressed_bytes,
+            enough_bytes=enough_bytes,
+        )
     )
-    if len(decoded.runs) == 1 and not decoded.tail:
-        records = decoded.runs[0].records()
-    else:
-        records = [record for run in decoded.runs for record in run]
-        records += decoded.tail
+
+
+def with_records(decoded: DecodedRuns) -> DecodedSet:
+    """Make all the records of what was decoded."""
+    records = decoded.runs[0].records() if decoded.runs else []
+    for run in decoded.runs[1:]:
+        records += run.records()
+    records += decoded.tail
     return DecodedSet(
         records=records,
         next_offset=decoded.next_offset,

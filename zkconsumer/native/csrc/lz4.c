@@ -70,7 +70,7 @@ static size_t decode_block(const uint8_t *at, const uint8_t *end, const uint8_t 
         const size_t made = (size_t)(out - start), left = (size_t)(end - at);
         if (literals > left || literals > room - made)
             break;
-        memcpy(out, at, literals);
+        zk_copy_literals(out, at, literals, left);
         out += literals;
         at += literals;
         if (at == end)
