@@ -5,7 +5,8 @@ STAMP := $(VENV)/.installed
 
 .PHONY: demo test lint types imports unit sandbox-tests chaos fuzz-native golden clean
 
-$(STAMP): setup.cfg pyproject.toml scripts/make-venv
+NATIVE := $(wildcard zkconsumer/native/_* zkconsumer/native/csrc/*.[ch])
+$(STAMP): setup.cfg pyproject.toml setup.py scripts/make-venv $(filter-out %.so,$(NATIVE))
 	scripts/make-venv $(VENV)
 	$(PY) -m pip install --quiet --disable-pip-version-check -e '.[test,lint]'
 	touch $@

@@ -119,6 +119,39 @@ def test_what_unpacks_to_much_comes_in_pieces() -> None:
     assert [record for run in runs for record in run] == zeros
 
 
+def test_small_compressed_sets_make_one_run() -> None:
+    """Set by set they lie back to back in their arena; what differs begins a run of its own."""
+    every = records(*range(40))
+    sets = [build_message_set(every[at : at + 4], codec=Codec.SNAPPY) for at in range(0, 40, 4)]
+    (run,) = runs_of(b"".join(sets))
+    assert (len(run), run.first_offset, run.last_offset) == (40, 0, 39)
+    assert run.records() == every
+    (run,) = runs_of(b"".join(sets), fetch_offset=13)
+    assert run.records() == every[13:]
+    plain = build_message_set(records(40))
+    assert [len(run) for run in runs_of(b"".join(sets[:2]) + plain + b"".join(sets[2:]))] == [
+        8,
+        1,
+        32,
+    ]
+
+
+def test_a_damaged_set_leaves_the_run_before_it_alone() -> None:
+    """What a set had added to a run before its damage was found is taken off again."""
+    core = import_module("zkconsumer.native._core")
+    sound = build_message_set(records(0, 1), codec=Codec.SNAPPY)
+    inner = build_message_set(records(2, 3))
+    cut_off = wrapper_around(3, gzip_of(inner[:-1]))
+    runs, status, position, next_offset, room_bytes = core.read_set(
+        sound + cut_off, position=0, fetch_offset=0, bound_bytes=1000, enough_bytes=1000
+    )
+    assert status == core.REFUSED
+    assert [run.records() for run in runs] == [records(0, 1)]
+    assert (runs[0].last_offset, runs[0].value_bytes) == (1, 42)
+    assert (position, next_offset) == (len(sound), 2)
+    assert room_bytes == 1000 - len(build_message_set(records(0, 1)))
+
+
 def test_one_large_compressed_set_is_cut() -> None:
     """A single set that unpacks to much becomes several runs of one buffer."""
     zeros = [Record(at, None, bytes(1000)) for at in range(1000)]

@@ -107,8 +107,8 @@ bool zk_buffer_reserve(zk_buffer *buffer, size_t size) {
 }
 
 void zk_buffer_trim(zk_buffer *buffer) {
-    size_t needed = buffer->used + ZK_SLACK_BYTES;
-    if (buffer->capacity / 4 < needed || buffer->capacity == 0)
+    const size_t needed = buffer->used ? buffer->used : 1;
+    if (buffer->capacity / 4 < needed)
         return;
     uint8_t *data = realloc(buffer->data, needed);
     if (data) {

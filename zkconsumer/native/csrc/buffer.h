@@ -37,7 +37,7 @@ void zk_buffer_drop(zk_buffer *buffer);
 /* Makes room for so many bytes behind those in use, and the slack; may move the data. */
 bool zk_buffer_reserve(zk_buffer *buffer, size_t size);
 
-/* Gives memory back that is far more than what is in use. */
+/* Gives memory back where there is far more than what is in use. Nothing may be added any more. */
 void zk_buffer_trim(zk_buffer *buffer);
 
 /* Frees what is kept for reuse: for leak checks. */

@@ -7,7 +7,29 @@ zk_cursor zk_run_begin(const zk_run *run) {
     return (zk_cursor){start, start + run->size, run->base_offset};
 }
 
-bool zk_runs_add(zk_runs *runs, const zk_run *run) {
+static bool continues(const zk_run *last, const zk_run *run, size_t max_bytes) {
+    return last->buffer == run->buffer && last->start + last->size == run->start &&
+           last->base_offset == run->base_offset &&
+           last->has_append_time == run->has_append_time &&
+           last->append_time == run->append_time && last->size + run->size <= max_bytes;
+}
+
+static void append(zk_run *last, const zk_run *run) {
+    last->size += run->size;
+    last->last_offset = run->last_offset;
+    last->count += run->count;
+    last->key_bytes += run->key_bytes;
+    last->value_bytes += run->value_bytes;
+    last->null_keys += run->null_keys;
+    last->null_values += run->null_values;
+    last->timestamps += run->timestamps;
+}
+
+bool zk_runs_add(zk_runs *runs, const zk_run *run, size_t max_bytes) {
+    if (runs->count && continues(runs->items + runs->count - 1, run, max_bytes)) {
+        append(runs->items + runs->count - 1, run);
+        return true;
+    }
     if (runs->count == runs->capacity) {
         const size_t capacity = runs->capacity ? runs->capacity * 2 : 8;
         if (capacity > SIZE_MAX / sizeof *runs->items)

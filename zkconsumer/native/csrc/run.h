@@ -40,8 +40,10 @@ typedef struct {
 
 zk_cursor zk_run_begin(const zk_run *run);
 
-/* Adds a run, with its reference to the buffer; false without memory. */
-bool zk_runs_add(zk_runs *runs, const zk_run *run);
+/* Adds a run, with its reference to the buffer; false without memory.
+ * It becomes a part of the last one where it lies right behind it and differs in nothing, as small
+ * compressed sets do in their arena, as long as the two take at most `max_bytes`. */
+bool zk_runs_add(zk_runs *runs, const zk_run *run, size_t max_bytes);
 
 /* Drops the runs behind the first `count`, and their references. */
 void zk_runs_cut(zk_runs *runs, size_t count);

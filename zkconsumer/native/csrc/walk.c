@@ -40,7 +40,7 @@ static void advance(walker *self, int64_t offset) {
 
 /* Hands over the run that is being made, and begins the next one at `position`. */
 static bool close_run(walker *self, const message_set *set, zk_run *run, size_t position) {
-    const bool added = run->count == 0 || zk_runs_add(self->runs, run);
+    const bool added = run->count == 0 || zk_runs_add(self->runs, run, self->limits->piece_bytes);
     *run = set->pattern;
     run->start = position;
     return added;
@@ -103,13 +103,34 @@ static zk_set_status read_inside(walker *self, message_set *inside, const entry 
     return status == ZK_SET_ENDS && position != inside->stop ? ZK_SET_REFUSED : status;
 }
 
+/* How the runs stood before a wrapper, so that it can be undone, or seen to have brought nothing. */
+typedef struct {
+    size_t count;
+    zk_run last; /* it may grow by what follows */
+} mark;
+
+static mark mark_runs(const zk_runs *runs) {
+    return (mark){runs->count, runs->count ? runs->items[runs->count - 1] : (zk_run){0}};
+}
+
+static bool nothing_added(const zk_runs *runs, const mark *before) {
+    return runs->count == before->count &&
+           (!runs->count || runs->items[runs->count - 1].size == before->last.size);
+}
+
+static void undo(zk_runs *runs, const mark *before) {
+    zk_runs_cut(runs, before->count);
+    if (before->count)
+        runs->items[before->count - 1] = before->last;
+}
+
 static zk_set_status decompress(walker *self, const message_set *set, const entry *wrapper) {
     const zk_message *message = &wrapper->message;
     zk_buffer *buffer = buffer_for(self, set, wrapper);
     if (!buffer)
         return ZK_SET_NO_MEMORY;
-    const size_t runs = self->runs->count, start = buffer->used;
-    const size_t room = SIZE_MAX / 8 - start;
+    const mark before = mark_runs(self->runs);
+    const size_t start = buffer->used, room = SIZE_MAX / 8 - start;
     zk_sink sink = {buffer, start + (self->room_bytes < room ? self->room_bytes : room)};
     const zk_decoded decoded =
         zk_decompress(message->attributes & ZK_CODEC_MASK, message->value,
@@ -121,9 +142,11 @@ static zk_set_status decompress(walker *self, const message_set *set, const entr
         status = read_inside(self, &inside, wrapper);
     }
     if (status != ZK_SET_ENDS)
-        zk_runs_cut(self->runs, runs);
-    if (self->runs->count == runs)
+        undo(self->runs, &before);
+    if (nothing_added(self->runs, &before))
         buffer->used = start; /* nobody needs it */
+    if (set->depth) /* there may be a million of them */
+        zk_buffer_trim(buffer);
     zk_buffer_drop(buffer);
     return status;
 }
