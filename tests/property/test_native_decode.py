@@ -8,13 +8,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.property.test_records_sets import boundaries, record_lists
-from tests.support.engines import both, needs_native
+from tests.property.test_records_sets import boundaries, record_lists, record_sets
+from tests.support.engines import IS_BUILT, both, needs_native
 from zkconsumer.errors import CorruptRecord
 from zkconsumer.model import Record, TimestampType
 from zkconsumer.records import codecs
 from zkconsumer.records.build import build_message_set, wrap_message_set
 from zkconsumer.records.codecs import Codec
+
+if IS_BUILT:
+    from zkconsumer.records import native_decode
 
 pytestmark = needs_native
 COMPRESSING = st.sampled_from([Codec.GZIP, Codec.SNAPPY, Codec.LZ4])
@@ -104,6 +107,24 @@ def damaged(draw: st.DrawFn, data: bytes) -> bytes:
             case _:
                 del found[at:]
     return repaired(bytes(found)) if draw(st.booleans()) else bytes(found)
+
+
+@settings(max_examples=100, deadline=None)
+@given(record_sets(), st.lists(COMPRESSING, max_size=3), st.integers(0, 60))
+def test_what_is_sound_is_not_refused(
+    made: tuple[list[Record], bytes], codecs_around: list[Codec], fetch_offset: int
+) -> None:
+    """The core reads all formats and all nesting by itself, whole and cut off."""
+    every, data = made
+    for codec in codecs_around:
+        data = wrap_message_set(data, offset=every[-1].offset, codec=codec)
+    for part in (data, data[:-1]):
+        decoded = native_decode.decode_runs(
+            part, fetch_offset=fetch_offset, max_decompressed_bytes=1 << 20
+        )
+        assert decoded.refused_at is None
+        assert decoded.error is None
+    both(data, fetch_offset=fetch_offset, max_decompressed_bytes=1 << 20)
 
 
 @settings(max_examples=150, deadline=None)
