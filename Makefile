@@ -3,9 +3,11 @@ VENV ?= .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint types imports unit sandbox-tests simulate chaos bench-rebalance golden clean
+.PHONY: demo test lint types imports unit sandbox-tests simulate chaos fuzz-native \
+	bench-rebalance golden clean
 
-$(STAMP): setup.cfg pyproject.toml scripts/make-venv
+NATIVE := $(wildcard zkconsumer/native/_* zkconsumer/native/csrc/*.[ch])
+$(STAMP): setup.cfg pyproject.toml setup.py scripts/make-venv $(filter-out %.so,$(NATIVE))
 	scripts/make-venv $(VENV)
 	$(PY) -m pip install --quiet --disable-pip-version-check -e '.[test,lint]'
 	touch $@
@@ -41,6 +43,12 @@ SCHEDULES ?= 10000
 # Seeded schedules of whole members on an in-memory ZooKeeper; a failing seed replays exactly.
 simulate: $(STAMP)
 	$(PY) -m tests.simulation --schedules $(SCHEDULES) --seed $(or $(SEED),0)
+
+# Damaged record sets against the native core under sanitizers: make fuzz-native SECONDS=60 SEED=8
+# With PLANTS=1 it breaks the core's bounds one by one, and each must be found.
+SECONDS ?= 60
+fuzz-native: $(STAMP)
+	$(PY) -m tests.fuzz $(if $(PLANTS),--plants,--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED))
 
 # Captures the golden bytes and assignments again from the real brokers and the JVM.
 golden: $(STAMP)

@@ -2,14 +2,19 @@
 
 import zlib
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.engines import each_engine
 from tests.support.record_sets import ROOM, decode
 from zkconsumer.model import Record, TimestampType
 from zkconsumer.records.build import build_message_set, wrap_message_set
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.decode import DecodedSet
+
+__all__ = ["each_engine"]
+pytestmark = pytest.mark.usefixtures("each_engine")
 
 BLOBS = st.none() | st.binary(max_size=40)
 MAGICS = st.sampled_from([0, 1])

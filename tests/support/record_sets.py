@@ -5,9 +5,13 @@ import struct
 import zlib
 
 from zkconsumer.model import Record, TimestampType
-from zkconsumer.records.decode import DecodedSet, decode_record_set
+from zkconsumer.records import decode as definition
+from zkconsumer.records.decode import DecodedSet
 
 ROOM = 1 << 20
+
+decoder = definition.decode_record_set
+"""What ``decode`` uses; see ``engines.each_engine``."""
 
 
 def records(*offsets: int, magic: int = 0) -> list[Record]:
@@ -23,7 +27,7 @@ def records(*offsets: int, magic: int = 0) -> list[Record]:
 
 def decode(data: bytes | memoryview, fetch_offset: int = 0, room: int = ROOM) -> DecodedSet:
     """Decode with a bound that no small set meets."""
-    return decode_record_set(data, fetch_offset=fetch_offset, max_decompressed_bytes=room)
+    return decoder(data, fetch_offset=fetch_offset, max_decompressed_bytes=room)
 
 
 def raw_message(

@@ -10,7 +10,8 @@ from zkconsumer.errors import CorruptRecord, MessageTooLarge, PartitionFailed, Z
 from zkconsumer.fetch.claim import Chunk, PartitionClaim, Poison
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.fetch.sizes import records_bytes
-from zkconsumer.records.decode import DecodedSet, decode_record_set
+from zkconsumer.records.decode import DecodedSet
+from zkconsumer.records.engine import decode_record_set
 from zkconsumer.records.entries import HEADER_BYTES, CutOff, cut_off_entry, offset_at
 
 _MIN_PIECE_BYTES = 4096

@@ -62,9 +62,17 @@ def decode_record_set(
         enough_bytes: once so much is decompressed, the record set ends in front of the next
             compressed one, as if cut off.
     """
-    whole = bytes(data)
-    gathered = Gathered(fetch_offset, max_decompressed_bytes, enough_bytes)
-    position = 0
+    return decode_rest(bytes(data), 0, Gathered(fetch_offset, max_decompressed_bytes, enough_bytes))
+
+
+def decode_rest(whole: bytes, position: int, gathered: Gathered) -> DecodedSet:
+    """Decode a record set of which the front was read already.
+
+    Args:
+        whole: the record set; places in errors are counted from its first byte.
+        position: where its first entry begins that was not read.
+        gathered: what reading came to so far.
+    """
     error: CorruptRecord | None = None
     try:
         while not gathered.is_full and (entry := entry_at(whole, position)) is not None:

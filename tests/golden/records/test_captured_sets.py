@@ -1,16 +1,21 @@
 """Record sets captured from real brokers; ``tests.golden.capture_records`` captures them again."""
 
 import json
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 
 from tests.golden.capture_records import GoldenSet
-from tests.support.record_sets import decode
+from tests.support.engines import each_engine, needs_native
+from tests.support.record_sets import ROOM, decode
 from zkconsumer.model import Record, TimestampType
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.entries import entry_at
+
+__all__ = ["each_engine"]
+pytestmark = pytest.mark.usefixtures("each_engine")
 
 DATA = Path(__file__).parent.parent / "data"
 SETS: dict[str, GoldenSet] = {
@@ -57,6 +62,21 @@ def test_captured_sets_decode(name: str) -> None:
         assert decoded.records == [record for record in expected if record.offset >= offset]
         assert decoded.next_offset == expected[-1].offset + 1
         assert decoded.valid_bytes == len(data)
+
+
+@needs_native
+@pytest.mark.parametrize("name", SETS)
+def test_captured_sets_are_not_refused(name: str) -> None:
+    """The native core reads whatever brokers send by itself."""
+    core = import_module("zkconsumer.native._core")
+    status = core.read_set(
+        bytes.fromhex(SETS[name]["hex"]),
+        position=0,
+        fetch_offset=0,
+        bound_bytes=ROOM,
+        enough_bytes=ROOM,
+    )[1]
+    assert status == core.ENDS
 
 
 @pytest.mark.parametrize("name", CUT_OFF)

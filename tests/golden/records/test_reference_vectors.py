@@ -2,9 +2,13 @@
 
 import pytest
 
+from tests.support.engines import each_engine
 from tests.support.record_sets import decode
 from zkconsumer.model import Record
 from zkconsumer.records.build import build_message_set
+
+__all__ = ["each_engine"]
+pytestmark = pytest.mark.usefixtures("each_engine")
 
 VECTORS = {
     "0000000000000000 00000014 a4cdab3a 00 00 00000001 6b 00000005 68656c6c6f": Record(

@@ -4,10 +4,14 @@ import struct
 
 import pytest
 
+from tests.support.engines import each_engine
 from tests.support.record_sets import decode, raw_message, records
 from zkconsumer.errors import CorruptRecord
 from zkconsumer.model import Record
 from zkconsumer.records.build import build_message_set
+
+__all__ = ["each_engine"]
+pytestmark = pytest.mark.usefixtures("each_engine")
 
 THREE = records(4, 5, 9)
 

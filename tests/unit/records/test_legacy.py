@@ -4,6 +4,7 @@ import tracemalloc
 
 import pytest
 
+from tests.support.engines import each_engine
 from tests.support.record_sets import (
     decode,
     gzip_of,
@@ -17,6 +18,9 @@ from zkconsumer.model import Record, TimestampType
 from zkconsumer.records.build import build_message_set, wrap_message_set
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.legacy import MAX_DEPTH
+
+__all__ = ["each_engine"]
+pytestmark = pytest.mark.usefixtures("each_engine")
 
 COMPRESSING = [Codec.GZIP, Codec.SNAPPY, Codec.LZ4]
 TEN = {magic: records(*range(10, 20), magic=magic) for magic in (0, 1)}

@@ -1,0 +1,145 @@
+"""Fuzzes the native core under the address and undefined-behaviour sanitizers.
+
+    python -m tests.fuzz --seconds 60 --seed 1     reads damaged sets; a fault ends it
+    python -m tests.fuzz --plants                  breaks one bound after the other: all to be found
+
+It begins with the record sets captured from real brokers, and with larger ones made here. The same
+seed gives the same sets on any machine.
+"""
+
+import argparse
+import json
+import random
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from zkconsumer.model import Record
+from zkconsumer.records.build import build_message_set
+from zkconsumer.records.codecs import Codec
+
+HERE = Path(__file__).parent
+ROOT = HERE.parent.parent
+SOURCES = ROOT / "zkconsumer" / "native" / "csrc"
+WORK = ROOT / ".fuzz"
+FLAGS = ["-std=c11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-fno-omit-frame-pointer"]
+SANITIZERS = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
+
+
+class Plant(NamedTuple):
+    """A fault to plant: in a file, put one text in the place of another."""
+
+    file: str
+    sound: str
+    faulty: str
+
+
+PLANTS = (
+    Plant("message.h", "if (end - at < 4)", "if (end - at < 0)"),
+    Plant("message.h", "message->value_bytes == left ||", "message->value_bytes >= left ||"),
+    Plant(
+        "walk.c", "if (found.size > set->stop - *position - ZK", "if (found.size > set->stop - ZK"
+    ),
+    Plant("snappy.c", "|| length > (size_t)(end - at) ||", "||"),
+    Plant("snappy.c", "offset > (size_t)(out - start)", "offset > (size_t)(out - start) + 4096"),
+    Plant("snappy.c", "length > room || offset == 0", "offset == 0"),
+    Plant("lz4.c", "if (literals > left || ", "if ("),
+    Plant("lz4.c", "(size_t)(out - floor)", "(size_t)(out - floor) + 65536"),
+    Plant("inflate.c", "size > (size_t)(in->end - in->at) ||", ""),
+    Plant("inflate.c", "> (size_t)(out - start)", "> (size_t)(out - start) + 32768"),
+    Plant("inflate_codes.c", "if (repeats > total - count)", "if (repeats > 400)"),
+    Plant("gzip.c", "if (size < TRAILER_BYTES || ", "if ("),
+    Plant("buffer.c", "!= 1)\n        return;", "> 2)\n        return;"),
+)
+
+
+def main() -> int:
+    """Do what the command line asks."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("--seconds", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--plants", nargs="?", const="", help="check that faults in FILE are found")
+    options = parser.parse_args()
+    seeds = write_seeds(WORK / "seeds")
+    if options.plants is None:
+        done = run(build(SOURCES, WORK / "sound"), options.seed, options.seconds, seeds)
+        sys.stdout.write(done.stdout + done.stderr)
+        return done.returncode
+    chosen = [plant for plant in PLANTS if options.plants in plant.file]
+    missed = [plant for plant in chosen if not is_found(plant, options.seed, seeds)]
+    return len(missed)
+
+
+def write_seeds(folder: Path) -> list[Path]:
+    """Write the sets to begin with, each into a file."""
+    folder.mkdir(parents=True, exist_ok=True)
+    paths = []
+    for number, data in enumerate(sound_sets()):
+        paths.append(folder / f"{number:03}.set")
+        paths[-1].write_bytes(data)
+    return paths
+
+
+def sound_sets() -> Iterator[bytes]:
+    """The captured sets, and such as make the codecs use all that they have."""
+    for path in sorted((ROOT / "tests/golden/data").glob("records-*.json")):
+        for one in json.loads(path.read_text()):
+            yield bytes.fromhex(one["hex"])
+    chance = random.Random(1)
+    words = [b"GET", b"/index.html", b"200", b"user=%d", b"ms", b"\n", b"2015-03-11T10:17:09"]
+    for magic in (0, 1):
+        for codec in Codec:
+            texts = [b" ".join(chance.choices(words, k=chance.randrange(40))) for _ in range(150)]
+            noise = [chance.randbytes(chance.randrange(300)) for _ in range(20)]
+            values = [None, b"", bytes(3000), *texts, *noise]
+            some = [
+                Record(
+                    at, None if at % 3 else b"key %d" % at, value, 1_426_000_000_000 + at * magic
+                )
+                for at, value in enumerate(values)
+            ]
+            yield build_message_set(some, magic=magic, codec=codec)
+
+
+def build(sources: Path, program: Path) -> Path:
+    """Compile the harness with the core."""
+    program.parent.mkdir(parents=True, exist_ok=True)
+    files = [str(file) for folder in (HERE, sources) for file in sorted(folder.glob("*.c"))]
+    includes = [f"-I{HERE}", f"-I{sources}"]
+    subprocess.run(["gcc", *FLAGS, *SANITIZERS, *includes, *files, "-o", str(program)], check=True)
+    return program
+
+
+def run(
+    program: Path, seed: int, seconds: int, seeds: list[Path]
+) -> subprocess.CompletedProcess[str]:
+    """Let it run; it ends early at the first fault."""
+    command = [str(program), str(seed), str(seconds), *map(str, seeds)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+def is_found(plant: Plant, seed: int, seeds: list[Path]) -> bool:
+    """Plant a fault into a copy of the core, and look whether a minute is enough to find it."""
+    copied = WORK / "planted"
+    shutil.rmtree(copied, ignore_errors=True)
+    shutil.copytree(SOURCES, copied)
+    file = copied / plant.file
+    text = file.read_text()
+    if text.count(plant.sound) != 1:
+        sys.stdout.write(f"{plant.file}: no place for {plant.sound!r}\n")
+        return False
+    file.write_text(text.replace(plant.sound, plant.faulty))
+    done = run(build(copied, WORK / "faulty"), seed, 60, seeds)
+    lines = done.stderr.splitlines()
+    fault = next((line for line in lines if "ERROR" in line or "error:" in line), "")
+    verdict = f"found: {fault[:110]}" if done.returncode else "NOT FOUND"
+    sys.stdout.write(f"{plant.file}: {plant.sound!r}: {verdict}\n")
+    sys.stdout.flush()
+    return done.returncode != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

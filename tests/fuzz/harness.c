@@ -1,0 +1,126 @@
+/* Feeds damaged record sets to the native core; the sanitizers it is built with do the judging.
+ *
+ *     harness SEED SECONDS FILE...      FILE: a sound record set to begin with
+ *
+ * Each round takes a set, wraps it perhaps, damages it, makes its checksums right again (or else
+ * nothing behind the CRC would ever be reached), reads it, and touches every byte of every message.
+ * Sets lie in blocks of exactly their size, so that one byte too far is one byte into the red. */
+#define _POSIX_C_SOURCE 200809L
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "crc32.h"
+#include "sets.h"
+#include "walk.h"
+
+enum { MAX_SEEDS = 256 };
+
+static bytes seeds[MAX_SEEDS];
+static int seed_count;
+static uint64_t rounds, messages, refusals, touched;
+
+bytes a_seed(void) { return seeds[below((size_t)seed_count)]; }
+
+static void touch(const uint8_t *data, int32_t size) {
+    for (int32_t at = 0; at < size; at++)
+        touched += data[at];
+}
+
+static void read_run(const zk_run *run) {
+    zk_cursor cursor = zk_run_begin(run);
+    zk_message message;
+    int64_t offset;
+    size_t count = 0;
+    zk_step step;
+    for (; (step = zk_run_next(&cursor, &offset, &message)) == ZK_MESSAGE; count++) {
+        touch(message.key, message.key_bytes);
+        touch(message.value, message.value_bytes);
+    }
+    if (step == ZK_RUN_BROKEN || count != run->count)
+        abort(); /* what was checked must be readable, all of it */
+    messages += count;
+}
+
+static void read_runs(zk_runs *runs) {
+    for (size_t at = 0; at < runs->count; at++) {
+        zk_run *run = runs->items + at, head;
+        read_run(run);
+        if (!zk_run_split(run, below(run->size + 1), 1 + below(run->count), &head))
+            abort();
+        read_run(&head);
+        zk_buffer_drop(head.buffer);
+        read_run(run);
+    }
+}
+
+static void drop(void *data) { free(data); }
+
+static void read_set(bytes set) {
+    static const size_t BOUNDS[] = {0, 100, 5000, 1 << 20, 1 << 24};
+    const size_t bound = BOUNDS[below(5)];
+    const zk_set_limits limits = {(int64_t)below(40), bound, below(2) ? bound : below(5000),
+                                  4096 << below(9)};
+    zk_offset_behind(set.data, set.size, limits.fetch_offset);
+    zk_buffer *buffer = zk_buffer_around(set.data, set.size, drop, set.data);
+    zk_runs runs = {0};
+    const zk_set_result result = zk_read_set(buffer, 0, &limits, &runs);
+    if (result.position > set.size || result.next_offset < limits.fetch_offset ||
+        result.room_bytes > bound)
+        abort();
+    refusals += result.status == ZK_SET_REFUSED;
+    read_runs(&runs);
+    zk_runs_free(&runs);
+    zk_buffer_drop(buffer);
+    if (below(4) == 0)
+        zk_buffer_forget_spares();
+}
+
+static void one_round(void) {
+    bytes set = copy(a_seed());
+    for (size_t depth = below(3); depth; depth--) {
+        set = damaged(set);
+        repair(set);
+        if (set.size && set.size < MAX_SET_BYTES / 2)
+            set = wrapped(set);
+    }
+    set = damaged(set);
+    if (below(8))
+        repair(set);
+    read_set(set);
+    rounds++;
+}
+
+static bool load(const char *path) {
+    FILE *file = fopen(path, "rb");
+    if (!file || seed_count == MAX_SEEDS)
+        return false;
+    bytes made = room(MAX_SET_BYTES);
+    made.size = fread(made.data, 1, made.size, file);
+    fclose(file);
+    seeds[seed_count++] = made;
+    return made.size > 0;
+}
+
+int main(int count, char **words) {
+    if (count < 4)
+        return 2;
+    zk_crc32_choose();
+    begin_chance(strtoull(words[1], NULL, 10));
+    for (int at = 3; at < count; at++)
+        if (!load(words[at]))
+            return 2;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    const time_t until = now.tv_sec + atol(words[2]);
+    for (; now.tv_sec < until; clock_gettime(CLOCK_MONOTONIC, &now))
+        for (int batch = 0; batch < 100; batch++)
+            one_round();
+    printf("%llu sets, %llu messages read, %llu sets refused (%llx)\n", (unsigned long long)rounds,
+           (unsigned long long)messages, (unsigned long long)refusals, (unsigned long long)touched);
+    zk_buffer_forget_spares();
+    for (int at = 0; at < seed_count; at++)
+        free(seeds[at].data);
+    return 0;
+}

@@ -1,0 +1,261 @@
+"""Runs of the native core: what they know, how they are cut, and what comes out of them."""
+
+import gc
+from collections.abc import Callable
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.engines import needs_native
+from tests.support.record_sets import gzip_of, records, wrapper_around
+from zkconsumer.model import Record, TimestampType, TopicPartition
+from zkconsumer.records.build import build_message_set, wrap_message_set
+from zkconsumer.records.codecs import Codec
+from zkconsumer.streams.message import MessageAndMetadata
+
+if TYPE_CHECKING:
+    from zkconsumer.native._core import Run
+
+pytestmark = needs_native
+MIXED = [
+    Record(5, b"key", b"value"),
+    Record(6, None, b""),
+    Record(9, b"", None),
+    Record(10, b"k" * 300, b"v" * 900),
+]
+
+
+def runs_of(
+    data: bytes | bytearray | memoryview, fetch_offset: int = 0, piece_bytes: int = 1 << 20
+) -> "list[Run]":
+    """Read a sound set."""
+    core = import_module("zkconsumer.native._core")
+    runs, status, _, _, _ = core.read_set(
+        data,
+        position=0,
+        fetch_offset=fetch_offset,
+        bound_bytes=1 << 30,
+        enough_bytes=1 << 30,
+        piece_bytes=piece_bytes,
+    )
+    assert status == core.ENDS
+    made: list[Run] = runs
+    return made
+
+
+def test_a_run_knows_its_totals() -> None:
+    """Counts, offsets and sizes are there without a message being made."""
+    data = build_message_set(MIXED)
+    (run,) = runs_of(data)
+    assert len(run) == 4
+    assert (run.first_offset, run.last_offset) == (5, 10)
+    assert (run.key_bytes, run.value_bytes) == (303, 905)
+    assert (run.null_key_count, run.null_value_count) == (1, 1)
+    assert (run.size_bytes, run.timestamp_count) == (len(data), 0)
+    assert run.records() == MIXED
+
+
+def test_what_is_skipped_parts_runs() -> None:
+    """A message below the fetch offset belongs to no run, wherever it lies."""
+    data = build_message_set([*MIXED[:2], Record(1, None, b"old"), *MIXED[2:]])
+    front, back = runs_of(data, fetch_offset=4)
+    assert front.records() + back.records() == MIXED
+
+
+def test_timestamps_are_counted_as_they_will_be() -> None:
+    """What the broker set for a whole compressed set stands for each message in it."""
+    stamps = {TimestampType.CREATE_TIME: 2, TimestampType.LOG_APPEND_TIME: 3}
+    some = [Record(at, None, b"v", at - 1, TimestampType.CREATE_TIME) for at in range(3)]
+    for kind, expected in stamps.items():
+        data = wrap_message_set(
+            build_message_set(some, magic=1),
+            offset=2,
+            codec=Codec.GZIP,
+            magic=1,
+            timestamp=77,
+            timestamp_type=kind,
+        )
+        (run,) = runs_of(data)
+        assert run.timestamp_count == expected
+        assert sum(record.timestamp >= 0 for record in run) == expected
+
+
+@pytest.mark.parametrize("codec", list(Codec))
+@pytest.mark.parametrize("max_bytes", [0, 100, 1250, 10_000])
+def test_a_run_is_cut_like_a_chunk(codec: Codec, max_bytes: int) -> None:
+    """Each part has one message at least and else no more than the bound; nothing is lost."""
+    (run,) = runs_of(build_message_set(MIXED, codec=codec))
+    parts, left = [], len(run)
+    while len(run):
+        head = run.split(max_bytes)
+        parts.append(head)
+        left -= len(head)
+        assert len(run) == left
+        assert len(head) == 1 or head.size_bytes <= max_bytes
+        assert head.last_offset == head.records()[-1].offset
+        assert not len(run) or run.first_offset == run.records()[0].offset
+    assert [record for part in parts for record in part] == MIXED
+    assert sum(part.value_bytes for part in parts) == 905
+    assert sum(part.null_key_count for part in parts) == 1
+
+
+def test_a_run_is_cut_by_count() -> None:
+    """So many messages and no more, for batches."""
+    (run,) = runs_of(build_message_set(MIXED))
+    assert [len(run.split(1 << 20, 3)), len(run)] == [3, 1]
+
+
+def test_what_unpacks_to_much_comes_in_pieces() -> None:
+    """Hundreds of small compressed sets share arenas of about a piece; no run is much larger."""
+    piece_bytes = 1 << 16
+    zeros = [Record(at, None, bytes(1000)) for at in range(3000)]
+    sets = [build_message_set(zeros[at : at + 10], codec=Codec.GZIP) for at in range(0, 3000, 10)]
+    data = b"".join(sets)
+    runs = runs_of(data, piece_bytes=piece_bytes)
+    assert len(data) * 20 < sum(run.size_bytes for run in runs)
+    assert max(run.size_bytes for run in runs) <= piece_bytes + 1100
+    assert max(run.held_bytes for run in runs) <= 3 * piece_bytes
+    assert [record for run in runs for record in run] == zeros
+
+
+def test_small_compressed_sets_make_one_run() -> None:
+    """Set by set they lie back to back in their arena; what differs begins a run of its own."""
+    every = records(*range(40))
+    sets = [build_message_set(every[at : at + 4], codec=Codec.SNAPPY) for at in range(0, 40, 4)]
+    (run,) = runs_of(b"".join(sets))
+    assert (len(run), run.first_offset, run.last_offset) == (40, 0, 39)
+    assert run.records() == every
+    (run,) = runs_of(b"".join(sets), fetch_offset=13)
+    assert run.records() == every[13:]
+    plain = build_message_set(records(40))
+    assert [len(run) for run in runs_of(b"".join(sets[:2]) + plain + b"".join(sets[2:]))] == [
+        8,
+        1,
+        32,
+    ]
+
+
+def test_a_damaged_set_leaves_the_run_before_it_alone() -> None:
+    """What a set had added to a run before its damage was found is taken off again."""
+    core = import_module("zkconsumer.native._core")
+    sound = build_message_set(records(0, 1), codec=Codec.SNAPPY)
+    inner = build_message_set(records(2, 3))
+    cut_off = wrapper_around(3, gzip_of(inner[:-1]))
+    runs, status, position, next_offset, room_bytes = core.read_set(
+        sound + cut_off, position=0, fetch_offset=0, bound_bytes=1000, enough_bytes=1000
+    )
+    assert status == core.REFUSED
+    assert [run.records() for run in runs] == [records(0, 1)]
+    assert (runs[0].last_offset, runs[0].value_bytes) == (1, 42)
+    assert (position, next_offset) == (len(sound), 2)
+    assert room_bytes == 1000 - len(build_message_set(records(0, 1)))
+
+
+def test_one_large_compressed_set_is_cut() -> None:
+    """A single set that unpacks to much becomes several runs of one buffer."""
+    zeros = [Record(at, None, bytes(1000)) for at in range(1000)]
+    runs = runs_of(wrapper_around(999, gzip_of(build_message_set(zeros))), piece_bytes=1 << 16)
+    assert len(runs) > 10
+    assert [record for run in runs for record in run] == zeros
+
+
+def test_a_run_keeps_its_bytes() -> None:
+    """They live as long as a run of them, and no longer."""
+    data = bytearray(build_message_set(MIXED))
+    view = memoryview(data).toreadonly()
+    (run,) = runs_of(view)
+    head = run.split(0)
+    with pytest.raises(BufferError):
+        data.append(0)
+    assert run.records() == MIXED[1:]
+    del run
+    assert head.records() == MIXED[:1]
+    with pytest.raises(BufferError):
+        data.append(0)
+    del head, view
+    data.append(0)
+
+
+def test_bytes_that_can_change_are_copied() -> None:
+    """A buffer that is written to again, like a reader's, does no harm."""
+    data = bytearray(build_message_set(MIXED))
+    (run,) = runs_of(data)
+    data[:] = b"\xff" * len(data)
+    assert run.records() == MIXED
+
+
+def test_bytes_that_changed_all_the_same_are_refused() -> None:
+    """Whoever hides behind a read-only view that he writes gets an error, not a crash."""
+    core = import_module("zkconsumer.native._core")
+    data = bytearray(build_message_set(MIXED))
+    (run,) = runs_of(memoryview(data).toreadonly())
+    messages = run.messages(core.Origin("t", 0))
+    data[:] = b"\x7f" * len(data)
+    uses: list[Callable[[], object]] = [
+        run.records,
+        lambda: run.split(1 << 20),
+        lambda: list(messages),
+    ]
+    for use in uses:
+        with pytest.raises(BufferError, match="changed"):
+            use()
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_a_message_is_what_a_stream_yields(magic: int) -> None:
+    """Every attribute, and the text, as of ``MessageAndMetadata``."""
+    core = import_module("zkconsumer.native._core")
+    some = records(3, 4, magic=magic)
+    (run,) = runs_of(build_message_set(some, magic=magic))
+    messages = run.messages(core.Origin("topic", 7, len, bytes.decode))
+    assert messages.next_offset == 3
+    for record, found in zip(some, messages, strict=True):
+        expected = MessageAndMetadata(TopicPartition("topic", 7), record, len, bytes.decode)
+        names = [name for name in dir(expected) if not name.startswith("_")]
+        assert [getattr(found, name) for name in names] == [
+            getattr(expected, name) for name in names
+        ]
+        assert repr(found) == repr(expected)
+        assert messages.next_offset == record.offset + 1
+
+
+def test_null_is_not_decoded() -> None:
+    """As in Python, null stays None whatever the decoder; without decoders there are bytes."""
+    core = import_module("zkconsumer.native._core")
+    (run,) = runs_of(build_message_set(MIXED))
+    decoded = [(one.key, one.value) for one in run.messages(core.Origin("t", 0, len, len))]
+    assert decoded == [(3, 5), (None, 0), (0, None), (300, 900)]
+    plain = [(one.key, one.value) for one in run.messages(core.Origin("t", 0))]
+    assert plain == [(one.key, one.value) for one in MIXED]
+
+
+def test_messages_are_no_work_for_the_garbage_collector() -> None:
+    """They are not tracked, and what they hold goes with them at once."""
+    core = import_module("zkconsumer.native._core")
+    (run,) = runs_of(build_message_set(MIXED))
+    origin = core.Origin("t", 0)
+    message = next(run.messages(origin))
+    assert not gc.is_tracked(message)
+    messages = run.messages(origin)
+    kept = [*messages]
+    del messages, run
+    assert [one.raw_value for one in kept] == [one.value for one in MIXED]
+
+
+def test_runs_and_messages_come_from_the_core_only() -> None:
+    """Nobody can make one around nothing."""
+    core = import_module("zkconsumer.native._core")
+    for kind in (core.Run, core.Message, core.Messages):
+        with pytest.raises(TypeError):
+            kind()
+
+
+def test_the_offset_behind_is_read_off_the_headers() -> None:
+    """Where the next fetch would start, cut-off tail or not; nothing is decompressed."""
+    core = import_module("zkconsumer.native._core")
+    data = build_message_set(MIXED, codec=Codec.GZIP) + build_message_set(records(11, 12))
+    assert core.offset_behind(data, 3) == 13
+    assert core.offset_behind(data[:-1], 3) == 12
+    assert core.offset_behind(data[:20], 3) == 3
+    assert core.offset_behind(b"", 3) == 3

@@ -1,0 +1,56 @@
+"""Which decoder runs, and who says so."""
+
+import os
+import subprocess
+import sys
+
+from tests.support.engines import IS_BUILT, needs_native
+from zkconsumer.records import engine
+
+ASK = (
+    "from zkconsumer.records import engine;"
+    "print(engine.ENGINE, engine.WHY, engine.decode_record_set.__module__)"
+)
+
+
+def asked(**environment: str) -> str:
+    """Ask a fresh process."""
+    names = {key: value for key, value in os.environ.items() if key != engine.SWITCH}
+    done = subprocess.run(
+        [sys.executable, "-c", ASK],
+        env={**names, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+@needs_native
+def test_the_native_one_runs_where_it_is_there() -> None:
+    """Built and not forbidden: it runs, and tells how."""
+    expected = "native CRC-32 by "
+    assert asked().startswith(expected)
+    assert asked(ZKCONSUMER_PURE="0").startswith(expected)
+    assert asked().endswith("native_decode")
+
+
+def test_the_pure_one_can_be_forced() -> None:
+    """One variable in the environment does it, and is named as the reason."""
+    assert asked(ZKCONSUMER_PURE="1") == "pure ZKCONSUMER_PURE is set zkconsumer.records.decode"
+
+
+def test_without_the_core_the_pure_one_runs() -> None:
+    """Where nothing was built the consumer works all the same, and says what is missing."""
+    block = "import sys; sys.modules['zkconsumer.native._core'] = None; "
+    done = subprocess.run(
+        [sys.executable, "-c", block + ASK], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("pure ")
+    assert "_core" in done.stdout or engine.SWITCH in done.stdout
+
+
+def test_this_process_runs_what_it_says() -> None:
+    """The choice of the test run itself."""
+    is_native = IS_BUILT and not os.environ.get(engine.SWITCH)
+    assert engine.ENGINE is (engine.Engine.NATIVE if is_native else engine.Engine.PURE)

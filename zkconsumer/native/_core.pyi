@@ -1,0 +1,141 @@
+from collections.abc import Iterator
+from typing import Final, Generic, TypeVar, final
+
+from zkconsumer.model import Record, TimestampType
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+CRC32_NAME: Final[str]
+"""How CRC-32 is computed on this CPU: pclmul, armv8 or portable."""
+
+ENDS: Final[int]
+"""A set's status: all its whole entries were read."""
+FULL: Final[int]
+"""Enough is decompressed: from the position on the set is for another call."""
+REFUSED: Final[int]
+"""The entry at the position is not sound, or not for the native core to judge."""
+
+@final
+class Origin(Generic[K, V]):
+    """What the messages of one partition have in common; decoders as of ``MessageAndMetadata``."""
+
+    topic: Final[str]
+    partition: Final[int]
+
+    def __init__(
+        self, topic: str, partition: int, key_decoder: object = None, value_decoder: object = None
+    ) -> None: ...
+
+@final
+class Message(Generic[K, V]):
+    """What ``MessageAndMetadata`` is, in one allocation and unknown to the garbage collector.
+
+    A decoder that keeps the messages it made is therefore never collected.
+    """
+
+    @property
+    def topic(self) -> str: ...
+    @property
+    def partition(self) -> int: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def key(self) -> K | None: ...
+    @property
+    def value(self) -> V | None: ...
+    @property
+    def raw_key(self) -> bytes | None: ...
+    @property
+    def raw_value(self) -> bytes | None: ...
+    @property
+    def timestamp(self) -> int: ...
+    @property
+    def timestamp_type(self) -> TimestampType: ...
+
+@final
+class Messages(Generic[K, V]):
+    """Makes the messages of a run while it is iterated; key and value are copied then, once."""
+
+    @property
+    def next_offset(self) -> int:
+        """One past the last message handed over; at first the offset of the first."""
+    def __iter__(self) -> Iterator[Message[K, V]]: ...
+    def __next__(self) -> Message[K, V]: ...
+
+@final
+class Run:
+    """Checked messages that lie back to back in one buffer, which lives as long as a run of it.
+
+    ``split`` is for one thread at a time, and not while the run is iterated.
+    """
+
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Record]: ...
+    @property
+    def first_offset(self) -> int: ...
+    @property
+    def last_offset(self) -> int: ...
+    @property
+    def size_bytes(self) -> int:
+        """Of its messages as they lie there, with their headers."""
+    @property
+    def held_bytes(self) -> int:
+        """Of the whole buffer that it keeps alive, together with other runs perhaps."""
+    @property
+    def key_bytes(self) -> int: ...
+    @property
+    def value_bytes(self) -> int: ...
+    @property
+    def null_key_count(self) -> int: ...
+    @property
+    def null_value_count(self) -> int: ...
+    @property
+    def timestamp_count(self) -> int:
+        """How many messages have a timestamp that is not negative."""
+    def split(self, max_bytes: int, max_count: int = ...) -> Run:
+        """Take messages off the front: one, and more up to these bounds. The rest stays here."""
+    def messages(self, origin: Origin[K, V]) -> Messages[K, V]:
+        """Iterate as a stream's caller sees the messages."""
+    def records(self) -> list[Record]:
+        """Make all records at once.
+
+        Raises:
+            BufferError: somebody changed the bytes after they were checked.
+        """
+
+def crc32(data: bytes | memoryview, value: int = 0, *, portable: bool = False) -> int:
+    """Compute what ``zlib.crc32`` does; ``portable``: as on a CPU without instructions for it."""
+
+def decompress(codec: int, data: bytes | memoryview, *, magic: int, max_bytes: int) -> bytes | None:
+    """Decompress as ``records.codecs`` does; None where that would raise (or might)."""
+
+def read_set(
+    data: bytes | bytearray | memoryview,
+    *,
+    position: int,
+    fetch_offset: int,
+    bound_bytes: int,
+    enough_bytes: int,
+    piece_bytes: int = ...,
+) -> tuple[list[Run], int, int, int, int]:
+    """Read a record set from a position on, without the GIL.
+
+    Args:
+        data: kept alive, not copied, unless it can be written to.
+        position: the byte at which to begin.
+        fetch_offset: messages below it are left out; not negative.
+        bound_bytes: what all compressed sets together may become.
+        enough_bytes: with so much decompressed no further set is begun.
+        piece_bytes: about how large runs, and the arenas for decompressed ones, become.
+
+    Returns:
+        The runs; the status (ENDS, FULL or REFUSED); the position behind what was read; the next
+        offset; and how much of the bound is left.
+
+    Raises:
+        MemoryError: there was none.
+    """
+
+def offset_behind(data: bytes | memoryview, fetch_offset: int) -> int:
+    """Find where the next fetch would start by the headers alone; nothing is checked."""

@@ -1,0 +1,153 @@
+# cython: language_level=3, boundscheck=False, wraparound=False, cdivision=True
+"""What Python sees of the native core; ``_core.pyi`` has the types and says what each part is.
+
+Nothing is decided here: sets are read by ``csrc/walk.c``, and made into objects by this.
+"""
+
+cimport cython
+from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
+from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.long cimport PyLong_FromLongLong
+from cpython.object cimport PyObject, PyTypeObject
+from cpython.ref cimport Py_DECREF, Py_INCREF
+from cpython.tuple cimport PyTuple_SET_ITEM
+from libc.stdint cimport int32_t, int64_t, uint8_t
+
+from zkconsumer.native._csrc cimport *
+
+from zkconsumer.model import Record as _Record
+from zkconsumer.model import TimestampType as _TimestampType
+
+cdef extern from *:
+    """
+    static PyObject *zk_new_tuple(PyTypeObject *kind, Py_ssize_t size) {
+        return kind->tp_alloc(kind, size); /* all its items null */
+    }
+    """
+    object zk_new_tuple(PyTypeObject *kind, Py_ssize_t size)
+
+zk_crc32_choose()
+CRC32_NAME = zk_crc32_name().decode()
+ENDS, FULL, REFUSED = ZK_SET_ENDS, ZK_SET_FULL, ZK_SET_REFUSED
+
+cdef object _NO_TYPE = _TimestampType.NONE
+cdef object _CREATED = _TimestampType.CREATE_TIME
+cdef object _APPENDED = _TimestampType.LOG_APPEND_TIME
+cdef object _NO_TIMESTAMP = -1
+
+
+@cython.final
+cdef class _Export:
+    """Somebody else's bytes, held for as long as a C buffer needs them."""
+
+    cdef Py_buffer view
+    cdef bint is_held
+
+    def __cinit__(self, object data not None):
+        PyObject_GetBuffer(data, &self.view, PyBUF_SIMPLE)
+        self.is_held = True
+
+    def __dealloc__(self):
+        if self.is_held:
+            PyBuffer_Release(&self.view)
+
+
+cdef void _release_export(void *owner) noexcept with gil:
+    Py_DECREF(<object>owner)
+
+
+cdef zk_buffer *_buffer_around(object data) except NULL:
+    """A C buffer around a Python one; what could change under our hands is copied first."""
+    cdef _Export export = _Export(data)
+    if not export.view.readonly:
+        export = _Export(bytes(data))
+    cdef zk_buffer *buffer = zk_buffer_around(
+        <const uint8_t *>export.view.buf, export.view.len, _release_export, <void *>export
+    )
+    if buffer == NULL:
+        raise MemoryError
+    Py_INCREF(export)
+    return buffer
+
+
+include "_objects.pxi"
+
+
+def crc32(const uint8_t[::1] data not None, unsigned int value=0, *, portable=False):
+    cdef size_t size = data.shape[0]
+    cdef const uint8_t *start = &data[0] if size else NULL
+    return zk_crc32_portable(value, start, size) if portable else zk_crc32(value, start, size)
+
+
+def decompress(int codec, const uint8_t[::1] data not None, *, int magic, size_t max_bytes):
+    cdef size_t size = data.shape[0]
+    cdef zk_buffer *buffer = zk_buffer_new(0)
+    if buffer == NULL:
+        raise MemoryError
+    cdef zk_sink sink
+    sink.buffer = buffer
+    sink.limit = min(max_bytes, <size_t>-1 // 8)
+    cdef zk_decoded decoded = ZK_REFUSED
+    try:
+        if size:
+            with nogil:
+                decoded = zk_decompress(codec, &data[0], size, magic, &sink)
+        if decoded == ZK_NO_MEMORY:
+            raise MemoryError
+        return None if decoded == ZK_REFUSED else buffer.data[: buffer.used]
+    finally:
+        zk_buffer_drop(buffer)
+
+
+def read_set(
+    data,
+    *,
+    size_t position,
+    int64_t fetch_offset,
+    size_t bound_bytes,
+    size_t enough_bytes,
+    size_t piece_bytes=1 << 20,
+):
+    if fetch_offset < 0:
+        raise ValueError("a fetch offset is not negative")
+    cdef zk_set_limits limits
+    limits.fetch_offset = fetch_offset
+    limits.bound_bytes = bound_bytes
+    limits.enough_bytes = enough_bytes
+    limits.piece_bytes = max(piece_bytes, <size_t>4096)
+    cdef zk_runs runs
+    runs.items, runs.count, runs.capacity = NULL, 0, 0
+    cdef zk_buffer *buffer = _buffer_around(data)
+    cdef zk_set_result result
+    with nogil:
+        result = zk_read_set(buffer, position, &limits, &runs)
+        zk_buffer_drop(buffer)
+    try:
+        if result.status == ZK_SET_NO_MEMORY:
+            raise MemoryError
+        return (
+            _runs_of(&runs),
+            <int>result.status,
+            result.position,
+            result.next_offset,
+            result.room_bytes,
+        )
+    finally:
+        zk_runs_free(&runs)
+
+
+cdef list _runs_of(const zk_runs *runs):
+    cdef list made = []
+    cdef Run run
+    cdef size_t at
+    for at in range(runs.count):
+        run = Run.__new__(Run)
+        run.run = runs.items[at]
+        zk_buffer_share(run.run.buffer)
+        made.append(run)
+    return made
+
+
+def offset_behind(const uint8_t[::1] data not None, int64_t fetch_offset):
+    cdef size_t size = data.shape[0]
+    return zk_offset_behind(&data[0] if size else NULL, size, fetch_offset)

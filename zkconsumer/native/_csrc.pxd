@@ -1,0 +1,102 @@
+# What _core uses of csrc; the headers say what each of it does.
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+
+
+cdef extern from "crc32.h" nogil:
+    ctypedef uint32_t (*zk_crc_function)(uint32_t crc, const uint8_t *data, size_t size)
+    zk_crc_function zk_crc32
+    void zk_crc32_choose()
+    const char *zk_crc32_name()
+    uint32_t zk_crc32_portable(uint32_t crc, const uint8_t *data, size_t size)
+
+
+cdef extern from "buffer.h" nogil:
+    ctypedef struct zk_buffer:
+        uint8_t *data
+        size_t used
+        size_t capacity
+    zk_buffer *zk_buffer_new(size_t size)
+    zk_buffer *zk_buffer_around(
+        const uint8_t *data, size_t size, void (*release)(void *) noexcept nogil, void *owner
+    )
+    zk_buffer *zk_buffer_share(zk_buffer *buffer)
+    void zk_buffer_drop(zk_buffer *buffer)
+
+
+cdef extern from "sink.h" nogil:
+    ctypedef enum zk_decoded:
+        ZK_DECODED
+        ZK_REFUSED
+        ZK_NO_MEMORY
+    ctypedef struct zk_sink:
+        zk_buffer *buffer
+        size_t limit
+    zk_decoded zk_decompress(
+        int codec, const uint8_t *data, size_t size, int magic, zk_sink *sink
+    )
+
+
+cdef extern from "run.h" nogil:
+    enum:
+        ZK_LOG_APPEND_MASK
+    ctypedef struct zk_message:
+        const uint8_t *key
+        const uint8_t *value
+        int64_t timestamp
+        int32_t key_bytes
+        int32_t value_bytes
+        uint8_t magic
+        uint8_t attributes
+    ctypedef struct zk_run:
+        zk_buffer *buffer
+        size_t start
+        size_t size
+        int64_t base_offset
+        int64_t append_time
+        bint has_append_time
+        int64_t first_offset
+        int64_t last_offset
+        size_t count
+        size_t key_bytes
+        size_t value_bytes
+        size_t null_keys
+        size_t null_values
+        size_t timestamps
+    ctypedef struct zk_runs:
+        zk_run *items
+        size_t count
+        size_t capacity
+    ctypedef struct zk_cursor:
+        const uint8_t *at
+        const uint8_t *end
+        int64_t base_offset
+    ctypedef enum zk_step:
+        ZK_MESSAGE
+        ZK_RUN_ENDS
+        ZK_RUN_BROKEN
+    zk_cursor zk_run_begin(const zk_run *run)
+    zk_step zk_run_next(zk_cursor *cursor, int64_t *offset, zk_message *message)
+    bint zk_run_split(zk_run *run, size_t max_bytes, size_t max_count, zk_run *head)
+    void zk_runs_free(zk_runs *runs)
+
+
+cdef extern from "walk.h" nogil:
+    ctypedef enum zk_set_status:
+        ZK_SET_ENDS
+        ZK_SET_FULL
+        ZK_SET_REFUSED
+        ZK_SET_NO_MEMORY
+    ctypedef struct zk_set_limits:
+        int64_t fetch_offset
+        size_t bound_bytes
+        size_t enough_bytes
+        size_t piece_bytes
+    ctypedef struct zk_set_result:
+        zk_set_status status
+        size_t position
+        int64_t next_offset
+        size_t room_bytes
+    zk_set_result zk_read_set(
+        zk_buffer *set, size_t position, const zk_set_limits *limits, zk_runs *runs
+    )
+    int64_t zk_offset_behind(const uint8_t *data, size_t size, int64_t fetch_offset)

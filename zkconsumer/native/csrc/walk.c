@@ -1,0 +1,277 @@
+#include "walk.h"
+
+#include "crc32.h"
+#include "sink.h"
+
+enum { MIN_ARENA_BYTES = 16 * 1024, LIKELY_EXPANSION = 8 };
+
+typedef struct {
+    const zk_set_limits *limits;
+    zk_runs *runs;
+    zk_buffer *arena; /* what top-level sets are decompressed into; null until the first */
+    size_t room_bytes;
+    int64_t next_offset;
+} walker;
+
+/* The entries of one set: the fetched one, or what was inside of a wrapper. */
+typedef struct {
+    zk_buffer *buffer;
+    size_t start, stop;
+    zk_run pattern; /* what its runs have in common */
+    int depth;
+} message_set;
+
+/* A whole entry of it. */
+typedef struct {
+    const uint8_t *bytes;
+    uint32_t size;
+    int64_t offset; /* absolute */
+    zk_message message;
+} entry;
+
+static zk_set_status read_entries(walker *self, const message_set *set, size_t *position);
+
+static int64_t behind(int64_t offset) { return offset < INT64_MAX ? offset + 1 : offset; }
+
+static void advance(walker *self, int64_t offset) {
+    if (offset >= self->next_offset)
+        self->next_offset = behind(offset);
+}
+
+/* Hands over the run that is being made, and begins the next one at `position`. */
+static bool close_run(walker *self, const message_set *set, zk_run *run, size_t position) {
+    const bool added = run->count == 0 || zk_runs_add(self->runs, run, self->limits->piece_bytes);
+    *run = set->pattern;
+    run->start = position;
+    return added;
+}
+
+/* Finds what to add to the relative offsets inside a wrapper of magic 1. False: they make no sense.
+ * See `records.legacy`: the last message's offset is the wrapper's. */
+static bool find_base(const uint8_t *data, size_t size, int64_t wrapper_offset, int64_t *base) {
+    int64_t last = 0;
+    for (size_t at = 0; at <= size && size - at >= ZK_ENTRY_HEADER_BYTES;) {
+        const int64_t offset = zk_int64(data + at);
+        const int32_t entry_size = zk_int32(data + at + 8);
+        if (entry_size < ZK_MIN_ENTRY_SIZE || offset < last)
+            return false;
+        last = offset;
+        at += ZK_ENTRY_HEADER_BYTES + (size_t)entry_size;
+    }
+    if (wrapper_offset == 0) { /* some versions of librdkafka produced that */
+        *base = 0;
+        return true;
+    }
+    *base = wrapper_offset - last; /* neither is negative */
+    return last <= wrapper_offset;
+}
+
+/* Where a wrapper at this depth is decompressed to. The arena of the top level takes one set after
+ * the other; it must not move while a set in it is read, so nested ones get a buffer each. */
+static zk_buffer *buffer_for(walker *self, const message_set *set, const entry *wrapper) {
+    if (set->depth == 0 && self->arena)
+        return zk_buffer_share(self->arena);
+    const uint8_t *end = set->buffer->data + set->stop; /* all that may still come */
+    const size_t most = self->limits->piece_bytes + self->limits->piece_bytes / 4;
+    size_t size = (size_t)(end - wrapper->bytes) * LIKELY_EXPANSION;
+    if (size > most)
+        size = most;
+    zk_buffer *buffer = zk_buffer_new(size < MIN_ARENA_BYTES ? MIN_ARENA_BYTES : size);
+    if (buffer && set->depth == 0)
+        self->arena = zk_buffer_share(buffer);
+    return buffer;
+}
+
+/* Reads what was decompressed to `inside.start` of its buffer. */
+static zk_set_status read_inside(walker *self, message_set *inside, const entry *wrapper) {
+    inside->stop = inside->buffer->used;
+    const uint8_t *data = inside->buffer->data + inside->start;
+    int64_t base = 0;
+    if (wrapper->message.magic == 1 &&
+        !find_base(data, inside->stop - inside->start, wrapper->offset, &base))
+        return ZK_SET_REFUSED;
+    inside->pattern.buffer = inside->buffer;
+    inside->pattern.base_offset = base;
+    const int is_appended = wrapper->message.attributes & ZK_LOG_APPEND_MASK;
+    if (wrapper->message.magic == 1 && is_appended && !inside->pattern.has_append_time) {
+        inside->pattern.has_append_time = true; /* the outermost wrapper's counts */
+        inside->pattern.append_time = wrapper->message.timestamp;
+    }
+    size_t position = inside->start;
+    const zk_set_status status = read_entries(self, inside, &position);
+    /* Inside everything must be whole: what is cut off there would be lost. */
+    return status == ZK_SET_ENDS && position != inside->stop ? ZK_SET_REFUSED : status;
+}
+
+/* How the runs stood before a wrapper, so that it can be undone, or seen to have brought nothing. */
+typedef struct {
+    size_t count;
+    zk_run last; /* it may grow by what follows */
+} mark;
+
+static mark mark_runs(const zk_runs *runs) {
+    return (mark){runs->count, runs->count ? runs->items[runs->count - 1] : (zk_run){0}};
+}
+
+static bool nothing_added(const zk_runs *runs, const mark *before) {
+    return runs->count == before->count &&
+           (!runs->count || runs->items[runs->count - 1].size == before->last.size);
+}
+
+static void undo(zk_runs *runs, const mark *before) {
+    zk_runs_cut(runs, before->count);
+    if (before->count)
+        runs->items[before->count - 1] = before->last;
+}
+
+static zk_set_status decompress(walker *self, const message_set *set, const entry *wrapper) {
+    const zk_message *message = &wrapper->message;
+    zk_buffer *buffer = buffer_for(self, set, wrapper);
+    if (!buffer)
+        return ZK_SET_NO_MEMORY;
+    const mark before = mark_runs(self->runs);
+    const size_t start = buffer->used, room = SIZE_MAX / 8 - start;
+    zk_sink sink = {buffer, start + (self->room_bytes < room ? self->room_bytes : room)};
+    const zk_decoded decoded =
+        zk_decompress(message->attributes & ZK_CODEC_MASK, message->value,
+                      (size_t)message->value_bytes, message->magic, &sink);
+    zk_set_status status = decoded == ZK_REFUSED ? ZK_SET_REFUSED : ZK_SET_NO_MEMORY;
+    if (decoded == ZK_DECODED) {
+        self->room_bytes -= buffer->used - start;
+        message_set inside = {buffer, start, 0, set->pattern, set->depth + 1};
+        status = read_inside(self, &inside, wrapper);
+    }
+    if (status != ZK_SET_ENDS)
+        undo(self->runs, &before);
+    if (nothing_added(self->runs, &before))
+        buffer->used = start; /* nobody needs it */
+    if (set->depth) /* there may be a million of them */
+        zk_buffer_trim(buffer);
+    zk_buffer_drop(buffer);
+    return status;
+}
+
+/* Reads a message with a codec: ENDS if all is well, FULL if it is for another call. */
+static zk_set_status read_wrapper(walker *self, const message_set *set, const entry *wrapper) {
+    const zk_set_limits *limits = self->limits;
+    if (wrapper->message.value_bytes < 0 || set->depth == ZK_MAX_DEPTH)
+        return ZK_SET_REFUSED;
+    const int codec = wrapper->message.attributes & ZK_CODEC_MASK;
+    if (codec > 3)
+        return ZK_SET_REFUSED;
+    if (wrapper->message.value_bytes == 0)
+        return ZK_SET_ENDS;
+    const size_t used = limits->bound_bytes - self->room_bytes;
+    if (set->depth == 0 && used > 0 && used >= limits->enough_bytes)
+        return ZK_SET_FULL;
+    const size_t room = self->room_bytes;
+    const int64_t next_offset = self->next_offset;
+    const zk_set_status status = decompress(self, set, wrapper);
+    if (status != ZK_SET_ENDS) {
+        self->room_bytes = room;
+        self->next_offset = next_offset;
+    } else if (self->arena && self->arena->used >= limits->piece_bytes) {
+        if (set->depth == 0) {
+            zk_buffer_drop(self->arena); /* its runs keep it */
+            self->arena = NULL;
+        }
+    }
+    return status;
+}
+
+/* Checks the entry at a position: ENDS if it is sound or to be passed over. */
+static zk_set_status check(const walker *self, const message_set *set, entry *found) {
+    const int64_t offset = zk_int64(found->bytes);
+    const uint8_t magic = found->bytes[16];
+    if (offset < 0 || __builtin_add_overflow(offset, set->pattern.base_offset, &found->offset))
+        return ZK_SET_REFUSED;
+    if (magic > 1 && set->depth == 0)
+        return ZK_SET_REFUSED;
+    if (found->offset < self->limits->fetch_offset)
+        return ZK_SET_ENDS;
+    const uint32_t crc = zk_crc32(0, found->bytes + 16, found->size - 4);
+    if (magic > 1 || crc != zk_be32(found->bytes + ZK_ENTRY_HEADER_BYTES) ||
+        !zk_take_apart(found->bytes, found->size, &found->message))
+        return ZK_SET_REFUSED;
+    return ZK_SET_ENDS;
+}
+
+/* Takes a checked entry that is wanted: into the run, or apart. */
+static zk_set_status take(walker *self, const message_set *set, const entry *found, zk_run *run,
+                          size_t position) {
+    if (found->message.attributes & ZK_CODEC_MASK) {
+        if (!close_run(self, set, run, position))
+            return ZK_SET_NO_MEMORY;
+        const zk_set_status status = read_wrapper(self, set, found);
+        if (status == ZK_SET_ENDS)
+            advance(self, found->offset);
+        return status;
+    }
+    if (run->count == 0)
+        run->start = position;
+    else if (run->size >= self->limits->piece_bytes && !close_run(self, set, run, position))
+        return ZK_SET_NO_MEMORY;
+    zk_run_note(run, found->offset, &found->message);
+    run->size += ZK_ENTRY_HEADER_BYTES + found->size;
+    advance(self, found->offset);
+    return ZK_SET_ENDS;
+}
+
+static zk_set_status read_entries(walker *self, const message_set *set, size_t *position) {
+    const uint8_t *data = set->buffer->data; /* does not move: see buffer_for */
+    zk_run run = set->pattern;
+    zk_set_status status = ZK_SET_ENDS;
+    while (set->stop - *position >= ZK_ENTRY_HEADER_BYTES) {
+        entry found = {.bytes = data + *position};
+        const int32_t size = zk_int32(found.bytes + 8);
+        if (size < ZK_MIN_ENTRY_SIZE) {
+            status = ZK_SET_REFUSED;
+            break;
+        }
+        found.size = (uint32_t)size;
+        if (found.size > set->stop - *position - ZK_ENTRY_HEADER_BYTES)
+            break; /* cut off */
+        status = check(self, set, &found);
+        if (status == ZK_SET_ENDS) {
+            if (found.offset >= self->limits->fetch_offset)
+                status = take(self, set, &found, &run, *position);
+            else if (!close_run(self, set, &run, *position))
+                status = ZK_SET_NO_MEMORY;
+        }
+        if (status != ZK_SET_ENDS)
+            break;
+        *position += ZK_ENTRY_HEADER_BYTES + found.size;
+    }
+    return close_run(self, set, &run, *position) ? status : ZK_SET_NO_MEMORY;
+}
+
+zk_set_result zk_read_set(zk_buffer *set, size_t position, const zk_set_limits *limits,
+                          zk_runs *runs) {
+    walker self = {limits, runs, NULL, limits->bound_bytes, limits->fetch_offset};
+    const message_set whole = {set, position, set->used, {.buffer = set}, 0};
+    zk_set_result result = {.position = position};
+    if (position <= set->used)
+        result.status = read_entries(&self, &whole, &result.position);
+    if (self.arena)
+        zk_buffer_trim(self.arena);
+    zk_buffer_drop(self.arena);
+    result.next_offset = self.next_offset;
+    result.room_bytes = self.room_bytes;
+    return result;
+}
+
+int64_t zk_offset_behind(const uint8_t *data, size_t size, int64_t fetch_offset) {
+    int64_t next_offset = fetch_offset;
+    while (size >= ZK_ENTRY_HEADER_BYTES) {
+        const int64_t offset = zk_int64(data);
+        const int32_t entry_size = zk_int32(data + 8);
+        if (offset < 0 || entry_size < ZK_MIN_ENTRY_SIZE ||
+            (uint32_t)entry_size > size - ZK_ENTRY_HEADER_BYTES || data[16] > 1)
+            break;
+        if (offset >= next_offset)
+            next_offset = behind(offset);
+        data += ZK_ENTRY_HEADER_BYTES + (size_t)entry_size;
+        size -= ZK_ENTRY_HEADER_BYTES + (size_t)entry_size;
+    }
+    return next_offset;
+}

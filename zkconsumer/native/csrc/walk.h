@@ -1,0 +1,43 @@
+/* Reads one fetched record set of magic 0 and 1 into runs of checked messages.
+ *
+ * `records.decode` defines what a set means. This takes what is sound and within the bounds, and
+ * stops in front of the first entry of which that is not certain: that one is for the definition. */
+#ifndef ZK_WALK_H
+#define ZK_WALK_H
+
+#include "run.h"
+
+enum { ZK_MAX_DEPTH = 4 }; /* as in `records.legacy` */
+
+typedef enum {
+    ZK_SET_ENDS,    /* all whole entries were read */
+    ZK_SET_FULL,    /* enough is decompressed: the rest is for another call */
+    ZK_SET_REFUSED, /* the entry at the position is not sound, or not for us to judge */
+    ZK_SET_NO_MEMORY,
+} zk_set_status;
+
+typedef struct {
+    int64_t fetch_offset; /* messages below are passed over unread; not negative */
+    size_t bound_bytes;   /* what all compressed sets together may become */
+    size_t enough_bytes;  /* with so much decompressed no further set is begun */
+    size_t piece_bytes;   /* about how large runs and arenas become */
+} zk_set_limits;
+
+typedef struct {
+    zk_set_status status;
+    size_t position;     /* behind the last entry that was read */
+    int64_t next_offset; /* behind the last message; never below the fetch offset */
+    size_t room_bytes;   /* what is left of the bound */
+} zk_set_result;
+
+/* Reads the set in `set` from a position on, and adds what it finds to `runs`. Takes no lock, and
+ * calls nothing but malloc: it may run in any thread. */
+zk_set_result zk_read_set(zk_buffer *set, size_t position, const zk_set_limits *limits,
+                          zk_runs *runs);
+
+/* Where the next fetch could start, and whether an entry is cut off: a look at the headers alone,
+ * so that the next request can leave before this answer is decoded.
+ * Returns the offset behind the last whole entry, or `fetch_offset` where none is whole. */
+int64_t zk_offset_behind(const uint8_t *data, size_t size, int64_t fetch_offset);
+
+#endif

@@ -1,0 +1,46 @@
+"""Which decoder runs: the native one where it was built, else the one in Python.
+
+Both give the same results and the same errors. ``ZKCONSUMER_PURE=1`` in the environment forces the
+one in Python. This is the only place that decides, once, when it is imported.
+"""
+
+import os
+from enum import StrEnum
+from typing import Final
+
+from zkconsumer.records import decode
+
+SWITCH = "ZKCONSUMER_PURE"
+
+
+class Engine(StrEnum):
+    """What decodes record sets."""
+
+    NATIVE = "native"
+    PURE = "pure"
+
+
+def _choose() -> tuple[Engine, str]:
+    if os.environ.get(SWITCH, "0") not in ("", "0"):
+        return Engine.PURE, f"{SWITCH} is set"
+    try:
+        from zkconsumer.native import _core  # noqa: PLC0415 - it may be missing, or not be wanted
+    except ImportError as error:
+        return Engine.PURE, f"the native core is not there: {error}"
+    return Engine.NATIVE, f"CRC-32 by {_core.CRC32_NAME}"
+
+
+_choice = _choose()
+
+ENGINE: Final[Engine] = _choice[0]
+"""Which one runs in this process."""
+
+WHY: Final[str] = _choice[1]
+"""For people: why this one, or how it runs."""
+
+if ENGINE is Engine.NATIVE:
+    from zkconsumer.records.native_decode import decode_record_set
+else:
+    decode_record_set = decode.decode_record_set
+
+__all__ = ["ENGINE", "SWITCH", "WHY", "Engine", "decode_record_set"]

@@ -1,0 +1,125 @@
+"""The native core as a decoder: what ``decode`` does, by ``csrc/walk.c``.
+
+The core reads what is sound. In front of the first entry that it refuses it stops, and ``decode``,
+the definition, goes on from there: it finds the error, and the records that still count before it.
+So an error has the same words and the same place, whichever of the two runs. Import this through
+``records.engine`` only: the core may be missing.
+"""
+
+import sys
+from dataclasses import dataclass
+
+from zkconsumer.errors import CorruptRecord
+from zkconsumer.model import Record
+from zkconsumer.native import _core
+from zkconsumer.records.decode import DecodedSet, decode_rest
+from zkconsumer.records.entries import Gathered, cut_off_entry
+
+_MOST_BYTES = sys.maxsize
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class DecodedRuns:
+    """What one record set held, as runs of messages that are yet to be made.
+
+    Attributes:
+        runs: the messages at or above the fetch offset, in log order.
+        tail: the records behind them, made already: where a compressed set is damaged inside, those
+            before the damage.
+        next_offset: as of ``DecodedSet``; so are the others.
+        valid_bytes: see there.
+        first_entry_size_bytes: see there.
+        error: see there.
+        refused_at: the byte at which the core stopped and the definition took over, if it did.
+    """
+
+    runs: list[_core.Run]
+    tail: list[Record]
+    next_offset: int
+    valid_bytes: int
+    first_entry_size_bytes: int | None
+    error: CorruptRecord | None
+    refused_at: int | None
+
+
+def decode_runs(
+    data: bytes | memoryview,
+    *,
+    fetch_offset: int,
+    max_decompressed_bytes: int,
+    enough_bytes: int | None = None,
+) -> DecodedRuns:
+    """Decode as ``decode.decode_record_set`` does, without making records.
+
+    Args:
+        data: the record set. Runs keep it alive where it can't change, else they keep a copy.
+        fetch_offset: see there; so are the others.
+        max_decompressed_bytes: see there.
+        enough_bytes: see there.
+    """
+    bound_bytes = min(max(0, max_decompressed_bytes), _MOST_BYTES)
+    wanted = bound_bytes if enough_bytes is None else enough_bytes
+    runs, status, position, next_offset, room_bytes = _core.read_set(
+        data,
+        position=0,
+        fetch_offset=fetch_offset,
+        bound_bytes=bound_bytes,
+        enough_bytes=min(max(0, wanted), _MOST_BYTES),
+    )
+    if status == _core.REFUSED:
+        gathered = Gathered(fetch_offset, bound_bytes, enough_bytes)
+        gathered.next_offset = next_offset
+        gathered.room_bytes = room_bytes
+        rest = decode_rest(bytes(data), position, gathered)
+        return DecodedRuns(
+            runs=runs,
+            tail=rest.records,
+            next_offset=rest.next_offset,
+            valid_bytes=rest.valid_bytes,
+            first_entry_size_bytes=rest.first_entry_size_bytes,
+            error=rest.error,
+            refused_at=position,
+        )
+    cut_off = cut_off_entry(data)
+    return DecodedRuns(
+        runs=runs,
+        tail=[],
+        next_offset=next_offset,
+        valid_bytes=position,
+        first_entry_size_bytes=None if cut_off is None else cut_off.size_bytes,
+        error=None,
+        refused_at=None,
+    )
+
+
+def decode_record_set(
+    data: bytes | memoryview,
+    *,
+    fetch_offset: int,
+    max_decompressed_bytes: int,
+    enough_bytes: int | None = None,
+) -> DecodedSet:
+    """Decode as ``decode.decode_record_set`` does: the same arguments, the same results."""
+    return with_records(
+        decode_runs(
+            data,
+            fetch_offset=fetch_offset,
+            max_decompressed_bytes=max_decompressed_bytes,
+            enough_bytes=enough_bytes,
+        )
+    )
+
+
+def with_records(decoded: DecodedRuns) -> DecodedSet:
+    """Make all the records of what was decoded."""
+    records = decoded.runs[0].records() if decoded.runs else []
+    for run in decoded.runs[1:]:
+        records += run.records()
+    records += decoded.tail
+    return DecodedSet(
+        records=records,
+        next_offset=decoded.next_offset,
+        valid_bytes=decoded.valid_bytes,
+        first_entry_size_bytes=decoded.first_entry_size_bytes,
+        error=decoded.error,
+    )
