@@ -1,0 +1,36 @@
+/* What C knows of a `PartitionClaim`: whether it holds, and how far its partition was read.
+ *
+ * Reference-counted, and free of Python: it may be shared and dropped in any thread, with the GIL or
+ * without. Every field has one writer, as the table in `fetch.claim` says. */
+#ifndef ZK_CLAIM_H
+#define ZK_CLAIM_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define ZK_NO_OFFSET INT64_MIN /* what Python shows as None */
+
+typedef struct zk_claim {
+    atomic_size_t references;
+    atomic_bool active;             /* false once it is given up: one store, from any thread */
+    _Atomic int64_t high_watermark; /* the end of the log at the last fetch, -1 before the first */
+    int64_t consumed;  /* the stream's, and only with the GIL: see `PartitionClaim` */
+    int64_t delivered; /* the same */
+} zk_claim;
+
+/* An active claim with one reference, its offsets unknown; null without memory. */
+zk_claim *zk_claim_new(void);
+
+zk_claim *zk_claim_share(zk_claim *claim);
+
+/* Gives a reference back; null is fine. */
+void zk_claim_drop(zk_claim *claim);
+
+/* Nothing else is published by it: relaxed is enough. */
+static inline bool zk_claim_is_active(zk_claim *claim) {
+    return atomic_load_explicit(&claim->active, memory_order_relaxed);
+}
+
+#endif
