@@ -24,6 +24,17 @@ class MemberName(NamedTuple):
     consumer_id: str
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Created:
+    """A connector was put together; what it runs on, see ``build_info.BuildInfo``."""
+
+    version: str
+    python: str
+    engine: str
+    crc: str
+    why: str
+
+
 @dataclass(frozen=True, slots=True)
 class SessionChanged:
     """The ZooKeeper session is ``CONNECTED``, ``SUSPENDED`` or ``LOST``."""
@@ -231,7 +242,8 @@ class ErrorSeen:
 
 
 Event = (
-    SessionChanged
+    Created
+    | SessionChanged
     | Joined
     | Left
     | RebalanceStarted

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 
 from zkconsumer.cli import consume, demo, sandbox
 from zkconsumer.cli.output import discard_standard_output, mend_standard_error
+from zkconsumer.cli.version import ShowVersion
 from zkconsumer.errors import ZkConsumerError
-from zkconsumer.version import __version__
 
 log = logging.getLogger(__name__)
 
@@ -27,7 +27,9 @@ def build_parser() -> argparse.ArgumentParser:
         description="The consumer for Kafka clusters of the ZooKeeper era.",
         allow_abbrev=False,
     )
-    parser.add_argument("--version", action="version", version=f"zkconsumer {__version__}")
+    parser.add_argument(
+        "--version", action=ShowVersion, nargs=0, help="show what is installed and runs, and exit"
+    )
     parser.add_argument(
         "--debug", action="store_true", help="log everything, and show where an error came from"
     )

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from zkconsumer.build_info import build_info
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector.control import ControlThread
@@ -20,7 +21,7 @@ from zkconsumer.connector.offset_wiring import OffsetSide, wire_offsets
 from zkconsumer.connector.rebalance_state import RebalanceSettings
 from zkconsumer.connector.session_news import listen
 from zkconsumer.forking import ForkGuard
-from zkconsumer.observe import MemberName, Observation, Observer
+from zkconsumer.observe import Created, MemberName, Observation, Observer
 from zkconsumer.scope import Mailbox, ThreadScope
 from zkconsumer.streams.budget import ByteBudget
 from zkconsumer.streams.delivery import Delivery
@@ -134,6 +135,8 @@ def _wire(
     observation = Observation(
         MemberName(config.group_id, consumer_id), (LoggingObserver(), *observers)
     )
+    info = build_info()
+    observation.report(Created(**info.labels(), why=info.why))
     fork_guard = ForkGuard(f"consumer {consumer_id} of group {config.group_id}")
     streaming = _streaming(config, store, clock, observation, fork_guard)
     registry = GroupRegistry(store, config.group_id)

@@ -14,6 +14,7 @@ from zkconsumer.model import ConsumerThreadId, TopicPartition
 from zkconsumer.observe import (
     CommitFailed,
     Committed,
+    Created,
     DeliveryPaused,
     DeliveryResumed,
     ErrorSeen,
@@ -41,6 +42,7 @@ from zkconsumer.observe import (
 log = logging.getLogger("zkconsumer.events")
 
 _LEVELS: Mapping[type[Event], int] = {
+    Created: logging.INFO,
     SessionChanged: logging.INFO,
     Joined: logging.INFO,
     Left: logging.INFO,

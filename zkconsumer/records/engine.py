@@ -13,6 +13,9 @@ from zkconsumer.records import decode
 SWITCH = "ZKCONSUMER_PURE"
 
 
+_PURE_CRC: Final = "zlib"
+
+
 class Engine(StrEnum):
     """What decodes record sets."""
 
@@ -20,14 +23,14 @@ class Engine(StrEnum):
     PURE = "pure"
 
 
-def _choose() -> tuple[Engine, str]:
+def _choose() -> tuple[Engine, str, str]:
     if os.environ.get(SWITCH, "0") not in ("", "0"):
-        return Engine.PURE, f"{SWITCH} is set"
+        return Engine.PURE, _PURE_CRC, f"{SWITCH} is set"
     try:
         from zkconsumer.native import _core  # noqa: PLC0415 - it may be missing, or not be wanted
     except ImportError as error:
-        return Engine.PURE, f"the native core is not there: {error}"
-    return Engine.NATIVE, f"CRC-32 by {_core.CRC32_NAME}"
+        return Engine.PURE, _PURE_CRC, f"the native core is not there: {error}"
+    return Engine.NATIVE, _core.CRC32_NAME, f"CRC-32 by {_core.CRC32_NAME}"
 
 
 _choice = _choose()
@@ -35,7 +38,10 @@ _choice = _choose()
 ENGINE: Final[Engine] = _choice[0]
 """Which one runs in this process."""
 
-WHY: Final[str] = _choice[1]
+CRC: Final[str] = _choice[1]
+"""What computes CRC-32: the way of the native core, or the library of the pure engine."""
+
+WHY: Final[str] = _choice[2]
 """For people: why this one, or how it runs."""
 
 if ENGINE is Engine.NATIVE:
@@ -43,4 +49,4 @@ if ENGINE is Engine.NATIVE:
 else:
     decode_record_set = decode.decode_record_set
 
-__all__ = ["ENGINE", "SWITCH", "WHY", "Engine", "decode_record_set"]
+__all__ = ["CRC", "ENGINE", "SWITCH", "WHY", "Engine", "decode_record_set"]

@@ -34,7 +34,7 @@ def zkconsumer(*arguments: str) -> subprocess.CompletedProcess[str]:
 def test_the_version_is_printed() -> None:
     """By the module as by the command."""
     done = zkconsumer("--version")
-    assert (done.returncode, done.stdout) == (0, f"zkconsumer {__version__}\n")
+    assert (done.returncode, done.stdout.splitlines()[0]) == (0, f"zkconsumer {__version__}")
 
 
 def test_without_a_command_the_usage_is_shown() -> None:

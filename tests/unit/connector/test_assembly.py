@@ -8,10 +8,13 @@ import pytest
 
 from tests.support.control_bench import Group, parts_of
 from tests.support.manual_clock import ManualClock
+from zkconsumer.build_info import build_info
 from zkconsumer.clock import SystemClock
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector.assembly import assemble, new_consumer_id
 from zkconsumer.errors import RegistryError
+from zkconsumer.observe import Created, Event, MemberName
+from zkconsumer.records import engine
 from zkconsumer.scope import ThreadScope
 from zkconsumer.testing.memory_zk import MemoryZkServer, MemoryZkStore
 
@@ -54,6 +57,27 @@ def test_a_session_that_nobody_can_use_is_ended() -> None:
         assemble(config, BrokenClock(), connect)
     with pytest.raises(RegistryError):
         store.get_many(["/"])
+
+
+def test_a_connector_says_first_what_it_runs_on() -> None:
+    """Its engine above all: half of what is odd about speed is there."""
+    heard: list[tuple[MemberName, Event]] = []
+
+    class Listening:
+        def observe(self, member: MemberName, event: Event) -> None:
+            heard.append((member, event))
+
+    config = ConsumerConfig(zookeeper_connect="h:2181", group_id="g1", consumer_id="c1")
+    parts = assemble(
+        config,
+        SystemClock(),
+        lambda *_args, **_settings: MemoryZkServer().connect(),
+        observers=(Listening(),),
+    )
+    parts.close(1_000)
+    created = Created(**build_info().labels(), why=engine.WHY)
+    assert heard[0] == (MemberName("g1", "g1_c1"), created)
+    assert sum(isinstance(event, Created) for _, event in heard) == 1
 
 
 def test_threads_that_do_not_end_share_the_time_there_is() -> None:

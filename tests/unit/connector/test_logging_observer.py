@@ -14,6 +14,7 @@ from zkconsumer.model import ConsumerThreadId, TopicPartition
 from zkconsumer.observe import (
     CommitFailed,
     Committed,
+    Created,
     DeliveryPaused,
     DeliveryResumed,
     ErrorSeen,
@@ -46,6 +47,7 @@ MEMBER = MemberName("g", "g_a")
 
 
 EVERY_EVENT: list[Event] = [
+    Created(version="1.0", python="CPython 3.13.0", engine="pure", crc="zlib", why="no compiler"),
     SessionChanged("LOST", 0x1234),
     Joined(5),
     Left(),
