@@ -28,10 +28,11 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from zkconsumer.errors import ZkConsumerError
+from zkconsumer.fetch.progress import Progress
 from zkconsumer.model import Record, TopicPartition
 
 
-class PartitionClaim:
+class PartitionClaim(Progress):
     """A partition that this member owns, with the offsets of its progress.
 
     Attributes:
@@ -51,14 +52,10 @@ class PartitionClaim:
     """
 
     __slots__ = (
-        "active",
         "committed_metadata",
         "committed_offset",
-        "consumed_offset",
-        "delivered_offset",
         "explicit_floor",
         "halted",
-        "high_watermark",
         "sink",
         "topic_partition",
     )
@@ -66,16 +63,19 @@ class PartitionClaim:
     def __init__(
         self, topic_partition: TopicPartition, sink: "ChunkSink", committed_offset: int | None
     ) -> None:
+        super().__init__()
         self.topic_partition = topic_partition
         self.sink = sink
-        self.active = True
         self.committed_offset = committed_offset
         self.consumed_offset = committed_offset
         self.committed_metadata = ""
         self.explicit_floor: int | None = None
-        self.delivered_offset: int | None = None
-        self.high_watermark = -1
         self.halted = False
+
+    @property
+    def progress(self) -> Progress:
+        """Its fields that change with every message: what the native core knows of it."""
+        return self
 
     def __repr__(self) -> str:
         return (

@@ -104,6 +104,14 @@ class Run:
             BufferError: somebody changed the bytes after they were checked.
         """
 
+class Progress:
+    """What ``fetch.progress.PureProgress`` is, in C: active, its offsets unknown."""
+
+    active: bool
+    consumed_offset: int | None
+    delivered_offset: int | None
+    high_watermark: int
+
 def crc32(data: bytes | memoryview, value: int = 0, *, portable: bool = False) -> int:
     """Compute what ``zlib.crc32`` does; ``portable``: as on a CPU without instructions for it."""
 

@@ -71,6 +71,7 @@ cdef zk_buffer *_buffer_around(object data) except NULL:
 
 
 include "_objects.pxi"
+include "_progress.pxi"
 
 
 def crc32(const uint8_t[::1] data not None, unsigned int value=0, *, portable=False):

@@ -100,3 +100,17 @@ cdef extern from "walk.h" nogil:
         zk_buffer *set, size_t position, const zk_set_limits *limits, zk_runs *runs
     )
     int64_t zk_offset_behind(const uint8_t *data, size_t size, int64_t fetch_offset)
+
+
+cdef extern from "claim.h" nogil:
+    const int64_t ZK_NO_OFFSET
+    ctypedef struct zk_claim:
+        int64_t consumed
+        int64_t delivered
+    zk_claim *zk_claim_new()
+    zk_claim *zk_claim_share(zk_claim *claim)
+    void zk_claim_drop(zk_claim *claim)
+    bint zk_claim_is_active(zk_claim *claim)
+    void zk_claim_set_active(zk_claim *claim, bint active)
+    int64_t zk_claim_high_watermark(zk_claim *claim)
+    void zk_claim_set_high_watermark(zk_claim *claim, int64_t offset)

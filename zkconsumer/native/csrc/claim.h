@@ -28,9 +28,21 @@ zk_claim *zk_claim_share(zk_claim *claim);
 /* Gives a reference back; null is fine. */
 void zk_claim_drop(zk_claim *claim);
 
-/* Nothing else is published by it: relaxed is enough. */
+/* Nothing else is published by these two: relaxed is enough. */
 static inline bool zk_claim_is_active(zk_claim *claim) {
     return atomic_load_explicit(&claim->active, memory_order_relaxed);
+}
+
+static inline void zk_claim_set_active(zk_claim *claim, bool active) {
+    atomic_store_explicit(&claim->active, active, memory_order_relaxed);
+}
+
+static inline int64_t zk_claim_high_watermark(zk_claim *claim) {
+    return atomic_load_explicit(&claim->high_watermark, memory_order_relaxed);
+}
+
+static inline void zk_claim_set_high_watermark(zk_claim *claim, int64_t offset) {
+    atomic_store_explicit(&claim->high_watermark, offset, memory_order_relaxed);
 }
 
 #endif

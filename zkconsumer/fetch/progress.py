@@ -1,0 +1,31 @@
+"""How far a partition was read, and whether it still is ours: what changes with every message.
+
+With the native engine it is a little C structure, so that a fetch loop and a stream's iterator can
+look at it without Python; else an object of slots. In both no access runs code of Python, so no
+signal handler comes between two stores. ``fetch.claim`` says what the fields mean and who writes
+which.
+"""
+
+from typing import TYPE_CHECKING
+
+from zkconsumer.records.engine import ENGINE, Engine
+
+
+class PureProgress:
+    """The one in Python: active, its offsets unknown."""
+
+    __slots__ = ("active", "consumed_offset", "delivered_offset", "high_watermark")
+
+    def __init__(self) -> None:
+        self.active = True
+        self.consumed_offset: int | None = None
+        self.delivered_offset: int | None = None
+        self.high_watermark = -1
+
+
+if TYPE_CHECKING or ENGINE is Engine.PURE:
+    Progress = PureProgress
+else:
+    from zkconsumer.native._core import Progress
+
+__all__ = ["Progress", "PureProgress"]
