@@ -12,7 +12,7 @@ Source: Kafka 0.8.2.2 ``ConsumerIterator``.
 """
 
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
@@ -20,10 +20,10 @@ from typing import Generic, TypeVar
 
 from zkconsumer.errors import ConfigError, ZkConsumerError
 from zkconsumer.fetch.claim import Chunk, Poison
-from zkconsumer.model import Record
 from zkconsumer.streams.chunk_queue import ChunkQueue, Closed, Failed, Item
 from zkconsumer.streams.delivery import CommitAhead, Delivery
 from zkconsumer.streams.gate import DeliveryGate
+from zkconsumer.streams.hand import Hand, PureHand
 from zkconsumer.streams.message import Decoder, MessageAndMetadata
 from zkconsumer.streams.poison import PoisonPolicy
 
@@ -80,13 +80,13 @@ class ChunkReader(Generic[K, V]):
         self._gate = parts.gate
         self._poison = parts.poison
         self._commit_ahead = parts.commit_ahead if parts.delivery.commits_ahead else None
-        self._consumes_in_hand = parts.delivery.consumes_in_hand
-        self._key_decoder = parts.key_decoder
-        self._value_decoder = parts.value_decoder
-        # The chunk in hand, how far it was handed over, and what is done for it.
-        self._chunk: Chunk | None = None
-        self._records: Sequence[Record] = ()
-        self._next_index = 0
+        self._hand: Hand[K, V] = PureHand(
+            consumes_in_hand=parts.delivery.consumes_in_hand,
+            gate=parts.gate,
+            key_decoder=parts.key_decoder,
+            value_decoder=parts.value_decoder,
+        )
+        # What is done for the chunk in hand, or at the head of the queue.
         self._committed: Chunk | None = None
         self._met: Chunk | None = None
         # The head of the queue, once it is ours and only has to be removed.
@@ -100,27 +100,16 @@ class ChunkReader(Generic[K, V]):
         Raises:
             ConsumerForked: this is a forked child.
         """
-        chunk = self._chunk
-        if chunk is None:
+        hand = self._hand
+        # In a for, no signal handler runs between the hand and us.
+        for message in hand:
+            return message
+        if self._gate.suspect_since_ms is None or hand.is_through or self._gate.is_shut():
             return None
-        claim = chunk.claim
-        claim.consumed_offset = claim.delivered_offset
-        index = self._next_index
-        if not claim.active or index >= len(self._records):
-            return None
-        if self._gate.suspect_since_ms is not None and self._gate.is_shut():
-            return None
-        record = self._records[index]
-        message = MessageAndMetadata(
-            claim.topic_partition, record, self._key_decoder, self._value_decoder
-        )
-        # Nothing is called from here on, so that no signal handler runs: were it to raise, the
-        # message would count as handed over, and its caller not have it.
-        self._next_index = index + 1
-        claim.delivered_offset = record.offset + 1
-        if self._consumes_in_hand:
-            claim.consumed_offset = record.offset + 1
-        return message
+        hand.is_cleared = True
+        for message in hand:
+            return message
+        return None
 
     def turn(self) -> Need | Errand:
         """Go one step towards the next message, where ``step`` gave none.
@@ -132,13 +121,15 @@ class ChunkReader(Generic[K, V]):
         is_shut = self._gate.is_shut()
         if self._owed is not None:
             self._give_back(self._owed)
-        chunk = self._chunk
+        chunk = self._hand.chunk
         if chunk is not None:
+            # Were the start of it interrupted, the queue has it still.
+            self._taken = chunk
             if not chunk.claim.active:
                 self._let_go(chunk)
             elif is_shut:
                 return Need.TRUST
-            elif self._next_index < len(self._records):
+            elif not self._hand.is_through:
                 return Need.NOTHING
             elif (poison := chunk.poison) is not None and self._met is not chunk:
                 return Errand(chunk=chunk, behind=True, run=partial(self._meet, poison))
@@ -171,9 +162,9 @@ class ChunkReader(Generic[K, V]):
         if poison is not None and error is poison.error:
             # The partition stands still in front of it: neither consumed nor met again. The next
             # turn tells the queue: no call here, or an interruption could swallow the error.
-            self._chunk = None
-            self._records = chunk.records = ()
             self._owed = chunk
+            self._hand.chunk = None
+            chunk.records = ()
 
     def _look(self, *, is_shut: bool) -> Need | Errand:
         """Without a chunk in hand: what does the queue have?"""
@@ -198,6 +189,7 @@ class ChunkReader(Generic[K, V]):
             return Errand(chunk=item, behind=False, run=commit)
         else:
             self._start(item)
+            self._taken = item
             self._queue.remove()
         return Need.NOTHING
 
@@ -212,9 +204,7 @@ class ChunkReader(Generic[K, V]):
                 chunk.fetch_offset,
             )
         claim.delivered_offset = claim.consumed_offset = chunk.fetch_offset
-        self._records = chunk.records
-        self._next_index = 0
-        self._chunk = self._taken = chunk
+        self._hand.chunk = chunk
 
     def _finish(self, chunk: Chunk) -> None:
         """The chunk is through: its end is the position, records there or compacted away."""
@@ -223,9 +213,9 @@ class ChunkReader(Generic[K, V]):
         self._let_go(chunk)
 
     def _let_go(self, chunk: Chunk) -> None:
-        self._chunk = None
-        self._records = chunk.records = ()
         self._owed = chunk
+        self._hand.chunk = None
+        chunk.records = ()
         self._give_back(chunk)
 
     def _drop_head(self, chunk: Chunk) -> None:
