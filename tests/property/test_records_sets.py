@@ -12,6 +12,7 @@ from zkconsumer.model import Record, TimestampType
 from zkconsumer.records.build import build_message_set, wrap_message_set
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.decode import DecodedSet
+from zkconsumer.records.memory import records_bytes
 
 __all__ = ["each_engine"]
 pytestmark = pytest.mark.usefixtures("each_engine")
@@ -119,6 +120,7 @@ def check(decoded: DecodedSet, fetch_offset: int, size: int) -> None:
     assert decoded.next_offset >= fetch_offset
     assert 0 <= decoded.valid_bytes <= size
     assert all(record.offset >= fetch_offset for record in decoded.records)
+    assert decoded.memory_bytes == records_bytes(decoded.records)
     if decoded.error is not None:
         assert decoded.error.position == decoded.valid_bytes
 

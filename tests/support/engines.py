@@ -10,6 +10,7 @@ import pytest
 
 from tests.support import record_sets
 from zkconsumer.errors import CorruptRecord
+from zkconsumer.model import Record
 from zkconsumer.records.decode import DecodedSet, decode_record_set
 from zkconsumer.records.engine import Engine
 
@@ -42,6 +43,7 @@ def both(
     fetch_offset: int,
     max_decompressed_bytes: int,
     enough_bytes: int | None = None,
+    kind: type[Record] = Record,
 ) -> DecodedSet:
     """Decode natively, and check that the definition says the same.
 
@@ -53,13 +55,15 @@ def both(
         fetch_offset=fetch_offset,
         max_decompressed_bytes=max_decompressed_bytes,
         enough_bytes=enough_bytes,
+        kind=kind,
     )
-    found = native_decode.with_records(runs)
+    found = native_decode.with_records(runs, kind)
     expected = decode_record_set(
         data,
         fetch_offset=fetch_offset,
         max_decompressed_bytes=max_decompressed_bytes,
         enough_bytes=enough_bytes,
+        kind=kind,
     )
     assert facts_of(found) == facts_of(expected)
     if expected.error is not None:
@@ -75,6 +79,7 @@ def facts_of(decoded: DecodedSet) -> list[object]:
         decoded.valid_bytes,
         decoded.first_entry_size_bytes,
         error_facts(decoded.error),
+        decoded.memory_bytes,
     ]
 
 

@@ -25,9 +25,14 @@ def records(*offsets: int, magic: int = 0) -> list[Record]:
     ]
 
 
-def decode(data: bytes | memoryview, fetch_offset: int = 0, room: int = ROOM) -> DecodedSet:
+def decode(
+    data: bytes | memoryview,
+    fetch_offset: int = 0,
+    room: int = ROOM,
+    kind: type[Record] = Record,
+) -> DecodedSet:
     """Decode with a bound that no small set meets."""
-    return decoder(data, fetch_offset=fetch_offset, max_decompressed_bytes=room)
+    return decoder(data, fetch_offset=fetch_offset, max_decompressed_bytes=room, kind=kind)
 
 
 def raw_message(

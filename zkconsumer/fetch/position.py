@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from zkconsumer.errors import CorruptRecord, MessageTooLarge, PartitionFailed, ZkConsumerError
 from zkconsumer.fetch.claim import Chunk, PartitionClaim, Poison
 from zkconsumer.fetch.settings import FetchSettings
-from zkconsumer.fetch.sizes import records_bytes
 from zkconsumer.records.decode import DecodedSet
 from zkconsumer.records.engine import decode_record_set
 from zkconsumer.records.entries import HEADER_BYTES, CutOff, cut_off_entry, offset_at
@@ -273,5 +272,5 @@ def _chunk(position: FetchPosition, decoded: DecodedSet, fetch_offset: int) -> C
     """The records of a piece, up to where the position stands now."""
     next_offset = position.fetch_offset
     assert next_offset is not None
-    size_bytes = records_bytes(decoded.records)
+    size_bytes = decoded.memory_bytes
     return Chunk(position.claim, fetch_offset, next_offset, decoded.records, size_bytes)

@@ -32,6 +32,7 @@ class DecodedSet:
         first_entry_size_bytes: the size of the first entry, with its 12 bytes of header, where
             that header is there but the entry does not fit into the data; else None.
         error: what is wrong with the entry at which reading stopped; None if nothing.
+        memory_bytes: what the records take in memory, as ``memory.records_bytes`` counts it.
     """
 
     records: list[Record]
@@ -39,6 +40,7 @@ class DecodedSet:
     valid_bytes: int
     first_entry_size_bytes: int | None
     error: CorruptRecord | None
+    memory_bytes: int
 
 
 def decode_record_set(
@@ -47,6 +49,7 @@ def decode_record_set(
     fetch_offset: int,
     max_decompressed_bytes: int,
     enough_bytes: int | None = None,
+    kind: type[Record] = Record,
 ) -> DecodedSet:
     """Decode the record set that a broker returned for a fetch from ``fetch_offset``.
 
@@ -61,8 +64,11 @@ def decode_record_set(
             in front of it, as if cut off.
         enough_bytes: once so much is decompressed, the record set ends in front of the next
             compressed one, as if cut off.
+        kind: what is made of each record: a subclass without fields or ``__dict__`` of its own.
+            Its ``__new__`` and ``__init__`` are not called.
     """
-    return decode_rest(bytes(data), 0, Gathered(fetch_offset, max_decompressed_bytes, enough_bytes))
+    gathered = Gathered(fetch_offset, max_decompressed_bytes, enough_bytes, kind)
+    return decode_rest(bytes(data), 0, gathered)
 
 
 def decode_rest(whole: bytes, position: int, gathered: Gathered) -> DecodedSet:
@@ -92,6 +98,7 @@ def decode_rest(whole: bytes, position: int, gathered: Gathered) -> DecodedSet:
         valid_bytes=position,
         first_entry_size_bytes=None if cut_off is None else cut_off.size_bytes,
         error=error,
+        memory_bytes=gathered.memory_bytes,
     )
 
 

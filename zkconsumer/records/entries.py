@@ -55,7 +55,9 @@ class Gathered:
 
     Attributes:
         fetch_offset: records below it are left out.
+        kind: what is made of each record.
         records: the records so far, in log order.
+        memory_bytes: what they take in memory, as ``memory.records_bytes`` counts it.
         next_offset: behind the last complete entry; never goes back.
         room_bytes: how much may still be decompressed.
         bound_bytes: how much could be decompressed at the start.
@@ -68,16 +70,24 @@ class Gathered:
         "enough_bytes",
         "fetch_offset",
         "is_full",
+        "kind",
+        "memory_bytes",
         "next_offset",
         "records",
         "room_bytes",
     )
 
     def __init__(
-        self, fetch_offset: int, max_decompressed_bytes: int, enough_bytes: int | None = None
+        self,
+        fetch_offset: int,
+        max_decompressed_bytes: int,
+        enough_bytes: int | None = None,
+        kind: type[Record] = Record,
     ) -> None:
         self.fetch_offset = fetch_offset
+        self.kind = kind
         self.records: list[Record] = []
+        self.memory_bytes = 0
         self.next_offset = fetch_offset
         self.room_bytes = max_decompressed_bytes
         self.bound_bytes = max_decompressed_bytes

@@ -21,7 +21,7 @@ import struct
 from zlib import crc32
 
 from zkconsumer.errors import CorruptRecord, UnsupportedCodec
-from zkconsumer.model import Record, TimestampType
+from zkconsumer.model import TimestampType
 from zkconsumer.records.codecs import Codec, OverBound, decompress
 from zkconsumer.records.entries import (
     HEADER_BYTES,
@@ -31,6 +31,7 @@ from zkconsumer.records.entries import (
     entry_at,
     offset_behind,
 )
+from zkconsumer.records.memory import records_bytes
 
 CODEC_MASK = 0x07
 LOG_APPEND_MASK = 0x08
@@ -86,7 +87,8 @@ def read_messages(
 def _read_plain(data: bytes, position: int, base_offset: int, gathered: Gathered) -> int:
     """Read sound uncompressed messages and return the position of the first other entry."""
     end, floor, last = len(data), gathered.fetch_offset, -1
-    append, make, kind, no_type = gathered.records.append, tuple.__new__, Record, TimestampType.NONE
+    records, kind, no_type = gathered.records, gathered.kind, TimestampType.NONE
+    append, make, first = records.append, tuple.__new__, len(records)
     entry, int32 = _ENTRY.unpack_from, _INT32.unpack_from
     while end - position >= _SMALLEST:
         offset, size, crc, magic, attributes, key_size = entry(data, position)
@@ -126,6 +128,7 @@ def _read_plain(data: bytes, position: int, base_offset: int, gathered: Gathered
         if offset > last:  # noqa: PLR1730 - max() costs a tenth of the whole loop
             last = offset
         position = stop
+    gathered.memory_bytes += records_bytes(records[first:])
     gathered.advance(last)
     return position
 
@@ -153,12 +156,14 @@ def _read_other(data: bytes, entry: Entry, gathered: Gathered, depth: int) -> bo
         return False
     room_is_whole = gathered.room_bytes == gathered.bound_bytes
     count, next_offset = len(gathered.records), gathered.next_offset
+    memory_bytes = gathered.memory_bytes
     try:
         _read_wrapped(value, Codec(codec), entry, gathered, depth)
     except CorruptRecord as error:
         if isinstance(error, OverBound) and depth == 0 and not room_is_whole:
             # The wrappers before it used up the room: the next fetch starts at this one.
             del gathered.records[count:]
+            gathered.memory_bytes = memory_bytes
             gathered.next_offset = next_offset
             gathered.is_full = True
             return False
@@ -235,9 +240,12 @@ def _take_append_time(data: bytes, wrapper: Entry, gathered: Gathered, start: in
         return
     timestamp, _ = _STAMP_AND_KEY_SIZE.unpack_from(data, wrapper.position + 18)
     kind = TimestampType.LOG_APPEND_TIME
-    gathered.records[start:] = [
+    found = gathered.records[start:]
+    stamped = [
         record
         if record.timestamp_type is TimestampType.NONE
         else record._replace(timestamp=timestamp, timestamp_type=kind)
-        for record in gathered.records[start:]
+        for record in found
     ]
+    gathered.records[start:] = stamped
+    gathered.memory_bytes += records_bytes(stamped) - records_bytes(found)

@@ -14,6 +14,7 @@ from zkconsumer.model import Record
 from zkconsumer.native import _core
 from zkconsumer.records.decode import DecodedSet, decode_rest
 from zkconsumer.records.entries import Gathered, cut_off_entry
+from zkconsumer.records.memory import records_bytes
 
 _MOST_BYTES = sys.maxsize
 
@@ -48,6 +49,7 @@ def decode_runs(
     fetch_offset: int,
     max_decompressed_bytes: int,
     enough_bytes: int | None = None,
+    kind: type[Record] = Record,
 ) -> DecodedRuns:
     """Decode as ``decode.decode_record_set`` does, without making records.
 
@@ -56,6 +58,7 @@ def decode_runs(
         fetch_offset: see there; so are the others.
         max_decompressed_bytes: see there.
         enough_bytes: see there.
+        kind: what the records of ``tail`` are to be; see there.
     """
     bound_bytes = min(max(0, max_decompressed_bytes), _MOST_BYTES)
     wanted = bound_bytes if enough_bytes is None else enough_bytes
@@ -67,7 +70,7 @@ def decode_runs(
         enough_bytes=min(max(0, wanted), _MOST_BYTES),
     )
     if status == _core.REFUSED:
-        gathered = Gathered(fetch_offset, bound_bytes, enough_bytes)
+        gathered = Gathered(fetch_offset, bound_bytes, enough_bytes, kind)
         gathered.next_offset = next_offset
         gathered.room_bytes = room_bytes
         rest = decode_rest(bytes(data), position, gathered)
@@ -98,6 +101,7 @@ def decode_record_set(
     fetch_offset: int,
     max_decompressed_bytes: int,
     enough_bytes: int | None = None,
+    kind: type[Record] = Record,
 ) -> DecodedSet:
     """Decode as ``decode.decode_record_set`` does: the same arguments, the same results."""
     return with_records(
@@ -106,15 +110,19 @@ def decode_record_set(
             fetch_offset=fetch_offset,
             max_decompressed_bytes=max_decompressed_bytes,
             enough_bytes=enough_bytes,
-        )
+            kind=kind,
+        ),
+        kind,
     )
 
 
-def with_records(decoded: DecodedRuns) -> DecodedSet:
+def with_records(decoded: DecodedRuns, kind: type[Record] = Record) -> DecodedSet:
     """Make all the records of what was decoded."""
     records = decoded.runs[0].records() if decoded.runs else []
     for run in decoded.runs[1:]:
         records += run.records()
+    if kind is not Record:
+        records = [tuple.__new__(kind, record) for record in records]
     records += decoded.tail
     return DecodedSet(
         records=records,
@@ -122,4 +130,5 @@ def with_records(decoded: DecodedRuns) -> DecodedSet:
         valid_bytes=decoded.valid_bytes,
         first_entry_size_bytes=decoded.first_entry_size_bytes,
         error=decoded.error,
+        memory_bytes=records_bytes(records),
     )
