@@ -2,8 +2,12 @@
 #ifndef ZK_BYTES_H
 #define ZK_BYTES_H
 
+#include <assert.h>
 #include <stdint.h>
 #include <string.h>
+
+/* Sums of sizes from the wire, which have 32 bits, must not overflow. Elsewhere nothing is built. */
+static_assert(sizeof(size_t) >= 8, "the native core is for 64-bit machines");
 
 static inline uint64_t zk_raw64(const uint8_t *at) {
     uint64_t value;

@@ -32,9 +32,13 @@ static size_t header_size(const uint8_t *data, size_t size) {
     if (flags & (RESERVED | HAS_HEADER_CRC))
         return 0;
     if (flags & HAS_EXTRA) {
-        if (size - at < 2 || size - at - 2 < zk_le16(data + at))
+        if (size - at < 2)
             return 0;
-        at += 2 + zk_le16(data + at);
+        const uint32_t extra = zk_le16(data + at); /* once: see `zk_run_next` about changing bytes */
+        at += 2;
+        if (size - at < extra)
+            return 0;
+        at += extra;
     }
     if ((flags & HAS_NAME) && !skip_text(data, size, &at))
         return 0;

@@ -16,6 +16,7 @@ enum { MAX_MATCH = 258 };
 typedef struct {
     zk_bits in;
     zk_codes codes;
+    bool codes_are_fixed; /* making them takes longer than many a block that uses them */
     zk_sink *sink;
     size_t start; /* where this stream's output begins: nothing before it may be referred to */
 } inflater;
@@ -47,6 +48,17 @@ static zk_decoded copy_stored(inflater *self) {
     out->used += size;
     in->at += size;
     return ZK_DECODED;
+}
+
+static bool use_fixed_codes(inflater *self) {
+    if (!self->codes_are_fixed)
+        self->codes_are_fixed = zk_fixed_codes(&self->codes);
+    return self->codes_are_fixed;
+}
+
+static bool read_codes(inflater *self) {
+    self->codes_are_fixed = false;
+    return zk_read_codes(&self->codes, &self->in);
 }
 
 /* Decodes symbols until the block ends, or the output has no room for the longest match. */
@@ -117,6 +129,7 @@ static zk_decoded decode_block(inflater *self) {
 zk_decoded zk_inflate(const uint8_t *data, size_t size, zk_sink *sink, size_t *consumed) {
     inflater self;
     self.in = (zk_bits){data, data + size, 0, 0, 0};
+    self.codes_are_fixed = false;
     self.sink = sink;
     self.start = sink->buffer->used;
     bool is_last = false;
@@ -129,9 +142,9 @@ zk_decoded zk_inflate(const uint8_t *data, size_t size, zk_sink *sink, size_t *c
         if (kind == 0)
             outcome = copy_stored(&self);
         else if (kind == 1)
-            outcome = zk_fixed_codes(&self.codes) ? decode_block(&self) : ZK_REFUSED;
+            outcome = use_fixed_codes(&self) ? decode_block(&self) : ZK_REFUSED;
         else if (kind == 2)
-            outcome = zk_read_codes(&self.codes, &self.in) ? decode_block(&self) : ZK_REFUSED;
+            outcome = read_codes(&self) ? decode_block(&self) : ZK_REFUSED;
         else
             outcome = ZK_REFUSED;
         if (outcome != ZK_DECODED)
