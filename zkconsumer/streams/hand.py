@@ -28,18 +28,16 @@ class Hand(Protocol[K, V]):
     the next message moves ``delivered_offset`` (and ``consumed_offset`` where what is in hand
     counts as consumed) to its offset + 1, with nothing in between at which a signal handler could
     run. ``StopIteration`` means that there is none *now*: nothing in hand, its claim given up, the
-    gate suspect and not ``is_cleared``, or all handed over. It may be asked again at any time.
+    gate suspect, or all handed over. It may be asked again at any time.
 
     Attributes:
         chunk: what is in hand, if anything. Storing one begins it at its first message; storing
             None forgets it. Neither touches the claim.
         place: how far it was handed over, in whatever form; storing what ``look`` gave moves on.
-        is_cleared: the gate is suspect and was asked: it is not shut. Lets one message out, and is
-            False again.
+            Whoever does that sees to the claim's progress himself.
     """
 
     place: Any
-    is_cleared: bool
 
     @property
     def chunk(self) -> Chunk | None:
@@ -92,7 +90,6 @@ class PureHand(Generic[K, V]):
         "_gate",
         "_key_decoder",
         "_value_decoder",
-        "is_cleared",
         "place",
     )
 
@@ -105,7 +102,6 @@ class PureHand(Generic[K, V]):
         value_decoder: Decoder[V] | None,
     ) -> None:
         self.place = 0
-        self.is_cleared = False
         self._chunk: Chunk | None = None
         self._consumes_in_hand = consumes_in_hand
         self._gate = gate
@@ -137,14 +133,13 @@ class PureHand(Generic[K, V]):
         claim = chunk.claim
         claim.consumed_offset = claim.delivered_offset
         place = self.place
-        is_held = self._gate.suspect_since_ms is not None and not self.is_cleared
+        is_held = self._gate.suspect_since_ms is not None
         if not claim.active or is_held or place >= len(chunk.records):
             raise StopIteration
         record = chunk.records[place]
         message = self._message(chunk, record)
         # Nothing is called from here on, so that no signal handler runs: were it to raise, the
         # message would count as handed over, and its caller not have it.
-        self.is_cleared = False
         self.place = place + 1
         claim.delivered_offset = record.offset + 1
         if self._consumes_in_hand:

@@ -86,6 +86,7 @@ class ChunkReader(Generic[K, V]):
             key_decoder=parts.key_decoder,
             value_decoder=parts.value_decoder,
         )
+        self._consumes_in_hand = parts.delivery.consumes_in_hand
         # What is done for the chunk in hand, or at the head of the queue.
         self._committed: Chunk | None = None
         self._met: Chunk | None = None
@@ -104,12 +105,20 @@ class ChunkReader(Generic[K, V]):
         # In a for, no signal handler runs between the hand and us.
         for message in hand:
             return message
-        if self._gate.suspect_since_ms is None or hand.is_through or self._gate.is_shut():
+        chunk = hand.chunk
+        if self._gate.suspect_since_ms is None or chunk is None or self._gate.is_shut():
             return None
-        hand.is_cleared = True
-        for message in hand:
-            return message
-        return None
+        # The hand gives nothing while the gate is suspect; but it was asked, and is not shut.
+        found, place = hand.look(1)
+        if not found or not chunk.claim.active:
+            return None
+        message, behind = found[0], found[0].offset + 1
+        # Plain stores from here on, as in the hand.
+        hand.place = place
+        chunk.claim.delivered_offset = behind
+        if self._consumes_in_hand:
+            chunk.claim.consumed_offset = behind
+        return message
 
     def turn(self) -> Need | Errand:
         """Go one step towards the next message, where ``step`` gave none.
