@@ -1,7 +1,8 @@
 """Builds the native core where a compiler is found; everything else stands in setup.cfg.
 
 Without a compiler, or with ``ZKCONSUMER_PURE=1``, the package installs without it and runs in pure
-Python: the same results, more slowly.
+Python: the same results, more slowly. With ``ZKCONSUMER_NATIVE=1`` a core that can't be built is an
+error: for those who build wheels, and for tests. See docs/install.md.
 """
 
 import os
@@ -13,6 +14,11 @@ from setuptools.command.build_ext import build_ext
 SOURCES = Path("zkconsumer/native")
 
 
+def is_set(name: str) -> bool:
+    """Whether a switch of the environment is on; the same rule as in ``records.engine``."""
+    return os.environ.get(name, "0") not in ("", "0")
+
+
 class BuildIfPossible(build_ext):
     """Says why the core can't be built, and lets the installation go on without it."""
 
@@ -22,30 +28,39 @@ class BuildIfPossible(build_ext):
         self.extensions = []
         for extension in wanted:
             try:
-                self.check_extensions_list([extension])
-                self.build_extension(extension)
-            except Exception as error:  # noqa: BLE001 - compilers fail in many ways
+                self.build_extension(self.generated(extension))
+            except Exception as error:  # compilers fail in many ways
+                if is_set("ZKCONSUMER_NATIVE"):
+                    raise
                 self.warn(f"no native core, zkconsumer will run in pure Python: {error}")
             else:
                 self.extensions.append(extension)
 
+    def generated(self, extension: Extension) -> Extension:
+        """Have Cython write its C, now that it is wanted: packing sources needs none."""
+        from Cython.Build import cythonize  # noqa: PLC0415 - it may be missing
+
+        [made] = cythonize(
+            [extension], build_dir="build/cython", compiler_directives={"language_level": 3}
+        )
+        extension.sources = made.sources
+        self.check_extensions_list([extension])
+        return extension
+
 
 def extensions() -> list[Extension]:
-    """Describe the extension; none where it is not wanted or can't be generated."""
-    if os.environ.get("ZKCONSUMER_PURE") == "1":
+    """Describe the extension; none where it is not wanted."""
+    if is_set("ZKCONSUMER_PURE"):
         return []
-    try:
-        from Cython.Build import cythonize  # noqa: PLC0415 - it may be missing
-    except ImportError:
-        return []
-    core = Extension(
-        "zkconsumer.native._core",
-        sources=[str(SOURCES / "_core.pyx"), *sorted(map(str, SOURCES.glob("csrc/*.c")))],
-        include_dirs=[str(SOURCES / "csrc")],
-        depends=sorted(map(str, SOURCES.glob("csrc/*.h"))),
-        extra_compile_args=["-std=c11", "-O3"],
-    )
-    return cythonize([core], build_dir="build/cython", compiler_directives={"language_level": 3})
+    return [
+        Extension(
+            "zkconsumer.native._core",
+            sources=[str(SOURCES / "_core.pyx"), *sorted(map(str, SOURCES.glob("csrc/*.c")))],
+            include_dirs=[str(SOURCES / "csrc")],
+            depends=sorted(map(str, SOURCES.glob("csrc/*.h"))),
+            extra_compile_args=["-std=c11", "-O3", "-fvisibility=hidden"],
+        )
+    ]
 
 
 setup(ext_modules=extensions(), cmdclass={"build_ext": BuildIfPossible})

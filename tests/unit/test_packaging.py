@@ -1,0 +1,132 @@
+"""What is packed, and that every way of building goes on, or stops, where it should.
+
+The build's own hooks run in a copy of the sources, with a compiler that always fails.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from zkconsumer.records.engine import SWITCH
+
+ROOT = Path(__file__).parent.parent.parent
+NATIVE = Path("zkconsumer/native")
+FILES = ("setup.py", "setup.cfg", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE")
+HOOK = "from setuptools import build_meta; import sys; {prepare}build_meta.{hook}(sys.argv[1])"
+ASK = "from zkconsumer.records import engine; print(engine.ENGINE, '-', engine.WHY)"
+NO_COMPILER = {"CC": "/bin/false"}
+
+
+@pytest.fixture(scope="module")
+def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A copy of what the build reads, as a clean clone has it."""
+    folder = tmp_path_factory.mktemp("packaging") / "sources"
+    skipped = shutil.ignore_patterns("*.so", "__pycache__")
+    shutil.copytree(ROOT / "zkconsumer", folder / "zkconsumer", ignore=skipped)
+    for name in FILES:
+        shutil.copy(ROOT / name, folder)
+    return folder
+
+
+def environment(**changes: str) -> dict[str, str]:
+    """That of this process without the switches of the build, and with changes."""
+    switches = {SWITCH, "ZKCONSUMER_NATIVE", "CC", "PYTHONPATH"}
+    return {key: value for key, value in os.environ.items() if key not in switches} | changes
+
+
+def run_hook(
+    hook: str, sources: Path, made: Path, prepare: str = "", **changes: str
+) -> subprocess.CompletedProcess[str]:
+    """Call a build hook as pip does, in a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-c", HOOK.format(prepare=prepare, hook=hook), str(made)],
+        cwd=sources,
+        env=environment(**changes),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def the_wheel(
+    sources: Path, made: Path, prepare: str = "", **changes: str
+) -> tuple[Path, str, list[str]]:
+    """Build a wheel; gives it, what the build complained of, and the files in it."""
+    done = run_hook("build_wheel", sources, made, prepare, **changes)
+    assert done.returncode == 0, done.stderr
+    [wheel] = made.glob("*.whl")
+    with zipfile.ZipFile(wheel) as packed:
+        return wheel, done.stderr, packed.namelist()
+
+
+def installed_engine(wheel: Path, folder: Path) -> str:
+    """What runs where this wheel is installed."""
+    with zipfile.ZipFile(wheel) as packed:
+        packed.extractall(folder)
+    done = subprocess.run(
+        [sys.executable, "-c", ASK],
+        cwd=folder,
+        env=environment(PYTHONPATH=str(folder)),
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+def test_sources_are_packed_whole(sources: Path, tmp_path: Path) -> None:
+    """All of the core, and nothing that was generated from it."""
+    done = run_hook("build_sdist", sources, tmp_path)
+    assert done.returncode == 0, done.stderr
+    [archive] = tmp_path.glob("*.tar.gz")
+    with tarfile.open(archive) as packed:
+        names = {name.partition("/")[2] for name in packed.getnames()}
+    core = [file for file in (ROOT / NATIVE).rglob("*") if file.suffix in {".c", ".h"}]
+    cython = [file for file in (ROOT / NATIVE).iterdir() if file.suffix[:3] in {".px", ".py"}]
+    assert len(core) > 20
+    assert {str(file.relative_to(ROOT)) for file in (*core, *cython)} <= names
+    assert {"setup.py", "pyproject.toml", "LICENSE", "zkconsumer/py.typed"} <= names
+    assert not [name for name in names if name.endswith(".so") or name.startswith("build")]
+
+
+def test_without_a_compiler_the_package_installs(sources: Path, tmp_path: Path) -> None:
+    """With a word about it, and in pure Python."""
+    wheel, complaints, names = the_wheel(sources, tmp_path, **NO_COMPILER)
+    assert "no native core, zkconsumer will run in pure Python: " in complaints
+    assert "/bin/false" in complaints
+    assert not [name for name in names if name.endswith((".so", ".c", ".pyx"))]
+    assert {"zkconsumer/native/_core.pyi", "zkconsumer/py.typed"} <= set(names)
+    told = installed_engine(wheel, tmp_path / "site")
+    assert told.startswith("pure - the native core is not there: ")
+
+
+def test_without_cython_the_package_installs(sources: Path, tmp_path: Path) -> None:
+    """As without a compiler."""
+    hidden = "sys.modules.update(dict.fromkeys(('Cython', 'Cython.Build'))); "
+    _, complaints, names = the_wheel(sources, tmp_path, hidden)
+    assert "no native core" in complaints
+    assert "Cython" in complaints
+    assert not [name for name in names if name.endswith(".so")]
+
+
+def test_the_pure_package_can_be_asked_for(sources: Path, tmp_path: Path) -> None:
+    """It is for every platform, since nothing in it is compiled."""
+    wheel, complaints, names = the_wheel(sources, tmp_path, ZKCONSUMER_PURE="1", **NO_COMPILER)
+    assert wheel.name.endswith("-py3-none-any.whl")
+    assert "no native core" not in complaints
+    assert "zkconsumer/records/decode.py" in names
+    assert not [name for name in names if name.endswith(".so")]
+
+
+def test_the_native_core_can_be_insisted_on(sources: Path, tmp_path: Path) -> None:
+    """Whoever builds wheels must not get one without it."""
+    done = run_hook("build_wheel", sources, tmp_path, ZKCONSUMER_NATIVE="1", **NO_COMPILER)
+    assert done.returncode != 0
+    assert "/bin/false" in done.stderr
+    assert list(tmp_path.glob("*.whl")) == []
