@@ -1,0 +1,44 @@
+"""Checks an installed package as a user gets it: the native core is there and decodes.
+
+Run it by an interpreter in whose environment a wheel was installed, outside of the checkout:
+``python scripts/check_wheel.py``. It needs nothing that the package does not need.
+"""
+
+import sys
+from pathlib import Path
+
+import zkconsumer
+from zkconsumer.model import Record
+from zkconsumer.records.build import build_message_set
+from zkconsumer.records.codecs import Codec
+from zkconsumer.records.engine import ENGINE, WHY, Engine, decode_record_set
+
+CODECS = (Codec.NONE, Codec.GZIP, Codec.SNAPPY)  # those that need no extra to be written
+
+
+def main() -> int:
+    """Say what is wrong, or what runs."""
+    home = Path(zkconsumer.__file__).parent
+    if home.parent == Path(__file__).resolve().parent.parent:
+        return complain(f"this is the checkout, not what was installed: {home}")
+    if ENGINE is not Engine.NATIVE:
+        return complain(f"the native core does not run: {WHY}")
+    written = [Record(at, b"key", b"value %d" % at * 20) for at in range(1000)]
+    for codec in CODECS:
+        data = build_message_set(written, magic=0, codec=codec)
+        decoded = decode_record_set(data, fetch_offset=0, max_decompressed_bytes=1 << 20)
+        if decoded.records != written:
+            return complain(f"{codec.name} does not come out as it went in")
+    version = ".".join(map(str, sys.version_info[:3]))
+    sys.stdout.write(f"zkconsumer {zkconsumer.__version__} on Python {version}: {WHY}\n")
+    return 0
+
+
+def complain(text: str) -> int:
+    """Say what is wrong."""
+    sys.stderr.write(f"{text}\n")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
