@@ -8,12 +8,12 @@ import os
 from enum import StrEnum
 from typing import Final
 
-from zkconsumer.records import decode
+from zkconsumer.records import checksum, decode
 
 SWITCH = "ZKCONSUMER_PURE"
 
 
-_PURE_CRC: Final = "zlib"
+_PURE_CRC: Final = f"CRC-32 by {checksum.NAME}"
 
 
 class Engine(StrEnum):
@@ -25,11 +25,11 @@ class Engine(StrEnum):
 
 def _choose() -> tuple[Engine, str, str]:
     if os.environ.get(SWITCH, "0") not in ("", "0"):
-        return Engine.PURE, _PURE_CRC, f"{SWITCH} is set"
+        return Engine.PURE, checksum.NAME, f"{SWITCH} is set; {_PURE_CRC}"
     try:
         from zkconsumer.native import _core  # noqa: PLC0415 - it may be missing, or not be wanted
     except ImportError as error:
-        return Engine.PURE, _PURE_CRC, f"the native core is not there: {error}"
+        return Engine.PURE, checksum.NAME, f"the native core is not there: {error}; {_PURE_CRC}"
     return Engine.NATIVE, _core.CRC32_NAME, f"CRC-32 by {_core.CRC32_NAME}"
 
 

@@ -10,18 +10,19 @@ A wrapper has the offset of the last message in it. Inside, offsets are absolute
 magic 1 they count from the set's start, so the last one inside fixes the start. A set resumed in
 its middle is read whole, and what lies below the fetch offset is passed over unread.
 
-The walk is split in two. ``_read_plain`` is the fast path: it reads as many sound, uncompressed
-messages as there are and stops at anything else. ``_read_other`` then judges that one entry.
+The walk is split. ``_read_plain`` reads as many sound, uncompressed messages as there are and stops
+at anything else; ``unkeyed`` does so before it for the commonest of them, and is a shortcut only.
+``_read_other`` then judges the one entry.
 
 Source: Kafka 0.8.2.2 ``Message``, ``ByteBufferMessageSet``; KIP-31, KIP-32; Kafka 2.0
 ``AbstractLegacyRecordBatch``.
 """
 
 import struct
-from zlib import crc32
 
 from zkconsumer.errors import CorruptRecord, UnsupportedCodec
 from zkconsumer.model import TimestampType
+from zkconsumer.records.checksum import crc32
 from zkconsumer.records.codecs import Codec, OverBound, decompress
 from zkconsumer.records.entries import (
     HEADER_BYTES,
@@ -32,6 +33,7 @@ from zkconsumer.records.entries import (
     offset_behind,
 )
 from zkconsumer.records.memory import records_bytes
+from zkconsumer.records.unkeyed import read_unkeyed
 
 CODEC_MASK = 0x07
 LOG_APPEND_MASK = 0x08
@@ -69,6 +71,8 @@ def read_messages(
         CorruptRecord: at the first entry that is not sound; those before it are gathered.
     """
     while True:
+        if not base_offset:
+            position = read_unkeyed(data, position, gathered)
         position = _read_plain(data, position, base_offset, gathered)
         entry = entry_at(data, position, base_offset)
         if entry is None or (entry.magic not in MAGICS and not depth):

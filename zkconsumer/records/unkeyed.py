@@ -1,0 +1,132 @@
+"""The quickest way through the commonest messages: small ones of magic 0 with a value and no key.
+
+Their layout follows from their size, so one ``struct`` of that size takes all of a message at once,
+and the CRC of what stands in front of the value is known beforehand. Whatever is not such a message
+in every byte, sound or not, is left to ``legacy``, which judges it.
+"""
+
+import struct
+from collections.abc import Callable
+from typing import NamedTuple
+
+from zkconsumer.model import TimestampType
+from zkconsumer.records.checksum import crc32
+from zkconsumer.records.entries import HEADER_BYTES, MIN_ENTRY_SIZE, Gathered
+from zkconsumer.records.memory import VALUE_ONLY_BYTES
+
+_LARGEST = 1024
+"""The largest entry size with a shape: there are so many at most, of about a kilobyte each."""
+
+_SIZE_AT = 8
+_SIZE = struct.Struct(">i")
+_FRONT = struct.Struct(">bbii")  # magic, attributes, key length, value length
+_OVERHEAD_BYTES = HEADER_BYTES + MIN_ENTRY_SIZE
+
+
+class _Shape(NamedTuple):
+    """How entries of one size lie in the data.
+
+    Attributes:
+        read: takes offset, CRC, front and value, and the size of the entry that follows.
+        front: the bytes between CRC and value.
+        front_crc: their CRC, from which that of the value goes on.
+        stride: from one entry to the next.
+        entries: offset, size, CRC, front and value, without the next one.
+    """
+
+    read: Callable[[bytes, int], tuple[int, int, bytes, bytes, int]]
+    front: bytes
+    front_crc: int
+    stride: int
+    entries: struct.Struct
+
+
+class _Shapes(dict[int, _Shape]):
+    """The shapes by entry size, made when they are first met; any thread may."""
+
+    def __missing__(self, size: int) -> _Shape:
+        if not MIN_ENTRY_SIZE < size <= _LARGEST:
+            raise KeyError(size)
+        value_bytes = size - MIN_ENTRY_SIZE
+        front = _FRONT.pack(0, 0, -1, value_bytes)
+        shape = self[size] = _Shape(
+            struct.Struct(f">q4xI{_FRONT.size}s{value_bytes}s8xi").unpack_from,
+            front,
+            crc32(front),
+            HEADER_BYTES + size,
+            struct.Struct(f">qiI{_FRONT.size}s{value_bytes}s"),
+        )
+        return shape
+
+
+_shapes = _Shapes()
+
+
+def read_unkeyed(data: bytes, position: int, gathered: Gathered) -> int:
+    """Read such messages as long as their offsets ascend from the fetch offset on.
+
+    Returns:
+        The position of the first entry that may be anything else; it may be one of these, too.
+    """
+    start, records = position, gathered.records
+    count = len(records)
+    position = _read_varied(data, _read_alike(data, start, gathered), gathered)
+    count = len(records) - count
+    if count:
+        gathered.memory_bytes += position - start + count * (VALUE_ONLY_BYTES - _OVERHEAD_BYTES)
+        gathered.advance(records[-1].offset)
+    return position
+
+
+def _read_alike(data: bytes, position: int, gathered: Gathered) -> int:
+    """Read the messages that are of one size: ``struct`` itself goes from one to the next."""
+    if len(data) - position < _OVERHEAD_BYTES:
+        return position
+    (size,) = _SIZE.unpack_from(data, position + _SIZE_AT)
+    try:
+        _, front, front_crc, stride, shape = _shapes[size]
+    except KeyError:
+        return position
+    records, kind, no_type = gathered.records, gathered.kind, TimestampType.NONE
+    append, make, count = records.append, tuple.__new__, len(records)
+    last = _floor(gathered) - 1
+    stop = position + (len(data) - position) // stride * stride
+    entries = shape.iter_unpack(memoryview(data)[position:stop])
+    for offset, found_size, crc, found_front, value in entries:
+        if (
+            offset <= last
+            or found_size != size
+            or found_front != front
+            or crc32(value, front_crc) != crc
+        ):
+            break
+        append(make(kind, (offset, None, value, -1, no_type)))
+        last = offset
+    return position + (len(records) - count) * stride
+
+
+def _read_varied(data: bytes, position: int, gathered: Gathered) -> int:
+    """Read messages of any sizes; each tells that of the next one, so the last one is left over."""
+    if len(data) - position < _OVERHEAD_BYTES:
+        return position
+    (size,) = _SIZE.unpack_from(data, position + _SIZE_AT)
+    records, kind, no_type = gathered.records, gathered.kind, TimestampType.NONE
+    append, make, shapes = records.append, tuple.__new__, _shapes
+    last = records[-1].offset if records else _floor(gathered) - 1
+    try:
+        while True:
+            read, front, front_crc, stride, _ = shapes[size]
+            offset, crc, found_front, value, size = read(data, position)
+            if offset <= last or found_front != front or crc32(value, front_crc) != crc:
+                break
+            append(make(kind, (offset, None, value, -1, no_type)))
+            last = offset
+            position += stride
+    except (KeyError, struct.error):
+        # Not of a size that has a shape; or the data ends.
+        pass
+    return position
+
+
+def _floor(gathered: Gathered) -> int:
+    return max(gathered.fetch_offset, 0)
