@@ -4,7 +4,7 @@ PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
 .PHONY: demo test lint types imports unit sandbox-tests simulate chaos fuzz-native \
-	bench-rebalance golden clean
+	bench bench-rebalance golden clean
 
 NATIVE := $(wildcard zkconsumer/native/_* zkconsumer/native/csrc/*.[ch])
 $(STAMP): setup.cfg pyproject.toml setup.py scripts/make-venv $(filter-out %.so,$(NATIVE))
@@ -54,9 +54,13 @@ fuzz-native: $(STAMP)
 golden: $(STAMP)
 	$(PY) -m tests.golden.capture
 
+# Ours beside other clients on a real broker, about an hour: make bench ARGS="--quick"
+bench: $(STAMP)
+	$(PY) -m tests.benchmarks $(ARGS)
+
 # How long a group stands still, ours and the original's, on the same real ZooKeeper: half an hour.
 bench-rebalance: $(STAMP)
-	$(PY) -m benchmarks.rebalance --delay-ms 0,2 $(ARGS)
+	$(PY) -m tests.benchmarks.rebalance --delay-ms 0,2 $(ARGS)
 
 clean:
-	rm -rf $(VENV) build dist *.egg-info
+	rm -rf $(VENV) .venv-bench* build dist *.egg-info

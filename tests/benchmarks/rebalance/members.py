@@ -12,7 +12,7 @@ from typing import Protocol
 from zkconsumer.sandbox import Sandbox, ScalaTool
 from zkconsumer.sandbox.waiting import await_answer
 
-REPOSITORY = Path(__file__).parents[1]
+REPOSITORY = Path(__file__).parents[3]
 JOIN_TIMEOUT_MS = 600_000
 _LOGGED = re.compile(r"(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3}) ")
 _EARLY_WARNING = "ConsumerRebalanceFailedException"
@@ -42,9 +42,9 @@ class OurMember:
     """A member of ours."""
 
     def __init__(self, topic: str, settings: Mapping[str, str]) -> None:
-        self._process = subprocess.Popen(  # noqa: S603 - ourselves
+        self._process = subprocess.Popen(
             [
-                *(sys.executable, "-m", "benchmarks.member", topic),
+                *(sys.executable, "-m", "tests.benchmarks.rebalance.member", topic),
                 *(f"{key}={value}" for key, value in settings.items()),
             ],
             cwd=REPOSITORY,

@@ -1,4 +1,4 @@
-"""``python -m benchmarks.delay_proxy HOST:PORT DELAY_MS``: a server that answers late.
+"""Run with ``HOST:PORT DELAY_MS``: a server that answers late.
 
 Forwards connections, and holds back what the server says by so many milliseconds. Requests that
 are on their way together stay together: it is distance, not a narrow road. Prints its own port;

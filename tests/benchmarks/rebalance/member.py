@@ -1,4 +1,4 @@
-"""``python -m benchmarks.member TOPIC KEY=VALUE ...``: a member that says when it has joined.
+"""Run with ``TOPIC KEY=VALUE ...``: a member that says when it has joined.
 
 Prints the wall clock in milliseconds before it creates its stream and when it has it; then reads
 until its standard input ends, and leaves in order.

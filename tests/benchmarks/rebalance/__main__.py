@@ -1,4 +1,4 @@
-"""``python -m benchmarks.rebalance``: how long a group stands still, ours and the original's.
+"""``python -m tests.benchmarks.rebalance``: how long a group stands still, ours and the original's.
 
 Both kinds of members, each a process of its own, take turns on the same real ZooKeeper and broker:
 
@@ -23,8 +23,14 @@ from dataclasses import dataclass
 from itertools import product
 from pathlib import Path
 
-from benchmarks.members import REPOSITORY, Member, OurMember, ScalaMember, StartMember
-from benchmarks.observer import Observer
+from tests.benchmarks.rebalance.members import (
+    REPOSITORY,
+    Member,
+    OurMember,
+    ScalaMember,
+    StartMember,
+)
+from tests.benchmarks.rebalance.observer import Observer
 from zkconsumer.sandbox import Sandbox
 
 KAFKA = "0.8.2.2"
@@ -101,8 +107,8 @@ def delayed(zookeeper_connect: str, delay_ms: float) -> Iterator[str]:
     if not delay_ms:
         yield zookeeper_connect
         return
-    with subprocess.Popen(  # noqa: S603 - ourselves
-        [sys.executable, "-m", "benchmarks.delay_proxy", address, str(delay_ms)],
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.benchmarks.rebalance.delay_proxy", address, str(delay_ms)],
         cwd=REPOSITORY,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -219,7 +225,9 @@ def table(figures: Figures) -> str:
 
 def main(argv: Sequence[str]) -> None:
     """Measure and print."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.rebalance", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m tests.benchmarks.rebalance", description=__doc__
+    )
     parser.add_argument("--partitions", default="100,500,2000")
     parser.add_argument("--scenarios", default=",".join(SCENARIOS))
     parser.add_argument("--kinds", default="scala,ours")

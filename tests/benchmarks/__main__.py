@@ -1,0 +1,106 @@
+"""``make bench``: measure, print the tables, write JSON and the chart.
+
+ARGS of ``make bench``:
+  --quick                  smaller topics, two rounds: a look, no figures to quote
+  --sections core,latency  what to measure
+  --only raw,one-by-one    who takes part; baselines of ratios are not added by themselves
+  --rounds 5
+  --into FOLDER            where results.json, results.md and benchmarks.svg go
+  --from results.json      measure nothing, make the tables and the chart again
+"""
+
+import argparse
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from tests.benchmarks import chart, table
+from tests.benchmarks.contestants.catalog import everybody, listeners
+from tests.benchmarks.latency import LatencyRun, LatencySession
+from tests.benchmarks.plan import DEFAULT_SECTIONS, SECTIONS, latencies, topics
+from tests.benchmarks.processes import REPOSITORY
+from tests.benchmarks.results import Results, this_machine
+from tests.benchmarks.session import Session, running_sandbox
+
+_CHARTED = (
+    ("100-none-p4", "100-byte messages, 4 partitions, one broker"),
+    ("100-none-p1", "100-byte messages, 1 partition"),
+)
+
+
+def main(argv: Sequence[str]) -> None:
+    """Measure and report."""
+    options = _parser().parse_args(argv)
+    if options.load is not None:
+        results = Results.load(options.load)
+    else:
+        results = measure(options)
+        results.save(options.into / "results.json")
+    report(results, options.into)
+    if "rebalance" in options.sections and options.load is None:
+        subprocess.run(
+            [sys.executable, "-m", "tests.benchmarks.rebalance"], cwd=REPOSITORY, check=True
+        )
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="make bench", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+
+    def names(text: str) -> list[str]:
+        return text.split(",")
+
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--sections", type=names, default=list(DEFAULT_SECTIONS))
+    parser.add_argument("--only", type=names, default=[one.name for one in everybody()])
+    parser.add_argument("--rounds", type=int)
+    parser.add_argument("--patience", type=int, default=2, help="tries more for a disturbed pass")
+    parser.add_argument("--into", type=Path, default=Path("build/bench"))
+    parser.add_argument("--from", type=Path, dest="load")
+    return parser
+
+
+def measure(options: argparse.Namespace) -> Results:
+    """Run all that was asked for."""
+    unknown = set(options.sections) - set(SECTIONS)
+    unknown |= set(options.only) - {one.name for one in everybody()}
+    if unknown:
+        raise SystemExit(f"make bench knows nothing of {', '.join(sorted(unknown))}")
+    rounds = options.rounds or (2 if options.quick else 5)
+    contestants = [one for one in everybody() if one.name in options.only]
+    hearing = [one for one in listeners() if one.name in options.only]
+    heard: list[LatencyRun] = []
+    with ExitStack() as stack:
+        session = Session(
+            stack.enter_context(running_sandbox()), contestants, patience=options.patience
+        )
+        for one in (*contestants, *hearing):
+            stack.callback(one.close)
+        latency = LatencySession(session, heard)
+        for section in options.sections:
+            for spec in topics(section, quick=options.quick):
+                session.measure(spec, rounds)
+            for plan in latencies(section, quick=options.quick):
+                latency.measure(plan, hearing, rounds)
+    labels = {one.name: one.label for one in contestants}
+    return Results(this_machine(), labels, session.runs, heard, session.skipped)
+
+
+def report(results: Results, into: Path) -> None:
+    """Print the tables, and write them and the chart."""
+    parts = [", ".join(f"{key}: {value}" for key, value in results.machine.items())]
+    parts.append(table.throughput(results.runs, results.skipped, results.labels))
+    if results.latency:
+        parts.append(table.latency(results.latency, results.labels))
+    text = "\n\n".join(part for part in parts if part) + "\n"
+    sys.stdout.write(text)
+    into.mkdir(parents=True, exist_ok=True)
+    (into / "results.md").write_text(text, "utf-8")
+    (into / "benchmarks.svg").write_text(chart.draw(results, _CHARTED), "utf-8")
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

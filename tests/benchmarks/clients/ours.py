@@ -1,0 +1,109 @@
+"""Our consumer, as a user writes it: joins a group, takes one stream, reads it.
+
+The clock starts when the group is joined, as it does in the original's performance tool.
+"""
+
+import time
+from collections.abc import Callable
+from itertools import islice
+
+from tests.benchmarks.clients.job import Job, Stopwatch, report_delays, say_ready, skip
+from tests.benchmarks.clients.stamps import Delays
+from zkconsumer import ConsumerConfig, KafkaStream, ZookeeperConsumerConnector
+from zkconsumer.records.engine import ENGINE
+
+Stream = KafkaStream[bytes, bytes]
+BATCH_RECORDS = 1000
+ARROW_RECORDS = 65_536
+_MISSING = "not in this build"
+
+
+def one_by_one(job: Job, stream: Stream, watch: Stopwatch) -> int:
+    """The sum of the lengths of all values, taken message by message."""
+    total = len(next(stream).value or b"")
+    watch.first()
+    for message in islice(stream, job.records - 1):
+        total += len(message.value)  # type: ignore[arg-type] # none of them is null
+    return total
+
+
+def batches(job: Job, stream: Stream, watch: Stopwatch) -> int:
+    """The same in lists."""
+    if not hasattr(stream, "batches"):
+        skip(_MISSING)
+    total = count = 0
+    for batch in stream.batches(max_records=BATCH_RECORDS):
+        if batch and not count:
+            watch.first()
+        for message in batch:
+            total += len(message.value)
+        count += len(batch)
+        if count >= job.records:
+            return total
+    return total
+
+
+def arrow(job: Job, stream: Stream, watch: Stopwatch) -> int:
+    """The same in Arrow record batches; their offsets tell the lengths."""
+    if not hasattr(stream, "arrow_batches"):
+        skip(_MISSING)
+    total = 0
+    count = 0
+    for batch in stream.arrow_batches(max_records=ARROW_RECORDS):
+        if not count:
+            watch.first()
+        values = batch.column("value")
+        ends = memoryview(values.buffers()[1]).cast("i")
+        total += int(ends[values.offset + len(values)] - ends[values.offset])
+        count += len(values)
+        if count >= job.records:
+            return total
+    return total
+
+
+def latency(job: Job, stream: Stream) -> None:
+    """How late each message comes."""
+    del job
+    delays = Delays()
+    say_ready()
+    for message in stream:
+        if not delays.take(message.value or b""):
+            break
+    report_delays(delays.found_ns)
+
+
+WAYS: dict[str, Callable[[Job, Stream, Stopwatch], int]] = {
+    "one-by-one": one_by_one,
+    "batches": batches,
+    "arrow": arrow,
+}
+
+
+def main() -> None:
+    """Read it."""
+    job = Job.of_command_line()
+    began_ns = time.perf_counter_ns()
+    config = ConsumerConfig(
+        zookeeper_connect=job.zookeeper,
+        group_id=job.group,
+        auto_offset_reset="largest" if job.mode == "latency" else "smallest",
+        fetch_message_max_bytes=job.fetch_bytes,
+        consumer_timeout_ms=30_000,
+    )
+    with ZookeeperConsumerConnector(config) as connector:
+        [stream] = connector.create_message_streams({job.topic: 1})[job.topic]
+        if job.mode == "latency":
+            latency(job, stream)
+            return
+        watch = Stopwatch()
+        total = WAYS[job.mode](job, stream, watch)
+        watch.finish(
+            total // job.value_bytes,
+            total,
+            join_ms=(watch.began_ns - began_ns) / 1e6,
+            engine=str(ENGINE),
+        )
+
+
+if __name__ == "__main__":
+    main()

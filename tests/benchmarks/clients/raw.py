@@ -1,0 +1,77 @@
+"""The yardstick: asks for a topic over one connection and throws the bytes away.
+
+One request after the other, nothing decoded, no checksum looked at; the next offset follows from
+the fixed length of the values. What a client that sends its requests early does can be faster.
+"""
+
+import socket
+import struct
+
+from tests.benchmarks.clients.job import Job, Stopwatch
+
+_FETCH = 1
+_MAX_WAIT_MS = 100
+_PLAIN_ENTRY_BYTES = 26  # offset, size, checksum, magic, attributes, null key, length of the value
+
+
+class RawReader:
+    """Reads a topic of plain messages."""
+
+    def __init__(self, job: Job, connection: socket.socket) -> None:
+        self._job = job
+        self._socket = connection
+        self._offsets = [0] * job.partitions
+        self._entry_bytes = _PLAIN_ENTRY_BYTES + job.value_bytes
+        self._buffer = memoryview(bytearray(4 + job.partitions * (job.fetch_bytes + 64) + 1024))
+
+    def read(self) -> int:
+        """One request and its answer: how many whole messages came."""
+        topic = self._job.topic.encode()
+        body = struct.pack(">hhihiii", _FETCH, 0, 1, -1, -1, _MAX_WAIT_MS, 1)
+        body += struct.pack(">ih", 1, len(topic)) + topic
+        body += struct.pack(">i", len(self._offsets))
+        for number, offset in enumerate(self._offsets):
+            body += struct.pack(">iqi", number, offset, self._job.fetch_bytes)
+        self._socket.sendall(struct.pack(">i", len(body)) + body)
+        (size,) = struct.unpack(">i", self._receive(4))
+        return self._count(self._receive(size), len(topic))
+
+    def _receive(self, size: int) -> memoryview:
+        got = 0
+        while got < size:
+            more = self._socket.recv_into(self._buffer[got:size], size - got, socket.MSG_WAITALL)
+            if not more:
+                raise ConnectionError("the broker closed the connection")
+            got += more
+        return self._buffer[:size]
+
+    def _count(self, answer: memoryview, topic_bytes: int) -> int:
+        at = 4 + 4 + 2 + topic_bytes + 4  # correlation, topics, name, partitions
+        total = 0
+        for _ in self._offsets:
+            number, error, _, size = struct.unpack_from(">ihqi", answer, at)
+            if error:
+                raise ConnectionError(f"partition {number}: error {error}")
+            count = size // self._entry_bytes
+            self._offsets[number] += count
+            total += count
+            at += 18 + size
+        return total
+
+
+def main() -> None:
+    """Read it."""
+    job = Job.of_command_line()
+    watch = Stopwatch()
+    with socket.create_connection(job.address, 30) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        reader = RawReader(job, connection)
+        count = reader.read()
+        watch.first()
+        while count < job.records:
+            count += reader.read()
+    watch.finish(count, count * job.value_bytes)
+
+
+if __name__ == "__main__":
+    main()

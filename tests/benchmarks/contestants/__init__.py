@@ -1,0 +1,1 @@
+"""Who takes part, and how each is run; ``catalog`` lists them."""

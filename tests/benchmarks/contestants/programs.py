@@ -1,0 +1,78 @@
+"""Contestants that are programs in Python: ours, the raw fetch, and other people's clients."""
+
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from tests.benchmarks.clients.job import Job
+from tests.benchmarks.contestants.contestant import MEGABYTE, Cluster, Pass, checked
+from tests.benchmarks.environments import Environment
+from tests.benchmarks.processes import Companion, last_answer, run
+from tests.benchmarks.topics import TopicSpec
+from zkconsumer.records.codecs import Codec
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Program:
+    """A module of ``clients``, started afresh for every pass.
+
+    Attributes:
+        name: see ``Contestant``.
+        label: see ``Contestant``.
+        module: the file in ``clients``.
+        mode: which of its ways.
+        environment: what it runs in; None for our own.
+        environ: further environment variables.
+        fetch_bytes: how much it asks for at a time.
+        share: of the topic's records, how many it reads: slow ones are given less to do.
+        plain_only: it can't read compressed sets.
+        lives_on: see ``Listener``: every job has a process of its own.
+    """
+
+    name: str
+    label: str
+    module: str
+    mode: str = ""
+    environment: Environment | None = None
+    environ: Mapping[str, str] = field(default_factory=dict)
+    fetch_bytes: int = MEGABYTE
+    share: float = 1.0
+    plain_only: bool = False
+    lives_on: bool = False
+
+    def job(self, spec: TopicSpec, cluster: Cluster, group: str) -> Job | None:
+        """See ``Contestant``."""
+        if self.plain_only and spec.codec is not Codec.NONE:
+            return None
+        return Job(
+            bootstrap=cluster.bootstrap,
+            zookeeper=cluster.zookeeper,
+            topic=spec.name,
+            partitions=spec.partitions,
+            records=max(1, int(spec.partition_records * spec.partitions * self.share)),
+            value_bytes=spec.value_bytes,
+            fetch_bytes=self.fetch_bytes,
+            group=group,
+            mode=self.mode,
+        )
+
+    def read(self, job: Job) -> Pass:
+        """See ``Contestant``."""
+        answer = last_answer(run(self._argv(job), environ=self.environ).output)
+        return checked(
+            job,
+            answer,
+            cpu_seconds=float(str(answer["cpu_seconds"])),
+            peak_kb=int(str(answer["peak_kb"])),
+        )
+
+    def start(self, job: Job) -> Companion:
+        """Start a job that others take part in, such as one about delays."""
+        return Companion(self._argv(job), environ=self.environ)
+
+    def close(self) -> None:
+        """See ``Contestant``: nothing lives on."""
+
+    def _argv(self, job: Job) -> list[str]:
+        python = self.environment.python() if self.environment else sys.executable
+        return [python, "-m", f"tests.benchmarks.clients.{self.module}", job.as_json()]

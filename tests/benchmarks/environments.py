@@ -1,0 +1,58 @@
+"""Other people's clients, each kind in an environment of its own, made when it is first needed."""
+
+import subprocess
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.benchmarks.processes import REPOSITORY, ClientSkipped
+
+
+@dataclass(frozen=True, slots=True)
+class Environment:
+    """A virtual environment in the repository's folder, and the packages in it."""
+
+    folder: str
+    requirements: tuple[str, ...]
+
+    def python(self) -> str:
+        """Its interpreter; made, or made anew where its packages changed.
+
+        Raises:
+            ClientSkipped: it can't be made.
+        """
+        home = REPOSITORY / self.folder
+        python, stamp = home / "bin" / "python", home / "requirements"
+        wanted = "\n".join(self.requirements)
+        if not stamp.exists() or stamp.read_text("ascii") != wanted:
+            self._make(home, python)
+            stamp.write_text(wanted, "ascii")
+        return str(python)
+
+    def _make(self, home: Path, python: Path) -> None:
+        sys.stderr.write(f"making {home}: {', '.join(self.requirements)}\n")
+        for argv in (
+            [str(REPOSITORY / "scripts" / "make-venv"), str(home)],
+            [str(python), "-m", "pip", "install", "--quiet", *self.requirements],
+        ):
+            done = subprocess.run(argv, capture_output=True, text=True, check=False)
+            if done.returncode:
+                last = done.stderr.strip().splitlines()[-1:]
+                raise ClientSkipped(f"can't be installed here: {' '.join(last)}")
+
+
+OTHERS = Environment(
+    ".venv-bench",
+    (
+        "confluent-kafka==2.16.1",
+        "kafka-python==3.0.12",
+        "python-snappy==0.7.3",
+        "lz4==4.4.5",
+        "crc32c==2.9.post0",
+    ),
+)
+PYKAFKA = Environment(
+    ".venv-bench-pykafka",
+    # It pins kazoo 2.5.0, and imports pkg_resources, which newer setuptools have dropped.
+    ("pykafka==2.8.0", "setuptools<80", "python-snappy==0.7.3"),
+)

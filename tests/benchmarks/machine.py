@@ -1,0 +1,108 @@
+"""What the machine did meanwhile: CPU time of ourselves, of one process, and of everybody else."""
+
+import os
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+
+_PROC = Path("/proc")
+_TICKS_PER_SECOND = os.sysconf("SC_CLK_TCK")
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessTimes:
+    """A process as /proc tells of it.
+
+    Attributes:
+        parent: its parent's id.
+        cpu_seconds: what it used itself.
+        waited_seconds: what those of its children used that it has waited for.
+    """
+
+    parent: int
+    cpu_seconds: float
+    waited_seconds: float
+
+
+def process_times(pid: int) -> ProcessTimes | None:
+    """Of one process; None where there is none."""
+    try:
+        text = (_PROC / str(pid) / "stat").read_text("utf-8", "replace")
+    except OSError:
+        return None
+    fields = text.rpartition(")")[2].split()  # a name may hold blanks
+    own, waited = (int(fields[at]) + int(fields[at + 1]) for at in (11, 13))
+    return ProcessTimes(int(fields[1]), own / _TICKS_PER_SECOND, waited / _TICKS_PER_SECOND)
+
+
+def descendants(root: int) -> dict[int, ProcessTimes]:
+    """A process and all that come from it."""
+    found = {int(one.name): process_times(int(one.name)) for one in _PROC.glob("[0-9]*")}
+    children = defaultdict(list)
+    for pid, times in found.items():
+        if times is not None:
+            children[times.parent].append(pid)
+    tree: dict[int, ProcessTimes] = {}
+    left = [root]
+    while left:
+        pid = left.pop()
+        times = found.get(pid)
+        if times is not None:
+            tree[pid] = times
+            left.extend(children[pid])
+    return tree
+
+
+def find_descendant(root: int, word: str) -> int | None:
+    """The id of the process below ``root`` that has this word on its command line."""
+    for pid in descendants(root):
+        try:
+            words = (_PROC / str(pid) / "cmdline").read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if word.encode() in words:
+            return pid
+    return None
+
+
+def peak_kb(pid: int) -> int:
+    """The most memory that a process has held, in KiB; 0 where it is gone."""
+    try:
+        lines = (_PROC / str(pid) / "status").read_text("ascii", "replace").splitlines()
+    except OSError:
+        return 0
+    return next((int(line.split()[1]) for line in lines if line.startswith("VmHWM:")), 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Load:
+    """CPU seconds since the machine started.
+
+    Attributes:
+        busy: of all processors, time stolen by other machines included.
+        ours: of this process and all that come from it.
+        broker: of the broker.
+    """
+
+    busy: float
+    ours: float
+    broker: float
+
+    def __sub__(self, before: "Load") -> "Load":
+        return Load(self.busy - before.busy, self.ours - before.ours, self.broker - before.broker)
+
+    @property
+    def foreign(self) -> float:
+        """What was not ours."""
+        return max(0.0, self.busy - self.ours)
+
+
+def load_now(broker_pid: int | None) -> Load:
+    """As it stands."""
+    cpu = (_PROC / "stat").read_text("ascii").split("\n", 1)[0].split()[1:9]
+    user, nice, system, _, _, interrupts, soft_interrupts, stolen = map(int, cpu)
+    busy = user + nice + system + interrupts + soft_interrupts + stolen
+    tree = descendants(os.getpid())
+    ours = sum(one.cpu_seconds + one.waited_seconds for one in tree.values())
+    broker = tree.get(broker_pid) if broker_pid is not None else None
+    return Load(busy / _TICKS_PER_SECOND, ours, broker.cpu_seconds if broker else 0.0)

@@ -1,0 +1,162 @@
+"""Runs a program to its end, or talks with one that lives on."""
+
+import json
+import os
+import select
+import subprocess
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from tests.benchmarks import machine
+
+REPOSITORY = Path(__file__).parents[2]
+_LOOK_EVERY_MS = 50
+_SHOWN_CHARACTERS = 600
+
+
+class ClientFailed(Exception):
+    """A program ended with an error, said nothing, or took too long; the text says which."""
+
+
+class ClientSkipped(Exception):
+    """A program can't do here what it was asked for; the text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """A program that ended well.
+
+    Attributes:
+        output: its standard output.
+        cpu_seconds: what it used from its start to its end.
+        peak_kb: the most memory it held, in KiB, looked at every 50 ms.
+    """
+
+    output: str
+    cpu_seconds: float
+    peak_kb: int
+
+
+def run(
+    argv: Sequence[str], *, environ: Mapping[str, str] | None = None, timeout_s: float = 300
+) -> Ended:
+    """Run a program in the repository's folder.
+
+    Raises:
+        ClientFailed: see there.
+    """
+    with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
+        before = machine.descendants(os.getpid())[os.getpid()].waited_seconds
+        with subprocess.Popen(
+            argv,
+            cwd=REPOSITORY,
+            env={**os.environ, **(environ or {})},
+            stdin=subprocess.DEVNULL,
+            stdout=output,
+            stderr=errors,
+        ) as process:
+            peak_kb = _watch(process, timeout_s)
+        after = machine.descendants(os.getpid())[os.getpid()].waited_seconds
+        said, complained = _text(output), _text(errors)
+    if process.returncode:
+        tail = (complained or said)[-_SHOWN_CHARACTERS:].strip()
+        raise ClientFailed(f"{Path(argv[0]).name} ended with {process.returncode}: {tail}")
+    return Ended(said, after - before, peak_kb)
+
+
+def _watch(process: "subprocess.Popen[bytes]", timeout_s: float) -> int:
+    """Wait for its end; the most memory that was seen."""
+    descriptor = os.pidfd_open(process.pid)
+    try:
+        ended = select.poll()
+        ended.register(descriptor, select.POLLIN)
+        peak_kb = 0
+        for _ in range(int(timeout_s * 1000 / _LOOK_EVERY_MS)):
+            if ended.poll(_LOOK_EVERY_MS):
+                return peak_kb
+            peak_kb = max(peak_kb, machine.peak_kb(process.pid))
+    finally:
+        os.close(descriptor)
+    process.kill()
+    raise ClientFailed(f"{process.args!r} still ran after {timeout_s:g} s")
+
+
+def _text(file: IO[bytes]) -> str:
+    file.seek(0)
+    return file.read().decode("utf-8", "replace")
+
+
+def last_answer(output: str) -> dict[str, object]:
+    """The JSON in the last line that a client printed.
+
+    Raises:
+        ClientSkipped: it says that it can't do this.
+        ClientFailed: there is none.
+    """
+    lines = output.strip().splitlines()
+    try:
+        answer: dict[str, object] = json.loads(lines[-1])
+    except (IndexError, ValueError) as error:
+        raise ClientFailed(f"no answer, but {output[-_SHOWN_CHARACTERS:]!r}") from error
+    if "skipped" in answer:
+        raise ClientSkipped(str(answer["skipped"]))
+    return answer
+
+
+class Companion:
+    """A program that lives on and answers in lines of JSON."""
+
+    def __init__(self, argv: Sequence[str], *, environ: Mapping[str, str] | None = None) -> None:
+        self._errors = tempfile.TemporaryFile()  # noqa: SIM115 - open for as long as the program
+        self._process = subprocess.Popen(
+            argv,
+            cwd=REPOSITORY,
+            env={**os.environ, **(environ or {})},
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self._errors,
+        )
+        self._lines = b""
+
+    @property
+    def peak_kb(self) -> int:
+        """The most memory that it has held so far, in KiB."""
+        return machine.peak_kb(self._process.pid)
+
+    def ask(self, line: str) -> None:
+        """Say a line."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(line.encode() + b"\n")
+        self._process.stdin.flush()
+
+    def hear(self, timeout_s: float = 120) -> dict[str, object]:
+        """The next line that it answers.
+
+        Raises:
+            ClientSkipped: see ``last_answer``.
+            ClientFailed: it ended, or said nothing in time.
+        """
+        assert self._process.stdout is not None
+        heard = select.poll()
+        heard.register(self._process.stdout, select.POLLIN)
+        while b"\n" not in self._lines:
+            if not heard.poll(timeout_s * 1000):
+                raise ClientFailed(f"said nothing for {timeout_s:g} s: {self._complaint()}")
+            more = os.read(self._process.stdout.fileno(), 1 << 20)
+            if not more:
+                raise ClientFailed(f"ended: {self._complaint()}")
+            self._lines += more
+        line, _, self._lines = self._lines.partition(b"\n")
+        return last_answer(line.decode())
+
+    def close(self) -> None:
+        """End it, and wait for that."""
+        self._process.kill()
+        self._process.communicate()
+        self._errors.close()
+
+    def _complaint(self) -> str:
+        return _text(self._errors)[-_SHOWN_CHARACTERS:].strip()

@@ -1,0 +1,71 @@
+"""Everything that was measured, as a file of single passes: other figures can be made of it."""
+
+import dataclasses
+import json
+import os
+import platform
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+from tests.benchmarks.contestants.contestant import Pass
+from tests.benchmarks.figures import Run
+from tests.benchmarks.latency import LatencyRun
+
+
+@dataclass(slots=True)
+class Results:
+    """What a session brought.
+
+    Attributes:
+        machine: what it ran on.
+        labels: what the contestants are called.
+        runs: passes at full speed.
+        latency: runs at a low rate.
+        skipped: why a contestant is missing, by topic and name.
+    """
+
+    machine: Mapping[str, object]
+    labels: Mapping[str, str]
+    runs: Sequence[Run] = ()
+    latency: Sequence[LatencyRun] = ()
+    skipped: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+    def save(self, path: Path) -> None:
+        """Write the file."""
+        content = {
+            "machine": self.machine,
+            "labels": self.labels,
+            "runs": [dataclasses.asdict(one) for one in self.runs],
+            "latency": [dataclasses.asdict(one) for one in self.latency],
+            "skipped": [[*key, reason] for key, reason in self.skipped.items()],
+        }
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(json.dumps(content, indent=1) + "\n", "utf-8")
+
+    @classmethod
+    def load(cls, path: Path) -> Self:
+        """Read it again."""
+        content = json.loads(path.read_text("utf-8"))
+        return cls(
+            content["machine"],
+            content["labels"],
+            [Run(**{**one, "result": Pass(**one["result"])}) for one in content["runs"]],
+            [LatencyRun(**one) for one in content["latency"]],
+            {(topic, name): reason for topic, name, reason in content["skipped"]},
+        )
+
+
+def this_machine() -> dict[str, object]:
+    """What the figures belong to."""
+    models = [
+        line.partition(":")[2].strip()
+        for line in Path("/proc/cpuinfo").read_text("utf-8").splitlines()
+        if line.startswith("model name")
+    ]
+    return {
+        "processors": os.cpu_count() or 0,
+        "model": models[0] if models else platform.machine(),
+        "python": platform.python_version(),
+    }

@@ -1,0 +1,99 @@
+"""The figures as Markdown."""
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from tests.benchmarks.bounds import bounds
+from tests.benchmarks.contestants import catalog
+from tests.benchmarks.figures import Row, Run, ratio, rows
+from tests.benchmarks.latency import LatencyRun, medians_of
+
+_BASELINES = {
+    catalog.SCALA: "x Scala",
+    catalog.WARM_SCALA: "x warm Scala",
+    catalog.CONFLUENT: "x confluent",
+    catalog.KAFKA_PYTHON: "x kafka-python",
+    catalog.RAW: "of raw",
+    catalog.RAW_4MB: "of raw 4 MB",
+}
+_HEAD = (
+    "| what | M records/s | lowest - highest | MB/s | "
+    + " | ".join(_BASELINES.values())
+    + " | client CPU s a M | broker CPU s a M | peak MB | first record ms |"
+)
+
+
+def throughput(
+    runs: Sequence[Run], skipped: Mapping[tuple[str, str], str], labels: Mapping[str, str]
+) -> str:
+    """A table for each topic."""
+    parts = []
+    for topic, found in rows(runs).items():
+        lines = [f"### {topic}", "", _HEAD, "|---|" + "---:|" * (_HEAD.count("|") - 2)]
+        lines += [_line(runs, topic, row, labels) for row in found.values()]
+        lines += [
+            f"| {labels.get(name, name)} | {reason} |"
+            for (where, name), reason in skipped.items()
+            if where == topic
+        ]
+        lines += ["", *_goals(runs, topic)]
+        parts.append("\n".join(lines))
+    return "\n\n".join(parts)
+
+
+def _line(runs: Sequence[Run], topic: str, row: Row, labels: Mapping[str, str]) -> str:
+    ratios = []
+    for baseline in _BASELINES:
+        found = None
+        if baseline != row.contestant:
+            found = ratio(runs, topic, row.contestant, baseline)
+        ratios.append("" if found is None else f"{found.median:.2f}")
+    mark = f" ({row.disturbed} of {row.rounds} rounds disturbed)" if row.disturbed else ""
+    first = "" if row.first_record_ms is None else f"{row.first_record_ms:.0f}"
+    cells = (
+        labels.get(row.contestant, row.contestant) + mark,
+        f"**{row.rate / 1e6:.3g}**",
+        f"{row.lowest / 1e6:.3g} - {row.highest / 1e6:.3g}",
+        f"{row.megabytes:.0f}",
+        *ratios,
+        f"{row.cpu_seconds:.2f}",
+        f"{row.broker_cpu_seconds:.2f}",
+        f"{row.peak_kb / 1024:.0f}",
+        first,
+    )
+    return "| " + " | ".join(cells) + " |"
+
+
+def _goals(runs: Sequence[Run], topic: str) -> Iterable[str]:
+    """What was to be reached with this topic, and what was."""
+    size, codec, _ = topic.split("-")
+    if size != "100":
+        return
+    kind = "goals" if codec == "none" else "compressed_goals"
+    for goal in bounds(kind):
+        found = goal.found(runs, topic)
+        if found is None:
+            continue
+        verdict = "reached" if found.median >= goal.at_least else "MISSED"
+        yield (
+            f"- {goal.contestant} to {goal.baseline}: {found.median:.2f} "
+            f"({found.lowest:.2f} - {found.highest:.2f}), wanted {goal.at_least:g}: {verdict}"
+        )
+
+
+def latency(runs: Sequence[LatencyRun], labels: Mapping[str, str]) -> str:
+    """From produce to delivery, in milliseconds: medians over the rounds."""
+    lines = [
+        "### From produce to delivery, 1,000 messages a second",
+        "",
+        "| partitions | what | p50 ms | p99 ms | p99, lowest - highest |",
+        "|---:|---|---:|---:|---:|",
+    ]
+    for (partitions, name), found in medians_of(runs).items():
+        p99s = [
+            run.p99_us for run in runs if (run.partitions, run.contestant) == (partitions, name)
+        ]
+        lines.append(
+            f"| {partitions} | {labels.get(name, name)} | {found.p50_us / 1000:.2f} "
+            f"| {found.p99_us / 1000:.2f} | {min(p99s) / 1000:.2f} - {max(p99s) / 1000:.2f} |"
+        )
+    return "\n".join(lines)

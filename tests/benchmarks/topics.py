@@ -1,0 +1,101 @@
+"""The topics that are read: filled once a session, with sets that are built once and sent often."""
+
+import os
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from dataclasses import dataclass
+from itertools import cycle
+
+from tests.benchmarks.payloads import message_sets
+from zkconsumer.net.connection import BrokerConnection
+from zkconsumer.net.connector import BrokerConnector
+from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.produce.producer import ACKS_LEADER, PRODUCE_VERSION
+from zkconsumer.records.codecs import Codec
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.wire.messages.produce import ProducePartition, ProduceRequest, ProduceTopic
+
+TIMEOUT_MS = 60_000
+_PLAIN_SET_BYTES = 500_000
+_COMPRESSED_RECORDS = 200  # what the original's asynchronous producer puts into a set
+_COMPRESSED_SET_BYTES = 500_000
+_DIFFERENT_SETS = 16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicSpec:
+    """A topic full of values of one length.
+
+    Attributes:
+        value_bytes: the length of each value; keys are null.
+        codec: what producers compressed with.
+        partitions: how many, with equally many records.
+        records: how many, over all partitions.
+    """
+
+    value_bytes: int
+    codec: Codec
+    partitions: int
+    records: int
+
+    @property
+    def name(self) -> str:
+        """Such as ``100-none-p4``."""
+        return f"{self.value_bytes}-{self.codec.name.lower()}-p{self.partitions}"
+
+    @property
+    def partition_records(self) -> int:
+        """How many records each partition holds."""
+        return self.records // self.partitions
+
+
+def fill(sandbox: Sandbox, spec: TopicSpec) -> None:
+    """Create the topic with all its records, and have them written to disk.
+
+    What is left to be written later would disturb what is measured then.
+    """
+    sandbox.create_topic(spec.name, spec.partitions)
+    sizes = _set_sizes(spec)
+    different = min(_DIFFERENT_SETS, len(sizes))
+    whole = message_sets(spec.value_bytes, spec.codec, records_in_each=sizes[0], count=different)
+    last = message_sets(spec.value_bytes, spec.codec, records_in_each=sizes[-1], count=1)
+    [broker] = sandbox.brokers
+
+    def fill_one(partition: int) -> None:
+        opener = BrokerConnector(TcpConnector(), client_id="filler", timeout_ms=TIMEOUT_MS)
+        with closing(opener.open(broker)) as connection:
+            sets = cycle(whole)
+            for size in sizes:
+                data = next(sets) if size == sizes[0] else last[0]
+                produce(connection, spec.name, partition, data)
+
+    with ThreadPoolExecutor(spec.partitions) as pool:
+        list(pool.map(fill_one, range(spec.partitions)))
+    os.sync()
+
+
+def _set_sizes(spec: TopicSpec) -> list[int]:
+    """How many records each set of a partition has; all but the last one have equally many."""
+    entry_bytes = spec.value_bytes + 26
+    if spec.codec is Codec.NONE:
+        step = max(1, _PLAIN_SET_BYTES // entry_bytes)
+    else:
+        step = max(1, min(_COMPRESSED_RECORDS, _COMPRESSED_SET_BYTES // entry_bytes))
+    whole, rest = divmod(spec.partition_records, step)
+    return [step] * whole + [rest] * bool(rest)
+
+
+def produce(connection: BrokerConnection, topic: str, partition: int, data: bytes) -> None:
+    """Append a set to a partition and wait until its leader has it."""
+    request = ProduceRequest(
+        acks=ACKS_LEADER,
+        timeout_ms=TIMEOUT_MS,
+        topics=(
+            ProduceTopic(
+                topic=topic, partitions=(ProducePartition(partition=partition, records=data),)
+            ),
+        ),
+    )
+    response = connection.request(request, version=PRODUCE_VERSION, timeout_ms=TIMEOUT_MS)
+    [answer] = response.topics[0].partitions
+    assert answer.error_code == 0, f"{topic} [{partition}] was refused: {answer.error_code}"
