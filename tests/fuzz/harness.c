@@ -47,7 +47,8 @@ static void read_runs(zk_runs *runs) {
     for (size_t at = 0; at < runs->count; at++) {
         zk_run *run = runs->items + at, head;
         read_run(run);
-        if (!zk_run_split(run, below(run->size + 1), 1 + below(run->count), &head))
+        const size_t most = below(run->size + 1);
+        if (!zk_run_split(run, most, 1 + below(run->count), &head))
             abort();
         read_run(&head);
         zk_buffer_drop(head.buffer);
@@ -60,8 +61,9 @@ static void drop(void *data) { free(data); }
 static void read_set(bytes set) {
     static const size_t BOUNDS[] = {0, 100, 5000, 1 << 20, 1 << 24};
     const size_t bound = BOUNDS[below(5)];
-    const zk_set_limits limits = {(int64_t)below(40), bound, below(2) ? bound : below(5000),
-                                  4096 << below(9)};
+    const int64_t fetch_offset = (int64_t)below(40);
+    const size_t enough = below(2) ? bound : below(5000);
+    const zk_set_limits limits = {fetch_offset, bound, enough, 4096 << below(9)};
     zk_offset_behind(set.data, set.size, limits.fetch_offset);
     zk_buffer *buffer = zk_buffer_around(set.data, set.size, drop, set.data);
     zk_runs runs = {0};

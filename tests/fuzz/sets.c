@@ -7,6 +7,8 @@
 #include "message.h"
 #include "xxh32.h"
 
+/* One call of chance() a statement: else the compiler chooses which comes first, and the same seed
+ * would not give the same sets everywhere. */
 static uint64_t state;
 
 void begin_chance(uint64_t seed) { state = seed * 2 + 1; }
@@ -76,14 +78,16 @@ static void overwrite_number(bytes set) { /* what lengths and offsets are most l
     if (set.size < 4)
         return;
     const uint32_t size = (uint32_t)set.size;
-    const uint32_t near = size - (uint32_t)below(64) + (uint32_t)below(64);
+    const uint32_t less = (uint32_t)below(64);
+    const uint32_t near = size - less + (uint32_t)below(64);
     uint8_t *at = set.data + below(set.size - 3);
     put32(at, below(2) ? ODD[below(sizeof ODD / sizeof *ODD)] : near);
 }
 
 bytes damaged(bytes set) {
     for (size_t times = below(6); times && set.size; times--) {
-        switch (below(7)) {
+        const size_t kind = below(7), at = below(set.size), field = below(3);
+        switch (kind) {
         case 0:
             set = spliced(set);
             break;
@@ -95,16 +99,16 @@ bytes damaged(bytes set) {
             break;
         case 3: /* the length in front of a key or value */
             if (set.size > 30)
-                put32(set.data + 18 + 4 * below(3), (uint32_t)below(set.size + 20));
+                put32(set.data + 18 + 4 * field, (uint32_t)below(set.size + 20));
             break;
         case 4:
-            set.data[below(set.size)] = (uint8_t)chance();
+            set.data[at] = (uint8_t)chance();
             break;
         case 5:
-            set.data[below(set.size)] += (uint8_t)(below(3) - 1);
+            set.data[at] += (uint8_t)(field - 1);
             break;
         default:
-            set.data[below(set.size)] ^= (uint8_t)(1 << below(8));
+            set.data[at] ^= (uint8_t)(1 << below(8));
         }
     }
     return set;
