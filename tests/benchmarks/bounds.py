@@ -26,3 +26,32 @@ class Bound:
 def bounds(kind: str) -> list[Bound]:
     """``goals`` and ``compressed_goals`` for the whole suite, ``floors`` for CI."""
     return [Bound(**one) for one in json.loads(FILE.read_text("utf-8"))[kind]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Limits:
+    """What is to be reached apart from speed, by one contestant.
+
+    Attributes:
+        contestant: whom they are about.
+        cpu_baseline: whose CPU time a record it is compared with.
+        cpu_at_most: which part of that it may use.
+        latency_baseline: whose delays it is compared with.
+        latency_p99_at_most: how many times theirs its own may be.
+        first_record_ms: how long after the group was joined the first record may come.
+        peak_mb_without_answers: the memory it may hold besides one answer of its broker: the
+            queues' budget of 64 MB, and 40 MB.
+    """
+
+    contestant: str
+    cpu_baseline: str
+    cpu_at_most: float
+    latency_baseline: str
+    latency_p99_at_most: float
+    first_record_ms: float
+    peak_mb_without_answers: float
+
+
+def limits() -> Limits:
+    """The file's ``limits``."""
+    return Limits(**json.loads(FILE.read_text("utf-8"))["limits"])

@@ -1,8 +1,8 @@
 """The figures as Markdown."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
-from tests.benchmarks.bounds import bounds
+from tests.benchmarks import goals
 from tests.benchmarks.contestants import catalog
 from tests.benchmarks.figures import Row, Run, ratio, rows
 from tests.benchmarks.latency import LatencyRun, medians_of
@@ -35,7 +35,7 @@ def throughput(
             for (where, name), reason in skipped.items()
             if where == topic
         ]
-        lines += ["", *_goals(runs, topic)]
+        lines += ["", *goals.of_topic(runs, topic, found)]
         parts.append("\n".join(lines))
     return "\n\n".join(parts)
 
@@ -63,23 +63,6 @@ def _line(runs: Sequence[Run], topic: str, row: Row, labels: Mapping[str, str]) 
     return "| " + " | ".join(cells) + " |"
 
 
-def _goals(runs: Sequence[Run], topic: str) -> Iterable[str]:
-    """What was to be reached with this topic, and what was."""
-    size, codec, _ = topic.split("-")
-    if size != "100":
-        return
-    kind = "goals" if codec == "none" else "compressed_goals"
-    for goal in bounds(kind):
-        found = goal.found(runs, topic)
-        if found is None:
-            continue
-        verdict = "reached" if found.median >= goal.at_least else "MISSED"
-        yield (
-            f"- {goal.contestant} to {goal.baseline}: {found.median:.2f} "
-            f"({found.lowest:.2f} - {found.highest:.2f}), wanted {goal.at_least:g}: {verdict}"
-        )
-
-
 def latency(runs: Sequence[LatencyRun], labels: Mapping[str, str]) -> str:
     """From produce to delivery, in milliseconds: medians over the rounds."""
     lines = [
@@ -96,4 +79,4 @@ def latency(runs: Sequence[LatencyRun], labels: Mapping[str, str]) -> str:
             f"| {partitions} | {labels.get(name, name)} | {found.p50_us / 1000:.2f} "
             f"| {found.p99_us / 1000:.2f} | {min(p99s) / 1000:.2f} - {max(p99s) / 1000:.2f} |"
         )
-    return "\n".join(lines)
+    return "\n".join([*lines, "", *goals.of_latency(runs)])
