@@ -3,11 +3,11 @@ VENV ?= .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint types imports unit sandbox-tests simulate chaos fuzz-native \
-	bench bench-rebalance golden clean
+.PHONY: demo test lint types imports native unit sandbox-tests simulate chaos fuzz-native \
+	bench bench-rebalance golden arm wheel wheels clean
 
 NATIVE := $(wildcard zkconsumer/native/_* zkconsumer/native/csrc/*.[ch])
-$(STAMP): setup.cfg pyproject.toml setup.py scripts/make-venv $(filter-out %.so,$(NATIVE))
+$(STAMP): setup.cfg pyproject.toml setup.py scripts/make-venv scripts/apt-install $(filter-out %.so,$(NATIVE))
 	scripts/make-venv $(VENV)
 	$(PY) -m pip install --quiet --disable-pip-version-check -e '.[test,lint]'
 	touch $@
@@ -27,7 +27,12 @@ types: $(STAMP)
 imports: $(STAMP)
 	$(VENV)/bin/lint-imports
 
-unit: $(STAMP)
+# Tests must not pass because what they are for was not built. Without a compiler:
+# make test ZKCONSUMER_PURE=1
+native: $(STAMP)
+	scripts/check-native $(PY)
+
+unit: $(STAMP) native
 	$(PY) -m pytest -q -m "not sandbox and not docker and not zk"
 
 sandbox-tests: $(STAMP)
@@ -49,6 +54,21 @@ simulate: $(STAMP)
 SECONDS ?= 60
 fuzz-native: $(STAMP)
 	$(PY) -m tests.fuzz $(if $(PLANTS),--plants,--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED))
+
+# The native core as an ARM machine runs it, in an emulator, compared with this machine.
+ARM_TOOLS := gcc libc6-dev gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
+arm: $(STAMP)
+	dpkg -s $(ARM_TOOLS) >/dev/null 2>&1 || scripts/apt-install $(ARM_TOOLS)
+	$(PY) -m tests.cross aarch64 $(if $(SEED),--seed $(SEED))
+
+# All wheels that are released, in containers: needs Docker or Podman.
+wheels: $(STAMP)
+	$(PY) -m pip install --quiet --disable-pip-version-check cibuildwheel
+	$(VENV)/bin/cibuildwheel --platform linux --output-dir dist
+
+# The sources, and the wheel of one interpreter, without a container: make wheel PYTHON=python3.12
+wheel:
+	scripts/make-wheel $(or $(PYTHON),python3) dist
 
 # Captures the golden bytes and assignments again from the real brokers and the JVM.
 golden: $(STAMP)
