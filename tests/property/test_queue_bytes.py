@@ -9,14 +9,18 @@ from collections import deque
 from dataclasses import dataclass, field
 from random import Random
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.queues import each_queue, new_queue, queued_in, waiters_of
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.sizes import records_bytes
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.streams.budget import ByteBudget
-from zkconsumer.streams.chunk_queue import ChunkQueue
+from zkconsumer.streams.queues import StreamQueue
+
+pytestmark = pytest.mark.usefixtures(each_queue.__name__)
 
 MANY = 6
 
@@ -25,7 +29,7 @@ MANY = 6
 class Fetcher:
     """Offers one chunk after the other to a queue, and waits when it is refused."""
 
-    queue: ChunkQueue
+    queue: StreamQueue
     claim: PartitionClaim
     todo: deque[Chunk]
     waits: bool = False
@@ -50,7 +54,7 @@ class Fetcher:
 class Reader:
     """A stream: at most one chunk in hand."""
 
-    queue: ChunkQueue
+    queue: StreamQueue
     in_hand: Chunk | None = None
     got: dict[PartitionClaim, list[int]] = field(default_factory=dict)
 
@@ -79,12 +83,12 @@ class World:
     def __init__(self, rng: Random) -> None:
         self.rng = rng
         self.budget = ByteBudget(rng.choice([1, 3_000, 20_000, 10**6]))
-        queues = [ChunkQueue(rng.choice([1, 2, 50]), self.budget) for _ in range(rng.randint(1, 4))]
+        queues = [new_queue(rng.choice([1, 2, 50]), self.budget) for _ in range(rng.randint(1, 4))]
         self.fetchers = [self.fetcher(queue) for queue in queues for _ in range(2)]
         self.readers = [Reader(queue) for queue in queues]
         self.sent = {one.claim: sum_of(one.todo) for one in self.fetchers}
 
-    def fetcher(self, queue: ChunkQueue) -> Fetcher:
+    def fetcher(self, queue: StreamQueue) -> Fetcher:
         """A partition with a few chunks to come."""
         claim = PartitionClaim(TopicPartition("t", self.rng.randint(0, 99)), queue, 0)
         todo: deque[Chunk] = deque()
@@ -113,7 +117,7 @@ class World:
         """What always holds."""
         for reader in self.readers:
             queue = reader.queue
-            queued = [one for one in queue._items if isinstance(one, Chunk)]
+            queued = queued_in(queue)
             in_hand = [reader.in_hand] if reader.in_hand is not None else []
             there = [chunk for chunk in [*queued, *in_hand] if chunk.size_bytes]
             used = sum(records_bytes(chunk.records) for chunk in there)
@@ -122,7 +126,7 @@ class World:
             assert used <= self.budget.share_bytes or alone
             for fetcher in self.fetchers:
                 if fetcher.queue is queue and fetcher.waits:
-                    assert fetcher.room in queue._waiters
+                    assert fetcher.room in waiters_of(queue)
 
     def settle(self) -> None:
         """Everybody works until nothing is left to do: nobody may be stuck."""

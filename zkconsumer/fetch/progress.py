@@ -23,9 +23,10 @@ class PureProgress:
         self.high_watermark = -1
 
 
-if TYPE_CHECKING or ENGINE is Engine.PURE:
-    Progress = PureProgress
-else:
+# For mypy the two are one: they have the same fields.
+if TYPE_CHECKING or ENGINE is Engine.NATIVE:
     from zkconsumer.native._core import Progress
+else:
+    Progress = PureProgress
 
 __all__ = ["Progress", "PureProgress"]

@@ -1,5 +1,6 @@
-from collections.abc import Iterator
-from typing import Final, Generic, TypeVar, final
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import Final, Generic, TypeVar, final, overload
 
 from zkconsumer.model import Record, TimestampType
 
@@ -111,6 +112,116 @@ class Progress:
     consumed_offset: int | None
     delivered_offset: int | None
     high_watermark: int
+
+@final
+class Bell:
+    """What a native loop waits for, here for those who do as it does."""
+
+    def ring(self) -> None:
+        """Have it be heard. Thread: any."""
+    def heard(self, timeout_ms: int = 0) -> bool:
+        """Whether it rang since this was asked last; waits so long for it, without the GIL."""
+
+@final
+class Runs(Sequence[Record]):
+    """What a native loop found in a set: runs, which give records only to those who ask.
+
+    As a sequence it makes its records anew each time, and all of them for a single one.
+    """
+
+    @property
+    def runs(self) -> list[Run]: ...
+    @property
+    def size_bytes(self) -> int:
+        """What a chunk of it is charged: the whole buffers that it keeps."""
+    def split(self, max_bytes: int) -> tuple[Runs, Runs]:
+        """Make two: what is charged at most so much (or one message), and at least one message.
+
+        Raises:
+            ValueError: there is not more than one message.
+        """
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[Record]: ...
+    @overload
+    def __getitem__(self, index: int) -> Record: ...
+    @overload
+    def __getitem__(self, index: slice) -> Sequence[Record]: ...
+
+@final
+class Queue:
+    """The line of ``streams.native_queue``, which says what most of this is for.
+
+    In a forked child it is empty, takes nothing and never waits.
+
+    Args:
+        max_chunks: how many chunks of active claims it takes.
+        make_chunk: makes what stands for a native chunk, of its claim, the offset that was asked
+            for, the next offset, the records and what it is charged.
+
+    Attributes:
+        waiters: who is to be called when there is room.
+    """
+
+    waiters: deque[Callable[[], None]]
+
+    def __init__(
+        self, max_chunks: int, make_chunk: Callable[..., object]
+    ) -> None: ...
+    @property
+    def half_share_bytes(self) -> int: ...
+    def set_share(self, share_bytes: int) -> None:
+        """Bound its bytes; without this they are not."""
+    def has_room(self, size_bytes: int) -> bool: ...
+    @property
+    def free_bytes(self) -> int:
+        """How large a chunk it takes now; 0: none that is worth it."""
+    def wait_for_room(self, on_room: Callable[[], None]) -> None: ...
+    def make_room(self) -> None:
+        """Call, and ring for, all who wait for room, once."""
+    @property
+    def chunk_count(self) -> int: ...
+    @property
+    def used_bytes(self) -> int: ...
+    def adopt(self, claim: Progress) -> None:
+        """Know the claim of chunks that are going to be put here by native code. Thread: any."""
+    def add(self, item: object, claim: Progress | None, size_bytes: int) -> bool:
+        """Put it at the end; False: it is a chunk (it has a claim), and there is no room."""
+    def put_set(
+        self,
+        claim: Progress,
+        data: bytes | bytearray | memoryview,
+        fetch_offset: int,
+        bell: Bell | None = None,
+    ) -> int | None:
+        """Read a record set, and put it as a native loop would, without the GIL.
+
+        Args:
+            claim: under which it was fetched; it is adopted.
+            data: the set, which is copied.
+            fetch_offset: records below it are left out.
+            bell: rings as soon as there may be room, where there was none.
+
+        Returns:
+            None, or from where on the rest was not taken: it may be put again.
+
+        Raises:
+            ValueError: the set is not sound.
+        """
+    def listen(self, on_change: Callable[[], None] | None) -> None:
+        """Call this after each native put, with the GIL."""
+    def wake(self) -> None: ...
+    def head(self, timeout_ms: int | None) -> object | None: ...
+    def pause(self, timeout_ms: int | None) -> None: ...
+    @property
+    def named_head(self) -> object | None:
+        """The head, if ``head`` gave it or Python put it there."""
+    def remove(self) -> None:
+        """Take out what ``named_head`` is; a chunk is in hand from then on."""
+    def done_with(self, item: object) -> None: ...
+    def named_items(self) -> list[object]:
+        """All that Python put there, and the native chunk that ``head`` gave."""
+    def discard(self) -> None:
+        """Free native chunks of inactive claims, and charge nothing for the others."""
 
 def crc32(data: bytes | memoryview, value: int = 0, *, portable: bool = False) -> int:
     """Compute what ``zlib.crc32`` does; ``portable``: as on a CPU without instructions for it."""

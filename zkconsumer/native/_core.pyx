@@ -7,11 +7,14 @@ Nothing is decided here: sets are read by ``csrc/walk.c``, and made into objects
 cimport cython
 from cpython.buffer cimport PyBUF_SIMPLE, PyBuffer_Release, PyObject_GetBuffer
 from cpython.bytes cimport PyBytes_FromStringAndSize
+from cpython.exc cimport PyErr_CheckSignals
 from cpython.long cimport PyLong_FromLongLong
 from cpython.object cimport PyObject, PyTypeObject
 from cpython.ref cimport Py_DECREF, Py_INCREF
 from cpython.tuple cimport PyTuple_SET_ITEM
-from libc.stdint cimport int32_t, int64_t, uint8_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy
+from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
 
 from zkconsumer.native._csrc cimport *
 
@@ -152,3 +155,6 @@ cdef list _runs_of(const zk_runs *runs):
 def offset_behind(const uint8_t[::1] data not None, int64_t fetch_offset):
     cdef size_t size = data.shape[0]
     return zk_offset_behind(&data[0] if size else NULL, size, fetch_offset)
+
+
+include "_queue.pxi"

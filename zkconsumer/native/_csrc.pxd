@@ -1,5 +1,5 @@
 # What _core uses of csrc; the headers say what each of it does.
-from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint32_t, uint64_t
 
 
 cdef extern from "crc32.h" nogil:
@@ -21,6 +21,7 @@ cdef extern from "buffer.h" nogil:
     )
     zk_buffer *zk_buffer_share(zk_buffer *buffer)
     void zk_buffer_drop(zk_buffer *buffer)
+    zk_buffer *zk_buffer_exact(size_t size)
 
 
 cdef extern from "sink.h" nogil:
@@ -114,3 +115,67 @@ cdef extern from "claim.h" nogil:
     void zk_claim_set_active(zk_claim *claim, bint active)
     int64_t zk_claim_high_watermark(zk_claim *claim)
     void zk_claim_set_high_watermark(zk_claim *claim, int64_t offset)
+
+
+cdef extern from "chunk.h" nogil:
+    ctypedef struct zk_chunk:
+        zk_claim *claim
+        int64_t fetch_offset
+        int64_t next_offset
+        size_t size_bytes
+        zk_runs runs
+        uint64_t number
+    zk_chunk *zk_chunk_new(
+        zk_claim *claim, int64_t fetch_offset, int64_t next_offset, zk_runs *runs
+    )
+    void zk_chunk_free(zk_chunk *chunk)
+    size_t zk_runs_charge(const zk_runs *runs)
+    bint zk_runs_settle(zk_runs *runs)
+    bint zk_runs_copy(const zk_runs *runs, zk_runs *copy)
+    bint zk_runs_can_cut(const zk_runs *runs)
+    bint zk_runs_cut_front(zk_runs *runs, size_t max_bytes, zk_runs *front)
+
+
+cdef extern from "bell.h" nogil:
+    ctypedef struct zk_bell:
+        pass
+    zk_bell *zk_bell_new()
+    zk_bell *zk_bell_share(zk_bell *bell)
+    void zk_bell_drop(zk_bell *bell)
+    void zk_bell_ring(zk_bell *bell)
+    void zk_bell_clear(zk_bell *bell)
+    bint zk_bell_wait(const zk_bell *bell, int timeout_ms)
+
+
+cdef extern from "queue.h" nogil:
+    ctypedef struct zk_queue:
+        pass
+    ctypedef void (*zk_on_change)(void *owner) noexcept
+    ctypedef enum zk_head_kind:
+        ZK_HEAD_NONE
+        ZK_HEAD_NAMED
+        ZK_HEAD_CHUNK
+        ZK_HEAD_NO_MEMORY
+    bint zk_queue_put(zk_queue *queue, zk_chunk *chunk, zk_bell *pump)
+    zk_queue *zk_queue_new(size_t max_chunks, zk_on_change on_change, void *owner)
+    void zk_queue_free(zk_queue *queue)
+    void zk_queue_set_share(zk_queue *queue, size_t share_bytes)
+    size_t zk_queue_half_share(zk_queue *queue)
+    void zk_queue_set_listened(zk_queue *queue, bint is_listened)
+    uint64_t zk_queue_next_number(zk_queue *queue)
+    bint zk_queue_fits(zk_queue *queue, size_t size_bytes)
+    size_t zk_queue_free_bytes(zk_queue *queue)
+    bint zk_queue_add(zk_queue *queue, zk_chunk *entry)
+    void zk_queue_wake(zk_queue *queue)
+    bint zk_queue_was_woken(zk_queue *queue, bint by_entries)
+    void zk_queue_wait(zk_queue *queue, bint for_another, int timeout_ms)
+    zk_head_kind zk_queue_head(zk_queue *queue, zk_chunk *head, zk_chunk **dropped)
+    bint zk_queue_name(zk_queue *queue, uint64_t number)
+    uint64_t zk_queue_named_head(zk_queue *queue)
+    bint zk_queue_remove(zk_queue *queue)
+    void zk_queue_done(zk_queue *queue)
+    void zk_queue_discard(zk_queue *queue, zk_chunk **dropped)
+    void zk_queue_ring(zk_queue *queue)
+    size_t zk_queue_chunk_count(zk_queue *queue)
+    size_t zk_queue_used_bytes(zk_queue *queue)
+    void zk_chunks_free(zk_chunk *chunks)

@@ -20,6 +20,8 @@ The most that all of fetching takes, however slow the streams are:
   small records up to eight times as much).
 """
 
+from collections.abc import Callable
+
 
 class ByteBudget:
     """One limit for all queues of a connector.
@@ -31,12 +33,22 @@ class ByteBudget:
     def __init__(self, limit_bytes: int) -> None:
         self.limit_bytes = limit_bytes
         self._queues: list[object] = []
+        self._listeners: list[Callable[[], None]] = []
 
     @property
     def share_bytes(self) -> int:
         """What every queue may use: the limit over the number of queues, at least a byte."""
         return max(1, self.limit_bytes // max(1, len(self._queues)))
 
-    def enter(self, queue: object) -> None:
-        """Count one more queue, for as long as the budget lives. Thread: any."""
+    def enter(self, queue: object, on_change: Callable[[], None] | None = None) -> None:
+        """Count one more queue, for as long as the budget lives. Thread: any.
+
+        Args:
+            queue: the queue.
+            on_change: called at once, and whenever shares have become smaller.
+        """
         self._queues.append(queue)
+        if on_change is not None:
+            self._listeners.append(on_change)
+        for listener in list(self._listeners):
+            listener()

@@ -5,13 +5,19 @@ import threading
 from collections.abc import Callable
 from functools import partial
 
+import pytest
+
 from tests.support.chunks import T1, chunk_of, claim_of, ignore
 from tests.support.interrupting import interrupt_at_line
+from tests.support.queues import each_queue, item_count, new_queue
 from tests.support.waiting import wait_until
 from zkconsumer.errors import ConsumerTimeout
 from zkconsumer.fetch.claim import Chunk
 from zkconsumer.scope import ThreadScope
 from zkconsumer.streams.chunk_queue import ChunkQueue, Closed, Failed
+from zkconsumer.streams.queues import StreamQueue
+
+pytestmark = pytest.mark.usefixtures(each_queue.__name__)
 
 
 class Bell:
@@ -27,7 +33,7 @@ class Bell:
 
 def test_chunks_come_out_in_the_order_they_went_in() -> None:
     """First in, first out."""
-    queue, claim = ChunkQueue(3), claim_of()
+    queue, claim = new_queue(3), claim_of()
     chunks = [chunk_of(claim, [offset]) for offset in range(3)]
     assert all(queue.offer(chunk, ignore) for chunk in chunks)
     assert [queue.take(0) for _ in chunks] == chunks
@@ -35,7 +41,7 @@ def test_chunks_come_out_in_the_order_they_went_in() -> None:
 
 def test_an_empty_queue_gives_nothing_after_the_time_is_over() -> None:
     """None stands for no item, both without waiting and after a wait."""
-    queue = ChunkQueue(1)
+    queue = new_queue(1)
     assert queue.take(0) is None
     assert queue.take(-5) is None
     assert queue.take(10) is None
@@ -43,7 +49,7 @@ def test_an_empty_queue_gives_nothing_after_the_time_is_over() -> None:
 
 def test_a_waiting_stream_gets_what_comes() -> None:
     """A take without a time-out waits until something is there."""
-    queue, claim = ChunkQueue(1), claim_of()
+    queue, claim = new_queue(1), claim_of()
     taken: list[object] = []
     scope = ThreadScope("queue")
     scope.spawn("stream", lambda: taken.append(queue.take(None)), stop=queue.close)
@@ -55,7 +61,7 @@ def test_a_waiting_stream_gets_what_comes() -> None:
 
 def test_a_full_queue_refuses_and_says_once_when_there_is_room() -> None:
     """An offer beyond the bound is refused; the next take calls back, later ones do not."""
-    queue, claim, bell = ChunkQueue(1), claim_of(), Bell()
+    queue, claim, bell = new_queue(1), claim_of(), Bell()
     queue.offer(chunk_of(claim, [0]), ignore)
     assert not queue.offer(chunk_of(claim, [1]), bell.ring)
     assert bell.rung == 0
@@ -68,7 +74,7 @@ def test_a_full_queue_refuses_and_says_once_when_there_is_room() -> None:
 
 def test_offering_again_and_again_to_a_full_queue_leaves_one_call() -> None:
     """A producer that tries at every turn is called once when there is room, not once a try."""
-    queue, claim, bell = ChunkQueue(1), claim_of(), Bell()
+    queue, claim, bell = new_queue(1), claim_of(), Bell()
     queue.offer(chunk_of(claim, [0]), ignore)
     refused = chunk_of(claim, [1])
     assert not any(queue.offer(refused, bell.ring) for _ in range(1_000))
@@ -78,7 +84,7 @@ def test_offering_again_and_again_to_a_full_queue_leaves_one_call() -> None:
 
 def test_every_refused_producer_hears_of_room() -> None:
     """Two fetchers of one full queue: both are called, one gets in, the other waits again."""
-    queue, claim, other = ChunkQueue(1), claim_of(), claim_of(T1)
+    queue, claim, other = new_queue(1), claim_of(), claim_of(T1)
     one, two = Bell(), Bell()
     queue.offer(chunk_of(claim, [0]), ignore)
     assert not queue.offer(chunk_of(claim, [1]), one.ring)
@@ -120,7 +126,7 @@ def test_room_made_while_an_offer_is_refused_is_not_missed() -> None:
 
 def test_chunks_of_given_up_claims_do_not_count() -> None:
     """What will not be delivered takes no room."""
-    queue, old, new = ChunkQueue(1), claim_of(), claim_of()
+    queue, old, new = new_queue(1), claim_of(), claim_of()
     queue.offer(chunk_of(old, [0]), ignore)
     old.active = False
     assert queue.chunk_count() == 0
@@ -130,7 +136,7 @@ def test_chunks_of_given_up_claims_do_not_count() -> None:
 
 def test_discarding_frees_the_records_and_calls_who_waits() -> None:
     """After a partition was given up, its queued records are let go and producers hear of room."""
-    queue, old, other, bell = ChunkQueue(2), claim_of(), claim_of(T1), Bell()
+    queue, old, other, bell = new_queue(2), claim_of(), claim_of(T1), Bell()
     dropped, kept = chunk_of(old, [0, 1]), chunk_of(other, [7])
     queue.offer(dropped, ignore)
     queue.offer(kept, ignore)
@@ -143,7 +149,7 @@ def test_discarding_frees_the_records_and_calls_who_waits() -> None:
 
 def test_an_error_comes_behind_what_is_queued_and_once() -> None:
     """A failure is an item like others; the queue goes on behind it."""
-    queue, claim = ChunkQueue(2), claim_of()
+    queue, claim = new_queue(2), claim_of()
     chunk, later, error = chunk_of(claim, [0]), chunk_of(claim, [1]), ConsumerTimeout("any")
     queue.offer(chunk, ignore)
     queue.fail(error)
@@ -158,7 +164,7 @@ def test_an_error_comes_behind_what_is_queued_and_once() -> None:
 
 def test_errors_and_the_end_do_not_count_as_chunks() -> None:
     """Only chunks fill a queue: an error never keeps data out."""
-    queue, claim = ChunkQueue(1), claim_of()
+    queue, claim = new_queue(1), claim_of()
     queue.fail(ConsumerTimeout("one"))
     queue.fail(ConsumerTimeout("two"))
     assert queue.offer(chunk_of(claim, [0]), ignore)
@@ -166,7 +172,7 @@ def test_errors_and_the_end_do_not_count_as_chunks() -> None:
 
 def test_the_end_comes_behind_what_is_queued_and_repeats() -> None:
     """After the last chunk every take says that the stream has ended, without waiting."""
-    queue, claim = ChunkQueue(2), claim_of()
+    queue, claim = new_queue(2), claim_of()
     chunk = chunk_of(claim, [0])
     queue.offer(chunk, ignore)
     queue.close()
@@ -176,16 +182,16 @@ def test_the_end_comes_behind_what_is_queued_and_repeats() -> None:
 
 def test_closing_twice_is_closing_once() -> None:
     """The end stays the end, and the queue does not grow by it."""
-    queue = ChunkQueue(1)
+    queue = new_queue(1)
     queue.close()
     queue.close()
     assert all(isinstance(queue.take(0), Closed) for _ in range(10))
-    assert len(queue._items) <= 2
+    assert item_count(queue) <= 2
 
 
 def test_two_threads_that_offer_lose_and_repeat_nothing() -> None:
     """Two fetchers that wait for each other's room in a tiny queue get everything through."""
-    queue, count = ChunkQueue(2), 300
+    queue, count = new_queue(2), 300
     old_interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     scope = ThreadScope("queue")
@@ -210,7 +216,7 @@ def test_two_threads_that_offer_lose_and_repeat_nothing() -> None:
         assert offsets == list(range(count))
 
 
-def producer(queue: ChunkQueue, chunks: list[Chunk]) -> Callable[[], None]:
+def producer(queue: StreamQueue, chunks: list[Chunk]) -> Callable[[], None]:
     """A fetcher's behaviour: offer, and when refused wait to be called."""
 
     def run() -> None:
@@ -226,7 +232,7 @@ def producer(queue: ChunkQueue, chunks: list[Chunk]) -> Callable[[], None]:
 def test_a_signal_handler_may_end_a_stream_wherever_it_interrupts_it() -> None:
     """Closing from inside a take, at every line of it, neither blocks nor loses the end."""
     for stop_at in range(40):
-        queue, claim = ChunkQueue(2), claim_of()
+        queue, claim = new_queue(2), claim_of()
         queue.offer(chunk_of(claim, [0]), ignore)
         interrupted = interrupt_at_line(stop_at, queue.close, partial(queue.take, 0))
         items = [queue.take(0) for _ in range(3)]

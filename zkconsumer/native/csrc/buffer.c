@@ -45,14 +45,8 @@ static zk_buffer *take_spare(size_t capacity) {
     return NULL;
 }
 
-zk_buffer *zk_buffer_new(size_t size) {
-    if (size > SIZE_MAX / 4)
-        return NULL;
-    size_t capacity = size + ZK_SLACK_BYTES;
-    zk_buffer *buffer = take_spare(capacity);
-    if (buffer)
-        return buffer;
-    buffer = calloc(1, sizeof *buffer);
+static zk_buffer *make(size_t capacity) {
+    zk_buffer *buffer = calloc(1, sizeof *buffer);
     if (!buffer)
         return NULL;
     buffer->data = malloc(capacity);
@@ -62,6 +56,20 @@ zk_buffer *zk_buffer_new(size_t size) {
     }
     buffer->capacity = capacity;
     atomic_init(&buffer->references, 1);
+    return buffer;
+}
+
+zk_buffer *zk_buffer_new(size_t size) {
+    if (size > SIZE_MAX / 4)
+        return NULL;
+    zk_buffer *spare = take_spare(size + ZK_SLACK_BYTES);
+    return spare ? spare : make(size + ZK_SLACK_BYTES);
+}
+
+zk_buffer *zk_buffer_exact(size_t size) {
+    zk_buffer *buffer = make(size ? size : 1);
+    if (buffer)
+        buffer->used = size;
     return buffer;
 }
 

@@ -25,11 +25,20 @@ typedef struct zk_buffer {
 /* An empty buffer with one reference, for at least this much and the slack; null without memory. */
 zk_buffer *zk_buffer_new(size_t size);
 
+/* A buffer of exactly this size, all of it in use, for bytes to be copied into at once; null without
+ * memory. There is no slack behind them. */
+zk_buffer *zk_buffer_exact(size_t size);
+
 /* A buffer around somebody else's bytes, which must not change; null without memory.
  * release(owner) is called when the last reference goes, in whichever thread that is. */
 zk_buffer *zk_buffer_around(const uint8_t *data, size_t size, void (*release)(void *), void *owner);
 
 zk_buffer *zk_buffer_share(zk_buffer *buffer);
+
+/* What it takes of the memory, its own or somebody else's. */
+static inline size_t zk_buffer_held(const zk_buffer *buffer) {
+    return buffer->capacity > buffer->used ? buffer->capacity : buffer->used;
+}
 
 /* Gives a reference back; null is fine. */
 void zk_buffer_drop(zk_buffer *buffer);

@@ -1,0 +1,69 @@
+"""One suite for both queues: a module that uses ``each_queue`` runs once with each."""
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, TypeAlias
+
+import pytest
+
+from zkconsumer.fetch.claim import Chunk
+from zkconsumer.records.engine import ENGINE, Engine
+from zkconsumer.streams.budget import ByteBudget
+from zkconsumer.streams.chunk_queue import ChunkQueue
+from zkconsumer.streams.queues import StreamQueue, new_chunk_queue
+
+if TYPE_CHECKING:
+    from zkconsumer.native import _core
+
+RUNS_NATIVE = ENGINE is Engine.NATIVE
+needs_native_engine = pytest.mark.skipif(not RUNS_NATIVE, reason="this process runs in pure Python")
+
+Make: TypeAlias = Callable[[int, ByteBudget | None], StreamQueue]
+_make: Make = ChunkQueue
+
+
+@pytest.fixture(
+    scope="module", params=["python", pytest.param("native", marks=needs_native_engine)]
+)
+def each_queue(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Have ``new_queue`` make one kind after the other."""
+    global _make  # noqa: PLW0603 - the fixture's one job
+    _make = ChunkQueue if request.param == "python" else new_chunk_queue
+    yield
+    _make = ChunkQueue
+
+
+def new_queue(max_chunks: int, budget: ByteBudget | None = None) -> StreamQueue:
+    """A queue of the kind whose turn it is."""
+    return _make(max_chunks, budget)
+
+
+def queued_in(queue: StreamQueue) -> list[Chunk]:
+    """The chunks of Python that lie in a queue, in order."""
+    items = queue._items if isinstance(queue, ChunkQueue) else native_of(queue).named_items()
+    return [item for item in items if isinstance(item, Chunk)]
+
+
+def item_count(queue: StreamQueue) -> int:
+    """How many items of Python lie in a queue, whatever they are."""
+    if isinstance(queue, ChunkQueue):
+        return len(queue._items)
+    return len(native_of(queue).named_items())
+
+
+def waiters_of(queue: StreamQueue) -> list[Callable[[], None]]:
+    """Who is to be called when there is room."""
+    return list(queue._waiters if isinstance(queue, ChunkQueue) else native_of(queue).waiters)
+
+
+def native_of(queue: StreamQueue) -> "_core.Queue":
+    """The C part of a native queue."""
+    # It may be missing, or not be wanted.
+    from zkconsumer.streams.native_queue import NativeChunkQueue  # noqa: PLC0415
+
+    assert isinstance(queue, NativeChunkQueue)
+    return queue.native
+
+
+def is_listened_to(queue: StreamQueue) -> bool:
+    """Whether somebody wants to hear of every put."""
+    return queue._on_change is not None  # type: ignore[attr-defined]

@@ -1,0 +1,206 @@
+#include "chunk.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+/* Of so many buffers at a time it is known that they were counted. */
+enum { KNOWN_BUFFERS = 4 };
+
+size_t zk_runs_charge(const zk_runs *runs) {
+    const zk_buffer *known[KNOWN_BUFFERS] = {NULL};
+    size_t total = sizeof(zk_chunk) + runs->count * sizeof(zk_run);
+    for (size_t at = 0; at < runs->count; at++) {
+        const zk_buffer *buffer = runs->items[at].buffer;
+        int place = 0;
+        while (place < KNOWN_BUFFERS - 1 && known[place] != buffer)
+            place++;
+        if (known[place] != buffer)
+            total += zk_buffer_held(buffer);
+        memmove(known + 1, known, (size_t)place * sizeof *known);
+        known[0] = buffer;
+    }
+    return total;
+}
+
+/* How many runs from `begin` on lie in the same buffer, and what they take together. */
+static size_t side_by_side(const zk_runs *runs, size_t begin, size_t *bytes) {
+    size_t end = begin;
+    *bytes = 0;
+    while (end < runs->count && runs->items[end].buffer == runs->items[begin].buffer)
+        *bytes += runs->items[end++].size;
+    return end - begin;
+}
+
+/* Moves runs into a buffer of their own. */
+static bool move_out(zk_run *items, size_t count, size_t bytes) {
+    zk_buffer *own = zk_buffer_exact(bytes);
+    if (!own)
+        return false;
+    size_t at = 0;
+    for (zk_run *run = items; run < items + count; run++) {
+        memcpy(own->data + at, run->buffer->data + run->start, run->size);
+        zk_buffer_drop(run->buffer);
+        run->buffer = zk_buffer_share(own);
+        run->start = at;
+        at += run->size;
+    }
+    zk_buffer_drop(own);
+    return true;
+}
+
+bool zk_runs_settle(zk_runs *runs) {
+    size_t bytes;
+    for (size_t at = 0; at < runs->count;) {
+        const size_t count = side_by_side(runs, at, &bytes);
+        if (bytes < zk_buffer_held(runs->items[at].buffer) / 2 &&
+            !move_out(runs->items + at, count, bytes))
+            return false;
+        at += count;
+    }
+    return true;
+}
+
+bool zk_runs_can_cut(const zk_runs *runs) {
+    return runs->count > 1 || (runs->count == 1 && runs->items[0].count > 1);
+}
+
+size_t zk_runs_least_charge(const zk_runs *runs) {
+    const size_t least = sizeof(zk_chunk) + sizeof(zk_run);
+    if (!runs->count)
+        return sizeof(zk_chunk);
+    zk_cursor cursor = zk_run_begin(runs->items);
+    const uint8_t *const start = cursor.at;
+    zk_message message;
+    int64_t offset;
+    if (zk_run_next(&cursor, &offset, &message) != ZK_MESSAGE)
+        return least + runs->items[0].size;
+    return least + (size_t)(cursor.at - start);
+}
+
+bool zk_runs_copy(const zk_runs *runs, zk_runs *copy) {
+    *copy = (zk_runs){0};
+    if (!runs->count)
+        return true;
+    copy->items = malloc(runs->count * sizeof *copy->items);
+    if (!copy->items)
+        return false;
+    copy->capacity = runs->count;
+    for (; copy->count < runs->count; copy->count++) {
+        copy->items[copy->count] = runs->items[copy->count];
+        zk_buffer_share(runs->items[copy->count].buffer);
+    }
+    return true;
+}
+
+/* Hands the first runs over, as they are. */
+static bool move_front(zk_runs *runs, size_t count, zk_runs *front) {
+    front->items = malloc(count * sizeof *front->items);
+    if (!front->items)
+        return false;
+    memcpy(front->items, runs->items, count * sizeof *front->items);
+    front->count = front->capacity = count;
+    runs->count -= count;
+    memmove(runs->items, runs->items + count, runs->count * sizeof *runs->items);
+    return true;
+}
+
+/* How many runs, with their whole buffers, a chunk of `max_bytes` takes; not the last ones. */
+static size_t whole_front(const zk_runs *runs, size_t max_bytes) {
+    size_t charge = sizeof(zk_chunk), bytes, fitting = 0;
+    while (fitting < runs->count) {
+        const size_t count = side_by_side(runs, fitting, &bytes);
+        charge += zk_buffer_held(runs->items[fitting].buffer) + count * sizeof(zk_run);
+        if (charge > max_bytes || fitting + count == runs->count)
+            break;
+        fitting += count;
+    }
+    return fitting;
+}
+
+/* How many runs of the first buffer a chunk of `max_bytes` takes when they are copied; not the very
+ * last one. */
+static size_t copied_front(const zk_runs *runs, size_t max_bytes, size_t *bytes) {
+    size_t charge = sizeof(zk_chunk), count = 0;
+    *bytes = 0;
+    while (count + 1 < runs->count && runs->items[count].buffer == runs->items[0].buffer) {
+        const zk_run *run = runs->items + count;
+        charge += sizeof(zk_run) + run->size;
+        if (charge > max_bytes && (count || run->count > 1))
+            break;
+        *bytes += run->size;
+        count++;
+    }
+    return count;
+}
+
+static bool split_front(zk_runs *runs, size_t max_bytes, zk_runs *front) {
+    const size_t overhead = sizeof(zk_chunk) + sizeof(zk_run);
+    zk_run *const first = runs->items;
+    const zk_run before = *first;
+    front->items = malloc(sizeof *front->items);
+    if (!front->items)
+        return false;
+    const size_t room = max_bytes > overhead ? max_bytes - overhead : 0;
+    if (!zk_run_split(first, room, first->count - 1, front->items)) {
+        free(front->items);
+        *front = (zk_runs){0};
+        return false;
+    }
+    front->count = front->capacity = 1;
+    if (!move_out(front->items, 1, front->items[0].size)) {
+        *first = before;
+        zk_runs_free(front);
+        return false;
+    }
+    return true;
+}
+
+bool zk_runs_cut_front(zk_runs *runs, size_t max_bytes, zk_runs *front) {
+    size_t count = whole_front(runs, max_bytes), bytes;
+    if (count)
+        return move_front(runs, count, front);
+    count = copied_front(runs, max_bytes, &bytes);
+    if (!count)
+        return split_front(runs, max_bytes, front);
+    /* Copied where they stand, so that there is nothing to undo. */
+    const bool is_shared = runs->items[count].buffer == runs->items[0].buffer;
+    if (is_shared || zk_buffer_held(runs->items[0].buffer) > bytes)
+        if (!move_out(runs->items, count, bytes))
+            return false;
+    return move_front(runs, count, front);
+}
+
+zk_chunk *zk_chunk_new(zk_claim *claim, int64_t fetch_offset, int64_t next_offset, zk_runs *runs) {
+    zk_chunk *chunk = calloc(1, sizeof *chunk);
+    if (!chunk)
+        return NULL;
+    chunk->claim = claim ? zk_claim_share(claim) : NULL;
+    chunk->fetch_offset = fetch_offset;
+    chunk->next_offset = next_offset;
+    chunk->runs = *runs;
+    chunk->size_bytes = zk_runs_charge(runs);
+    *runs = (zk_runs){0};
+    return chunk;
+}
+
+void zk_chunk_free(zk_chunk *chunk) {
+    if (!chunk)
+        return;
+    zk_claim_drop(chunk->claim);
+    zk_runs_free(&chunk->runs);
+    free(chunk);
+}
+
+zk_chunk *zk_chunk_cut_front(zk_chunk *chunk, size_t max_bytes) {
+    zk_runs none = {0};
+    zk_chunk *front = zk_chunk_new(chunk->claim, chunk->fetch_offset, 0, &none);
+    if (!front || !zk_runs_cut_front(&chunk->runs, max_bytes, &front->runs)) {
+        zk_chunk_free(front);
+        return NULL;
+    }
+    front->next_offset = front->runs.items[front->runs.count - 1].last_offset + 1;
+    front->size_bytes = zk_runs_charge(&front->runs);
+    chunk->fetch_offset = front->next_offset;
+    chunk->size_bytes = zk_runs_charge(&chunk->runs);
+    return front;
+}

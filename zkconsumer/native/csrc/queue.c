@@ -1,0 +1,229 @@
+#define _POSIX_C_SOURCE 200809L
+#include "queue_inside.h"
+
+#include <stdlib.h>
+
+static const size_t NO_BOUND = SIZE_MAX / 2;
+
+zk_queue *zk_queue_new(size_t max_chunks, zk_on_change on_change, void *owner) {
+    zk_queue *queue = calloc(1, sizeof *queue);
+    if (!queue)
+        return NULL;
+    queue->stream = zk_bell_new();
+    if (!queue->stream || pthread_mutex_init(&queue->mutex, NULL) != 0) {
+        zk_bell_drop(queue->stream);
+        free(queue);
+        return NULL;
+    }
+    queue->process = getpid();
+    queue->max_chunks = max_chunks;
+    queue->on_change = on_change;
+    queue->owner = owner;
+    queue->end = &queue->first;
+    queue->share_bytes = SIZE_MAX;
+    return queue;
+}
+
+void zk_queue_free(zk_queue *queue) {
+    if (!queue || getpid() != queue->process)
+        return;
+    zk_chunks_free(queue->first);
+    for (size_t at = 0; at < queue->bell_count; at++)
+        zk_bell_drop(queue->bells[at]);
+    free(queue->bells);
+    zk_bell_drop(queue->stream);
+    pthread_mutex_destroy(&queue->mutex);
+    free(queue);
+}
+
+void zk_chunks_free(zk_chunk *chunks) {
+    while (chunks) {
+        zk_chunk *next = chunks->next;
+        zk_chunk_free(chunks);
+        chunks = next;
+    }
+}
+
+/* --- room; with the mutex ------------------------------------------------------------------------ */
+
+static bool is_bounded(const zk_queue *queue) { return queue->share_bytes != SIZE_MAX; }
+
+static size_t half_share(const zk_queue *queue) {
+    if (!is_bounded(queue))
+        return NO_BOUND;
+    return queue->share_bytes > 1 ? queue->share_bytes / 2 : 1;
+}
+
+size_t zk_queue_count_active(const zk_queue *queue) {
+    size_t count = 0;
+    for (const zk_chunk *one = queue->first; one; one = one->next)
+        count += one->claim && zk_claim_is_active(one->claim);
+    return count;
+}
+
+static size_t used_bytes(const zk_queue *queue) {
+    return zk_queue_charge(queue) + queue->promised_bytes;
+}
+
+bool zk_queue_has_room(const zk_queue *queue, size_t size_bytes) {
+    /* Given up claims are told apart only where they might make the difference. */
+    if (queue->chunk_count + queue->promised_chunks >= queue->max_chunks &&
+        zk_queue_count_active(queue) + queue->promised_chunks >= queue->max_chunks)
+        return false;
+    const size_t used = used_bytes(queue);
+    return !is_bounded(queue) || !used ||
+           (size_bytes <= queue->share_bytes && used <= queue->share_bytes - size_bytes);
+}
+
+static size_t free_bytes(const zk_queue *queue) {
+    const size_t half = half_share(queue), used = used_bytes(queue);
+    if (!zk_queue_has_room(queue, half / 4 ? half / 4 : 1))
+        return 0;
+    if (!is_bounded(queue))
+        return half;
+    const size_t left = used < queue->share_bytes ? queue->share_bytes - used : 1;
+    return left < half ? left : half;
+}
+
+/* Without memory it rings at once: a bell too many does no harm. */
+static void wait_for_room(zk_queue *queue, zk_bell *bell) {
+    if (!bell)
+        return;
+    for (size_t at = 0; at < queue->bell_count; at++)
+        if (queue->bells[at] == bell)
+            return;
+    if (queue->bell_count == queue->bell_capacity) {
+        const size_t capacity = queue->bell_capacity ? queue->bell_capacity * 2 : 4;
+        zk_bell **bells = realloc(queue->bells, capacity * sizeof *bells);
+        if (!bells) {
+            zk_bell_ring(bell);
+            return;
+        }
+        queue->bells = bells;
+        queue->bell_capacity = capacity;
+    }
+    queue->bells[queue->bell_count++] = zk_bell_share(bell);
+}
+
+/* --- entries; with the mutex --------------------------------------------------------------------- */
+
+void zk_queue_link(zk_queue *queue, zk_chunk *entry) {
+    entry->next = NULL;
+    *queue->end = entry;
+    queue->end = &entry->next;
+    queue->is_stirred = true;
+    if (entry->claim) {
+        queue->chunk_count++;
+        queue->queued_bytes += entry->size_bytes;
+    }
+}
+
+/* Takes out the entry that `place` leads to. */
+zk_chunk *zk_queue_unlink(zk_queue *queue, zk_chunk **place) {
+    zk_chunk *entry = *place;
+    *place = entry->next;
+    if (queue->end == &entry->next)
+        queue->end = place;
+    if (entry->claim) {
+        queue->chunk_count--;
+        queue->queued_bytes -= entry->size_bytes;
+    }
+    entry->next = NULL;
+    return entry;
+}
+
+void zk_queue_leave_and_wake(zk_queue *queue) {
+    const bool is_waiting = queue->is_waiting;
+    queue->is_waiting = false;
+    zk_queue_leave(queue);
+    if (is_waiting)
+        zk_bell_ring(queue->stream);
+}
+
+/* --- for the pump -------------------------------------------------------------------------------- */
+
+size_t zk_queue_room(zk_queue *queue, zk_bell *pump) {
+    if (!zk_queue_enter(queue))
+        return 0;
+    const size_t found = free_bytes(queue);
+    if (!found)
+        wait_for_room(queue, pump);
+    zk_queue_leave(queue);
+    return found;
+}
+
+size_t zk_queue_half_share(zk_queue *queue) {
+    if (!zk_queue_enter(queue))
+        return NO_BOUND;
+    const size_t half = half_share(queue);
+    zk_queue_leave(queue);
+    return half;
+}
+
+size_t zk_queue_free_bytes(zk_queue *queue) { return zk_queue_room(queue, NULL); }
+
+/* With the mutex, which it leaves. */
+static void put(zk_queue *queue, zk_chunk *chunk) {
+    const bool is_listened = queue->is_listened;
+    chunk->number = ++queue->last_number;
+    chunk->is_named = false;
+    zk_queue_link(queue, chunk);
+    zk_queue_leave_and_wake(queue);
+    if (is_listened)
+        queue->on_change(queue->owner);
+}
+
+/* Room for the next front of a chunk, which then is there until the front is in. */
+static bool promise(zk_queue *queue, size_t size_bytes, zk_bell *pump) {
+    if (!zk_queue_enter(queue))
+        return false;
+    const bool is_room = zk_queue_has_room(queue, size_bytes);
+    if (is_room) {
+        queue->promised_chunks++;
+        queue->promised_bytes += size_bytes;
+    } else {
+        wait_for_room(queue, pump);
+    }
+    zk_queue_leave(queue);
+    return is_room;
+}
+
+/* Puts the front in that room was promised to; null: there is none after all. */
+static void keep_promise(zk_queue *queue, size_t size_bytes, zk_chunk *front) {
+    if (!zk_queue_enter(queue))
+        return;
+    queue->promised_chunks--;
+    queue->promised_bytes -= size_bytes;
+    if (!front) {
+        zk_queue_leave(queue);
+        return;
+    }
+    put(queue, front);
+}
+
+bool zk_queue_put(zk_queue *queue, zk_chunk *chunk, zk_bell *pump) {
+    if (!zk_claim_is_active(chunk->claim)) {
+        zk_chunk_free(chunk);
+        return true;
+    }
+    const size_t half = zk_queue_half_share(queue);
+    while (chunk->size_bytes > half && zk_runs_can_cut(&chunk->runs)) {
+        const size_t least = zk_runs_least_charge(&chunk->runs);
+        const size_t part = half > least ? half : least;
+        if (!promise(queue, part, pump))
+            return false;
+        zk_chunk *front = zk_chunk_cut_front(chunk, half);
+        keep_promise(queue, part, front);
+        if (!front)
+            break; /* no memory for cutting it: then it goes as it is */
+    }
+    if (!zk_queue_enter(queue))
+        return false;
+    if (!zk_queue_has_room(queue, chunk->size_bytes)) {
+        wait_for_room(queue, pump);
+        zk_queue_leave(queue);
+        return false;
+    }
+    put(queue, chunk);
+    return true;
+}

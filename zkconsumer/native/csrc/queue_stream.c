@@ -1,0 +1,205 @@
+#define _POSIX_C_SOURCE 200809L
+#include "queue_inside.h"
+
+#include <stdlib.h>
+
+static bool is_dead(const zk_chunk *entry) {
+    return entry->claim && !entry->is_named && !zk_claim_is_active(entry->claim);
+}
+
+static void drop_entry(zk_queue *queue, zk_chunk **place, zk_chunk **dropped) {
+    zk_chunk *entry = zk_queue_unlink(queue, place);
+    entry->next = *dropped;
+    *dropped = entry;
+}
+
+void zk_queue_set_share(zk_queue *queue, size_t share_bytes) {
+    if (!zk_queue_enter(queue))
+        return;
+    queue->share_bytes = share_bytes;
+    zk_queue_leave(queue);
+}
+
+void zk_queue_set_listened(zk_queue *queue, bool is_listened) {
+    if (!zk_queue_enter(queue))
+        return;
+    queue->is_listened = is_listened;
+    zk_queue_leave(queue);
+}
+
+uint64_t zk_queue_next_number(zk_queue *queue) {
+    if (!zk_queue_enter(queue))
+        return 0;
+    const uint64_t number = ++queue->last_number;
+    zk_queue_leave(queue);
+    return number;
+}
+
+bool zk_queue_fits(zk_queue *queue, size_t size_bytes) {
+    if (!zk_queue_enter(queue))
+        return false;
+    const bool is_room = zk_queue_has_room(queue, size_bytes);
+    zk_queue_leave(queue);
+    return is_room;
+}
+
+bool zk_queue_add(zk_queue *queue, zk_chunk *entry) {
+    if (!zk_queue_enter(queue))
+        return false;
+    if (entry->claim && !zk_queue_has_room(queue, entry->size_bytes)) {
+        zk_queue_leave(queue);
+        return false;
+    }
+    entry->is_named = true;
+    zk_queue_link(queue, entry);
+    zk_queue_leave_and_wake(queue);
+    return true;
+}
+
+void zk_queue_wake(zk_queue *queue) {
+    if (!zk_queue_enter(queue))
+        return;
+    queue->is_woken = true;
+    zk_queue_leave_and_wake(queue);
+}
+
+bool zk_queue_was_woken(zk_queue *queue, bool by_entries) {
+    if (!zk_queue_enter(queue))
+        return true;
+    const bool is_woken = queue->is_woken || (by_entries && queue->is_stirred);
+    queue->is_woken = false;
+    if (by_entries)
+        queue->is_stirred = false;
+    zk_queue_leave(queue);
+    return is_woken;
+}
+
+void zk_queue_wait(zk_queue *queue, bool for_another, int timeout_ms) {
+    if (!zk_queue_enter(queue))
+        return;
+    const bool is_there = for_another ? queue->is_stirred : queue->first != NULL;
+    queue->is_waiting = !is_there && !queue->is_woken;
+    const bool waits = queue->is_waiting;
+    zk_queue_leave(queue);
+    if (!waits)
+        return;
+    zk_bell_wait(queue->stream, timeout_ms);
+    /* A child that was forked meanwhile must not hear its parent's bell. */
+    if (!zk_queue_enter(queue))
+        return;
+    queue->is_waiting = false;
+    zk_queue_leave(queue);
+    zk_bell_clear(queue->stream);
+}
+
+zk_head_kind zk_queue_head(zk_queue *queue, zk_chunk *head, zk_chunk **dropped) {
+    if (!zk_queue_enter(queue))
+        return ZK_HEAD_NONE;
+    while (queue->first && is_dead(queue->first))
+        drop_entry(queue, &queue->first, dropped);
+    zk_head_kind kind = ZK_HEAD_NONE;
+    if (queue->first) {
+        *head = *queue->first;
+        if (head->is_named)
+            kind = ZK_HEAD_NAMED;
+        else if (!zk_runs_copy(&queue->first->runs, &head->runs))
+            kind = ZK_HEAD_NO_MEMORY;
+        else
+            kind = ZK_HEAD_CHUNK;
+        if (kind == ZK_HEAD_CHUNK)
+            zk_claim_share(head->claim);
+    }
+    zk_queue_leave(queue);
+    return kind;
+}
+
+bool zk_queue_name(zk_queue *queue, uint64_t number) {
+    if (!zk_queue_enter(queue))
+        return false;
+    zk_runs runs = {0};
+    const bool is_same = queue->first && queue->first->number == number && !queue->first->is_named;
+    if (is_same) {
+        queue->first->is_named = true;
+        runs = queue->first->runs; /* Python's object has its own references */
+        queue->first->runs = (zk_runs){0};
+    }
+    zk_queue_leave(queue);
+    zk_runs_free(&runs);
+    return is_same;
+}
+
+uint64_t zk_queue_named_head(zk_queue *queue) {
+    if (!zk_queue_enter(queue))
+        return 0;
+    const uint64_t number = queue->first && queue->first->is_named ? queue->first->number : 0;
+    zk_queue_leave(queue);
+    return number;
+}
+
+bool zk_queue_remove(zk_queue *queue) {
+    if (!zk_queue_enter(queue))
+        return false;
+    zk_chunk *entry = queue->first ? zk_queue_unlink(queue, &queue->first) : NULL;
+    const bool is_chunk = entry && entry->claim;
+    if (is_chunk)
+        queue->in_hand_bytes = entry->size_bytes;
+    zk_queue_leave(queue);
+    zk_chunk_free(entry);
+    return is_chunk;
+}
+
+void zk_queue_done(zk_queue *queue) {
+    if (!zk_queue_enter(queue))
+        return;
+    queue->in_hand_bytes = 0;
+    zk_queue_leave(queue);
+}
+
+void zk_queue_discard(zk_queue *queue, zk_chunk **dropped) {
+    if (!zk_queue_enter(queue))
+        return;
+    for (zk_chunk **place = &queue->first; *place;) {
+        zk_chunk *entry = *place;
+        if (is_dead(entry)) {
+            drop_entry(queue, place, dropped);
+            continue;
+        }
+        if (entry->claim && !zk_claim_is_active(entry->claim)) {
+            queue->queued_bytes -= entry->size_bytes;
+            entry->size_bytes = 0;
+        }
+        place = &entry->next;
+    }
+    zk_queue_leave(queue);
+}
+
+void zk_queue_ring(zk_queue *queue) {
+    if (!zk_queue_enter(queue))
+        return;
+    zk_bell **const bells = queue->bells;
+    const size_t count = queue->bell_count;
+    queue->bells = NULL;
+    queue->bell_count = queue->bell_capacity = 0;
+    zk_queue_leave(queue);
+    for (size_t at = 0; at < count; at++) {
+        zk_bell_ring(bells[at]);
+        zk_bell_drop(bells[at]);
+    }
+    free(bells);
+}
+
+size_t zk_queue_chunk_count(zk_queue *queue) {
+    if (!zk_queue_enter(queue))
+        return 0;
+    const size_t count = zk_queue_count_active(queue);
+    zk_queue_leave(queue);
+    return count;
+}
+
+size_t zk_queue_used_bytes(zk_queue *queue) {
+    if (!zk_queue_enter(queue))
+        return 0;
+    const size_t used = zk_queue_charge(queue);
+    zk_queue_leave(queue);
+    return used;
+}

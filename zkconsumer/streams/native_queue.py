@@ -1,0 +1,171 @@
+"""``ChunkQueue`` as a fetch loop in C can fill it without the GIL: the same queue in other clothes.
+
+The line itself, its bounds and its waits are C (``native/csrc/queue.h``). What a native loop puts
+there becomes a ``Chunk`` when the stream first sees it; what Python puts there is kept as it is.
+Nothing of the C part calls Python while it holds its mutex, and no signal handler runs in it: so
+a handler that interrupts the stream's side anywhere may do here whatever it wants.
+"""
+
+import sys
+from collections.abc import Callable
+from typing import cast
+
+from zkconsumer.errors import ZkConsumerError
+from zkconsumer.fetch.claim import Chunk, PartitionClaim
+from zkconsumer.fetch.sizes import can_cut, cut_head, records_bytes
+from zkconsumer.native import _core
+from zkconsumer.streams.budget import ByteBudget
+from zkconsumer.streams.chunk_queue import CLOSED, Closed, Failed, Item
+
+
+class NativeChunkQueue:
+    """See ``ChunkQueue``, also for every method here.
+
+    Attributes:
+        native: what a native loop puts its chunks into; it must ``adopt`` their claims first.
+    """
+
+    def __init__(self, max_chunks: int, budget: ByteBudget | None = None) -> None:
+        self.native = _core.Queue(max_chunks, Chunk)
+        self._budget = budget
+        self._on_change: Callable[[], None] | None = None
+        if budget is not None:
+            budget.enter(self, self._take_share)
+
+    def offer(self, chunk: Chunk, on_room: Callable[[], None]) -> bool:
+        """See ``ChunkSink``."""
+        half_bytes = self.native.half_share_bytes
+        while can_cut(chunk, half_bytes):
+            if not self._room_for(max(half_bytes, _least_bytes(chunk)), on_room):
+                return False
+            # The native loops may be quicker; then the chunk is to be what it was.
+            whole = (chunk.fetch_offset, chunk.records, chunk.size_bytes)
+            if not self._offer_whole(_cut_head(chunk, half_bytes), on_room):
+                chunk.fetch_offset, chunk.records, chunk.size_bytes = whole
+                return False
+        return self._offer_whole(chunk, on_room)
+
+    def room_bytes(self, on_room: Callable[[], None]) -> int:
+        """See ``ChunkSink``."""
+        free_bytes = self.native.free_bytes
+        if not free_bytes:
+            self.native.wait_for_room(on_room)
+            # The stream may have made room before it could see the new waiter.
+            free_bytes = self.native.free_bytes
+        return free_bytes
+
+    def fail(self, error: ZkConsumerError) -> None:
+        """Have the stream raise this, behind what is queued. Thread: any."""
+        self.native.add(Failed(error), None, 0)
+        self._tell()
+
+    def close(self) -> None:
+        """End the stream, behind what is queued. Thread: any."""
+        self.native.add(CLOSED, None, 0)
+        self._tell()
+
+    def wake(self) -> None:
+        """Have a waiting stream look around, now or at its next wait. Thread: any."""
+        self.native.wake()
+        self._tell()
+
+    def listen(self, on_change: Callable[[], None] | None) -> None:
+        """Call this after every put and wake; None: no more."""
+        self._on_change = on_change
+        self.native.listen(on_change)
+
+    def take(self, timeout_ms: int | None) -> Item | None:
+        """``head``, ``remove`` and ``done_with`` in one. Thread: the stream's."""
+        item = self.head(timeout_ms)
+        if item is not None:
+            self.remove()
+        if isinstance(item, Chunk):
+            self.done_with(item)
+        return item
+
+    def head(self, timeout_ms: int | None) -> Item | None:
+        """The next item; None after ``timeout_ms``, or earlier after a ``wake``."""
+        return cast("Item | None", self.native.head(timeout_ms))
+
+    def pause(self, timeout_ms: int | None) -> None:
+        """Wait for something to be put, or a ``wake``, whatever is there. Thread: the stream's."""
+        self.native.pause(timeout_ms)
+
+    def remove(self) -> None:
+        """Take the head out, but for the end, which stays. Thread: the stream's."""
+        if not isinstance(self.native.named_head, Closed):
+            self.native.remove()
+
+    def done_with(self, chunk: Chunk) -> None:
+        """Give the bytes of a removed chunk back; twice does no harm. Thread: the stream's."""
+        self.native.done_with(chunk)
+
+    def discard_inactive(self) -> None:
+        """Free what is queued for claims that were given up. Thread: any."""
+        for item in self.native.named_items():
+            if isinstance(item, Chunk) and not item.claim.active:
+                item.records = ()
+                item.poison = None
+                item.size_bytes = 0
+        self.native.discard()
+
+    def chunk_count(self) -> int:
+        """How many chunks wait that will be delivered. Thread: any."""
+        return self.native.chunk_count
+
+    def used_bytes(self) -> int:
+        """The memory of all chunks here and of the one in the stream's hands. Thread: any."""
+        return self.native.used_bytes
+
+    def adopt(self, claim: PartitionClaim) -> None:
+        """Know a claim whose chunks a native loop is going to put here. Thread: any."""
+        self.native.adopt(claim)
+
+    def _take_share(self) -> None:
+        """Two may do this at once: the last one to look sees what holds."""
+        assert self._budget is not None
+        share_bytes = -1
+        while share_bytes != self._budget.share_bytes:
+            share_bytes = self._budget.share_bytes
+            self.native.set_share(min(share_bytes, sys.maxsize))
+
+    def _offer_whole(self, chunk: Chunk, on_room: Callable[[], None]) -> bool:
+        if not self.native.add(chunk, chunk.claim, chunk.size_bytes):
+            self.native.wait_for_room(on_room)
+            if not self.native.add(chunk, chunk.claim, chunk.size_bytes):
+                return False
+        self._tell()
+        return True
+
+    def _room_for(self, size_bytes: int, on_room: Callable[[], None]) -> bool:
+        """Whether so much fits; if not, ``on_room`` waits."""
+        if self.native.has_room(size_bytes):
+            return True
+        self.native.wait_for_room(on_room)
+        return self.native.has_room(size_bytes)
+
+    def _tell(self) -> None:
+        on_change = self._on_change
+        if on_change is not None:
+            on_change()
+
+
+def _least_bytes(chunk: Chunk) -> int:
+    """What the first record takes; a native one is not asked before it is cut off."""
+    records = chunk.records
+    return 0 if isinstance(records, _core.Runs) else records_bytes(records[:1])
+
+
+def _cut_head(chunk: Chunk, max_bytes: int) -> Chunk:
+    """See ``fetch.sizes``; native records stay native."""
+    records = chunk.records
+    if not isinstance(records, _core.Runs) or len(records) < 2:
+        return cut_head(chunk, max_bytes)
+    front, rest = records.split(max_bytes)
+    behind = front.runs[-1].last_offset + 1
+    head = Chunk(chunk.claim, chunk.fetch_offset, behind, front, front.size_bytes)
+    # What cannot be read behind the records is charged, too.
+    poison_bytes = max(0, chunk.size_bytes - records.size_bytes)
+    chunk.fetch_offset, chunk.records = behind, rest
+    chunk.size_bytes = rest.size_bytes + poison_bytes
+    return head
