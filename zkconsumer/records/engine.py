@@ -45,8 +45,8 @@ WHY: Final[str] = _choice[2]
 """For people: why this one, or how it runs."""
 
 if ENGINE is Engine.NATIVE:
-    from zkconsumer.records.native_decode import decode_record_set
+    from zkconsumer.records.native_decode import decode_record_set, decode_rows
 else:
-    decode_record_set = decode.decode_record_set
+    decode_record_set, decode_rows = decode.decode_record_set, decode.decode_rows
 
-__all__ = ["CRC", "ENGINE", "SWITCH", "WHY", "Engine", "decode_record_set"]
+__all__ = ["CRC", "ENGINE", "SWITCH", "WHY", "Engine", "decode_record_set", "decode_rows"]
