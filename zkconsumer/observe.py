@@ -163,7 +163,7 @@ class DeliveryResumed:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fetched:
-    """One answer of a broker.
+    """One answer of a broker, or several in a row: then all numbers are sums.
 
     Attributes:
         broker_id: who answered.
@@ -171,6 +171,7 @@ class Fetched:
         size_bytes: of their record sets, as received.
         records: how many records came out.
         duration_ms: from sending the request to having the answer, the broker's wait included.
+        fetches: how many answers; the native engine tells once a second.
     """
 
     broker_id: int
@@ -178,6 +179,7 @@ class Fetched:
     size_bytes: int
     records: int
     duration_ms: int
+    fetches: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,6 +292,11 @@ class Observation:
     def __init__(self, member: MemberName, observers: Sequence[Observer] = ()) -> None:
         self.member = member
         self._observers = tuple(observers)
+
+    @property
+    def is_heard(self) -> bool:
+        """Whether there is anybody to tell."""
+        return bool(self._observers)
 
     def report(self, event: Event) -> None:
         """Tell everybody; one that fails does not keep it from the others. Thread: any."""

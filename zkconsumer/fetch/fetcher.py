@@ -73,6 +73,7 @@ class PythonFetchLoop:
         self._connection: BrokerConnection | None = None
         self._stopping = False
         self._ended = False
+        self._has_failed = False  # the last exchange: one more failure gives all back
         self._added = 0
         self._taken = 0
         self._unpacked = 0
@@ -114,6 +115,11 @@ class PythonFetchLoop:
             self._give_back(self._session.release_all("its fetcher ended"))
 
     def _turn(self) -> None:
+        if self._prepare():
+            self._fetch_once()
+
+    def _prepare(self) -> bool:
+        """Do all that comes before fetching; False where that was a turn by itself."""
         self._accept()
         had_partitions = len(self._session) > 0
         self._session.drop_inactive()
@@ -127,7 +133,10 @@ class PythonFetchLoop:
             offsets = self._exchange(request, LIST_OFFSETS_VERSION)
             if offsets is not None:
                 self._act(self._session.receive_offsets(offsets))
-            return
+        return request is None
+
+    def _fetch_once(self) -> None:
+        """Fetch what can be fetched now, or wait where nothing can."""
         fetch = self._session.fetch_request(self._has_room)
         if fetch is None:
             self._take(self._mailbox.get(_LOOK_AROUND_MS if len(self._session) else None))
@@ -169,7 +178,7 @@ class PythonFetchLoop:
         moved = True
         while moved and not self._stopping:
             moved = False
-            for claim in self._session.packed():
+            for claim in self._to_unpack():
                 if claim.sink in full:  # asked once: thousands of partitions may share it
                     continue
                 room_bytes = claim.sink.room_bytes(self.wake)
@@ -182,6 +191,9 @@ class PythonFetchLoop:
                     self._unpacked += len(chunk.records)
                     if not self._offer(chunk):
                         full.add(claim.sink)
+
+    def _to_unpack(self) -> list[PartitionClaim]:
+        return self._session.packed()
 
     def _has_room(self, sink: ChunkSink) -> bool:
         return sink.room_bytes(self.wake) > 0
@@ -215,24 +227,30 @@ class PythonFetchLoop:
             return None
 
     def _ask(self, request: Request[R], version: int) -> R:
-        try:
-            return self._ask_once(request, version)
-        except (TransportError, ProtocolError):
-            # The broker closes idle connections, and a restart looks the same: once more, anew.
-            if self._stopping:
-                raise
-            return self._ask_once(request, version)
+        if not self._has_failed:
+            try:
+                return self._ask_once(request, version)
+            except (TransportError, ProtocolError):
+                # The broker closes idle connections, and a restart looks the same: once more, anew.
+                if self._stopping:
+                    raise
+        self._has_failed = False
+        return self._ask_once(request, version)
 
-    def _ask_once(self, request: Request[R], version: int) -> R:
+    def _connected(self) -> BrokerConnection:
         if self._connection is None:
             self._connection = self._open(self._key.broker)
             if self._stopping:
                 self._connection.close()
+        return self._connection
+
+    def _ask_once(self, request: Request[R], version: int) -> R:
+        connection = self._connected()
         try:
             timeout_ms = self._settings.request_timeout_ms
             if isinstance(request, FetchRequest):
                 timeout_ms += self._settings.max_wait_ms
-            return self._connection.request(request, version=version, timeout_ms=timeout_ms)
+            return connection.request(request, version=version, timeout_ms=timeout_ms)
         except (TransportError, ProtocolError):
             self._close_connection()
             raise

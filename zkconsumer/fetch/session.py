@@ -92,6 +92,10 @@ class FetchSession:
         for tp in gone:
             del self._positions[tp]
 
+    def positions(self) -> list[FetchPosition]:
+        """All of them, in the order of their turns: for who takes some over (``lending``)."""
+        return list(self._positions.values())
+
     def release_all(self, reason: str) -> tuple[LeaderLost, ...]:
         """Give every partition back: the broker can't be reached, or this fetcher ends."""
         lost = tuple(
@@ -137,7 +141,7 @@ class FetchSession:
         position = self._position_of(claim)
         if position is None or position.packed is None:
             return None
-        self._end_turn(claim.topic_partition)
+        self.end_turn(claim)
         return unpack(position, room_bytes, self._settings)
 
     def let_go(self) -> None:
@@ -215,9 +219,9 @@ class FetchSession:
             if one.ready and one.claim.sink not in busy
         }
         whole_bytes = self._settings.response_max_bytes
-        part_bytes = self._part_bytes(whole_bytes)
+        part_bytes = self.part_bytes(has_large=False)
         if any(one.needed_bytes > part_bytes for one in ready.values()):
-            part_bytes = self._part_bytes(whole_bytes // 2)
+            part_bytes = self.part_bytes(has_large=True)
         large = [tp for tp, one in ready.items() if one.needed_bytes > part_bytes]
         sizes = {
             tp: max(part_bytes, one.needed_bytes) for tp, one in ready.items() if tp not in large
@@ -231,10 +235,23 @@ class FetchSession:
             sizes[tp] = needed_bytes
             left_bytes -= needed_bytes
             sinks.append(sink)
-            self._end_turn(tp)
+            self.end_turn(ready[tp].claim)
         return sizes
 
-    def _part_bytes(self, response_bytes: int) -> int:
+    def large_sinks(self) -> set[ChunkSink]:
+        """The queues of partitions whose next entry needs more than their part of a response."""
+        large: set[ChunkSink] = set()
+        for has_large in (False, True):
+            part_bytes = self.part_bytes(has_large=has_large)
+            ready = (one for one in self._positions.values() if one.ready)
+            large = {one.claim.sink for one in ready if one.needed_bytes > part_bytes}
+            if not large:
+                break
+        return large
+
+    def part_bytes(self, *, has_large: bool) -> int:
+        """How much every partition is asked for, which is less where larger entries are, too."""
+        response_bytes = self._settings.response_max_bytes // (2 if has_large else 1)
         part_bytes = max(_MIN_FETCH_BYTES, response_bytes // max(1, len(self._positions)))
         return min(self._settings.fetch_bytes, part_bytes)
 
@@ -305,7 +322,9 @@ class FetchSession:
         position = self._positions.pop(tp)
         return LeaderLost(position.claim, position.resume_offset, reason)
 
-    def _end_turn(self, tp: TopicPartition) -> None:
+    def end_turn(self, claim: PartitionClaim) -> None:
+        """Put a partition at the end of the line."""
+        tp = claim.topic_partition
         self._positions[tp] = self._positions.pop(tp)
 
     def _position_of(self, claim: PartitionClaim) -> FetchPosition | None:

@@ -1,6 +1,6 @@
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Final, Generic, TypeVar, final, overload
+from typing import Any, Final, Generic, TypeVar, final, overload
 
 from zkconsumer.model import Record, TimestampType
 
@@ -164,9 +164,7 @@ class Queue:
 
     waiters: deque[Callable[[], None]]
 
-    def __init__(
-        self, max_chunks: int, make_chunk: Callable[..., object]
-    ) -> None: ...
+    def __init__(self, max_chunks: int, make_chunk: Callable[..., object]) -> None: ...
     @property
     def half_share_bytes(self) -> int: ...
     def set_share(self, share_bytes: int) -> None:
@@ -258,3 +256,77 @@ def read_set(
 
 def offset_behind(data: bytes | memoryview, fetch_offset: int) -> int:
     """Find where the next fetch would start by the headers alone; nothing is checked."""
+
+PUMP_CALLED: Final[int]
+"""A pump's end: it is for Python to look, with nothing in flight."""
+PUMP_STOPPED: Final[int]
+"""``stop`` was called."""
+PUMP_BROKEN: Final[int]
+"""The connection failed, or the answer made no sense."""
+IO_NONSENSE: Final[int]
+IO_TIMED_OUT: Final[int]
+IO_CLOSED: Final[int]
+ODD_SET: Final[int]
+"""What makes a slot odd: its set holds what native code does not judge, or nothing whole."""
+
+@final
+class Pump:
+    """Fetches, checks and queues without the GIL; ``csrc/pump.h`` says what it does, and when not.
+
+    Thread: one, but for ``call`` and ``stop``.
+    """
+
+    def configure(
+        self,
+        *,
+        min_bytes: int,
+        max_wait_ms: int,
+        timeout_ms: int,
+        max_decompressed_bytes: int,
+        growth_max_bytes: int,
+        report_ms: int,
+    ) -> None:
+        """Set what stays the same; ``report_ms``: how often to come back for the counts, or 0."""
+    def load(
+        self,
+        queues: list[Queue],
+        topics: list[tuple[bytes, list[tuple[object, ...]]]],
+        *,
+        part_bytes: int,
+        others_wait: bool,
+    ) -> None:
+        """Take over partitions.
+
+        Args:
+            queues: where their chunks go; each has adopted the claims of those that come.
+            topics: with each name its slots: place of the queue, partition, claim, fetch offset,
+                needed bytes, and what is packed: None, or bytes, place in them, offset and size
+                that were asked for.
+            part_bytes: how much to ask for.
+            others_wait: the broker is not to wait for data.
+        """
+    def unload(self) -> list[tuple[Any, ...]]:
+        """Give them back, in the order in which they came.
+
+        Returns:
+            For each its fetch offset, needed bytes, its last turn, what is odd about it (0: nothing;
+            ODD_SET, or another), the error code of an answer, how much was asked for with that, and
+            the arguments for a ``position.Packed``, or None.
+        """
+    def run(
+        self, socket: int, *, correlation_id: int, client_id: bytes, max_response_bytes: int
+    ) -> tuple[int, int, bool, int, int, str]:
+        """Work until it must come back.
+
+        Returns:
+            A PUMP value; the next correlation id; whether somebody called or something is odd;
+            and where it is broken how (an IO value), the errno, and a word of explanation.
+        """
+    def counts(self) -> tuple[int, int, int, int, int]:
+        """Fetches, partitions, bytes, records, milliseconds since this was last called."""
+    def hear(self) -> None:
+        """Take back all calls so far."""
+    def call(self) -> None:
+        """Have ``run`` come back soon. Thread: any."""
+    def stop(self) -> None:
+        """Have ``run`` come back at once, and ever after. Thread: any."""

@@ -3,18 +3,38 @@
 Any failure closes it: half an answer, or a late one, must never be taken for the next one.
 """
 
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TypeVar
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import ConnectionLost, DecodeError, RequestTimedOut
 from zkconsumer.model import Broker
-from zkconsumer.net.transport import Transport
+from zkconsumer.net.transport import HasDescriptor, Transport
 from zkconsumer.wire.codec import Request, decode_response, encode_request
 from zkconsumer.wire.framing import LENGTH_BYTES, checked_length
 
 R = TypeVar("R")
 
 _READ_BYTES = 1 << 20
+
+
+@dataclass(slots=True, eq=False)
+class Line:
+    """A connection in the hands of somebody who writes and reads the bytes himself.
+
+    Attributes:
+        descriptor: the socket's.
+        correlation_id: of the next request; to be moved on with every one.
+        client_id: sent with every request, as UTF-8.
+        max_response_bytes: no larger answer is to be taken.
+    """
+
+    descriptor: int
+    correlation_id: int
+    client_id: bytes
+    max_response_bytes: int
 
 
 class BrokerConnection:
@@ -70,6 +90,32 @@ class BrokerConnection:
     def send_only(self, request: Request[R], *, version: int, timeout_ms: int) -> None:
         """Send a request that the broker does not answer (Produce with acks 0)."""
         self._send(request, version, timeout_ms)
+
+    @property
+    def has_descriptor(self) -> bool:
+        """Whether it can be lent."""
+        return isinstance(self._transport, HasDescriptor)
+
+    @contextlib.contextmanager
+    def lend(self) -> Iterator[Line]:
+        """Lend the connection out, between two requests; only where it ``has_descriptor``.
+
+        Whoever borrowed it gives it back with nothing in flight, or closes it. Thread: as
+        ``request``.
+
+        Raises:
+            ConnectionLost: it is closed.
+        """
+        transport = self._transport
+        assert isinstance(transport, HasDescriptor)
+        with transport.lend() as descriptor:
+            line = Line(
+                descriptor, self._correlation_id, self._client_id.encode(), self._max_response_bytes
+            )
+            try:
+                yield line
+            finally:
+                self._correlation_id = line.correlation_id
 
     def close(self) -> None:
         """Close; a thread that waits for an answer wakes. Thread: any."""

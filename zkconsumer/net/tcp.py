@@ -55,6 +55,19 @@ class TcpTransport:
                 raise ConnectionLost(f"{self._address}: closed by us")
             return count
 
+    @contextlib.contextmanager
+    def lend(self) -> Iterator[int]:
+        """Lend the descriptor to somebody who works with it without blocking in it.
+
+        It counts as in use meanwhile: ``close`` shuts the socket down, which the borrower sees as
+        its end, but the number stays what it is until the borrower has let go of it.
+
+        Raises:
+            ConnectionLost: it is closed already.
+        """
+        with self._use():
+            yield self._socket.fileno()
+
     def close(self) -> None:
         """See ``Transport``. Shutting down is what wakes a blocked receive."""
         with self._lock:

@@ -1,6 +1,7 @@
 """The whole of the network as the rest sees it: connect, send, receive, close."""
 
-from typing import Protocol
+from contextlib import AbstractContextManager
+from typing import Protocol, runtime_checkable
 
 
 class Transport(Protocol):
@@ -29,6 +30,15 @@ class Transport(Protocol):
 
     def close(self) -> None:
         """Close; a thread blocked in it wakes with ``ConnectionLost``. Idempotent. Thread: any."""
+        ...
+
+
+@runtime_checkable
+class HasDescriptor(Protocol):
+    """A transport with a descriptor that it can lend; ``TcpTransport`` is one."""
+
+    def lend(self) -> AbstractContextManager[int]:
+        """The descriptor, for as long as the context lasts."""
         ...
 
 

@@ -1,0 +1,239 @@
+"""The native fetch loop: ``PythonFetchLoop``, with a pump in C for its steady state.
+
+What is plain is lent to the pump (``lending``), which works without the GIL until something is odd
+or somebody calls; then it all comes back, and the inherited code has its turn. So there is one
+definition of what a fetch loop does, and the pump only does the larger part of it.
+See ``native/csrc/pump.h`` for the pump's side of it, and docs/decisions/0012.
+"""
+
+import os
+from collections.abc import Callable
+from typing import Any, NamedTuple, Protocol, cast
+
+from zkconsumer.clock import Clock
+from zkconsumer.errors import (
+    ConnectionLost,
+    DecodeError,
+    ProtocolError,
+    RequestTimedOut,
+    TransportError,
+)
+from zkconsumer.fetch.claim import ChunkSink, PartitionClaim
+from zkconsumer.fetch.fetcher import PythonFetchLoop
+from zkconsumer.fetch.lending import Lender, Loan, Returned
+from zkconsumer.fetch.loop import LoopKey, LoopReport
+from zkconsumer.fetch.position import FetchPosition, Packed
+from zkconsumer.fetch.settings import FetchSettings
+from zkconsumer.model import Broker
+from zkconsumer.native import _core
+from zkconsumer.net.connection import BrokerConnection, Line
+from zkconsumer.observe import SILENT, Fetched, Observation
+
+_REPORT_MS = 1_000
+"""Observers hear of answers at least so often, of several at once."""
+_MOST_BYTES = 1 << 62
+
+
+class _End(NamedTuple):
+    """Why the pump came back; see ``_core.Pump.run``."""
+
+    kind: int
+    correlation_id: int
+    is_for_us: bool
+    failure: int
+    error: int
+    detail: str
+
+
+class _NativeSink(ChunkSink, Protocol):
+    """A queue that C can fill."""
+
+    native: _core.Queue
+
+    def adopt(self, claim: PartitionClaim) -> None:
+        """Know a claim whose chunks come from C."""
+        ...
+
+
+def _can_fill(sink: ChunkSink) -> bool:
+    return hasattr(sink, "native")
+
+
+class NativeFetchLoop(PythonFetchLoop):
+    """One broker's fetch loop without the GIL, where the connection has a descriptor."""
+
+    def __init__(
+        self,
+        key: LoopKey,
+        report: LoopReport,
+        *,
+        settings: FetchSettings,
+        open_connection: Callable[[Broker], BrokerConnection],
+        observation: Observation = SILENT,
+        clock: Clock | None = None,
+    ) -> None:
+        super().__init__(
+            key,
+            report,
+            settings=settings,
+            open_connection=open_connection,
+            observation=observation,
+            clock=clock,
+        )
+        self._lender = Lender(self._session, _can_fill)
+        self._is_whole_turn = True
+        self._pump = _core.Pump()
+        self._pump.configure(
+            min_bytes=settings.min_bytes,
+            max_wait_ms=settings.max_wait_ms,
+            timeout_ms=settings.request_timeout_ms + settings.max_wait_ms,
+            max_decompressed_bytes=min(settings.max_decompressed_bytes, _MOST_BYTES),
+            growth_max_bytes=min(settings.growth_max_bytes, _MOST_BYTES),
+            report_ms=_REPORT_MS if observation.is_heard else 0,
+        )
+
+    def add(self, claim: PartitionClaim, fetch_offset: int | None) -> None:
+        """See ``FetchLoop``."""
+        super().add(claim, fetch_offset)
+        self._pump.call()
+
+    def wake(self) -> None:
+        """See ``FetchLoop``."""
+        super().wake()
+        self._pump.call()
+
+    def stop(self) -> None:
+        """See ``FetchLoop``."""
+        super().stop()
+        self._pump.stop()
+
+    def _turn(self) -> None:
+        # In this order: who calls has put something into the mailbox before.
+        self._pump.hear()
+        if self._connection is not None and not self._connection.has_descriptor:
+            super()._turn()
+            return
+        self._is_whole_turn = False
+        can_fetch = self._prepare()
+        self._is_whole_turn = True
+        self._lender.forget_unpacked()
+        if can_fetch:
+            loan = None if self._has_failed else self._lender.lend(self._has_room)
+            if loan is None:
+                self._unpack()
+                self._fetch_once()
+            else:
+                self._run_pump(loan)
+
+    def _to_unpack(self) -> list[PartitionClaim]:
+        claims = super()._to_unpack()
+        return claims if self._is_whole_turn else self._lender.keeps(claims)
+
+    def _run_pump(self, loan: Loan) -> None:
+        try:
+            connection = self._connected()
+            if connection.has_descriptor:
+                self._pump_over(connection, loan)
+        except (TransportError, ProtocolError):
+            self._close_connection()
+            # As after a first failure anywhere: once more, anew, and by the inherited code.
+            self._has_failed = True
+
+    def _pump_over(self, connection: BrokerConnection, loan: Loan) -> None:
+        """Have the pump work on a loan until it must come back, and take it back."""
+        with connection.lend() as line:
+            self._load(loan)
+            try:
+                end = self._run_until_called(line)
+            finally:
+                outcomes = self._lender.take_back(loan, map(_returned, self._pump.unload()))
+        self._act(outcomes)
+        if end.kind == _core.PUMP_BROKEN:
+            raise self._failure(end)
+
+    def _run_until_called(self, line: Line) -> "_End":
+        """Run; only to tell observers what was fetched, it comes back and goes in again."""
+        while True:
+            end = _End(
+                *self._pump.run(
+                    line.descriptor,
+                    correlation_id=line.correlation_id,
+                    client_id=line.client_id,
+                    max_response_bytes=line.max_response_bytes,
+                )
+            )
+            line.correlation_id = end.correlation_id
+            self._tell_counts()
+            if end.kind != _core.PUMP_CALLED or end.is_for_us:
+                return end
+
+    def _tell_counts(self) -> None:
+        fetches, partitions, size_bytes, records, duration_ms = self._pump.counts()
+        if fetches or records:
+            self._observation.report(
+                Fetched(
+                    broker_id=self._key.broker.id,
+                    partitions=partitions,
+                    size_bytes=size_bytes,
+                    records=records,
+                    duration_ms=duration_ms,
+                    fetches=fetches,
+                )
+            )
+
+    def _failure(self, end: "_End") -> TransportError | ProtocolError:
+        broker = self._key.broker
+        if end.failure == _core.IO_NONSENSE:
+            return DecodeError("FetchResponse", end.detail, 0, "it makes no sense")
+        if end.failure == _core.IO_TIMED_OUT:
+            return RequestTimedOut(f"{broker}: no answer in time")
+        if end.failure == _core.IO_CLOSED:
+            return ConnectionLost(f"{broker}: closed the connection")
+        return ConnectionLost(f"{broker}: {os.strerror(end.error)}")
+
+    def _load(self, loan: Loan) -> None:
+        places: dict[ChunkSink, int] = {}
+        queues: list[_core.Queue] = []
+        topics: dict[str, list[tuple[object, ...]]] = {}
+        for position in loan.positions:
+            claim = position.claim
+            sink = cast("_NativeSink", claim.sink)
+            if sink not in places:
+                places[sink] = len(queues)
+                queues.append(sink.native)
+            sink.adopt(claim)
+            topic = claim.topic_partition.topic
+            topics.setdefault(topic, []).append(_slot(position, places[sink]))
+        self._pump.load(
+            queues,
+            [(topic.encode(), slots) for topic, slots in topics.items()],
+            part_bytes=loan.part_bytes,
+            others_wait=loan.others_wait,
+        )
+
+
+def _slot(position: FetchPosition, place: int) -> tuple[object, ...]:
+    """A position as the pump takes it."""
+    packed = position.packed
+    return (
+        place,
+        position.claim.topic_partition.partition,
+        position.claim,
+        position.fetch_offset,
+        position.needed_bytes,
+        packed and (packed.data, packed.at_byte, packed.fetch_offset, packed.asked_bytes),
+    )
+
+
+def _returned(slot: tuple[Any, ...]) -> Returned:
+    """What the pump gives back of a position."""
+    fetch_offset, needed_bytes, turn, odd, error_code, asked_bytes, packed = slot
+    return Returned(
+        fetch_offset=fetch_offset,
+        needed_bytes=needed_bytes,
+        turn=turn,
+        error_code=error_code,
+        asked_bytes=asked_bytes,
+        is_odd=odd == _core.ODD_SET,
+        packed=packed and Packed(*packed),
+    )

@@ -1,0 +1,273 @@
+# The native fetch loop as Python drives it; a part of _core.pyx. See csrc/pump.h.
+
+from cpython.buffer cimport PyBuffer_FillInfo
+from libc.stdint cimport int16_t
+from libc.string cimport memset
+
+cdef extern from "pump.h" nogil:
+    ctypedef struct zk_set:
+        zk_buffer *bytes
+        int64_t offset
+        size_t asked_bytes
+    ctypedef struct zk_slot:
+        int64_t fetch_offset
+        size_t needed_bytes
+        uint64_t turn
+        int odd
+        int16_t error_code
+        size_t asked_bytes
+        zk_set set
+        size_t at
+    ctypedef struct zk_slots:
+        zk_slot *slots
+        size_t count
+    bint zk_slots_begin(zk_slots *slots, size_t slot_count, size_t topic_count, size_t outlets)
+    bint zk_slots_add_topic(zk_slots *slots, const uint8_t *name, size_t size)
+    bint zk_slots_add_outlet(zk_slots *slots, zk_queue *queue)
+    zk_slot *zk_slots_add(zk_slots *slots, size_t outlet, int32_t partition, zk_claim *claim)
+    ctypedef struct zk_unpack_limits:
+        size_t max_decompressed_bytes
+        size_t growth_max_bytes
+        size_t part_bytes
+    ctypedef struct zk_line:
+        zk_unpack_limits limits
+    ctypedef struct zk_asking:
+        size_t part_bytes
+        int32_t max_wait_ms
+        bint has_others_waiting
+    ctypedef struct zk_request_head:
+        int32_t correlation_id
+        int32_t min_bytes
+    ctypedef struct zk_exchange:
+        int error
+    ctypedef enum zk_io:
+        ZK_IO_NONSENSE
+        ZK_IO_TIMED_OUT
+        ZK_IO_CLOSED
+    enum:
+        ZK_ODD_SET
+    ctypedef enum zk_pump_end:
+        ZK_PUMP_CALLED
+        ZK_PUMP_STOPPED
+        ZK_PUMP_BROKEN
+        ZK_PUMP_NO_MEMORY
+    ctypedef struct zk_pump_counts:
+        uint64_t fetches
+        uint64_t partitions
+        uint64_t bytes
+        uint64_t records
+        uint64_t duration_ms
+    ctypedef struct zk_pump:
+        zk_slots slots
+        zk_line line
+        zk_asking asking
+        zk_request_head head
+        zk_exchange exchange
+        zk_pump_counts counts
+        int64_t report_ms
+        int64_t timeout_ms
+        size_t max_frame_bytes
+        zk_io failure
+        const char *detail
+    zk_pump *zk_pump_new()
+    bint zk_pump_name(zk_pump *pump, const uint8_t *client_id, size_t size)
+    void zk_pump_free(zk_pump *pump)
+    void zk_pump_lend(
+        zk_pump *pump, zk_slot *slot, zk_buffer *data, size_t at, int64_t offset, size_t asked
+    )
+    void zk_pump_clear(zk_pump *pump)
+    zk_pump_end zk_pump_run(zk_pump *pump, int socket)
+    void zk_pump_call(zk_pump *pump)
+    bint zk_pump_is_called(zk_pump *pump)
+    void zk_pump_hear(zk_pump *pump)
+    void zk_pump_stop(zk_pump *pump)
+
+
+PUMP_CALLED, PUMP_STOPPED, PUMP_BROKEN = ZK_PUMP_CALLED, ZK_PUMP_STOPPED, ZK_PUMP_BROKEN
+IO_NONSENSE, IO_TIMED_OUT, IO_CLOSED = ZK_IO_NONSENSE, ZK_IO_TIMED_OUT, ZK_IO_CLOSED
+ODD_SET = ZK_ODD_SET
+
+
+@cython.final
+cdef class Packed:
+    """The bytes of a record set that a slot gave back, for as long as Python looks at them."""
+
+    cdef zk_buffer *buffer
+    cdef Py_ssize_t size
+
+    def __init__(self):
+        raise TypeError("packed sets come out of pumps")
+
+    def __dealloc__(self):
+        zk_buffer_drop(self.buffer)
+
+    def __getbuffer__(self, Py_buffer *view, int flags):
+        PyBuffer_FillInfo(view, self, self.buffer.data, self.buffer.used, 1, flags)
+
+
+cdef Packed _packed(zk_buffer *buffer):
+    cdef Packed made = Packed.__new__(Packed)
+    made.buffer = zk_buffer_share(buffer)
+    return made
+
+
+@cython.final
+cdef class Pump:
+    cdef zk_pump *pump
+    cdef list queues  # kept alive for as long as slots point to them
+
+    def __cinit__(self):
+        self.pump = zk_pump_new()
+        if self.pump == NULL:
+            raise MemoryError("no memory or no descriptors for a pump")
+        self.queues = []
+
+    def __dealloc__(self):
+        zk_pump_free(self.pump)
+
+    def configure(
+        self,
+        *,
+        int32_t min_bytes,
+        int32_t max_wait_ms,
+        int64_t timeout_ms,
+        size_t max_decompressed_bytes,
+        size_t growth_max_bytes,
+        int64_t report_ms,
+    ):
+        self.pump.head.min_bytes = min_bytes
+        self.pump.asking.max_wait_ms = max_wait_ms
+        self.pump.timeout_ms = timeout_ms
+        self.pump.line.limits.max_decompressed_bytes = max_decompressed_bytes
+        self.pump.line.limits.growth_max_bytes = growth_max_bytes
+        self.pump.report_ms = report_ms
+
+    def load(
+        self, list queues not None, list topics not None, *, size_t part_bytes, bint others_wait
+    ):
+        zk_pump_clear(self.pump)
+        self.queues = queues
+        cdef size_t count = sum([len(slots) for _, slots in topics])
+        if not zk_slots_begin(&self.pump.slots, count, len(topics), len(queues)):
+            raise MemoryError
+        self.pump.asking.part_bytes = self.pump.line.limits.part_bytes = part_bytes
+        self.pump.asking.has_others_waiting = others_wait
+        cdef Queue queue
+        for queue in queues:
+            zk_slots_add_outlet(&self.pump.slots, queue.queue)
+        for name, slots in topics:
+            self._load_topic(name, slots)
+
+    cdef _load_topic(self, bytes name, list slots):
+        cdef Progress progress
+        cdef zk_slot *slot
+        if not zk_slots_add_topic(&self.pump.slots, <const uint8_t *>name, len(name)):
+            raise MemoryError
+        for outlet, partition, progress, fetch_offset, needed_bytes, packed in slots:
+            slot = zk_slots_add(&self.pump.slots, outlet, partition, progress.claim)
+            if slot == NULL:
+                raise MemoryError
+            slot.fetch_offset = fetch_offset
+            slot.needed_bytes = needed_bytes
+            if packed is not None:
+                self._lend(slot, packed)
+
+    cdef _lend(self, zk_slot *slot, tuple packed):
+        cdef object data = packed[0]
+        cdef size_t at = packed[1]
+        cdef int64_t offset = packed[2]
+        cdef size_t asked_bytes = packed[3]
+        cdef object owner = data.obj
+        cdef zk_buffer *buffer
+        cdef const uint8_t[::1] view
+        if isinstance(owner, Packed) and data.nbytes == (<Packed>owner).buffer.used:
+            zk_pump_lend(self.pump, slot, (<Packed>owner).buffer, at, offset, asked_bytes)
+            return
+        view = data
+        buffer = zk_buffer_new(view.shape[0])
+        if buffer == NULL:
+            raise MemoryError
+        if view.shape[0]:
+            memcpy(buffer.data, &view[0], view.shape[0])
+        buffer.used = view.shape[0]
+        zk_pump_lend(self.pump, slot, buffer, at, offset, asked_bytes)
+        zk_buffer_drop(buffer)
+
+    def unload(self):
+        cdef list made = []
+        cdef zk_slot *slot
+        cdef size_t at
+        for at in range(self.pump.slots.count):
+            slot = self.pump.slots.slots + at
+            packed = None
+            if slot.set.bytes != NULL:
+                packed = (
+                    memoryview(_packed(slot.set.bytes)),
+                    slot.set.offset,
+                    slot.set.asked_bytes,
+                    slot.at,
+                    True,
+                )
+            made.append(
+                (
+                    slot.fetch_offset,
+                    slot.needed_bytes,
+                    slot.turn,
+                    <int>slot.odd,
+                    slot.error_code,
+                    slot.asked_bytes,
+                    packed,
+                )
+            )
+        zk_pump_clear(self.pump)
+        self.queues = []
+        return made
+
+    def run(
+        self,
+        int socket,
+        *,
+        int32_t correlation_id,
+        bytes client_id not None,
+        size_t max_response_bytes,
+    ):
+        cdef zk_pump_end end
+        if not zk_pump_name(self.pump, <const uint8_t *>client_id, len(client_id)):
+            raise MemoryError
+        self.pump.max_frame_bytes = max_response_bytes
+        self.pump.head.correlation_id = correlation_id
+        with nogil:
+            end = zk_pump_run(self.pump, socket)
+        if end == ZK_PUMP_NO_MEMORY:
+            raise MemoryError
+        detail = ""
+        if end == ZK_PUMP_BROKEN and self.pump.detail != NULL:
+            detail = self.pump.detail.decode()
+        return (
+            <int>end,
+            self.pump.head.correlation_id,
+            zk_pump_is_called(self.pump),
+            <int>self.pump.failure,
+            self.pump.exchange.error,
+            detail,
+        )
+
+    def counts(self):
+        cdef zk_pump_counts counts = self.pump.counts
+        memset(&self.pump.counts, 0, sizeof(zk_pump_counts))
+        return (
+            counts.fetches,
+            counts.partitions,
+            counts.bytes,
+            counts.records,
+            counts.duration_ms,
+        )
+
+    def hear(self):
+        zk_pump_hear(self.pump)
+
+    def call(self):
+        zk_pump_call(self.pump)
+
+    def stop(self):
+        zk_pump_stop(self.pump)

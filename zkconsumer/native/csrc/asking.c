@@ -1,0 +1,147 @@
+#include "asking.h"
+
+enum { LIKELY_EXPANSION = 8 };
+
+/* What the headers of a set tell. */
+typedef struct {
+    int64_t next_offset;
+    size_t needed_bytes; /* by the entry that is cut off at its end */
+    bool is_sound;       /* it can be relied on: something whole is in it, and nothing odd */
+    bool is_compressed;
+} ahead;
+
+static ahead look_ahead(const zk_slot *slot) {
+    const uint8_t *at = slot->set.bytes->data, *end = at + slot->set.bytes->used;
+    ahead seen = {.next_offset = slot->fetch_offset};
+    while (end - at >= ZK_ENTRY_HEADER_BYTES) {
+        const int64_t offset = zk_int64(at);
+        const int32_t size = zk_int32(at + 8);
+        if (size < ZK_MIN_ENTRY_SIZE || offset < 0 || offset == INT64_MAX)
+            return seen;
+        if (size > end - at - ZK_ENTRY_HEADER_BYTES) {
+            seen.needed_bytes = ZK_ENTRY_HEADER_BYTES + (size_t)size;
+            break;
+        }
+        if (at[16] > 1)
+            return seen;
+        seen.is_compressed |= (at[17] & ZK_CODEC_MASK) != 0;
+        if (offset >= seen.next_offset)
+            seen.next_offset = offset + 1;
+        at += ZK_ENTRY_HEADER_BYTES + size;
+    }
+    seen.is_sound = seen.next_offset > slot->fetch_offset;
+    return seen;
+}
+
+void zk_note_waiting(zk_slots *slots) {
+    for (size_t at = 0; at < slots->outlet_count; at++) {
+        zk_outlet *outlet = slots->outlets + at;
+        outlet->can_ask_early = outlet->waiting == 0;
+        outlet->early_bytes = 0;
+    }
+}
+
+static void take_set(zk_line *line, zk_slot *slot) {
+    zk_claim_set_high_watermark(slot->claim, slot->arriving_high_watermark);
+    if (!slot->arriving) {
+        slot->needed_bytes = 0; /* a message that seemed to need more is not there any more */
+        return;
+    }
+    slot->set = (zk_set){slot->arriving, slot->asked_offset, slot->asked_bytes};
+    slot->at = 0;
+    slot->arriving = NULL;
+    zk_line_enter(line, slot);
+}
+
+static void take_early_set(zk_slot *slot) {
+    zk_claim_set_high_watermark(slot->claim, slot->arriving_high_watermark);
+    slot->next = (zk_set){slot->arriving, slot->asked_offset, slot->asked_bytes};
+    slot->arriving = NULL;
+}
+
+void zk_take_answer(zk_line *line, zk_slot *slot) {
+    if (slot->is_answered && !slot->odd && zk_claim_is_active(slot->claim)) {
+        const bool is_free = !slot->set.bytes && slot->asked_offset == slot->fetch_offset;
+        if (is_free && slot->arriving_error) {
+            slot->error_code = slot->arriving_error;
+            slot->odd = ZK_ODD_ERROR;
+            line->odd++;
+        } else if (is_free) {
+            take_set(line, slot);
+        } else if (slot->set.bytes && !slot->next.bytes && slot->arriving) {
+            take_early_set(slot);
+        }
+    }
+    zk_slot_drop_arriving(slot);
+}
+
+static bool is_plain(zk_slot *slot) { return !slot->odd && zk_claim_is_active(slot->claim); }
+
+static bool end(const zk_asking *asking, zk_request *request, zk_request_head *head,
+                bool is_waiting) {
+    head->max_wait_ms = is_waiting || asking->has_others_waiting ? 0 : asking->max_wait_ms;
+    return request->topics && zk_request_end(request, head);
+}
+
+bool zk_ask(const zk_asking *asking, zk_slots *slots, zk_request *request, zk_request_head *head) {
+    bool is_waiting = false;
+    zk_request_begin(request, head);
+    for (size_t at = 0; at < slots->count; at++) {
+        zk_slot *slot = slots->slots + at;
+        if (!is_plain(slot))
+            continue;
+        if (slot->set.bytes || slot->outlet->waiting)
+            is_waiting = true;
+        else
+            zk_request_ask(request, slots, slot, slot->fetch_offset, asking->part_bytes);
+    }
+    return end(asking, request, head, is_waiting);
+}
+
+/* Where each queue has room for what came and what would come; where the slot would go on is noted. */
+static void choose_outlets(const zk_asking *asking, zk_line *line) {
+    zk_slots *slots = line->slots;
+    for (size_t at = 0; at < slots->count; at++) {
+        zk_slot *slot = slots->slots + at;
+        zk_outlet *outlet = slot->outlet;
+        slot->early_offset = -1;
+        if (!outlet->can_ask_early || !is_plain(slot))
+            continue;
+        outlet->early_bytes += asking->part_bytes;
+        slot->early_offset = slot->fetch_offset;
+        if (slot->set.bytes) {
+            const ahead seen = look_ahead(slot);
+            const bool fits = seen.is_sound && seen.needed_bytes <= asking->part_bytes;
+            slot->early_offset = fits ? seen.next_offset : -1;
+            outlet->early_bytes +=
+                slot->set.bytes->used * (seen.is_compressed ? LIKELY_EXPANSION : 1);
+        }
+    }
+    for (size_t at = 0; at < slots->outlet_count; at++) {
+        zk_outlet *outlet = slots->outlets + at;
+        outlet->can_ask_early =
+            outlet->can_ask_early && outlet->early_bytes &&
+            outlet->early_bytes <= zk_queue_room(outlet->queue, line->bell);
+    }
+}
+
+bool zk_ask_early(const zk_asking *asking, zk_line *line, zk_request *request,
+                  zk_request_head *head) {
+    choose_outlets(asking, line);
+    zk_slots *slots = line->slots;
+    bool is_waiting = false;
+    zk_request_begin(request, head);
+    for (size_t at = 0; at < slots->count; at++) {
+        zk_slot *slot = slots->slots + at;
+        if (!is_plain(slot))
+            continue;
+        const bool is_early = slot->outlet->can_ask_early && slot->early_offset >= 0;
+        if (is_early)
+            zk_request_ask(request, slots, slot, slot->early_offset, asking->part_bytes);
+        else if (slot->set.bytes || slot->outlet->waiting)
+            is_waiting = true;
+        else
+            zk_request_ask(request, slots, slot, slot->fetch_offset, asking->part_bytes);
+    }
+    return end(asking, request, head, is_waiting);
+}

@@ -1,0 +1,35 @@
+/* What to ask next: `FetchSession.fetch_request`, for partitions of which all need no more than a part
+ * of a response, and the request that leaves before the last answer is read.
+ *
+ * Asked for is every partition that has nothing waiting, unless something waits for its queue: then its
+ * stream has work. The early request asks for what follows behind the sets that just came, which their
+ * headers tell. It is made for queues that had nothing waiting before, and have room for what came
+ * and for all that may come: so what it brings belongs to their budget as well. */
+#ifndef ZK_ASKING_H
+#define ZK_ASKING_H
+
+#include "request.h"
+#include "unpack.h"
+
+typedef struct {
+    size_t part_bytes;
+    int32_t max_wait_ms;
+    bool has_others_waiting; /* partitions that are not here wait for room */
+} zk_asking;
+
+/* Makes the request (its head is filled in but for the wait); false: there is nothing to ask, or no
+ * memory, as `request` says. `head->max_wait_ms` is 0 where something waits: see there. */
+bool zk_ask(const zk_asking *asking, zk_slots *slots, zk_request *request, zk_request_head *head);
+
+/* The same for the early request, right after an answer was taken. Before it was,
+ * zk_note_waiting must have been called. */
+bool zk_ask_early(const zk_asking *asking, zk_line *line, zk_request *request,
+                  zk_request_head *head);
+
+/* Notes which queues have something waiting. */
+void zk_note_waiting(zk_slots *slots);
+
+/* Takes a slot's part of an answer that has ended well. */
+void zk_take_answer(zk_line *line, zk_slot *slot);
+
+#endif

@@ -1,0 +1,98 @@
+#define _GNU_SOURCE /* for MSG_NOSIGNAL and struct msghdr everywhere */
+#include "exchange.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <sys/uio.h>
+#include <time.h>
+
+#ifndef MSG_NOSIGNAL
+#define MSG_NOSIGNAL 0 /* the BSDs; Python ignores SIGPIPE anyway */
+#endif
+
+int64_t zk_now_ms(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* Waits for the socket. ZK_IO_DONE: look at it again. */
+static zk_io wait_for(zk_exchange *exchange, short events) {
+    const int64_t left_ms = exchange->deadline_ms - zk_now_ms();
+    if (left_ms <= 0)
+        return ZK_IO_TIMED_OUT;
+    struct pollfd both[2] = {
+        {.fd = exchange->socket, .events = events},
+        {.fd = zk_bell_descriptor(exchange->bell), .events = POLLIN},
+    };
+    const int ready = poll(both, 2, left_ms < INT_MAX ? (int)left_ms : INT_MAX);
+    if (ready < 0 && errno != EINTR) {
+        exchange->error = errno;
+        return ZK_IO_FAILED;
+    }
+    return ready > 0 && both[1].revents ? ZK_IO_RUNG : ZK_IO_DONE;
+}
+
+static bool must_wait(int error) {
+    return error == EAGAIN || error == EWOULDBLOCK || error == EINTR;
+}
+
+static zk_io failed(zk_exchange *exchange) {
+    exchange->error = errno;
+    return atomic_load(exchange->stopping) ? ZK_IO_STOPPED : ZK_IO_FAILED;
+}
+
+zk_io zk_send(zk_exchange *exchange, zk_request *request) {
+    while (request->sent < request->size) {
+        if (atomic_load(exchange->stopping))
+            return ZK_IO_STOPPED;
+        const ssize_t count = send(exchange->socket, request->data + request->sent,
+                                   request->size - request->sent, MSG_DONTWAIT | MSG_NOSIGNAL);
+        if (count >= 0) {
+            request->sent += (size_t)count;
+            continue;
+        }
+        if (!must_wait(errno))
+            return failed(exchange);
+        const zk_io waited = wait_for(exchange, POLLOUT);
+        if (waited == ZK_IO_RUNG) /* who rang is heard behind it; a stop is seen above */
+            zk_bell_clear(exchange->bell);
+        else if (waited != ZK_IO_DONE)
+            return waited;
+    }
+    return ZK_IO_DONE;
+}
+
+static ssize_t receive(int socket, const zk_space *space) {
+    struct iovec places[2] = {{space->data[0], space->size[0]}, {space->data[1], space->size[1]}};
+    struct msghdr message = {.msg_iov = places, .msg_iovlen = space->size[1] ? 2 : 1};
+    return recvmsg(socket, &message, MSG_DONTWAIT);
+}
+
+zk_io zk_receive(zk_exchange *exchange, zk_response *response) {
+    for (;;) {
+        if (atomic_load(exchange->stopping))
+            return ZK_IO_STOPPED;
+        zk_space space;
+        if (!zk_response_space(response, &space))
+            return ZK_IO_NO_MEMORY;
+        const ssize_t count = receive(exchange->socket, &space);
+        if (count > 0) {
+            const zk_parsed parsed = zk_response_take(response, (size_t)count);
+            if (parsed == ZK_PARSED_PART)
+                continue;
+            return parsed == ZK_PARSED_ALL        ? ZK_IO_DONE
+                   : parsed == ZK_PARSED_NONSENSE ? ZK_IO_NONSENSE
+                                                  : ZK_IO_NO_MEMORY;
+        }
+        if (count == 0)
+            return atomic_load(exchange->stopping) ? ZK_IO_STOPPED : ZK_IO_CLOSED;
+        if (!must_wait(errno))
+            return failed(exchange);
+        const zk_io waited = wait_for(exchange, POLLIN);
+        if (waited != ZK_IO_DONE)
+            return waited;
+    }
+}

@@ -1,0 +1,39 @@
+/* A request out and its answer in, over a socket, without ever blocking in the socket itself.
+ *
+ * Every wait is one poll on the socket and the bell, so that whoever rings is heard at once. What is
+ * half done stays in the request and the response: a call that ended with ZK_IO_RUNG is made again. */
+#ifndef ZK_EXCHANGE_H
+#define ZK_EXCHANGE_H
+
+#include "request.h"
+#include "response.h"
+
+typedef struct {
+    int socket; /* connected; not closed by anybody during a call */
+    zk_bell *bell;
+    const atomic_bool *stopping;
+    int64_t deadline_ms; /* of the whole exchange, by zk_now_ms */
+    int error;           /* with ZK_IO_FAILED: the errno */
+} zk_exchange;
+
+typedef enum {
+    ZK_IO_DONE,
+    ZK_IO_RUNG,
+    ZK_IO_STOPPED,
+    ZK_IO_FAILED,    /* by the system's word */
+    ZK_IO_CLOSED,    /* by the broker */
+    ZK_IO_TIMED_OUT, /* by the deadline */
+    ZK_IO_NONSENSE,  /* the answer is none */
+    ZK_IO_NO_MEMORY,
+} zk_io;
+
+/* Milliseconds of a clock that only goes on. */
+int64_t zk_now_ms(void);
+
+/* Sends what is left of the request. Not to be rung: it goes on until all is sent. */
+zk_io zk_send(zk_exchange *exchange, zk_request *request);
+
+/* Receives what is left of the answer. */
+zk_io zk_receive(zk_exchange *exchange, zk_response *response);
+
+#endif
