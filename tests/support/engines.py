@@ -55,7 +55,6 @@ def both(
         fetch_offset=fetch_offset,
         max_decompressed_bytes=max_decompressed_bytes,
         enough_bytes=enough_bytes,
-        kind=kind,
     )
     found = native_decode.with_records(runs, kind)
     expected = decode_record_set(

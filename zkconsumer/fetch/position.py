@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from zkconsumer.errors import CorruptRecord, MessageTooLarge, PartitionFailed, ZkConsumerError
 from zkconsumer.fetch.claim import Chunk, PartitionClaim, Poison
 from zkconsumer.fetch.settings import FetchSettings
-from zkconsumer.records.decode import DecodedSet
-from zkconsumer.records.engine import decode_record_set
+from zkconsumer.records.decode import DecodedRows
+from zkconsumer.records.engine import decode_rows
 from zkconsumer.records.entries import HEADER_BYTES, CutOff, cut_off_entry, offset_at
 
 _MIN_PIECE_BYTES = 4096
@@ -169,11 +169,11 @@ def unpack(position: FetchPosition, room_bytes: int, settings: FetchSettings) ->
 
 def _decode_piece(
     packed: Packed, fetch_offset: int, room_bytes: int, settings: FetchSettings
-) -> DecodedSet:
+) -> DecodedRows:
     piece_bytes = max(_MIN_PIECE_BYTES, room_bytes // _EXPANSION)
     while True:
         piece = packed.data[packed.at_byte : packed.at_byte + piece_bytes]
-        decoded = decode_record_set(
+        decoded = decode_rows(
             piece,
             fetch_offset=fetch_offset,
             max_decompressed_bytes=settings.max_decompressed_bytes,
@@ -197,7 +197,7 @@ def _believed(error: CorruptRecord, behind: memoryview) -> CorruptRecord:
 
 
 def _take_corrupt(
-    position: FetchPosition, decoded: DecodedSet, error: CorruptRecord, settings: FetchSettings
+    position: FetchPosition, decoded: DecodedRows, error: CorruptRecord, settings: FetchSettings
 ) -> Chunk | None:
     """Hand on what is sound; ask once more before believing that the rest is not.
 
@@ -268,7 +268,7 @@ def _poison(position: FetchPosition, chunk: Chunk, settings: FetchSettings, foul
         position.halted = True
 
 
-def _chunk(position: FetchPosition, decoded: DecodedSet, fetch_offset: int) -> Chunk:
+def _chunk(position: FetchPosition, decoded: DecodedRows, fetch_offset: int) -> Chunk:
     """The records of a piece, up to where the position stands now."""
     next_offset = position.fetch_offset
     assert next_offset is not None

@@ -4,7 +4,7 @@ A record set is a row of entries. Each is handed to the reader of its magic, whi
 entries of its own kind as follow each other. A new format is a line in ``_READERS``.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -12,6 +12,7 @@ from zkconsumer.errors import CorruptRecord
 from zkconsumer.model import Record
 from zkconsumer.records import legacy
 from zkconsumer.records.entries import Gathered, cut_off_entry, entry_at
+from zkconsumer.records.rows import Rows, made, plain
 
 Reader = Callable[[bytes, int, Gathered], int]
 """Reads whole entries of its magic from a position on and returns the position behind them.
@@ -21,8 +22,8 @@ It may raise CorruptRecord, after gathering what came before.
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class DecodedSet:
-    """What one record set held.
+class DecodedRows:
+    """What one record set held, with records that are made when they are asked for.
 
     Attributes:
         records: the records at or above the fetch offset, in log order.
@@ -35,12 +36,19 @@ class DecodedSet:
         memory_bytes: what the records take in memory, as ``memory.records_bytes`` counts it.
     """
 
-    records: list[Record]
+    records: Sequence[Record]
     next_offset: int
     valid_bytes: int
     first_entry_size_bytes: int | None
     error: CorruptRecord | None
     memory_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DecodedSet(DecodedRows):
+    """The same with records that are made already."""
+
+    records: list[Record]
 
 
 def decode_record_set(
@@ -67,11 +75,35 @@ def decode_record_set(
         kind: what is made of each record: a subclass without fields or ``__dict__`` of its own.
             Its ``__new__`` and ``__init__`` are not called.
     """
-    gathered = Gathered(fetch_offset, max_decompressed_bytes, enough_bytes, kind)
+    decoded = decode_rows(
+        data,
+        fetch_offset=fetch_offset,
+        max_decompressed_bytes=max_decompressed_bytes,
+        enough_bytes=enough_bytes,
+    )
+    return DecodedSet(
+        records=made(plain(decoded.records), kind),
+        next_offset=decoded.next_offset,
+        valid_bytes=decoded.valid_bytes,
+        first_entry_size_bytes=decoded.first_entry_size_bytes,
+        error=decoded.error,
+        memory_bytes=decoded.memory_bytes,
+    )
+
+
+def decode_rows(
+    data: bytes | memoryview,
+    *,
+    fetch_offset: int,
+    max_decompressed_bytes: int,
+    enough_bytes: int | None = None,
+) -> DecodedRows:
+    """Decode as ``decode_record_set`` does, without making records."""
+    gathered = Gathered(fetch_offset, max_decompressed_bytes, enough_bytes)
     return decode_rest(bytes(data), 0, gathered)
 
 
-def decode_rest(whole: bytes, position: int, gathered: Gathered) -> DecodedSet:
+def decode_rest(whole: bytes, position: int, gathered: Gathered) -> DecodedRows:
     """Decode a record set of which the front was read already.
 
     Args:
@@ -92,8 +124,8 @@ def decode_rest(whole: bytes, position: int, gathered: Gathered) -> DecodedSet:
         error = corrupt
         position = corrupt.position
     cut_off = cut_off_entry(whole)
-    return DecodedSet(
-        records=gathered.records,
+    return DecodedRows(
+        records=Rows(gathered.rows),
         next_offset=gathered.next_offset,
         valid_bytes=position,
         first_entry_size_bytes=None if cut_off is None else cut_off.size_bytes,

@@ -10,7 +10,7 @@ import struct
 from typing import NamedTuple
 
 from zkconsumer.errors import CorruptRecord
-from zkconsumer.model import Record
+from zkconsumer.records.rows import Row
 
 HEADER_BYTES = 12
 """Offset and size, in front of every entry."""
@@ -55,8 +55,7 @@ class Gathered:
 
     Attributes:
         fetch_offset: records below it are left out.
-        kind: what is made of each record.
-        records: the records so far, in log order.
+        rows: the records so far, in log order.
         memory_bytes: what they take in memory, as ``memory.records_bytes`` counts it.
         next_offset: behind the last complete entry; never goes back.
         room_bytes: how much may still be decompressed.
@@ -70,23 +69,17 @@ class Gathered:
         "enough_bytes",
         "fetch_offset",
         "is_full",
-        "kind",
         "memory_bytes",
         "next_offset",
-        "records",
         "room_bytes",
+        "rows",
     )
 
     def __init__(
-        self,
-        fetch_offset: int,
-        max_decompressed_bytes: int,
-        enough_bytes: int | None = None,
-        kind: type[Record] = Record,
+        self, fetch_offset: int, max_decompressed_bytes: int, enough_bytes: int | None = None
     ) -> None:
         self.fetch_offset = fetch_offset
-        self.kind = kind
-        self.records: list[Record] = []
+        self.rows: list[Row] = []
         self.memory_bytes = 0
         self.next_offset = fetch_offset
         self.room_bytes = max_decompressed_bytes

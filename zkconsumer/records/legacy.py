@@ -60,7 +60,7 @@ def read_messages(
     Args:
         data: the message set.
         position: the byte at which to begin.
-        gathered: takes the records.
+        gathered: takes the records, as rows.
         base_offset: added to the offsets in the data.
         depth: how many wrappers are around this set.
 
@@ -91,8 +91,8 @@ def read_messages(
 def _read_plain(data: bytes, position: int, base_offset: int, gathered: Gathered) -> int:
     """Read sound uncompressed messages and return the position of the first other entry."""
     end, floor, last = len(data), gathered.fetch_offset, -1
-    records, kind, no_type = gathered.records, gathered.kind, TimestampType.NONE
-    append, make, first = records.append, tuple.__new__, len(records)
+    rows, no_type = gathered.rows, TimestampType.NONE
+    append, first = rows.append, len(rows)
     entry, int32 = _ENTRY.unpack_from, _INT32.unpack_from
     while end - position >= _SMALLEST:
         offset, size, crc, magic, attributes, key_size = entry(data, position)
@@ -128,11 +128,11 @@ def _read_plain(data: bytes, position: int, base_offset: int, gathered: Gathered
             value = None
         offset += base_offset
         if offset >= floor:
-            append(make(kind, (offset, key, value, timestamp, timestamp_type)))
+            append((offset, key, value, timestamp, timestamp_type))
         if offset > last:  # noqa: PLR1730 - max() costs a tenth of the whole loop
             last = offset
         position = stop
-    gathered.memory_bytes += records_bytes(records[first:])
+    gathered.memory_bytes += records_bytes(rows[first:])
     gathered.advance(last)
     return position
 
@@ -159,14 +159,14 @@ def _read_other(data: bytes, entry: Entry, gathered: Gathered, depth: int) -> bo
         gathered.is_full = True
         return False
     room_is_whole = gathered.room_bytes == gathered.bound_bytes
-    count, next_offset = len(gathered.records), gathered.next_offset
+    count, next_offset = len(gathered.rows), gathered.next_offset
     memory_bytes = gathered.memory_bytes
     try:
         _read_wrapped(value, Codec(codec), entry, gathered, depth)
     except CorruptRecord as error:
         if isinstance(error, OverBound) and depth == 0 and not room_is_whole:
             # The wrappers before it used up the room: the next fetch starts at this one.
-            del gathered.records[count:]
+            del gathered.rows[count:]
             gathered.memory_bytes = memory_bytes
             gathered.next_offset = next_offset
             gathered.is_full = True
@@ -244,12 +244,9 @@ def _take_append_time(data: bytes, wrapper: Entry, gathered: Gathered, start: in
         return
     timestamp, _ = _STAMP_AND_KEY_SIZE.unpack_from(data, wrapper.position + 18)
     kind = TimestampType.LOG_APPEND_TIME
-    found = gathered.records[start:]
+    found = gathered.rows[start:]
     stamped = [
-        record
-        if record.timestamp_type is TimestampType.NONE
-        else record._replace(timestamp=timestamp, timestamp_type=kind)
-        for record in found
+        row if row[4] is TimestampType.NONE else (*row[:3], timestamp, kind) for row in found
     ]
-    gathered.records[start:] = stamped
+    gathered.rows[start:] = stamped
     gathered.memory_bytes += records_bytes(stamped) - records_bytes(found)

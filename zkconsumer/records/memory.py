@@ -9,6 +9,7 @@ import sys
 from collections.abc import Iterable
 
 from zkconsumer.model import Record
+from zkconsumer.records.rows import Row, Rows
 
 
 def _allocated(size_bytes: int) -> int:
@@ -27,12 +28,12 @@ VALUE_ONLY_BYTES = _RECORD_BYTES + _BYTES_BYTES
 """What a record takes besides its value, if that is all it has: no key, no timestamp, no null."""
 
 
-def records_bytes(records: Iterable[Record]) -> int:
-    """The bytes of memory that these records take, with the list that holds them."""
+def records_bytes(records: Iterable[Row]) -> int:
+    """The bytes of memory that these records take once made, with the list that holds them."""
     # Every record that the quick readers leave over comes by here: names are looked up once.
     record_bytes, bytes_bytes, number_bytes = _RECORD_BYTES, _BYTES_BYTES, _NUMBER_BYTES
     total = 0
-    for _, key, value, timestamp, _ in records:
+    for _, key, value, timestamp, _ in records.plain if isinstance(records, Rows) else records:
         total += record_bytes
         if value:
             total += bytes_bytes + len(value)

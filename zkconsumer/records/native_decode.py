@@ -12,9 +12,10 @@ from dataclasses import dataclass
 from zkconsumer.errors import CorruptRecord
 from zkconsumer.model import Record
 from zkconsumer.native import _core
-from zkconsumer.records.decode import DecodedSet, decode_rest
+from zkconsumer.records.decode import DecodedRows, DecodedSet, decode_rest
 from zkconsumer.records.entries import Gathered, cut_off_entry
 from zkconsumer.records.memory import records_bytes
+from zkconsumer.records.rows import made
 
 _MOST_BYTES = sys.maxsize
 
@@ -49,7 +50,6 @@ def decode_runs(
     fetch_offset: int,
     max_decompressed_bytes: int,
     enough_bytes: int | None = None,
-    kind: type[Record] = Record,
 ) -> DecodedRuns:
     """Decode as ``decode.decode_record_set`` does, without making records.
 
@@ -58,7 +58,6 @@ def decode_runs(
         fetch_offset: see there; so are the others.
         max_decompressed_bytes: see there.
         enough_bytes: see there.
-        kind: what the records of ``tail`` are to be; see there.
     """
     bound_bytes = min(max(0, max_decompressed_bytes), _MOST_BYTES)
     wanted = bound_bytes if enough_bytes is None else enough_bytes
@@ -70,13 +69,13 @@ def decode_runs(
         enough_bytes=min(max(0, wanted), _MOST_BYTES),
     )
     if status == _core.REFUSED:
-        gathered = Gathered(fetch_offset, bound_bytes, enough_bytes, kind)
+        gathered = Gathered(fetch_offset, bound_bytes, enough_bytes)
         gathered.next_offset = next_offset
         gathered.room_bytes = room_bytes
         rest = decode_rest(bytes(data), position, gathered)
         return DecodedRuns(
             runs=runs,
-            tail=rest.records,
+            tail=list(rest.records),
             next_offset=rest.next_offset,
             valid_bytes=rest.valid_bytes,
             first_entry_size_bytes=rest.first_entry_size_bytes,
@@ -110,9 +109,24 @@ def decode_record_set(
             fetch_offset=fetch_offset,
             max_decompressed_bytes=max_decompressed_bytes,
             enough_bytes=enough_bytes,
-            kind=kind,
         ),
         kind,
+    )
+
+
+def decode_rows(
+    data: bytes | memoryview,
+    *,
+    fetch_offset: int,
+    max_decompressed_bytes: int,
+    enough_bytes: int | None = None,
+) -> DecodedRows:
+    """Decode as ``decode.decode_rows`` does; here records are made as quickly as rows."""
+    return decode_record_set(
+        data,
+        fetch_offset=fetch_offset,
+        max_decompressed_bytes=max_decompressed_bytes,
+        enough_bytes=enough_bytes,
     )
 
 
@@ -121,9 +135,9 @@ def with_records(decoded: DecodedRuns, kind: type[Record] = Record) -> DecodedSe
     records = decoded.runs[0].records() if decoded.runs else []
     for run in decoded.runs[1:]:
         records += run.records()
-    if kind is not Record:
-        records = [tuple.__new__(kind, record) for record in records]
     records += decoded.tail
+    if kind is not Record:
+        records = made(records, kind)
     return DecodedSet(
         records=records,
         next_offset=decoded.next_offset,

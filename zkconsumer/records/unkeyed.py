@@ -68,13 +68,13 @@ def read_unkeyed(data: bytes, position: int, gathered: Gathered) -> int:
     Returns:
         The position of the first entry that may be anything else; it may be one of these, too.
     """
-    start, records = position, gathered.records
-    count = len(records)
+    start, rows = position, gathered.rows
+    count = len(rows)
     position = _read_varied(data, _read_alike(data, start, gathered), gathered)
-    count = len(records) - count
+    count = len(rows) - count
     if count:
         gathered.memory_bytes += position - start + count * (VALUE_ONLY_BYTES - _OVERHEAD_BYTES)
-        gathered.advance(records[-1].offset)
+        gathered.advance(rows[-1][0])
     return position
 
 
@@ -87,8 +87,8 @@ def _read_alike(data: bytes, position: int, gathered: Gathered) -> int:
         _, front, front_crc, stride, shape = _shapes[size]
     except KeyError:
         return position
-    records, kind, no_type = gathered.records, gathered.kind, TimestampType.NONE
-    append, make, count = records.append, tuple.__new__, len(records)
+    rows, no_type = gathered.rows, TimestampType.NONE
+    append, count = rows.append, len(rows)
     last = _floor(gathered) - 1
     stop = position + (len(data) - position) // stride * stride
     entries = shape.iter_unpack(memoryview(data)[position:stop])
@@ -100,9 +100,9 @@ def _read_alike(data: bytes, position: int, gathered: Gathered) -> int:
             or crc32(value, front_crc) != crc
         ):
             break
-        append(make(kind, (offset, None, value, -1, no_type)))
+        append((offset, None, value, -1, no_type))
         last = offset
-    return position + (len(records) - count) * stride
+    return position + (len(rows) - count) * stride
 
 
 def _read_varied(data: bytes, position: int, gathered: Gathered) -> int:
@@ -110,16 +110,16 @@ def _read_varied(data: bytes, position: int, gathered: Gathered) -> int:
     if len(data) - position < _OVERHEAD_BYTES:
         return position
     (size,) = _SIZE.unpack_from(data, position + _SIZE_AT)
-    records, kind, no_type = gathered.records, gathered.kind, TimestampType.NONE
-    append, make, shapes = records.append, tuple.__new__, _shapes
-    last = records[-1].offset if records else _floor(gathered) - 1
+    rows, no_type = gathered.rows, TimestampType.NONE
+    append, shapes = rows.append, _shapes
+    last = rows[-1][0] if rows else _floor(gathered) - 1
     try:
         while True:
             read, front, front_crc, stride, _ = shapes[size]
             offset, crc, found_front, value, size = read(data, position)
             if offset <= last or found_front != front or crc32(value, front_crc) != crc:
                 break
-            append(make(kind, (offset, None, value, -1, no_type)))
+            append((offset, None, value, -1, no_type))
             last = offset
             position += stride
     except (KeyError, struct.error):

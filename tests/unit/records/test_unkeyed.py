@@ -31,7 +31,7 @@ def test_messages_of_one_size_are_all_taken() -> None:
     """To the last one."""
     data = build_message_set(ALIKE)
     gathered, position = read(data)
-    assert gathered.records == ALIKE
+    assert gathered.rows == ALIKE
     assert (gathered.next_offset, position) == (15, len(data))
     assert gathered.memory_bytes == records_bytes(ALIKE)
 
@@ -42,7 +42,7 @@ def test_messages_of_any_size_are_taken_but_the_last() -> None:
     without_last = len(build_message_set(VARIED[:-1]))
     for behind in (b"", bytes(11)):
         gathered, position = read(data + behind)
-        assert gathered.records == VARIED[:-1]
+        assert gathered.rows == VARIED[:-1]
         assert (gathered.next_offset, position) == (14, without_last)
         assert gathered.memory_bytes == records_bytes(VARIED[:-1])
     assert read(data + bytes(12))[1] == len(data)
@@ -52,7 +52,7 @@ def test_one_size_may_follow_another() -> None:
     """Then they are taken one by one, up to what is cut off."""
     data = build_message_set([*ALIKE, LAST, *VARIED])
     gathered, position = read(data)
-    assert gathered.records == [*ALIKE, LAST]
+    assert gathered.rows == [*ALIKE, LAST]
     assert position == len(build_message_set([*ALIKE, LAST]))
 
 
@@ -60,7 +60,7 @@ def test_reading_begins_where_it_is_told() -> None:
     """In the middle of the data."""
     data = build_message_set(ALIKE)
     gathered, position = read(b"12345" + data, position=5)
-    assert (gathered.records, position) == (ALIKE, 5 + len(data))
+    assert (gathered.rows, position) == (ALIKE, 5 + len(data))
 
 
 @pytest.mark.parametrize(
@@ -94,7 +94,7 @@ def test_it_stops_in_front_of_anything_else(some: list[Record], other: bytes) ->
     """Keys, nulls, large ones, other formats, damage: these are judged elsewhere."""
     front = build_message_set(some)
     gathered, position = read(front + other + build_message_set([Record(30, None, b"more")]))
-    assert (gathered.records, position) == (some, len(front))
+    assert (gathered.rows, position) == (some, len(front))
 
 
 @pytest.mark.parametrize("some", [ALIKE, VARIED])
@@ -102,7 +102,7 @@ def test_it_stops_where_offsets_do_not_ascend(some: list[Record]) -> None:
     """An offset that was there already is not what this is for."""
     again = [Record(14, None, some[-1].value), Record(15, None, b"more")]
     gathered, position = read(build_message_set([*some, *again]))
-    assert (gathered.records, gathered.next_offset) == (some, 15)
+    assert (gathered.rows, gathered.next_offset) == (some, 15)
     assert position == len(build_message_set(some))
 
 
@@ -110,7 +110,7 @@ def test_it_stops_where_offsets_do_not_ascend(some: list[Record]) -> None:
 def test_below_the_fetch_offset_it_takes_nothing(some: list[Record]) -> None:
     """What has to be left out is left to the thorough way."""
     gathered, position = read(build_message_set(some), fetch_offset=6)
-    assert (gathered.records, gathered.next_offset, position) == ([], 6, 0)
+    assert (gathered.rows, gathered.next_offset, position) == ([], 6, 0)
     assert gathered.memory_bytes == 0
 
 
