@@ -1,9 +1,12 @@
 """Runs a "signal handler" at a chosen line of what it interrupts: every place can be tried."""
 
-import inspect
+import dis
 import sys
 from collections.abc import Callable
 from types import FrameType
+from typing import Final
+
+_NAMES: Final = dis.opname
 
 
 def interrupt_at_line(
@@ -36,37 +39,66 @@ def interrupt_at_line(
     return done
 
 
-def interrupt_at_call(
+def interrupt_at_check(
     number: int, handler: Callable[[], object], run: Callable[[], object]
 ) -> bool:
     """Run ``handler`` at the n-th place in ``run`` at which CPython would run a signal handler.
 
-    These are the entries of functions and the returns of built-in ones (and the ends of loops'
-    rounds, which are left out). What ``handler`` raises comes out of that place, and so of ``run``.
-    Generators and the standard library are left out: what is raised while they are cleaned up is
-    swallowed.
+    These are the entries of functions, the resumptions of generators, the ends of loops' rounds and
+    the returns of whatever is called that is not a function of Python: in the package's own code.
+    What ``handler`` raises comes out of that place, and so of ``run``.
 
     Returns:
         Whether there was such a place; where ``handler`` raises, that is to be told by that.
     """
-    count = 0
-    done = False
-
-    def profile(frame: FrameType, event: str, _arg: object) -> None:
-        nonlocal count, done
-        is_ours = frame.f_globals["__name__"].startswith("zkconsumer.")
-        is_generator = frame.f_code.co_flags & inspect.CO_GENERATOR
-        if event in ("call", "c_return") and is_ours and not is_generator and not done:
-            if count == number:
-                done = True
-                sys.setprofile(None)
-                handler()
-            count += 1
-
-    before = sys.getprofile()
-    sys.setprofile(profile)
+    watch = _Watch(number, handler)
+    before = sys.gettrace()
+    sys.settrace(watch.enter)  # type: ignore[arg-type]
     try:
         run()
     finally:
-        sys.setprofile(before)
-    return done
+        sys.settrace(before)
+    return watch.done
+
+
+class _Watch:
+    """Sees every instruction of the package's code."""
+
+    def __init__(self, number: int, handler: Callable[[], object]) -> None:
+        self.done = False
+        self._left = number
+        self._handler = handler
+        self._entered: FrameType | None = None
+        self._calling: FrameType | None = None
+        self._called_python = False
+
+    def enter(self, frame: FrameType, _event: str, _arg: object) -> object:
+        """A frame begins, or goes on: what its caller called is a function of Python."""
+        if frame.f_back is self._calling:
+            self._called_python = True
+        if self.done or not frame.f_globals["__name__"].startswith("zkconsumer."):
+            return None
+        frame.f_trace_opcodes = True
+        frame.f_trace_lines = False
+        # A generator that is closed enters, too, but runs nothing.
+        self._entered = frame
+        return self._step
+
+    def _step(self, frame: FrameType, event: str, _arg: object) -> object:
+        if event == "opcode" and not self.done:
+            name = _NAMES[frame.f_code.co_code[frame.f_lasti]]
+            has_entered = self._entered is frame
+            was_built_in = self._calling is frame and not self._called_python
+            if has_entered or was_built_in or name.startswith("JUMP_BACKWARD"):
+                self._meet()
+            self._calling = frame if name.startswith("CALL") else None
+            self._called_python = False
+        self._entered = None
+        return self._step
+
+    def _meet(self) -> None:
+        if self._left == 0:
+            self.done = True
+            sys.settrace(None)
+            self._handler()
+        self._left -= 1

@@ -9,12 +9,15 @@ Only the stream's thread touches a hand.
 """
 
 from collections.abc import Callable, Iterator
-from typing import Any, Generic, Protocol, Self, TypeVar
+from copy import copy
+from itertools import chain, islice, repeat
+from operator import length_hint
+from typing import Any, Generic, Never, Protocol, Self, TypeVar
 
 from zkconsumer.fetch.claim import Chunk
 from zkconsumer.model import Record
 from zkconsumer.streams.gate import DeliveryGate
-from zkconsumer.streams.message import Decoder, MessageAndMetadata
+from zkconsumer.streams.message import Decoder, MessageAndMetadata, Origin
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -89,6 +92,7 @@ class PureHand(Generic[K, V]):
         "_consumes_in_hand",
         "_gate",
         "_key_decoder",
+        "_origin",
         "_value_decoder",
         "place",
     )
@@ -101,8 +105,9 @@ class PureHand(Generic[K, V]):
         key_decoder: Decoder[K] | None,
         value_decoder: Decoder[V] | None,
     ) -> None:
-        self.place = 0
+        self.place: Iterator[Record] = iter(())
         self._chunk: Chunk | None = None
+        self._origin: Origin[K, V]
         self._consumes_in_hand = consumes_in_hand
         self._gate = gate
         self._key_decoder = key_decoder
@@ -115,70 +120,82 @@ class PureHand(Generic[K, V]):
 
     @chunk.setter
     def chunk(self, chunk: Chunk | None) -> None:
-        self.place = 0
+        if chunk is not None:
+            tp = chunk.claim.topic_partition
+            self._origin = Origin(tp, self._key_decoder, self._value_decoder)
+        self.place = iter(() if chunk is None else chunk.records)
         self._chunk = chunk
 
     @property
     def is_through(self) -> bool:
         """See ``Hand``."""
-        return self._chunk is None or self.place >= len(self._chunk.records)
+        return length_hint(self.place) == 0
 
     def __iter__(self) -> Self:
         return self
 
     def __next__(self) -> MessageAndMetadata[K, V]:
-        chunk = self._chunk
-        if chunk is None:
-            raise StopIteration
-        claim = chunk.claim
-        claim.consumed_offset = claim.delivered_offset
-        place = self.place
-        is_held = self._gate.suspect_since_ms is not None
-        if not claim.active or is_held or place >= len(chunk.records):
-            raise StopIteration
-        record = chunk.records[place]
-        message = self._message(chunk, record)
-        # Nothing is called from here on, so that no signal handler runs: were it to raise, the
-        # message would count as handed over, and its caller not have it.
-        self.place = place + 1
-        claim.delivered_offset = record.offset + 1
-        if self._consumes_in_hand:
-            claim.consumed_offset = record.offset + 1
-        return message
+        for message in self._turn(_no_more, [], 0):
+            return message
+        raise StopIteration
 
-    def look(self, most: int) -> tuple[list[MessageAndMetadata[K, V]], int]:
+    def look(self, most: int) -> tuple[list[MessageAndMetadata[K, V]], Iterator[Record]]:
         """See ``Hand``."""
-        chunk = self._chunk
-        if chunk is None:
-            return [], self.place
-        found = chunk.records[self.place : self.place + most]
-        return [self._message(chunk, record) for record in found], self.place + len(found)
+        behind = copy(self.place)
+        return [
+            MessageAndMetadata.made_of(record, self._origin) for record in islice(behind, most)
+        ], behind
 
     def iterate(
         self, slow: Callable[[], MessageAndMetadata[K, V]]
     ) -> Iterator[MessageAndMetadata[K, V]]:
         """See ``Hand``."""
-        return _Iteration(self, slow)
+        # An error ends a generator for good. So there are as many as it takes, one after the other,
+        # until one of them notes that the end has come. Between them and the caller no frame of
+        # Python runs, and so no signal handler.
+        ends: list[object] = []
+        numbers = iter(ends.__len__, 1)
+        return chain.from_iterable(map(self._turn, repeat(slow), repeat(ends), numbers))
 
-    def _message(self, chunk: Chunk, record: Record) -> MessageAndMetadata[K, V]:
-        return MessageAndMetadata(
-            chunk.claim.topic_partition, record, self._key_decoder, self._value_decoder
-        )
+    def _turn(
+        self, slow: Callable[[], MessageAndMetadata[K, V]], ends: list[object], _number: int
+    ) -> Iterator[MessageAndMetadata[K, V]]:
+        """Give what can be had of the chunk in hand, and then one by ``slow`` if it has any.
+
+        The place is an iterator that all who go through the chunk share.
+        """
+        chunk, place = self._chunk, self.place
+        if chunk is not None:
+            origin, consumes_in_hand = self._origin, self._consumes_in_hand
+            # Any: they change under our hands, which the type checker would rule out.
+            progress: Any = chunk.claim.progress
+            gate: Any = self._gate
+            blank, kind = object.__new__, MessageAndMetadata
+            progress.consumed_offset = progress.delivered_offset
+            if progress.active and gate.suspect_since_ms is None:
+                message = blank(kind)
+                for record in place:
+                    # Nothing is called from here on, so that no signal handler runs: were it to
+                    # raise, the message would count as handed over, and its caller not have it.
+                    message._record = record  # noqa: SLF001 - ``made_of`` in place, see there
+                    message._origin = origin  # noqa: SLF001
+                    progress.delivered_offset = behind = record[0] + 1
+                    if consumes_in_hand:
+                        progress.consumed_offset = behind
+                    yield message
+                    if self.place is not place:
+                        break
+                    progress.consumed_offset = progress.delivered_offset
+                    if not progress.active or gate.suspect_since_ms is not None:
+                        break
+                    message = blank(kind)
+        try:
+            message = slow()
+        except StopIteration:
+            ends.append(None)
+            return
+        yield message
 
 
-class _Iteration(Generic[K, V]):
-    """See ``Hand.iterate``."""
-
-    __slots__ = ("_hand", "_slow")
-
-    def __init__(self, hand: PureHand[K, V], slow: Callable[[], MessageAndMetadata[K, V]]) -> None:
-        self._hand = hand
-        self._slow = slow
-
-    def __iter__(self) -> Self:
-        return self
-
-    def __next__(self) -> MessageAndMetadata[K, V]:
-        for message in self._hand:
-            return message
-        return self._slow()
+def _no_more() -> Never:
+    raise StopIteration

@@ -1,7 +1,8 @@
 """What a stream yields."""
 
+from abc import ABCMeta
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Generic, Self, TypeVar
 
 from zkconsumer.model import Record, TimestampType, TopicPartition
 
@@ -11,14 +12,41 @@ Decoder = Callable[[bytes], V]
 """Turns the bytes of a key or value into what the caller wants; never called for null."""
 
 
-class MessageAndMetadata(Generic[K, V]):
+class Origin(Generic[K, V]):
+    """What the messages of one partition have in common.
+
+    Args:
+        topic_partition: where they lie.
+        key_decoder: what makes their keys; None leaves the bytes.
+        value_decoder: the same for values.
+    """
+
+    __slots__ = ("key_decoder", "partition", "topic", "value_decoder")
+
+    def __init__(
+        self,
+        topic_partition: TopicPartition,
+        key_decoder: Decoder[K] | None,
+        value_decoder: Decoder[V] | None,
+    ) -> None:
+        self.topic, self.partition = topic_partition
+        self.key_decoder = key_decoder
+        self.value_decoder = value_decoder
+
+
+class MessageAndMetadata(Generic[K, V], metaclass=ABCMeta):
     """A message with its place in the log (Kafka ``MessageAndMetadata``).
 
     ``key`` and ``value`` are decoded on access, as in the original since 0.8.1: a decoder that
     raises does so where the value is asked for, and the stream goes on undisturbed.
+
+    What the native core makes is one of these too, by ``isinstance``.
     """
 
-    __slots__ = ("_key_decoder", "_record", "_value_decoder", "partition", "topic")
+    __slots__ = ("_origin", "_record")
+    # A hand sets these two by itself: any call more would cost more than all it does.
+    _origin: Origin[K, V]
+    _record: Record
 
     def __init__(
         self,
@@ -27,10 +55,26 @@ class MessageAndMetadata(Generic[K, V]):
         key_decoder: Decoder[K] | None,
         value_decoder: Decoder[V] | None,
     ) -> None:
-        self.topic, self.partition = topic_partition
+        self._origin = Origin(topic_partition, key_decoder, value_decoder)
         self._record = record
-        self._key_decoder = key_decoder
-        self._value_decoder = value_decoder
+
+    @classmethod
+    def made_of(cls, record: Record, origin: Origin[K, V]) -> Self:
+        """Make one of parts that are there already."""
+        message = cls.__new__(cls)
+        message._record = record  # noqa: SLF001 - it is one of ours
+        message._origin = origin  # noqa: SLF001
+        return message
+
+    @property
+    def topic(self) -> str:
+        """The topic it was read from."""
+        return self._origin.topic
+
+    @property
+    def partition(self) -> int:
+        """The number of its partition."""
+        return self._origin.partition
 
     @property
     def offset(self) -> int:
@@ -40,14 +84,14 @@ class MessageAndMetadata(Generic[K, V]):
     @property
     def key(self) -> K | None:
         """The decoded key; None where it is null."""
-        data, decoder = self._record.key, self._key_decoder
+        data, decoder = self._record.key, self._origin.key_decoder
         # Without a decoder K is bytes: the public constructors bind it so.
         return data if data is None or decoder is None else decoder(data)  # type: ignore[return-value]
 
     @property
     def value(self) -> V | None:
         """The decoded value; None where it is null (a delete marker of a compacted topic)."""
-        data, decoder = self._record.value, self._value_decoder
+        data, decoder = self._record.value, self._origin.value_decoder
         return data if data is None or decoder is None else decoder(data)  # type: ignore[return-value]
 
     @property

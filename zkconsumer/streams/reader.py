@@ -12,7 +12,7 @@ Source: Kafka 0.8.2.2 ``ConsumerIterator``.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import Enum
 from functools import partial
@@ -120,6 +120,12 @@ class ChunkReader(Generic[K, V]):
             chunk.claim.consumed_offset = behind
         return message
 
+    def iterate(
+        self, slow: Callable[[], MessageAndMetadata[K, V]]
+    ) -> Iterator[MessageAndMetadata[K, V]]:
+        """Give what ``step`` would, or ``slow`` where that has none; see ``Hand.iterate``."""
+        return self._hand.iterate(slow)
+
     def turn(self) -> Need | Errand:
         """Go one step towards the next message, where ``step`` gave none.
 
@@ -132,8 +138,6 @@ class ChunkReader(Generic[K, V]):
             self._give_back(self._owed)
         chunk = self._hand.chunk
         if chunk is not None:
-            # Were the start of it interrupted, the queue has it still.
-            self._taken = chunk
             if not chunk.claim.active:
                 self._let_go(chunk)
             elif is_shut:
@@ -198,7 +202,6 @@ class ChunkReader(Generic[K, V]):
             return Errand(chunk=item, behind=False, run=commit)
         else:
             self._start(item)
-            self._taken = item
             self._queue.remove()
         return Need.NOTHING
 
@@ -214,6 +217,7 @@ class ChunkReader(Generic[K, V]):
             )
         claim.delivered_offset = claim.consumed_offset = chunk.fetch_offset
         self._hand.chunk = chunk
+        self._taken = chunk
 
     def _finish(self, chunk: Chunk) -> None:
         """The chunk is through: its end is the position, records there or compacted away."""

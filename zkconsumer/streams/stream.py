@@ -8,7 +8,7 @@ handed over is covered by an explicit ``commit_offsets()``: whoever calls that s
 Source: Kafka 0.8.2.2 ``ConsumerIterator`` and ``KafkaStream``.
 """
 
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Iterator
 from typing import Any, Generic, Self, TypeVar
 
 from zkconsumer.clock import Clock
@@ -82,21 +82,21 @@ class KafkaStream(Generic[K, V]):
                 value_decoder=value_decoder,
             )
         )
-        self._step = self._reader.step
+        self._iterator = iter(self)
         self._async = AsyncReader(self._reader, queue, timeout_ms)
         gate.add_waker(queue.wake)
 
-    def __iter__(self) -> Self:
-        return self
+    def __iter__(self) -> Iterator[MessageAndMetadata[K, V]]:
+        """All messages from here on; whatever iterates this stream shares its one position."""
+        return self._reader.iterate(self._wait_for_next)
 
     def __next__(self) -> MessageAndMetadata[K, V]:
         """The next message; asking for it says that the one before is done with."""
-        if self._async.waiting is not None:
-            self._async.refuse_another()
-        message = self._step()
-        if message is not None:
+        # In a for, no signal handler runs between the iterator and us.
+        for message in self._iterator:
             return message
-        return self._wait_for_next()
+        self._iterator = iter(self)
+        raise StopIteration
 
     def __aiter__(self) -> Self:
         return self
@@ -106,6 +106,8 @@ class KafkaStream(Generic[K, V]):
         return self._async.next_message()
 
     def _wait_for_next(self) -> MessageAndMetadata[K, V]:
+        if self._async.waiting is not None:
+            self._async.refuse_another()
         deadline_ms = None
         if self._timeout_ms >= 0:
             deadline_ms = self._clock.now_ms() + self._timeout_ms
@@ -117,7 +119,7 @@ class KafkaStream(Generic[K, V]):
                 raise StopIteration
             elif need is not Need.NOTHING:
                 self._wait(need, deadline_ms)
-            message = self._step()
+            message = self._reader.step()
             if message is not None:
                 return message
 

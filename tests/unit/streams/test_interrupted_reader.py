@@ -1,11 +1,11 @@
 """A stream that is interrupted at every single place at which a signal handler can run."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 import pytest
 
 from tests.support.chunks import T0, T1, chunk_of, claim_of, ignore
-from tests.support.interrupting import interrupt_at_call
+from tests.support.interrupting import interrupt_at_check
 from tests.support.manual_clock import ManualClock
 from zkconsumer.errors import ConsumerTimeout, PartitionFailed, RebalanceFailed
 from zkconsumer.fetch.claim import Chunk, PartitionClaim, Poison
@@ -44,7 +44,7 @@ class CountingQueue(ChunkQueue):
 class World:
     """A stream with a bit of everything in its queue, and what it should come to."""
 
-    def __init__(self, delivery: Delivery) -> None:
+    def __init__(self, delivery: Delivery, *, is_suspect: bool = False) -> None:
         self.claims = claim_of(T0, committed=0), claim_of(T1, committed=5)
         self.committed = {T0: 0, T1: 5}
         self.queue = CountingQueue()
@@ -67,7 +67,8 @@ class World:
         lost.active = False
         clock = ManualClock()
         gate = DeliveryGate(clock, 1_000)
-        gate.suspect()  # within what is allowed: every message asks
+        if is_suspect:
+            gate.suspect()  # within what is allowed: every message asks
         self.stream: Stream = KafkaStream(
             self.queue,
             clock=clock,
@@ -77,6 +78,7 @@ class World:
             commit_ahead=self.commit,
             poison=PoisonPolicy(PoisonMode.SKIP),
         )
+        self.reading: Iterable[MessageAndMetadata[bytes, bytes]] = self.stream
         self.got: list[MessageAndMetadata[bytes, bytes]] = []
         self.heard: list[str] = []
 
@@ -89,7 +91,7 @@ class World:
         """One message; what the stream raises by itself is noted."""
         try:
             # In a for, no handler runs between a message and its place in the list.
-            for message in self.stream:
+            for message in self.reading:
                 self.got.append(message)
                 break
         except (RebalanceFailed, PartitionFailed) as error:
@@ -114,6 +116,26 @@ class World:
         assert set(map(id, self.queue.done)) == set(map(id, self.chunks))
 
 
+class ByNext:
+    """Asks a stream as ``next(stream)`` does."""
+
+    def __init__(self, stream: Stream) -> None:
+        self._stream = stream
+
+    def __iter__(self) -> "ByNext":
+        return self
+
+    def __next__(self) -> MessageAndMetadata[bytes, bytes]:
+        return self._stream.__next__()
+
+
+READINGS: tuple[Callable[[Stream], Iterable[MessageAndMetadata[bytes, bytes]]], ...] = (
+    lambda stream: stream,  # a new for each time
+    iter,  # one iterator all the time
+    ByNext,
+)
+
+
 def rounds() -> Iterator[int]:
     """The numbers of places, without end."""
     number = 0
@@ -134,16 +156,22 @@ def test_undisturbed_every_chunk_is_done_with_exactly_once(delivery: Delivery) -
 
 @pytest.mark.parametrize("delivery", Delivery)
 @pytest.mark.parametrize("calls_before", range(7))
+@pytest.mark.parametrize("is_suspect", [False, True])
+@pytest.mark.parametrize("reading", READINGS, ids=["for", "iter", "next"])
 def test_an_interruption_at_any_place_loses_and_repeats_nothing(
-    delivery: Delivery, calls_before: int
+    delivery: Delivery,
+    calls_before: int,
+    is_suspect: bool,
+    reading: Callable[[Stream], Iterable[MessageAndMetadata[bytes, bytes]]],
 ) -> None:
     """Whatever the stream was doing, the next calls give all that was not handed over."""
     for number in rounds():
-        world = World(delivery)
+        world = World(delivery, is_suspect=is_suspect)
+        world.reading = reading(world.stream)
         for _ in range(calls_before):
             world.read()
         try:
-            was_interrupted = interrupt_at_call(number, interrupt, world.read)
+            was_interrupted = interrupt_at_check(number, interrupt, world.read)
         except Interrupted:
             was_interrupted = True
         if not was_interrupted:

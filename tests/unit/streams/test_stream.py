@@ -206,6 +206,42 @@ def test_an_iterator_is_its_own_iterator() -> None:
     assert next(iter(stream)).offset == 1
 
 
+def test_iterators_and_next_share_one_position() -> None:
+    """In any order, within a chunk and across chunks and empty moments, old iterators too."""
+    claim = claim_of(committed=0)
+    stream, queue = stream_of(chunk_of(claim, [0, 1, 2, 3, 4]), chunk_of(claim, range(5, 9)))
+    first, second = iter(stream), iter(stream)
+    got = [next(first), next(stream), next(second), next(first), next(second), next(stream)]
+    got += [next(first), next(second), next(stream)]
+    assert [message.offset for message in got] == list(range(9))
+    for one in (first, stream, second):
+        with pytest.raises(ConsumerTimeout):
+            next(one)
+    assert claim.consumed_offset == 9
+    queue.offer(chunk_of(claim, [9, 10, 11]), ignore)
+    assert [next(one).offset for one in (second, stream, first)] == [9, 10, 11]
+    assert (claim.consumed_offset, claim.delivered_offset) == (11, 12)
+
+
+def test_an_iterator_goes_on_after_an_error_and_ends_with_the_stream() -> None:
+    """Whatever was raised; and the end is said again and again."""
+    claim = claim_of(committed=0)
+    stream, queue = stream_of(chunk_of(claim, [0]))
+    reading = iter(stream)
+    assert next(reading).offset == 0
+    with pytest.raises(ConsumerTimeout):
+        next(reading)
+    queue.fail(RebalanceFailed("any"))
+    with pytest.raises(RebalanceFailed):
+        next(reading)
+    queue.offer(chunk_of(claim, [1]), ignore)
+    queue.close()
+    assert [message.offset for message in reading] == [1]
+    for one in (reading, stream, iter(stream)):
+        with pytest.raises(StopIteration):
+            next(one)
+
+
 # --- time-outs -----------------------------------------------------------------------------------
 
 
