@@ -180,6 +180,9 @@ class Queue:
     def chunk_count(self) -> int: ...
     @property
     def used_bytes(self) -> int: ...
+    @property
+    def waiting_pumps(self) -> int:
+        """How many native loops wait for room here."""
     def adopt(self, claim: Progress) -> None:
         """Know the claim of chunks that are going to be put here by native code. Thread: any."""
     def add(self, item: object, claim: Progress | None, size_bytes: int) -> bool:
@@ -220,6 +223,57 @@ class Queue:
         """All that Python put there, and the native chunk that ``head`` gave."""
     def discard(self) -> None:
         """Free native chunks of inactive claims, and charge nothing for the others."""
+
+class Flag:
+    """What ``streams.flag.PureFlag`` is, in C."""
+
+    is_up: bool
+
+@final
+class Place:
+    """How far a chunk was handed over; of use to its ``Hand`` only."""
+
+@final
+class Hand(Generic[K, V]):
+    """A ``streams.hand.Hand`` for chunks whose records are ``Runs``.
+
+    Args:
+        consumes_in_hand: see ``streams.delivery``.
+        suspicion: nothing is handed over while it is up.
+        key_decoder: see ``MessageAndMetadata``.
+        value_decoder: the same.
+    """
+
+    place: Place
+
+    def __init__(
+        self,
+        *,
+        consumes_in_hand: bool,
+        suspicion: Flag,
+        key_decoder: Callable[[bytes], K] | None,
+        value_decoder: Callable[[bytes], V] | None,
+    ) -> None: ...
+    @property
+    def chunk(self) -> Any:
+        """What is in hand: its ``claim`` is a ``Progress`` with a ``topic_partition``.
+
+        Raises:
+            TypeError: (on storing) its records are no ``Runs``; what was in hand still is.
+        """
+    @chunk.setter
+    def chunk(self, chunk: Any) -> None: ...
+    @property
+    def is_through(self) -> bool: ...
+    def __iter__(self) -> Iterator[Message[K, V]]: ...
+    def __next__(self) -> Message[K, V]: ...
+    def iterate(self, slow: Callable[[], Message[K, V]]) -> Iterator[Message[K, V]]: ...
+    def look(self, most: int) -> tuple[list[Message[K, V]], Place]: ...
+    def look_runs(self, most: int) -> tuple[list[Run], Place]:
+        """Tell the runs of the next messages, so many at most, and the place behind them.
+
+        As ``look``: nothing is handed over by that.
+        """
 
 def crc32(data: bytes | memoryview, value: int = 0, *, portable: bool = False) -> int:
     """Compute what ``zlib.crc32`` does; ``portable``: as on a CPU without instructions for it."""
@@ -309,7 +363,7 @@ class Pump:
         """Give them back, in the order in which they came.
 
         Returns:
-            For each its fetch offset, needed bytes, its last turn, what is odd about it (0: nothing;
+            For each its fetch offset, needed bytes, its last turn, what is odd about it (0: none;
             ODD_SET, or another), the error code of an answer, how much was asked for with that, and
             the arguments for a ``position.Packed``, or None.
         """

@@ -178,4 +178,5 @@ cdef extern from "queue.h" nogil:
     void zk_queue_ring(zk_queue *queue)
     size_t zk_queue_chunk_count(zk_queue *queue)
     size_t zk_queue_used_bytes(zk_queue *queue)
+    size_t zk_queue_waiting_pumps(zk_queue *queue)
     void zk_chunks_free(zk_chunk *chunks)

@@ -150,6 +150,10 @@ cdef class Queue:
     def used_bytes(self):
         return zk_queue_used_bytes(self.queue)
 
+    @property
+    def waiting_pumps(self):
+        return zk_queue_waiting_pumps(self.queue)
+
     # --- putting ---
 
     def adopt(self, Progress claim not None):

@@ -98,6 +98,8 @@ void zk_queue_ring(zk_queue *queue);
 
 size_t zk_queue_chunk_count(zk_queue *queue);
 size_t zk_queue_used_bytes(zk_queue *queue);
+/* How many pumps wait for room: their bells. */
+size_t zk_queue_waiting_pumps(zk_queue *queue);
 
 /* Frees a list of chunks. */
 void zk_chunks_free(zk_chunk *chunks);

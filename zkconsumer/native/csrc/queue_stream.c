@@ -196,6 +196,14 @@ size_t zk_queue_chunk_count(zk_queue *queue) {
     return count;
 }
 
+size_t zk_queue_waiting_pumps(zk_queue *queue) {
+    if (!zk_queue_enter(queue))
+        return 0;
+    const size_t count = queue->bell_count;
+    zk_queue_leave(queue);
+    return count;
+}
+
 size_t zk_queue_used_bytes(zk_queue *queue) {
     if (!zk_queue_enter(queue))
         return 0;
