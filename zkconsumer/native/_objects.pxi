@@ -178,6 +178,19 @@ cdef object _record(const zk_run *run, int64_t offset, const zk_message *message
     return made
 
 
+cdef inline Message _message(
+    const zk_run *run, int64_t offset, const zk_message *found, Origin origin
+):
+    cdef Message message = Message.__new__(Message)
+    message.raw_key = _blob(found.key, found.key_bytes)
+    message.raw_value = _blob(found.value, found.value_bytes)
+    message.timestamp_type = _timestamp_type(run, found)
+    message.timestamp = _timestamp(run, found)
+    message.offset = offset
+    message.origin = origin
+    return message
+
+
 @cython.final
 cdef class Messages:
     cdef Run run
@@ -200,13 +213,7 @@ cdef class Messages:
             if step == ZK_RUN_BROKEN:
                 _raise_broken()
             raise StopIteration
-        cdef Message message = Message.__new__(Message)
-        message.raw_key = _blob(found.key, found.key_bytes)
-        message.raw_value = _blob(found.value, found.value_bytes)
-        message.timestamp_type = _timestamp_type(&self.run.run, &found)
-        message.timestamp = _timestamp(&self.run.run, &found)
-        message.offset = offset
-        message.origin = self.origin
+        cdef Message message = _message(&self.run.run, offset, &found, self.origin)
         # Nothing is called from here on: no signal handler can part the two.
         self.cursor = cursor
         self.next_offset = offset + 1

@@ -14,6 +14,7 @@ from collections.abc import Callable
 from zkconsumer.clock import Clock
 from zkconsumer.forking import ForkGuard
 from zkconsumer.observe import SILENT, DeliveryPaused, DeliveryResumed, Observation
+from zkconsumer.streams.flag import Flag
 
 log = logging.getLogger(__name__)
 
@@ -41,6 +42,7 @@ class DeliveryGate:
     Attributes:
         suspect_since_ms: None while all is well: what a stream looks at for each message. Else
             ask ``is_shut``.
+        suspicion: up while that is not None, for streams in native code.
     """
 
     def __init__(
@@ -51,6 +53,7 @@ class DeliveryGate:
         guard: ForkGuard | None = None,
     ) -> None:
         self.suspect_since_ms: int | None = None
+        self.suspicion = Flag()
         self._clock = clock
         self._allowed_silence_ms = allowed_silence_ms
         self._observation = observation
@@ -68,11 +71,13 @@ class DeliveryGate:
         if self.suspect_since_ms is None:
             self._pause = _Pause()
             self.suspect_since_ms = self._clock.now_ms()
+            self.suspicion.is_up = True
 
     def trust(self) -> None:
         """ZooKeeper answers; what is owned is known. Thread: the one that calls ``suspect``."""
         pause, self._pause = self._pause, None
         self.suspect_since_ms = None
+        self.suspicion.is_up = False
         if pause is not None:
             pause.over = True
             self._report_end(pause)
@@ -98,6 +103,7 @@ class DeliveryGate:
 
     def _suspect_for_good(self) -> None:
         self.suspect_since_ms = 0
+        self.suspicion.is_up = True
 
     def _report_begin(self, pause: _Pause, silent_ms: int) -> None:
         try:

@@ -1,0 +1,230 @@
+# The native chunk in a stream's hands, message by message; a part of _core.pyx.
+
+@cython.final
+@cython.no_gc
+cdef class Flag:
+    cdef public bint is_up
+
+
+@cython.final
+@cython.no_gc
+cdef class Place:
+    # The records keep what the cursor points into.
+    cdef Runs records
+    cdef size_t run_index
+    cdef zk_cursor cursor
+
+    def __init__(self):
+        raise TypeError("a hand tells its places")
+
+
+cdef inline void _begin_run(Runs records, size_t index, zk_cursor *cursor) noexcept:
+    if index < records.runs.count:
+        cursor[0] = zk_run_begin(records.runs.items + index)
+    else:
+        cursor.at = cursor.end = NULL
+
+
+cdef inline zk_step _next_of(
+    Runs records, size_t *index, zk_cursor *cursor, int64_t *offset, zk_message *message
+) noexcept:
+    """The next message of all runs; the index becomes that of its run."""
+    cdef zk_step step
+    while True:
+        step = zk_run_next(cursor, offset, message)
+        if step != ZK_RUN_ENDS or index[0] >= records.runs.count:
+            return step
+        index[0] += 1
+        _begin_run(records, index[0], cursor)
+
+
+@cython.final
+cdef class Hand:
+    cdef Flag suspicion
+    cdef bint consumes_in_hand
+    cdef object key_decoder
+    cdef object value_decoder
+    cdef object in_hand
+    cdef Progress progress
+    cdef Origin origin
+    # Where it stands; None without a chunk.
+    cdef Runs records
+    cdef size_t run_index
+    cdef zk_cursor cursor
+
+    def __init__(
+        self, *, bint consumes_in_hand, Flag suspicion not None, key_decoder, value_decoder
+    ):
+        self.consumes_in_hand = consumes_in_hand
+        self.suspicion = suspicion
+        self.key_decoder = key_decoder
+        self.value_decoder = value_decoder
+
+    @property
+    def chunk(self):
+        return self.in_hand
+
+    @chunk.setter
+    def chunk(self, chunk):
+        cdef Runs records = None
+        cdef Progress progress = None
+        cdef Origin origin = None
+        if chunk is not None:
+            records = chunk.records
+            progress = chunk.claim
+            topic, partition = chunk.claim.topic_partition
+            origin = Origin(topic, partition, self.key_decoder, self.value_decoder)
+            if records is None or progress is None:
+                raise TypeError("not a native chunk")
+            _begin_run(records, 0, &self.cursor)
+        # What was in hand is let go of at the end, when all is in its place.
+        self.run_index = 0
+        self.progress, progress = progress, self.progress
+        self.origin, origin = origin, self.origin
+        self.records, records = records, self.records
+        self.in_hand, chunk = chunk, self.in_hand
+
+    @property
+    def place(self):
+        cdef Place place = Place.__new__(Place)
+        place.records = self.records
+        place.run_index = self.run_index
+        place.cursor = self.cursor
+        return place
+
+    @place.setter
+    def place(self, Place place not None):
+        if place.records is not self.records:
+            raise ValueError("a place in another chunk")
+        self.run_index = place.run_index
+        self.cursor = place.cursor
+
+    @property
+    def is_through(self):
+        cdef size_t index
+        if self.records is None:
+            return True
+        if self.cursor.at != self.cursor.end:
+            return False
+        for index in range(self.run_index + 1, self.records.runs.count):
+            if self.records.runs.items[index].size:
+                return False
+        return True
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        cdef Message message = self._step()
+        if message is None:
+            raise StopIteration
+        return message
+
+    def iterate(self, slow not None):
+        cdef _Iteration made = _Iteration.__new__(_Iteration)
+        made.hand = self
+        made.slow = slow
+        return made
+
+    def look(self, Py_ssize_t most):
+        cdef list found = []
+        cdef Place place = self.place
+        cdef zk_message message
+        cdef zk_step step
+        cdef int64_t offset = 0
+        if self.records is None:
+            return found, place
+        while len(found) < most:
+            step = _next_of(place.records, &place.run_index, &place.cursor, &offset, &message)
+            if step != ZK_MESSAGE:
+                if step == ZK_RUN_BROKEN:
+                    _raise_broken()
+                break
+            found.append(
+                _message(place.records.runs.items + place.run_index, offset, &message, self.origin)
+            )
+        return found, place
+
+    def look_runs(self, size_t most):
+        cdef list found = []
+        cdef Place place = self.place
+        cdef Run run
+        if self.records is None:
+            return found, place
+        while most and place.run_index < place.records.runs.count:
+            run = _rest_of_run(place)
+            if run.run.count > most:
+                run = run.split(<size_t>-1, most)
+                place.cursor.at += run.run.size
+            else:
+                place.run_index += 1
+                _begin_run(place.records, place.run_index, &place.cursor)
+            most -= run.run.count
+            if run.run.count:
+                found.append(run)
+        return found, place
+
+    cdef inline Message _step(self):
+        """The next message, or None; what was given before is done with."""
+        if self.records is None:
+            return None
+        cdef zk_claim *claim = self.progress.claim
+        claim.consumed = claim.delivered
+        if self.suspicion.is_up or not zk_claim_is_active(claim):
+            return None
+        cdef zk_message found
+        cdef int64_t offset = 0
+        cdef size_t index = self.run_index
+        cdef zk_cursor cursor = self.cursor
+        cdef zk_step step = _next_of(self.records, &index, &cursor, &offset, &found)
+        if step != ZK_MESSAGE:
+            if step == ZK_RUN_BROKEN:
+                _raise_broken()
+            return None
+        cdef Message message = _message(
+            self.records.runs.items + index, offset, &found, self.origin
+        )
+        # Nothing is called from here on: no signal handler can part these.
+        self.run_index = index
+        self.cursor = cursor
+        claim.delivered = offset + 1
+        if self.consumes_in_hand:
+            claim.consumed = offset + 1
+        return message
+
+
+cdef Run _rest_of_run(Place place):
+    """The run that the place is in, without what lies in front of the place."""
+    cdef Run run = Run.__new__(Run)
+    cdef const zk_run *whole = place.records.runs.items + place.run_index
+    cdef size_t done = whole.size - <size_t>(place.cursor.end - place.cursor.at)
+    run.run = whole[0]
+    zk_buffer_share(run.run.buffer)
+    if done:
+        run.split(done)
+    return run
+
+
+@cython.final
+cdef class _Iteration:
+    cdef Hand hand
+    cdef object slow
+    cdef bint is_over
+
+    def __init__(self):
+        raise TypeError("use Hand.iterate")
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        cdef Message message = self.hand._step()
+        if message is not None:
+            return message
+        if self.is_over:
+            raise StopIteration
+        try:
+            return self.slow()
+        except StopIteration:
+            self.is_over = True
+            raise
