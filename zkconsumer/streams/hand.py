@@ -15,7 +15,7 @@ from operator import length_hint
 from typing import Any, Generic, Never, Protocol, Self, TypeVar
 
 from zkconsumer.fetch.claim import Chunk
-from zkconsumer.model import Record
+from zkconsumer.records.rows import Row, plain
 from zkconsumer.streams.gate import DeliveryGate
 from zkconsumer.streams.message import Decoder, MessageAndMetadata, Origin
 
@@ -105,7 +105,7 @@ class PureHand(Generic[K, V]):
         key_decoder: Decoder[K] | None,
         value_decoder: Decoder[V] | None,
     ) -> None:
-        self.place: Iterator[Record] = iter(())
+        self.place: Iterator[Row] = iter(())
         self._chunk: Chunk | None = None
         self._origin: Origin[K, V]
         self._consumes_in_hand = consumes_in_hand
@@ -123,7 +123,7 @@ class PureHand(Generic[K, V]):
         if chunk is not None:
             tp = chunk.claim.topic_partition
             self._origin = Origin(tp, self._key_decoder, self._value_decoder)
-        self.place = iter(() if chunk is None else chunk.records)
+        self.place = iter(() if chunk is None else plain(chunk.records))
         self._chunk = chunk
 
     @property
@@ -139,7 +139,7 @@ class PureHand(Generic[K, V]):
             return message
         raise StopIteration
 
-    def look(self, most: int) -> tuple[list[MessageAndMetadata[K, V]], Iterator[Record]]:
+    def look(self, most: int) -> tuple[list[MessageAndMetadata[K, V]], Iterator[Row]]:
         """See ``Hand``."""
         behind = copy(self.place)
         return [

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Generic, Self, TypeVar
 
 from zkconsumer.model import Record, TimestampType, TopicPartition
+from zkconsumer.records.rows import Row
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -46,7 +47,7 @@ class MessageAndMetadata(Generic[K, V], metaclass=ABCMeta):
     __slots__ = ("_origin", "_record")
     # A hand sets these two by itself: any call more would cost more than all it does.
     _origin: Origin[K, V]
-    _record: Record
+    _record: Row  # a record is one, too
 
     def __init__(
         self,
@@ -59,7 +60,7 @@ class MessageAndMetadata(Generic[K, V], metaclass=ABCMeta):
         self._record = record
 
     @classmethod
-    def made_of(cls, record: Record, origin: Origin[K, V]) -> Self:
+    def made_of(cls, record: Row, origin: Origin[K, V]) -> Self:
         """Make one of parts that are there already."""
         message = cls.__new__(cls)
         message._record = record  # noqa: SLF001 - it is one of ours
@@ -79,40 +80,40 @@ class MessageAndMetadata(Generic[K, V], metaclass=ABCMeta):
     @property
     def offset(self) -> int:
         """The message's own offset in the log."""
-        return self._record.offset
+        return self._record[0]
 
     @property
     def key(self) -> K | None:
         """The decoded key; None where it is null."""
-        data, decoder = self._record.key, self._origin.key_decoder
+        data, decoder = self._record[1], self._origin.key_decoder
         # Without a decoder K is bytes: the public constructors bind it so.
         return data if data is None or decoder is None else decoder(data)  # type: ignore[return-value]
 
     @property
     def value(self) -> V | None:
         """The decoded value; None where it is null (a delete marker of a compacted topic)."""
-        data, decoder = self._record.value, self._origin.value_decoder
+        data, decoder = self._record[2], self._origin.value_decoder
         return data if data is None or decoder is None else decoder(data)  # type: ignore[return-value]
 
     @property
     def raw_key(self) -> bytes | None:
         """The key's bytes."""
-        return self._record.key
+        return self._record[1]
 
     @property
     def raw_value(self) -> bytes | None:
         """The value's bytes."""
-        return self._record.value
+        return self._record[2]
 
     @property
     def timestamp(self) -> int:
         """Milliseconds since the epoch, -1 where the log's format has none (magic 0)."""
-        return self._record.timestamp
+        return self._record[3]
 
     @property
     def timestamp_type(self) -> TimestampType:
         """Who set the timestamp."""
-        return self._record.timestamp_type
+        return self._record[4]
 
     def __repr__(self) -> str:
         return (
