@@ -1,28 +1,45 @@
-"""Fake brokers in memory, and fetch loops and leader finders that read from them."""
+"""Fake brokers, and fetch loops and leader finders that read from them.
+
+One suite for all loops: a module that uses ``each_loop`` runs with the loop in Python over a
+network in memory and over TCP, and with the native one, which needs TCP.
+"""
 
 import threading
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from enum import Enum
 from types import TracebackType
 from typing import Self
 
+import pytest
+
 from tests.support.chunks import T0
 from tests.support.fetch_answers import asked
+from tests.support.queues import native_of, needs_native_engine, waiters_of
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.cluster.metadata import MetadataReader
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.fetcher import PythonFetchLoop
 from zkconsumer.fetch.leader_finder import ClusterAccess
-from zkconsumer.fetch.loop import LoopKey
+from zkconsumer.fetch.loop import LoopKey, LoopReport
+from zkconsumer.fetch.loops import loop_class
 from zkconsumer.fetch.session import LeaderLost
 from zkconsumer.fetch.settings import FetchSettings, ResetPolicy
 from zkconsumer.model import Broker, Record, TopicPartition
 from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.net.connector import BrokerConnector
+from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.net.transport import Connector
+from zkconsumer.observe import SILENT, Observation
+from zkconsumer.records.engine import Engine
 from zkconsumer.scope import ThreadScope
+from zkconsumer.streams.budget import ByteBudget
 from zkconsumer.streams.chunk_queue import ChunkQueue
+from zkconsumer.streams.queues import StreamQueue, new_chunk_queue
 from zkconsumer.testing.fake_broker import FakeBrokers
 from zkconsumer.testing.fake_cluster import FakeCluster
+from zkconsumer.testing.loopback import LoopbackServer
 from zkconsumer.testing.memory_transport import MemoryNetwork
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.messages.fetch import FetchRequest
@@ -37,6 +54,44 @@ SETTINGS = FetchSettings(
 )
 
 
+class Kind(Enum):
+    """Which loop, over what."""
+
+    PYTHON = "python-memory"
+    PYTHON_TCP = "python-tcp"
+    NATIVE = "native-tcp"
+
+
+_kind = Kind.PYTHON
+
+
+@pytest.fixture(
+    scope="module",
+    params=[
+        Kind.PYTHON,
+        Kind.PYTHON_TCP,
+        pytest.param(Kind.NATIVE, marks=needs_native_engine),
+    ],
+    ids=lambda kind: kind.value,
+)
+def each_loop(request: pytest.FixtureRequest) -> Iterator[Kind]:
+    """Have benches, loops and queues be of one kind after the other."""
+    global _kind  # noqa: PLW0603 - the fixture's one job
+    _kind = request.param
+    yield _kind
+    _kind = Kind.PYTHON
+
+
+def new_queue(max_chunks: int, budget: ByteBudget | None = None) -> StreamQueue:
+    """A queue that the loop whose turn it is fills."""
+    return (new_chunk_queue if _kind is Kind.NATIVE else ChunkQueue)(max_chunks, budget)
+
+
+def bench_loop_class() -> type[PythonFetchLoop]:
+    """The loop whose turn it is."""
+    return loop_class(Engine.NATIVE if _kind is Kind.NATIVE else Engine.PURE)
+
+
 def values(*texts: str) -> list[Record]:
     """Records with these values."""
     return [Record(-1, None, text.encode()) for text in texts]
@@ -49,13 +104,20 @@ class FetchBench:
         self.cluster = FakeCluster(broker_count)
         self.cluster.create_topic("t", partitions)
         self.brokers = FakeBrokers(self.cluster)
-        network = MemoryNetwork()
-        self.brokers.listen_in_memory(network)
-        self.connector = BrokerConnector(network, client_id="bench", timeout_ms=2_000)
+        self._servers = ExitStack()
+        self.connector = BrokerConnector(self._listen(), client_id="bench", timeout_ms=2_000)
         self.scope = ThreadScope("bench")
         self.lost: list[LeaderLost] = []
         self.opened = 0
         self.may_die = False
+
+    def _listen(self) -> Connector:
+        if _kind is Kind.PYTHON:
+            network = MemoryNetwork()
+            self.brokers.listen_in_memory(network)
+            return network
+        self.brokers.listen_on_loopback(self._servers.enter_context(LoopbackServer()))
+        return TcpConnector()
 
     def __enter__(self) -> Self:
         return self
@@ -67,6 +129,7 @@ class FetchBench:
         trace: TracebackType | None,
     ) -> None:
         left = self.scope.close(5_000)
+        self._servers.close()
         if error is None:
             assert left == []
             assert self.may_die or self.scope.first_error() is None
@@ -83,11 +146,27 @@ class FetchBench:
 
     def loop(self, broker: int = 0, settings: FetchSettings = SETTINGS) -> PythonFetchLoop:
         """A loop for one broker, not running yet; what it gives back lands in ``lost``."""
-        return PythonFetchLoop(
+        return self.new_loop(
             LoopKey(self.brokers[broker].address, 0),
             lambda _key, lost: self.lost.extend(lost),
             settings=settings,
+        )
+
+    def new_loop(
+        self,
+        key: LoopKey,
+        report: LoopReport,
+        *,
+        settings: FetchSettings = SETTINGS,
+        observation: Observation = SILENT,
+    ) -> PythonFetchLoop:
+        """The loop of the kind whose turn it is."""
+        return bench_loop_class()(
+            key,
+            report,
+            settings=settings,
             open_connection=self.open_connection,
+            observation=observation,
         )
 
     def open_connection(self, broker: Broker) -> BrokerConnection:
@@ -115,13 +194,13 @@ class FetchBench:
 
 
 def claim_on(
-    queue: ChunkQueue, tp: TopicPartition = T0, committed: int | None = 0
+    queue: StreamQueue, tp: TopicPartition = T0, committed: int | None = 0
 ) -> PartitionClaim:
     """A claim whose chunks go into a queue."""
     return PartitionClaim(tp, queue, committed)
 
 
-def take_values(queue: ChunkQueue, count: int, timeout_ms: int = 5_000) -> list[str]:
+def take_values(queue: StreamQueue, count: int, timeout_ms: int = 5_000) -> list[str]:
     """The next values that come, in order."""
     clock = SystemClock()
     deadline_ms = clock.now_ms() + timeout_ms
@@ -148,3 +227,15 @@ def numbered(count: int) -> Sequence[str]:
 def thread_names() -> list[str]:
     """All threads that run now."""
     return [thread.name for thread in threading.enumerate()]
+
+
+def waiting_for(queue: StreamQueue) -> int:
+    """How many wait for room in a queue."""
+    pumps = 0 if isinstance(queue, ChunkQueue) else native_of(queue).waiting_pumps
+    return len(waiters_of(queue)) + pumps
+
+
+def forget_waiters(queue: StreamQueue) -> None:
+    """Have calls for room swallowed, as a signal handler that raises may do."""
+    waiters = queue._waiters if isinstance(queue, ChunkQueue) else native_of(queue).waiters
+    waiters.clear()

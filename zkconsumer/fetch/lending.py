@@ -103,7 +103,7 @@ class Lender:
     def take_back(self, loan: Loan, returned: Iterable[Returned]) -> tuple[Outcome, ...]:
         """Give the positions back to the session, as if it had done itself what was done."""
         turns: list[tuple[int, FetchPosition]] = []
-        outcomes: list[Outcome] = []
+        refused: list[tuple[FetchPosition, Returned]] = []
         self.odd = {claim for claim in self.odd if claim.active}
         for position, state in zip(loan.positions, returned, strict=True):
             if state.fetch_offset != position.fetch_offset:
@@ -116,10 +116,10 @@ class Lender:
             if state.is_odd:
                 self.odd.add(position.claim)
             if state.error_code:
-                outcomes += self._refuse(position, state)
+                refused.append((position, state))
         for _, position in sorted(turns, key=lambda one: one[0]):
             self.session.end_turn(position.claim)
-        return tuple(outcomes)
+        return tuple(outcome for one in refused for outcome in self._refuse(*one))
 
     def forget_unpacked(self) -> None:
         """What was odd and is unpacked is odd no more."""

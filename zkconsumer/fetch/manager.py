@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable
 
 from zkconsumer.clock import Clock
 from zkconsumer.fetch.claim import PartitionClaim
-from zkconsumer.fetch.fetcher import PythonFetchLoop
 from zkconsumer.fetch.leader_finder import ClusterAccess, LeaderFinder
 from zkconsumer.fetch.loop import FetchLoop, LoopKey, LoopReport
+from zkconsumer.fetch.loops import loop_class
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.observe import SILENT, Observation
 from zkconsumer.scope import ThreadScope
@@ -40,7 +40,7 @@ class FetchManager:
         observation: Observation = SILENT,
     ) -> None:
         def new_loop(key: LoopKey, report: LoopReport) -> FetchLoop:
-            return PythonFetchLoop(
+            return loop_class()(
                 key,
                 report,
                 settings=settings,

@@ -1,4 +1,4 @@
-"""Leader finder and fetch loops together, against fake brokers in memory."""
+"""Leader finder and fetch loops together, against fake brokers: one suite for all loops."""
 
 import logging
 from dataclasses import replace
@@ -10,27 +10,31 @@ from tests.support.fetch_bench import (
     SETTINGS,
     FetchBench,
     claim_on,
+    each_loop,
+    new_queue,
     take_values,
     thread_names,
     values,
     wait_for,
 )
 from zkconsumer.clock import SystemClock
-from zkconsumer.fetch.fetcher import PythonFetchLoop
 from zkconsumer.fetch.leader_finder import LeaderFinder
 from zkconsumer.fetch.loop import FetchLoop, LoopKey, LoopReport
 from zkconsumer.fetch.manager import FetchManager
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import TopicPartition
-from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.wire.api import ApiKey
+
+__all__ = ["each_loop"]
+
+pytestmark = pytest.mark.usefixtures("each_loop")
 
 
 def start_finder(bench: FetchBench, settings: FetchSettings = SETTINGS) -> LeaderFinder:
     """A leader finder over the bench's brokers, running."""
 
     def new_loop(key: LoopKey, report: LoopReport) -> FetchLoop:
-        return PythonFetchLoop(key, report, settings=settings, open_connection=bench.connector.open)
+        return bench.new_loop(key, report, settings=settings)
 
     finder = LeaderFinder(
         access=bench.access,
@@ -54,7 +58,7 @@ def fetcher_names() -> list[str]:
 def test_partitions_go_to_the_fetchers_of_their_leaders() -> None:
     """Two brokers lead one each: both are read, each by its own thread."""
     with FetchBench(broker_count=2) as bench:
-        queue = ChunkQueue(10)
+        queue = new_queue(10)
         bench.cluster.append(T0, values("a"))
         bench.cluster.append(T1, values("b"))
         finder = start_finder(bench)
@@ -66,7 +70,7 @@ def test_partitions_go_to_the_fetchers_of_their_leaders() -> None:
 def test_several_fetchers_share_a_brokers_partitions() -> None:
     """By the original's numbering."""
     with FetchBench(partitions=3) as bench:
-        queue = ChunkQueue(10)
+        queue = new_queue(10)
         finder = start_finder(bench, replace(SETTINGS, fetcher_count=3))
         finder.find([(claim_on(queue, TopicPartition("t", p)), 0) for p in range(3)])
         names = [f"bench/fetcher-{number}-0" for number in range(3)]
@@ -76,7 +80,7 @@ def test_several_fetchers_share_a_brokers_partitions() -> None:
 def test_a_moved_leader_is_followed_without_loss_and_its_old_fetcher_ends() -> None:
     """From the very offset where the old broker stopped; the idle fetcher is closed."""
     with FetchBench(broker_count=2, partitions=1) as bench:
-        queue = ChunkQueue(100)
+        queue = new_queue(100)
         finder = start_finder(bench)
         finder.find([(claim_on(queue), 0)])
         bench.cluster.append(T0, values("a", "b"))
@@ -91,7 +95,7 @@ def test_a_moved_leader_is_followed_without_loss_and_its_old_fetcher_ends() -> N
 def test_a_fetcher_whose_partitions_were_all_given_up_ends() -> None:
     """Nobody looks for a leader afterwards, and yet no thread or socket is kept for nothing."""
     with FetchBench(partitions=2) as bench:
-        queue = ChunkQueue(10)
+        queue = new_queue(10)
         finder = start_finder(bench)
         claims = [claim_on(queue, T0), claim_on(queue, T1)]
         finder.find([(claim, 0) for claim in claims])
@@ -108,7 +112,7 @@ def test_a_fetcher_whose_partitions_were_all_given_up_ends() -> None:
 def test_a_broker_that_restarts_is_read_again() -> None:
     """While it is down nothing is lost; afterwards it goes on where it was."""
     with FetchBench(partitions=1) as bench:
-        queue = ChunkQueue(100)
+        queue = new_queue(100)
         finder = start_finder(bench)
         finder.find([(claim_on(queue), 0)])
         bench.cluster.append(T0, values("a"))
@@ -125,7 +129,7 @@ def test_a_partition_without_a_leader_is_asked_about_until_it_has_one(
 ) -> None:
     """Again and again, with a pause; the log says which topic waits."""
     with FetchBench(partitions=1) as bench, caplog.at_level(logging.INFO):
-        queue = ChunkQueue(10)
+        queue = new_queue(10)
         bench.cluster.move_leader(T0, None)
         bench.cluster.append(T0, values("a"))
         finder = start_finder(bench)
@@ -139,7 +143,7 @@ def test_a_partition_without_a_leader_is_asked_about_until_it_has_one(
 def test_an_unknown_topic_is_named_with_its_error(caplog: pytest.LogCaptureFixture) -> None:
     """Other topics are read all the same."""
     with FetchBench(partitions=1) as bench, caplog.at_level(logging.INFO):
-        queue = ChunkQueue(10)
+        queue = new_queue(10)
         bench.cluster.append(T0, values("a"))
         finder = start_finder(bench)
         finder.find([(claim_on(queue, TopicPartition("none", 0)), 0), (claim_on(queue), 0)])
@@ -151,7 +155,7 @@ def test_an_unknown_topic_is_named_with_its_error(caplog: pytest.LogCaptureFixtu
 def test_stopping_ends_every_fetcher() -> None:
     """Whether it waits for a broker or for something to do."""
     with FetchBench(broker_count=2) as bench:
-        queue = ChunkQueue(10)
+        queue = new_queue(10)
         finder = start_finder(bench)
         finder.find([(claim_on(queue, T0), 0), (claim_on(queue, T1), 0)])
         wait_for(lambda: len(fetcher_names()) == 2, "both fetchers")
@@ -162,7 +166,7 @@ def test_stopping_ends_every_fetcher() -> None:
 def test_a_manager_starts_its_finder_with_the_first_partitions() -> None:
     """No thread before, one finder after; giving up is heard without waiting."""
     with FetchBench() as bench:
-        queue = ChunkQueue(10)
+        queue = new_queue(10)
         manager = FetchManager(
             access=bench.access, settings=SETTINGS, scope=bench.scope, clock=SystemClock()
         )

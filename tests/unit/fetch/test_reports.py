@@ -2,13 +2,27 @@
 
 import dataclasses
 
+import pytest
+
 from tests.support.chunks import T0, T1
-from tests.support.fetch_bench import SETTINGS, FetchBench, claim_on, take_values, values, wait_for
+from tests.support.fetch_bench import (
+    SETTINGS,
+    FetchBench,
+    claim_on,
+    each_loop,
+    new_queue,
+    take_values,
+    values,
+    wait_for,
+)
 from zkconsumer.clock import SystemClock
 from zkconsumer.fetch.manager import FetchManager
 from zkconsumer.observe import Event, Fetched, LeaderLost, MemberName, Observation, PositionReset
 from zkconsumer.streams.budget import ByteBudget
-from zkconsumer.streams.chunk_queue import ChunkQueue
+
+__all__ = ["each_loop"]
+
+pytestmark = pytest.mark.usefixtures("each_loop")
 
 
 class Notes:
@@ -44,7 +58,7 @@ def test_every_answer_is_told_with_what_came_out_of_it() -> None:
     with FetchBench() as bench:
         bench.cluster.append(T0, values("a", "b"))
         bench.cluster.append(T1, values("c"))
-        queue = ChunkQueue(10)
+        queue = new_queue(10)
         fetching(bench, notes).add([(claim_on(queue, T0), 0), (claim_on(queue, T1), 0)])
         take_values(queue, 3)
         wait_for(lambda: len(notes.of(Fetched)) > 2, "an answer without records")
@@ -52,7 +66,8 @@ def test_every_answer_is_told_with_what_came_out_of_it() -> None:
     assert {event.broker_id for event in heard} == {0}
     assert sum(event.records for event in heard) == 3
     assert sum(event.size_bytes for event in heard) == 3 * 27
-    assert all(event.duration_ms >= 0 and 1 <= event.partitions <= 2 for event in heard)
+    assert all(event.fetches <= event.partitions <= 2 * event.fetches for event in heard)
+    assert all(event.duration_ms >= 0 and event.fetches > 0 for event in heard)
     assert (heard[-1].records, heard[-1].size_bytes) == (0, 0)
 
 
@@ -61,7 +76,7 @@ def test_records_that_wait_packed_are_told_when_they_come_out() -> None:
     notes = Notes()
     with FetchBench() as bench:
         bench.cluster.append(T0, values(*(f"message {number}" for number in range(200))))
-        queue = ChunkQueue(10, ByteBudget(2_000))
+        queue = new_queue(10, ByteBudget(2_000))
         fetching(bench, notes).add([(claim_on(queue, T0), 0)])
         take_values(queue, 200)
         told = "all records"
@@ -73,7 +88,7 @@ def test_a_lost_leader_and_a_reset_are_told() -> None:
     notes = Notes()
     with FetchBench(broker_count=2) as bench:
         bench.cluster.append(T0, values("a"))
-        queue = ChunkQueue(10)
+        queue = new_queue(10)
         fetching(bench, notes).add([(claim_on(queue, T0, committed=77), 77)])
         take_values(queue, 1)
         assert notes.of(PositionReset) == [PositionReset(T0, 77)]

@@ -2,16 +2,32 @@
 
 from dataclasses import replace
 
+import pytest
+
 from tests.support.chunks import T0, T1, ListSink, claim_of
 from tests.support.fetch_answers import asked, fetched
-from tests.support.fetch_bench import SETTINGS, FetchBench, claim_on, take_values, values, wait_for
+from tests.support.fetch_bench import (
+    SETTINGS,
+    FetchBench,
+    claim_on,
+    each_loop,
+    forget_waiters,
+    new_queue,
+    take_values,
+    values,
+    wait_for,
+    waiting_for,
+)
 from tests.support.record_sets import records
 from tests.support.session_bench import OTHER, request_of, session_with
 from zkconsumer.fetch.claim import Chunk
 from zkconsumer.model import Record
 from zkconsumer.records.build import build_message_set
 from zkconsumer.streams.budget import ByteBudget
-from zkconsumer.streams.chunk_queue import ChunkQueue
+
+__all__ = ["each_loop"]
+
+pytestmark = pytest.mark.usefixtures("each_loop")
 
 
 def test_a_record_larger_than_the_share_is_not_passed_by_small_ones_for_ever() -> None:
@@ -19,7 +35,7 @@ def test_a_record_larger_than_the_share_is_not_passed_by_small_ones_for_ever() -
     with FetchBench() as bench:
         bench.cluster.append(T0, [Record(-1, None, bytes(500)) for _ in range(1_000)])
         bench.cluster.append(T1, [Record(-1, None, bytes(9_000))])
-        queue = ChunkQueue(1_000, ByteBudget(6_000))
+        queue = new_queue(1_000, ByteBudget(6_000))
         loop = bench.loop(settings=replace(SETTINGS, growth_max_bytes=20_000))
         loop.add(claim_on(queue, T0), 0)
         loop.add(claim_on(queue, T1), 0)
@@ -27,7 +43,7 @@ def test_a_record_larger_than_the_share_is_not_passed_by_small_ones_for_ever() -
         came: list[int] = []
         while 1 not in came:
             if not came or queue.chunk_count():
-                wait_for(lambda: queue._waiters, "the fetcher to wait for room")
+                wait_for(lambda: waiting_for(queue), "the fetcher to wait for room")
             item = queue.take(5_000)
             assert isinstance(item, Chunk)
             came.append(item.claim.topic_partition.partition)
@@ -38,13 +54,13 @@ def test_a_call_for_room_that_was_swallowed_holds_nothing_up_for_long() -> None:
     """A signal handler that raises may do that to it; the fetcher looks around by itself."""
     with FetchBench() as bench:
         bench.cluster.append(T0, values("a"))
-        queue = ChunkQueue(1)
+        queue = new_queue(1)
         loop = bench.run(bench.loop())
         loop.add(claim_on(queue), 0)
         wait_for(queue.chunk_count, "the queue to be full")
         bench.cluster.append(T0, values("b"))
-        wait_for(lambda: queue._waiters, "the second one to wait")
-        queue._waiters.clear()
+        wait_for(lambda: waiting_for(queue), "the second one to wait")
+        forget_waiters(queue)
         assert take_values(queue, 2) == ["a", "b"]
 
 
