@@ -22,6 +22,15 @@ def is_set(name: str) -> bool:
 class BuildIfPossible(build_ext):
     """Says why the core can't be built, and lets the installation go on without it."""
 
+    def run(self) -> None:
+        """Build; of what can't be built no older one may be left to run in its place."""
+        in_place = self.inplace  # it is off while super() builds
+        wanted = list(self.extensions)
+        super().run()
+        for extension in wanted:
+            if in_place and extension not in self.extensions:
+                Path(self.get_ext_filename(extension.name)).unlink(missing_ok=True)
+
     def build_extensions(self) -> None:
         """Build what can be built; the rest never was there."""
         wanted = list(self.extensions)

@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import sysconfig
 import tarfile
 import zipfile
 from pathlib import Path
@@ -122,6 +123,20 @@ def test_the_pure_package_can_be_asked_for(sources: Path, tmp_path: Path) -> Non
     assert "no native core" not in complaints
     assert "zkconsumer/records/decode.py" in names
     assert not [name for name in names if name.endswith(".so")]
+
+
+def test_no_older_core_is_left_where_a_new_one_fails(sources: Path) -> None:
+    """In a checkout: else old code would run, and the tests of the new one pass on it."""
+    old = sources / NATIVE / f"_core{sysconfig.get_config_var('EXT_SUFFIX')}"
+    old.write_bytes(b"built from what the sources were")
+    subprocess.run(
+        [sys.executable, "setup.py", "-q", "build_ext", "--inplace"],
+        cwd=sources,
+        env=environment(**NO_COMPILER),
+        capture_output=True,
+        check=True,
+    )
+    assert not old.exists()
 
 
 def test_the_native_core_can_be_insisted_on(sources: Path, tmp_path: Path) -> None:
