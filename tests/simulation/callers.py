@@ -14,7 +14,7 @@ from zkconsumer.errors import (
     ZkConsumerError,
 )
 from zkconsumer.model import TopicPartition
-from zkconsumer.streams.chunk_queue import ChunkQueue
+from zkconsumer.streams.queues import StreamQueue
 from zkconsumer.streams.stream import KafkaStream
 
 T = TypeVar("T")
@@ -48,7 +48,7 @@ class Caller:
     def __init__(
         self,
         member: Owner,
-        queue: ChunkQueue,
+        queue: StreamQueue,
         clock: SimClock,
         ledger: Ledger,
         note: Callable[..., None],

@@ -28,8 +28,8 @@ from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.model import TopicPartition
 from zkconsumer.observe import MemberName, Observation
 from zkconsumer.streams.budget import ByteBudget
-from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.streams.gate import DeliveryGate
+from zkconsumer.streams.queues import StreamQueue
 from zkconsumer.testing.memory_zk import MemoryZkServer
 from zkconsumer.zk.session import SessionEvent, SessionState
 
@@ -75,7 +75,7 @@ class SimMember:
         self.callers: list[Caller] = []
         self.frozen_until_ms = 0
         self.stalled_until_ms = 0
-        self._joining: tuple[JoinRequest, list[ChunkQueue], int] | None = None
+        self._joining: tuple[JoinRequest, list[StreamQueue], int] | None = None
         self._commit: tuple[CommitRequest, list[tuple[Reading, int]]] | None = None
         self.store = SimStore(around.server, around.rng)
         self.mailbox: SimMailbox[Any] = SimMailbox()
@@ -206,10 +206,10 @@ class SimMember:
         self._joining = (request, list(request.subscription.queues()), give_up_ms)
         self.mailbox.put(request)
 
-    def _new_queue(self) -> ChunkQueue:
+    def _new_queue(self) -> StreamQueue:
         return self._around.product.queue(self.plan.max_chunks, self._budget)
 
-    def _new_caller(self, queue: ChunkQueue) -> Caller:
+    def _new_caller(self, queue: StreamQueue) -> Caller:
         around = self._around
         caller = Caller(self, queue, around.clock, around.ledger, around.note)
         caller.stream = around.product.stream(

@@ -137,7 +137,7 @@ class Member:
             while True:
                 try:
                     for message in stream:
-                        chunk = stream._reader._chunk
+                        chunk = stream._reader._hand.chunk
                         assert chunk is not None
                         tp = TopicPartition(message.topic, message.partition)
                         one = Delivery(tp, message.offset, message.value, chunk.claim)

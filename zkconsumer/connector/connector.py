@@ -37,8 +37,8 @@ from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.observe import Observer
 from zkconsumer.scope import ThreadScope
-from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.streams.message import Decoder
+from zkconsumer.streams.queues import StreamQueue, new_chunk_queue
 from zkconsumer.streams.stream import KafkaStream
 
 K = TypeVar("K")
@@ -359,12 +359,12 @@ class ZookeeperConsumerConnector:
         self._control.mailbox.put(WithdrawRequest(join))
         self._created = False
 
-    def _new_queue(self) -> ChunkQueue:
-        return ChunkQueue(self.config.queued_max_message_chunks, self._parts.streaming.budget)
+    def _new_queue(self) -> StreamQueue:
+        return new_chunk_queue(self.config.queued_max_message_chunks, self._parts.streaming.budget)
 
     def _new_stream(
         self,
-        queue: ChunkQueue,
+        queue: StreamQueue,
         key_decoder: Decoder[K] | None,
         value_decoder: Decoder[V] | None,
     ) -> KafkaStream[K, V]:

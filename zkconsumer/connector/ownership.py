@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from zkconsumer.connector.commits import consumed_offset, handed_over_offset
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.model import TopicPartition
-from zkconsumer.streams.chunk_queue import ChunkQueue
+from zkconsumer.streams.queues import StreamQueue
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +40,7 @@ class OwnershipBook:
 
     def __init__(self, rule: PositionRule = CONSUMED) -> None:
         self._rule = rule
-        self._claims: dict[TopicPartition, tuple[PartitionClaim, ChunkQueue]] = {}
+        self._claims: dict[TopicPartition, tuple[PartitionClaim, StreamQueue]] = {}
         self._leaving: dict[TopicPartition, PartitionClaim] = {}
         self._last: dict[TopicPartition, PartitionClaim] = {}
         self._refused: set[TopicPartition] = set()
@@ -51,7 +51,7 @@ class OwnershipBook:
         return len(self._claims)
 
     def open(
-        self, tp: TopicPartition, queue: ChunkQueue, committed_offset: int | None, session_id: int
+        self, tp: TopicPartition, queue: StreamQueue, committed_offset: int | None, session_id: int
     ) -> PartitionClaim:
         """Start a new claim under this session; its ``consumed_offset`` is where to go on.
 
@@ -81,7 +81,7 @@ class OwnershipBook:
     def revoke(self, partitions: Iterable[TopicPartition]) -> list[PartitionClaim]:
         """Stop delivering these at once; returns their claims, which keep their offsets."""
         revoked: list[PartitionClaim] = []
-        queues: set[ChunkQueue] = set()
+        queues: set[StreamQueue] = set()
         for tp in partitions:
             self._refused.discard(tp)
             entry = self._claims.pop(tp, None)

@@ -10,7 +10,7 @@ from typing import Protocol
 from zkconsumer.assignment.filters import Blacklist, Whitelist
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.streams.chunk_queue import ChunkQueue
+from zkconsumer.streams.queues import StreamQueue
 from zkconsumer.zk.nodes import Pattern, Registration
 
 
@@ -31,11 +31,11 @@ class Subscription(Protocol):
         """What to write into the registration node."""
         ...
 
-    def queue_of(self, topic_partition: TopicPartition, thread: int) -> ChunkQueue:
+    def queue_of(self, topic_partition: TopicPartition, thread: int) -> StreamQueue:
         """The queue of the stream that a thread's partition is delivered to."""
         ...
 
-    def queues(self) -> tuple[ChunkQueue, ...]:
+    def queues(self) -> tuple[StreamQueue, ...]:
         """All of them, each once."""
         ...
 
@@ -44,7 +44,7 @@ class Subscription(Protocol):
 class StaticSubscription:
     """Named topics; every topic has queues of its own, one a thread."""
 
-    topic_queues: Mapping[str, tuple[ChunkQueue, ...]]
+    topic_queues: Mapping[str, tuple[StreamQueue, ...]]
 
     @property
     def wildcard(self) -> bool:
@@ -61,11 +61,11 @@ class StaticSubscription:
         counts = {topic: len(queues) for topic, queues in self.topic_queues.items()}
         return Registration(subscription=counts, pattern=Pattern.STATIC, timestamp_ms=timestamp_ms)
 
-    def queue_of(self, topic_partition: TopicPartition, thread: int) -> ChunkQueue:
+    def queue_of(self, topic_partition: TopicPartition, thread: int) -> StreamQueue:
         """See ``Subscription``."""
         return self.topic_queues[topic_partition.topic][thread]
 
-    def queues(self) -> tuple[ChunkQueue, ...]:
+    def queues(self) -> tuple[StreamQueue, ...]:
         """See ``Subscription``."""
         return tuple(queue for queues in self.topic_queues.values() for queue in queues)
 
@@ -75,7 +75,7 @@ class FilterSubscription:
     """Topics by a filter; the same queues serve every topic that matches."""
 
     topic_filter: Whitelist | Blacklist
-    stream_queues: tuple[ChunkQueue, ...]
+    stream_queues: tuple[StreamQueue, ...]
 
     @property
     def wildcard(self) -> bool:
@@ -96,12 +96,12 @@ class FilterSubscription:
             timestamp_ms=timestamp_ms,
         )
 
-    def queue_of(self, topic_partition: TopicPartition, thread: int) -> ChunkQueue:
+    def queue_of(self, topic_partition: TopicPartition, thread: int) -> StreamQueue:
         """See ``Subscription``."""
         del topic_partition
         return self.stream_queues[thread]
 
-    def queues(self) -> tuple[ChunkQueue, ...]:
+    def queues(self) -> tuple[StreamQueue, ...]:
         """See ``Subscription``."""
         return self.stream_queues
 

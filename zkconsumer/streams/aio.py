@@ -12,8 +12,8 @@ import asyncio
 from typing import Final, Generic, TypeVar
 
 from zkconsumer.errors import ConsumerTimeout, StreamInUse, ZkConsumerError
-from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.streams.message import MessageAndMetadata
+from zkconsumer.streams.queues import StreamQueue
 from zkconsumer.streams.reader import ChunkReader, Errand, Need
 
 K = TypeVar("K")
@@ -74,7 +74,7 @@ class AsyncReader(Generic[K, V]):
         waiting: the wait of the task that is in it, if any.
     """
 
-    def __init__(self, reader: ChunkReader[K, V], queue: ChunkQueue, timeout_ms: int) -> None:
+    def __init__(self, reader: ChunkReader[K, V], queue: StreamQueue, timeout_ms: int) -> None:
         self.waiting: _Wait | None = None
         self._reader = reader
         self._queue = queue

@@ -14,11 +14,11 @@ from typing import Any, Generic, Self, TypeVar
 from zkconsumer.clock import Clock
 from zkconsumer.errors import ConsumerTimeout, ZkConsumerError
 from zkconsumer.streams.aio import AsyncReader
-from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.streams.delivery import CommitAhead, Delivery
 from zkconsumer.streams.gate import DeliveryGate
 from zkconsumer.streams.message import Decoder, MessageAndMetadata
 from zkconsumer.streams.poison import RAISE, PoisonPolicy
+from zkconsumer.streams.queues import StreamQueue
 from zkconsumer.streams.reader import ChunkReader, Errand, Need, ReaderParts
 
 K = TypeVar("K")
@@ -55,7 +55,7 @@ class KafkaStream(Generic[K, V]):
 
     def __init__(  # noqa: PLR0913 - one optional part a line, all by name
         self,
-        queue: ChunkQueue,
+        queue: StreamQueue,
         *,
         clock: Clock,
         timeout_ms: int = -1,
@@ -112,6 +112,9 @@ class KafkaStream(Generic[K, V]):
         if self._timeout_ms >= 0:
             deadline_ms = self._clock.now_ms() + self._timeout_ms
         while True:
+            message = self._reader.step()
+            if message is not None:
+                return message
             need = self._reader.turn()
             if isinstance(need, Errand):
                 self._run(need)
@@ -119,9 +122,6 @@ class KafkaStream(Generic[K, V]):
                 raise StopIteration
             elif need is not Need.NOTHING:
                 self._wait(need, deadline_ms)
-            message = self._reader.step()
-            if message is not None:
-                return message
 
     def _run(self, errand: Errand) -> None:
         try:
