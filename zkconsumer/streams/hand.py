@@ -16,7 +16,7 @@ from typing import Any, Generic, Never, Protocol, Self, TypeVar
 
 from zkconsumer.fetch.claim import Chunk
 from zkconsumer.records.rows import Row, plain
-from zkconsumer.streams.gate import DeliveryGate
+from zkconsumer.streams.flag import Flag
 from zkconsumer.streams.message import Decoder, MessageAndMetadata, Origin
 
 K = TypeVar("K")
@@ -82,7 +82,7 @@ class PureHand(Generic[K, V]):
 
     Args:
         consumes_in_hand: see ``Delivery``.
-        gate: holds messages back while it is suspect.
+        suspicion: nothing is handed over while it is up.
         key_decoder: see ``MessageAndMetadata``.
         value_decoder: the same.
     """
@@ -90,9 +90,9 @@ class PureHand(Generic[K, V]):
     __slots__ = (
         "_chunk",
         "_consumes_in_hand",
-        "_gate",
         "_key_decoder",
         "_origin",
+        "_suspicion",
         "_value_decoder",
         "place",
     )
@@ -101,7 +101,7 @@ class PureHand(Generic[K, V]):
         self,
         *,
         consumes_in_hand: bool,
-        gate: DeliveryGate,
+        suspicion: Flag,
         key_decoder: Decoder[K] | None,
         value_decoder: Decoder[V] | None,
     ) -> None:
@@ -109,7 +109,7 @@ class PureHand(Generic[K, V]):
         self._chunk: Chunk | None = None
         self._origin: Origin[K, V]
         self._consumes_in_hand = consumes_in_hand
-        self._gate = gate
+        self._suspicion = suspicion
         self._key_decoder = key_decoder
         self._value_decoder = value_decoder
 
@@ -169,10 +169,10 @@ class PureHand(Generic[K, V]):
             origin, consumes_in_hand = self._origin, self._consumes_in_hand
             # Any: they change under our hands, which the type checker would rule out.
             progress: Any = chunk.claim.progress
-            gate: Any = self._gate
+            suspicion: Any = self._suspicion
             blank, kind = object.__new__, MessageAndMetadata
             progress.consumed_offset = progress.delivered_offset
-            if progress.active and gate.suspect_since_ms is None:
+            if progress.active and not suspicion.is_up:
                 message = blank(kind)
                 for record in place:
                     # Nothing is called from here on, so that no signal handler runs: were it to
@@ -186,7 +186,7 @@ class PureHand(Generic[K, V]):
                     if self.place is not place:
                         break
                     progress.consumed_offset = progress.delivered_offset
-                    if not progress.active or gate.suspect_since_ms is not None:
+                    if not progress.active or suspicion.is_up:
                         break
                     message = blank(kind)
         try:

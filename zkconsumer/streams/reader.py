@@ -20,12 +20,13 @@ from typing import Generic, TypeVar
 
 from zkconsumer.errors import ConfigError, ZkConsumerError
 from zkconsumer.fetch.claim import Chunk, Poison
-from zkconsumer.streams.chunk_queue import ChunkQueue, Closed, Failed, Item
+from zkconsumer.streams.chunk_queue import Closed, Failed, Item
 from zkconsumer.streams.delivery import CommitAhead, Delivery
 from zkconsumer.streams.gate import DeliveryGate
-from zkconsumer.streams.hand import Hand, PureHand
+from zkconsumer.streams.hands import Hands
 from zkconsumer.streams.message import Decoder, MessageAndMetadata
 from zkconsumer.streams.poison import PoisonPolicy
+from zkconsumer.streams.queues import StreamQueue
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -61,7 +62,7 @@ class Errand:
 class ReaderParts(Generic[K, V]):
     """What a reader drives and asks; see ``KafkaStream`` for what each of them is."""
 
-    queue: ChunkQueue
+    queue: StreamQueue
     gate: DeliveryGate
     delivery: Delivery
     commit_ahead: CommitAhead | None
@@ -80,12 +81,13 @@ class ChunkReader(Generic[K, V]):
         self._gate = parts.gate
         self._poison = parts.poison
         self._commit_ahead = parts.commit_ahead if parts.delivery.commits_ahead else None
-        self._hand: Hand[K, V] = PureHand(
+        self._hands = Hands(
             consumes_in_hand=parts.delivery.consumes_in_hand,
-            gate=parts.gate,
+            suspicion=parts.gate.suspicion,
             key_decoder=parts.key_decoder,
             value_decoder=parts.value_decoder,
         )
+        self._hand = self._hands.first
         self._consumes_in_hand = parts.delivery.consumes_in_hand
         # What is done for the chunk in hand, or at the head of the queue.
         self._committed: Chunk | None = None
@@ -124,7 +126,7 @@ class ChunkReader(Generic[K, V]):
         self, slow: Callable[[], MessageAndMetadata[K, V]]
     ) -> Iterator[MessageAndMetadata[K, V]]:
         """Give what ``step`` would, or ``slow`` where that has none; see ``Hand.iterate``."""
-        return self._hand.iterate(slow)
+        return self._hands.first.iterate(slow)
 
     def turn(self) -> Need | Errand:
         """Go one step towards the next message, where ``step`` gave none.
@@ -216,7 +218,10 @@ class ChunkReader(Generic[K, V]):
                 chunk.fetch_offset,
             )
         claim.delivered_offset = claim.consumed_offset = chunk.fetch_offset
-        self._hand.chunk = chunk
+        hand = self._hands.of(chunk)
+        # Plain stores from here on: what is in hand is to be taken from the queue.
+        hand.chunk = chunk
+        self._hand = hand
         self._taken = chunk
 
     def _finish(self, chunk: Chunk) -> None:

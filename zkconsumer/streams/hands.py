@@ -1,0 +1,78 @@
+"""Which hand takes which chunk: the native one those of a native loop, the one in Python the rest.
+
+In one process both are met: what Python made itself (an error with the records before it, say) is
+queued among what native code made.
+"""
+
+from typing import Generic, TypeVar, cast
+
+from zkconsumer.fetch.claim import Chunk
+from zkconsumer.records.engine import ENGINE, Engine
+from zkconsumer.streams.flag import Flag
+from zkconsumer.streams.hand import Hand, PureHand
+from zkconsumer.streams.message import Decoder, MessageAndMetadata
+
+if ENGINE is Engine.NATIVE:
+    from zkconsumer.native import _core
+
+    MessageAndMetadata.register(_core.Message)
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class Hands(Generic[K, V]):
+    """The hands of one stream, of which one at most has a chunk; for the arguments see there.
+
+    Attributes:
+        first: the one that most chunks go to.
+    """
+
+    def __init__(
+        self,
+        *,
+        consumes_in_hand: bool,
+        suspicion: Flag,
+        key_decoder: Decoder[K] | None,
+        value_decoder: Decoder[V] | None,
+    ) -> None:
+        self._consumes_in_hand = consumes_in_hand
+        self._suspicion = suspicion
+        self._key_decoder = key_decoder
+        self._value_decoder = value_decoder
+        self._pure = self._make_pure()
+        self.first: Hand[K, V] = self._pure
+        if ENGINE is Engine.NATIVE:
+            self.first = self._make_native()
+
+    def of(self, chunk: Chunk) -> Hand[K, V]:
+        """The one for this chunk."""
+        return self.first if _is_native(chunk) else self._pure
+
+    def another(self, chunk: Chunk) -> Hand[K, V]:
+        """A new one with this chunk in it, to look at what the stream has not come to yet."""
+        hand: Hand[K, V] = self._make_native() if _is_native(chunk) else self._make_pure()
+        hand.chunk = chunk
+        return hand
+
+    def _make_pure(self) -> PureHand[K, V]:
+        return PureHand(
+            consumes_in_hand=self._consumes_in_hand,
+            suspicion=self._suspicion,
+            key_decoder=self._key_decoder,
+            value_decoder=self._value_decoder,
+        )
+
+    def _make_native(self) -> Hand[K, V]:
+        hand = _core.Hand(
+            consumes_in_hand=self._consumes_in_hand,
+            suspicion=self._suspicion,
+            key_decoder=self._key_decoder,
+            value_decoder=self._value_decoder,
+        )
+        # Its messages are what ours are, but for their class.
+        return cast("Hand[K, V]", hand)
+
+
+def _is_native(chunk: Chunk) -> bool:
+    return ENGINE is Engine.NATIVE and isinstance(chunk.records, _core.Runs)
