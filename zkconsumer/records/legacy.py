@@ -49,7 +49,7 @@ _ENTRY = struct.Struct(">qiIbbi")  # offset, size, crc, magic, attributes, and (
 _STAMP_AND_KEY_SIZE = struct.Struct(">qi")
 _INT32 = struct.Struct(">i")
 _CRC = struct.Struct(">I")
-_TIMESTAMP_TYPES = (TimestampType.CREATE_TIME, TimestampType.LOG_APPEND_TIME)
+_NO_TYPE, _APPEND_TIME = int(TimestampType.NONE), int(TimestampType.LOG_APPEND_TIME)
 
 
 def read_messages(
@@ -91,7 +91,7 @@ def read_messages(
 def _read_plain(data: bytes, position: int, base_offset: int, gathered: Gathered) -> int:
     """Read sound uncompressed messages and return the position of the first other entry."""
     end, floor, last = len(data), gathered.fetch_offset, -1
-    rows, no_type = gathered.rows, TimestampType.NONE
+    rows = gathered.rows
     append, first = rows.append, len(rows)
     entry, int32 = _ENTRY.unpack_from, _INT32.unpack_from
     while end - position >= _SMALLEST:
@@ -108,10 +108,10 @@ def _read_plain(data: bytes, position: int, base_offset: int, gathered: Gathered
             break
         if magic:
             timestamp, key_size = _STAMP_AND_KEY_SIZE.unpack_from(data, position + 18)
-            timestamp_type = _TIMESTAMP_TYPES[attributes >> 3 & 1]
+            timestamp_type = attributes >> 3 & 1
             value_at = key_at = position + 30
         else:
-            timestamp, timestamp_type = -1, no_type
+            timestamp, timestamp_type = -1, _NO_TYPE
             value_at = key_at = position + 22
         key = None
         if key_size >= 0:
@@ -243,10 +243,7 @@ def _take_append_time(data: bytes, wrapper: Entry, gathered: Gathered, start: in
     if not wrapper.magic or not data[wrapper.position + 17] & LOG_APPEND_MASK:
         return
     timestamp, _ = _STAMP_AND_KEY_SIZE.unpack_from(data, wrapper.position + 18)
-    kind = TimestampType.LOG_APPEND_TIME
     found = gathered.rows[start:]
-    stamped = [
-        row if row[4] is TimestampType.NONE else (*row[:3], timestamp, kind) for row in found
-    ]
+    stamped = [row if row[4] == _NO_TYPE else (*row[:3], timestamp, _APPEND_TIME) for row in found]
     gathered.rows[start:] = stamped
     gathered.memory_bytes += records_bytes(stamped) - records_bytes(found)

@@ -9,7 +9,6 @@ import struct
 from collections.abc import Callable
 from typing import NamedTuple
 
-from zkconsumer.model import TimestampType
 from zkconsumer.records.checksum import crc32
 from zkconsumer.records.entries import HEADER_BYTES, MIN_ENTRY_SIZE, Gathered
 from zkconsumer.records.memory import VALUE_ONLY_BYTES
@@ -87,7 +86,7 @@ def _read_alike(data: bytes, position: int, gathered: Gathered) -> int:
         _, front, front_crc, stride, shape = _shapes[size]
     except KeyError:
         return position
-    rows, no_type = gathered.rows, TimestampType.NONE
+    rows = gathered.rows
     append, count = rows.append, len(rows)
     last = _floor(gathered) - 1
     stop = position + (len(data) - position) // stride * stride
@@ -100,7 +99,7 @@ def _read_alike(data: bytes, position: int, gathered: Gathered) -> int:
             or crc32(value, front_crc) != crc
         ):
             break
-        append((offset, None, value, -1, no_type))
+        append((offset, None, value, -1, -1))
         last = offset
     return position + (len(rows) - count) * stride
 
@@ -110,7 +109,7 @@ def _read_varied(data: bytes, position: int, gathered: Gathered) -> int:
     if len(data) - position < _OVERHEAD_BYTES:
         return position
     (size,) = _SIZE.unpack_from(data, position + _SIZE_AT)
-    rows, no_type = gathered.rows, TimestampType.NONE
+    rows = gathered.rows
     append, shapes = rows.append, _shapes
     last = rows[-1][0] if rows else _floor(gathered) - 1
     try:
@@ -119,7 +118,7 @@ def _read_varied(data: bytes, position: int, gathered: Gathered) -> int:
             offset, crc, found_front, value, size = read(data, position)
             if offset <= last or found_front != front or crc32(value, front_crc) != crc:
                 break
-            append((offset, None, value, -1, no_type))
+            append((offset, None, value, -1, -1))
             last = offset
             position += stride
     except (KeyError, struct.error):

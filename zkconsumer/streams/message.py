@@ -113,7 +113,7 @@ class MessageAndMetadata(Generic[K, V], metaclass=ABCMeta):
     @property
     def timestamp_type(self) -> TimestampType:
         """Who set the timestamp."""
-        return self._record[4]
+        return TimestampType(self._record[4])
 
     def __repr__(self) -> str:
         return (

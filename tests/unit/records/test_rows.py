@@ -1,17 +1,21 @@
 """Rows as a sequence of records."""
 
+import gc
 from collections.abc import Sequence
 
 import pytest
 
 from tests.support.record_sets import records
-from zkconsumer.model import Record
+from zkconsumer.model import Record, TimestampType
+from zkconsumer.records.build import build_message_set
+from zkconsumer.records.codecs import Codec
+from zkconsumer.records.decode import decode_rows
 from zkconsumer.records.memory import records_bytes
 from zkconsumer.records.rows import Rows, made, plain
 
 FOUR = records(4, 5, 9, 10, magic=1)
 PLAIN = [tuple(one) for one in FOUR]
-ROWS = Rows([(one[0], one[1], one[2], one[3], one[4]) for one in FOUR])
+ROWS = Rows([(one[0], one[1], one[2], one[3], int(one[4])) for one in FOUR])
 
 
 def test_records_are_made_when_they_are_asked_for() -> None:
@@ -20,6 +24,14 @@ def test_records_are_made_when_they_are_asked_for() -> None:
     assert {type(ROWS[2]), *map(type, ROWS), *map(type, reversed(ROWS))} == {Record}
     assert list(ROWS) == FOUR
     assert made(ROWS.plain) == FOUR
+    assert [type(one.timestamp_type) for one in ROWS] == [TimestampType] * 4
+    assert [
+        one.timestamp_type for one in made([(1, None, None, -1, kind) for kind in (-1, 0, 1)])
+    ] == [
+        TimestampType.NONE,
+        TimestampType.CREATE_TIME,
+        TimestampType.LOG_APPEND_TIME,
+    ]
     with pytest.raises(IndexError):
         ROWS[4]
 
@@ -47,6 +59,19 @@ def test_what_is_no_rows_is_as_plain_as_it_is() -> None:
     assert plain(ROWS) is ROWS.plain
     assert plain(FOUR) is FOUR
     assert {type(row) for row in plain(ROWS)} == {tuple}
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
+def test_the_collector_does_not_follow_what_was_decoded(magic: int, codec: Codec) -> None:
+    """Once it has seen them, that is: thousands wait in a queue, and each look costs."""
+    some = [Record(number, b"k", bytes(9), magic - 1) for number in range(50)]
+    data = build_message_set(some, magic=magic, codec=codec)
+    decoded = decode_rows(data, fetch_offset=0, max_decompressed_bytes=10_000)
+    rows = plain(decoded.records)
+    assert len(rows) == 50
+    gc.collect()
+    assert not any(map(gc.is_tracked, rows))
 
 
 def test_rows_tell_what_they_hold() -> None:
