@@ -14,7 +14,7 @@ from tests.benchmarks import machine
 
 REPOSITORY = Path(__file__).parents[2]
 _LOOK_EVERY_MS = 50
-_SHOWN_CHARACTERS = 600
+_SHOWN_CHARACTERS = 300
 
 
 class ClientFailed(Exception):
@@ -62,8 +62,8 @@ def run(
         after = machine.descendants(os.getpid())[os.getpid()].waited_seconds
         said, complained = _text(output), _text(errors)
     if process.returncode:
-        tail = (complained or said)[-_SHOWN_CHARACTERS:].strip()
-        raise ClientFailed(f"{Path(argv[0]).name} ended with {process.returncode}: {tail}")
+        last = (complained or said).strip().splitlines()[-1:]
+        raise ClientFailed(" ".join(last)[:_SHOWN_CHARACTERS] or f"status {process.returncode}")
     return Ended(said, after - before, peak_kb)
 
 

@@ -43,7 +43,8 @@ def read(job: Job) -> None:
     assign(consumer, job, OFFSET_BEGINNING)
     total = count = 0
     while count < job.records:
-        messages = consumer.consume(_AT_ONCE, timeout=30)
+        # It waits for as many as it is asked for.
+        messages = consumer.consume(min(_AT_ONCE, job.records - count), timeout=30)
         if not messages:
             raise TimeoutError(f"nothing came after {count} records")
         if not count:

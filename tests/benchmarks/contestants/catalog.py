@@ -4,7 +4,9 @@ from tests.benchmarks.contestants.contestant import MEGABYTE, Contestant
 from tests.benchmarks.contestants.programs import Program
 from tests.benchmarks.contestants.scala import ScalaTool, WarmScala
 from tests.benchmarks.environments import OTHERS, PYKAFKA
+from zkconsumer.records.codecs import Codec
 
+PLAIN = frozenset({Codec.NONE})
 PURE = {"ZKCONSUMER_PURE": "1"}
 RAW, RAW_4MB = "raw", "raw-4mb"
 SCALA, WARM_SCALA = "scala", "scala-warm"
@@ -22,12 +24,12 @@ def listeners() -> tuple[Program | WarmScala, ...]:
 def everybody() -> tuple[Contestant, ...]:
     """All contestants."""
     return (
-        Program(name=RAW, label="raw fetch, nothing decoded", module="raw", plain_only=True),
+        Program(name=RAW, label="raw fetch, nothing decoded", module="raw", codecs=PLAIN),
         Program(
             name=RAW_4MB,
             label="raw fetch, 4 MB at a time",
             module="raw",
-            plain_only=True,
+            codecs=PLAIN,
             fetch_bytes=4 * MEGABYTE,
         ),
         ScalaTool(SCALA),
@@ -45,6 +47,7 @@ def everybody() -> tuple[Contestant, ...]:
             label="pykafka",
             module="pykafka_simple",
             environment=PYKAFKA,
+            codecs=frozenset({Codec.NONE, Codec.SNAPPY, Codec.GZIP}),  # its lz4 library is gone
             share=0.005,
         ),
         Program(name=OURS, label="zkconsumer, one by one", module="ours", mode="one-by-one"),

@@ -25,7 +25,7 @@ class Program:
         environ: further environment variables.
         fetch_bytes: how much it asks for at a time.
         share: of the topic's records, how many it reads: slow ones are given less to do.
-        plain_only: it can't read compressed sets.
+        codecs: what it can read.
         lives_on: see ``Listener``: every job has a process of its own.
     """
 
@@ -37,12 +37,12 @@ class Program:
     environ: Mapping[str, str] = field(default_factory=dict)
     fetch_bytes: int = MEGABYTE
     share: float = 1.0
-    plain_only: bool = False
+    codecs: frozenset[Codec] = frozenset(Codec)
     lives_on: bool = False
 
     def job(self, spec: TopicSpec, cluster: Cluster, group: str) -> Job | None:
         """See ``Contestant``."""
-        if self.plain_only and spec.codec is not Codec.NONE:
+        if spec.codec not in self.codecs:
             return None
         return Job(
             bootstrap=cluster.bootstrap,
