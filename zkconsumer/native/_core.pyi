@@ -185,6 +185,9 @@ class Queue:
         """How many native loops wait for room here."""
     def adopt(self, claim: Progress) -> None:
         """Know the claim of chunks that are going to be put here by native code. Thread: any."""
+    @property
+    def claim_count(self) -> int:
+        """How many claims it knows; those that were given up are forgotten in time."""
     def add(self, item: object, claim: Progress | None, size_bytes: int) -> bool:
         """Put it at the end; False: it is a chunk (it has a claim), and there is no room."""
     def put_set(

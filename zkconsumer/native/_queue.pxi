@@ -165,6 +165,10 @@ cdef class Queue:
             self.purge_at = max(64, 2 * len(self.claims))
         self.claims[<size_t>claim.claim] = claim
 
+    @property
+    def claim_count(self):
+        return len(self.claims)
+
     def add(self, item, Progress claim, size_t size_bytes):
         cdef zk_runs none
         none.items, none.count, none.capacity = NULL, 0, 0

@@ -159,13 +159,13 @@ def _least_bytes(chunk: Chunk) -> int:
 def _cut_head(chunk: Chunk, max_bytes: int) -> Chunk:
     """See ``fetch.sizes``; native records stay native."""
     records = chunk.records
-    if not isinstance(records, _core.Runs) or len(records) < 2:
+    if not isinstance(records, _core.Runs):
         return cut_head(chunk, max_bytes)
-    front, rest = records.split(max_bytes)
+    front, rest = (records, ()) if len(records) == 1 else records.split(max_bytes)
     behind = front.runs[-1].last_offset + 1
     head = Chunk(chunk.claim, chunk.fetch_offset, behind, front, front.size_bytes)
-    # What cannot be read behind the records is charged, too.
+    # What can't be read behind the records is charged, too.
     poison_bytes = max(0, chunk.size_bytes - records.size_bytes)
     chunk.fetch_offset, chunk.records = behind, rest
-    chunk.size_bytes = rest.size_bytes + poison_bytes
+    chunk.size_bytes = poison_bytes + (rest.size_bytes if isinstance(rest, _core.Runs) else 0)
     return head

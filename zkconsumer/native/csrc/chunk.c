@@ -155,7 +155,7 @@ static bool split_front(zk_runs *runs, size_t max_bytes, zk_runs *front) {
     return true;
 }
 
-bool zk_runs_cut_front(zk_runs *runs, size_t max_bytes, zk_runs *front) {
+static bool cut_front(zk_runs *runs, size_t max_bytes, zk_runs *front) {
     size_t count = whole_front(runs, max_bytes), bytes;
     if (count)
         return move_front(runs, count, front);
@@ -168,6 +168,14 @@ bool zk_runs_cut_front(zk_runs *runs, size_t max_bytes, zk_runs *front) {
         if (!move_out(runs->items, count, bytes))
             return false;
     return move_front(runs, count, front);
+}
+
+bool zk_runs_cut_front(zk_runs *runs, size_t max_bytes, zk_runs *front) {
+    if (!cut_front(runs, max_bytes, front))
+        return false;
+    /* What is left may take little of its buffer by now. Without memory it keeps it. */
+    zk_runs_settle(runs);
+    return true;
 }
 
 zk_chunk *zk_chunk_new(zk_claim *claim, int64_t fetch_offset, int64_t next_offset, zk_runs *runs) {

@@ -1,0 +1,73 @@
+"""Native chunks for tests: sets put into a queue as a native fetch loop would put them."""
+
+from collections.abc import Iterable
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from tests.support.record_sets import records
+from zkconsumer.fetch.claim import Chunk, PartitionClaim
+from zkconsumer.records.build import build_message_set
+from zkconsumer.streams.budget import ByteBudget
+
+if TYPE_CHECKING:
+    from zkconsumer.native._core import Bell, Flag, Hand, Runs
+    from zkconsumer.streams.native_queue import NativeChunkQueue
+
+
+def native_queue(max_chunks: int = 1_000, share_bytes: int | None = None) -> "NativeChunkQueue":
+    """A queue alone in its budget."""
+    module = import_module("zkconsumer.streams.native_queue")
+    budget = None if share_bytes is None else ByteBudget(share_bytes)
+    made: NativeChunkQueue = module.NativeChunkQueue(max_chunks, budget)
+    return made
+
+
+def bell() -> "Bell":
+    """One that nobody has rung."""
+    made: Bell = import_module("zkconsumer.native._core").Bell()
+    return made
+
+
+def hand(
+    *, consumes_in_hand: bool = False, suspicion: "Flag | None" = None
+) -> "Hand[bytes, bytes]":
+    """An empty native hand without decoders."""
+    core = import_module("zkconsumer.native._core")
+    made: Hand[bytes, bytes] = core.Hand(
+        consumes_in_hand=consumes_in_hand,
+        suspicion=core.Flag() if suspicion is None else suspicion,
+        key_decoder=None,
+        value_decoder=None,
+    )
+    return made
+
+
+def set_of(offsets: Iterable[int]) -> bytes:
+    """A record set as a broker sends it; see ``record_sets.records``."""
+    return build_message_set(records(*offsets))
+
+
+def put(
+    queue: "NativeChunkQueue",
+    claim: PartitionClaim,
+    offsets: Iterable[int],
+    ring: "Bell | None" = None,
+) -> int | None:
+    """Put a native chunk; None, or the offset from which on there was no room."""
+    offsets = list(offsets)
+    first = offsets[0] if offsets else 0
+    return queue.native.put_set(claim, set_of(offsets), first, ring)
+
+
+def offsets_in(item: object) -> list[int]:
+    """The offsets of a chunk's records, native or not."""
+    assert isinstance(item, Chunk)
+    return [record.offset for record in item.records]
+
+
+def native_records(item: object) -> "Runs":
+    """The records of a native chunk as they are."""
+    assert isinstance(item, Chunk)
+    runs: type[Runs] = import_module("zkconsumer.native._core").Runs
+    assert isinstance(item.records, runs)
+    return item.records

@@ -1,0 +1,322 @@
+"""What native code puts into a stream's queue, beside what Python puts there."""
+
+import gc
+import weakref
+
+import pytest
+
+from tests.support.chunks import T1, chunk_of, claim_of, ignore
+from tests.support.native_chunks import (
+    bell,
+    native_queue,
+    native_records,
+    offsets_in,
+    put,
+    set_of,
+)
+from tests.support.queues import needs_native_engine
+from tests.support.record_sets import records
+from zkconsumer.errors import ConsumerTimeout, PartitionFailed
+from zkconsumer.fetch.claim import Chunk, Poison
+from zkconsumer.model import Record
+from zkconsumer.records.build import build_message_set
+from zkconsumer.streams.budget import ByteBudget
+from zkconsumer.streams.chunk_queue import Closed, Failed
+
+pytestmark = needs_native_engine
+
+
+def charge_of(*offsets: int) -> int:
+    """What a chunk of these records is charged."""
+    queue, claim = native_queue(), claim_of()
+    put(queue, claim, offsets)
+    return queue.used_bytes()
+
+
+TEN = range(10)
+SHARE = 40_000
+"""Large against one record, small against the sets of these tests."""
+
+
+# --- one line ------------------------------------------------------------------------------------
+
+
+def test_a_native_chunk_is_a_chunk_for_whoever_takes_it() -> None:
+    """It has its claim's own object, its place in the log, and the records of its set."""
+    queue, claim = native_queue(), claim_of(committed=3)
+    assert queue.native.put_set(claim, set_of(range(8)), 3) is None
+    chunk = queue.head(0)
+    assert isinstance(chunk, Chunk)
+    assert chunk.claim is claim
+    assert (chunk.fetch_offset, chunk.next_offset) == (3, 8)
+    assert list(chunk.records) == records(3, 4, 5, 6, 7)
+    assert chunk.size_bytes == queue.used_bytes() == native_records(chunk).size_bytes
+    assert chunk.poison is None
+
+
+def test_its_head_is_one_object_however_often_it_is_looked_at() -> None:
+    """As long as it is in the queue or in hand."""
+    queue = native_queue()
+    put(queue, claim_of(), TEN)
+    assert queue.head(0) is queue.head(None) is queue.native.named_head
+    assert queue.take(0) is not None
+    assert queue.head(0) is None
+
+
+def test_all_that_is_queued_stands_in_one_line() -> None:
+    """Native chunks, those of Python, errors and the end come in the order of their putting."""
+    queue, claim = native_queue(), claim_of()
+    error = ConsumerTimeout("any")
+    put(queue, claim, [0])
+    queue.offer(chunk_of(claim, [1]), ignore)
+    queue.fail(error)
+    put(queue, claim, [2])
+    queue.offer(chunk_of(claim, [3]), ignore)
+    put(queue, claim, [4])
+    queue.close()
+    taken = [queue.take(0) for _ in range(8)]
+    assert [offsets_in(one) for one in taken if isinstance(one, Chunk)] == [[n] for n in range(5)]
+    kinds = [type(one) for one in taken]
+    assert kinds == [Chunk, Chunk, Failed, Chunk, Chunk, Chunk, Closed, Closed]
+    assert queue.used_bytes() == 0
+
+
+def test_records_are_a_sequence_for_those_who_want_them() -> None:
+    """Length, truth, items and slices; runs for those who don't."""
+    queue, claim = native_queue(), claim_of()
+    put(queue, claim, TEN)
+    put(queue, claim, [])
+    found, none = (native_records(queue.take(0)) for _ in range(2))
+    assert (len(found), bool(found), len(none), bool(none)) == (10, True, 0, False)
+    assert list(found) == list(found) == records(*TEN)
+    assert (found[0].offset, found[-1].offset, found[2:4]) == (0, 9, records(2, 3))
+    assert [len(run) for run in found.runs] == [10]
+    assert (list(none), none.runs) == ([], [])
+    with pytest.raises(IndexError):
+        found[10]
+
+
+def test_a_set_that_is_not_sound_is_refused() -> None:
+    """The hook of tests puts only what a native loop would."""
+    queue = native_queue()
+    broken = bytearray(set_of(TEN))
+    broken[-1] ^= 1
+    with pytest.raises(ValueError, match="not sound at byte"):
+        queue.native.put_set(claim_of(), broken, 0)
+    assert queue.head(0) is None
+
+
+def test_claims_that_were_given_up_are_forgotten_in_time() -> None:
+    """A queue that lives long does not keep every claim that it ever had."""
+    queue = native_queue()
+    for _ in range(1_000):
+        claim = claim_of()
+        put(queue, claim, [0])
+        assert offsets_in(queue.take(0)) == [0]
+        claim.active = False
+    assert queue.native.claim_count < 200
+
+
+# --- bounds --------------------------------------------------------------------------------------
+
+
+def test_a_chunk_is_charged_the_memory_that_it_pins() -> None:
+    """No less than its messages, no more than twice that and a little."""
+    size = len(set_of(TEN))
+    assert size <= charge_of(*TEN) <= 2 * size + 500
+
+
+def test_full_of_chunks_is_full_for_native_code_too() -> None:
+    """The bell rings once, when the stream has taken one; then not again."""
+    queue, claim, ring = native_queue(2), claim_of(), bell()
+    assert put(queue, claim, [0], ring) is None
+    assert queue.offer(chunk_of(claim, [1]), ignore)
+    assert put(queue, claim, [2], ring) == 2
+    assert put(queue, claim, [2], ring) == 2
+    assert not ring.heard()
+    queue.take(0)
+    assert ring.heard()
+    assert put(queue, claim, [2], ring) is None
+    queue.take(0)
+    assert not ring.heard()
+
+
+def test_native_bytes_keep_python_out_and_the_other_way_round() -> None:
+    """Both are counted together, what the stream has in hand included."""
+    queue, claim, ring = native_queue(share_bytes=SHARE), claim_of(), bell()
+    rung: list[int] = []
+    assert put(queue, claim, range(300)) is None
+    assert put(queue, claim, range(300, 600)) is None
+    assert put(queue, claim, range(600, 900), ring) is not None
+    assert not queue.offer(chunk_of(claim, range(900, 950)), lambda: rung.append(1))
+    chunk = queue.head(0)
+    assert isinstance(chunk, Chunk)
+    queue.remove()
+    assert ring.heard()
+    assert rung == [1]
+    assert put(queue, claim, range(600, 900), ring) is not None
+    queue.done_with(chunk)
+    assert ring.heard()
+    assert queue.offer(chunk_of(claim, range(900, 950)), ignore)
+
+
+def test_a_large_native_chunk_goes_in_by_parts_of_half_a_share() -> None:
+    """Cut without a loss, each part charged for itself; what has no room is offered again."""
+    queue, claim = native_queue(share_bytes=SHARE), claim_of(committed=0)
+    count, got, at = 3_000, [], 0
+    whole = set_of(range(count))
+    assert len(whole) > 3 * SHARE
+    behind = 0
+    while (left := queue.native.put_set(claim, whole, at)) is not None:
+        assert left >= at
+        at = left
+        assert SHARE // 2 < queue.used_bytes() <= SHARE
+        chunk = queue.head(0)
+        assert isinstance(chunk, Chunk)
+        assert chunk.fetch_offset == behind
+        behind = chunk.next_offset
+        got += offsets_in(queue.take(0))
+        assert chunk.size_bytes <= SHARE // 2
+    while (item := queue.take(0)) is not None:
+        got += offsets_in(item)
+    assert got == list(range(count))
+    assert queue.used_bytes() == 0
+
+
+def test_a_message_larger_than_the_share_gets_in_when_it_is_alone() -> None:
+    """It must come out, too: neither left behind nor cut."""
+    queue, claim, ring = native_queue(share_bytes=2_000), claim_of(), bell()
+    large = build_message_set(
+        [Record(0, None, b"a"), Record(1, None, bytes(9_000)), Record(2, None, b"b")]
+    )
+    got: list[list[int]] = []
+    at = 0
+    while (left := queue.native.put_set(claim, large, at, ring)) is not None:
+        at = left
+        got.append(offsets_in(queue.take(0)))
+        assert ring.heard()
+    got.append(offsets_in(queue.take(0)))
+    assert got == [[0], [1], [2]]
+
+
+def test_the_smallest_share_delivers_everything() -> None:
+    """One message at a time."""
+    queue, claim = native_queue(share_bytes=1), claim_of()
+    whole, at, got = set_of(range(20)), 0, []
+    while (left := queue.native.put_set(claim, whole, at)) is not None:
+        at = left
+        got.append(offsets_in(queue.take(0)))
+    got.append(offsets_in(queue.take(0)))
+    assert got == [[n] for n in range(20)]
+
+
+def test_a_native_chunk_that_python_offers_stays_native_when_it_is_cut() -> None:
+    """As where a loop hands over what it holds; what can't be read behind it comes last."""
+    queue, claim = native_queue(share_bytes=SHARE), claim_of(committed=0)
+    source = native_queue()
+    put(source, claim, range(1_000))
+    chunk = source.take(0)
+    assert isinstance(chunk, Chunk)
+    error = PartitionFailed(claim.topic_partition, 1_000, "x")
+    chunk.poison = Poison(claim.topic_partition, 1_000, 1_001, error)
+    got: list[int] = []
+    parts: list[Chunk] = []
+    is_in = False
+    while not is_in or queue.head(0) is not None:
+        is_in = is_in or queue.offer(chunk, ignore)
+        part = queue.take(0)
+        assert isinstance(part, Chunk)
+        parts.append(part)
+        got += offsets_in(part)
+        if part.records:
+            assert native_records(part).size_bytes <= SHARE // 2
+    assert got == list(range(1_000))
+    assert [part.poison for part in parts if part.poison] == [chunk.poison]
+    assert parts[-1].poison is chunk.poison
+
+
+def test_shares_shrink_with_every_queue_that_is_made() -> None:
+    """Native code sees at once what the budget says."""
+    budget = ByteBudget(SHARE)
+    first = native_queue()
+    budgeted = [type(first)(10, budget) for _ in range(4)]
+    assert {one.native.half_share_bytes for one in budgeted} == {SHARE // 8}
+    assert first.native.half_share_bytes > SHARE
+
+
+# --- giving up -----------------------------------------------------------------------------------
+
+
+def test_native_chunks_of_given_up_claims_take_no_room() -> None:
+    """Nor does anybody see them."""
+    queue, old, new = native_queue(1), claim_of(), claim_of(T1)
+    put(queue, old, [0])
+    old.active = False
+    assert queue.chunk_count() == 0
+    assert put(queue, new, [7]) is None
+    assert put(queue, new, [8]) == 8
+    assert offsets_in(queue.take(0)) == [7]
+    assert queue.head(0) is None
+
+
+def test_nothing_is_put_for_a_claim_that_was_given_up() -> None:
+    """It is taken from the producer, and dropped."""
+    queue, claim = native_queue(1), claim_of()
+    claim.active = False
+    assert put(queue, claim, [0]) is None
+    assert (queue.used_bytes(), queue.head(0)) == (0, None)
+
+
+def test_discarding_frees_what_nobody_will_read() -> None:
+    """Native chunks at once; the one that the stream has seen is emptied; all bells ring."""
+    queue, old, kept, ring = native_queue(3), claim_of(), claim_of(T1), bell()
+    put(queue, old, [0])
+    put(queue, kept, [5])
+    put(queue, old, [1])
+    seen = queue.head(0)
+    assert isinstance(seen, Chunk)
+    assert put(queue, kept, [6], ring) == 6
+    old.active = False
+    queue.discard_inactive()
+    assert ring.heard()
+    assert queue.used_bytes() == charge_of(5)
+    assert (queue.take(0), list(seen.records)) == (seen, [])
+    assert offsets_in(queue.take(0)) == [5]
+    assert queue.head(0) is None
+
+
+def test_memory_is_given_back_with_the_chunk() -> None:
+    """A queue that goes away with everything in it, and one in a cycle, leave nothing."""
+    queue, claim = native_queue(), claim_of()
+    claim.sink = queue
+    for n in range(10):
+        put(queue, claim, range(n * 10, n * 10 + 10))
+        queue.offer(chunk_of(claim, [n]), ignore)
+    gone = weakref.ref(queue)
+    queue.head(0)
+    del queue, claim
+    gc.collect()
+    assert gone() is None
+
+
+# --- waking --------------------------------------------------------------------------------------
+
+
+def test_a_listener_hears_of_native_puts_too() -> None:
+    """While it is set."""
+    queue, claim, heard = native_queue(), claim_of(), []
+    queue.listen(lambda: heard.append(1))
+    put(queue, claim, [0])
+    put(queue, claim, [1])
+    assert len(heard) == 2
+    queue.listen(None)
+    put(queue, claim, [2])
+    assert len(heard) == 2
+
+
+def test_a_pause_ends_with_a_native_chunk() -> None:
+    """As with any other item."""
+    queue = native_queue()
+    put(queue, claim_of(), [0])
+    queue.pause(None)
+    queue.pause(10)
