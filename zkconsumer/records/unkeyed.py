@@ -13,8 +13,8 @@ from zkconsumer.records.checksum import crc32
 from zkconsumer.records.entries import HEADER_BYTES, MIN_ENTRY_SIZE, Gathered
 from zkconsumer.records.memory import VALUE_ONLY_BYTES
 
-_LARGEST = 1024
-"""The largest entry size with a shape: there are so many at most, of about a kilobyte each."""
+_LARGEST = 2048
+"""The largest entry size with a shape: there are so many at most, of less than a kilobyte each."""
 
 _SIZE_AT = 8
 _SIZE = struct.Struct(">i")
@@ -30,14 +30,12 @@ class _Shape(NamedTuple):
         front: the bytes between CRC and value.
         front_crc: their CRC, from which that of the value goes on.
         stride: from one entry to the next.
-        entries: offset, size, CRC, front and value, without the next one.
     """
 
     read: Callable[[bytes, int], tuple[int, int, bytes, bytes, int]]
     front: bytes
     front_crc: int
     stride: int
-    entries: struct.Struct
 
 
 class _Shapes(dict[int, _Shape]):
@@ -53,7 +51,6 @@ class _Shapes(dict[int, _Shape]):
             front,
             crc32(front),
             HEADER_BYTES + size,
-            struct.Struct(f">qiI{_FRONT.size}s{value_bytes}s"),
         )
         return shape
 
@@ -83,14 +80,15 @@ def _read_alike(data: bytes, position: int, gathered: Gathered) -> int:
         return position
     (size,) = _SIZE.unpack_from(data, position + _SIZE_AT)
     try:
-        _, front, front_crc, stride, shape = _shapes[size]
+        _, front, front_crc, stride = _shapes[size]
     except KeyError:
         return position
     rows = gathered.rows
     append, count = rows.append, len(rows)
     last = _floor(gathered) - 1
     stop = position + (len(data) - position) // stride * stride
-    entries = shape.iter_unpack(memoryview(data)[position:stop])
+    shape = f">qiI{_FRONT.size}s{size - MIN_ENTRY_SIZE}s"
+    entries = struct.iter_unpack(shape, memoryview(data)[position:stop])
     for offset, found_size, crc, found_front, value in entries:
         if (
             offset <= last
@@ -114,7 +112,7 @@ def _read_varied(data: bytes, position: int, gathered: Gathered) -> int:
     last = rows[-1][0] if rows else _floor(gathered) - 1
     try:
         while True:
-            read, front, front_crc, stride, _ = shapes[size]
+            read, front, front_crc, stride = shapes[size]
             offset, crc, found_front, value, size = read(data, position)
             if offset <= last or found_front != front or crc32(value, front_crc) != crc:
                 break

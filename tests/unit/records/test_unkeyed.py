@@ -70,7 +70,7 @@ def test_reading_begins_where_it_is_told() -> None:
         build_message_set([Record(20, b"key", b"12345678")]),
         build_message_set([Record(20, None, b"")]),
         build_message_set([Record(20, None, None)]),
-        build_message_set([Record(20, None, bytes(1011))]),
+        build_message_set([Record(20, None, bytes(2035))]),
         build_message_set([Record(20, None, b"12345678", 7)], magic=1),
         build_message_set([LAST], codec=Codec.GZIP),
         raw_message(20, b"\xff\xff\xff\xff\x00\x00\x00\x0812345678", attributes=8),
