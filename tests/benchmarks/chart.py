@@ -6,7 +6,7 @@ from html import escape
 from tests.benchmarks.figures import Row, rows
 from tests.benchmarks.results import Results
 
-_WIDTH, _LABELS, _FIGURES = 760, 230, 90
+_WIDTH, _LABELS, _FIGURES = 800, 265, 85
 _BAR, _GAP, _HEAD = 18, 8, 34
 _STYLE = """
   text { font: 13px system-ui, sans-serif; fill: #1f2328; }
