@@ -1,0 +1,333 @@
+"""The native queue between threads that hold no GIL, in forked children, and under signals."""
+
+import gc
+import os
+import signal
+import sys
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.chunks import T0, T1, chunk_of, claim_of, ignore
+from tests.support.forks import in_forked_child
+from tests.support.native_chunks import bell, native_queue, offsets_in, put, set_of
+from tests.support.queues import needs_native_engine
+from tests.support.waiting import wait_until
+from zkconsumer.clock import SystemClock
+from zkconsumer.errors import ConsumerForked, ConsumerTimeout
+from zkconsumer.fetch.claim import Chunk, PartitionClaim
+from zkconsumer.model import TopicPartition
+from zkconsumer.scope import ThreadScope
+from zkconsumer.streams.stream import KafkaStream
+
+if TYPE_CHECKING:
+    from zkconsumer.streams.native_queue import NativeChunkQueue
+
+pytestmark = needs_native_engine
+
+
+@pytest.fixture
+def hasty() -> Iterator[None]:
+    """Let threads take turns as often as the interpreter can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
+
+
+def native_producer(
+    queue: "NativeChunkQueue", claim: PartitionClaim, count: int, step: int
+) -> Callable[[], None]:
+    """A native loop's behaviour: put, and where there is no room wait for the bell."""
+
+    def run() -> None:
+        ring = bell()
+        for begin in range(0, count, step):
+            data = set_of(range(begin, min(begin + step, count)))
+            at = begin
+            while (left := queue.native.put_set(claim, data, at, ring)) is not None:
+                at = left
+                assert ring.heard(20_000), "nobody rang"
+
+    return run
+
+
+def python_producer(
+    queue: "NativeChunkQueue", claim: PartitionClaim, count: int
+) -> Callable[[], None]:
+    """A fetcher in Python: offer, and where there is no room wait to be called."""
+
+    def run() -> None:
+        room = threading.Event()
+        for n in range(0, count, 5):
+            chunk = chunk_of(claim, range(n, min(n + 5, count)))
+            while not queue.offer(chunk, room.set):
+                assert room.wait(20), "nobody said that there is room"
+                room.clear()
+
+    return run
+
+
+@pytest.mark.usefixtures(hasty.__name__)
+@pytest.mark.parametrize(("max_chunks", "share_bytes"), [(2, 1 << 20), (1_000, 9_000), (3, 1)])
+def test_many_producers_lose_and_repeat_nothing(max_chunks: int, share_bytes: int) -> None:
+    """Native loops and fetchers in Python fill one small queue that a waiting stream empties."""
+    queue, count = native_queue(max_chunks, share_bytes), 600 if share_bytes > 1 else 60
+    claims = [claim_of(TopicPartition("t", n)) for n in range(5)]
+    scope = ThreadScope("queue")
+    for claim, step in zip(claims[:3], (1, 7, 200), strict=True):
+        scope.spawn("pump", native_producer(queue, claim, count, step), stop=ignore)
+    for claim in claims[3:]:
+        scope.spawn("fetcher", python_producer(queue, claim, count), stop=ignore)
+    got: dict[PartitionClaim, list[int]] = {claim: [] for claim in claims}
+    left = count * len(claims)
+    while left:
+        item = queue.head(20_000)
+        assert isinstance(item, Chunk), f"stalled with {left} to come"
+        queue.remove()
+        offsets = offsets_in(item)
+        assert queue.used_bytes() <= share_bytes or len(offsets) == 1
+        got[item.claim] += offsets
+        left -= len(offsets)
+        queue.done_with(item)
+    assert scope.close(5_000) == []
+    assert scope.first_error() is None
+    assert all(offsets == list(range(count)) for offsets in got.values())
+    assert (queue.used_bytes(), queue.chunk_count()) == (0, 0)
+
+
+@pytest.mark.usefixtures(hasty.__name__)
+def test_partitions_change_hands_while_native_loops_put() -> None:
+    """Nothing comes of a claim after the stream has seen that it was given up."""
+    queue, rounds = native_queue(3, 20_000), 40
+    scope = ThreadScope("queue")
+    for number in range(rounds):
+        claims = [claim_of(T0), claim_of(T1)]
+        for claim in claims:
+            scope.spawn(f"pump{number}", native_producer(queue, claim, 90, 9), stop=ignore)
+        got: dict[PartitionClaim, list[int]] = {claim: [] for claim in claims}
+        while sum(map(len, got.values())) < 100:
+            item = queue.take(20_000)
+            assert isinstance(item, Chunk)
+            if item.claim.active:
+                got[item.claim] += offsets_in(item)
+        for claim in claims:
+            claim.active = False
+        queue.discard_inactive()
+        assert all(offsets == list(range(len(offsets))) for offsets in got.values())
+        wait_until(lambda: not queue.take(0), timeout_s=5, what="an empty queue")
+    assert scope.close(5_000) == []
+    assert scope.first_error() is None
+    wait_until(lambda: not queue.take(0) and not queue.used_bytes(), timeout_s=5, what="room")
+
+
+def test_a_waiting_stream_hears_of_a_native_chunk() -> None:
+    """The wait ends with the put, not with a nap."""
+    queue, claim = native_queue(), claim_of()
+    taken: list[object] = []
+    scope = ThreadScope("queue")
+    for number in range(50):
+        thread = scope.spawn("stream", lambda: taken.append(queue.take(20_000)), stop=ignore)
+        put(queue, claim, [number])
+        thread.thread.join(0.45)
+        assert not thread.thread.is_alive()
+    assert [offsets_in(one) for one in taken] == [[number] for number in range(50)]
+
+
+# --- forks ---------------------------------------------------------------------------------------
+
+
+def test_in_a_child_a_queue_is_empty_and_takes_nothing() -> None:
+    """Whatever it is asked, it answers at once, and its parent notices nothing."""
+    queue, claim = native_queue(), claim_of()
+    put(queue, claim, [0])
+
+    def child() -> str:
+        queue.close()
+        queue.wake()
+        queue.pause(None)
+        taken = put(queue, claim, [1]), queue.offer(chunk_of(claim, [2]), ignore)
+        queue.discard_inactive()
+        seen = queue.head(None), queue.take(20_000), queue.chunk_count(), queue.used_bytes()
+        return repr((taken, seen))
+
+    assert in_forked_child(child) == "((1, False), (None, None, 0, 0))"
+    assert offsets_in(queue.take(0)) == [0]
+    assert queue.head(0) is None
+
+
+@pytest.mark.usefixtures(hasty.__name__)
+def test_a_child_never_waits_for_a_mutex_that_a_thread_of_its_parent_held() -> None:
+    """Threads that put and take are in the queue at almost every moment; none comes along."""
+    queue, claim = native_queue(2, 20_000), claim_of()
+    is_over = threading.Event()
+
+    def produce() -> None:
+        while not is_over.is_set():
+            put(queue, claim, range(3))
+
+    def consume() -> None:
+        while not is_over.is_set():
+            queue.take(1)
+
+    def child() -> str:
+        queue.fail(ConsumerTimeout("any"))
+        queue.discard_inactive()
+        return repr((queue.take(20_000), queue.used_bytes()))
+
+    scope = ThreadScope("forks")
+    for body in (produce, produce, consume):
+        scope.spawn("busy", body, stop=is_over.set)
+    try:
+        assert {in_forked_child(child) for _ in range(40)} == {"(None, 0)"}
+    finally:
+        assert scope.close(5_000) == []
+
+
+def test_a_child_lets_go_of_a_queue_without_touching_it() -> None:
+    """What it frees are its own copies of Python's objects."""
+    kept = [native_queue()]
+    put(kept[0], claim_of(), range(100))
+    gone = weakref.ref(kept[0])
+
+    def child() -> str:
+        kept.clear()
+        gc.collect()
+        return repr(gone())
+
+    assert in_forked_child(child) == "None"
+    assert offsets_in(kept[0].take(0)) == list(range(100))
+
+
+def test_a_child_that_is_forked_inside_of_a_wait_is_told_and_leaves_the_bell_alone() -> None:
+    """By a signal handler; its parent's wait goes on, and ends with the next chunk."""
+    queue, claim = native_queue(), claim_of()
+    stream = KafkaStream[bytes, bytes](queue, clock=SystemClock())
+    reading, writing = os.pipe()
+    children: list[int] = []
+
+    def fork(_number: int, _frame: object) -> None:
+        children.append(os.fork())
+        if children[0]:
+            put(queue, claim, [7])
+
+    before = signal.signal(signal.SIGALRM, fork)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.05)
+        try:
+            offset = next(stream).offset
+        except ConsumerForked:
+            os.write(writing, b"told")
+            os._exit(0)
+        if not children[0]:
+            os._exit(1)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    os.close(writing)
+    with os.fdopen(reading, "rb") as pipe:
+        assert pipe.read() == b"told"
+    os.waitpid(children[0], 0)
+    assert offset == 7
+
+
+# --- signals -------------------------------------------------------------------------------------
+
+
+class Interrupted(Exception):
+    """What the handler of these tests raises."""
+
+
+@pytest.mark.parametrize("wait", ["head", "pause"])
+def test_a_signal_ends_a_wait_at_once_where_its_handler_raises(wait: str) -> None:
+    """And where it does not, the wait goes on."""
+    queue = native_queue()
+    calls: list[int] = []
+
+    def handler(_number: int, _frame: object) -> None:
+        calls.append(1)
+        if len(calls) == 3:
+            raise Interrupted
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.02, 0.02)
+        with pytest.raises(Interrupted):
+            getattr(queue, wait)(None)
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+    assert len(calls) == 3
+    put(queue, claim_of(), [0])
+    assert offsets_in(queue.head(None)) == [0]
+
+
+def test_a_handler_may_shut_down_and_read_inside_of_a_wait() -> None:
+    """It closes, discards, and takes from the queue that it interrupts."""
+    queue, claim = native_queue(), claim_of()
+    taken: list[object] = []
+
+    def handler(_number: int, _frame: object) -> None:
+        put(queue, claim, [1])
+        taken.append(queue.take(None))
+        queue.discard_inactive()
+        put(queue, claim, [2])
+        queue.close()
+
+    before = signal.signal(signal.SIGALRM, handler)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 0.02)
+        item = queue.take(None)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert (offsets_in(taken[0]), offsets_in(item)) == ([1], [2])
+
+
+def test_a_chunk_that_a_handler_interrupts_in_the_making_is_not_lost() -> None:
+    """Making the object of a native chunk calls Python, where a handler may raise, or read."""
+    queue, claim = native_queue(), claim_of()
+    calls: list[int] = []
+    seen: list[object] = []
+
+    def make(*parts: object) -> object:
+        calls.append(1)
+        if len(calls) == 1:
+            raise Interrupted
+        if len(calls) == 2:
+            seen.append(queue.native.head(0))
+        return Chunk(*parts)  # type: ignore[arg-type]
+
+    queue.native = type(queue.native)(10, make)
+    put(queue, claim, [5])
+    with pytest.raises(Interrupted):
+        queue.head(0)
+    first = queue.head(0)
+    assert seen == [first]
+    assert offsets_in(first) == [5]
+    assert queue.take(0) is first
+    assert queue.native.named_items() == []
+
+
+def test_room_that_is_made_between_two_looks_is_not_missed() -> None:
+    """A stream that takes while a producer is refused: it gets in, or is called."""
+    queue, claim, rung = native_queue(1), claim_of(), []
+    put(queue, claim, [0])
+
+    class Racing:
+        """Lets the stream take before the producer waits."""
+
+        def __init__(self, native: object) -> None:
+            self._native = native
+
+        def __getattr__(self, name: str) -> object:
+            if name == "wait_for_room":
+                queue.take(0)
+            return getattr(self._native, name)
+
+    native = queue.native
+    queue.native = Racing(native)  # type: ignore[assignment]
+    assert queue.offer(chunk_of(claim, [1]), lambda: rung.append(1))
+    queue.native = native
+    assert offsets_in(queue.take(0)) == [1]
