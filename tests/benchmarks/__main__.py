@@ -39,10 +39,14 @@ def main(argv: Sequence[str]) -> None:
         results = measure(options)
         results.save(options.into / "results.json")
     report(results, options.into)
-    if "rebalance" in options.sections and options.load is None:
-        subprocess.run(
-            [sys.executable, "-m", "tests.benchmarks.rebalance"], cwd=REPOSITORY, check=True
-        )
+    if options.load is None and "rebalance" in options.sections:
+        measure_rebalances(options.into / "rebalance.json")
+
+
+def measure_rebalances(file: Path) -> None:
+    """How long groups stand still: a session of its own, with members instead of passes."""
+    argv = ["-m", "tests.benchmarks.rebalance", "--delay-ms", "0,2", "--json", str(file.absolute())]
+    subprocess.run([sys.executable, *argv], cwd=REPOSITORY, check=True)
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -12,6 +12,8 @@ from typing import Self
 from tests.benchmarks.contestants.contestant import Pass
 from tests.benchmarks.figures import Run
 from tests.benchmarks.latency import LatencyRun
+from zkconsumer.records.engine import ENGINE, WHY
+from zkconsumer.version import __version__
 
 
 @dataclass(slots=True)
@@ -68,4 +70,5 @@ def this_machine() -> dict[str, object]:
         "processors": os.cpu_count() or 0,
         "model": models[0] if models else platform.machine(),
         "python": platform.python_version(),
+        "zkconsumer": f"{__version__}, {ENGINE} engine ({WHY})",
     }
