@@ -75,6 +75,7 @@ cdef extern from "run.h" nogil:
         ZK_MESSAGE
         ZK_RUN_ENDS
         ZK_RUN_BROKEN
+    int64_t zk_behind(int64_t offset)
     zk_cursor zk_run_begin(const zk_run *run)
     zk_step zk_run_next(zk_cursor *cursor, int64_t *offset, zk_message *message)
     bint zk_run_split(zk_run *run, size_t max_bytes, size_t max_count, zk_run *head)

@@ -187,9 +187,9 @@ cdef class Hand:
         # Nothing is called from here on: no signal handler can part these.
         self.run_index = index
         self.cursor = cursor
-        claim.delivered = offset + 1
+        claim.delivered = zk_behind(offset)
         if self.consumes_in_hand:
-            claim.consumed = offset + 1
+            claim.consumed = zk_behind(offset)
         return message
 
 

@@ -216,5 +216,5 @@ cdef class Messages:
         cdef Message message = _message(&self.run.run, offset, &found, self.origin)
         # Nothing is called from here on: no signal handler can part the two.
         self.cursor = cursor
-        self.next_offset = offset + 1
+        self.next_offset = zk_behind(offset)
         return message

@@ -206,7 +206,7 @@ zk_chunk *zk_chunk_cut_front(zk_chunk *chunk, size_t max_bytes) {
         zk_chunk_free(front);
         return NULL;
     }
-    front->next_offset = front->runs.items[front->runs.count - 1].last_offset + 1;
+    front->next_offset = zk_behind(front->runs.items[front->runs.count - 1].last_offset);
     front->size_bytes = zk_runs_charge(&front->runs);
     chunk->fetch_offset = front->next_offset;
     chunk->size_bytes = zk_runs_charge(&chunk->runs);

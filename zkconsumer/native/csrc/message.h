@@ -24,6 +24,11 @@ typedef struct {
     uint8_t attributes;
 } zk_message;
 
+/* The offset behind one, as `records.entries` has it: the last one that there is has none behind it. */
+static inline int64_t zk_behind(int64_t offset) {
+    return offset < INT64_MAX ? offset + 1 : offset;
+}
+
 /* Takes a whole entry of magic 0 or 1 apart. Every length is held against the entry's size, so a
  * true answer means that all parts lie inside of it. The CRC is the caller's.
  * entry: its first byte; size: what its header says, at least ZK_MIN_ENTRY_SIZE. */

@@ -106,7 +106,7 @@ static bool make_chunk(zk_line *line, zk_slot *slot) {
     if (take_runs(slot, &taken)) {
         const bool is_last = slot->runs_taken == slot->runs.count;
         const int64_t next_offset =
-            is_last ? slot->read_next : taken.items[taken.count - 1].last_offset + 1;
+            is_last ? slot->read_next : zk_behind(taken.items[taken.count - 1].last_offset);
         slot->chunk = zk_chunk_new(slot->claim, slot->fetch_offset, next_offset, &taken);
     }
     if (slot->chunk)

@@ -31,11 +31,9 @@ typedef struct {
 
 static zk_set_status read_entries(walker *self, const message_set *set, size_t *position);
 
-static int64_t behind(int64_t offset) { return offset < INT64_MAX ? offset + 1 : offset; }
-
 static void advance(walker *self, int64_t offset) {
     if (offset >= self->next_offset)
-        self->next_offset = behind(offset);
+        self->next_offset = zk_behind(offset);
 }
 
 /* Hands over the run that is being made, and begins the next one at `position`. */
@@ -269,7 +267,7 @@ int64_t zk_offset_behind(const uint8_t *data, size_t size, int64_t fetch_offset)
             (uint32_t)entry_size > size - ZK_ENTRY_HEADER_BYTES || data[16] > 1)
             break;
         if (offset >= next_offset)
-            next_offset = behind(offset);
+            next_offset = zk_behind(offset);
         data += ZK_ENTRY_HEADER_BYTES + (size_t)entry_size;
         size -= ZK_ENTRY_HEADER_BYTES + (size_t)entry_size;
     }
