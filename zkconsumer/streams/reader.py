@@ -209,20 +209,22 @@ class ChunkReader(Generic[K, V]):
 
     def _start(self, chunk: Chunk) -> None:
         claim = chunk.claim
-        consumed = claim.consumed_offset
-        if consumed is not None and chunk.fetch_offset != consumed:
-            log.warning(
-                "%s: position moved from %d to %d: the log no longer had what lay there",
-                claim.topic_partition,
-                consumed,
-                chunk.fetch_offset,
-            )
+        self._note_jump(chunk, claim.consumed_offset)
         claim.delivered_offset = claim.consumed_offset = chunk.fetch_offset
         hand = self._hands.of(chunk)
         # Plain stores from here on: what is in hand is to be taken from the queue.
         hand.chunk = chunk
         self._hand = hand
         self._taken = chunk
+
+    def _note_jump(self, chunk: Chunk, position: int | None) -> None:
+        if position is not None and chunk.fetch_offset != position:
+            log.warning(
+                "%s: position moved from %d to %d: the log no longer had what lay there",
+                chunk.claim.topic_partition,
+                position,
+                chunk.fetch_offset,
+            )
 
     def _finish(self, chunk: Chunk) -> None:
         """The chunk is through: its end is the position, records there or compacted away."""

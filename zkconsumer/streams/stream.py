@@ -12,19 +12,18 @@ from collections.abc import Coroutine, Iterator
 from typing import Any, Generic, Self, TypeVar
 
 from zkconsumer.clock import Clock
-from zkconsumer.errors import ConsumerTimeout, ZkConsumerError
 from zkconsumer.streams.aio import AsyncReader
+from zkconsumer.streams.batches import Batches, BatchReader
 from zkconsumer.streams.delivery import CommitAhead, Delivery
 from zkconsumer.streams.gate import DeliveryGate
 from zkconsumer.streams.message import Decoder, MessageAndMetadata
 from zkconsumer.streams.poison import RAISE, PoisonPolicy
 from zkconsumer.streams.queues import StreamQueue
-from zkconsumer.streams.reader import ChunkReader, Errand, Need, ReaderParts
+from zkconsumer.streams.reader import Errand, Need, ReaderParts
+from zkconsumer.streams.waiting import Waiting
 
 K = TypeVar("K")
 V = TypeVar("V")
-_LOOK_AROUND_MS = 500
-"""A wait ends at least so often, for what nobody calls it for: a fork, a claim that was lost."""
 
 
 class KafkaStream(Generic[K, V]):
@@ -68,10 +67,7 @@ class KafkaStream(Generic[K, V]):
     ) -> None:
         if gate is None:
             gate = DeliveryGate(clock, allowed_silence_ms=0)
-        self._queue = queue
-        self._clock = clock
-        self._timeout_ms = timeout_ms
-        self._reader = ChunkReader(
+        self._reader = BatchReader(
             ReaderParts(
                 queue=queue,
                 gate=gate,
@@ -84,6 +80,7 @@ class KafkaStream(Generic[K, V]):
         )
         self._iterator = iter(self)
         self._async = AsyncReader(self._reader, queue, timeout_ms)
+        self._waiting = Waiting(self._reader, queue, clock, timeout_ms)
         gate.add_waker(queue.wake)
 
     def __iter__(self) -> Iterator[MessageAndMetadata[K, V]]:
@@ -105,40 +102,53 @@ class KafkaStream(Generic[K, V]):
         """The same without blocking the event loop; cancelling the wait loses nothing."""
         return self._async.next_message()
 
-    def _wait_for_next(self) -> MessageAndMetadata[K, V]:
+    def batches(
+        self, *, max_records: int = 500, timeout_ms: int = 1_000, max_bytes: int = 1 << 24
+    ) -> Iterator[list[MessageAndMetadata[K, V]]]:
+        """The messages in lists, in the same order, with all that holds for single ones.
+
+        A list has ``max_records`` messages, or what there is ``timeout_ms`` after it was asked for
+        (0: at once), or less in front of an error and at the end. It may be empty, so that its
+        caller gets his turn. It holds messages of several partitions and chunks, with ``delivery``
+        ``at_most_once`` of one chunk.
+
+        All its messages are consumed when the next list is asked for; an explicit
+        ``commit_offsets()`` covers them before. ``consumer.timeout.ms`` counts from the last list
+        that was not empty.
+
+        Args:
+            max_records: how many messages a list has at most; at least 1.
+            timeout_ms: how long it may take, not negative.
+            max_bytes: with chunks that hold so much in memory a list is full. What is in the
+                caller's hands counts no more against ``queued.max.bytes``.
+
+        Raises:
+            ValueError: an argument is out of range.
+        """
+        return Batches(
+            self._reader,
+            self._waiting,
+            refuse_others=self._refuse_others,
+            most=max_records,
+            max_bytes=max_bytes,
+            timeout_ms=timeout_ms,
+        )
+
+    def _refuse_others(self) -> None:
         if self._async.waiting is not None:
             self._async.refuse_another()
-        deadline_ms = None
-        if self._timeout_ms >= 0:
-            deadline_ms = self._clock.now_ms() + self._timeout_ms
+
+    def _wait_for_next(self) -> MessageAndMetadata[K, V]:
+        self._refuse_others()
+        patience = self._waiting.begin()
         while True:
             message = self._reader.step()
             if message is not None:
                 return message
             need = self._reader.turn()
             if isinstance(need, Errand):
-                self._run(need)
+                self._waiting.run(need)
             elif need is Need.END:
                 raise StopIteration
             elif need is not Need.NOTHING:
-                self._wait(need, deadline_ms)
-
-    def _run(self, errand: Errand) -> None:
-        try:
-            go_on = errand.run()
-        except ZkConsumerError as error:
-            self._reader.settle_error(errand, error)
-            raise
-        self._reader.settle(errand, go_on=go_on)
-
-    def _wait(self, need: Need, deadline_ms: int | None) -> None:
-        """Until there may be what is needed, or for a while."""
-        nap_ms = _LOOK_AROUND_MS
-        if deadline_ms is not None:
-            nap_ms = max(0, min(nap_ms, deadline_ms - self._clock.now_ms()))
-        if need is Need.TRUST:
-            self._queue.pause(nap_ms)
-        elif self._queue.head(nap_ms) is not None:
-            return
-        if deadline_ms is not None and self._clock.now_ms() >= deadline_ms:
-            raise ConsumerTimeout(f"no message within {self._timeout_ms} ms")
+                self._waiting.rest(need, patience)

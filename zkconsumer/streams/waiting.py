@@ -1,0 +1,93 @@
+"""How a thread waits for what its stream needs, and for how long."""
+
+from typing import Final, Generic, TypeVar
+
+from zkconsumer.clock import Clock
+from zkconsumer.errors import ConsumerTimeout, ZkConsumerError
+from zkconsumer.streams.queues import StreamQueue
+from zkconsumer.streams.reader import ChunkReader, Errand, Need
+
+K = TypeVar("K")
+V = TypeVar("V")
+_LOOK_AROUND_MS: Final = 500
+"""A wait ends at least so often, for what nobody calls it for: a fork, a claim that was lost."""
+
+
+class Waiting(Generic[K, V]):
+    """What a stream's thread does where no message is at hand.
+
+    Args:
+        reader: of the stream.
+        queue: where its chunks come from.
+        clock: the time.
+        timeout_ms: ``consumer.timeout.ms``; -1 waits without end.
+    """
+
+    def __init__(
+        self, reader: ChunkReader[K, V], queue: StreamQueue, clock: Clock, timeout_ms: int
+    ) -> None:
+        self._reader = reader
+        self._queue = queue
+        self._clock = clock
+        self._timeout_ms = timeout_ms
+
+    def begin(self, idle_since_ms: int | None = None, due_in_ms: int | None = None) -> "Patience":
+        """The caller asks now, and has had no message since then if not since now.
+
+        ``due_in_ms`` is for how long he waits for a batch to be full.
+        """
+        now_ms = self._clock.now_ms()
+        idle_since_ms = now_ms if idle_since_ms is None else idle_since_ms
+        end_ms = idle_since_ms + self._timeout_ms if self._timeout_ms >= 0 else None
+        return Patience(idle_since_ms, end_ms, None if due_in_ms is None else now_ms + due_in_ms)
+
+    def run(self, errand: Errand) -> None:
+        """Run it here and settle it.
+
+        Raises:
+            ZkConsumerError: it failed.
+        """
+        try:
+            go_on = errand.run()
+        except ZkConsumerError as error:
+            self._reader.settle_error(errand, error)
+            raise
+        self._reader.settle(errand, go_on=go_on)
+
+    def is_due(self, patience: "Patience") -> bool:
+        """Whether a batch has to do with what it has."""
+        return patience.due_ms is not None and self._clock.now_ms() >= patience.due_ms
+
+    def rest(self, need: Need, patience: "Patience", *, has_some: bool = False) -> None:
+        """Wait until there may be what is needed, until it is due, or for a while.
+
+        Raises:
+            ConsumerTimeout: nothing came in time, unless the caller has some.
+        """
+        end_ms = None if has_some else patience.end_ms
+        ends_ms = [one for one in (end_ms, patience.due_ms) if one is not None]
+        now_ms = self._clock.now_ms()
+        nap_ms = max(0, min([_LOOK_AROUND_MS, *(one - now_ms for one in ends_ms)]))
+        if need is Need.TRUST:
+            self._queue.pause(nap_ms)
+        elif self._queue.head(nap_ms) is not None:
+            return
+        if end_ms is not None and self._clock.now_ms() >= end_ms:
+            raise ConsumerTimeout(f"no message within {self._timeout_ms} ms")
+
+
+class Patience:
+    """For how long one call waits.
+
+    Attributes:
+        idle_since_ms: the caller has had no message since then.
+        end_ms: then it is a ``ConsumerTimeout``; None: never.
+        due_ms: then a batch is handed over as it is; None for single messages.
+    """
+
+    __slots__ = ("due_ms", "end_ms", "idle_since_ms")
+
+    def __init__(self, idle_since_ms: int, end_ms: int | None, due_ms: int | None) -> None:
+        self.idle_since_ms = idle_since_ms
+        self.end_ms = end_ms
+        self.due_ms = due_ms
