@@ -24,7 +24,7 @@ typedef struct {
     uint8_t attributes;
 } zk_message;
 
-/* The offset behind one, as `records.entries` has it: the last one that there is has none behind it. */
+/* The offset behind one, as `records.entries` has it: behind the last one there is no other. */
 static inline int64_t zk_behind(int64_t offset) {
     return offset < INT64_MAX ? offset + 1 : offset;
 }
