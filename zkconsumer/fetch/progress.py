@@ -25,7 +25,9 @@ class PureProgress:
 
 # For mypy the two are one: they have the same fields.
 if TYPE_CHECKING or ENGINE is Engine.NATIVE:
-    from zkconsumer.native._core import Progress
+    from zkconsumer.native import _core
+
+    Progress = _core.Progress
 else:
     Progress = PureProgress
 

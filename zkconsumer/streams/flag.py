@@ -20,7 +20,9 @@ class PureFlag:
 
 # For mypy the two are one: they have the same field.
 if TYPE_CHECKING or ENGINE is Engine.NATIVE:
-    from zkconsumer.native._core import Flag
+    from zkconsumer.native import _core
+
+    Flag = _core.Flag
 else:
     Flag = PureFlag
 

@@ -1,0 +1,198 @@
+"""The native queue under random native loops, fetchers in Python, streams and hand-overs.
+
+After every step: what it says it uses is bounded by the share, unless one message is alone there;
+whoever found no room is called when some is made. At the end all was delivered, in order, once.
+"""
+
+from collections import deque
+from dataclasses import dataclass, field
+from random import Random
+from typing import TYPE_CHECKING
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.chunks import claim_of
+from tests.support.native_chunks import bell, native_queue
+from tests.support.queues import needs_native_engine
+from zkconsumer.fetch.claim import Chunk, PartitionClaim
+from zkconsumer.fetch.sizes import records_bytes
+from zkconsumer.model import Record, TopicPartition
+from zkconsumer.records.build import build_message_set, wrap_message_set
+from zkconsumer.records.codecs import Codec
+
+if TYPE_CHECKING:
+    from zkconsumer.native._core import Bell
+    from zkconsumer.streams.native_queue import NativeChunkQueue
+
+pytestmark = needs_native_engine
+
+
+def set_of(rng: Random, records: list[Record]) -> bytes:
+    """A record set with these, in plain and compressed entries as it falls."""
+    parts: list[bytes] = []
+    at = 0
+    while at < len(records):
+        some = records[at : at + rng.randint(1, 8)]
+        plain = build_message_set(some)
+        packed = wrap_message_set(plain, offset=some[-1].offset, codec=Codec.GZIP)
+        parts.append(packed if rng.random() < 0.4 else plain)
+        at += len(some)
+    return b"".join(parts)
+
+
+@dataclass(eq=False)
+class NativeLoop:
+    """Puts one set after the other, and waits for its bell when it is refused."""
+
+    queue: "NativeChunkQueue"
+    claim: PartitionClaim
+    todo: deque[tuple[bytes, int]]
+    ring: "Bell" = field(default_factory=bell)
+    waits: bool = False
+
+    def put(self) -> None:
+        """Try to get the next set in, or what is left of it."""
+        if self.waits and self.ring.heard():
+            self.waits = False
+        if self.waits or not self.todo:
+            return
+        data, at = self.todo.popleft()
+        left = self.queue.native.put_set(self.claim, data, at, self.ring)
+        if left is not None:
+            self.todo.appendleft((data, left))
+            self.waits = True
+
+
+@dataclass(eq=False)
+class Fetcher:
+    """Offers one chunk after the other, and waits to be called when it is refused."""
+
+    queue: "NativeChunkQueue"
+    claim: PartitionClaim
+    todo: deque[Chunk]
+    waits: bool = False
+
+    def put(self) -> None:
+        """Try to get the next chunk in, or what is left of it."""
+        if self.waits or not self.todo:
+            return
+        if self.queue.offer(self.todo[0], self.room):
+            self.todo.popleft()
+        else:
+            self.waits = True
+
+    def room(self) -> None:
+        """There may be room."""
+        self.waits = False
+
+
+class World:
+    """One queue, its producers and its stream."""
+
+    def __init__(self, rng: Random) -> None:
+        self.rng = rng
+        self.share_bytes = rng.choice([1, 2_000, 30_000, 10**6])
+        self.queue = native_queue(rng.choice([1, 2, 50]), self.share_bytes)
+        self.sent: dict[PartitionClaim, list[Record]] = {}
+        self.got: dict[PartitionClaim, list[Record]] = {}
+        self.in_hand: Chunk | None = None
+        self.producers: list[NativeLoop | Fetcher] = [self.loop(), self.loop(), self.fetcher()]
+
+    def batches(self) -> tuple[PartitionClaim, list[list[Record]]]:
+        """A partition with a few batches to come."""
+        rng = self.rng
+        claim = claim_of(TopicPartition("t", len(self.sent)), committed=0)
+        batches: list[list[Record]] = []
+        offset = 0
+        for _ in range(rng.randint(0, 5)):
+            sizes = [rng.choice([0, 10, 90, 3_000]) for _ in range(rng.randint(0, 40))]
+            batch = []
+            for size in sizes:
+                key = None if size == 10 else rng.randbytes(3)
+                batch.append(Record(offset, key, rng.randbytes(size)))
+                offset += rng.choice([1, 1, 4])
+            batches.append(batch)
+        self.sent[claim] = [record for batch in batches for record in batch]
+        self.got[claim] = []
+        return claim, batches
+
+    def loop(self) -> NativeLoop:
+        """A native one."""
+        claim, batches = self.batches()
+        sets = deque((set_of(self.rng, one), one[0].offset) for one in batches if one)
+        return NativeLoop(self.queue, claim, sets)
+
+    def fetcher(self) -> Fetcher:
+        """One in Python."""
+        claim, batches = self.batches()
+        todo: deque[Chunk] = deque()
+        for one in batches:
+            if one:
+                behind = one[-1].offset + 1
+                todo.append(Chunk(claim, one[0].offset, behind, one, records_bytes(one)))
+        return Fetcher(self.queue, claim, todo)
+
+    def read(self) -> None:
+        """The stream is done with what it has in hand, or takes the next chunk."""
+        if self.in_hand is not None:
+            done, self.in_hand = self.in_hand, None
+            done.records = ()
+            self.queue.done_with(done)
+            return
+        chunk = self.queue.head(0)
+        if not isinstance(chunk, Chunk):
+            return
+        self.queue.remove()
+        self.in_hand = chunk
+        if chunk.claim.active:
+            self.got[chunk.claim].extend(chunk.records)
+
+    def step(self) -> None:
+        """Somebody does something."""
+        kind = self.rng.random()
+        if kind < 0.5:
+            self.rng.choice(self.producers).put()
+        elif kind < 0.97:
+            self.read()
+        else:
+            loser = self.rng.choice(self.producers)
+            loser.claim.active = False
+            self.queue.discard_inactive()
+            loser.todo.clear()
+
+    def check(self) -> None:
+        """What always holds."""
+        used_bytes = self.queue.used_bytes()
+        if used_bytes > self.share_bytes:
+            seen = [one for one in self.queue.native.named_items() if isinstance(one, Chunk)]
+            here = [one for one in [*seen, self.in_hand] if one is not None and one.size_bytes]
+            assert self.queue.chunk_count() + (self.in_hand is not None) <= 2
+            assert all(len(one.records) <= 1 for one in here)
+
+    def settle(self) -> None:
+        """Everybody works until nothing is left to do: nobody may be stuck."""
+        for _ in range(3_000):
+            for producer in self.producers:
+                producer.put()
+            self.read()
+            is_idle = self.in_hand is None and self.queue.head(0) is None
+            if is_idle and not any(producer.todo for producer in self.producers):
+                return
+        raise AssertionError("standstill")
+
+
+@settings(max_examples=120, deadline=None)
+@given(st.integers(0, 2**32))
+def test_everything_gets_through_in_bounds_and_in_order(seed: int) -> None:
+    """Whatever the order in which native code, Python, the stream and hand-overs come."""
+    world = World(Random(seed))
+    for _ in range(80):
+        world.step()
+        world.check()
+    world.settle()
+    for producer in world.producers:
+        got, sent = world.got[producer.claim], world.sent[producer.claim]
+        assert got == (sent if producer.claim.active else sent[: len(got)])
+    assert (world.queue.used_bytes(), world.queue.chunk_count()) == (0, 0)
+    assert world.queue.native.named_items() == []
