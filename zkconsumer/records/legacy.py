@@ -11,7 +11,8 @@ magic 1 they count from the set's start, so the last one inside fixes the start.
 its middle is read whole, and what lies below the fetch offset is passed over unread.
 
 The walk is split. ``_read_plain`` reads as many sound, uncompressed messages as there are and stops
-at anything else; ``unkeyed`` does so before it for the commonest of them, and is a shortcut only.
+at anything else; ``unkeyed`` and ``keyed`` do so before it for the commonest of them, and are
+shortcuts only.
 ``_read_other`` then judges the one entry.
 
 Source: Kafka 0.8.2.2 ``Message``, ``ByteBufferMessageSet``; KIP-31, KIP-32; Kafka 2.0
@@ -32,6 +33,7 @@ from zkconsumer.records.entries import (
     entry_at,
     offset_behind,
 )
+from zkconsumer.records.keyed import read_keyed
 from zkconsumer.records.memory import records_bytes
 from zkconsumer.records.unkeyed import read_unkeyed
 
@@ -73,6 +75,7 @@ def read_messages(
     while True:
         if not base_offset:
             position = read_unkeyed(data, position, gathered)
+            position = read_keyed(data, position, gathered)
         position = _read_plain(data, position, base_offset, gathered)
         entry = entry_at(data, position, base_offset)
         if entry is None or (entry.magic not in MAGICS and not depth):

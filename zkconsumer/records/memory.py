@@ -26,6 +26,8 @@ _BYTES_BYTES = sys.getsizeof(b"") + 15
 
 VALUE_ONLY_BYTES = _RECORD_BYTES + _BYTES_BYTES
 """What a record takes besides its value, if that is all it has: no key, no timestamp, no null."""
+KEY_AND_VALUE_BYTES = VALUE_ONLY_BYTES + _BYTES_BYTES
+"""The same besides key and value, if neither is empty."""
 
 
 def records_bytes(records: Iterable[Row]) -> int:

@@ -1,4 +1,4 @@
-"""The quick way through plain messages changes nothing: sets decode as they do without it."""
+"""The quick ways through plain messages change nothing: sets decode as they do without them."""
 
 from unittest.mock import patch
 
@@ -23,7 +23,7 @@ COMPRESSING = st.sampled_from([Codec.GZIP, Codec.SNAPPY])
 
 @st.composite
 def sets(draw: st.DrawFn) -> bytes:
-    """Draw rows of messages of one size, messages of any, and some that the quick way leaves."""
+    """Draw rows of messages of one size, messages of any, and some that they leave."""
     data, offset = b"", draw(st.integers(0, 9))
     for _ in range(draw(st.integers(1, 5))):
         part: list[Record] = []
@@ -45,9 +45,12 @@ def slow_way(_data: bytes, position: int, _gathered: Gathered) -> int:
 
 
 def decoded_both_ways(data: bytes, fetch_offset: int) -> None:
-    """Decode with it and without it, and compare all that came of it."""
+    """Decode with them and without, and compare all that came of it."""
     quick = decode_record_set(data, fetch_offset=fetch_offset, max_decompressed_bytes=1 << 20)
-    with patch.object(legacy, "read_unkeyed", slow_way):
+    with (
+        patch.object(legacy, "read_unkeyed", slow_way),
+        patch.object(legacy, "read_keyed", slow_way),
+    ):
         slow = decode_record_set(data, fetch_offset=fetch_offset, max_decompressed_bytes=1 << 20)
     assert facts_of(quick) == facts_of(slow)
 
@@ -76,7 +79,7 @@ def test_nothing_changes_whatever_the_damage(
 def test_nothing_changes_inside_of_a_wrapper(
     whole: bytes, codec: Codec, fetch_offset: int, data: st.DataObject
 ) -> None:
-    """There it is taken, too."""
+    """There they are taken, too."""
     inner = data.draw(damaged(whole)) if data.draw(st.booleans()) else whole
     wrapper = wrap_message_set(inner, offset=data.draw(st.integers(0, 12)), codec=codec)
     decoded_both_ways(wrapper + whole, fetch_offset)
