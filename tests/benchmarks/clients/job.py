@@ -24,6 +24,7 @@ class Job:
         fetch_bytes: how much of one partition to ask for at a time.
         group: a group that nobody has used.
         mode: for clients that can do it in several ways.
+        settings: further ones of ours, by their dotted keys.
     """
 
     bootstrap: str
@@ -35,6 +36,7 @@ class Job:
     fetch_bytes: int
     group: str
     mode: str = ""
+    settings: Mapping[str, str] = field(default_factory=dict)
 
     def as_json(self) -> str:
         """For the command line."""

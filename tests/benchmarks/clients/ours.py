@@ -86,6 +86,7 @@ def main() -> None:
     job = Job.of_command_line()
     began_ns = time.perf_counter_ns()
     config = ConsumerConfig(
+        job.settings,
         zookeeper_connect=job.zookeeper,
         group_id=job.group,
         auto_offset_reset="largest" if job.mode == "latency" else "smallest",

@@ -1,5 +1,7 @@
 """Everybody who takes part, in the order of the tables."""
 
+from collections.abc import Mapping
+
 from tests.benchmarks.contestants.contestant import MEGABYTE, Contestant
 from tests.benchmarks.contestants.programs import Program
 from tests.benchmarks.contestants.scala import ScalaTool, WarmScala
@@ -50,22 +52,30 @@ def everybody() -> tuple[Contestant, ...]:
             codecs=frozenset({Codec.NONE, Codec.SNAPPY, Codec.GZIP}),  # its lz4 library is gone
             share=0.005,
         ),
-        Program(name=OURS, label="zkconsumer, one by one", module="ours", mode="one-by-one"),
-        Program(name=BATCHES, label="zkconsumer, batches", module="ours", mode="batches"),
-        Program(name=ARROW, label="zkconsumer, Arrow", module="ours", mode="arrow"),
-        Program(
-            name=ARROW_4MB,
-            label="zkconsumer, Arrow, 4 MB at a time",
-            module="ours",
-            mode="arrow",
-            fetch_bytes=4 * MEGABYTE,
-        ),
-        Program(
-            name=OURS_PURE,
-            label="zkconsumer, pure Python",
-            module="ours",
-            mode="one-by-one",
-            environ=PURE,
-            share=0.5,
-        ),
+        _ours(OURS, "zkconsumer, one by one"),
+        _ours(BATCHES, "zkconsumer, batches", mode=BATCHES),
+        _ours(ARROW, "zkconsumer, Arrow", mode=ARROW),
+        _ours(ARROW_4MB, "zkconsumer, Arrow, 4 MB at a time", mode=ARROW, fetch_bytes=4 * MEGABYTE),
+        _ours(OURS_PURE, "zkconsumer, pure Python", environ=PURE, share=0.5),
+    )
+
+
+def _ours(
+    name: str,
+    label: str,
+    *,
+    mode: str = OURS,
+    fetch_bytes: int = MEGABYTE,
+    environ: Mapping[str, str] | None = None,
+    share: float = 1.0,
+) -> Program:
+    return Program(
+        name=name,
+        label=label,
+        module="ours",
+        mode=mode,
+        fetch_bytes=fetch_bytes,
+        environ=environ or {},
+        share=share,
+        settings={"socket.receive.buffer.bytes": "2097152"},  # as the original's tool
     )

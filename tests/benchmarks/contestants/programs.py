@@ -24,6 +24,7 @@ class Program:
         environment: what it runs in; None for our own.
         environ: further environment variables.
         fetch_bytes: how much it asks for at a time.
+        settings: see ``Job``.
         share: of the topic's records, how many it reads: slow ones are given less to do.
         codecs: what it can read.
         lives_on: see ``Listener``: every job has a process of its own.
@@ -36,6 +37,7 @@ class Program:
     environment: Environment | None = None
     environ: Mapping[str, str] = field(default_factory=dict)
     fetch_bytes: int = MEGABYTE
+    settings: Mapping[str, str] = field(default_factory=dict)
     share: float = 1.0
     codecs: frozenset[Codec] = frozenset(Codec)
     lives_on: bool = False
@@ -54,6 +56,7 @@ class Program:
             fetch_bytes=self.fetch_bytes,
             group=group,
             mode=self.mode,
+            settings=self.settings,
         )
 
     def read(self, job: Job) -> Pass:
