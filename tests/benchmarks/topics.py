@@ -55,7 +55,7 @@ def fill(sandbox: Sandbox, spec: TopicSpec) -> None:
     What is left to be written later would disturb what is measured then.
     """
     sandbox.create_topic(spec.name, spec.partitions)
-    sizes = _set_sizes(spec)
+    sizes = set_sizes(spec)
     different = min(_DIFFERENT_SETS, len(sizes))
     whole = message_sets(spec.value_bytes, spec.codec, records_in_each=sizes[0], count=different)
     last = message_sets(spec.value_bytes, spec.codec, records_in_each=sizes[-1], count=1)
@@ -74,7 +74,7 @@ def fill(sandbox: Sandbox, spec: TopicSpec) -> None:
     os.sync()
 
 
-def _set_sizes(spec: TopicSpec) -> list[int]:
+def set_sizes(spec: TopicSpec) -> list[int]:
     """How many records each set of a partition has; all but the last one have equally many."""
     entry_bytes = spec.value_bytes + 26
     if spec.codec is Codec.NONE:
