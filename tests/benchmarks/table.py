@@ -22,6 +22,30 @@ _HEAD = (
 )
 
 
+def overview(runs: Sequence[Run], labels: Mapping[str, str]) -> str:
+    """Everybody and every topic at a glance: medians, and how many times the original's tool."""
+    by_topic = rows(runs)
+    names = dict.fromkeys(name for found in by_topic.values() for name in found)
+    lines = [
+        "### Million records a second (times Scala ConsumerPerformance)",
+        "",
+        "| what | " + " | ".join(by_topic) + " |",
+        "|---|" + "---:|" * len(by_topic),
+    ]
+    for name in names:
+        cells = [_glance(runs, topic, found.get(name)) for topic, found in by_topic.items()]
+        lines.append(f"| {labels.get(name, name)} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def _glance(runs: Sequence[Run], topic: str, row: Row | None) -> str:
+    if row is None:
+        return ""
+    times = ratio(runs, topic, row.contestant, catalog.SCALA)
+    spoken = "" if times is None or row.contestant == catalog.SCALA else f" ({times.median:.2g} x)"
+    return f"{row.rate / 1e6:.3g}{spoken}"
+
+
 def throughput(
     runs: Sequence[Run], skipped: Mapping[tuple[str, str], str], labels: Mapping[str, str]
 ) -> str:

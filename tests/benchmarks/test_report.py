@@ -100,6 +100,19 @@ def test_the_table_shows_who_is_missing() -> None:
     assert "zkconsumer, one by one | **5** | 2.5 - 10 |" in text
 
 
+def test_the_overview_has_a_column_for_each_topic() -> None:
+    """And how many times faster than the original's tool everybody was there."""
+    other = [a_run("scala", 0, 0.5), a_run("one-by-one", 0, 0.2)]
+    runs = [*RUNS, *(replace(run, topic="100-gzip-p1") for run in other)]
+    lines = table.overview(runs, LABELS).splitlines()
+    assert lines[2] == "| what | 100-none-p4 | 100-gzip-p1 |"
+    assert lines[4:] == [
+        "| raw fetch | 7.5 |  |",
+        "| zkconsumer, one by one | 5 | 5 (2.5 x) |",
+        "| scala |  | 2 |",
+    ]
+
+
 def test_the_chart_is_well_formed_and_in_proportion() -> None:
     """The fastest bar is the longest."""
     drawn = chart.draw(Results({}, LABELS, RUNS), [(TOPIC, "100 bytes & more"), ("none", "none")])
