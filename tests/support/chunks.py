@@ -1,16 +1,53 @@
 """Claims and chunks for tests of what lies between a fetcher and a stream."""
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
+import pytest
+
+from tests.support.queues import needs_native_engine
 from tests.support.record_sets import records
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim, Poison
 from zkconsumer.fetch.sizes import records_bytes
-from zkconsumer.model import TopicPartition
+from zkconsumer.model import Record, TopicPartition
+from zkconsumer.records.build import build_message_set
 
 T0 = TopicPartition("t", 0)
 T1 = TopicPartition("t", 1)
+_are_native = False
+
+
+@pytest.fixture(
+    scope="module", params=["python", pytest.param("native", marks=needs_native_engine)]
+)
+def each_chunk(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Have ``chunk_of`` make chunks as Python does, and then as native loops do.
+
+    A stream reads the one by ``PureHand``, and the other by the native hand.
+    """
+    global _are_native  # noqa: PLW0603 - the fixture's one job
+    _are_native = request.param == "native"
+    yield
+    _are_native = False
+
+
+def are_native() -> bool:
+    """Whether ``chunk_of`` makes chunks as native loops do."""
+    return _are_native
+
+
+def native_records(data: bytes, fetch_offset: int = 0) -> Sequence[Record]:
+    """A record set as a native loop hands it on."""
+    # It may be missing, or not be wanted.
+    from zkconsumer.native import _core  # noqa: PLC0415
+
+    queue, claim = _core.Queue(1_000, Chunk), claim_of()
+    assert queue.put_set(claim, data, fetch_offset) is None
+    chunk = queue.head(0)
+    assert isinstance(chunk, Chunk)
+    assert isinstance(chunk.records, _core.Runs)
+    return chunk.records
 
 
 class ListSink:
@@ -61,14 +98,17 @@ def chunk_of(
 
     With an ``error`` its poison stops the partition there; a ``poison`` may also be passed over.
     """
-    found = records(*offsets)
+    found: Sequence[Record] = records(*offsets)
     if fetched_at is None:
         fetched_at = found[0].offset if found else claim.consumed_offset or 0
     if next_offset is None:
         next_offset = found[-1].offset + 1 if found else fetched_at
     if error is not None:
         poison = Poison(claim.topic_partition, next_offset, None, error)
-    return Chunk(claim, fetched_at, next_offset, found, records_bytes(found), poison)
+    size_bytes = records_bytes(found)
+    if _are_native and found:
+        found = native_records(build_message_set(found), found[0].offset)
+    return Chunk(claim, fetched_at, next_offset, found, size_bytes, poison)
 
 
 def ignore() -> None:

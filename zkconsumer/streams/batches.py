@@ -98,6 +98,8 @@ class BatchReader(ChunkReader[K, V]):
         count = sum(len(piece.messages) for piece in pieces)
         size_bytes = sum(piece.chunk.size_bytes for piece in pieces)
         while count < most and size_bytes < max_bytes and self._may_follow(pieces[-1].chunk):
+            # All of it is in the batch: the caller's memory from now on.
+            self._queue.done_with(pieces[-1].chunk)
             item = self._chunk_ahead(len(pieces) - 1)
             if item is None:
                 return Need.ITEM
@@ -186,6 +188,8 @@ class BatchReader(ChunkReader[K, V]):
                 rest = {one: None for one in self._ahead if one is not chunk}
                 if chunk.claim.active:
                     self._start(chunk)
+                else:
+                    self._queue.done_with(chunk)
                 # A plain store behind those in there.
                 self._ahead = rest
             return Need.NOTHING

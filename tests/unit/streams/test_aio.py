@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tests.support.chunks import T0, T1, chunk_of, claim_of, ignore
+from tests.support.chunks import T0, T1, chunk_of, claim_of, each_chunk, ignore
 from tests.support.loops import Stream, collect, run, stream_of, ticking, until, until_waiting
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConsumerTimeout, PartitionFailed, RebalanceFailed
@@ -14,6 +14,8 @@ from zkconsumer.streams.aio import _Wait
 from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.streams.gate import DeliveryGate
 from zkconsumer.streams.stream import KafkaStream
+
+pytestmark = pytest.mark.usefixtures(each_chunk.__name__)
 
 # --- messages ------------------------------------------------------------------------------------
 

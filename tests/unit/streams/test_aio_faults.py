@@ -7,7 +7,7 @@ from functools import partial
 
 import pytest
 
-from tests.support.chunks import T0, chunk_of, claim_of, ignore
+from tests.support.chunks import T0, chunk_of, claim_of, each_chunk, ignore
 from tests.support.loops import Stream, run, stream_of, ticking, until, until_waiting
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
@@ -16,6 +16,8 @@ from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.streams.delivery import CommitAhead, Delivery
 from zkconsumer.streams.stream import KafkaStream
+
+pytestmark = pytest.mark.usefixtures(each_chunk.__name__)
 
 # --- cancelling ----------------------------------------------------------------------------------
 

@@ -4,13 +4,15 @@ from functools import partial
 
 import pytest
 
-from tests.support.chunks import T0, T1, chunk_of, claim_of, ignore
+from tests.support.chunks import T0, T1, chunk_of, claim_of, each_chunk, ignore
 from tests.support.manual_clock import ManualClock
 from zkconsumer.errors import ConfigError, ConsumerTimeout, OffsetCommitFailed, PartitionFailed
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.streams.delivery import Delivery
 from zkconsumer.streams.stream import KafkaStream
+
+pytestmark = pytest.mark.usefixtures(each_chunk.__name__)
 
 Stream = KafkaStream[bytes, bytes]
 

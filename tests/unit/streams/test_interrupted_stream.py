@@ -7,7 +7,7 @@ from types import FrameType
 
 import pytest
 
-from tests.support.chunks import chunk_of, claim_of, ignore
+from tests.support.chunks import are_native, chunk_of, claim_of, each_chunk, ignore
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConsumerTimeout
 from zkconsumer.fetch.claim import PartitionClaim
@@ -15,6 +15,8 @@ from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.streams.delivery import Delivery
 from zkconsumer.streams.message import MessageAndMetadata
 from zkconsumer.streams.stream import KafkaStream
+
+pytestmark = pytest.mark.usefixtures(each_chunk.__name__)
 
 PERIOD_S = 0.0001
 
@@ -84,7 +86,8 @@ def test_an_interrupted_reader_misses_nothing(
         except ConsumerTimeout:
             alarm.armed = False
             break
-    assert interruptions > 10
+    # Within a chunk the native hand gives no handler a place.
+    assert interruptions > 10 or (are_native() and chunk_count == 1)
     assert [message.offset for message in got] == list(range(total))
     assert claim.consumed_offset == total
     assert queue.used_bytes() == 0

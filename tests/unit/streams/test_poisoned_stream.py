@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from tests.support.chunks import T0, T1, chunk_of, claim_of, ignore
+from tests.support.chunks import T0, T1, chunk_of, claim_of, each_chunk, ignore
 from tests.support.manual_clock import ManualClock
 from zkconsumer.errors import ConsumerTimeout, DeadLetterFailed, PartitionFailed
 from zkconsumer.fetch.claim import Chunk, Poison
@@ -12,6 +12,8 @@ from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.streams.gate import DeliveryGate
 from zkconsumer.streams.poison import PoisonMode, PoisonPolicy
 from zkconsumer.streams.stream import KafkaStream
+
+pytestmark = pytest.mark.usefixtures(each_chunk.__name__)
 
 POISON = Poison(T0, 5, 8, PartitionFailed(T0, 5, "CRC"))
 

@@ -4,7 +4,7 @@ import logging
 
 import pytest
 
-from tests.support.chunks import T0, T1, chunk_of, claim_of, ignore
+from tests.support.chunks import T0, T1, chunk_of, claim_of, each_chunk, ignore
 from tests.support.manual_clock import ManualClock
 from tests.support.record_sets import records
 from zkconsumer.clock import SystemClock
@@ -21,6 +21,8 @@ from zkconsumer.records.codecs import Codec
 from zkconsumer.records.decode import decode_record_set
 from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.streams.stream import KafkaStream
+
+pytestmark = pytest.mark.usefixtures(each_chunk.__name__)
 
 Stream = KafkaStream[bytes, bytes]
 

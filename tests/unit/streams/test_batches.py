@@ -1,0 +1,340 @@
+"""Messages in lists: what a list holds, when it is consumed, and where it ends early."""
+
+import logging
+import threading
+
+import pytest
+
+from tests.support.chunks import T0, T1, chunk_of, claim_of, each_chunk, ignore
+from tests.support.manual_clock import ManualClock
+from zkconsumer.clock import SystemClock
+from zkconsumer.connector.commits import delivered_offset
+from zkconsumer.errors import ConsumerTimeout, PartitionFailed, RebalanceFailed
+from zkconsumer.fetch.claim import Chunk, PartitionClaim, Poison
+from zkconsumer.streams.chunk_queue import ChunkQueue, Item
+from zkconsumer.streams.delivery import Delivery
+from zkconsumer.streams.gate import DeliveryGate
+from zkconsumer.streams.message import MessageAndMetadata
+from zkconsumer.streams.poison import PoisonMode, PoisonPolicy
+from zkconsumer.streams.stream import KafkaStream
+
+pytestmark = pytest.mark.usefixtures(each_chunk.__name__)
+
+Stream = KafkaStream[bytes, bytes]
+Batch = list[MessageAndMetadata[bytes, bytes]]
+
+
+def stream_of(
+    *chunks: Chunk,
+    timeout_ms: int = -1,
+    delivery: Delivery = Delivery.AT_LEAST_ONCE,
+    gate: DeliveryGate | None = None,
+) -> tuple[Stream, ChunkQueue]:
+    """A stream over these chunks that passes over poison, and commits ahead what it has to."""
+    queue = ChunkQueue(100)
+    for chunk in chunks:
+        assert queue.offer(chunk, ignore)
+    stream = Stream(
+        queue,
+        clock=SystemClock(),
+        timeout_ms=timeout_ms,
+        delivery=delivery,
+        commit_ahead=lambda _claim, _offset: True,
+        gate=gate,
+        poison=PoisonPolicy(PoisonMode.SKIP),
+    )
+    return stream, queue
+
+
+def places(batch: Batch) -> list[tuple[int, int]]:
+    """(partition, offset) of each."""
+    return [(message.partition, message.offset) for message in batch]
+
+
+# --- what a list holds ---------------------------------------------------------------------------
+
+
+def test_a_batch_spans_chunks_and_partitions_and_is_cut_where_it_is_full() -> None:
+    """In the order of the queue; the rest of a chunk comes with the next one."""
+    one, two = claim_of(T0, committed=0), claim_of(T1, committed=7)
+    stream, queue = stream_of(
+        chunk_of(one, [0, 1]), chunk_of(two, [7]), chunk_of(one, [2, 3, 4]), chunk_of(two, [8])
+    )
+    queue.close()
+    batches = [places(batch) for batch in stream.batches(max_records=4)]
+    assert batches == [[(0, 0), (0, 1), (1, 7), (0, 2)], [(0, 3), (0, 4), (1, 8)]]
+    assert (one.consumed_offset, two.consumed_offset) == (5, 9)
+    assert queue.used_bytes() == 0
+
+
+def test_messages_in_a_batch_are_what_single_ones_are() -> None:
+    """Key, value and place, decoded on access."""
+    queue = ChunkQueue(10)
+    queue.offer(chunk_of(claim_of(T1), [7]), ignore)
+    stream: KafkaStream[bytes, str] = KafkaStream(
+        queue, clock=ManualClock(), value_decoder=bytes.decode
+    )
+    ((message,),) = [next(stream.batches(max_records=1))]
+    assert isinstance(message, MessageAndMetadata)
+    assert (message.topic, message.partition, message.offset) == ("t", 1, 7)
+    assert (message.key, message.value, message.raw_value) == (
+        b"k7",
+        "value 7" * 3,
+        b"value 7" * 3,
+    )
+
+
+def test_a_batch_is_full_with_so_many_bytes() -> None:
+    """Large messages don't make a large batch."""
+    claim = claim_of(committed=0)
+    stream, _ = stream_of(*[chunk_of(claim, [offset]) for offset in range(4)])
+    assert [len(next(stream.batches(max_bytes=1, timeout_ms=0))) for _ in range(3)] == [1, 1, 1]
+
+
+@pytest.mark.parametrize("arguments", [{"max_records": 0}, {"timeout_ms": -1}, {"max_bytes": 0}])
+def test_what_makes_no_sense_is_refused(arguments: dict[str, int]) -> None:
+    """At once, not at the first batch."""
+    stream, _ = stream_of()
+    with pytest.raises(ValueError, match="no batches of"):
+        stream.batches(**arguments)
+
+
+# --- waiting -------------------------------------------------------------------------------------
+
+
+def test_a_batch_that_is_not_full_waits_for_its_time() -> None:
+    """What comes meanwhile is in it."""
+    claim = claim_of(committed=0)
+    stream, queue = stream_of(chunk_of(claim, [0]))
+    timer = threading.Timer(0.02, lambda: queue.offer(chunk_of(claim, [1]), ignore))
+    timer.start()
+    assert places(next(stream.batches(timeout_ms=150))) == [(0, 0), (0, 1)]
+    timer.join()
+
+
+def test_a_full_batch_does_not_wait() -> None:
+    """However long it might."""
+    claim = claim_of(committed=0)
+    stream, _ = stream_of(chunk_of(claim, [0, 1]))
+    assert len(next(stream.batches(max_records=2, timeout_ms=10**6))) == 2
+
+
+def test_an_empty_batch_gives_the_caller_his_turn() -> None:
+    """After ``timeout_ms``, at once with 0; asking for it consumed what was in hand."""
+    claim = claim_of(committed=0)
+    stream, queue = stream_of(chunk_of(claim, [0]))
+    batches = stream.batches(timeout_ms=0)
+    assert [len(next(batches)) for _ in range(3)] == [1, 0, 0]
+    assert claim.consumed_offset == 1
+    queue.offer(chunk_of(claim, [1]), ignore)
+    assert places(next(batches)) == [(0, 1)]
+
+
+def test_the_stream_times_out_over_empty_batches() -> None:
+    """``consumer.timeout.ms`` counts from the last message; and again after each time-out."""
+    stream, _ = stream_of(timeout_ms=60)
+    batches = stream.batches(timeout_ms=20)
+    for _ in range(2):
+        empty: list[Batch] = []
+        with pytest.raises(ConsumerTimeout, match="60 ms"):
+            empty.extend(batches)
+        assert 1 <= len(empty) <= 3
+        assert not any(empty)
+
+
+# --- consumed, delivered, committed --------------------------------------------------------------
+
+
+@pytest.mark.parametrize("delivery", Delivery)
+def test_a_batch_is_consumed_when_the_next_is_asked_for(delivery: Delivery) -> None:
+    """All of it, in all of its partitions; where what is in hand counts, with the hand-over."""
+    one, two = claim_of(T0, committed=0), claim_of(T1, committed=7)
+    stream, _ = stream_of(
+        chunk_of(one, [0, 1], next_offset=3),
+        chunk_of(two, [7, 8]),
+        chunk_of(one, [3, 4]),
+        delivery=delivery,
+    )
+    batches = stream.batches(max_records=5, timeout_ms=0)
+    got = places(next(batches))
+    if delivery.commits_ahead:
+        assert got == [(0, 0), (0, 1)]
+        assert (one.delivered_offset, one.consumed_offset) == (2, 2)
+        return
+    assert got == [(0, 0), (0, 1), (1, 7), (1, 8), (0, 3)]
+    assert (one.delivered_offset, two.delivered_offset) == (4, 9)
+    expected = (4, 9) if delivery.consumes_in_hand else (0, 7)
+    consumed = one.consumed_offset, two.consumed_offset
+    assert consumed == expected
+    assert (delivered_offset(one), delivered_offset(two)) == (4, 9)
+    assert places(next(batches)) == [(0, 4)]
+    assert two.consumed_offset == 9
+    assert one.consumed_offset == (5 if delivery.consumes_in_hand else 4)
+    assert next(batches) == []
+    assert (one.consumed_offset, one.delivered_offset) == (5, 5)
+
+
+def test_at_most_once_commits_a_chunk_only_when_all_before_it_is_handed_over() -> None:
+    """So a crash loses the rest of one chunk a partition, as message by message."""
+    claim, committed = claim_of(committed=0), list[int]()
+    queue = ChunkQueue(10)
+
+    def commit(_claim: PartitionClaim, offset: int) -> bool:
+        committed.append(offset)
+        return True
+
+    for offsets in ([0, 1], [2], [3, 4]):
+        queue.offer(chunk_of(claim, offsets), ignore)
+    stream = Stream(queue, clock=SystemClock(), delivery=Delivery.AT_MOST_ONCE, commit_ahead=commit)
+    batches, seen = stream.batches(timeout_ms=0), []
+    for _ in range(3):
+        batch = next(batches)
+        seen.append((len(batch), committed[-1]))
+    assert seen == [(2, 2), (1, 3), (2, 5)]
+    assert committed == [2, 3, 5]
+
+
+def test_single_messages_and_batches_go_on_from_each_other() -> None:
+    """One position: in mid-chunk, behind a batch of several chunks, and by old iterators."""
+    one, two = claim_of(T0, committed=0), claim_of(T1, committed=7)
+    stream, _ = stream_of(
+        chunk_of(one, [0, 1, 2]), chunk_of(two, [7, 8, 9]), chunk_of(one, [3, 4, 5])
+    )
+    reading, batches = iter(stream), stream.batches(max_records=4, timeout_ms=0)
+    got = [(0, next(reading).offset)]
+    got += places(next(batches))
+    assert (one.consumed_offset, two.consumed_offset) == (1, 7)
+    got += [(1, next(reading).offset)]
+    assert (one.consumed_offset, two.consumed_offset) == (3, 9)
+    got += places(next(batches))
+    assert two.consumed_offset == 10
+    assert got == [(0, 0), (0, 1), (0, 2), (1, 7), (1, 8), (1, 9), (0, 3), (0, 4), (0, 5)]
+
+
+# --- ends ----------------------------------------------------------------------------------------
+
+
+def test_records_come_before_what_cannot_be_read() -> None:
+    """The batch ends there; the error comes with the next one, and then what follows."""
+    one, two = claim_of(T0, committed=0), claim_of(T1, committed=9)
+    stream, queue = stream_of(
+        chunk_of(one, [0]),
+        chunk_of(one, [1], error=PartitionFailed(T0, 2, "CRC")),
+        chunk_of(two, [9]),
+    )
+    batches = stream.batches(timeout_ms=0)
+    assert places(next(batches)) == [(0, 0), (0, 1)]
+    assert one.consumed_offset == 0
+    with pytest.raises(PartitionFailed):
+        next(batches)
+    assert one.consumed_offset == 2
+    assert places(next(batches)) == [(1, 9)]
+    assert next(batches) == []
+    assert queue.used_bytes() == 0
+
+
+def test_poison_that_is_passed_over_is_met_when_what_lies_before_it_is_consumed() -> None:
+    """Not while it is in hand."""
+    claim = claim_of(committed=0)
+    poison = Poison(T0, 1, 4, PartitionFailed(T0, 1, "CRC"))
+    stream, _ = stream_of(chunk_of(claim, [0], next_offset=4, poison=poison), chunk_of(claim, [4]))
+    batches = stream.batches(timeout_ms=0)
+    assert places(next(batches)) == [(0, 0)]
+    assert claim.delivered_offset == 1
+    assert places(next(batches)) == [(0, 4)]
+    assert (claim.consumed_offset, claim.delivered_offset) == (4, 5)
+
+
+def test_a_failed_rebalance_and_the_end_come_behind_what_was_queued() -> None:
+    """Both end a batch early; the end comes again and again."""
+    claim = claim_of(committed=0)
+    stream, queue = stream_of(chunk_of(claim, [0]))
+    queue.fail(RebalanceFailed("any"))
+    queue.offer(chunk_of(claim, [1]), ignore)
+    queue.close()
+    batches = stream.batches(timeout_ms=10**6)
+    assert places(next(batches)) == [(0, 0)]
+    with pytest.raises(RebalanceFailed):
+        next(batches)
+    assert places(next(batches)) == [(0, 1)]
+    for _ in range(2):
+        with pytest.raises(StopIteration):
+            next(batches)
+    assert claim.consumed_offset == 2
+
+
+# --- claims that are given up, and pauses --------------------------------------------------------
+
+
+def test_nothing_of_a_claim_that_was_given_up_is_in_a_batch() -> None:
+    """Neither queued, nor in mid-chunk, nor what was taken off the queue already."""
+    lost, kept = claim_of(T0, committed=0), claim_of(T1, committed=5)
+    stream, queue = stream_of(chunk_of(lost, [0, 1, 2]), chunk_of(lost, [3]), chunk_of(kept, [5]))
+    batches = stream.batches(max_records=2, timeout_ms=0)
+    assert len(next(batches)) == 2
+    lost.active = False
+    queue.offer(chunk_of(lost, [4]), ignore)
+    assert places(next(batches)) == [(1, 5)]
+    assert next(batches) == []
+    assert (lost.delivered_offset, lost.consumed_offset, kept.consumed_offset) == (2, 2, 6)
+
+
+class Revoking(ChunkQueue):
+    """A queue whose claim is given up when its stream waits for more."""
+
+    def __init__(self, claim: PartitionClaim) -> None:
+        super().__init__(10)
+        self.claim = claim
+
+    def head(self, timeout_ms: int | None) -> Item | None:
+        """See ``ChunkQueue``."""
+        if timeout_ms:
+            self.claim.active = False
+        return super().head(timeout_ms)
+
+
+def test_what_is_given_up_while_a_batch_waits_is_left_out() -> None:
+    """It was gathered, and not handed over."""
+    lost, kept = claim_of(T0, committed=0), claim_of(T1, committed=5)
+    queue = Revoking(lost)
+    for chunk in (chunk_of(lost, [0]), chunk_of(kept, [5, 6]), chunk_of(lost, [1])):
+        queue.offer(chunk, ignore)
+    stream = Stream(queue, clock=SystemClock())
+    batches = stream.batches(timeout_ms=10)
+    assert places(next(batches)) == [(1, 5), (1, 6)]
+    assert (lost.delivered_offset, lost.consumed_offset) == (0, 0)
+    assert (kept.delivered_offset, kept.consumed_offset) == (7, 5)
+    assert next(batches) == []
+    assert kept.consumed_offset == 7
+
+
+def test_a_pause_holds_a_batch_back() -> None:
+    """Empty batches meanwhile; afterwards all of it comes."""
+    gate = DeliveryGate(SystemClock(), 0)
+    claim = claim_of(committed=0)
+    stream, _ = stream_of(chunk_of(claim, [0, 1]), chunk_of(claim, [2]), gate=gate)
+    batches = stream.batches(max_records=1, timeout_ms=5)
+    assert places(next(batches)) == [(0, 0)]
+    gate.suspect()
+    assert [next(batches), next(batches)] == [[], []]
+    assert claim.delivered_offset == 1
+    gate.trust()
+    assert places(next(stream.batches(timeout_ms=0))) == [(0, 1), (0, 2)]
+
+
+def test_within_the_allowed_silence_batches_go_on() -> None:
+    """As single messages do."""
+    gate = DeliveryGate(SystemClock(), 10**6)
+    gate.suspect()
+    stream, _ = stream_of(chunk_of(claim_of(committed=0), [0, 1]), gate=gate)
+    assert len(next(stream.batches(timeout_ms=0))) == 2
+
+
+def test_a_jump_inside_a_batch_is_said(caplog: pytest.LogCaptureFixture) -> None:
+    """As between two single messages."""
+    claim = claim_of(committed=0)
+    stream, _ = stream_of(chunk_of(claim, [0]), chunk_of(claim, [50, 51]))
+    with caplog.at_level(logging.WARNING):
+        assert len(next(stream.batches(timeout_ms=0))) == 3
+    assert ["from 1 to 50" in record.getMessage() for record in caplog.records] == [True]
+    assert claim.delivered_offset == 52
