@@ -1,0 +1,91 @@
+"""Both loops make the same of the same logs, whatever is in them."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.support.log_broker import Log, LogBroker
+from tests.support.log_readers import SETTINGS, Came, LogReader
+from tests.support.queues import needs_native_engine
+from zkconsumer.records.codecs import Codec
+from zkconsumer.records.engine import Engine
+
+pytestmark = needs_native_engine
+
+SETS = st.tuples(
+    st.lists(st.one_of(st.none(), st.binary(max_size=300)), min_size=1, max_size=8),
+    st.sampled_from([Codec.NONE, Codec.GZIP, Codec.SNAPPY]),
+    st.integers(0, 1),
+)
+LARGE = st.tuples(
+    st.sampled_from([[3_000], [30_000]]), st.sampled_from([Codec.NONE, Codec.GZIP]), st.just(0)
+)
+DAMAGE = st.tuples(st.integers(0, 30), st.integers(0, 60), st.integers(1, 255))
+LOGS = st.tuples(
+    st.lists(st.one_of(SETS, SETS, SETS, LARGE), max_size=12),
+    st.lists(DAMAGE, max_size=1),
+)
+
+
+Drawn = list[tuple[list[bytes | int | None], Codec, int]]
+
+
+def fill(log: Log, sets: Drawn) -> None:
+    """Append what was drawn; a number is the size of a value."""
+    for values, codec, magic in sets:
+        log.add([bytes(one) if isinstance(one, int) else one for one in values], codec, magic)
+
+
+def what_came(came: dict[int, Came]) -> dict[int, object]:
+    """In a form that compares."""
+    return {number: (one.records, one.faults, one.next_offset) for number, one in came.items()}
+
+
+@given(
+    logs=st.lists(LOGS, min_size=1, max_size=4),
+    pieces=st.lists(st.integers(1, 3_000), max_size=3),
+    max_chunks=st.integers(1, 5),
+    max_bytes=st.sampled_from([None, 3_000, 10_000, 200_000]),
+    skip=st.booleans(),
+)
+@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_both_loops_bring_the_same(
+    logs: list[tuple[Drawn, list[tuple[int, int, int]]]],
+    pieces: list[int],
+    max_chunks: int,
+    max_bytes: int | None,
+    skip: bool,
+) -> None:
+    """The same records with the same offsets, the same places that can't be read, the same end."""
+    came = {}
+    for engine in Engine:
+        with LogBroker(len(logs)) as broker:
+            broker.pieces = pieces
+            for log, (sets, damages) in zip(broker.logs, logs, strict=True):
+                fill(log, sets)
+                for entry, at, flip in damages if log.entries else ():
+                    log.damage(entry % len(log.entries), at, flip)
+            chosen = replace(SETTINGS, skip_poison=skip)
+            reader = LogReader(
+                broker, engine, settings=chosen, max_chunks=max_chunks, max_bytes=max_bytes
+            )
+            with reader:
+                reader.add_all()
+                came[engine] = what_came(reader.read_all())
+    assert came[Engine.NATIVE] == came[Engine.PURE]
+
+
+@pytest.mark.parametrize("codec", list(Codec))
+def test_a_long_log_comes_whole(codec: Codec) -> None:
+    """Many answers in a row, each asked for before the one before it is read."""
+    with LogBroker(2) as broker:
+        for log in broker.logs:
+            for number in range(400):
+                log.add([b"%d-%d" % (number, at) for at in range(5)], codec)
+        with LogReader(broker, Engine.NATIVE, max_chunks=3) as reader:
+            reader.add_all()
+            came = reader.read_all()
+    for one in came.values():
+        assert [record.offset for record in one.records] == list(range(2_000))

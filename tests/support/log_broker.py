@@ -1,0 +1,212 @@
+"""A broker over real TCP that serves logs byte by byte as they are, and misbehaves as it is told.
+
+Unlike the fake brokers it takes logs that no broker should have: damaged, cut, nested. It answers
+one request after the other, in pieces as small as one wants.
+"""
+
+import contextlib
+import functools
+import socket
+import sys
+import threading
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Self
+
+from zkconsumer.model import Broker, Record, TopicPartition
+from zkconsumer.records.build import build_message_set
+from zkconsumer.records.codecs import Codec
+from zkconsumer.records.entries import HEADER_BYTES
+from zkconsumer.scope import ThreadScope
+from zkconsumer.testing.loopback import LOOPBACK
+from zkconsumer.wire.codec import RequestFrame, decode_request, encode_response
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.messages.fetch import (
+    FetchedPartition,
+    FetchedTopic,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+)
+
+
+class Log:
+    """The entries of one partition, as bytes; each entry's offset is that of its last message."""
+
+    def __init__(self) -> None:
+        self.entries: list[tuple[int, bytes]] = []
+        self.end = 0
+        self.error = ErrorCode.NONE
+
+    def add(
+        self, values: Sequence[bytes | None], codec: Codec = Codec.NONE, magic: int = 0
+    ) -> None:
+        """Append messages; with a codec they are one entry."""
+        records = [
+            Record(self.end + at, None, value, 1_000 + at if magic else -1)
+            for at, value in enumerate(values)
+        ]
+        self.end += len(records)
+        data = build_message_set(records, codec=codec, magic=magic)
+        while data:
+            size = HEADER_BYTES + int.from_bytes(data[8:12], "big")
+            self.entries.append((int.from_bytes(data[:8], "big"), data[:size]))
+            data = data[size:]
+
+    def damage(self, entry: int, at: int, flip: int = 0xFF) -> None:
+        """Flip bits of one byte behind the header of an entry.
+
+        (An entry whose size says more than there is would be waited for, for ever.)
+        """
+        offset, data = self.entries[entry]
+        changed = bytearray(data)
+        changed[HEADER_BYTES + at % (len(data) - HEADER_BYTES)] ^= flip
+        self.entries[entry] = (offset, bytes(changed))
+
+    def read(self, offset: int, max_bytes: int) -> bytes:
+        """What a fetch gets: from the entry with that offset on, cut where the bytes end."""
+        found: list[bytes] = []
+        left = max_bytes
+        for last, data in self.entries:
+            if last >= offset and left > 0:
+                found.append(data[:left])
+                left -= len(found[-1])
+        return b"".join(found)
+
+
+class LogBroker:
+    """Serves the partitions of topic t. Use it as a context manager.
+
+    Attributes:
+        logs: by partition.
+        requests: every fetch, in order.
+        pieces: how many bytes are sent at once, in turns; none: all.
+        mangle: what becomes of an answer before it is sent.
+        cuts: the next answers end after so many bytes each, and the connection with them.
+    """
+
+    def __init__(self, partitions: int = 1, topic: str = "t") -> None:
+        self.logs = [Log() for _ in range(partitions)]
+        self.topic = topic
+        self.requests: list[FetchRequest] = []
+        self.connections = 0
+        self.pieces: Sequence[int] = ()
+        self.mangle: Callable[[bytes], bytes] = bytes
+        self.cuts: list[int] = []
+        self.may_answer = threading.Event()
+        self.may_answer.set()
+        self._server = socket.create_server((LOOPBACK, 0))
+        self._open: list[socket.socket] = []
+        self._scope = ThreadScope("log-broker")
+
+    @property
+    def address(self) -> Broker:
+        """Where it is."""
+        return Broker(0, LOOPBACK, self._server.getsockname()[1])
+
+    def partition(self, number: int) -> TopicPartition:
+        """The name of a partition."""
+        return TopicPartition(self.topic, number)
+
+    def asked(self, request: int = -1) -> dict[int, FetchPartition]:
+        """What a request was about."""
+        topics = self.requests[request].topics
+        return {one.partition: one for topic in topics for one in topic.partitions}
+
+    def __enter__(self) -> Self:
+        self._scope.spawn("accept", self._accept, stop=self._hang_up)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        left = self._scope.close(5_000)
+        self._server.close()
+        if kind is None:
+            assert left == []
+            assert self._scope.first_error() is None
+
+    def _hang_up(self) -> None:
+        self.may_answer.set()
+        for one in (self._server, *self._open):
+            with contextlib.suppress(OSError):
+                one.shutdown(socket.SHUT_RDWR)
+
+    def _accept(self) -> None:
+        while True:
+            try:
+                connected, _ = self._server.accept()
+            except OSError:
+                return
+            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+            self.connections += 1
+            self._open.append(connected)
+            serve = functools.partial(self._serve, connected)
+            self._scope.spawn(f"serve-{self.connections}", serve, stop=self._hang_up)
+
+    def _serve(self, connected: socket.socket) -> None:
+        with contextlib.suppress(OSError), connected, connected.makefile("rb") as stream:
+            while len(prefix := stream.read(4)) == 4:
+                frame = decode_request(stream.read(int.from_bytes(prefix, "big")))
+                assert isinstance(frame.request, FetchRequest)
+                self.requests.append(frame.request)
+                self.may_answer.wait(30)
+                answer = self.mangle(self._answer(frame, frame.request))
+                if self.cuts:
+                    self._send(connected, answer[: self.cuts.pop(0)])
+                    return
+                self._send(connected, answer)
+
+    def _answer(self, frame: RequestFrame, request: FetchRequest) -> bytes:
+        topics = tuple(
+            FetchedTopic(
+                topic=topic.topic, partitions=tuple(self._part(one) for one in topic.partitions)
+            )
+            for topic in request.topics
+        )
+        response = FetchResponse(topics=topics)
+        is_empty = all(
+            not one.records and not one.error_code for t in topics for one in t.partitions
+        )
+        if is_empty and request.max_wait_ms:
+            threading.Event().wait(min(request.max_wait_ms, 20) / 1000)
+        return encode_response(response, version=0, correlation_id=frame.correlation_id)
+
+    def _part(self, asked: FetchPartition) -> FetchedPartition:
+        log = self.logs[asked.partition]
+        error = log.error
+        if not error and asked.fetch_offset > log.end:
+            error = ErrorCode.OFFSET_OUT_OF_RANGE
+        return FetchedPartition(
+            partition=asked.partition,
+            error_code=error,
+            high_watermark=-1 if error else log.end,
+            records=memoryview(b"" if error else log.read(asked.fetch_offset, asked.max_bytes)),
+        )
+
+    def _send(self, connected: socket.socket, answer: bytes) -> None:
+        place, turn = 0, 0
+        while place < len(answer):
+            size = self.pieces[turn % len(self.pieces)] if self.pieces else len(answer)
+            connected.sendall(answer[place : place + size])
+            place, turn = place + size, turn + 1
+
+
+def serve_slowly(count: int, pause_ms: int) -> None:
+    """Be a broker with one log in a process of its own, until the standard input ends."""
+    with LogBroker() as broker:
+        for number in range(count):
+            broker.logs[0].add([b"%d" % number])
+        pause = threading.Event()
+
+        def mangle(frame: bytes) -> bytes:
+            pause.wait(pause_ms / 1000)
+            return frame
+
+        broker.mangle = mangle
+        sys.stdout.write(f"{broker.address.port}\n")
+        sys.stdout.flush()
+        sys.stdin.read()

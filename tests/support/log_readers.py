@@ -1,0 +1,140 @@
+"""Reads the logs of a ``LogBroker`` with one loop or the other, and says what came out."""
+
+from dataclasses import dataclass, field
+from types import TracebackType
+from typing import Self
+
+from tests.support.log_broker import LogBroker
+from zkconsumer.clock import SystemClock
+from zkconsumer.fetch.claim import Chunk, PartitionClaim
+from zkconsumer.fetch.fetcher import PythonFetchLoop
+from zkconsumer.fetch.loop import LoopKey
+from zkconsumer.fetch.loops import loop_class
+from zkconsumer.fetch.session import LeaderLost
+from zkconsumer.fetch.settings import FetchSettings, ResetPolicy
+from zkconsumer.model import Record
+from zkconsumer.net.connector import BrokerConnector
+from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.records.engine import Engine
+from zkconsumer.scope import ThreadScope
+from zkconsumer.streams.budget import ByteBudget
+from zkconsumer.streams.chunk_queue import ChunkQueue
+from zkconsumer.streams.queues import StreamQueue, new_chunk_queue
+
+SETTINGS = FetchSettings(
+    fetch_bytes=2_000,
+    growth_max_bytes=20_000,
+    max_wait_ms=20,
+    request_timeout_ms=5_000,
+    reset=ResetPolicy.SMALLEST,
+)
+
+
+@dataclass(slots=True, eq=False)
+class Came:
+    """What came of one partition.
+
+    Attributes:
+        records: all of them, in the order in which they came.
+        faults: each place that can't be read: its offset, where reading goes on, and why.
+        next_offset: behind all that came.
+    """
+
+    records: list[Record] = field(default_factory=list)
+    faults: list[tuple[int, int | None, str]] = field(default_factory=list)
+    next_offset: int = 0
+
+    def take(self, chunk: Chunk) -> None:
+        """Add a chunk, which must follow the one before."""
+        assert chunk.fetch_offset == self.next_offset, "nothing is left out or comes twice"
+        assert all(one.offset >= chunk.fetch_offset for one in chunk.records)
+        self.records += chunk.records
+        self.next_offset = chunk.next_offset
+        if chunk.poison is not None:
+            poison = chunk.poison
+            self.faults.append((poison.offset, poison.next_offset, str(poison.error)))
+
+
+class LogReader:
+    """A loop over TCP with one queue; leaving it stops the loop, and hears what it died of."""
+
+    def __init__(
+        self,
+        broker: LogBroker,
+        engine: Engine,
+        *,
+        settings: FetchSettings = SETTINGS,
+        max_chunks: int = 1_000,
+        max_bytes: int | None = None,
+    ) -> None:
+        budget = None if max_bytes is None else ByteBudget(max_bytes)
+        self.broker = broker
+        self.queue = self.new_queue(engine, max_chunks, budget)
+        self.scope = ThreadScope("reader")
+        self.lost: list[LeaderLost] = []
+        self.claims: list[PartitionClaim] = []
+        connector = BrokerConnector(TcpConnector(), client_id="reader", timeout_ms=5_000)
+        self.loop: PythonFetchLoop = loop_class(engine)(
+            LoopKey(broker.address, 0),
+            lambda _key, lost: self.lost.extend(lost),
+            settings=settings,
+            open_connection=connector.open,
+        )
+
+    @staticmethod
+    def new_queue(engine: Engine, max_chunks: int, budget: ByteBudget | None = None) -> StreamQueue:
+        """A queue that the engine's loop fills."""
+        return (ChunkQueue if engine is Engine.PURE else new_chunk_queue)(max_chunks, budget)
+
+    def __enter__(self) -> Self:
+        self.scope.spawn("loop", self.loop.run, stop=self.loop.stop)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        left = self.scope.close(5_000)
+        if error is None:
+            assert left == []
+            assert self.scope.first_error() is None
+
+    def add(
+        self, partition: int, offset: int = 0, queue: StreamQueue | None = None
+    ) -> PartitionClaim:
+        """Have a partition read from an offset on."""
+        claim = PartitionClaim(self.broker.partition(partition), queue or self.queue, offset)
+        self.claims.append(claim)
+        self.loop.add(claim, offset)
+        return claim
+
+    def add_all(self) -> None:
+        """Have all partitions read from their start."""
+        for partition in range(len(self.broker.logs)):
+            self.add(partition)
+
+    def read_all(self, timeout_ms: int = 10_000) -> dict[int, Came]:
+        """What comes of each partition, until every log is at its end, or stopped."""
+        clock = SystemClock()
+        deadline_ms = clock.now_ms() + timeout_ms
+        came = {number: Came() for number in range(len(self.broker.logs))}
+        while True:
+            # First: what was queued before a partition stopped is taken below.
+            is_through = all(self._is_through(number, one) for number, one in came.items())
+            item = self.queue.take(0 if is_through else 20)
+            if isinstance(item, Chunk):
+                came[item.claim.topic_partition.partition].take(item)
+            elif is_through:
+                break
+            assert clock.now_ms() < deadline_ms, f"only {came} came"
+        return came
+
+    def _is_through(self, number: int, came: Came) -> bool:
+        if came.next_offset >= self.broker.logs[number].end:
+            return True
+        is_lost = any(one.claim.topic_partition.partition == number for one in list(self.lost))
+        return is_lost or any(
+            one.halted for one in self.claims if one.topic_partition.partition == number
+        )
