@@ -4,7 +4,7 @@ PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
 .PHONY: demo test lint types imports native unit sandbox-tests simulate chaos fuzz-native \
-	bench bench-rebalance golden arm wheel wheels clean
+	bench bench-rebalance golden races-native arm wheel wheels clean
 
 NATIVE := $(wildcard zkconsumer/native/_* zkconsumer/native/csrc/*.[ch])
 $(STAMP): setup.cfg pyproject.toml setup.py scripts/make-venv scripts/apt-install $(filter-out %.so,$(NATIVE))
@@ -54,6 +54,10 @@ simulate: $(STAMP)
 SECONDS ?= 60
 fuzz-native: $(STAMP)
 	$(PY) -m tests.fuzz $(if $(PLANTS),--plants,--seconds $(SECONDS)) $(if $(SEED),--seed $(SEED))
+
+# Threads that share buffers of the native core, under sanitizers; PLANTS=1 as above.
+races-native: $(STAMP)
+	$(PY) -m tests.races $(if $(PLANTS),--plants)
 
 # The native core as an ARM machine runs it, in an emulator, compared with this machine.
 ARM_TOOLS := gcc libc6-dev gcc-aarch64-linux-gnu libc6-dev-arm64-cross qemu-user-static
