@@ -1,13 +1,19 @@
 """Nanoseconds a record for both decoders: each message size, each codec, in alternating runs.
 
     python -m benchmarks.decode [--rounds 7] [--sizes 10,100,1000] [--codecs none,gzip]
+                                [--shapes alike,varied,keyed]
 
-Columns: ``definition`` is ``records.decode`` (records made, CRC by zlib). ``native`` is the same
-call answered by the core. ``walk`` is the core alone, without the GIL: CRC, decompression, runs.
-``messages`` is the walk and then every message made, one at a time, as a stream hands them out.
+Columns: ``zlib`` and ``isal`` are ``records.decode`` up to rows, as a fetcher in Python takes them,
+by the library that computes the CRC (no ``isal``: it is not installed). ``records`` is the same
+with records made, by the library or libraries that ``records.checksum`` has chosen. ``native`` is
+that call answered by the core. ``walk`` is the core alone, without the GIL: CRC, decompression,
+runs. ``messages`` is the walk and then every message made, one at a time, as a stream hands them
+out. Without a built core the last three are missing.
 
-Values are log-like text, so compressed ones shrink as real ones do; keys are null. One round
-measures every column once, and the median of the rounds counts: noise hits all of them.
+Values are log-like text, so compressed ones shrink as real ones do; they are all of one size
+(``alike``), half of it to one and a half (``varied``), or that with a key of 1 to 32 bytes
+(``keyed``). One round measures every column once, and the median of the rounds counts: noise hits
+all of them.
 """
 
 import argparse
@@ -15,14 +21,24 @@ import random
 import statistics
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
+from functools import partial
+from unittest.mock import patch
 
 from zkconsumer.model import Record
-from zkconsumer.native import _core
-from zkconsumer.records import decode, native_decode
+from zkconsumer.records import checksum, decode, keyed, legacy, unkeyed
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import Codec
+
+try:
+    from zkconsumer.native import _core
+    from zkconsumer.records import native_decode
+except ImportError:
+    IS_BUILT = False
+else:
+    IS_BUILT = True
 
 SET_BYTES = 1 << 20
 """What a fetch brings by default, before compression."""
@@ -31,7 +47,8 @@ BATCH_BYTES = 16_384
 """What producers put into one compressed set (``batch.size``)."""
 
 ROOM = 1 << 28
-COLUMNS = ("definition", "native", "walk", "messages")
+REPEATS = 5
+SHAPES = ("alike", "varied", "keyed")
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,8 +56,10 @@ class Case:
     """A record set to decode."""
 
     codec: Codec
+    shape: str
     value_bytes: int
     data: bytes
+    plain_bytes: int
     count: int
 
 
@@ -50,32 +69,42 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--sizes", default="10,100,1000")
     parser.add_argument("--codecs", default="none,gzip,snappy,lz4")
+    parser.add_argument("--shapes", default=",".join(SHAPES))
     options = parser.parse_args()
+    ways = all_ways()
+    by_core = f", in the core by {_core.CRC32_NAME}" if IS_BUILT else ""
     sys.stdout.write(
-        f"CRC-32 by {_core.CRC32_NAME}; medians of {options.rounds} rounds, ns a record\n"
+        f"CRC-32 by {checksum.NAME}{by_core}; medians of {options.rounds} rounds, ns a record\n"
     )
-    heads = "".join(f"{name:>12}" for name in COLUMNS)
-    sys.stdout.write(f"{'codec':8}{'bytes':>6}{'ratio':>7}{heads}{'faster':>9}{'walk MB/s':>11}\n")
+    heads = "".join(f"{name:>10}" for name in ways)
+    sys.stdout.write(f"{'codec':8}{'shape':8}{'bytes':>6}{'ratio':>7}{heads}\n")
     for codec in map(Codec.__getitem__, options.codecs.upper().split(",")):
-        for size in map(int, options.sizes.split(",")):
-            case = a_case(codec, size)
-            show(case, measured(case, options.rounds))
+        for shape in options.shapes.split(","):
+            for size in map(int, options.sizes.split(",")):
+                case = a_case(codec, shape, size)
+                show(case, measured(case, ways, options.rounds))
 
 
-def a_case(codec: Codec, value_bytes: int) -> Case:
+def a_case(codec: Codec, shape: str, value_bytes: int) -> Case:
     """Build a set of about a fetch's size, in batches if compressed."""
     text = log_text(SET_BYTES * 2)
     chance = random.Random(2)  # noqa: S311 - the same text every time
     count = max(1, SET_BYTES // (value_bytes + 26))
+
+    def some_text(size: int) -> bytes:
+        start = chance.randrange(len(text) - size)
+        return text[start : start + size]
+
     some = []
     for offset in range(count):
-        start = chance.randrange(len(text) - value_bytes)
-        some.append(Record(offset, None, text[start : start + value_bytes]))
+        spread = 0 if shape == "alike" else value_bytes // 2
+        value = some_text(value_bytes + chance.randint(-spread, spread))
+        key = some_text(chance.randint(1, 32)) if shape == "keyed" else None
+        some.append(Record(offset, key, value))
     step = count if codec is Codec.NONE else max(1, BATCH_BYTES // (value_bytes + 26))
     parts = (some[at : at + step] for at in range(0, count, step))
-    return Case(
-        codec, value_bytes, b"".join(build_message_set(p, codec=codec) for p in parts), count
-    )
+    data = b"".join(build_message_set(part, codec=codec) for part in parts)
+    return Case(codec, shape, value_bytes, data, len(build_message_set(some)), count)
 
 
 def log_text(size_bytes: int) -> bytes:
@@ -94,29 +123,48 @@ def log_text(size_bytes: int) -> bytes:
     return "".join(lines).encode()
 
 
-def measured(case: Case, rounds: int) -> dict[str, float]:
+Way = Callable[[bytes], int]
+
+
+def all_ways() -> dict[str, Way]:
+    """The columns: how many records there are, found in every way that there is here."""
+    ways: dict[str, Way] = {
+        name: partial(by_rows, name, unkeyed.Shapes()) for name in checksum.libraries()
+    }
+    ways["records"] = by_records
+    if IS_BUILT:
+        ways |= {"native": by_native, "walk": by_walk, "messages": by_messages}
+    return ways
+
+
+def measured(case: Case, ways: Mapping[str, Way], rounds: int) -> dict[str, float]:
     """The median of each column, in nanoseconds a record."""
-    ways: Sequence[tuple[str, Callable[[bytes], int]]] = (
-        ("definition", by_definition),
-        ("native", by_native),
-        ("walk", by_walk),
-        ("messages", by_messages),
-    )
-    times: dict[str, list[float]] = {name: [] for name, _ in ways}
+    times: dict[str, list[float]] = {name: [] for name in ways}
     for number in range(rounds + 1):
-        for name, way in ways:
-            repeats = 1 if name == "definition" else 5
+        for name, way in ways.items():
             start = time.perf_counter_ns()
-            counts = {way(case.data) for _ in range(repeats)}
+            counts = {way(case.data) for _ in range(REPEATS)}
             taken = time.perf_counter_ns() - start
             if counts != {case.count}:
                 raise AssertionError(f"{name} found {counts} records instead of {case.count}")
             if number:  # the first one warms up
-                times[name].append(taken / repeats / case.count)
+                times[name].append(taken / REPEATS / case.count)
     return {name: statistics.median(values) for name, values in times.items()}
 
 
-def by_definition(data: bytes) -> int:
+def by_rows(library: str, shapes: unkeyed.Shapes, data: bytes) -> int:
+    """All rows, in Python, the CRC computed by this library."""
+    crc32 = checksum.libraries()[library]
+    with ExitStack() as stack:
+        for module in (legacy, keyed, unkeyed):
+            for name in {"crc32_small", "crc32_large"} & set(vars(module)):
+                stack.enter_context(patch.object(module, name, crc32))
+        stack.enter_context(patch.object(unkeyed, "_shapes", shapes))
+        found = decode.decode_rows(data, fetch_offset=0, max_decompressed_bytes=ROOM)
+    return len(found.records)
+
+
+def by_records(data: bytes) -> int:
     """All records, in Python."""
     return len(decode.decode_record_set(data, fetch_offset=0, max_decompressed_bytes=ROOM).records)
 
@@ -144,15 +192,12 @@ def by_messages(data: bytes) -> int:
     return count
 
 
-def show(case: Case, medians: dict[str, float]) -> None:
+def show(case: Case, medians: Mapping[str, float]) -> None:
     """Print a line."""
-    plain_bytes = case.count * (case.value_bytes + 26)
-    cells = "".join(f"{medians[name]:>12.1f}" for name in COLUMNS)
-    speed = plain_bytes / (medians["walk"] * case.count) * 1000
-    ratio = plain_bytes / len(case.data)
+    cells = "".join(f"{median:>10.1f}" for median in medians.values())
     sys.stdout.write(
-        f"{case.codec.name.lower():8}{case.value_bytes:>6}{ratio:>7.1f}{cells}"
-        f"{medians['definition'] / medians['native']:>8.1f}x{speed:>11.0f}\n"
+        f"{case.codec.name.lower():8}{case.shape:8}{case.value_bytes:>6}"
+        f"{case.plain_bytes / len(case.data):>7.1f}{cells}\n"
     )
     sys.stdout.flush()
 

@@ -6,7 +6,7 @@ message in every byte, sound or not, is left to ``legacy``, which judges it.
 
 import struct
 
-from zkconsumer.records.checksum import crc32
+from zkconsumer.records.checksum import crc32_small
 from zkconsumer.records.entries import HEADER_BYTES, MIN_ENTRY_SIZE, Gathered
 from zkconsumer.records.memory import KEY_AND_VALUE_BYTES
 
@@ -34,7 +34,7 @@ def read_keyed(data: bytes, position: int, gathered: Gathered) -> int:
             or offset <= last
             or key_size <= 0
             or not value_at < stop <= end
-            or crc32(data[position + 16 : stop]) != crc
+            or crc32_small(data[position + 16 : stop]) != crc
             or int32(data, value_at - 4)[0] != stop - value_at
         ):
             break

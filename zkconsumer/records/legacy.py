@@ -23,7 +23,7 @@ import struct
 
 from zkconsumer.errors import CorruptRecord, UnsupportedCodec
 from zkconsumer.model import TimestampType
-from zkconsumer.records.checksum import crc32
+from zkconsumer.records.checksum import crc32_large, crc32_small
 from zkconsumer.records.codecs import Codec, OverBound, decompress
 from zkconsumer.records.entries import (
     HEADER_BYTES,
@@ -106,7 +106,7 @@ def _read_plain(data: bytes, position: int, base_offset: int, gathered: Gathered
             or size < 14 + 8 * magic
             or stop > end
             or offset < 0
-            or crc32(data[position + 16 : stop]) != crc
+            or crc32_small(data[position + 16 : stop]) != crc
         ):
             break
         if magic:
@@ -144,7 +144,7 @@ def _read_other(data: bytes, entry: Entry, gathered: Gathered, depth: int) -> bo
     """Read a wrapper, or say what is wrong with an entry; False if it must wait for more room."""
     body_at = entry.position + 16
     (crc,) = _CRC.unpack_from(data, entry.position + HEADER_BYTES)
-    found = crc32(data[body_at : entry.stop])
+    found = crc32_large(data[body_at : entry.stop])
     if found != crc:
         raise entry.corrupt(data, f"CRC is {found:08x}, should be {crc:08x}")
     value = _value(data, entry)

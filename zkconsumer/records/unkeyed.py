@@ -9,7 +9,7 @@ import struct
 from collections.abc import Callable
 from typing import NamedTuple
 
-from zkconsumer.records.checksum import crc32
+from zkconsumer.records.checksum import LARGE_BYTES, Crc32, crc32_large, crc32_small
 from zkconsumer.records.entries import HEADER_BYTES, MIN_ENTRY_SIZE, Gathered
 from zkconsumer.records.memory import VALUE_ONLY_BYTES
 
@@ -29,16 +29,18 @@ class _Shape(NamedTuple):
         read: takes offset, CRC, front and value, and the size of the entry that follows.
         front: the bytes between CRC and value.
         front_crc: their CRC, from which that of the value goes on.
+        crc32: what computes that.
         stride: from one entry to the next.
     """
 
     read: Callable[[bytes, int], tuple[int, int, bytes, bytes, int]]
     front: bytes
     front_crc: int
+    crc32: Crc32
     stride: int
 
 
-class _Shapes(dict[int, _Shape]):
+class Shapes(dict[int, _Shape]):
     """The shapes by entry size, made when they are first met; any thread may."""
 
     def __missing__(self, size: int) -> _Shape:
@@ -49,13 +51,14 @@ class _Shapes(dict[int, _Shape]):
         shape = self[size] = _Shape(
             struct.Struct(f">q4xI{_FRONT.size}s{value_bytes}s8xi").unpack_from,
             front,
-            crc32(front),
+            crc32_small(front),
+            crc32_small if size < LARGE_BYTES else crc32_large,
             HEADER_BYTES + size,
         )
         return shape
 
 
-_shapes = _Shapes()
+_shapes = Shapes()
 
 
 def read_unkeyed(data: bytes, position: int, gathered: Gathered) -> int:
@@ -80,7 +83,7 @@ def _read_alike(data: bytes, position: int, gathered: Gathered) -> int:
         return position
     (size,) = _SIZE.unpack_from(data, position + _SIZE_AT)
     try:
-        _, front, front_crc, stride = _shapes[size]
+        _, front, front_crc, crc32, stride = _shapes[size]
     except KeyError:
         return position
     rows = gathered.rows
@@ -112,7 +115,7 @@ def _read_varied(data: bytes, position: int, gathered: Gathered) -> int:
     last = rows[-1][0] if rows else _floor(gathered) - 1
     try:
         while True:
-            read, front, front_crc, stride = shapes[size]
+            read, front, front_crc, crc32, stride = shapes[size]
             offset, crc, found_front, value, size = read(data, position)
             if offset <= last or found_front != front or crc32(value, front_crc) != crc:
                 break

@@ -6,13 +6,18 @@ import subprocess
 import sys
 import zlib
 from importlib import import_module
+from itertools import cycle
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from zkconsumer.records import checksum
 
-ASK = "from zkconsumer.records import checksum; print(checksum.NAME, checksum.crc32(b'123456789'))"
+ASK = (
+    "from zkconsumer.records import checksum as c;"
+    "print(c.NAME, *c.libraries(), c.crc32_small(b'123456789'), c.crc32_large(b'123456789'))"
+)
 isal_zlib = import_module("isal.isal_zlib")
 
 
@@ -28,17 +33,43 @@ def asked(before: str = "") -> str:
     return done.stdout.strip()
 
 
-def test_isal_computes_it_where_it_is_installed() -> None:
-    """As in the environment that the tests need; and its check value is that of CRC-32."""
-    assert checksum.NAME == "isal"
-    assert checksum.crc32 is isal_zlib.crc32
-    assert asked() == f"isal {0xCBF43926}"
+def test_isal_is_there_where_it_is_installed() -> None:
+    """As in the environment that the tests need."""
+    assert checksum.libraries() == {"zlib": zlib.crc32, "isal": isal_zlib.crc32}
+    assert checksum.NAME in ("zlib", "isal", "zlib and isal", "isal and zlib")
+    names = checksum.NAME.split(" and ")
+    assert checksum.crc32_small is checksum.libraries()[names[0]]
+    assert checksum.crc32_large is checksum.libraries()[names[-1]]
 
 
-def test_zlib_does_where_it_is_not() -> None:
-    """The extra is not needed."""
-    assert asked("import sys; sys.modules['isal'] = None; ") == f"zlib {0xCBF43926}"
-    assert asked("import sys; sys.modules['isal.isal_zlib'] = None; ") == f"zlib {0xCBF43926}"
+@pytest.mark.parametrize("module", ["isal", "isal.isal_zlib"])
+def test_zlib_computes_it_where_it_is_not(module: str) -> None:
+    """The extra is not needed. The number is the check value of CRC-32."""
+    found = asked(f"import sys; sys.modules[{module!r}] = None; ")
+    assert found == f"zlib zlib {0xCBF43926} {0xCBF43926}"
+
+
+def test_the_quickest_is_chosen() -> None:
+    """By its best round: a single one may be disturbed; and of one there is nothing to try."""
+    now_ns, calls = 0, 0
+
+    def computing(*costs_ns: int) -> checksum.Crc32:
+        rounds = cycle(costs_ns)
+
+        def crc32(data: bytes, _start: int) -> int:
+            nonlocal now_ns, calls
+            calls += 1
+            now_ns += next(rounds) * len(data)
+            return 0
+
+        return crc32
+
+    candidates = {"even": computing(30), "at times": computing(*[99] * 20, *[20] * 20)}
+    assert checksum.quickest(candidates, 100, lambda: now_ns) == "at times"
+    assert checksum.quickest({**candidates, "new": computing(19)}, 10, lambda: now_ns) == "new"
+    before = calls
+    assert checksum.quickest({"only": computing(1)}, 10, lambda: now_ns) == "only"
+    assert calls == before
 
 
 def test_both_say_the_same_at_every_length_and_alignment() -> None:
@@ -54,5 +85,5 @@ def test_both_say_the_same_at_every_length_and_alignment() -> None:
 def test_both_go_on_in_the_same_way(front: bytes, rest: bytes) -> None:
     """The CRC of two parts, one after the other, is that of the whole."""
     whole = zlib.crc32(front + rest)
-    for crc32 in (zlib.crc32, isal_zlib.crc32, checksum.crc32):
+    for crc32 in (zlib.crc32, isal_zlib.crc32, checksum.crc32_small, checksum.crc32_large):
         assert crc32(rest, crc32(front)) == crc32(front + rest) == whole

@@ -5,7 +5,7 @@ import subprocess
 import sys
 
 from tests.support.engines import IS_BUILT, needs_native
-from zkconsumer.records import checksum, engine
+from zkconsumer.records import engine
 
 ASK = (
     "from zkconsumer.records import engine;"
@@ -37,8 +37,9 @@ def test_the_native_one_runs_where_it_is_there() -> None:
 
 def test_the_pure_one_can_be_forced() -> None:
     """One variable in the environment does it, and is named as the reason."""
-    why = f"ZKCONSUMER_PURE is set; CRC-32 by {checksum.NAME}"
-    assert asked(ZKCONSUMER_PURE="1") == f"pure {why} zkconsumer.records.decode"
+    said = asked(ZKCONSUMER_PURE="1")
+    assert said.startswith("pure ZKCONSUMER_PURE is set; CRC-32 by ")
+    assert said.endswith(" zkconsumer.records.decode")
 
 
 def test_without_the_core_the_pure_one_runs() -> None:
