@@ -52,6 +52,12 @@ PLANTS = (
     Plant("inflate.c", "> (size_t)(out - start)", "> (size_t)(out - start) + 32768"),
     Plant("inflate_codes.c", "if (repeats > total - count)", "if (repeats > 400)"),
     Plant("gzip.c", "if (size < TRAILER_BYTES || ", "if ("),
+    Plant("chunk.c", "        zk_buffer_share(runs->items[copy->count].buffer);", ""),
+    Plant("chunk.c", "*bytes += run->size;\n        count++;", "count++;"),
+    Plant("chunk.c", "        run->start = at;", ""),
+    Plant("queue.c", "queue->end = place;", "(void)place;"),
+    Plant("queue.c", "used <= queue->share_bytes - size_bytes", "used <= queue->share_bytes"),
+    Plant("queue_stream.c", "queue->first->runs = (zk_runs){0};", ""),
     Plant("buffer.c", "!= 1)\n        return;", "> 2)\n        return;"),
 )
 

@@ -3,7 +3,8 @@
  *     harness SEED SECONDS FILE...      FILE: a sound record set to begin with
  *
  * Each round takes a set, wraps it perhaps, damages it, makes its checksums right again (or else
- * nothing behind the CRC would ever be reached), reads it, and touches every byte of every message.
+ * nothing behind the CRC would ever be reached), reads it, touches every byte of every message, and
+ * has it go through a stream's queue.
  * Sets lie in blocks of exactly their size, so that one byte too far is one byte into the red. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
@@ -12,6 +13,7 @@
 #include <time.h>
 
 #include "crc32.h"
+#include "queues.h"
 #include "sets.h"
 #include "walk.h"
 
@@ -73,8 +75,8 @@ static void read_set(bytes set) {
         abort();
     refusals += result.status == ZK_SET_REFUSED;
     read_runs(&runs);
-    zk_runs_free(&runs);
     zk_buffer_drop(buffer);
+    queue_runs(&runs, fetch_offset);
     if (below(4) == 0)
         zk_buffer_forget_spares();
 }
@@ -121,6 +123,7 @@ int main(int count, char **words) {
             one_round();
     printf("%llu sets, %llu messages read, %llu sets refused (%llx)\n", (unsigned long long)rounds,
            (unsigned long long)messages, (unsigned long long)refusals, (unsigned long long)touched);
+    forget_queue();
     zk_buffer_forget_spares();
     for (int at = 0; at < seed_count; at++)
         free(seeds[at].data);
