@@ -278,6 +278,28 @@ class Hand(Generic[K, V]):
         As ``look``: nothing is handed over by that.
         """
 
+def arrow_columns(
+    runs: list[Run],
+) -> tuple[
+    int,
+    tuple[bytes | None, bytes, bytes],
+    tuple[bytes | None, bytes, bytes],
+    bytes,
+    bytes,
+    bytes,
+]:
+    """Fill the buffers of Arrow columns, without the GIL, by one copy of every key and value.
+
+    Returns:
+        The number of rows; of the keys and of the values the validity bitmap (None where none is
+        null), the int32 offsets and the data; the offsets in the log (int64), the timestamps
+        (int64, microseconds, -1000 where there is none), and who set them (int32).
+
+    Raises:
+        OverflowError: there is more than an int32 can count.
+        BufferError: somebody changed the bytes after they were checked.
+    """
+
 def crc32(data: bytes | memoryview, value: int = 0, *, portable: bool = False) -> int:
     """Compute what ``zlib.crc32`` does; ``portable``: as on a CPU without instructions for it."""
 

@@ -160,3 +160,4 @@ def offset_behind(const uint8_t[::1] data not None, int64_t fetch_offset):
 include "_queue.pxi"
 include "_hand.pxi"
 include "_pump.pxi"
+include "_arrow.pxi"

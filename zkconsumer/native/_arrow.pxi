@@ -1,0 +1,78 @@
+# Arrow columns of runs; a part of _core.pyx.
+
+from libc.string cimport memset
+
+
+cdef extern from "arrow.h" nogil:
+    ctypedef struct zk_binaries:
+        int32_t *ends
+        uint8_t *bits
+        uint8_t *data
+        size_t capacity
+    ctypedef struct zk_columns:
+        size_t rows
+        size_t row
+        zk_binaries keys
+        zk_binaries values
+        int64_t *offsets
+        int64_t *micros
+        int32_t *timestamp_types
+    bint zk_columns_add(zk_columns *columns, const zk_run *run)
+
+
+cdef bytes _blank(size_t size, bint is_zeroed=False):
+    """Bytes that nobody else has seen, to be written."""
+    cdef bytes made = PyBytes_FromStringAndSize(NULL, <Py_ssize_t>size)
+    if is_zeroed:
+        memset(<char *>made, 0, size)
+    return made
+
+
+cdef tuple _binaries(zk_binaries *column, size_t rows, size_t capacity, size_t nulls):
+    """The validity bitmap, if any, the offsets and the data of a column."""
+    cdef bytes ends = _blank((rows + 1) * sizeof(int32_t))
+    cdef bytes data = _blank(capacity)
+    bits = None
+    column.ends = <int32_t *><char *>ends
+    column.ends[0] = 0
+    column.data = <uint8_t *><char *>data
+    column.capacity = capacity
+    column.bits = NULL
+    if nulls:
+        bits = _blank((rows + 7) // 8, True)
+        column.bits = <uint8_t *><char *>bits
+    return bits, ends, data
+
+
+def arrow_columns(list runs not None):
+    cdef size_t rows = 0, key_bytes = 0, value_bytes = 0, null_keys = 0, null_values = 0
+    cdef Run run
+    for item in runs:
+        run = <Run?>item
+        rows += run.run.count
+        key_bytes += run.run.key_bytes
+        value_bytes += run.run.value_bytes
+        null_keys += run.run.null_keys
+        null_values += run.run.null_values
+    if max(key_bytes, value_bytes, rows) > <size_t>0x7fffffff:
+        raise OverflowError("more than 2 GiB in one column")
+    cdef zk_columns columns
+    columns.rows, columns.row = rows, 0
+    keys = _binaries(&columns.keys, rows, key_bytes, null_keys)
+    values = _binaries(&columns.values, rows, value_bytes, null_values)
+    cdef bytes offsets = _blank(rows * sizeof(int64_t))
+    cdef bytes micros = _blank(rows * sizeof(int64_t))
+    cdef bytes types = _blank(rows * sizeof(int32_t))
+    columns.offsets = <int64_t *><char *>offsets
+    columns.micros = <int64_t *><char *>micros
+    columns.timestamp_types = <int32_t *><char *>types
+    cdef bint is_whole = True
+    for item in runs:
+        run = <Run>item
+        with nogil:
+            is_whole = zk_columns_add(&columns, &run.run)
+        if not is_whole:
+            break
+    if not is_whole or columns.row != rows:
+        _raise_broken()
+    return rows, keys, values, offsets, micros, types
