@@ -8,6 +8,7 @@ import argparse
 import shutil
 import subprocess
 import sys
+from itertools import product
 from pathlib import Path
 
 from tests.fuzz.__main__ import ROOT, SOURCES, Plant, write_seeds
@@ -16,6 +17,7 @@ HERE = Path(__file__).parent
 WORK = ROOT / ".fuzz" / "races"
 FLAGS = ["-std=c11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread"]
 SANITIZERS = ("thread", "address,undefined")
+PROGRAMS = ("races.c", "queue.c")
 
 PLANTS = (
     Plant(
@@ -24,6 +26,9 @@ PLANTS = (
         "++*(size_t *)(void *)&buffer->references;",
     ),
     Plant("buffer.c", "memory_order_acq_rel", "memory_order_relaxed"),
+    Plant("claim.c", "memory_order_acq_rel", "memory_order_relaxed"),
+    Plant("queue_inside.h", "    pthread_mutex_lock(&queue->mutex);\n", ""),
+    Plant("queue.c", "queue->bells[queue->bell_count++]", "queue->bells[queue->bell_count]"),
     Plant(
         "buffer.c",
         "found = atomic_exchange(&spares[slot], NULL);\n        if (!found)",
@@ -43,23 +48,23 @@ def main() -> int:
     if options.plants:
         missed = [plant for plant in PLANTS if not is_found(plant, options.rounds, seeds)]
         return len(missed)
-    for sanitizer in SANITIZERS:
-        done = run(SOURCES, sanitizer, options.rounds, seeds)
-        sys.stdout.write(f"{sanitizer}: {done.stdout}{done.stderr}")
+    for program, sanitizer in product(PROGRAMS, SANITIZERS):
+        done = run(SOURCES, program, sanitizer, options.rounds, seeds)
+        sys.stdout.write(f"{program}: {sanitizer}: {done.stdout}{done.stderr}")
         if done.returncode:
             return 1
     return 0
 
 
 def run(
-    sources: Path, sanitizer: str, rounds: int, seeds: list[Path]
+    sources: Path, program: str, sanitizer: str, rounds: int, seeds: list[Path]
 ) -> subprocess.CompletedProcess[str]:
     """Compile with a sanitizer, and let it run."""
-    program = WORK / "races"
-    files = [HERE / "races.c", *sorted(sources.glob("*.c"))]
+    built = WORK / program.removesuffix(".c")
+    files = [HERE / program, *sorted(sources.glob("*.c"))]
     command = ["gcc", *FLAGS, f"-fsanitize={sanitizer}", f"-I{sources}", *map(str, files)]
-    subprocess.run([*command, "-o", str(program)], check=True)
-    words = [str(program), str(rounds), *map(str, seeds)]
+    subprocess.run([*command, "-o", str(built)], check=True)
+    words = [str(built), str(rounds), *map(str, seeds)]
     return subprocess.run(words, capture_output=True, text=True, check=False)
 
 
@@ -74,7 +79,8 @@ def is_found(plant: Plant, rounds: int, seeds: list[Path]) -> bool:
         sys.stdout.write(f"{plant.file}: no place for {plant.sound!r}\n")
         return False
     file.write_text(text.replace(plant.sound, plant.faulty))
-    found = any(run(copied, one, rounds, seeds).returncode for one in SANITIZERS)
+    tries = product(PROGRAMS, SANITIZERS)
+    found = any(run(copied, *one, rounds, seeds).returncode for one in tries)
     sys.stdout.write(f"{plant.file}: {plant.sound!r}: {'found' if found else 'NOT FOUND'}\n")
     return found
 

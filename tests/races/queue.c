@@ -1,0 +1,154 @@
+/* Pumps that fill the queue of one stream, which waits, reads, gives claims up and is woken; the
+ * sanitizer it is built with does the judging.
+ *
+ *     queue ROUNDS FILE...      FILE: a sound record set */
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "crc32.h"
+#include "queue.h"
+#include "walk.h"
+
+enum { PUMPS = 3, MAX_SETS = 256, MAX_SET_BYTES = 1 << 17, PATIENCE_MS = 20000 };
+
+static uint8_t *sets[MAX_SETS];
+static size_t sizes[MAX_SETS], set_count;
+static long rounds;
+static zk_queue *queue;
+static _Atomic(zk_claim *) claims[PUMPS]; /* each its pump's; the stream only gives them up */
+static atomic_int pumps_left;
+static atomic_ulong sent, dropped_for;
+
+static void require(bool holds) {
+    if (!holds)
+        abort();
+}
+
+static zk_chunk *read_chunk(zk_claim *claim, size_t at) {
+    zk_buffer *set = zk_buffer_exact(sizes[at]);
+    memcpy(set->data, sets[at], sizes[at]);
+    const zk_set_limits limits = {0, 1 << 24, 1 << 24, 4096};
+    zk_runs runs = {0};
+    zk_read_set(set, 0, &limits, &runs);
+    zk_buffer_drop(set);
+    for (size_t run = 0; run < runs.count; run++)
+        atomic_fetch_add(&sent, runs.items[run].count);
+    return zk_chunk_new(claim, 0, 1, &runs);
+}
+
+static void *pump(void *number) {
+    _Atomic(zk_claim *) *place = claims + (uintptr_t)number;
+    zk_bell *bell = zk_bell_new();
+    for (long left = rounds; left; left--) {
+        zk_claim *claim = atomic_load(place);
+        if (!zk_claim_is_active(claim)) {
+            /* The stream may still look at it: it has a reference of its own. */
+            atomic_store(place, zk_claim_new());
+            zk_claim_drop(claim);
+            claim = atomic_load(place);
+        }
+        zk_chunk *chunk = read_chunk(claim, (size_t)left % set_count);
+        while (zk_queue_room(queue, bell) == 0 || !zk_queue_put(queue, chunk, bell)) {
+            require(zk_bell_wait(bell, PATIENCE_MS));
+            zk_bell_clear(bell);
+        }
+        if (left % 64 == 0)
+            zk_queue_wake(queue);
+    }
+    zk_bell_drop(bell);
+    atomic_fetch_sub(&pumps_left, 1);
+    zk_queue_wake(queue);
+    return NULL;
+}
+
+static void discard(void) {
+    zk_chunk *dropped = NULL;
+    zk_queue_discard(queue, &dropped);
+    zk_chunks_free(dropped);
+    zk_queue_ring(queue);
+}
+
+/* Takes one chunk, if any; returns how many messages it has. */
+static size_t take(bool *is_any) {
+    zk_chunk head, *dropped = NULL;
+    const zk_head_kind kind = zk_queue_head(queue, &head, &dropped);
+    zk_chunks_free(dropped);
+    zk_queue_ring(queue);
+    *is_any = kind == ZK_HEAD_CHUNK;
+    if (!*is_any)
+        return 0;
+    size_t count = 0;
+    for (size_t at = 0; at < head.runs.count; at++) {
+        zk_cursor cursor = zk_run_begin(head.runs.items + at);
+        zk_message message;
+        int64_t offset;
+        while (zk_run_next(&cursor, &offset, &message) == ZK_MESSAGE)
+            count++;
+    }
+    /* Only a claim that was given up may be gone by now, and here nobody else does that. */
+    require(zk_queue_name(queue, head.number) && zk_queue_remove(queue));
+    zk_queue_ring(queue);
+    zk_runs_free(&head.runs);
+    static unsigned long taken;
+    if (++taken % 50 == 0) {
+        zk_claim_set_active(head.claim, false);
+        atomic_fetch_add(&dropped_for, 1);
+        discard();
+    }
+    zk_claim_drop(head.claim);
+    zk_queue_done(queue);
+    zk_queue_ring(queue);
+    return count;
+}
+
+static bool load(const char *path) {
+    FILE *file = fopen(path, "rb");
+    if (!file || set_count == MAX_SETS)
+        return false;
+    sets[set_count] = malloc(MAX_SET_BYTES);
+    sizes[set_count] = fread(sets[set_count], 1, MAX_SET_BYTES, file);
+    fclose(file);
+    return sizes[set_count++] > 0;
+}
+
+int main(int count, char **words) {
+    if (count < 3)
+        return 2;
+    zk_crc32_choose();
+    rounds = atol(words[1]);
+    for (int at = 2; at < count; at++)
+        if (!load(words[at]))
+            return 2;
+    queue = zk_queue_new(5, NULL, NULL);
+    zk_queue_set_share(queue, 50000);
+    pthread_t threads[PUMPS];
+    atomic_store(&pumps_left, PUMPS);
+    for (size_t at = 0; at < PUMPS; at++) {
+        atomic_store(claims + at, zk_claim_new());
+        if (pthread_create(threads + at, NULL, pump, (void *)(uintptr_t)at) != 0)
+            return 2;
+    }
+    unsigned long got = 0;
+    for (bool is_any = true; is_any || atomic_load(&pumps_left);) {
+        got += take(&is_any);
+        if (!is_any && !zk_queue_was_woken(queue, false))
+            zk_queue_wait(queue, false, 1000);
+    }
+    for (size_t at = 0; at < PUMPS; at++)
+        pthread_join(threads[at], NULL);
+    for (bool is_any = true; is_any;)
+        got += take(&is_any);
+    require(zk_queue_used_bytes(queue) == 0 && zk_queue_chunk_count(queue) == 0);
+    require(got <= atomic_load(&sent) && got > atomic_load(&sent) / 4);
+    zk_queue_free(queue);
+    for (size_t at = 0; at < PUMPS; at++)
+        zk_claim_drop(atomic_load(claims + at));
+    zk_buffer_forget_spares();
+    for (size_t at = 0; at < set_count; at++)
+        free(sets[at]);
+    printf("%lu of %lu messages read, %lu claims given up\n", got, atomic_load(&sent),
+           atomic_load(&dropped_for));
+    return 0;
+}
