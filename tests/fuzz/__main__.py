@@ -59,6 +59,21 @@ PLANTS = (
     Plant("queue.c", "used <= queue->share_bytes - size_bytes", "used <= queue->share_bytes"),
     Plant("queue_stream.c", "queue->first->runs = (zk_runs){0};", ""),
     Plant("buffer.c", "!= 1)\n        return;", "> 2)\n        return;"),
+    Plant("response.c", "there < response->set_left ? there : response->set_left", "there"),
+    Plant(
+        "response.c",
+        "room < response->set_left ? room : response->set_left;\n    if",
+        "(response->set_left);\n    if",
+    ),
+    Plant(
+        "response.c", "if (size > response->frame_left)", "if (size > response->frame_left + 30)"
+    ),
+    Plant("unpack.c", "        slot->fetch_offset = next_offset;\n", ""),
+    Plant(
+        "unpack.c",
+        "        zk_buffer_drop(slot->next.bytes);\n    slot->next",
+        "        ;\n    slot->next",
+    ),
 )
 
 

@@ -4,7 +4,7 @@
  *
  * Each round takes a set, wraps it perhaps, damages it, makes its checksums right again (or else
  * nothing behind the CRC would ever be reached), reads it, touches every byte of every message, and
- * has it go through a stream's queue.
+ * has it go through a stream's queue. Then a fetch loop gets some answers made of such sets.
  * Sets lie in blocks of exactly their size, so that one byte too far is one byte into the red. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
@@ -12,6 +12,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "answers.h"
 #include "crc32.h"
 #include "queues.h"
 #include "sets.h"
@@ -118,11 +119,16 @@ int main(int count, char **words) {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
     const time_t until = now.tv_sec + atol(words[2]);
-    for (; now.tv_sec < until; clock_gettime(CLOCK_MONOTONIC, &now))
+    for (; now.tv_sec < until; clock_gettime(CLOCK_MONOTONIC, &now)) {
         for (int batch = 0; batch < 100; batch++)
             one_round();
+        for (int batch = 0; batch < 10; batch++)
+            answer_some();
+    }
     printf("%llu sets, %llu messages read, %llu sets refused (%llx)\n", (unsigned long long)rounds,
            (unsigned long long)messages, (unsigned long long)refusals, (unsigned long long)touched);
+    printf("%llu answers, %llu chunks\n", (unsigned long long)answers_taken,
+           (unsigned long long)chunks_taken);
     forget_queue();
     zk_buffer_forget_spares();
     for (int at = 0; at < seed_count; at++)

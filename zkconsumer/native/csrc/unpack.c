@@ -133,7 +133,8 @@ static bool put(zk_line *line, zk_slot *slot) {
         return true;
     }
     slot->chunk = chunk;
-    slot->fetch_offset = chunk->fetch_offset; /* its front may be in */
+    if (chunk->fetch_offset > slot->fetch_offset)
+        slot->fetch_offset = chunk->fetch_offset; /* its front is in */
     for (size_t at = 0; at < chunk->runs.count; at++)
         records -= chunk->runs.items[at].count;
     line->records += records;
@@ -155,16 +156,22 @@ static void end_reading(zk_line *line, zk_slot *slot) {
         end_set(line, slot);
 }
 
-/* One turn of a slot whose queue has room. */
+static bool is_at_work(const zk_line *line) {
+    return !line->has_no_memory && !atomic_load(line->stopping);
+}
+
+/* One turn of a slot whose queue has room. It ends when all that it read is in the queue, or the queue
+ * is full: else each slot in the line could hold a decompressed set. */
 static void have_turn(zk_line *line, zk_slot *slot, size_t room) {
     slot->turn = ++line->turns;
     if (!slot->is_read)
         read_on(line, slot, room);
     if (line->has_no_memory)
         return;
-    if ((slot->chunk || make_chunk(line, slot)) && !put(line, slot))
-        return;
-    if (slot->runs_taken == slot->runs.count && !line->has_no_memory)
+    while (slot->chunk || make_chunk(line, slot))
+        if (!put(line, slot) || !is_at_work(line))
+            return;
+    if (!line->has_no_memory)
         end_reading(line, slot);
 }
 
@@ -182,10 +189,6 @@ static void give_up(zk_slot *slot) {
     zk_slot_drop_set(slot);
     zk_buffer_drop(slot->next.bytes);
     slot->next = (zk_set){0};
-}
-
-static bool is_at_work(const zk_line *line) {
-    return !line->has_no_memory && !atomic_load(line->stopping);
 }
 
 /* A turn for each of those who stand in line now; those who had it go behind those who had not.
