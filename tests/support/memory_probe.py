@@ -22,6 +22,7 @@ from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.scope import ThreadScope
 from zkconsumer.streams.budget import ByteBudget
 from zkconsumer.streams.chunk_queue import ChunkQueue
+from zkconsumer.streams.queues import StreamQueue, new_chunk_queue
 
 _TIMEOUT_S = 60
 
@@ -46,12 +47,14 @@ def fetching(broker: Broker, settings: FetchSettings, scope: ThreadScope) -> Fet
     return FetchManager(access=access, settings=settings, scope=scope, clock=SystemClock())
 
 
-def records_in(queue: ChunkQueue) -> int:
-    """How many records wait."""
+def records_in(queue: StreamQueue) -> int:
+    """How many records wait; a native queue does not tell."""
+    if not isinstance(queue, ChunkQueue):
+        return 0
     return sum(len(item.records) for item in list(queue._items) if isinstance(item, Chunk))
 
 
-def read_all(queue: ChunkQueue, count: int) -> int:
+def read_all(queue: StreamQueue, count: int) -> int:
     """Take chunks as a stream does until so many records came; gives their values' bytes."""
     seen = size_bytes = 0
     while seen < count:
@@ -66,9 +69,10 @@ def read_all(queue: ChunkQueue, count: int) -> int:
 
 
 def main(wanted: Mapping[str, int]) -> None:
-    """Fetch ``partitions`` partitions of topic t for ``streams`` streams."""
+    """Fetch ``partitions`` partitions of topic t for ``streams`` streams; ``is_native``: by C."""
     budget = ByteBudget(wanted["budget_bytes"])
-    queues = [ChunkQueue(10_000, budget) for _ in range(wanted["streams"])]
+    make = new_chunk_queue if wanted.get("is_native") else ChunkQueue
+    queues: list[StreamQueue] = [make(10_000, budget) for _ in range(wanted["streams"])]
     claims = [
         PartitionClaim(TopicPartition("t", number), queues[number % len(queues)], 0)
         for number in range(wanted["partitions"])

@@ -9,6 +9,7 @@ from random import Random
 
 import pytest
 
+from tests.support.queues import needs_native_engine
 from zkconsumer.fetch.sizes import records_bytes
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.records.codecs import Codec
@@ -44,7 +45,9 @@ def backlog(codec: Codec, sets: int, of_records: int) -> Iterator[int]:
         yield brokers[0].address.port
 
 
-def probe(port: int, records: int, budget_bytes: int = BUDGET_BYTES) -> dict[str, int]:
+def probe(
+    port: int, records: int, budget_bytes: int = BUDGET_BYTES, *, is_native: bool = False
+) -> dict[str, int]:
     """Run the probe against it."""
     wanted = {
         "port": port,
@@ -54,6 +57,7 @@ def probe(port: int, records: int, budget_bytes: int = BUDGET_BYTES) -> dict[str
         "fetch_bytes": 256 << 10,
         "response_max_bytes": RESPONSE_BYTES,
         "records": records,
+        "is_native": is_native,
     }
     done = subprocess.run(
         [sys.executable, "-m", "tests.support.memory_probe", json.dumps(wanted)],
@@ -89,3 +93,18 @@ def test_without_the_bound_the_same_takes_many_times_as_much() -> None:
         told = probe(port, records, budget_bytes=1 << 40)
     assert told["standing_bytes"] > 8 * BUDGET_BYTES
     assert told["peak_bytes"] > 8 * BUDGET_BYTES
+
+
+@needs_native_engine
+def test_the_native_loop_keeps_within_it_as_well() -> None:
+    """It counts what its buffers hold; the sets are no larger than there are pieces of."""
+    sets, of_records = 40, 1_500
+    records = PARTITIONS * sets * of_records
+    with backlog(Codec.SNAPPY, sets, of_records) as port:
+        told = probe(port, records, is_native=True)
+    assert told["value_bytes"] == records * len(VALUE % b"12345678")
+    assert told["left"] == 0
+    assert BUDGET_BYTES * 0.7 < told["standing_bytes"] <= BUDGET_BYTES
+    piece_bytes = 1 << 20
+    promised = BUDGET_BYTES + 2 * RESPONSE_BYTES + STREAMS * piece_bytes
+    assert told["peak_bytes"] <= promised + SLACK_BYTES, told

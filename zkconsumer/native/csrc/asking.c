@@ -125,10 +125,21 @@ static void choose_outlets(const zk_asking *asking, zk_line *line) {
     }
 }
 
+static bool is_any_early(const zk_slots *slots) {
+    for (size_t at = 0; at < slots->count; at++) {
+        const zk_slot *slot = slots->slots + at;
+        if (slot->set.bytes && slot->early_offset >= 0 && slot->outlet->can_ask_early)
+            return true;
+    }
+    return false;
+}
+
 bool zk_ask_early(const zk_asking *asking, zk_line *line, zk_request *request,
                   zk_request_head *head) {
     choose_outlets(asking, line);
     zk_slots *slots = line->slots;
+    if (!is_any_early(slots))
+        return false;
     bool is_waiting = false;
     zk_request_begin(request, head);
     for (size_t at = 0; at < slots->count; at++) {

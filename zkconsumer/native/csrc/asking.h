@@ -22,7 +22,8 @@ typedef struct {
 bool zk_ask(const zk_asking *asking, zk_slots *slots, zk_request *request, zk_request_head *head);
 
 /* The same for the early request, right after an answer was taken. Before it was,
- * zk_note_waiting must have been called. */
+ * zk_note_waiting must have been called. False also where no set that came lets it be early: to ask
+ * about the others alone is better done when it is known what is left waiting. */
 bool zk_ask_early(const zk_asking *asking, zk_line *line, zk_request *request,
                   zk_request_head *head);
 

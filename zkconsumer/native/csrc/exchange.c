@@ -57,9 +57,7 @@ zk_io zk_send(zk_exchange *exchange, zk_request *request) {
         if (!must_wait(errno))
             return failed(exchange);
         const zk_io waited = wait_for(exchange, POLLOUT);
-        if (waited == ZK_IO_RUNG) /* who rang is heard behind it; a stop is seen above */
-            zk_bell_clear(exchange->bell);
-        else if (waited != ZK_IO_DONE)
+        if (waited != ZK_IO_DONE)
             return waited;
     }
     return ZK_IO_DONE;

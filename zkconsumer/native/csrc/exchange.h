@@ -30,7 +30,7 @@ typedef enum {
 /* Milliseconds of a clock that only goes on. */
 int64_t zk_now_ms(void);
 
-/* Sends what is left of the request. Not to be rung: it goes on until all is sent. */
+/* Sends what is left of the request. */
 zk_io zk_send(zk_exchange *exchange, zk_request *request);
 
 /* Receives what is left of the answer. */

@@ -41,7 +41,7 @@ void zk_pump_clear(zk_pump *pump) {
     line->waiting = line->odd = 0;
     line->turns = 0;
     line->has_no_memory = false;
-    pump->is_in_flight = pump->is_idle = false;
+    pump->is_in_flight = pump->is_early = pump->is_idle = false;
 }
 
 void zk_pump_free(zk_pump *pump) {
@@ -85,8 +85,9 @@ static bool must_return(const zk_pump *pump) {
 }
 
 /* The request is made: it is to be sent. */
-static void begin_exchange(zk_pump *pump) {
+static void begin_exchange(zk_pump *pump, bool is_early) {
     pump->is_in_flight = true;
+    pump->is_early = is_early;
     pump->asked_ms = zk_now_ms();
     pump->exchange.deadline_ms = pump->asked_ms + pump->timeout_ms;
     zk_response_begin(&pump->response, &pump->slots, pump->head.correlation_id,
@@ -106,10 +107,11 @@ static void take_answer(zk_pump *pump) {
     for (size_t at = 0; at < pump->slots.count; at++)
         if (pump->slots.slots[at].is_asked)
             zk_take_answer(&pump->line, pump->slots.slots + at);
-    pump->is_idle = pump->head.max_wait_ms == 0 && response->set_bytes == 0;
-    if (!pump->is_idle && pump->line.waiting && !must_return(pump) &&
+    /* After an early one it is first to be asked about all. */
+    pump->is_idle = !pump->is_early && pump->head.max_wait_ms == 0 && response->set_bytes == 0;
+    if (response->set_bytes && pump->line.waiting && !must_return(pump) &&
         zk_ask_early(&pump->asking, &pump->line, &pump->request, &pump->head))
-        begin_exchange(pump);
+        begin_exchange(pump, true);
 }
 
 static zk_io exchange(zk_pump *pump) {
@@ -127,7 +129,7 @@ static bool ask_or_wait(zk_pump *pump) {
     }
     pump->is_idle = false;
     if (zk_ask(&pump->asking, &pump->slots, &pump->request, &pump->head))
-        begin_exchange(pump);
+        begin_exchange(pump, false);
     else if (!pump->request.has_failed)
         zk_bell_wait(pump->bell, LOOK_AROUND_MS);
     return !pump->request.has_failed;

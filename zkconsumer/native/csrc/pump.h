@@ -72,7 +72,8 @@ typedef struct {
     zk_bell *bell;
     atomic_bool stopping, is_called;
     bool is_in_flight;
-    bool is_idle; /* the last answer brought nothing, though the broker was not to wait */
+    bool is_early; /* the last request was: some that had nothing waiting were not asked */
+    bool is_idle;  /* the last answer brought nothing, though the broker was not to wait */
     int64_t asked_ms;
     int64_t report_ms, reported_ms; /* how often to return for the counts; 0: never for them */
     int64_t timeout_ms;             /* for one exchange, the broker's wait included */

@@ -1,8 +1,9 @@
 /* From record sets to chunks in queues: what `PythonFetchLoop._unpack` and `position.unpack` do.
  *
  * Slots that have a set stand in a line. Each has its turn, goes to the end of the line, and gives its
- * queue one chunk a turn: so of several that share a full queue each comes to its right. Where a chunk
- * finds no room, nothing else of its queue passes it. */
+ * queue one piece of the set a turn: so of several that share a full queue each comes to its right.
+ * Where a chunk finds no room, nothing else of its queue passes it: so only one slot for each queue
+ * holds more than came from the broker. */
 #ifndef ZK_UNPACK_H
 #define ZK_UNPACK_H
 
