@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import lru_cache
 
 import pytest
 
@@ -37,6 +38,7 @@ def are_native() -> bool:
     return _are_native
 
 
+@lru_cache(maxsize=200)
 def native_records(data: bytes, fetch_offset: int = 0) -> Sequence[Record]:
     """A record set as a native loop hands it on."""
     # It may be missing, or not be wanted.

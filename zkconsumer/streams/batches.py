@@ -17,6 +17,7 @@ from typing import Any, Generic, Self, TypeVar
 from zkconsumer.fetch.claim import Chunk
 from zkconsumer.fetch.progress import Progress
 from zkconsumer.streams.chunk_queue import Item
+from zkconsumer.streams.hand import Hand
 from zkconsumer.streams.message import MessageAndMetadata
 from zkconsumer.streams.reader import ChunkReader, Errand, Need, ReaderParts
 from zkconsumer.streams.waiting import Waiting
@@ -84,14 +85,37 @@ class BatchReader(ChunkReader[K, V]):
         if chunk is not None:
             chunk.claim.consumed_offset = chunk.claim.delivered_offset
 
+    def ready_hand(self) -> Hand[K, V] | None:
+        """Behind a ``turn`` that needs nothing: the hand, if it has messages to look at."""
+        chunk = self._hand.chunk
+        is_ready = chunk is not None and chunk.claim.active and not self._hand.is_through
+        return self._hand if is_ready else None
+
+    def hand_over_part(self, hand: Hand[K, V], place: Any, behind: int) -> bool:
+        """Hand over what was seen in the hand, up to this place and offset; False if none may be.
+
+        Raises:
+            ConsumerForked: this is a forked child.
+        """
+        chunk = hand.chunk
+        is_shut = self._gate.suspect_since_ms is not None and self._gate.is_shut()
+        if chunk is None or is_shut or not chunk.claim.active:
+            return False
+        # Plain stores from here on, as in the hand.
+        hand.place = place
+        chunk.claim.delivered_offset = behind
+        if self._consumes_in_hand:
+            chunk.claim.consumed_offset = behind
+        return True
+
     def first_piece(self, most: int) -> Piece[K, V] | Need | Errand:
         """Begin a batch with what is in hand, or go one step towards that, as ``turn`` does."""
         need = self.turn()
-        chunk = self._hand.chunk
-        if need is not Need.NOTHING or chunk is None or not chunk.claim.active:
+        hand = self.ready_hand()
+        if need is not Need.NOTHING or hand is None or hand.chunk is None:
             return need
-        found, place = self._hand.look(most)
-        return Piece(chunk, found, place) if found else Need.NOTHING
+        found, place = hand.look(most)
+        return Piece(hand.chunk, found, place)
 
     def add_pieces(self, pieces: list[Piece[K, V]], most: int, max_bytes: int) -> Need:
         """Add what is queued to a batch; NOTHING where it is to be handed over as it is."""

@@ -9,7 +9,7 @@ Source: Kafka 0.8.2.2 ``ConsumerIterator`` and ``KafkaStream``.
 """
 
 from collections.abc import Coroutine, Iterator
-from typing import Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 from zkconsumer.clock import Clock
 from zkconsumer.streams.aio import AsyncReader
@@ -21,6 +21,9 @@ from zkconsumer.streams.poison import RAISE, PoisonPolicy
 from zkconsumer.streams.queues import StreamQueue
 from zkconsumer.streams.reader import Errand, Need, ReaderParts
 from zkconsumer.streams.waiting import Waiting
+
+if TYPE_CHECKING:
+    import pyarrow
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -131,6 +134,37 @@ class KafkaStream(Generic[K, V]):
             refuse_others=self._refuse_others,
             most=max_records,
             max_bytes=max_bytes,
+            timeout_ms=timeout_ms,
+        )
+
+    def arrow_batches(
+        self, *, max_records: int = 100_000, timeout_ms: int = 1_000
+    ) -> "Iterator[pyarrow.RecordBatch]":
+        """The messages as ``pyarrow.RecordBatch``, with all that holds for ``batches``.
+
+        The columns are those of Spark's Kafka source: key and value (binary), topic (string),
+        partition (int32), offset (int64), timestamp (microseconds, UTC; -1 ms where the log has
+        none) and timestampType (int32: -1 none, 0 created, 1 appended). No decoder is called.
+
+        A batch is of one partition, and of one fetch or a part of one: what is there is not held
+        back for more. It needs the extra ``arrow`` (``pip install 'zkconsumer[arrow]'``).
+
+        Args:
+            max_records: how many rows a batch has at most; at least 1.
+            timeout_ms: after so long without messages an empty batch gives the caller his turn.
+
+        Raises:
+            ValueError: an argument is out of range.
+            ImportError: there is no pyarrow.
+        """
+        # It is large, and few want it.
+        from zkconsumer.streams.arrow import ArrowBatches  # noqa: PLC0415
+
+        return ArrowBatches(
+            self._reader,
+            self._waiting,
+            refuse_others=self._refuse_others,
+            most=max_records,
             timeout_ms=timeout_ms,
         )
 
