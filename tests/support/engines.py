@@ -10,7 +10,6 @@ import pytest
 
 from tests.support import record_sets
 from zkconsumer.errors import CorruptRecord
-from zkconsumer.model import Record
 from zkconsumer.records.decode import DecodedSet, decode_record_set
 from zkconsumer.records.engine import Engine
 
@@ -43,7 +42,6 @@ def both(
     fetch_offset: int,
     max_decompressed_bytes: int,
     enough_bytes: int | None = None,
-    kind: type[Record] = Record,
 ) -> DecodedSet:
     """Decode natively, and check that the definition says the same.
 
@@ -56,13 +54,12 @@ def both(
         max_decompressed_bytes=max_decompressed_bytes,
         enough_bytes=enough_bytes,
     )
-    found = native_decode.with_records(runs, kind)
+    found = native_decode.with_records(runs)
     expected = decode_record_set(
         data,
         fetch_offset=fetch_offset,
         max_decompressed_bytes=max_decompressed_bytes,
         enough_bytes=enough_bytes,
-        kind=kind,
     )
     assert facts_of(found) == facts_of(expected)
     if expected.error is not None:

@@ -25,14 +25,9 @@ def records(*offsets: int, magic: int = 0) -> list[Record]:
     ]
 
 
-def decode(
-    data: bytes | memoryview,
-    fetch_offset: int = 0,
-    room: int = ROOM,
-    kind: type[Record] = Record,
-) -> DecodedSet:
+def decode(data: bytes | memoryview, fetch_offset: int = 0, room: int = ROOM) -> DecodedSet:
     """Decode with a bound that no small set meets."""
-    return decoder(data, fetch_offset=fetch_offset, max_decompressed_bytes=room, kind=kind)
+    return decoder(data, fetch_offset=fetch_offset, max_decompressed_bytes=room)
 
 
 def raw_message(

@@ -57,7 +57,6 @@ def decode_record_set(
     fetch_offset: int,
     max_decompressed_bytes: int,
     enough_bytes: int | None = None,
-    kind: type[Record] = Record,
 ) -> DecodedSet:
     """Decode the record set that a broker returned for a fetch from ``fetch_offset``.
 
@@ -72,8 +71,6 @@ def decode_record_set(
             in front of it, as if cut off.
         enough_bytes: once so much is decompressed, the record set ends in front of the next
             compressed one, as if cut off.
-        kind: what is made of each record: a subclass without fields or ``__dict__`` of its own.
-            Its ``__new__`` and ``__init__`` are not called.
     """
     decoded = decode_rows(
         data,
@@ -82,7 +79,7 @@ def decode_record_set(
         enough_bytes=enough_bytes,
     )
     return DecodedSet(
-        records=made(plain(decoded.records), kind),
+        records=made(plain(decoded.records)),
         next_offset=decoded.next_offset,
         valid_bytes=decoded.valid_bytes,
         first_entry_size_bytes=decoded.first_entry_size_bytes,

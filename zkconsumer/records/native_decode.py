@@ -15,7 +15,6 @@ from zkconsumer.native import _core
 from zkconsumer.records.decode import DecodedRows, DecodedSet, decode_rest
 from zkconsumer.records.entries import Gathered, cut_off_entry
 from zkconsumer.records.memory import records_bytes
-from zkconsumer.records.rows import made
 
 _MOST_BYTES = sys.maxsize
 
@@ -100,7 +99,6 @@ def decode_record_set(
     fetch_offset: int,
     max_decompressed_bytes: int,
     enough_bytes: int | None = None,
-    kind: type[Record] = Record,
 ) -> DecodedSet:
     """Decode as ``decode.decode_record_set`` does: the same arguments, the same results."""
     return with_records(
@@ -109,8 +107,7 @@ def decode_record_set(
             fetch_offset=fetch_offset,
             max_decompressed_bytes=max_decompressed_bytes,
             enough_bytes=enough_bytes,
-        ),
-        kind,
+        )
     )
 
 
@@ -130,14 +127,12 @@ def decode_rows(
     )
 
 
-def with_records(decoded: DecodedRuns, kind: type[Record] = Record) -> DecodedSet:
+def with_records(decoded: DecodedRuns) -> DecodedSet:
     """Make all the records of what was decoded."""
     records = decoded.runs[0].records() if decoded.runs else []
     for run in decoded.runs[1:]:
         records += run.records()
     records += decoded.tail
-    if kind is not Record:
-        records = made(records, kind)
     return DecodedSet(
         records=records,
         next_offset=decoded.next_offset,

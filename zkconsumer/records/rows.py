@@ -50,9 +50,9 @@ class Rows(Sequence[Record]):
         return f"Rows({made(self.plain)!r})"
 
 
-def made(rows: Iterable[Row], kind: type[Record] = Record) -> list[Record]:
+def made(rows: Iterable[Row]) -> list[Record]:
     """Make a record of each row, without a call of its ``__new__``."""
-    make, types = tuple.__new__, _TYPES
+    make, kind, types = tuple.__new__, Record, _TYPES
     return [
         make(kind, (offset, key, value, timestamp, types[timestamp_type]))
         for offset, key, value, timestamp, timestamp_type in rows

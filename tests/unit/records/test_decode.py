@@ -5,11 +5,10 @@ import struct
 import pytest
 
 from tests.support.engines import each_engine
-from tests.support.record_sets import decode, gzip_of, raw_message, records, wrapper_around
+from tests.support.record_sets import decode, raw_message, records
 from zkconsumer.errors import CorruptRecord
-from zkconsumer.model import Record, TimestampType
+from zkconsumer.model import Record
 from zkconsumer.records.build import build_message_set
-from zkconsumer.records.codecs import Codec
 
 __all__ = ["each_engine"]
 pytestmark = pytest.mark.usefixtures("each_engine")
@@ -51,44 +50,6 @@ def test_null_and_empty_are_different() -> None:
     """Null keys and values stay null, empty ones empty."""
     odd = [Record(0, None, None), Record(1, b"", b""), Record(2, b"k", None), Record(3, None, b"v")]
     assert decode(build_message_set(odd)).records == odd
-
-
-class Named(Record):
-    """What a stream could make of records at once."""
-
-    __slots__ = ()
-
-    @property
-    def name(self) -> str:
-        """What no record has."""
-        return f"number {self.offset}"
-
-
-@pytest.mark.parametrize("magic", [0, 1])
-@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
-def test_records_may_be_of_another_kind(magic: int, codec: Codec) -> None:
-    """A subclass is made instead, of all of them, with the same fields."""
-    appended = [
-        one._replace(timestamp_type=TimestampType.LOG_APPEND_TIME) if magic else one
-        for one in records(4, 5, 9, magic=magic)
-    ]
-    data = build_message_set(appended, magic=magic, codec=codec)
-    decoded = decode(data, kind=Named)
-    assert decoded.records == appended
-    assert [one.name for one in decoded.records if isinstance(one, Named)] == [
-        "number 4",
-        "number 5",
-        "number 9",
-    ]
-    assert decoded.memory_bytes == decode(data).memory_bytes
-
-
-def test_in_front_of_damage_records_are_of_that_kind_too() -> None:
-    """Where the definition takes over from the core, it makes the same."""
-    inner = build_message_set(THREE) + raw_message(10, b"short")
-    decoded = decode(wrapper_around(10, gzip_of(inner)), kind=Named)
-    assert decoded.error is not None
-    assert [type(one) for one in decoded.records] == [Named] * 3
 
 
 def test_records_below_the_fetch_offset_are_left_out() -> None:
