@@ -2,11 +2,15 @@
 
 from collections.abc import Callable
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tests.support.chunks import each_chunk
 from tests.support.delivery_world import CHUNK_RECORDS, DeliveryWorld, Partition
 from zkconsumer.streams.delivery import Delivery
+
+pytestmark = pytest.mark.usefixtures(each_chunk.__name__)
 
 Act = Callable[[DeliveryWorld], object]
 PARTITIONS = 2
@@ -17,7 +21,14 @@ fetches = st.builds(
     numbers,
     st.integers(0, CHUNK_RECORDS),
 )
-asks = st.just(DeliveryWorld.ask)
+asks = st.sampled_from(
+    [
+        DeliveryWorld.ask,
+        DeliveryWorld.ask,
+        DeliveryWorld.ask_for_a_batch,
+        DeliveryWorld.ask_for_arrow,
+    ]
+)
 acts: st.SearchStrategy[Act] = st.one_of(
     fetches,
     asks,
@@ -49,7 +60,7 @@ def read_to_the_end(world: DeliveryWorld) -> None:
         world.revoke(number)
         for _ in range(20):
             world.fetch(number, CHUNK_RECORDS)
-    while world.ask() is not None:
+    while world.ask():
         pass
     world.commit_automatically()
 
@@ -90,8 +101,7 @@ def test_at_most_once_hands_over_nothing_twice_and_nothing_uncommitted(
     for act in script:
         before = [one.claim for one in world.partitions]
         act(world)
-        if world.in_hand is not None:
-            number, offset = world.in_hand
+        for number, offset in world.in_hand:
             assert offset < world.partitions[number].committed
         for number, partition in enumerate(world.partitions):
             if partition.claim is not before[number]:
@@ -111,7 +121,7 @@ def test_at_most_once_hands_over_nothing_twice_and_nothing_uncommitted(
 def test_scala_commits_up_to_the_message_in_hand_and_loses_no_other(
     log: list[list[int]], script: list[Act]
 ) -> None:
-    """A message counts as consumed once it is handed over; a crash loses that one at most."""
+    """What is handed over counts as consumed; a crash loses what is in hand at most."""
     world = DeliveryWorld(Delivery.SCALA, log)
 
     def check(partition: Partition, offset: int) -> None:
@@ -122,12 +132,13 @@ def test_scala_commits_up_to_the_message_in_hand_and_loses_no_other(
     world.on_commit = check
     unfinished: set[tuple[int, int]] = set()
     for act in script:
-        if act is DeliveryWorld.crash and world.in_hand is not None:
-            unfinished.add(world.in_hand)
+        if act is DeliveryWorld.crash:
+            unfinished.update(world.in_hand)
+        before = world.in_hand
         act(world)
-        if act is DeliveryWorld.ask and world.in_hand is not None:
-            number, offset = world.in_hand
-            assert world.partitions[number].claim.consumed_offset == offset + 1
+        if world.in_hand is not before:
+            for number, offset in world.in_hand:
+                assert (world.partitions[number].claim.consumed_offset or 0) > offset
     read_to_the_end(world)
     assert set(world.delivered) == everything(world)
     assert everything(world) - world.finished <= unfinished

@@ -14,6 +14,8 @@ from zkconsumer.streams.stream import KafkaStream
 
 CHUNK_RECORDS = 4
 """No fetch brings more."""
+BATCH_RECORDS = 7
+"""Nor do batches: more than a chunk, less than all."""
 Place = tuple[int, int]
 """A partition and an offset."""
 
@@ -51,7 +53,7 @@ class DeliveryWorld:
         ]
         self.delivered: list[Place] = []
         self.finished: set[Place] = set()
-        self.in_hand: Place | None = None
+        self.in_hand: list[Place] = []
         self.on_commit: Callable[[Partition, int], None] = lambda _partition, _offset: None
         self.answers: list[str] = []
         self.clock = ManualClock()
@@ -89,19 +91,44 @@ class DeliveryWorld:
             chunk_of(partition.claim, found, fetched_at=begin, next_offset=end), ignore
         )
 
-    def ask(self) -> Place | None:
-        """Ask for a message: the one before is finished with, and there may be none."""
-        if self.in_hand is not None:
-            self.finished.add(self.in_hand)
-            self.in_hand = None
-        try:
+    def ask(self) -> list[Place]:
+        """Ask for a message: what came before is finished with, and there may be none."""
+
+        def read() -> list[Place]:
             message = next(self.stream)
+            return [(message.partition, message.offset)]
+
+        return self._ask(read)
+
+    def ask_for_a_batch(self) -> list[Place]:
+        """The same for a list of them."""
+
+        def read() -> list[Place]:
+            batch = next(self.stream.batches(max_records=BATCH_RECORDS, timeout_ms=0))
+            return [(message.partition, message.offset) for message in batch]
+
+        return self._ask(read)
+
+    def ask_for_arrow(self) -> list[Place]:
+        """The same for a record batch."""
+
+        def read() -> list[Place]:
+            batch = next(self.stream.arrow_batches(max_records=BATCH_RECORDS, timeout_ms=0))
+            places = (batch.column(name).to_pylist() for name in ("partition", "offset"))
+            return list(zip(*places, strict=True))
+
+        return self._ask(read)
+
+    def _ask(self, read: Callable[[], list[Place]]) -> list[Place]:
+        self.finished.update(self.in_hand)
+        self.in_hand = []
+        try:
+            self.in_hand = read()
         except (ConsumerTimeout, OffsetCommitFailed):
-            return None
+            return []
         finally:
             self._hand_over_the_lost()
-        self.in_hand = (message.partition, message.offset)
-        self.delivered.append(self.in_hand)
+        self.delivered += self.in_hand
         return self.in_hand
 
     def commit_automatically(self) -> None:
@@ -120,7 +147,7 @@ class DeliveryWorld:
         """End without a word, the message in hand with it; a new life begins."""
         for partition in self.partitions:
             partition.claim.active = False
-        self.in_hand = None
+        self.in_hand = []
         self.start()
 
     def commit_ahead(self, claim: PartitionClaim, offset: int) -> bool:
