@@ -6,7 +6,10 @@
 #include "pump.h"
 #include "sets.h"
 
-enum { MOST_SLOTS = 12, MOST_QUEUES = 3, MOST_TOPICS = 3, MAX_ANSWER_BYTES = 1 << 21 };
+enum { MOST_SLOTS = 12, MOST_QUEUES = 3, MOST_TOPICS = 3, MAX_ANSWER_BYTES = 1 << 22 };
+
+/* More than a broker was asked for, and than a buffer has room for at first. */
+enum { LARGE_SET_BYTES = (1 << 20) + 70000 };
 
 uint64_t answers_taken, chunks_taken;
 
@@ -22,6 +25,7 @@ typedef struct {
     size_t queue_count, topic_count, partition_count;
     partition partitions[MOST_SLOTS]; /* as their slots, topic by topic */
     bool is_sound;
+    bool may_be_large; /* one set of each answer */
 } world;
 
 /* Reads all of a chunk. Where nothing is damaged, its offsets are between the two. */
@@ -102,18 +106,23 @@ static uint8_t *put_partition(world *self, uint8_t *to, const zk_slot *slot) {
     size_t size = below(8) ? set.size : below(set.size + 1);
     if (size > slot->asked_bytes)
         size = slot->asked_bytes;
+    const bool is_large = self->may_be_large && below(500) == 0;
+    self->may_be_large &= !is_large;
+    const size_t more = is_large ? LARGE_SET_BYTES - size : 0;
     to = put_number(to, (uint32_t)slot->partition, 4);
     to = put_number(to, is_error ? 6 : 0, 2);
     to = put_number(to, 1000, 8);
-    to = put_number(to, size, 4);
+    to = put_number(to, size + more, 4);
     memcpy(to, set.data, size);
+    memset(to + size, 0, more);
     free(set.data);
-    return to + size;
+    return to + size + more;
 }
 
 /* The answer to what is asked; partitions nobody asked for among them. */
 static bytes make_answer(world *self, int32_t correlation_id) {
     bytes made = room(MAX_ANSWER_BYTES);
+    self->may_be_large = true;
     uint8_t *to = put_number(made.data + 4, (uint32_t)correlation_id, 4);
     const zk_slots *slots = &self->pump->slots;
     to = put_number(to, slots->topic_count, 4);

@@ -1,7 +1,9 @@
+#define _POSIX_C_SOURCE 200809L
 #include "pump.h"
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 /* A wait for room ends at least so often, as in `fetch.fetcher`. */
 enum { LOOK_AROUND_MS = 1000 };
@@ -16,6 +18,7 @@ zk_pump *zk_pump_new(void) {
     }
     atomic_init(&pump->stopping, false);
     atomic_init(&pump->is_called, false);
+    pump->process = getpid();
     pump->bell = pump->line.bell = pump->exchange.bell = bell;
     pump->line.stopping = pump->exchange.stopping = &pump->stopping;
     pump->line.slots = &pump->slots;
@@ -45,7 +48,8 @@ void zk_pump_clear(zk_pump *pump) {
 }
 
 void zk_pump_free(zk_pump *pump) {
-    if (!pump)
+    /* In a forked child it is as its thread left it, in the middle of anything. */
+    if (!pump || getpid() != pump->process)
         return;
     zk_pump_clear(pump);
     zk_request_free(&pump->request);

@@ -34,11 +34,13 @@
  * Wake-ups: whoever calls, stops, or makes room changes what it has to tell, then rings; a turn of the
  * loop clears the bell first and looks afterwards.
  *
- * A fork copies no thread: in a child nobody runs the pump, and it may only be freed.
+ * A fork copies no thread: in a child nobody runs the pump, and freeing it there does nothing.
  *
  * Thread: one, but for zk_pump_call and zk_pump_stop, which any thread and any signal handler may use. */
 #ifndef ZK_PUMP_H
 #define ZK_PUMP_H
+
+#include <sys/types.h>
 
 #include "asking.h"
 #include "exchange.h"
@@ -71,6 +73,7 @@ typedef struct {
     zk_pump_counts counts;
     zk_bell *bell;
     atomic_bool stopping, is_called;
+    pid_t process; /* that it belongs to */
     bool is_in_flight;
     bool is_early; /* the last request was: some that had nothing waiting were not asked */
     bool is_idle;  /* the last answer brought nothing, though the broker was not to wait */
