@@ -27,7 +27,8 @@ class Loan:
     """What a native loop is to read.
 
     Attributes:
-        positions: those that are lent.
+        positions: those that are lent, those of a topic together: so they lie in a request, and in
+            this order they come back.
         part_bytes: how much each of them is to be asked for.
         others_wait: partitions that are not lent wait for room: no broker is to wait for data.
     """
@@ -93,7 +94,8 @@ class Lender:
         if not lent:
             return None
         others_wait = len(lent) < sum(one.ready or one.is_waiting for one in positions)
-        return Loan(lent, self.session.part_bytes(has_large=bool(large)), others_wait)
+        part_bytes = self.session.part_bytes(has_large=bool(large))
+        return Loan(_by_topic(lent), part_bytes, others_wait)
 
     def keeps(self, claims: Iterable[PartitionClaim]) -> list[PartitionClaim]:
         """Those whose packed sets are for the session to unpack."""
@@ -153,3 +155,11 @@ class Lender:
 
 def _is_plain(position: FetchPosition) -> bool:
     return position.fetch_offset is not None and not position.halted and position.pending is None
+
+
+def _by_topic(positions: Iterable[FetchPosition]) -> list[FetchPosition]:
+    """Topics in the order of their first partitions' turns, the turns of each as they are."""
+    topics: dict[str, list[FetchPosition]] = {}
+    for position in positions:
+        topics.setdefault(position.claim.topic_partition.topic, []).append(position)
+    return [position for together in topics.values() for position in together]
