@@ -135,7 +135,7 @@ def test_what_is_odd_is_unpacked_by_the_session_and_not_lent_before() -> None:
     assert lent(one.lend(has_room)) == [OTHER]
     session.unpack(claims[0], 1_000_000)
     one.forget_unpacked()
-    assert lent(one.lend(has_room)) == [T1, OTHER, T0]
+    assert lent(one.lend(has_room)) == [T1, T0, OTHER]
 
 
 def test_an_error_code_is_heard_as_if_the_session_had_asked() -> None:
