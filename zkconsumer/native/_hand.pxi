@@ -70,7 +70,9 @@ cdef class Hand:
         cdef Progress progress = None
         cdef Origin origin = None
         if chunk is not None:
-            records = chunk.records
+            held = chunk.records
+            # Its claim may be given up in this moment, and its records discarded.
+            records = held if held != () else Runs.__new__(Runs)
             progress = chunk.claim
             topic, partition = chunk.claim.topic_partition
             origin = Origin(topic, partition, self.key_decoder, self.value_decoder)

@@ -239,13 +239,16 @@ cdef class Queue:
         cdef zk_head_kind kind
         cdef Runs records
         cdef bint is_active = False
+        claim = None
         while True:
             records = Runs.__new__(Runs)
             kind = zk_queue_head(self.queue, &head, &dropped)
             if kind == ZK_HEAD_CHUNK:
                 records.runs = head.runs
+                # Both before anything of Python is called: it may be given up in there, and forgotten.
                 is_active = zk_claim_is_active(head.claim)
-                zk_claim_drop(head.claim)  # its address is the key; nothing else of it is needed
+                claim = self.claims.get(<size_t>head.claim)
+                zk_claim_drop(head.claim)
             if dropped != NULL:
                 zk_chunks_free(dropped)
                 dropped = NULL
@@ -256,7 +259,6 @@ cdef class Queue:
                 return None
             if kind == ZK_HEAD_NO_MEMORY:
                 raise MemoryError
-            claim = self.claims.get(<size_t>head.claim)
             if claim is None:
                 if is_active:
                     raise LookupError("a chunk of a claim that was not adopted")

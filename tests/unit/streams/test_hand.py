@@ -259,6 +259,16 @@ def test_a_native_hand_takes_native_chunks_only() -> None:
 
 
 @needs_native_engine
+def test_a_chunk_that_is_discarded_while_it_is_taken_has_nothing() -> None:
+    """Its claim may be given up between any two steps of a reader."""
+    hand, chunk = begun(Maker(native=True), 0, 1)
+    chunk.claim.active = False
+    chunk.records = ()
+    hand.chunk = chunk
+    assert (list(hand), hand.is_through, hand.look(5)[0]) == ([], True, [])
+
+
+@needs_native_engine
 def test_a_place_belongs_to_its_chunk() -> None:
     """One of another chunk is refused."""
     maker = Maker(native=True)

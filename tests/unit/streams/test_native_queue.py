@@ -267,6 +267,25 @@ def test_nothing_is_put_for_a_claim_that_was_given_up() -> None:
     assert (queue.used_bytes(), queue.head(0)) == (0, None)
 
 
+def test_a_claim_may_be_given_up_and_forgotten_while_its_chunk_is_looked_at() -> None:
+    """By whoever is called since there is room."""
+    queue, dead, claim = native_queue(), claim_of(), claim_of(T1)
+    put(queue, dead, [0])
+    put(queue, claim, [5])
+    dead.active = False
+
+    def give_up() -> None:
+        claim.active = False
+        for _ in range(200):
+            queue.adopt(claim_of())
+
+    queue.native.wait_for_room(give_up)
+    chunk = queue.take(0)
+    assert isinstance(chunk, Chunk)
+    assert chunk.claim is claim
+    assert (queue.head(0), queue.used_bytes()) == (None, 0)
+
+
 def test_discarding_frees_what_nobody_will_read() -> None:
     """Native chunks at once; the one that the stream has seen is emptied; all bells ring."""
     queue, old, kept, ring = native_queue(3), claim_of(), claim_of(T1), bell()
