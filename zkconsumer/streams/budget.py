@@ -3,13 +3,13 @@
 Every queue has an equal share, and nobody borrows from another. A share that was lent would be
 missing at the moment its owner needs it, and to get it back one would have to wait for the stream
 that has it: a slow stream would hold up a quick one. So no counter is shared either: each queue
-adds up what lies in it, and what lies in its stream's hands.
+counts what lies in it, and what lies in its stream's hands.
 
 The most that all of fetching takes, however slow the streams are:
 
-- the budget: what is queued and in the streams' hands, decompressed, as CPython allocates it. A
-  single record that is larger than a queue's share counts with its whole size in place of it: it
-  is delivered alone.
+- the budget: what is queued and in the streams' hands, decompressed, as CPython allocates it, or
+  with the buffers that native chunks keep. A single record that is larger than a queue's share
+  counts with its whole size in place of it: it is delivered alone.
 - for each fetcher, ``fetch.max.bytes``: what arrives and what waits packed together, since no
   partition is asked while something of it waits. Twice as much for the moment in which what must
   wait is copied out of an answer. (4 KiB for each partition, if that is more.) An entry that is
