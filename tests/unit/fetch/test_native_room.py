@@ -4,6 +4,8 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 import pytest
 
@@ -18,16 +20,19 @@ from tests.support.fetch_bench import (
     values,
     wait_for,
 )
+from tests.support.native_chunks import native_queue
 from tests.support.queues import needs_native_engine
 from tests.support.record_sets import records
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.model import Record, TopicPartition
-from zkconsumer.native import _core
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import Codec
 from zkconsumer.scope import ThreadScope
 from zkconsumer.streams.budget import ByteBudget
-from zkconsumer.streams.native_queue import NativeChunkQueue
+
+if TYPE_CHECKING:
+    from zkconsumer.native._core import Pump
+    from zkconsumer.streams.native_queue import NativeChunkQueue
 
 __all__ = ["each_loop"]
 
@@ -66,7 +71,7 @@ class SilentBroker:
 
     def __init__(self, broker: socket.socket, ours: socket.socket, scope: ThreadScope) -> None:
         self.broker, self._ours, self._scope = broker, ours, scope
-        self.pump = _core.Pump()
+        self.pump: Pump = import_module("zkconsumer.native._core").Pump()
         self.pump.configure(
             min_bytes=1,
             max_wait_ms=100,
@@ -76,7 +81,7 @@ class SilentBroker:
             report_ms=0,
         )
 
-    def start(self, queues: list[NativeChunkQueue], slots: list[Slot]) -> None:
+    def start(self, queues: "list[NativeChunkQueue]", slots: list[Slot]) -> None:
         """Have it work; whose sets are packed must be adopted."""
         native = [queue.native for queue in queues]
         self.pump.load(native, [(b"t", slots)], part_bytes=4096, others_wait=False)
@@ -101,7 +106,7 @@ def silent_broker() -> Iterator[SilentBroker]:
         assert scope.first_error() is None
 
 
-def many_slots(place: int, queue: NativeChunkQueue) -> list[Slot]:
+def many_slots(place: int, queue: "NativeChunkQueue") -> list[Slot]:
     """So many that the request about them does not get through."""
     claims = [PartitionClaim(TopicPartition("t", n), queue, 0) for n in range(1, 20_001)]
     return [slot(claim, place) for claim in claims]
@@ -109,7 +114,7 @@ def many_slots(place: int, queue: NativeChunkQueue) -> list[Slot]:
 
 def test_room_is_heard_of_while_a_request_does_not_get_through() -> None:
     """What waits for a queue comes when there is room, whatever the broker does."""
-    queue, other = NativeChunkQueue(1), NativeChunkQueue(1)
+    queue, other = native_queue(1), native_queue(1)
     first, second = (PartitionClaim(T0, queue, 0) for _ in range(2))
     assert queue.native.put_set(first, build_message_set(records(0)), 0) is None
     with silent_broker() as bench:
@@ -126,7 +131,7 @@ def test_room_is_heard_of_while_a_request_does_not_get_through() -> None:
 
 def test_a_stop_is_heard_while_a_request_does_not_get_through() -> None:
     """Its thread ends at once."""
-    queue = NativeChunkQueue(1)
+    queue = native_queue(1)
     with silent_broker() as bench:
         bench.start([queue], many_slots(0, queue))
         assert bench.broker.recv(1) == b"\0"
@@ -136,7 +141,7 @@ def test_one_decompressed_set_at_a_time_waits_for_a_queue() -> None:
     """It has to be decompressed whole: else the sets of all partitions could lie there at once."""
     large = [Record(offset, None, bytes(100_000)) for offset in range(40)]
     data = build_message_set(large, codec=Codec.GZIP)
-    queue = NativeChunkQueue(3)
+    queue = native_queue(3)
     claims = [PartitionClaim(TopicPartition("t", number), queue, 0) for number in range(2)]
     came: list[tuple[int, int]] = []
     with silent_broker() as bench:

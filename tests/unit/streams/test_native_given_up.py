@@ -1,0 +1,42 @@
+"""Partitions given up in the very moment in which the stream takes their native chunks."""
+
+from tests.support.chunks import T0, claim_of
+from tests.support.native_chunks import hand, native_queue, put, set_of
+from tests.support.queues import needs_native_engine
+from zkconsumer.fetch.claim import Chunk
+
+pytestmark = needs_native_engine
+
+
+def test_a_claim_may_be_forgotten_while_a_dead_chunk_in_front_is_dropped() -> None:
+    """Whoever waited for that room gives it up, and makes the queue forget what was given up."""
+    queue, dead, alive = native_queue(), claim_of(), claim_of()
+    put(queue, dead, [0])
+    put(queue, alive, [1])
+    dead.active = False
+    called: list[bool] = []
+
+    def give_up() -> None:
+        called.append(True)
+        alive.active = False
+        for _ in range(1_000):
+            queue.adopt(claim_of())
+
+    queue.native.wait_for_room(give_up)
+    item = queue.head(0)
+    assert called
+    assert item is None or (isinstance(item, Chunk) and item.claim is alive)
+
+
+def test_a_chunk_that_is_discarded_while_it_is_taken_has_nothing_to_give() -> None:
+    """It was chosen for the native hand by records that it has no more."""
+    queue, claim = native_queue(), claim_of(T0)
+    assert queue.native.put_set(claim, set_of(range(3)), 0) is None
+    chunk = queue.head(0)
+    assert isinstance(chunk, Chunk)
+    claim.active = False
+    queue.discard_inactive()
+    one = hand()
+    one.chunk = chunk
+    assert one.is_through
+    assert list(one) == []
