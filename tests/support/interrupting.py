@@ -52,12 +52,14 @@ def interrupt_at_check(
         Whether there was such a place; where ``handler`` raises, that is to be told by that.
     """
     watch = _Watch(number, handler)
-    before = sys.gettrace()
+    before = sys.gettrace(), sys.getprofile()
+    sys.setprofile(watch.hear_return)
     sys.settrace(watch.enter)  # type: ignore[arg-type]
     try:
         run()
     finally:
-        sys.settrace(before)
+        sys.settrace(before[0])
+        sys.setprofile(before[1])
     return watch.done
 
 
@@ -84,6 +86,12 @@ class _Watch:
         self._entered = frame
         return self._step
 
+    def hear_return(self, frame: FrameType, event: str, _arg: object) -> None:
+        """A built-in function returned, whatever it called meanwhile."""
+        if event == "c_return":
+            self._calling = frame
+            self._called_python = False
+
     def _step(self, frame: FrameType, event: str, _arg: object) -> object:
         if event == "opcode" and not self.done:
             name = _NAMES[frame.f_code.co_code[frame.f_lasti]]
@@ -100,5 +108,6 @@ class _Watch:
         if self._left == 0:
             self.done = True
             sys.settrace(None)
+            sys.setprofile(None)
             self._handler()
         self._left -= 1

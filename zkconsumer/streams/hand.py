@@ -17,7 +17,7 @@ from typing import Any, Generic, Never, Protocol, Self, TypeVar
 from zkconsumer.fetch.claim import Chunk
 from zkconsumer.records.rows import Row, plain
 from zkconsumer.streams.flag import Flag
-from zkconsumer.streams.message import Decoder, MessageAndMetadata, Origin
+from zkconsumer.streams.message import Decoder, MessageAndMetadata, Origin, message_of
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -142,9 +142,7 @@ class PureHand(Generic[K, V]):
     def look(self, most: int) -> tuple[list[MessageAndMetadata[K, V]], Iterator[Row]]:
         """See ``Hand``."""
         behind = copy(self.place)
-        return [
-            MessageAndMetadata.made_of(record, self._origin) for record in islice(behind, most)
-        ], behind
+        return [message_of(row, self._origin) for row in islice(behind, most)], behind
 
     def iterate(
         self, slow: Callable[[], MessageAndMetadata[K, V]]
@@ -177,7 +175,7 @@ class PureHand(Generic[K, V]):
                 for record in place:
                     # Nothing is called from here on, so that no signal handler runs: were it to
                     # raise, the message would count as handed over, and its caller not have it.
-                    message._record = record  # noqa: SLF001 - ``made_of`` in place, see there
+                    message._record = record  # noqa: SLF001 - ``message_of`` in place, see there
                     message._origin = origin  # noqa: SLF001
                     progress.delivered_offset = behind = record[0] + 1
                     if consumes_in_hand:

@@ -2,7 +2,7 @@
 
 from abc import ABCMeta
 from collections.abc import Callable
-from typing import Generic, Self, TypeVar
+from typing import Generic, TypeVar
 
 from zkconsumer.model import Record, TimestampType, TopicPartition
 from zkconsumer.records.rows import Row
@@ -59,14 +59,6 @@ class MessageAndMetadata(Generic[K, V], metaclass=ABCMeta):
         self._origin = Origin(topic_partition, key_decoder, value_decoder)
         self._record = record
 
-    @classmethod
-    def made_of(cls, record: Row, origin: Origin[K, V]) -> Self:
-        """Make one of parts that are there already."""
-        message = cls.__new__(cls)
-        message._record = record  # noqa: SLF001 - it is one of ours
-        message._origin = origin  # noqa: SLF001
-        return message
-
     @property
     def topic(self) -> str:
         """The topic it was read from."""
@@ -120,3 +112,11 @@ class MessageAndMetadata(Generic[K, V], metaclass=ABCMeta):
             f"MessageAndMetadata(topic={self.topic!r}, partition={self.partition}, "
             f"offset={self.offset}, key={self.raw_key!r}, value={self.raw_value!r})"
         )
+
+
+def message_of(row: Row, origin: Origin[K, V]) -> MessageAndMetadata[K, V]:
+    """Make a message of parts that are there already."""
+    message: MessageAndMetadata[K, V] = MessageAndMetadata.__new__(MessageAndMetadata)
+    message._record = row  # noqa: SLF001 - it is one of ours
+    message._origin = origin  # noqa: SLF001
+    return message

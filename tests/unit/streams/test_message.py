@@ -1,11 +1,18 @@
 """Messages and the decoders that give their keys and values."""
 
+import pickle
+from copy import copy
+
 import pytest
 
-from tests.support.chunks import T1
+from tests.support.chunks import T1, chunk_of, claim_of, each_chunk, ignore
+from tests.support.manual_clock import ManualClock
+from tests.support.record_sets import records
 from zkconsumer.model import Record, TimestampType
+from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.streams.decoder import StringDecoder
 from zkconsumer.streams.message import MessageAndMetadata
+from zkconsumer.streams.stream import KafkaStream
 
 
 def message_of(record: Record) -> MessageAndMetadata[str, str]:
@@ -80,3 +87,23 @@ def test_the_string_decoder_takes_an_encoding_and_what_to_do_with_errors() -> No
     assert StringDecoder(errors="replace")(b"\xff") == "\ufffd"
     with pytest.raises(UnicodeDecodeError):
         StringDecoder()(b"\xff")
+
+
+@pytest.mark.usefixtures(each_chunk.__name__)
+def test_messages_of_both_engines_are_alike() -> None:
+    """The class by ``isinstance``, the same public attributes, the same text, the same copy."""
+    queue = ChunkQueue(1)
+    queue.offer(chunk_of(claim_of(T1), [7]), ignore)
+    stream: KafkaStream[bytes, str] = KafkaStream(
+        queue, clock=ManualClock(), key_decoder=bytes, value_decoder=StringDecoder()
+    )
+    message = next(stream)
+    assert isinstance(message, MessageAndMetadata)
+    expected = MessageAndMetadata(T1, records(7)[0], bytes, StringDecoder())
+    names = [name for name in dir(expected) if not name.startswith("_")]
+    for one in (message, pickle.loads(pickle.dumps(message)), copy(message)):
+        assert [getattr(one, name) for name in names] == [getattr(expected, name) for name in names]
+        assert repr(one) == repr(expected)
+        assert isinstance(one, MessageAndMetadata)
+    assert message != next(iter([expected]))
+    assert not hasattr(message, "__dict__")

@@ -20,6 +20,7 @@ from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.decode import decode_record_set
 from zkconsumer.streams.chunk_queue import ChunkQueue
+from zkconsumer.streams.gate import DeliveryGate
 from zkconsumer.streams.stream import KafkaStream
 
 pytestmark = pytest.mark.usefixtures(each_chunk.__name__)
@@ -223,6 +224,20 @@ def test_iterators_and_next_share_one_position() -> None:
     queue.offer(chunk_of(claim, [9, 10, 11]), ignore)
     assert [next(one).offset for one in (second, stream, first)] == [9, 10, 11]
     assert (claim.consumed_offset, claim.delivered_offset) == (11, 12)
+
+
+def test_iterators_share_their_position_through_a_silence_too() -> None:
+    """While the gate is suspect messages come by another way; nothing comes twice behind it."""
+    gate, queue, claim = DeliveryGate(ManualClock(), 1_000), ChunkQueue(10), claim_of(committed=0)
+    queue.offer(chunk_of(claim, range(8)), ignore)
+    stream: Stream = KafkaStream(queue, clock=ManualClock(), gate=gate)
+    first, second = iter(stream), iter(stream)
+    got = [next(first), next(second), next(first)]
+    gate.suspect()
+    got += [next(second), next(stream)]
+    gate.trust()
+    got += [next(first), next(second), next(stream)]
+    assert [message.offset for message in got] == list(range(8))
 
 
 def test_an_iterator_goes_on_after_an_error_and_ends_with_the_stream() -> None:
