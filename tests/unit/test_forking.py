@@ -15,16 +15,18 @@ import pytest
 
 from tests.support.chunks import chunk_of, claim_of, ignore
 from tests.support.forks import in_forked_child
+from tests.support.queues import each_queue, is_listened_to, new_queue
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConsumerForked
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.forking import ForkGuard
 from zkconsumer.scope import ThreadScope
-from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.streams.delivery import Delivery
 from zkconsumer.streams.gate import DeliveryGate
+from zkconsumer.streams.queues import StreamQueue
 from zkconsumer.streams.stream import KafkaStream
 
+pytestmark = pytest.mark.usefixtures(each_queue.__name__)
 Stream = KafkaStream[bytes, bytes]
 
 
@@ -35,9 +37,9 @@ def said_by(call: Callable[[], object]) -> str:
     return str(raised.value)
 
 
-def stream_of(*offsets: int, guard: ForkGuard | None = None) -> tuple[Stream, ChunkQueue]:
+def stream_of(*offsets: int, guard: ForkGuard | None = None) -> tuple[Stream, StreamQueue]:
     """A stream without a time-out over a chunk with these offsets, if any."""
-    queue = ChunkQueue(10)
+    queue = new_queue(10)
     if offsets:
         queue.offer(chunk_of(claim_of(), offsets), ignore)
     gate = DeliveryGate(SystemClock(), 0, guard=guard)
@@ -140,7 +142,7 @@ def test_a_child_commits_nothing_ahead() -> None:
         asked.append(offset)
         return True
 
-    queue = ChunkQueue(10)
+    queue = new_queue(10)
     queue.offer(chunk_of(claim_of(), [0]), ignore)
     stream: Stream = KafkaStream(
         queue, clock=SystemClock(), delivery=Delivery.AT_MOST_ONCE, commit_ahead=commit
@@ -202,7 +204,7 @@ def test_a_child_is_told_by_an_event_loop_too() -> None:
     async def main() -> list[object]:
         first = await one(stream)
         task = asyncio.create_task(one(waiting))
-        while other_queue._on_change is None:
+        while not is_listened_to(other_queue):
             await asyncio.sleep(0)
         said = [in_forked_child(lambda: by_hand(stream)), in_forked_child(lambda: by_hand(waiting))]
         other_queue.offer(chunk_of(claim_of(), [9]), ignore)
@@ -217,7 +219,7 @@ def test_a_child_is_told_by_an_event_loop_too() -> None:
 
 def test_the_parent_reads_on_while_children_come_and_go() -> None:
     """A stream that a thread feeds loses and repeats nothing over many forks."""
-    queue, claim, count = ChunkQueue(3), claim_of(committed=0), 300
+    queue, claim, count = new_queue(3), claim_of(committed=0), 300
     stream: Stream = KafkaStream(queue, clock=SystemClock())
     room = threading.Event()
 
