@@ -66,13 +66,12 @@ PLANTS = (
         "(response->set_left);\n    if",
     ),
     Plant(
-        "response.c", "if (size > response->frame_left)", "if (size > response->frame_left + 30)"
+        "unpack.c", "fetch_offset = next_offset;\n        line", "at = next_offset;\n        line"
     ),
-    Plant("unpack.c", "        slot->fetch_offset = next_offset;\n", ""),
     Plant(
         "unpack.c",
         "        zk_buffer_drop(slot->next.bytes);\n    slot->next",
-        "        ;\n    slot->next",
+        "        slot->next.offset = 0;\n    slot->next",
     ),
 )
 
