@@ -6,7 +6,7 @@ from functools import lru_cache
 
 import pytest
 
-from tests.support.queues import needs_native_engine
+from tests.support.queues import making_queues, needs_native_engine
 from tests.support.record_sets import records
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim, Poison
@@ -25,11 +25,13 @@ _are_native = False
 def each_chunk(request: pytest.FixtureRequest) -> Iterator[None]:
     """Have ``chunk_of`` make chunks as Python does, and then as native loops do.
 
-    A stream reads the one by ``PureHand``, and the other by the native hand.
+    A stream reads the one by ``PureHand``, and the other by the native hand. ``new_queue`` makes
+    queues to match.
     """
     global _are_native  # noqa: PLW0603 - the fixture's one job
     _are_native = request.param == "native"
-    yield
+    with making_queues(native=_are_native):
+        yield
     _are_native = False
 
 

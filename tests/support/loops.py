@@ -8,18 +8,19 @@ from typing import TypeVar
 import pytest
 
 from tests.support.chunks import ignore
+from tests.support.queues import is_listened_to, new_queue
 from zkconsumer.clock import SystemClock
 from zkconsumer.fetch.claim import Chunk
-from zkconsumer.streams.chunk_queue import ChunkQueue
+from zkconsumer.streams.queues import StreamQueue
 from zkconsumer.streams.stream import KafkaStream
 
 T = TypeVar("T")
 Stream = KafkaStream[bytes, bytes]
 
 
-def stream_of(*chunks: Chunk, timeout_ms: int = -1) -> tuple[Stream, ChunkQueue]:
+def stream_of(*chunks: Chunk, timeout_ms: int = -1) -> tuple[Stream, StreamQueue]:
     """A stream over these chunks."""
-    queue = ChunkQueue(100)
+    queue = new_queue(100)
     for chunk in chunks:
         assert queue.offer(chunk, ignore)
     return KafkaStream(queue, clock=SystemClock(), timeout_ms=timeout_ms), queue
@@ -39,9 +40,9 @@ async def until(probe: Callable[[], object], what: str) -> None:
         await asyncio.sleep(0.001)
 
 
-async def until_waiting(queue: ChunkQueue) -> None:
+async def until_waiting(queue: StreamQueue) -> None:
     """Until a task waits for this queue to change."""
-    await until(lambda: queue._on_change is not None, "a task that waits")
+    await until(lambda: is_listened_to(queue), "a task that waits")
 
 
 @asynccontextmanager

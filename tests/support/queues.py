@@ -1,6 +1,7 @@
 """One suite for both queues: a module that uses ``each_queue`` runs once with each."""
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
@@ -26,8 +27,15 @@ _make: Make = ChunkQueue
 )
 def each_queue(request: pytest.FixtureRequest) -> Iterator[None]:
     """Have ``new_queue`` make one kind after the other."""
-    global _make  # noqa: PLW0603 - the fixture's one job
-    _make = ChunkQueue if request.param == "python" else new_chunk_queue
+    with making_queues(native=request.param == "native"):
+        yield
+
+
+@contextmanager
+def making_queues(*, native: bool) -> Iterator[None]:
+    """Have ``new_queue`` make this kind."""
+    global _make  # noqa: PLW0603 - its one job
+    _make = new_chunk_queue if native else ChunkQueue
     yield
     _make = ChunkQueue
 

@@ -8,11 +8,13 @@ import pytest
 
 from tests.support.chunks import T0, T1, chunk_of, claim_of, each_chunk, ignore
 from tests.support.loops import Stream, collect, run, stream_of, ticking, until, until_waiting
+from tests.support.queues import is_listened_to, new_queue
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConsumerTimeout, PartitionFailed, RebalanceFailed
 from zkconsumer.streams.aio import _Wait
 from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.streams.gate import DeliveryGate
+from zkconsumer.streams.queues import StreamQueue
 from zkconsumer.streams.stream import KafkaStream
 
 pytestmark = pytest.mark.usefixtures(each_chunk.__name__)
@@ -68,17 +70,17 @@ def test_what_comes_while_a_task_waits_wakes_it() -> None:
         return got
 
     assert run(main) == list(range(5))
-    assert queue._on_change is None
+    assert not is_listened_to(queue)
 
 
 def test_several_streams_share_a_loop_with_a_producer_thread_each() -> None:
     """Everything comes once and in order, through queues that are full most of the time."""
     count = 400
     pairs = [stream_of() for _ in range(3)]
-    small = [ChunkQueue(2) for _ in pairs]
+    small = [new_queue(2) for _ in pairs]
     streams: list[Stream] = [KafkaStream(queue, clock=SystemClock()) for queue in small]
 
-    def produce(queue: ChunkQueue) -> None:
+    def produce(queue: StreamQueue) -> None:
         claim, room = claim_of(committed=0), threading.Event()
         for first in range(0, count, 4):
             while not queue.offer(chunk_of(claim, range(first, first + 4)), room.set):
@@ -114,7 +116,7 @@ def test_the_loop_ticks_on_while_a_task_waits() -> None:
 
 def test_the_loop_ticks_on_while_there_is_much_to_read() -> None:
     """A reader that never waits gives others their turn every few milliseconds."""
-    claim, queue = claim_of(committed=0), ChunkQueue(1_000)
+    claim, queue = claim_of(committed=0), new_queue(1_000)
     for first in range(0, 100_000, 1_000):
         queue.offer(chunk_of(claim, range(first, first + 1_000)), ignore)
     queue.close()
@@ -148,7 +150,7 @@ def test_no_message_in_time_raises_and_the_stream_goes_on() -> None:
         return (await anext(stream)).offset
 
     assert run(main) == 0
-    assert queue._on_change is None
+    assert not is_listened_to(queue)
 
 
 def test_what_is_queued_comes_even_with_a_timeout_of_zero() -> None:
@@ -198,10 +200,10 @@ def test_what_cannot_be_read_is_raised_behind_its_records() -> None:
 
 def test_a_pause_of_delivery_holds_a_task_until_trust() -> None:
     """In mid-chunk, without blocking the loop; a time-out would come as usual."""
-    gate, queue = DeliveryGate(SystemClock(), 0), ChunkQueue(10)
+    gate, queue = DeliveryGate(SystemClock(), 0), new_queue(10)
     queue.offer(chunk_of(claim_of(), [0, 1, 2]), ignore)
     stream: Stream = KafkaStream(queue, clock=SystemClock(), gate=gate)
-    timed: Stream = KafkaStream(ChunkQueue(1), clock=SystemClock(), gate=gate, timeout_ms=30)
+    timed: Stream = KafkaStream(new_queue(1), clock=SystemClock(), gate=gate, timeout_ms=30)
 
     async def main() -> list[int]:
         got: list[int] = [(await anext(stream)).offset]

@@ -9,11 +9,11 @@ import pytest
 
 from tests.support.chunks import T0, chunk_of, claim_of, each_chunk, ignore
 from tests.support.loops import Stream, run, stream_of, ticking, until, until_waiting
+from tests.support.queues import is_listened_to, new_queue
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import OffsetCommitFailed, StreamInUse
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
-from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.streams.delivery import CommitAhead, Delivery
 from zkconsumer.streams.stream import KafkaStream
 
@@ -34,7 +34,7 @@ def test_a_cancelled_wait_loses_nothing_and_leaves_nothing_behind() -> None:
         task.cancel()
         with pytest.raises(asyncio.CancelledError):
             await task
-        assert queue._on_change is None
+        assert not is_listened_to(queue)
         assert claim.delivered_offset is None
         return (await anext(stream)).offset
 
@@ -44,7 +44,7 @@ def test_a_cancelled_wait_loses_nothing_and_leaves_nothing_behind() -> None:
 def test_short_timeouts_of_the_caller_lose_nothing() -> None:
     """``wait_for`` around every message, while a thread feeds the stream at the same pace."""
     count = 300
-    queue, claim = ChunkQueue(count), claim_of(committed=0)
+    queue, claim = new_queue(count), claim_of(committed=0)
     stream: Stream = KafkaStream(queue, clock=SystemClock())
     go_on = threading.Event()
 
@@ -136,7 +136,7 @@ class SlowCommits:
 
 def at_most_once(commit: CommitAhead, *chunks: Chunk) -> Stream:
     """A stream over these chunks that commits them ahead."""
-    queue = ChunkQueue(10)
+    queue = new_queue(10)
     for chunk in chunks:
         assert queue.offer(chunk, ignore)
     return KafkaStream(

@@ -7,15 +7,16 @@ import pytest
 
 from tests.support import chunks
 from tests.support.chunks import T0, T1, chunk_of, claim_of, each_chunk, ignore
+from tests.support.queues import new_queue
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConsumerTimeout, PartitionFailed
 from zkconsumer.fetch.claim import Chunk
 from zkconsumer.model import Record, TimestampType
 from zkconsumer.records.build import build_message_set
 from zkconsumer.streams import arrow
-from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.streams.delivery import Delivery
 from zkconsumer.streams.gate import DeliveryGate
+from zkconsumer.streams.queues import StreamQueue
 from zkconsumer.streams.stream import KafkaStream
 
 pytestmark = pytest.mark.usefixtures(each_chunk.__name__)
@@ -28,9 +29,9 @@ def stream_of(
     timeout_ms: int = -1,
     delivery: Delivery = Delivery.AT_LEAST_ONCE,
     gate: DeliveryGate | None = None,
-) -> tuple[Stream, ChunkQueue]:
+) -> tuple[Stream, StreamQueue]:
     """A stream over these chunks."""
-    queue = ChunkQueue(100)
+    queue = new_queue(100)
     for chunk in queued:
         assert queue.offer(chunk, ignore)
     stream = Stream(

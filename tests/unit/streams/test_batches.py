@@ -7,6 +7,7 @@ import pytest
 
 from tests.support.chunks import T0, T1, chunk_of, claim_of, each_chunk, ignore
 from tests.support.manual_clock import ManualClock
+from tests.support.queues import new_queue
 from zkconsumer.clock import SystemClock
 from zkconsumer.connector.commits import delivered_offset
 from zkconsumer.errors import ConsumerTimeout, PartitionFailed, RebalanceFailed
@@ -16,6 +17,7 @@ from zkconsumer.streams.delivery import Delivery
 from zkconsumer.streams.gate import DeliveryGate
 from zkconsumer.streams.message import MessageAndMetadata
 from zkconsumer.streams.poison import PoisonMode, PoisonPolicy
+from zkconsumer.streams.queues import StreamQueue
 from zkconsumer.streams.stream import KafkaStream
 
 pytestmark = pytest.mark.usefixtures(each_chunk.__name__)
@@ -29,9 +31,9 @@ def stream_of(
     timeout_ms: int = -1,
     delivery: Delivery = Delivery.AT_LEAST_ONCE,
     gate: DeliveryGate | None = None,
-) -> tuple[Stream, ChunkQueue]:
+) -> tuple[Stream, StreamQueue]:
     """A stream over these chunks that passes over poison, and commits ahead what it has to."""
-    queue = ChunkQueue(100)
+    queue = new_queue(100)
     for chunk in chunks:
         assert queue.offer(chunk, ignore)
     stream = Stream(
@@ -69,7 +71,7 @@ def test_a_batch_spans_chunks_and_partitions_and_is_cut_where_it_is_full() -> No
 
 def test_messages_in_a_batch_are_what_single_ones_are() -> None:
     """Key, value and place, decoded on access."""
-    queue = ChunkQueue(10)
+    queue = new_queue(10)
     queue.offer(chunk_of(claim_of(T1), [7]), ignore)
     stream: KafkaStream[bytes, str] = KafkaStream(
         queue, clock=ManualClock(), value_decoder=bytes.decode
@@ -177,7 +179,7 @@ def test_a_batch_is_consumed_when_the_next_is_asked_for(delivery: Delivery) -> N
 def test_at_most_once_commits_a_chunk_only_when_all_before_it_is_handed_over() -> None:
     """So a crash loses the rest of one chunk a partition, as message by message."""
     claim, committed = claim_of(committed=0), list[int]()
-    queue = ChunkQueue(10)
+    queue = new_queue(10)
 
     def commit(_claim: PartitionClaim, offset: int) -> bool:
         committed.append(offset)

@@ -8,10 +8,10 @@ from types import FrameType
 import pytest
 
 from tests.support.chunks import are_native, chunk_of, claim_of, each_chunk, ignore
+from tests.support.queues import new_queue
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConsumerTimeout
 from zkconsumer.fetch.claim import PartitionClaim
-from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.streams.delivery import Delivery
 from zkconsumer.streams.message import MessageAndMetadata
 from zkconsumer.streams.stream import KafkaStream
@@ -66,7 +66,7 @@ def test_an_interrupted_reader_misses_nothing(
         ahead = offset
         return True
 
-    claim, queue = claim_of(committed=0), ChunkQueue(chunk_count)
+    claim, queue = claim_of(committed=0), new_queue(chunk_count)
     for first in range(0, total, size):
         assert queue.offer(chunk_of(claim, range(first, first + size)), ignore)
     stream = KafkaStream[bytes, bytes](

@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.chunks import T0, T1, chunk_of, claim_of, each_chunk, ignore
 from tests.support.manual_clock import ManualClock
+from tests.support.queues import new_queue
 from tests.support.record_sets import records
 from zkconsumer.clock import SystemClock
 from zkconsumer.connector.commits import consumed_offset, delivered_offset
@@ -19,8 +20,8 @@ from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.decode import decode_record_set
-from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.streams.gate import DeliveryGate
+from zkconsumer.streams.queues import StreamQueue
 from zkconsumer.streams.stream import KafkaStream
 
 pytestmark = pytest.mark.usefixtures(each_chunk.__name__)
@@ -28,9 +29,9 @@ pytestmark = pytest.mark.usefixtures(each_chunk.__name__)
 Stream = KafkaStream[bytes, bytes]
 
 
-def stream_of(*chunks: Chunk, timeout_ms: int = 0) -> tuple[Stream, ChunkQueue]:
+def stream_of(*chunks: Chunk, timeout_ms: int = 0) -> tuple[Stream, StreamQueue]:
     """A stream over these chunks that raises ConsumerTimeout behind them."""
-    queue = ChunkQueue(100)
+    queue = new_queue(100)
     for chunk in chunks:
         assert queue.offer(chunk, ignore)
     return KafkaStream(queue, clock=ManualClock(), timeout_ms=timeout_ms), queue
@@ -228,7 +229,7 @@ def test_iterators_and_next_share_one_position() -> None:
 
 def test_iterators_share_their_position_through_a_silence_too() -> None:
     """While the gate is suspect messages come by another way; nothing comes twice behind it."""
-    gate, queue, claim = DeliveryGate(ManualClock(), 1_000), ChunkQueue(10), claim_of(committed=0)
+    gate, queue, claim = DeliveryGate(ManualClock(), 1_000), new_queue(10), claim_of(committed=0)
     queue.offer(chunk_of(claim, range(8)), ignore)
     stream: Stream = KafkaStream(queue, clock=ManualClock(), gate=gate)
     first, second = iter(stream), iter(stream)
@@ -264,7 +265,7 @@ def test_an_iterator_goes_on_after_an_error_and_ends_with_the_stream() -> None:
 
 def test_no_message_in_time_raises_and_raises_again() -> None:
     """Without messages each call raises ConsumerTimeout after the time-out."""
-    queue = ChunkQueue(1)
+    queue = new_queue(1)
     stream: Stream = KafkaStream(queue, clock=SystemClock(), timeout_ms=20)
     for _ in range(2):
         with pytest.raises(ConsumerTimeout, match="20 ms"):
@@ -283,7 +284,7 @@ def test_a_stream_is_usable_after_a_timeout() -> None:
 
 def test_given_up_chunks_do_not_make_the_wait_longer() -> None:
     """The time-out counts from the call, however many dead chunks pass by."""
-    clock, dead, queue = ManualClock(), claim_of(), ChunkQueue(100)
+    clock, dead, queue = ManualClock(), claim_of(), new_queue(100)
     for offset in range(10):
         queue.offer(chunk_of(dead, [offset]), ignore)
     dead.active = False
@@ -428,7 +429,7 @@ def test_a_decoder_that_always_fails_does_not_break_iteration() -> None:
     def refuse(_data: bytes) -> str:
         raise ValueError("no")
 
-    queue, claim = ChunkQueue(1), claim_of(committed=5)
+    queue, claim = new_queue(1), claim_of(committed=5)
     queue.offer(chunk_of(claim, range(5, 10)), ignore)
     queue.close()
     stream = KafkaStream[str, str](
