@@ -118,7 +118,12 @@ class BatchReader(ChunkReader[K, V]):
         return Piece(hand.chunk, found, place)
 
     def add_pieces(self, pieces: list[Piece[K, V]], most: int, max_bytes: int) -> Need:
-        """Add what is queued to a batch; NOTHING where it is to be handed over as it is."""
+        """Add what is queued to a batch; NOTHING where it is to be handed over as it is.
+
+        Raises:
+            ConsumerForked: this is a forked child, for which the queue is nothing to touch.
+        """
+        self.check()
         count = sum(len(piece.messages) for piece in pieces)
         size_bytes = sum(piece.chunk.size_bytes for piece in pieces)
         while count < most and size_bytes < max_bytes and self._may_follow(pieces[-1].chunk):

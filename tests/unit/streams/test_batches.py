@@ -1,16 +1,25 @@
 """Messages in lists: what a list holds, when it is consumed, and where it ends early."""
 
+import asyncio
 import logging
 import threading
 
 import pytest
 
 from tests.support.chunks import T0, T1, chunk_of, claim_of, each_chunk, ignore
+from tests.support.forks import in_forked_child
+from tests.support.loops import until_waiting
 from tests.support.manual_clock import ManualClock
 from tests.support.queues import new_queue
 from zkconsumer.clock import SystemClock
 from zkconsumer.connector.commits import delivered_offset
-from zkconsumer.errors import ConsumerTimeout, PartitionFailed, RebalanceFailed
+from zkconsumer.errors import (
+    ConsumerForked,
+    ConsumerTimeout,
+    PartitionFailed,
+    RebalanceFailed,
+    StreamInUse,
+)
 from zkconsumer.fetch.claim import Chunk, PartitionClaim, Poison
 from zkconsumer.streams.chunk_queue import ChunkQueue, Item
 from zkconsumer.streams.delivery import Delivery
@@ -330,6 +339,40 @@ def test_within_the_allowed_silence_batches_go_on() -> None:
     gate.suspect()
     stream, _ = stream_of(chunk_of(claim_of(committed=0), [0, 1]), gate=gate)
     assert len(next(stream.batches(timeout_ms=0))) == 2
+
+
+def test_a_forked_child_gets_no_batch() -> None:
+    """In mid-chunk, and with batches that the parent began to read; the parent reads on."""
+    stream, queue = stream_of(chunk_of(claim_of(committed=0), range(6)))
+    queue.close()
+    batches = stream.batches(max_records=2)
+    next(batches)
+
+    def ask() -> str:
+        for asked in (batches, stream.batches(timeout_ms=0), stream.arrow_batches()):
+            with pytest.raises(ConsumerForked):
+                next(asked)
+        return "told"
+
+    assert in_forked_child(ask) == "told"
+    assert [len(batch) for batch in batches] == [2, 2]
+
+
+def test_nobody_gets_a_batch_while_a_task_waits() -> None:
+    """One reader at a time."""
+    stream, queue = stream_of()
+
+    async def main() -> None:
+        task = asyncio.create_task(stream.__anext__())
+        await until_waiting(queue)
+        for asked in (stream.batches(), stream.arrow_batches()):
+            with pytest.raises(StreamInUse):
+                next(asked)
+        queue.close()
+        with pytest.raises(StopAsyncIteration):
+            await task
+
+    asyncio.run(main())
 
 
 def test_a_jump_inside_a_batch_is_said(caplog: pytest.LogCaptureFixture) -> None:
