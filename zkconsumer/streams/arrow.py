@@ -13,9 +13,9 @@ import pyarrow as pa
 
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.engine import ENGINE, Engine
+from zkconsumer.records.rows import Row
 from zkconsumer.streams.batches import BatchReader
-from zkconsumer.streams.hand import Hand
-from zkconsumer.streams.message import MessageAndMetadata
+from zkconsumer.streams.hand import Hand, PureHand
 from zkconsumer.streams.reader import Errand, Need
 from zkconsumer.streams.waiting import Waiting
 
@@ -103,16 +103,17 @@ def _batch_of(hand: Hand[K, V], most: int) -> tuple[pa.RecordBatch, Any, int]:
     """The next messages of a hand, the place behind them, and the offset."""
     assert hand.chunk is not None
     tp = hand.chunk.claim.topic_partition
-    native: Any = hand
-    if ENGINE is Engine.NATIVE and isinstance(native, _core.Hand):
-        runs, place = native.look_runs(most)
-        while (count := sum(map(len, runs))) > 1 and _run_bytes(runs) > MOST_BYTES:
-            runs, place = native.look_runs(count // 2)
-        return _batch_of_runs(runs, tp), place, runs[-1].last_offset + 1
-    found, place = hand.look(most)
-    while len(found) > 1 and _message_bytes(found) > MOST_BYTES:
-        found, place = hand.look(len(found) // 2)
-    return _batch_of_messages(found, tp), place, found[-1].offset + 1
+    # Any: one of two classes, which are told apart here only.
+    one: Any = hand
+    if isinstance(one, PureHand):
+        rows, place = one.look_rows(most)
+        while len(rows) > 1 and _row_bytes(rows) > MOST_BYTES:
+            rows, place = one.look_rows(len(rows) // 2)
+        return _batch_of_rows(rows, tp), place, rows[-1][0] + 1
+    runs, place = one.look_runs(most)
+    while (count := sum(map(len, runs))) > 1 and _run_bytes(runs) > MOST_BYTES:
+        runs, place = one.look_runs(count // 2)
+    return _batch_of_runs(runs, tp), place, runs[-1].last_offset + 1
 
 
 def _run_bytes(runs: "list[_core.Run]") -> int:
@@ -120,10 +121,9 @@ def _run_bytes(runs: "list[_core.Run]") -> int:
     return max(sum(run.key_bytes for run in runs), sum(run.value_bytes for run in runs))
 
 
-def _message_bytes(found: list[MessageAndMetadata[K, V]]) -> int:
+def _row_bytes(rows: list[Row]) -> int:
     """Of the larger column."""
-    keys = sum(len(one.raw_key or b"") for one in found)
-    return max(keys, sum(len(one.raw_value or b"") for one in found))
+    return max(sum(len(row[1] or b"") for row in rows), sum(len(row[2] or b"") for row in rows))
 
 
 def _batch_of_runs(runs: "list[_core.Run]", tp: TopicPartition) -> pa.RecordBatch:
@@ -144,18 +144,16 @@ def _batch_of_runs(runs: "list[_core.Run]", tp: TopicPartition) -> pa.RecordBatc
     )
 
 
-def _batch_of_messages(found: list[MessageAndMetadata[K, V]], tp: TopicPartition) -> pa.RecordBatch:
-    micros = [max(-_MOST_MILLIS, min(one.timestamp, _MOST_MILLIS)) * 1000 for one in found]
+def _batch_of_rows(rows: list[Row], tp: TopicPartition) -> pa.RecordBatch:
+    offsets, keys, values, millis, types = zip(*rows, strict=True)
+    micros = [max(-_MOST_MILLIS, min(one, _MOST_MILLIS)) * 1000 for one in millis]
     return _batch(
-        [
-            pa.array([one.raw_key for one in found], pa.binary()),
-            pa.array([one.raw_value for one in found], pa.binary()),
-        ],
+        [pa.array(keys, pa.binary()), pa.array(values, pa.binary())],
         tp,
         [
-            pa.array([one.offset for one in found], pa.int64()),
+            pa.array(offsets, pa.int64()),
             pa.array(micros, pa.int64()).cast(_TIMESTAMP),
-            pa.array([int(one.timestamp_type) for one in found], pa.int32()),
+            pa.array(list(map(int, types)), pa.int32()),
         ],
     )
 

@@ -141,8 +141,13 @@ class PureHand(Generic[K, V]):
 
     def look(self, most: int) -> tuple[list[MessageAndMetadata[K, V]], Iterator[Row]]:
         """See ``Hand``."""
+        rows, behind = self.look_rows(most)
+        return [message_of(row, self._origin) for row in rows], behind
+
+    def look_rows(self, most: int) -> tuple[list[Row], Iterator[Row]]:
+        """The same without making messages."""
         behind = copy(self.place)
-        return [message_of(row, self._origin) for row in islice(behind, most)], behind
+        return list(islice(behind, most)), behind
 
     def iterate(
         self, slow: Callable[[], MessageAndMetadata[K, V]]
