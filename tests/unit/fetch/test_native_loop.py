@@ -77,6 +77,27 @@ def test_the_next_request_leaves_before_the_answer_is_queued() -> None:
     assert second.fetch_offset > 0
 
 
+def test_the_next_request_leaves_before_the_first_chunk_does() -> None:
+    """The answer is decoded while the broker works on the next one."""
+    with LogBroker() as broker:
+        for number in range(100):
+            broker.logs[0].add([b"%d" % number])
+        heard: list[int] = []
+
+        def hear() -> None:
+            """Hold the loop up in the middle of queueing, until the request is there."""
+            if not heard:
+                wait_until_soon(lambda: len(broker.requests) > 1, what="the early request")
+            heard.append(len(broker.requests))
+
+        with reader(broker) as one:
+            one.queue.listen(hear)
+            one.add_all()
+            assert offsets(one) == list(range(100))
+            one.queue.listen(None)
+    assert heard[0] > 1
+
+
 def test_nothing_is_asked_early_that_would_not_fit() -> None:
     """The queue has no room for two answers: the next one is asked for when this one is in it."""
     with LogBroker() as broker:

@@ -114,8 +114,11 @@ static void take_answer(zk_pump *pump) {
     /* After an early one it is first to be asked about all. */
     pump->is_idle = !pump->is_early && pump->head.max_wait_ms == 0 && response->set_bytes == 0;
     if (response->set_bytes && pump->line.waiting && !must_return(pump) &&
-        zk_ask_early(&pump->asking, &pump->line, &pump->request, &pump->head))
+        zk_ask_early(&pump->asking, &pump->line, &pump->request, &pump->head)) {
         begin_exchange(pump, true);
+        /* Now, not after decoding. What fails here fails again when the answer is waited for. */
+        zk_send(&pump->exchange, &pump->request);
+    }
 }
 
 static zk_io exchange(zk_pump *pump) {
