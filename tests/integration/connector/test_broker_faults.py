@@ -189,7 +189,7 @@ def test_what_is_queued_when_the_broker_dies_is_neither_lost_nor_read_twice(
         slow, quick = connector.create_message_streams({topic: 2})[topic]
         assert next(quick).offset == 0  # at the end there: the fetcher waits at the broker
         assert [next(slow).offset for _ in range(3)] == [0, 1, 2]
-        wait_until(lambda: slow._queue.chunk_count() == 2, what="a full queue")
+        wait_until(lambda: slow._waiting._queue.chunk_count() == 2, what="a full queue")
         single.kill_broker(0)
         wait_until(lambda: "go back to the leader finder" in caplog.text, what="the fetcher's end")
         assert next(slow).offset == 3

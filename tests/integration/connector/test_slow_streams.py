@@ -33,7 +33,7 @@ def stalled(
     )
     with ZookeeperConsumerConnector(config) as connector:
         slow, quick = connector.create_message_streams({topic: 2})[topic]
-        wait_until(lambda: slow._queue.chunk_count() == 2, what="a full queue")
+        wait_until(lambda: slow._waiting._queue.chunk_count() == 2, what="a full queue")
         yield connector, slow, quick
 
 
@@ -52,7 +52,7 @@ def test_the_other_streams_go_on(cluster: Sandbox) -> None:
     topic, _ = filled_topic(cluster)
     with stalled(cluster, fresh_name("group"), topic) as (_, slow, quick):
         assert [next(quick).offset for _ in VALUES] == list(range(len(VALUES)))
-        assert slow._queue.chunk_count() == 2
+        assert slow._waiting._queue.chunk_count() == 2
         assert [next(slow).offset for _ in VALUES] == list(range(len(VALUES)))
 
 
@@ -62,7 +62,7 @@ def test_a_partition_that_shares_a_slow_stream_waits_with_it(cluster: Sandbox) -
     config = settings_for(cluster, fresh_name("group"), consumer_timeout_ms=10_000, **SMALL_FETCHES)
     with ZookeeperConsumerConnector(config) as connector:
         [stream] = connector.create_message_streams({topic: 1})[topic]
-        wait_until(lambda: stream._queue.chunk_count() == 2, what="a full queue")
+        wait_until(lambda: stream._waiting._queue.chunk_count() == 2, what="a full queue")
         got: dict[int, list[int]] = {0: [], 1: []}
         for _ in range(2 * len(VALUES)):
             message = next(stream)
