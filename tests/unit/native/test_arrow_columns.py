@@ -1,0 +1,51 @@
+"""Buffers of Arrow columns that are filled from runs."""
+
+import pytest
+
+from tests.support.record_sets import records
+from zkconsumer.model import Record
+from zkconsumer.records.build import build_message_set
+
+core = pytest.importorskip("zkconsumer.native._core", exc_type=ImportError)
+
+
+def test_no_runs_give_no_rows() -> None:
+    """Each column still has the one offset that it begins with."""
+    rows, keys, values, *numbers = core.arrow_columns([])
+    assert (rows, keys, values) == (0, (None, bytes(4), b""), (None, bytes(4), b""))
+    assert numbers == [b"", b"", b""]
+
+
+def test_nulls_need_a_bitmap_and_nothing_else_has_one() -> None:
+    """A bit for each row that is there, rounded up to whole bytes."""
+    some = [Record(at, None if at % 3 else b"k", b"v") for at in range(9)]
+    data = build_message_set(some)
+    runs, *_ = core.read_set(data, position=0, fetch_offset=0, bound_bytes=0, enough_bytes=0)
+    _, keys, values, *_ = core.arrow_columns(runs)
+    bits, ends, key_data = keys
+    assert (bits, values[0]) == (bytes([0b01001001, 0]), None)
+    assert (len(ends), key_data) == (40, b"kkk")
+
+
+@pytest.mark.parametrize("at", [8, 18, 25])
+def test_bytes_that_change_behind_our_back_are_noticed(at: int) -> None:
+    """Sizes of the entry, its key or its value: never more is copied than there is room for."""
+    data = bytearray(build_message_set(records(0, 1, 2)))
+    runs, *_ = core.read_set(
+        memoryview(data).toreadonly(),
+        position=0,
+        fetch_offset=0,
+        bound_bytes=0,
+        enough_bytes=0,
+    )
+    data[at : at + 4] = (20).to_bytes(4, "big")
+    with pytest.raises(BufferError):
+        core.arrow_columns(runs)
+
+
+def test_only_runs_are_taken() -> None:
+    """Anything else is a mistake, not a crash."""
+    with pytest.raises(TypeError):
+        core.arrow_columns([None])
+    with pytest.raises(TypeError):
+        core.arrow_columns([b"run"])
