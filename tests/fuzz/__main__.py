@@ -68,11 +68,7 @@ PLANTS = (
     Plant(
         "unpack.c", "fetch_offset = next_offset;\n        line", "at = next_offset;\n        line"
     ),
-    Plant(
-        "unpack.c",
-        "        zk_buffer_drop(slot->next.bytes);\n    slot->next",
-        "        slot->next.offset = 0;\n    slot->next",
-    ),
+    Plant("slots.c", "zk_buffer_drop(slot->next.bytes);\n        zk_claim", "zk_claim"),
 )
 
 
