@@ -1,10 +1,12 @@
 """Reads the logs of a ``LogBroker`` with one loop or the other, and says what came out."""
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from tests.support.log_broker import LogBroker
+from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.fetcher import PythonFetchLoop
@@ -138,3 +140,23 @@ class LogReader:
         return is_lost or any(
             one.halted for one in self.claims if one.topic_partition.partition == number
         )
+
+
+def native_reader(broker: LogBroker, **options: Any) -> LogReader:
+    """A native loop that reads from a broker."""
+    return LogReader(broker, Engine.NATIVE, **options)
+
+
+def offsets_in(reader: LogReader) -> list[int]:
+    """The offsets of all records of partition 0."""
+    return [record.offset for record in reader.read_all()[0].records]
+
+
+def lost_early(reader: LogReader) -> list[LeaderLost]:
+    """What was given back before the loop was stopped."""
+    return [one for one in reader.lost if one.reason != "its fetcher ended"]
+
+
+def wait_until_soon(probe: Callable[[], object], *, what: str) -> None:
+    """Wait for a moment only."""
+    wait_until(probe, timeout_s=5, what=what)

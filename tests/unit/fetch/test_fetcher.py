@@ -23,12 +23,10 @@ from zkconsumer.errors import MessageTooLarge
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.fetch.fetcher import PythonFetchLoop
 from zkconsumer.fetch.loop import LoopKey
-from zkconsumer.fetch.session import FetchSession
 from zkconsumer.model import Broker, Record
 from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.testing.fake_script import Close, Cut, Hang, Raw
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.error_codes import ErrorCode
 
 __all__ = ["each_loop"]
 
@@ -379,35 +377,3 @@ def test_a_message_larger_than_the_fetch_size_arrives() -> None:
         assert second.poison is not None
         assert isinstance(second.poison.error, MessageTooLarge)
         assert second.poison.error.limit_bytes == SETTINGS.growth_max_bytes
-
-
-# --- counting ------------------------------------------------------------------------------------
-
-
-def test_a_partition_on_its_way_is_counted_whenever_one_looks() -> None:
-    """The loop takes it in the very moment of counting: it must not look idle."""
-    with FetchBench() as bench:
-        loop = bench.loop()
-
-        class Taking(FetchSession):
-            def __len__(self) -> int:
-                count = super().__len__()
-                loop._accept()
-                return count
-
-        loop._session = Taking(SETTINGS)
-        loop.add(claim_on(new_queue(1)), 0)
-        assert loop.partition_count() >= 1
-
-
-def test_errors_of_one_partition_do_not_count_as_failures_of_the_connection() -> None:
-    """An error code is an answer: the connection stays."""
-    with FetchBench() as bench:
-        queue = new_queue(10)
-        loop = bench.run(bench.loop())
-        loop.add(claim_on(queue, T0), 0)
-        wait_for(lambda: bench.asked(ApiKey.FETCH), "a fetch")
-        bench.cluster.move_leader(T0, None)
-        wait_for(lambda: bench.lost, "the partition to come back")
-        assert str(ErrorCode.NOT_LEADER_FOR_PARTITION.name) in bench.lost[0].reason
-        assert loop._connection is not None

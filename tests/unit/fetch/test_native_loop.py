@@ -1,50 +1,27 @@
 """What is native about the native loop: early requests, no GIL, odd things in the middle of all."""
 
-import functools
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.support.log_broker import LogBroker
-from tests.support.log_readers import SETTINGS, LogReader
+from tests.support.log_readers import SETTINGS, native_reader, offsets_in, wait_until_soon
 from tests.support.queues import needs_native_engine
-from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
 from zkconsumer.fetch.claim import Chunk
 from zkconsumer.model import Broker
 from zkconsumer.records.codecs import Codec
-from zkconsumer.records.engine import Engine
 from zkconsumer.testing.loopback import LOOPBACK
 from zkconsumer.wire.error_codes import ErrorCode
 
 pytestmark = needs_native_engine
 
 ROOT = Path(__file__).parent.parent.parent.parent
-
-
-def reader(broker: LogBroker, **options: object) -> LogReader:
-    """A native loop that reads from a broker."""
-    return LogReader(broker, Engine.NATIVE, **options)  # type: ignore[arg-type]
-
-
-def wait_until_soon(probe: Callable[[], object], *, what: str) -> None:
-    """Wait for a moment only."""
-    wait_until(probe, timeout_s=5, what=what)
-
-
-def lost_early(reader: LogReader) -> list[object]:
-    """What was given back before the loop was stopped."""
-    return [one for one in reader.lost if one.reason != "its fetcher ended"]
-
-
-def offsets(reader: LogReader) -> list[int]:
-    """The offsets of all records of partition 0."""
-    return [record.offset for record in reader.read_all()[0].records]
 
 
 # --- the early request ---------------------------------------------------------------------------
@@ -65,14 +42,14 @@ def test_the_next_request_leaves_before_the_answer_is_queued() -> None:
             return frame
 
         broker.mangle = answer_once
-        with reader(broker, max_chunks=1) as one:
+        with native_reader(broker, max_chunks=1) as one:
             one.add_all()
             wait_until_soon(lambda: len(broker.requests) == 2, what="the early request")
             assert one.queue.chunk_count() <= 1
             (first, _), (second, _) = (broker.asked(number).values() for number in (0, 1))
             broker.mangle = bytes
             broker.may_answer.set()
-            assert offsets(one) == list(range(100))
+            assert offsets_in(one) == list(range(100))
     assert first.fetch_offset == 0
     assert second.fetch_offset > 0
 
@@ -90,10 +67,10 @@ def test_the_next_request_leaves_before_the_first_chunk_does() -> None:
                 wait_until_soon(lambda: len(broker.requests) > 1, what="the early request")
             heard.append(len(broker.requests))
 
-        with reader(broker) as one:
+        with native_reader(broker) as one:
             one.queue.listen(hear)
             one.add_all()
-            assert offsets(one) == list(range(100))
+            assert offsets_in(one) == list(range(100))
             one.queue.listen(None)
     assert heard[0] > 1
 
@@ -103,13 +80,13 @@ def test_nothing_is_asked_early_that_would_not_fit() -> None:
     with LogBroker() as broker:
         for number in range(100):
             broker.logs[0].add([b"%d" % number])
-        with reader(broker, max_chunks=1, max_bytes=3_000) as one:
+        with native_reader(broker, max_chunks=1, max_bytes=3_000) as one:
             one.add_all()
             wait_until_soon(lambda: one.queue.chunk_count() == 1, what="the queue to be full")
             asked = len(broker.requests)
             assert one.queue.used_bytes() <= 3_000
             assert asked == 1
-            assert offsets(one) == list(range(100))
+            assert offsets_in(one) == list(range(100))
 
 
 def test_an_early_answer_waits_behind_the_one_before() -> None:
@@ -118,7 +95,7 @@ def test_an_early_answer_waits_behind_the_one_before() -> None:
         for log in broker.logs:
             for number in range(300):
                 log.add([b"%d" % number])
-        with reader(broker, max_chunks=1) as one:
+        with native_reader(broker, max_chunks=1) as one:
             one.add_all()
             came = one.read_all()
         assert all(len(one.records) == 300 for one in came.values())
@@ -170,7 +147,7 @@ def test_chunks_keep_coming_while_a_python_thread_keeps_the_gil() -> None:
     """They were asked for, received, checked and queued by nobody who needs it."""
     clock = SystemClock()
     with FarBroker(5_000, pause_ms=5) as broker:
-        with reader(broker, settings=replace(SETTINGS, fetch_bytes=100)) as one:
+        with native_reader(broker, settings=replace(SETTINGS, fetch_bytes=100)) as one:
             one.add_all()
             wait_until_soon(lambda: one.queue.chunk_count() >= 2, what="the pump to run")
             before, start_ms = one.queue.chunk_count(), clock.now_ms()
@@ -190,7 +167,7 @@ def test_a_damaged_entry_is_met_by_the_definition_and_the_rest_comes() -> None:
             for number in range(50):
                 log.add([b"%d" % number])
         broker.logs[0].damage(20, 10)
-        with reader(broker, settings=replace(SETTINGS, skip_poison=True)) as one:
+        with native_reader(broker, settings=replace(SETTINGS, skip_poison=True)) as one:
             one.add_all()
             came = one.read_all()
     assert [record.offset for record in came[0].records] == [*range(20), *range(21, 50)]
@@ -204,7 +181,7 @@ def test_an_error_code_between_sound_partitions_gives_back_one_only() -> None:
         for log in broker.logs:
             log.add([b"a", b"b"])
         broker.logs[1].error = ErrorCode.NOT_LEADER_FOR_PARTITION
-        with reader(broker) as one:
+        with native_reader(broker) as one:
             one.add_all()
             came = one.read_all()
             assert [len(came[number].records) for number in range(3)] == [2, 0, 2]
@@ -221,7 +198,7 @@ def test_an_entry_that_is_larger_than_a_fetch_is_fetched_and_one_that_is_too_lar
         log.add([bytes(9_000)])
         log.add([b"small"] * 30)
         log.add([bytes(30_000)])
-        with reader(broker) as one:
+        with native_reader(broker) as one:
             claim = one.add(0)
             came = one.read_all()[0]
             assert claim.halted
@@ -235,7 +212,7 @@ def test_a_small_gzip_that_becomes_large_comes_in_pieces() -> None:
     with LogBroker() as broker:
         for _ in range(4):
             broker.logs[0].add([bytes(10_000)] * 40, Codec.GZIP)
-        with reader(broker, max_bytes=200_000) as one:
+        with native_reader(broker, max_bytes=200_000) as one:
             claim = one.add(0)
             got = 0
             while got < 160:
@@ -251,118 +228,12 @@ def test_more_than_may_be_unpacked_is_for_the_definition() -> None:
     with LogBroker() as broker:
         broker.logs[0].add([bytes(10_000)] * 40, Codec.GZIP)
         settings = replace(SETTINGS, max_decompressed_bytes=50_000)
-        with reader(broker, settings=settings) as one:
+        with native_reader(broker, settings=settings) as one:
             claim = one.add(0)
             came = one.read_all()[0]
             assert claim.halted
     assert came.records == []
     assert len(came.faults) == 1
-
-
-# --- broken answers ------------------------------------------------------------------------------
-
-
-def test_a_connection_cut_at_any_byte_of_an_answer_loses_and_repeats_nothing() -> None:
-    """Nothing of half an answer counts; the next connection goes on where the queue ends."""
-    cut = 0
-    is_whole = False
-    while not is_whole:
-        with LogBroker(2) as broker:
-            for log in broker.logs:
-                log.add([b"abc"])
-            whole: list[int] = []
-            broker.mangle = functools.partial(measured, whole)
-            broker.cuts = [cut]
-            with reader(broker) as one:
-                one.add_all()
-                came = one.read_all()
-            assert [len(came[number].records) for number in range(2)] == [1, 1]
-            assert lost_early(one) == []
-            is_whole = cut == whole[0]
-            cut += 1
-    assert cut > 100
-
-
-def measured(sizes: list[int], frame: bytes) -> bytes:
-    """The frame, its size noted."""
-    sizes.append(len(frame))
-    return frame
-
-
-def with_number(frame: bytes, at: int, number: int, size: int = 4) -> bytes:
-    """A frame with another number in one place."""
-    return frame[:at] + number.to_bytes(size, "big", signed=True) + frame[at + size :]
-
-
-NONSENSE = {
-    "a negative length": (0, -1),
-    "a length too small": (0, 3),
-    "a length too large": (0, 2**31 - 1),
-    "a length beyond what comes": (0, 150),
-    "a length short of what comes": (0, 50),
-    "another correlation id": (4, 77),
-    "a negative count of topics": (8, -1),
-    "too many topics": (8, 2),
-    "too few topics": (8, 0),
-    "a negative count of partitions": (15, -1),
-    "too many partitions": (15, 1_000_000),
-    "too few partitions": (15, 1),
-    "a set beyond the frame": (33, 1_000),
-    "a negative set": (33, -2),
-    "a huge set": (33, 2**31 - 1),
-}
-
-
-@pytest.mark.parametrize("what", NONSENSE)
-def test_an_answer_that_makes_no_sense_is_met_by_a_new_connection(what: str) -> None:
-    """Once; nothing of it counts, as with the loop in Python."""
-    at, number = NONSENSE[what]
-    with LogBroker(2) as broker:
-        for log in broker.logs:
-            log.add([b"abc"])
-
-        def mangle(frame: bytes) -> bytes:
-            return with_number(frame, at, number) if len(broker.requests) == 1 else frame
-
-        broker.mangle = mangle
-        with reader(broker, settings=replace(SETTINGS, request_timeout_ms=300)) as one:
-            one.add_all()
-            came = one.read_all()
-        assert [len(came[number].records) for number in range(2)] == [1, 1]
-        assert broker.connections == 2
-        assert lost_early(one) == []
-
-
-def test_a_partition_that_nobody_asked_for_is_passed_over() -> None:
-    """Whatever it brings; the other one counts, and this one is asked for again."""
-    with LogBroker(2) as broker:
-        for log in broker.logs:
-            log.add([b"abc"])
-        names: list[bytes] = []
-
-        def mangle(frame: bytes) -> bytes:
-            names.append(frame[19:23])  # of the first partition in it
-            return with_number(frame, 19, 5) if len(names) == 1 else frame
-
-        broker.mangle = mangle
-        with reader(broker) as one:
-            one.add_all()
-            came = one.read_all()
-        assert [len(came[number].records) for number in range(2)] == [1, 1]
-        assert lost_early(one) == []
-        assert broker.connections == 1
-
-
-@pytest.mark.parametrize("size", [1, 3, 17, 1_000])
-def test_an_answer_in_pieces_is_read_as_it_comes(size: int) -> None:
-    """Down to byte by byte."""
-    with LogBroker(3) as broker:
-        broker.pieces = [size]
-        for log in broker.logs:
-            log.add([b"abc"] * 20)
-        with reader(broker) as one:
-            one.add_all()
-            assert all(len(came.records) == 20 for came in one.read_all().values())
 
 
 # --- many, and comings and goings ----------------------------------------------------------------
@@ -373,7 +244,7 @@ def test_two_thousand_partitions_come_whole() -> None:
     with LogBroker(2_000) as broker:
         for log in broker.logs:
             log.add([b"abc"] * 3)
-        with reader(broker, max_chunks=100_000) as one:
+        with native_reader(broker, max_chunks=100_000) as one:
             one.add_all()
             came = one.read_all(20_000)
             assert all(len(each.records) == 3 for each in came.values())
@@ -390,7 +261,7 @@ def test_a_claim_that_is_given_up_and_comes_back_goes_on_where_it_is_told() -> N
     with LogBroker() as broker:
         for number in range(2_000):
             broker.logs[0].add([b"%d" % number])
-        with reader(broker, max_chunks=3) as one:
+        with native_reader(broker, max_chunks=3) as one:
             offset = 0
             while offset < 1_900:
                 claim = one.add(0, offset)
@@ -413,7 +284,7 @@ def test_stopping_at_any_moment_takes_milliseconds_and_loses_nothing(delay_ms: i
     with LogBroker() as broker:
         for number in range(3_000):
             broker.logs[0].add([b"%d" % number])
-        with reader(broker, max_chunks=100_000) as one:
+        with native_reader(broker, max_chunks=100_000) as one:
             one.add(0)
             wait_until_soon(one.queue.chunk_count, what="the first chunk")
             start_ms = clock.now_ms()
@@ -433,7 +304,7 @@ def test_a_broker_that_hangs_is_given_up_in_time() -> None:
         broker.logs[0].add([b"abc"])
         broker.may_answer.clear()
         settings = replace(SETTINGS, request_timeout_ms=100)
-        with reader(broker, settings=settings) as one:
+        with native_reader(broker, settings=settings) as one:
             one.add(0)
             wait_until_soon(lambda: one.lost, what="the partition to come back")
             assert "no answer in time" in one.lost[0].reason

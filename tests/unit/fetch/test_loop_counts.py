@@ -1,0 +1,49 @@
+"""How many partitions a loop has, and what counts as a failure."""
+
+import pytest
+
+from tests.support.chunks import T0
+from tests.support.fetch_bench import (
+    SETTINGS,
+    FetchBench,
+    claim_on,
+    each_loop,
+    new_queue,
+    wait_for,
+)
+from zkconsumer.fetch.session import FetchSession
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.error_codes import ErrorCode
+
+__all__ = ["each_loop"]
+
+pytestmark = pytest.mark.usefixtures("each_loop")
+
+
+def test_a_partition_on_its_way_is_counted_whenever_one_looks() -> None:
+    """The loop takes it in the very moment of counting: it must not look idle."""
+    with FetchBench() as bench:
+        loop = bench.loop()
+
+        class Taking(FetchSession):
+            def __len__(self) -> int:
+                count = super().__len__()
+                loop._accept()
+                return count
+
+        loop._session = Taking(SETTINGS)
+        loop.add(claim_on(new_queue(1)), 0)
+        assert loop.partition_count() >= 1
+
+
+def test_errors_of_one_partition_do_not_count_as_failures_of_the_connection() -> None:
+    """An error code is an answer: the connection stays."""
+    with FetchBench() as bench:
+        queue = new_queue(10)
+        loop = bench.run(bench.loop())
+        loop.add(claim_on(queue, T0), 0)
+        wait_for(lambda: bench.asked(ApiKey.FETCH), "a fetch")
+        bench.cluster.move_leader(T0, None)
+        wait_for(lambda: bench.lost, "the partition to come back")
+        assert str(ErrorCode.NOT_LEADER_FOR_PARTITION.name) in bench.lost[0].reason
+        assert loop._connection is not None
