@@ -57,7 +57,9 @@ cdef extern from "pump.h" nogil:
         uint64_t bytes
         uint64_t records
         uint64_t duration_ms
+    void zk_queue_forget_bell(zk_queue *queue, zk_bell *bell)
     ctypedef struct zk_pump:
+        zk_bell *bell
         zk_slots slots
         zk_line line
         zk_asking asking
@@ -220,8 +222,23 @@ cdef class Pump:
                 )
             )
         zk_pump_clear(self.pump)
-        self.queues = []
+        self._forget_queues()
         return made
+
+    cdef _forget_queues(self):
+        cdef Queue queue
+        for queue in self.queues:
+            zk_queue_forget_bell(queue.queue, self.pump.bell)
+        self.queues = []
+
+    def close(self):
+        cdef zk_pump *pump = self.pump
+        if pump == NULL:
+            return
+        zk_pump_clear(pump)
+        self._forget_queues()
+        self.pump = NULL
+        zk_pump_free(pump)
 
     def run(
         self,
@@ -267,7 +284,9 @@ cdef class Pump:
         zk_pump_hear(self.pump)
 
     def call(self):
-        zk_pump_call(self.pump)
+        if self.pump != NULL:
+            zk_pump_call(self.pump)
 
     def stop(self):
-        zk_pump_stop(self.pump)
+        if self.pump != NULL:
+            zk_pump_stop(self.pump)

@@ -9,9 +9,7 @@ zk_queue *zk_queue_new(size_t max_chunks, zk_on_change on_change, void *owner) {
     zk_queue *queue = calloc(1, sizeof *queue);
     if (!queue)
         return NULL;
-    queue->stream = zk_bell_new();
-    if (!queue->stream || pthread_mutex_init(&queue->mutex, NULL) != 0) {
-        zk_bell_drop(queue->stream);
+    if (pthread_mutex_init(&queue->mutex, NULL) != 0) {
         free(queue);
         return NULL;
     }
@@ -133,11 +131,12 @@ zk_chunk *zk_queue_unlink(zk_queue *queue, zk_chunk **place) {
 }
 
 void zk_queue_leave_and_wake(zk_queue *queue) {
-    const bool is_waiting = queue->is_waiting;
-    queue->is_waiting = false;
+    zk_bell *const bell = queue->stream;
+    queue->stream = NULL;
     zk_queue_leave(queue);
-    if (is_waiting)
-        zk_bell_ring(queue->stream);
+    if (bell)
+        zk_bell_ring(bell);
+    zk_bell_drop(bell);
 }
 
 /* --- for the pump -------------------------------------------------------------------------------- */

@@ -30,6 +30,9 @@ size_t zk_queue_room(zk_queue *queue, zk_bell *pump);
  * May take the GIL, where a task of an event loop waits for the stream: hold no lock. */
 bool zk_queue_put(zk_queue *queue, zk_chunk *chunk, zk_bell *pump);
 
+/* Rings this bell no more: whoever it wakes is through with the queue. */
+void zk_queue_forget_bell(zk_queue *queue, zk_bell *bell);
+
 /* For native/_queue.pxi. Thread: any, with the GIL, but where it says otherwise. ------------------ */
 
 /* Called, without the mutex, after zk_queue_put has put something, while somebody listens. */

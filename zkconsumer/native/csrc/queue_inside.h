@@ -13,7 +13,7 @@ struct zk_queue {
     size_t max_chunks;
     zk_on_change on_change;
     void *owner;
-    zk_bell *stream; /* wakes the stream */
+    zk_bell *stream; /* wakes the stream; null where it does not wait, so that it costs no descriptors */
     zk_chunk *first;
     zk_chunk **end; /* where the next entry is linked */
     uint64_t last_number;
@@ -21,7 +21,6 @@ struct zk_queue {
     size_t chunk_count; /* of active claims and others */
     size_t queued_bytes, in_hand_bytes;
     size_t promised_chunks, promised_bytes; /* room for pieces that are being cut */
-    bool is_waiting;  /* the stream waits for its bell */
     bool is_woken;    /* since the stream looked last */
     bool is_stirred;  /* the same for entries */
     bool is_listened; /* on_change is to be called */

@@ -1,7 +1,10 @@
 #define _POSIX_C_SOURCE 200809L
 #include "queue_inside.h"
 
+#include <poll.h>
 #include <stdlib.h>
+
+enum { WITHOUT_BELL_MS = 10 };
 
 static bool is_dead(const zk_chunk *entry) {
     return entry->claim && !entry->is_named && !zk_claim_is_active(entry->claim);
@@ -74,22 +77,35 @@ bool zk_queue_was_woken(zk_queue *queue, bool by_entries) {
     return is_woken;
 }
 
-void zk_queue_wait(zk_queue *queue, bool for_another, int timeout_ms) {
+/* Has the next change ring this bell, or returns false where the stream need not wait. */
+static bool await(zk_queue *queue, bool for_another, zk_bell *bell) {
     if (!zk_queue_enter(queue))
-        return;
+        return false;
     const bool is_there = for_another ? queue->is_stirred : queue->first != NULL;
-    queue->is_waiting = !is_there && !queue->is_woken;
-    const bool waits = queue->is_waiting;
+    const bool waits = !is_there && !queue->is_woken;
+    if (waits && bell)
+        queue->stream = zk_bell_share(bell);
     zk_queue_leave(queue);
-    if (!waits)
+    return waits;
+}
+
+void zk_queue_wait(zk_queue *queue, bool for_another, int timeout_ms) {
+    if (!await(queue, for_another, NULL))
         return;
-    zk_bell_wait(queue->stream, timeout_ms);
-    /* A child that was forked meanwhile must not hear its parent's bell. */
-    if (!zk_queue_enter(queue))
+    zk_bell *const bell = zk_bell_new();
+    if (!bell) { /* no descriptors: look around for a while instead */
+        poll(NULL, 0, timeout_ms < WITHOUT_BELL_MS ? timeout_ms : WITHOUT_BELL_MS);
         return;
-    queue->is_waiting = false;
-    zk_queue_leave(queue);
-    zk_bell_clear(queue->stream);
+    }
+    if (await(queue, for_another, bell))
+        zk_bell_wait(bell, timeout_ms);
+    /* Not in a child that was forked meanwhile: the mutex is its parent's. */
+    if (zk_queue_enter(queue)) {
+        zk_bell_drop(queue->stream);
+        queue->stream = NULL;
+        zk_queue_leave(queue);
+    }
+    zk_bell_drop(bell);
 }
 
 zk_head_kind zk_queue_head(zk_queue *queue, zk_chunk *head, zk_chunk **dropped) {
@@ -186,6 +202,20 @@ void zk_queue_ring(zk_queue *queue) {
         zk_bell_drop(bells[at]);
     }
     free(bells);
+}
+
+void zk_queue_forget_bell(zk_queue *queue, zk_bell *bell) {
+    if (!zk_queue_enter(queue))
+        return;
+    zk_bell *forgotten = NULL;
+    for (size_t at = 0; at < queue->bell_count && !forgotten; at++) {
+        if (queue->bells[at] == bell) {
+            forgotten = bell;
+            queue->bells[at] = queue->bells[--queue->bell_count];
+        }
+    }
+    zk_queue_leave(queue);
+    zk_bell_drop(forgotten);
 }
 
 size_t zk_queue_chunk_count(zk_queue *queue) {
