@@ -107,6 +107,13 @@ class NativeFetchLoop(PythonFetchLoop):
         super().stop()
         self._pump.stop()
 
+    def run(self) -> None:
+        """See ``FetchLoop``. Whoever still holds this afterwards holds no descriptor by it."""
+        try:
+            super().run()
+        finally:
+            self._pump.close()
+
     def _turn(self) -> None:
         # In this order: who calls has put something into the mailbox before.
         self._pump.hear()

@@ -409,3 +409,5 @@ class Pump:
         """Have ``run`` come back soon. Thread: any."""
     def stop(self) -> None:
         """Have ``run`` come back at once, and ever after. Thread: any."""
+    def close(self) -> None:
+        """Give its descriptors back, behind the last ``run``; then only ``call`` and ``stop``."""
