@@ -98,7 +98,7 @@ def test_without_the_bound_the_same_takes_many_times_as_much() -> None:
 @needs_native_engine
 def test_the_native_loop_keeps_within_it_as_well() -> None:
     """It counts what its buffers hold; the sets are no larger than there are pieces of."""
-    sets, of_records = 40, 1_500
+    sets, of_records = 20, 1_500
     records = PARTITIONS * sets * of_records
     with backlog(Codec.SNAPPY, sets, of_records) as port:
         told = probe(port, records, is_native=True)
