@@ -18,6 +18,7 @@ The most that all of fetching takes, however slow the streams are:
 - for each fetcher and stream, the entry last unpacked, where it is larger than the room there was:
   of a compressed set nothing can be unpacked but all (``fetch.max.decompressed.bytes`` at most, in
   small records up to eight times as much).
+- for the process, four buffers of up to 4 MiB that the native core keeps to use them again.
 """
 
 from collections.abc import Callable

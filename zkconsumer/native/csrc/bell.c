@@ -1,5 +1,5 @@
 /* A pipe, which every system has; a ring that finds it full is dropped: it is loud enough by then. */
-#define _POSIX_C_SOURCE 200809L
+#define _GNU_SOURCE /* for pipe2 */
 #include "bell.h"
 
 #include <errno.h>
@@ -15,16 +15,30 @@ struct zk_bell {
     int hears, tells; /* the two ends of a pipe */
 };
 
+#ifdef __linux__
+static bool open_pipe(int ends[2]) { return pipe2(ends, O_NONBLOCK | O_CLOEXEC) == 0; }
+#else
 static bool prepare(int descriptor) {
     const int flags = fcntl(descriptor, F_GETFL);
     return flags >= 0 && fcntl(descriptor, F_SETFL, flags | O_NONBLOCK) == 0 &&
            fcntl(descriptor, F_SETFD, FD_CLOEXEC) == 0;
 }
 
+static bool open_pipe(int ends[2]) {
+    if (pipe(ends) != 0)
+        return false;
+    if (prepare(ends[0]) && prepare(ends[1]))
+        return true;
+    close(ends[0]);
+    close(ends[1]);
+    return false;
+}
+#endif
+
 zk_bell *zk_bell_new(void) {
     zk_bell *bell = calloc(1, sizeof *bell);
     int ends[2];
-    if (!bell || pipe(ends) != 0) {
+    if (!bell || !open_pipe(ends)) {
         free(bell);
         return NULL;
     }
@@ -32,10 +46,6 @@ zk_bell *zk_bell_new(void) {
     atomic_init(&bell->is_rung, false);
     bell->hears = ends[0];
     bell->tells = ends[1];
-    if (!prepare(ends[0]) || !prepare(ends[1])) {
-        zk_bell_drop(bell);
-        return NULL;
-    }
     return bell;
 }
 
