@@ -1,0 +1,92 @@
+"""A stream gives what lies in its line, in whatever ways it is read by turns."""
+
+from collections.abc import Callable
+from contextlib import closing
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.chunks import each_chunk
+from tests.support.stream_model import (
+    SILENCE_MS,
+    StreamModel,
+    by_iterator,
+    by_task,
+    in_arrow,
+    in_list,
+    singly,
+)
+from zkconsumer.records.codecs import Codec
+from zkconsumer.streams.delivery import Delivery
+from zkconsumer.streams.poison import PoisonMode
+
+pytestmark = pytest.mark.usefixtures(each_chunk.__name__)
+
+Act = Callable[[StreamModel], object]
+numbers = st.integers(0, 1)
+mosts = st.sampled_from([1, 2, 3, 7, 500])
+
+
+def asking(read: Callable[[int], Act], most: int) -> Act:
+    """Ask for so many in this way."""
+    return lambda model: model.ask(read(most), most)  # type: ignore[arg-type]
+
+
+def putting(number: int, offsets: list[int], codec: Codec, stops: bool) -> Act:
+    """A fetch; rarely it meets what can't be read."""
+    return lambda model: model.put(number, offsets, codec, stops=stops)
+
+
+def silence(model: StreamModel) -> None:
+    """ZooKeeper has been silent for too long."""
+    model.suspect()
+    model.wait(SILENCE_MS)
+
+
+offset_lists = st.lists(st.integers(0, 12), max_size=8, unique=True).map(sorted)
+puts = st.builds(
+    putting,
+    numbers,
+    offset_lists,
+    st.sampled_from([Codec.NONE, Codec.NONE, Codec.GZIP]),
+    st.sampled_from([False, False, False, True]),
+)
+asks = st.one_of(
+    st.builds(asking, st.sampled_from([in_list, in_arrow]), mosts),
+    st.sampled_from(
+        [
+            lambda model: model.ask(singly, 1),
+            lambda model: model.ask(by_task, 1),
+            lambda model: model.ask(by_iterator(0), 1),
+            lambda model: model.ask(by_iterator(1), 1),
+        ]
+    ),
+)
+others = st.one_of(
+    st.builds(lambda number: lambda model: model.revoke(number), numbers),
+    st.sampled_from(
+        [
+            StreamModel.fail,
+            StreamModel.suspect,
+            StreamModel.trust,
+            lambda model: model.wait(SILENCE_MS - 1),
+            silence,
+            silence,
+        ]
+    ),
+)
+scripts = st.lists(st.one_of(puts, puts, asks, asks, asks, others), max_size=50)
+
+
+@settings(deadline=None, max_examples=200)
+@given(st.sampled_from(Delivery), st.sampled_from([PoisonMode.RAISE, PoisonMode.SKIP]), scripts)
+def test_in_whatever_way_it_is_read_a_stream_gives_its_line_once(
+    delivery: Delivery, mode: PoisonMode, script: list[Act]
+) -> None:
+    """In order, each once, nothing of what was given up, and the offsets in step."""
+    model = StreamModel(delivery, mode)
+    with closing(model.loop):
+        for act in script:
+            act(model)
+        model.finish()
