@@ -14,10 +14,12 @@ from zkconsumer.errors import (
     ZkConsumerError,
 )
 from zkconsumer.model import TopicPartition
+from zkconsumer.streams.message import MessageAndMetadata
 from zkconsumer.streams.queues import StreamQueue
 from zkconsumer.streams.stream import KafkaStream
 
 T = TypeVar("T")
+Message = MessageAndMetadata[Any, Any]
 PAUSE_MS = 100
 
 
@@ -34,11 +36,12 @@ class Owner(Protocol):
 
 
 class Caller:
-    """Asks for one message after the other, each time that the scheduler lets it.
+    """Asks for one message after the other, or for some, each time that the scheduler lets it.
 
     Attributes:
         stream: what it iterates.
-        hand: the message that it works on.
+        batch_records: how many messages it asks for at a time; 0: one by one.
+        hand: the messages that it works on.
         ended: its stream came to the end.
         pauses_until_ms: it heard an error and tries again then.
     """
@@ -61,7 +64,8 @@ class Caller:
         self._waits = False
         # It met a shut gate, and goes on when that opens.
         self._held_up = False
-        self.hand: tuple[Reading, int] | None = None
+        self.batch_records = 0
+        self.hand: list[tuple[Reading, int]] = []
         self.ended = False
         self.pauses_until_ms = 0
         self.task = Task(clock, self._run)
@@ -73,9 +77,8 @@ class Caller:
             return False
         if self._held_up and self._member.is_suspicious:
             return False
-        return (
-            self._waits or self._held_up or self.hand is not None or self._queue.head(0) is not None
-        )
+        is_busy = self._waits or self._held_up or bool(self.hand)
+        return is_busy or self._queue.head(0) is not None
 
     def poll(self) -> None:
         """Let it go on: it is done with the message in hand and asks for the next."""
@@ -111,12 +114,12 @@ class Caller:
             self.task.stop_here()
 
     def _ask(self) -> str:
-        if self.hand is not None:
-            self._ledger.finished(*self.hand)
-            self.hand = None
+        for reading, offset in self.hand:
+            self._ledger.finished(reading, offset)
+        self.hand = []
         self._held_up = False
         try:
-            message = next(self.stream)
+            messages = self._next_messages()
         except ConsumerTimeout:
             self._held_up = self._member.is_suspicious
             return "nothing"
@@ -126,8 +129,16 @@ class Caller:
         except (RebalanceFailed, OffsetCommitFailed, ConsumerClosed) as error:
             self.pauses_until_ms = self._clock.time_ms + PAUSE_MS
             return f"{type(error).__name__}: {error}"
+        return " ".join(map(self._work_on, messages))
+
+    def _next_messages(self) -> list[Message]:
+        if not self.batch_records:
+            return [next(self.stream)]
+        return next(self.stream.batches(max_records=self.batch_records, timeout_ms=0))
+
+    def _work_on(self, message: Message) -> str:
         tp = TopicPartition(message.topic, message.partition)
         reading = self._member.readings[tp]
-        self.hand = (reading, message.offset)
+        self.hand.append((reading, message.offset))
         self._ledger.handed(reading, message.offset)
         return f"{tp}@{message.offset}"

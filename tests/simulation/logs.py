@@ -4,9 +4,14 @@ from bisect import bisect_left
 from collections.abc import Callable, Container, Iterable, Mapping
 from dataclasses import dataclass
 from random import Random
+from typing import Any
 
+from tests.support.queues import native_of
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
+from zkconsumer.fetch.sizes import records_bytes
 from zkconsumer.model import Record, TopicPartition
+from zkconsumer.records.build import build_message_set
+from zkconsumer.streams.chunk_queue import ChunkQueue
 
 
 class PartitionLog:
@@ -113,7 +118,7 @@ class SimFetching:
         chunk = position.pending or self._next_chunk(position, log)
         if chunk is None:
             return "nothing"
-        if not chunk.claim.sink.offer(chunk, position.on_room):
+        if not put(chunk, position.on_room):
             position.pending, position.full = chunk, True
             return "full"
         position.pending = None
@@ -135,7 +140,25 @@ class SimFetching:
         records = [Record(offset, None, b"%d" % offset) for offset in found]
         after = found[-1] + 1
         last = after if self._rng.random() < 0.7 else log.first_from(after)
-        return Chunk(claim, position.offset, last, records, 30 * len(records))
+        return Chunk(claim, position.offset, last, records, records_bytes(records))
+
+
+def put(chunk: Chunk, on_room: Callable[[], None]) -> bool:
+    """Offer it; to a native queue as a native loop does, where that makes such chunks."""
+    sink: Any = chunk.claim.sink
+    is_plain = bool(chunk.records) and chunk.next_offset == chunk.records[-1].offset + 1
+    if isinstance(sink, ChunkQueue) or not is_plain:
+        taken: bool = sink.offer(chunk, on_room)
+        return taken
+    queue = native_of(sink)
+    rest = queue.put_set(chunk.claim, build_message_set(chunk.records), chunk.fetch_offset)
+    if rest is None:
+        return True
+    chunk.fetch_offset = rest
+    chunk.records = [record for record in chunk.records if record.offset >= rest]
+    chunk.size_bytes = records_bytes(chunk.records)
+    queue.wait_for_room(on_room)
+    return False
 
 
 def partition_texts(count: int) -> bytes:

@@ -212,6 +212,7 @@ class SimMember:
     def _new_caller(self, queue: StreamQueue) -> Caller:
         around = self._around
         caller = Caller(self, queue, around.clock, around.ledger, around.note)
+        caller.batch_records = around.product.batch_records
         caller.stream = around.product.stream(
             queue,
             clock=around.clock,

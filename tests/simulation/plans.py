@@ -101,7 +101,7 @@ def new_plan(rng: Random, style: Style, taken: Collection[str]) -> MemberPlan:
         delivery=style.delivery,
         audit_interval_ms=rng.choice((5_000, 30_000)),
         silence_percent=rng.choice((0, 33)),
-        queue_bytes=rng.choice((100, 300, 1_000_000)),
+        queue_bytes=rng.choice((300, 1_000, 1_000_000)),
         max_chunks=rng.choice((1, 2, 5)),
         poll_rate=rng.choice((0.05, 0.5, 1.0)),
     )

@@ -1,14 +1,16 @@
 """The real classes of which a simulated member is made, and how a planted fault replaces one."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from zkconsumer.connector import session_news
 from zkconsumer.offsets import fenced
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
+from zkconsumer.streams.budget import ByteBudget
 from zkconsumer.streams.chunk_queue import ChunkQueue
+from zkconsumer.streams.queues import StreamQueue, new_chunk_queue
 from zkconsumer.streams.stream import KafkaStream
 from zkconsumer.zk import op_writer
 from zkconsumer.zk.registry import GroupRegistry
@@ -38,15 +40,26 @@ class Product:
         registry: talks to ZooKeeper about the group.
         offsets: keeps offsets.
         queue: between fetcher and stream.
+        batch_records: how many messages callers ask for at a time; 0: one by one.
         stream: what callers iterate.
         swaps: what else is replaced while a schedule runs.
     """
 
     registry: type[GroupRegistry] = GroupRegistry
     offsets: type[ZookeeperOffsetStore] = ZookeeperOffsetStore
-    queue: type[ChunkQueue] = ChunkQueue
+    queue: Callable[[int, ByteBudget | None], StreamQueue] = ChunkQueue
+    batch_records: int = 0
     stream: type[KafkaStream[Any, Any]] = KafkaStream
     swaps: tuple[Swap, ...] = ()
+
+    def varied(self, seed: int) -> "Product":
+        """What a schedule has of it: some have the engine's own queue, some read in batches."""
+        queue, batch_records = self.queue, self.batch_records
+        if seed % 3 == 1 and queue is ChunkQueue:
+            queue = new_chunk_queue
+        if seed % 4 == 1:
+            batch_records = 1 + seed % 7
+        return replace(self, queue=queue, batch_records=batch_records)
 
     @property
     def listen(self) -> Any:

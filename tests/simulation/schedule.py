@@ -173,6 +173,7 @@ def run_schedule(seed: int, product: Product = PRODUCT, mostly: str | None = Non
     logging.disable(logging.CRITICAL)
     failure = None
     try:
+        product = product.varied(seed)
         with product.in_place():
             schedule = Schedule(seed, product, mostly)
             try:
