@@ -4,9 +4,10 @@ import pytest
 
 from tests.simulation.faults import REBALANCE_FAULTS
 from tests.simulation.faults_below import FAULTS_BELOW
+from tests.simulation.faults_in_streams import FAULTS_IN_STREAMS
 from tests.simulation.schedule import first_failure
 
-FAULTS = {**REBALANCE_FAULTS, **FAULTS_BELOW}
+FAULTS = {**REBALANCE_FAULTS, **FAULTS_BELOW, **FAULTS_IN_STREAMS}
 MAX_SEEDS = 1_000
 MOSTLY = {
     "ChecksNoOwner": "_rob",

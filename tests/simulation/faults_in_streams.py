@@ -1,0 +1,52 @@
+"""Planted faults that only some schedules meet: those with batches, or with native chunks."""
+
+from typing import Any
+
+from tests.simulation.product import Product, Swap
+from tests.support.queues import RUNS_NATIVE
+from zkconsumer.streams import reader, stream
+from zkconsumer.streams.batches import BatchReader, Piece
+from zkconsumer.streams.hand import Hand
+from zkconsumer.streams.hands import Hands
+from zkconsumer.streams.message import MessageAndMetadata
+
+Message = MessageAndMetadata[Any, Any]
+
+
+class ConsumesBatchesInHand(BatchReader[Any, Any]):
+    """A batch counts as consumed when it is handed over."""
+
+    def hand_over(self, pieces: list[Piece[Any, Any]]) -> list[Message]:
+        """See ``BatchReader``."""
+        messages = super().hand_over(pieces)
+        for claim in [piece.chunk.claim for piece in pieces if messages]:
+            claim.consumed_offset = claim.delivered_offset
+        return messages
+
+
+class ForgetsWhereABatchEnds(BatchReader[Any, Any]):
+    """Behind a batch of several chunks its last one is given up, whatever is left of it."""
+
+    def hand_over(self, pieces: list[Piece[Any, Any]]) -> list[Message]:
+        """See ``BatchReader``."""
+        messages = super().hand_over(pieces)
+        self._passage = None
+        return messages
+
+
+class ConsumesNativelyInHand(Hands[Any, Any]):
+    """A native message counts as consumed when it is handed over."""
+
+    def _make_native(self) -> Hand[Any, Any]:
+        self._consumes_in_hand = True
+        return super()._make_native()
+
+
+_READERS = (ConsumesBatchesInHand, ForgetsWhereABatchEnds)
+FAULTS_IN_STREAMS: dict[str, Product] = {
+    one.__name__: Product(swaps=(Swap(stream, "BatchReader", one),)) for one in _READERS
+}
+if RUNS_NATIVE:
+    FAULTS_IN_STREAMS["ConsumesNativelyInHand"] = Product(
+        swaps=(Swap(reader, "Hands", ConsumesNativelyInHand),)
+    )
