@@ -53,6 +53,8 @@ def interrupt_at_check(
     """
     watch = _Watch(number, handler)
     before = sys.gettrace(), sys.getprofile()
+    # CPython 3.12 tells of instructions only if some frame wanted that before tracing began.
+    sys._getframe().f_trace_opcodes = True
     sys.setprofile(watch.hear_return)
     sys.settrace(watch.enter)  # type: ignore[arg-type]
     try:
@@ -80,10 +82,12 @@ class _Watch:
             self._called_python = True
         if self.done or not frame.f_globals["__name__"].startswith("zkconsumer."):
             return None
+        # In this order: CPython 3.13 takes the second only where it finds the first.
+        frame.f_trace = self._step
         frame.f_trace_opcodes = True
         frame.f_trace_lines = False
-        # A generator that is closed enters, too, but runs nothing.
-        self._entered = frame
+        # A generator that is closed enters, too, but at its handler of exceptions if anywhere.
+        self._entered = frame if _name_at(frame) == "RESUME" else None
         return self._step
 
     def hear_return(self, frame: FrameType, event: str, _arg: object) -> None:
@@ -94,12 +98,13 @@ class _Watch:
 
     def _step(self, frame: FrameType, event: str, _arg: object) -> object:
         if event == "opcode" and not self.done:
-            name = _NAMES[frame.f_code.co_code[frame.f_lasti]]
+            name = _name_at(frame)
             has_entered = self._entered is frame
             was_built_in = self._calling is frame and not self._called_python
             if has_entered or was_built_in or name.startswith("JUMP_BACKWARD"):
                 self._meet()
-            self._calling = frame if name.startswith("CALL") else None
+            is_call = name.startswith("CALL") and not name.startswith("CALL_INTRINSIC")
+            self._calling = frame if is_call else None
             self._called_python = False
         self._entered = None
         return self._step
@@ -111,3 +116,7 @@ class _Watch:
             sys.setprofile(None)
             self._handler()
         self._left -= 1
+
+
+def _name_at(frame: FrameType) -> str:
+    return _NAMES[frame.f_code.co_code[frame.f_lasti]]
