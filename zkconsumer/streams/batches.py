@@ -78,7 +78,9 @@ class BatchReader(ChunkReader[K, V]):
                 before.chunk = None
             # Plain stores from here on: what is in hand now is what the batch came to.
             hand.chunk = passage.chunk
-            hand.place = passage.place
+            # What was given up may have been emptied: then the place is in nothing.
+            if passage.chunk.claim.active:
+                hand.place = passage.place
             self._hand = hand
             self._passage = None
         chunk = self._hand.chunk

@@ -1,9 +1,15 @@
 """Partitions given up in the very moment in which the stream takes their native chunks."""
 
-from tests.support.chunks import T0, claim_of
+import pytest
+
+from tests.support.chunks import T0, T1, claim_of
+from tests.support.manual_clock import ManualClock
 from tests.support.native_chunks import hand, native_queue, put, set_of
 from tests.support.queues import needs_native_engine
 from zkconsumer.fetch.claim import Chunk
+from zkconsumer.streams.hand import Hand
+from zkconsumer.streams.hands import Hands
+from zkconsumer.streams.stream import KafkaStream
 
 pytestmark = needs_native_engine
 
@@ -40,3 +46,27 @@ def test_a_chunk_that_is_discarded_while_it_is_taken_has_nothing_to_give() -> No
     one.chunk = chunk
     assert one.is_through
     assert list(one) == []
+
+
+def test_what_a_batch_came_to_may_be_discarded_while_it_is_taken_in_hand(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The thread that gives it up may have found it in the queue, and go on long after that."""
+    queue, lost, kept = native_queue(), claim_of(T0), claim_of(T1)
+    put(queue, kept, [0, 1])
+    put(queue, lost, [0, 1])
+    put(queue, kept, [2])
+    stream: KafkaStream[bytes, bytes] = KafkaStream(queue, clock=ManualClock(), timeout_ms=0)
+    batches = stream.batches(max_records=3, timeout_ms=0)
+    assert len(next(batches)) == 3
+    choose = Hands.of
+
+    def discard(hands: Hands[bytes, bytes], chunk: Chunk) -> Hand[bytes, bytes]:
+        chosen = choose(hands, chunk)
+        if chunk.claim is lost:
+            lost.active = False
+            chunk.records = ()
+        return chosen
+
+    monkeypatch.setattr(Hands, "of", discard)
+    assert [(one.partition, one.offset) for one in next(batches)] == [(1, 2)]
