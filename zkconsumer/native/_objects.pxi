@@ -53,6 +53,10 @@ cdef class Message:
         raise TypeError("messages come out of runs")
 
     @property
+    def _origin(self):
+        return self.origin
+
+    @property
     def topic(self):
         return self.origin.topic
 

@@ -4,18 +4,20 @@ In one process both are met: what Python made itself (an error with the records 
 queued among what native code made.
 """
 
+import copyreg
 from typing import Generic, TypeVar, cast
 
 from zkconsumer.fetch.claim import Chunk
 from zkconsumer.records.engine import ENGINE, Engine
 from zkconsumer.streams.flag import Flag
 from zkconsumer.streams.hand import Hand, PureHand
-from zkconsumer.streams.message import Decoder, MessageAndMetadata
+from zkconsumer.streams.message import Decoder, MessageAndMetadata, parts_of
 
 if ENGINE is Engine.NATIVE:
     from zkconsumer.native import _core
 
     MessageAndMetadata.register(_core.Message)
+    copyreg.pickle(_core.Message, parts_of)
 
 K = TypeVar("K")
 V = TypeVar("V")

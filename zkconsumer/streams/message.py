@@ -2,7 +2,7 @@
 
 from abc import ABCMeta
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from zkconsumer.model import Record, TimestampType, TopicPartition
 from zkconsumer.records.rows import Row
@@ -107,11 +107,38 @@ class MessageAndMetadata(Generic[K, V], metaclass=ABCMeta):
         """Who set the timestamp."""
         return TimestampType(self._record[4])
 
+    def __reduce__(self) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+        return parts_of(self)
+
     def __repr__(self) -> str:
         return (
             f"MessageAndMetadata(topic={self.topic!r}, partition={self.partition}, "
             f"offset={self.offset}, key={self.raw_key!r}, value={self.raw_value!r})"
         )
+
+
+def parts_of(message: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """How to make it again, in a process with whichever engine: for ``pickle`` and ``copy``."""
+    origin = message._origin  # noqa: SLF001 - messages of both engines have one
+    row = (
+        message.offset,
+        message.raw_key,
+        message.raw_value,
+        message.timestamp,
+        int(message.timestamp_type),
+    )
+    tp = (origin.topic, origin.partition)
+    return made_again, (tp, row, origin.key_decoder, origin.value_decoder)
+
+
+def made_again(
+    topic_partition: tuple[str, int],
+    row: Row,
+    key_decoder: Decoder[K] | None,
+    value_decoder: Decoder[V] | None,
+) -> MessageAndMetadata[K, V]:
+    """The other way round. What was pickled names it: it stays under this name."""
+    return message_of(row, Origin(TopicPartition(*topic_partition), key_decoder, value_decoder))
 
 
 def message_of(row: Row, origin: Origin[K, V]) -> MessageAndMetadata[K, V]:
