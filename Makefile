@@ -3,7 +3,7 @@ VENV ?= .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint types imports native unit sandbox-tests simulate chaos fuzz-native \
+.PHONY: demo test lint types imports native unit sandbox-tests pure-tests simulate chaos fuzz-native \
 	bench bench-rebalance golden races-native arm wheel wheels clean
 
 NATIVE := $(wildcard zkconsumer/native/_* zkconsumer/native/csrc/*.[ch])
@@ -15,7 +15,7 @@ $(STAMP): setup.cfg pyproject.toml setup.py scripts/make-venv scripts/apt-instal
 demo: $(STAMP)
 	$(PY) -m zkconsumer demo
 
-test: $(STAMP) lint types imports unit sandbox-tests
+test: $(STAMP) lint types imports unit sandbox-tests pure-tests
 
 lint: $(STAMP)
 	$(VENV)/bin/ruff format --check .
@@ -37,6 +37,18 @@ unit: $(STAMP) native
 
 sandbox-tests: $(STAMP)
 	$(PY) -m pytest -q -m "sandbox or docker or zk"
+
+# What becomes another thing in pure Python, once more in it; nothing where all of it was pure. Left
+# out is what runs the same Python code in both engines, and takes long.
+PURE_TESTS := tests/unit/fetch tests/unit/streams tests/unit/records/test_engine.py \
+	$(addprefix --ignore=tests/unit/,fetch/test_sizes.py streams/test_interrupted_reader.py) \
+	$(patsubst %,tests/property/test_%.py,fetch_session poison) tests/integration/engine \
+	$(patsubst %,tests/integration/connector/test_%.py,commits delivery_modes large_messages)
+
+pure-tests: $(STAMP)
+ifeq ($(filter-out 0,$(ZKCONSUMER_PURE)),)
+	ZKCONSUMER_PURE=1 $(PY) -m pytest -q -r fE $(PURE_TESTS)
+endif
 
 # Real faults on real servers, ten minutes of them: make chaos MINUTES=3 SEED=8
 MINUTES ?= 10

@@ -1,0 +1,152 @@
+"""What a consumer costs on a real broker, in whichever engine this process runs.
+
+CPU at rest, the time to its first message, its memory, and the time that it takes to end.
+"""
+
+import json
+import statistics
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.support.clusters import fresh_name
+from tests.support.consumer_probe import Task
+from tests.support.members import settings_for
+from tests.support.queues import RUNS_NATIVE
+from tests.support.traffic import partitions_of, write
+from zkconsumer import ConsumerTimeout, ZookeeperConsumerConnector
+from zkconsumer.clock import SystemClock
+from zkconsumer.model import Record
+from zkconsumer.produce.producer import Producer
+from zkconsumer.records.codecs import Codec
+from zkconsumer.sandbox import Sandbox
+
+pytestmark = pytest.mark.sandbox
+
+CLOCK = SystemClock()
+TRIES = 5
+REST_MS = 5_000
+FETCH_WAIT_MS = 100
+"""``fetch.wait.max.ms`` of default."""
+MIB = 1 << 20
+
+
+def probe(
+    work: str, cluster: Sandbox, topic: str, *, records: int = 0, waiting: int = 0, **settings: int
+) -> dict[str, float]:
+    """Have a process do it; see ``Task``. ``settings`` are the consumer's, with underscores."""
+    task: Task = {
+        "settings": {
+            "zookeeper.connect": cluster.zookeeper_connect,
+            "group.id": fresh_name("probe"),
+            "auto.offset.reset": "smallest",
+            **{name.replace("_", "."): str(value) for name, value in settings.items()},
+        },
+        "topic": topic,
+        "records": records,
+        "waiting_bytes": waiting,
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.support.consumer_probe", work, json.dumps(task)],
+        stdout=subprocess.PIPE,
+        check=True,
+        timeout=60,
+    )
+    engine, told = json.loads(done.stdout)
+    assert engine == ("native" if RUNS_NATIVE else "pure")
+    costs: dict[str, float] = told
+    return costs
+
+
+def test_at_rest_it_costs_next_to_nothing(cluster: Sandbox) -> None:
+    """Below 2 % of a core, and it asks once per ``fetch.wait.max.ms``.
+
+    With 200 partitions each answer is 200 parts, empty ones: that is 2 ms of Python.
+    """
+    topics = {count: fresh_name(f"rest-{count}") for count in (1, 200)}
+    for count, topic in topics.items():
+        cluster.create_topic(topic, partitions=count)
+    with ThreadPoolExecutor() as pool:
+        futures = {
+            count: pool.submit(probe, "rest", cluster, topic, consumer_timeout_ms=REST_MS)
+            for count, topic in topics.items()
+        }
+        told = {count: future.result() for count, future in futures.items()}
+    for count, one in told.items():
+        share = 0.02 if RUNS_NATIVE or count == 1 else 0.04
+        assert one["cpu_s"] < share * one["wall_s"], told
+        # The native engine tells of its fetches once a second.
+        most = one["wall_s"] * 1000 / FETCH_WAIT_MS
+        assert 0.5 * most < one["fetches"] < 1.3 * most, told
+
+
+def test_the_first_message_comes_as_soon_as_the_group_is_joined(cluster: Sandbox) -> None:
+    """A tenth of a second from ``create_message_streams`` to it, in the median."""
+    topic = fresh_name("first")
+    cluster.create_topic(topic)
+    [tp] = partitions_of(topic, 1)
+    write(cluster, tp, [b"x" * 100] * 1_000)
+    took_ms = []
+    for _ in range(TRIES):
+        config = settings_for(cluster, fresh_name("group"), consumer_timeout_ms=10_000)
+        with ZookeeperConsumerConnector(config) as connector:
+            [stream] = connector.create_message_streams({topic: 1})[topic]
+            joined_ms = CLOCK.now_ms()
+            assert next(stream).offset == 0
+            took_ms.append(CLOCK.now_ms() - joined_ms)
+    assert statistics.median(took_ms) < 100, took_ms
+
+
+def test_it_ends_at_once_while_a_fetch_is_held_back(cluster: Sandbox) -> None:
+    """The broker would answer in ten seconds; all is over in a fifth of one, in the median."""
+    topic = fresh_name("held")
+    cluster.create_topic(topic)
+    [tp] = partitions_of(topic, 1)
+    took_ms = []
+    for _ in range(TRIES):
+        offset = write(cluster, tp, [b"value"])
+        group = fresh_name("group")
+        config = settings_for(cluster, group, fetch_wait_max_ms=10_000, consumer_timeout_ms=300)
+        with ZookeeperConsumerConnector(config) as connector:
+            [stream] = connector.create_message_streams({topic: 1})[topic]
+            assert [next(stream).offset for _ in range(offset + 1)] == list(range(offset + 1))
+            # By the end of this the next fetch waits at the broker.
+            with pytest.raises(ConsumerTimeout):
+                next(stream)
+            began_ms = CLOCK.now_ms()
+            connector.shutdown()
+            assert list(stream) == []
+            took_ms.append(CLOCK.now_ms() - began_ms)
+    assert statistics.median(took_ms) < 200, took_ms
+
+
+def test_memory_is_bounded_in_front_of_what_grows_fiftyfold(cluster: Sandbox) -> None:
+    """The budget, an answer, and 40 MiB for the interpreter with all that it loads."""
+    topic, of_set, sets = fresh_name("dense"), 500, 90
+    cluster.create_topic(topic, partitions=2)
+    values = [b"%06d" % number + b" GET /item took 17 us" * 48 for number in range(of_set)]
+    producer = Producer(cluster.brokers)
+    try:
+        for tp in partitions_of(topic, 2):
+            for _ in range(sets):
+                records = [Record(0, None, value) for value in values]
+                producer.send(tp, records, codec=Codec.GZIP)
+    finally:
+        producer.close()
+    budget_bytes, answer_bytes = 16 * MIB, 2 * MIB
+    told = probe(
+        "read_late",
+        cluster,
+        topic,
+        records=2 * sets * of_set,
+        waiting=budget_bytes // 2,
+        queued_max_bytes=budget_bytes,
+        queued_max_message_chunks=1_000,
+        fetch_max_bytes=answer_bytes,
+        consumer_timeout_ms=20_000,
+    )
+    assert told["value_bytes"] == 2 * sets * sum(map(len, values))
+    assert told["value_bytes"] > 4 * budget_bytes
+    assert told["peak_bytes"] < budget_bytes + answer_bytes + 40 * MIB, told

@@ -1,0 +1,71 @@
+"""What the original's Java producer wrote with each codec, read in every way."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.support.clusters import fresh_name
+from tests.support.members import Stream, settings_for
+from tests.support.real_topics import keyed_lines, write_lines
+from zkconsumer import ZookeeperConsumerConnector
+from zkconsumer.records.codecs import Codec
+from zkconsumer.sandbox import Sandbox
+
+pytestmark = pytest.mark.sandbox
+
+Row = tuple[str, int, int, bytes | None, bytes | None]
+COUNT = 3_000
+LINES = keyed_lines(COUNT)
+FETCH_BYTES = 60_000
+"""Some sets of the producer; so a reading takes several fetches."""
+
+
+def one_by_one(stream: Stream) -> Iterator[Row]:
+    """Message by message."""
+    for one in stream:
+        yield one.topic, one.partition, one.offset, one.key, one.value
+
+
+def in_batches(stream: Stream) -> Iterator[Row]:
+    """In lists of a size that divides nothing."""
+    for batch in stream.batches(max_records=701):
+        for one in batch:
+            yield one.topic, one.partition, one.offset, one.key, one.value
+
+
+def as_arrow(stream: Stream) -> Iterator[Row]:
+    """Column by column."""
+    for batch in stream.arrow_batches(max_records=701):
+        names = ("topic", "partition", "offset", "key", "value")
+        yield from zip(*(batch.column(name).to_pylist() for name in names), strict=True)
+
+
+WAYS: list[Callable[[Stream], Iterator[Row]]] = [one_by_one, in_batches, as_arrow]
+
+
+def rows(cluster: Sandbox, topic: str, way: Callable[[Stream], Iterator[Row]]) -> list[Row]:
+    """All rows of a topic, as a fresh group reads them."""
+    config = settings_for(
+        cluster,
+        fresh_name("group"),
+        consumer_timeout_ms=10_000,
+        fetch_message_max_bytes=FETCH_BYTES,
+    )
+    with ZookeeperConsumerConnector(config) as connector:
+        [stream] = connector.create_message_streams({topic: 1})[topic]
+        coming = way(stream)
+        return [next(coming) for _ in LINES]
+
+
+@pytest.mark.parametrize("codec", list(Codec))
+def test_every_way_gives_what_was_produced(cluster: Sandbox, codec: Codec) -> None:
+    """One by one, in batches, as Arrow: each line with its key, at its offset, once."""
+    topic = fresh_name(codec.name.lower())
+    cluster.create_topic(topic)
+    write_lines(cluster, topic, LINES, codec, java=True)
+    expected = [
+        (topic, 0, offset, key.encode(), value.encode())
+        for offset, (key, value) in enumerate(LINES)
+    ]
+    for way in WAYS:
+        assert rows(cluster, topic, way) == expected, way.__name__

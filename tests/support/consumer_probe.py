@@ -1,0 +1,101 @@
+"""A consumer in a process of its own, for what only a whole process shows: its CPU and its memory.
+
+``python -m tests.support.consumer_probe WORK`` with one JSON object (``Task``) as argument; prints
+the engine and what was measured.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Callable, Mapping
+from typing import TypedDict
+
+from tests.support.memory_probe import memory_bytes
+from tests.support.noting import Noting
+from tests.support.waiting import wait_until
+from zkconsumer import ConsumerConfig, ConsumerTimeout, KafkaStream, ZookeeperConsumerConnector
+from zkconsumer.observe import Fetched
+from zkconsumer.records.engine import ENGINE
+
+Stream = KafkaStream[bytes, bytes]
+
+
+class Task(TypedDict):
+    """What a probe is told.
+
+    Attributes:
+        settings: of the consumer.
+        topic: what it reads, with one stream.
+        records: how many there are.
+        waiting_bytes: more than that is queued before the first one is read.
+    """
+
+    settings: Mapping[str, str]
+    topic: str
+    records: int
+    waiting_bytes: int
+
+
+def rest(stream: Stream, observed: Noting, task: Task) -> dict[str, float]:
+    """Wait for a message for ``consumer.timeout.ms`` where none comes; the cost of the second wait.
+
+    By the second one whatever happens once has happened.
+    """
+    assert task["records"] == 0
+    _expect_nothing(stream)
+    fetches_before = _fetches(observed)
+    cpu_s, wall_s = time.process_time(), time.perf_counter()
+    _expect_nothing(stream)
+    return {
+        "cpu_s": time.process_time() - cpu_s,
+        "wall_s": time.perf_counter() - wall_s,
+        "fetches": _fetches(observed) - fetches_before,
+    }
+
+
+def _expect_nothing(stream: Stream) -> None:
+    try:
+        message = next(stream)
+    except ConsumerTimeout:
+        return
+    raise AssertionError(f"a message at {message.offset}")
+
+
+def _fetches(observed: Noting) -> int:
+    return sum(event.fetches for event in observed.of(Fetched))
+
+
+def read_late(stream: Stream, _observed: Noting, task: Task) -> dict[str, float]:
+    """Let much be queued, and read everything only then; the peak of the process."""
+    queue = stream._waiting._queue
+    least = task["waiting_bytes"]
+    wait_until(lambda: queue.used_bytes() > least, what=f"{least} bytes in the queue")
+    value_bytes = 0
+    for number, message in enumerate(stream, 1):
+        value_bytes += len(message.value or b"")
+        if number == task["records"]:
+            break
+    return {
+        "value_bytes": value_bytes,
+        "peak_bytes": memory_bytes("VmHWM"),
+    }
+
+
+WORKS: Mapping[str, Callable[[Stream, Noting, Task], dict[str, float]]] = {
+    "rest": rest,
+    "read_late": read_late,
+}
+
+
+def main(work: str, task: Task) -> None:
+    """Join, do it, leave, and tell."""
+    observed = Noting()
+    config = ConsumerConfig(task["settings"])
+    with ZookeeperConsumerConnector(config, observers=(observed,)) as connector:
+        [stream] = connector.create_message_streams({task["topic"]: 1})[task["topic"]]
+        told = WORKS[work](stream, observed, task)
+    sys.stdout.write(json.dumps([str(ENGINE), told]))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], json.loads(sys.argv[2]))
