@@ -28,9 +28,10 @@ class Origin(Generic[K, V]):
         self, topic: str, partition: int, key_decoder: object = None, value_decoder: object = None
     ) -> None: ...
 
-@final
 class Message(Generic[K, V]):
     """What ``MessageAndMetadata`` is, in one allocation and unknown to the garbage collector.
+
+    Of a stream without decoders: ``key`` and ``value`` are read without a call.
 
     A decoder that keeps the messages it made is therefore never collected.
     """
@@ -53,6 +54,10 @@ class Message(Generic[K, V]):
     def timestamp(self) -> int: ...
     @property
     def timestamp_type(self) -> TimestampType: ...
+
+@final
+class DecodedMessage(Message[K, V]):
+    """The same of a stream with decoders, which are called for each access."""
 
 @final
 class Messages(Generic[K, V]):

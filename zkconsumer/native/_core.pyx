@@ -74,6 +74,7 @@ cdef zk_buffer *_buffer_around(object data) except NULL:
 
 
 include "_objects.pxi"
+include "_slots.pxi"
 include "_progress.pxi"
 
 

@@ -28,17 +28,19 @@ cdef class Origin:
     cdef readonly object partition
     cdef readonly object key_decoder
     cdef readonly object value_decoder
+    cdef bint decodes
 
     def __init__(self, topic, partition, key_decoder=None, value_decoder=None):
         self.topic = topic
         self.partition = partition
         self.key_decoder = key_decoder
         self.value_decoder = value_decoder
+        self.decodes = key_decoder is not None or value_decoder is not None
 
 
 # Not tracked by the garbage collector: it holds bytes, numbers and its origin. Objects of this class
 # come and go by the million, and each collection would walk all that are alive.
-@cython.final
+# Without decoders `key` and `value` are what is held: see _slots.pxi.
 @cython.no_gc
 @cython.freelist(256)
 cdef class Message:
@@ -64,6 +66,16 @@ cdef class Message:
     def partition(self):
         return self.origin.partition
 
+    def __repr__(self):
+        return (
+            f"MessageAndMetadata(topic={self.origin.topic!r}, partition={self.origin.partition}, "
+            f"offset={self.offset}, key={self.raw_key!r}, value={self.raw_value!r})"
+        )
+
+
+@cython.final
+@cython.no_gc
+cdef class DecodedMessage(Message):
     @property
     def key(self):
         if self.raw_key is None or self.origin.key_decoder is None:
@@ -75,12 +87,6 @@ cdef class Message:
         if self.raw_value is None or self.origin.value_decoder is None:
             return self.raw_value
         return self.origin.value_decoder(self.raw_value)
-
-    def __repr__(self):
-        return (
-            f"MessageAndMetadata(topic={self.origin.topic!r}, partition={self.origin.partition}, "
-            f"offset={self.offset}, key={self.raw_key!r}, value={self.raw_value!r})"
-        )
 
 
 @cython.final
@@ -185,7 +191,11 @@ cdef object _record(const zk_run *run, int64_t offset, const zk_message *message
 cdef inline Message _message(
     const zk_run *run, int64_t offset, const zk_message *found, Origin origin
 ):
-    cdef Message message = Message.__new__(Message)
+    cdef Message message
+    if origin.decodes:
+        message = DecodedMessage.__new__(DecodedMessage)
+    else:
+        message = Message.__new__(Message)
     message.raw_key = _blob(found.key, found.key_bytes)
     message.raw_value = _blob(found.value, found.value_bytes)
     message.timestamp_type = _timestamp_type(run, found)

@@ -17,7 +17,8 @@ if ENGINE is Engine.NATIVE:
     from zkconsumer.native import _core
 
     MessageAndMetadata.register(_core.Message)
-    copyreg.pickle(_core.Message, parts_of)
+    for kind in (_core.Message, _core.DecodedMessage):
+        copyreg.pickle(kind, parts_of)
 
 K = TypeVar("K")
 V = TypeVar("V")
