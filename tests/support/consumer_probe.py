@@ -18,6 +18,8 @@ from zkconsumer.observe import Fetched
 from zkconsumer.records.engine import ENGINE
 
 Stream = KafkaStream[bytes, bytes]
+_LOOKS = 5
+"""A queue that is the same so often in a row has stopped to grow."""
 
 
 class Task(TypedDict):
@@ -27,7 +29,7 @@ class Task(TypedDict):
         settings: of the consumer.
         topic: what it reads, with one stream.
         records: how many there are.
-        waiting_bytes: more than that is queued before the first one is read.
+        waiting_bytes: more than that is queued before the first one is read, whatever comes.
     """
 
     settings: Mapping[str, str]
@@ -68,8 +70,13 @@ def _fetches(observed: Noting) -> int:
 def read_late(stream: Stream, _observed: Noting, task: Task) -> dict[str, float]:
     """Let much be queued, and read everything only then; the peak of the process."""
     queue = stream._waiting._queue
-    least = task["waiting_bytes"]
-    wait_until(lambda: queue.used_bytes() > least, what=f"{least} bytes in the queue")
+    looks: list[int] = []
+
+    def is_full() -> bool:
+        looks.append(queue.used_bytes())
+        return looks[-1] > task["waiting_bytes"] and looks[-_LOOKS:] == [looks[-1]] * _LOOKS
+
+    wait_until(is_full, what=f"a queue of {task['waiting_bytes']} bytes to grow no more")
     value_bytes = 0
     for number, message in enumerate(stream, 1):
         value_bytes += len(message.value or b"")
