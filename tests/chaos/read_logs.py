@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
+from tests.support.waiting import wait_until
 from zkconsumer.cluster.metadata import MetadataReader
 from zkconsumer.errors import TransportError
 from zkconsumer.model import Broker, TopicPartition
@@ -11,6 +13,7 @@ from zkconsumer.net.connector import BrokerConnector
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.records.decode import decode_record_set
 from zkconsumer.sandbox import Sandbox
+from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
 from zkconsumer.wire.messages.list_offsets import (
     ListOffsetsPartition,
@@ -79,19 +82,31 @@ def read_logs(cluster: Sandbox, partitions: Sequence[TopicPartition]) -> Logs:
     """
     opener = BrokerConnector(TcpConnector(), client_id="chaos-judge", timeout_ms=_TIMEOUT_MS)
     reader = MetadataReader(opener.open, timeout_ms=_TIMEOUT_MS, shuffle=lambda _brokers: None)
-    view = reader.read(cluster.brokers, sorted({tp.topic for tp in partitions}))
-    logs = Logs()
-    for tp in partitions:
-        connection = opener.open(view.leaders[tp])
+
+    def read(tp: TopicPartition) -> Logs | None:
+        leader = reader.read(cluster.brokers, [tp.topic]).leaders.get(tp)
+        if leader is None:
+            return None
+        connection = opener.open(leader)
         try:
-            logs.ends[tp] = _read(connection, tp, logs)
+            return _read(connection, tp)
         finally:
             connection.close()
+
+    logs = Logs()
+    for tp in partitions:
+        one = wait_until(partial(read, tp), what=f"a leader of {tp}")
+        assert one is not None
+        twice = [(value, logs.where[value]) for value in one.where if value in logs.where]
+        assert not twice, f"in {tp}, too: {twice}"
+        logs.where |= one.where
+        logs.ends |= one.ends
     return logs
 
 
-def _read(connection: BrokerConnection, tp: TopicPartition, logs: Logs) -> int:
-    offset = 0
+def _read(connection: BrokerConnection, tp: TopicPartition) -> Logs | None:
+    """Read one partition; None where its leader has changed: the controller moves it at will."""
+    logs, offset = Logs(), 0
     while True:
         wanted = FetchPartition(partition=tp.partition, fetch_offset=offset, max_bytes=_FETCH_BYTES)
         request = FetchRequest(
@@ -101,9 +116,12 @@ def _read(connection: BrokerConnection, tp: TopicPartition, logs: Logs) -> int:
         )
         response = connection.request(request, version=0, timeout_ms=_TIMEOUT_MS)
         fetched = response.topics[0].partitions[0]
+        if fetched.error_code == ErrorCode.NOT_LEADER_FOR_PARTITION:
+            return None
         assert fetched.error_code == 0, f"{tp}: error {fetched.error_code}"
         if offset >= fetched.high_watermark:
-            return offset
+            logs.ends[tp] = offset
+            return logs
         decoded = decode_record_set(
             fetched.records, fetch_offset=offset, max_decompressed_bytes=_ROOM
         )

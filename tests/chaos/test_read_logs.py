@@ -1,0 +1,30 @@
+"""What the judge reads of the logs, while leaders move under it."""
+
+from types import SimpleNamespace
+from typing import cast
+
+from tests.chaos.read_logs import read_logs
+from zkconsumer.model import Record, TopicPartition
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.testing.fake_broker import FakeBrokers
+from zkconsumer.testing.fake_cluster import FakeCluster
+from zkconsumer.testing.fake_script import Answer, Fail
+from zkconsumer.testing.loopback import LoopbackServer
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.error_codes import ErrorCode
+
+
+def test_a_leader_that_moves_is_asked_for_again() -> None:
+    """In the middle of a log, too: each value is there, once."""
+    cluster, tp = FakeCluster(), TopicPartition("t", 0)
+    cluster.create_topic("t")
+    for number in range(3):
+        cluster.append(tp, [Record(0, None, b"%d" % number)])
+    brokers = FakeBrokers(cluster)
+    brokers[0].script(ApiKey.FETCH, Answer(), Fail(ErrorCode.NOT_LEADER_FOR_PARTITION))
+    with LoopbackServer() as server:
+        brokers.listen_on_loopback(server)
+        real = cast("Sandbox", SimpleNamespace(brokers=(brokers[0].address,)))
+        logs = read_logs(real, [tp])
+    assert logs.where == {str(number): (tp, number) for number in range(3)}
+    assert logs.ends == {tp: 3}
