@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 REPOSITORY_VARIABLE = "ZKCONSUMER_MAVEN_REPOSITORY"
 """The environment variable that names another repository than Maven Central."""
 
+_REASON_CHARS = 200
 _TIMEOUT_S = 60
 
 
@@ -126,12 +127,17 @@ def _shown(url: str) -> str:
 
 
 def _reason(error: Exception) -> str:
-    """The innermost reason of a nested error, on one line."""
-    inner: BaseException = error
-    while (below := inner.__cause__ or inner.__context__) is not None:
-        inner = below
-    text = str(inner) if isinstance(inner, OSError) else str(error)
-    return " ".join((text or type(inner).__name__).split())[:200]
+    """The innermost reason of a nested error that the system gave, on one line."""
+    reason: BaseException = error
+    inner: BaseException | None = error
+    while inner is not None:
+        # Those of the system have a number; what libraries wrap around them has none.
+        if isinstance(inner, OSError) and inner.errno is not None:
+            reason = inner
+        inner = inner.__cause__ or inner.__context__
+    text = " ".join((str(reason) or type(reason).__name__).split())
+    # Libraries put what counts last.
+    return text if len(text) <= _REASON_CHARS else f"...{text[-_REASON_CHARS:]}"
 
 
 def configured_repository() -> str | None:
