@@ -67,6 +67,17 @@ class GroupHistory:
         at = bisect.bisect_right(commits, zxid, key=lambda one: one.zxid)
         return commits[at - 1].offset if at else None
 
+    def committed_under(self, claim: Claim) -> int | None:
+        """The highest offset that the claim's own session wrote during it, whoever wrote later."""
+        own = [
+            one.offset
+            for one in self.commits.get(claim.tp, [])
+            if one.session == claim.session
+            and claim.start_zxid < one.zxid
+            and (claim.end_zxid is None or one.zxid < claim.end_zxid)
+        ]
+        return max(own, default=None)
+
     def lowest_committed(self, tp: TopicPartition, from_ms: int, to_ms: int) -> int | None:
         """The lowest offset that was stored at any time between these two."""
         commits = self.commits.get(tp, [])

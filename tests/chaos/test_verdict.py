@@ -184,6 +184,19 @@ def test_a_hand_over_in_zookeepers_absence_may_leave_something_uncommitted() -> 
     assert verdict.counts["of these uncommitted, since ZooKeeper was away"] == 1
 
 
+def test_what_the_original_writes_over_a_commit_of_ours_is_its_own_doing() -> None:
+    """It was frozen, and knows an old offset; ours had committed all before it handed over."""
+    zk = Zk()
+    zk.claim(1, A)
+    zk.commit(5, A, 3)
+    zk.commit(5, C, 1)
+    zk.release(6, A)
+    evidence = replace(sound(), history=group_history(zk.writes, BASE))
+    verdict = judge(evidence)
+    assert [one for one in verdict.wrong if "released" in one] == []
+    assert verdict.counts["offsets moved back by the original"] == 1
+
+
 def test_what_is_not_in_the_log_was_lost_by_kafka() -> None:
     """An acknowledged message that the leaders do not have is no fault of a consumer's."""
     evidence = sound()

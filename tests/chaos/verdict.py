@@ -102,7 +102,9 @@ def _judge_claims(evidence: Evidence, verdict: Verdict) -> None:
             last = _last_given(given.get((claim.consumer_id, claim.tp), []), claim)
             assert claim.end_zxid is not None
             committed = evidence.history.committed_at(claim.tp, claim.end_zxid)
-            if last is None or (committed is not None and committed >= last):
+            # What an original that thawed writes over it, with no look at the owner, is not ours.
+            done = max(committed or 0, evidence.history.committed_under(claim) or 0)
+            if last is None or done >= last:
                 continue
             if _zookeeper_was_away(evidence, claim):
                 ends["uncommitted"] += 1
