@@ -27,6 +27,7 @@ from dataclasses import dataclass
 from functools import partial
 from unittest.mock import patch
 
+from tests.benchmarks.payloads import log_text
 from zkconsumer.model import Record
 from zkconsumer.records import checksum, decode, keyed, legacy, unkeyed
 from zkconsumer.records.build import build_message_set
@@ -105,22 +106,6 @@ def a_case(codec: Codec, shape: str, value_bytes: int) -> Case:
     parts = (some[at : at + step] for at in range(0, count, step))
     data = b"".join(build_message_set(part, codec=codec) for part in parts)
     return Case(codec, shape, value_bytes, data, len(build_message_set(some)), count)
-
-
-def log_text(size_bytes: int) -> bytes:
-    """Lines such as a web server writes."""
-    chance = random.Random(1)  # noqa: S311 - the same text every time
-    lines, total = [], 0
-    while total < size_bytes:
-        line = (
-            f"10.{chance.randrange(256)}.{chance.randrange(256)}.7 - user{chance.randrange(9999)} "
-            f"[11/Mar/2015:10:{chance.randrange(60):02}:{chance.randrange(60):02} +0000] "
-            f'"GET /{chance.choice(("shop", "cart", "img", "api/v1"))}/{chance.randrange(99999)} '
-            f'HTTP/1.1" {chance.choice((200, 200, 200, 304, 404))} {chance.randrange(90000)}\n'
-        )
-        lines.append(line)
-        total += len(line)
-    return "".join(lines).encode()
 
 
 Way = Callable[[bytes], int]

@@ -9,13 +9,11 @@
 
 #include "crc32.h"
 #include "queue.h"
+#include "sets.h"
 #include "walk.h"
 
-enum { PUMPS = 3, MAX_SETS = 256, MAX_SET_BYTES = 1 << 17, PATIENCE_MS = 20000 };
+enum { PUMPS = 3, PATIENCE_MS = 20000 };
 
-static uint8_t *sets[MAX_SETS];
-static size_t sizes[MAX_SETS], set_count;
-static long rounds;
 static zk_queue *queue;
 static _Atomic(zk_claim *) claims[PUMPS]; /* each its pump's; the stream only gives them up */
 static atomic_int pumps_left;
@@ -103,24 +101,10 @@ static size_t take(bool *is_any) {
     return count;
 }
 
-static bool load(const char *path) {
-    FILE *file = fopen(path, "rb");
-    if (!file || set_count == MAX_SETS)
-        return false;
-    sets[set_count] = malloc(MAX_SET_BYTES);
-    sizes[set_count] = fread(sets[set_count], 1, MAX_SET_BYTES, file);
-    fclose(file);
-    return sizes[set_count++] > 0;
-}
-
 int main(int count, char **words) {
-    if (count < 3)
-        return 2;
     zk_crc32_choose();
-    rounds = atol(words[1]);
-    for (int at = 2; at < count; at++)
-        if (!load(words[at]))
-            return 2;
+    if (!load_all(count, words))
+        return 2;
     queue = zk_queue_new(5, NULL, NULL);
     zk_queue_set_share(queue, 50000);
     pthread_t threads[PUMPS];

@@ -8,13 +8,11 @@
 #include <string.h>
 
 #include "crc32.h"
+#include "sets.h"
 #include "walk.h"
 
-enum { THREADS = 4, MAX_SETS = 256, MAX_SET_BYTES = 1 << 17, PLACES = 16 };
+enum { THREADS = 4, PLACES = 16 };
 
-static uint8_t *sets[MAX_SETS];
-static size_t sizes[MAX_SETS], set_count;
-static long rounds;
 static _Atomic(zk_run *) places[PLACES]; /* runs on their way from thread to thread */
 static atomic_ulong messages;
 
@@ -71,24 +69,10 @@ static void *work(void *seed) {
     return NULL;
 }
 
-static bool load(const char *path) {
-    FILE *file = fopen(path, "rb");
-    if (!file || set_count == MAX_SETS)
-        return false;
-    sets[set_count] = malloc(MAX_SET_BYTES);
-    sizes[set_count] = fread(sets[set_count], 1, MAX_SET_BYTES, file);
-    fclose(file);
-    return sizes[set_count++] > 0;
-}
-
 int main(int count, char **words) {
-    if (count < 3)
-        return 2;
     zk_crc32_choose();
-    rounds = atol(words[1]);
-    for (int at = 2; at < count; at++)
-        if (!load(words[at]))
-            return 2;
+    if (!load_all(count, words))
+        return 2;
     pthread_t threads[THREADS];
     for (size_t at = 0; at < THREADS; at++)
         if (pthread_create(threads + at, NULL, work, (void *)(uintptr_t)(at + 1)) != 0)
