@@ -67,7 +67,7 @@ static void read_set(bytes set) {
     const int64_t fetch_offset = (int64_t)below(40);
     const size_t enough = below(2) ? bound : below(5000);
     const zk_set_limits limits = {fetch_offset, bound, enough, 4096 << below(9)};
-    zk_offset_behind(set.data, set.size, limits.fetch_offset);
+    zk_look_ahead(set.data, set.size, limits.fetch_offset);
     zk_buffer *buffer = zk_buffer_around(set.data, set.size, drop, set.data);
     zk_runs runs = {0};
     const zk_set_result result = zk_read_set(buffer, 0, &limits, &runs);

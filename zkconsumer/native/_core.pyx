@@ -155,7 +155,7 @@ cdef list _runs_of(const zk_runs *runs):
 
 def offset_behind(const uint8_t[::1] data not None, int64_t fetch_offset):
     cdef size_t size = data.shape[0]
-    return zk_offset_behind(&data[0] if size else NULL, size, fetch_offset)
+    return zk_look_ahead(&data[0] if size else NULL, size, fetch_offset).next_offset
 
 
 include "_queue.pxi"

@@ -101,7 +101,9 @@ cdef extern from "walk.h" nogil:
     zk_set_result zk_read_set(
         zk_buffer *set, size_t position, const zk_set_limits *limits, zk_runs *runs
     )
-    int64_t zk_offset_behind(const uint8_t *data, size_t size, int64_t fetch_offset)
+    ctypedef struct zk_ahead:
+        int64_t next_offset
+    zk_ahead zk_look_ahead(const uint8_t *data, size_t size, int64_t fetch_offset)
 
 
 cdef extern from "claim.h" nogil:

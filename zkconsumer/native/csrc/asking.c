@@ -2,37 +2,6 @@
 
 enum { LIKELY_EXPANSION = 8 };
 
-/* What the headers of a set tell. */
-typedef struct {
-    int64_t next_offset;
-    size_t needed_bytes; /* by the entry that is cut off at its end */
-    bool is_sound;       /* it can be relied on: something whole is in it, and nothing odd */
-    bool is_compressed;
-} ahead;
-
-static ahead look_ahead(const zk_slot *slot) {
-    const uint8_t *at = slot->set.bytes->data, *end = at + slot->set.bytes->used;
-    ahead seen = {.next_offset = slot->fetch_offset};
-    while (end - at >= ZK_ENTRY_HEADER_BYTES) {
-        const int64_t offset = zk_int64(at);
-        const int32_t size = zk_int32(at + 8);
-        if (size < ZK_MIN_ENTRY_SIZE || offset < 0 || offset == INT64_MAX)
-            return seen;
-        if (size > end - at - ZK_ENTRY_HEADER_BYTES) {
-            seen.needed_bytes = ZK_ENTRY_HEADER_BYTES + (size_t)size;
-            break;
-        }
-        if (at[16] > 1)
-            return seen;
-        seen.is_compressed |= (at[17] & ZK_CODEC_MASK) != 0;
-        if (offset >= seen.next_offset)
-            seen.next_offset = offset + 1;
-        at += ZK_ENTRY_HEADER_BYTES + size;
-    }
-    seen.is_sound = seen.next_offset > slot->fetch_offset;
-    return seen;
-}
-
 void zk_note_waiting(zk_slots *slots) {
     for (size_t at = 0; at < slots->outlet_count; at++) {
         zk_outlet *outlet = slots->outlets + at;
@@ -110,11 +79,12 @@ static void choose_outlets(const zk_asking *asking, zk_line *line) {
         outlet->early_bytes += asking->part_bytes;
         slot->early_offset = slot->fetch_offset;
         if (slot->set.bytes) {
-            const ahead seen = look_ahead(slot);
+            const zk_buffer *set = slot->set.bytes;
+            const zk_ahead seen = zk_look_ahead(set->data, set->used, slot->fetch_offset);
             const bool fits = seen.is_sound && seen.needed_bytes <= asking->part_bytes;
             slot->early_offset = fits ? seen.next_offset : -1;
             outlet->early_bytes +=
-                slot->set.bytes->used * (seen.is_compressed ? LIKELY_EXPANSION : 1);
+                set->used * (seen.is_compressed ? LIKELY_EXPANSION : 1);
         }
     }
     for (size_t at = 0; at < slots->outlet_count; at++) {

@@ -258,18 +258,25 @@ zk_set_result zk_read_set(zk_buffer *set, size_t position, const zk_set_limits *
     return result;
 }
 
-int64_t zk_offset_behind(const uint8_t *data, size_t size, int64_t fetch_offset) {
-    int64_t next_offset = fetch_offset;
-    while (size >= ZK_ENTRY_HEADER_BYTES) {
-        const int64_t offset = zk_int64(data);
-        const int32_t entry_size = zk_int32(data + 8);
-        if (offset < 0 || entry_size < ZK_MIN_ENTRY_SIZE ||
-            (uint32_t)entry_size > size - ZK_ENTRY_HEADER_BYTES || data[16] > 1)
+zk_ahead zk_look_ahead(const uint8_t *data, size_t size, int64_t fetch_offset) {
+    const uint8_t *at = data, *end = data + size;
+    zk_ahead seen = {.next_offset = fetch_offset};
+    while (end - at >= ZK_ENTRY_HEADER_BYTES) {
+        const int64_t offset = zk_int64(at);
+        const int32_t entry_size = zk_int32(at + 8);
+        if (entry_size < ZK_MIN_ENTRY_SIZE || offset < 0 || offset == INT64_MAX)
+            return seen;
+        if (entry_size > end - at - ZK_ENTRY_HEADER_BYTES) {
+            seen.needed_bytes = ZK_ENTRY_HEADER_BYTES + (size_t)entry_size;
             break;
-        if (offset >= next_offset)
-            next_offset = zk_behind(offset);
-        data += ZK_ENTRY_HEADER_BYTES + (size_t)entry_size;
-        size -= ZK_ENTRY_HEADER_BYTES + (size_t)entry_size;
+        }
+        if (at[16] > 1)
+            return seen;
+        seen.is_compressed |= (at[17] & ZK_CODEC_MASK) != 0;
+        if (offset >= seen.next_offset)
+            seen.next_offset = offset + 1;
+        at += ZK_ENTRY_HEADER_BYTES + entry_size;
     }
-    return next_offset;
+    seen.is_sound = seen.next_offset > fetch_offset;
+    return seen;
 }

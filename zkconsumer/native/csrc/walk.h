@@ -35,9 +35,15 @@ typedef struct {
 zk_set_result zk_read_set(zk_buffer *set, size_t position, const zk_set_limits *limits,
                           zk_runs *runs);
 
-/* Where the next fetch could start, and whether an entry is cut off: a look at the headers alone,
- * so that the next request can leave before this answer is decoded.
- * Returns the offset behind the last whole entry, or `fetch_offset` where none is whole. */
-int64_t zk_offset_behind(const uint8_t *data, size_t size, int64_t fetch_offset);
+/* What the headers of a set tell. */
+typedef struct {
+    int64_t next_offset; /* behind the last whole entry; the fetch offset where none is whole */
+    size_t needed_bytes; /* by the entry that is cut off at its end */
+    bool is_sound;       /* it can be relied on: something whole is in it, and nothing odd */
+    bool is_compressed;
+} zk_ahead;
+
+/* A look at the headers alone, so that the next request can leave before this answer is decoded. */
+zk_ahead zk_look_ahead(const uint8_t *data, size_t size, int64_t fetch_offset);
 
 #endif
