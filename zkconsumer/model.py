@@ -34,6 +34,31 @@ class Broker:
         return f"broker {self.id} ({self.host}:{self.port})"
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffsetRange:
+    """A fixed stretch of one partition's log, without ``until_offset`` itself.
+
+    It says which offsets are asked for, not that the log holds them all: compaction leaves gaps,
+    and retention cuts the head off. ``until_offset`` is the next offset to read after the range.
+    """
+
+    topic_partition: TopicPartition
+    from_offset: int
+    until_offset: int
+
+    def __post_init__(self) -> None:
+        if not 0 <= self.from_offset <= self.until_offset:
+            raise ValueError(f"not a range of offsets: {self}")
+
+    @property
+    def count(self) -> int:
+        """How many offsets it spans, whether the log still holds them or not."""
+        return self.until_offset - self.from_offset
+
+    def __str__(self) -> str:
+        return f"{self.topic_partition} [{self.from_offset}, {self.until_offset})"
+
+
 @dataclass(frozen=True, slots=True)
 class OffsetAndMetadata:
     """A position to commit: the next offset to read, and the committer's free text."""

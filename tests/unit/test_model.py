@@ -2,7 +2,7 @@
 
 import pytest
 
-from zkconsumer.model import Broker, ConsumerThreadId, TopicPartition, utf16_key
+from zkconsumer.model import Broker, ConsumerThreadId, OffsetRange, TopicPartition, utf16_key
 
 
 def test_partitions_sort_by_topic_and_then_as_numbers() -> None:
@@ -16,6 +16,24 @@ def test_texts_name_the_thing() -> None:
     assert str(TopicPartition("t-x", 3)) == "t-x-3"
     assert str(Broker(2, "host", 9092)) == "broker 2 (host:9092)"
     assert str(ConsumerThreadId("g_c-1", 10)) == "g_c-1-10"
+
+
+def test_a_range_counts_what_it_spans_and_names_itself() -> None:
+    """The end does not belong to it."""
+    stretch = OffsetRange(topic_partition=TopicPartition("t", 3), from_offset=5, until_offset=9)
+    assert stretch.count == 4
+    assert str(stretch) == "t-3 [5, 9)"
+    assert (
+        OffsetRange(topic_partition=TopicPartition("t", 3), from_offset=5, until_offset=5).count
+        == 0
+    )
+
+
+@pytest.mark.parametrize(("start", "end"), [(-1, 4), (4, 3), (-2, -2)])
+def test_a_range_runs_forward_from_a_real_offset(start: int, end: int) -> None:
+    """-1 and -2 mean "latest" and "earliest" to a broker, so they must not pass for offsets."""
+    with pytest.raises(ValueError, match=r"t-3"):
+        OffsetRange(topic_partition=TopicPartition("t", 3), from_offset=start, until_offset=end)
 
 
 def test_threads_sort_as_text() -> None:
