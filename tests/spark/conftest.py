@@ -1,0 +1,43 @@
+"""One Spark session for all tests marked ``spark``; the clusters are those of the whole suite."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from zkconsumer.spark.session import build_session
+
+SETTINGS = {
+    "spark.driver.memory": "1g",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.ui.enabled": "false",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.default.parallelism": "2",
+    "spark.ui.showConsoleProgress": "false",
+}
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """A local session of two threads. Tests change no setting of it; they take ``newSession()``."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("SPARK_LOCAL_IP", "127.0.0.1")
+        warehouse = str(tmp_path_factory.mktemp("warehouse"))
+        session = build_session(
+            "zkconsumer tests",
+            master="local[2]",
+            settings=SETTINGS | {"spark.sql.warehouse.dir": warehouse},
+        )
+        session.sparkContext.setLogLevel("ERROR")
+        try:
+            yield session
+        finally:
+            session.stop()
+
+
+@pytest.fixture
+def checkpoint(tmp_path: Path) -> str:
+    """A folder for a query's checkpoint."""
+    return str(tmp_path / "checkpoint")
