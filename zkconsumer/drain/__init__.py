@@ -1,0 +1,1 @@
+"""Lands whole topics through Spark, exactly once, and proves it afterwards."""
