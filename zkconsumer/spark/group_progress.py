@@ -1,0 +1,244 @@
+"""Where a query that reads fixed ranges leaves its progress for a group's other tools and members.
+
+It is no member: nothing is registered or claimed. So it must not write to a group that members
+work in, each of which takes what it finds as its own last word; and it never moves an offset back,
+since somebody else who committed further has dealt with those messages. Only what lies behind the
+log's end is nobody's progress: there the topic was deleted and made again, or cut off.
+
+Offsets lie where the 0.8 consumer keeps them: see ``offsets``. Thread: one at a time.
+"""
+
+import logging
+import random
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final, Literal
+
+from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.errors import ConfigError, OffsetCommitFailed, ZkConsumerError
+from zkconsumer.model import Broker, OffsetAndMetadata, TopicPartition
+from zkconsumer.offsets.coordinator import (
+    BrokerAccess,
+    ChannelSettings,
+    CoordinatorChannel,
+    tcp_dialer,
+)
+from zkconsumer.offsets.dual import DualOffsetStore
+from zkconsumer.offsets.kafka import KafkaOffsetStore
+from zkconsumer.offsets.store import OffsetStore
+from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
+from zkconsumer.zk.kazoo_store import connect
+from zkconsumer.zk.paths import GroupPaths
+from zkconsumer.zk.store import ZkStore
+
+log = logging.getLogger(__name__)
+
+Storage = Literal["zookeeper", "kafka", "both"]
+
+SESSION_TIMEOUT_MS: Final = 6_000
+CONNECTION_TIMEOUT_MS: Final = 10_000
+RENEW_EVERY_MS: Final = 3_600_000
+"""Brokers forget offsets a day after their last commit, unless told otherwise: an hour is early."""
+
+_CLIENT_ID: Final = "zkconsumer-spark"
+
+
+class GroupProgress:
+    """A group's committed offsets, and who else is at work on them.
+
+    Args:
+        group_id: the group.
+        offsets: where they are kept.
+        zookeeper: to look for members in; None where there is no way to it.
+        close: lets go of connections.
+        clock: to know when offsets that expire are due again.
+
+    Raises:
+        ConfigError: the group id can't be part of a path.
+    """
+
+    def __init__(
+        self,
+        group_id: str,
+        offsets: OffsetStore,
+        *,
+        zookeeper: ZkStore | None,
+        close: Callable[[], None] = lambda: None,
+        clock: Clock | None = None,
+    ) -> None:
+        self.group_id = group_id
+        self._offsets = offsets
+        self._zookeeper = zookeeper
+        self._close = close
+        self._clock = clock or SystemClock()
+        self._paths = GroupPaths(group_id)
+        self._written: dict[TopicPartition, int] = {}
+        self._renewed_ms = self._clock.now_ms()
+        self._told: dict[TopicPartition, int] = {}
+
+    def committed(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int | None]:
+        """The committed offset of each partition, None where there is none.
+
+        Raises:
+            ZkConsumerError: one of them can't be read. That is not the same as none: starting
+                somewhere else would lose messages, or bring all of them again.
+        """
+        found = self._offsets.fetch(partitions)
+        errors = [it.error for it in found.values() if it.offset is None and it.error is not None]
+        if errors:
+            raise ZkConsumerError("; ".join(errors[:10]))
+        return {tp: it.offset for tp, it in found.items()}
+
+    def live_members(self) -> tuple[str, ...]:
+        """The ids of the members that are registered now; none where ZooKeeper can't be asked.
+
+        Raises:
+            RegistryError: ZooKeeper does not answer.
+        """
+        if self._zookeeper is None:
+            return ()
+        return tuple(self._zookeeper.children_many([self._paths.ids])[0] or ())
+
+    def refuse_live(self) -> None:
+        """See that no member is at work.
+
+        Raises:
+            ConfigError: there are some; it names them.
+            RegistryError: ZooKeeper does not answer.
+        """
+        members = self.live_members()
+        if members:
+            raise ConfigError(
+                f"commitOffsetsTo={self._offsets.storage}: group.id {self.group_id} has live "
+                f"members: {', '.join(members)}. They commit their own progress, which this query "
+                "would overwrite: stop them, take another group.id, set commitOffsetsTo=none, or "
+                "allowLiveGroup=true if that is what you want"
+            )
+
+    def commit(
+        self,
+        offsets: Mapping[TopicPartition, int],
+        *,
+        log_ends: Mapping[TopicPartition, int] | None = None,
+    ) -> None:
+        """Write those of these offsets that are news, or due again since they expire.
+
+        Args:
+            offsets: the next offset to read of each partition.
+            log_ends: where the partitions' logs end, as far as known: a committed offset behind
+                that is overwritten, though it is larger.
+
+        Raises:
+            OffsetCommitFailed: some could not be written; the others were.
+            ZkConsumerError: nothing is known about any of them.
+        """
+        due = self._due(offsets)
+        if not due:
+            return
+        wanted = self._not_back(due, log_ends or {})
+        outcome = (
+            self._offsets.commit(
+                {tp: OffsetAndMetadata(offset) for tp, offset in wanted.items()}, retry=True
+            )
+            if wanted
+            else {}
+        )
+        self._written |= {tp: due[tp] for tp in due if outcome.get(tp) is None}
+        failed = {tp: why for tp, why in outcome.items() if why is not None}
+        if failed:
+            raise OffsetCommitFailed(self.group_id, failed)
+
+    def close(self) -> None:
+        """Let go of all connections. Idempotent."""
+        self._close()
+
+    def _due(self, offsets: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        now_ms = self._clock.now_ms()
+        if self._offsets.expires and now_ms - self._renewed_ms >= RENEW_EVERY_MS:
+            self._renewed_ms = now_ms
+            self._written.clear()
+        return {tp: offset for tp, offset in offsets.items() if self._written.get(tp) != offset}
+
+    def _not_back(
+        self, due: Mapping[TopicPartition, int], log_ends: Mapping[TopicPartition, int]
+    ) -> dict[TopicPartition, int]:
+        """What remains when offsets that others have moved further stay as they are."""
+        found = self._offsets.fetch(list(due))
+        wanted = {}
+        for tp, offset in due.items():
+            there = found[tp].offset
+            if there is None or there <= offset or there > log_ends.get(tp, there):
+                wanted[tp] = offset
+            elif self._told.get(tp) != there:
+                self._told[tp] = there
+                log.warning(
+                    "group %s: somebody else has committed %d for %s, this query is at %d: kept",
+                    *(self.group_id, there, tp, offset),
+                )
+        return wanted
+
+
+def open_progress(
+    group_id: str,
+    storage: Storage,
+    *,
+    zookeeper_connect: str | None,
+    list_brokers: Callable[[], Sequence[Broker]],
+) -> GroupProgress:
+    """Connect to where a group's offsets are.
+
+    Args:
+        group_id: the group.
+        storage: ``zookeeper``, ``kafka`` or ``both``, as ``offsets.storage`` and
+            ``dual.commit.enabled`` of its members say.
+        zookeeper_connect: the cluster's ZooKeeper; without it only ``kafka`` works, and members
+            can't be looked for.
+        list_brokers: the live brokers.
+
+    Raises:
+        ConfigError: ZooKeeper is needed, and not given.
+        RegistryError: ZooKeeper does not answer.
+    """
+    if zookeeper_connect is None:
+        if storage != "kafka":
+            raise ConfigError(
+                f"commitOffsetsTo={storage}: the group's offsets are in ZooKeeper: "
+                "set zookeeper.connect"
+            )
+        log.warning(
+            "group %s: without zookeeper.connect nobody can see whether it has live members",
+            group_id,
+        )
+        channel = _channel(group_id, list_brokers)
+        return GroupProgress(
+            group_id, KafkaOffsetStore(channel), zookeeper=None, close=channel.close
+        )
+    GroupPaths(group_id)  # before anything is connected
+    store = connect(
+        zookeeper_connect,
+        session_timeout_ms=SESSION_TIMEOUT_MS,
+        connection_timeout_ms=CONNECTION_TIMEOUT_MS,
+    )
+    in_zookeeper = ZookeeperOffsetStore(store, group_id)
+    if storage == "zookeeper":
+        return GroupProgress(group_id, in_zookeeper, zookeeper=store, close=store.close)
+    channel = _channel(group_id, list_brokers)
+    in_kafka = KafkaOffsetStore(channel)
+
+    def close_both() -> None:
+        channel.close()
+        store.close()
+
+    offsets = DualOffsetStore(in_kafka, in_zookeeper) if storage == "both" else in_kafka
+    return GroupProgress(group_id, offsets, zookeeper=store, close=close_both)
+
+
+def _channel(group_id: str, list_brokers: Callable[[], Sequence[Broker]]) -> CoordinatorChannel:
+    return CoordinatorChannel(
+        group_id,
+        BrokerAccess(
+            list_brokers=list_brokers,
+            new_dialer=lambda: tcp_dialer(_CLIENT_ID),
+            shuffle=random.shuffle,
+        ),
+        ChannelSettings(),
+    )
