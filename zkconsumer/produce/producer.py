@@ -9,7 +9,6 @@ Source: the protocol of Kafka 0.8.2.2 ``ProducerRequest``.
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from zkconsumer.cluster.metadata import MetadataReader
 from zkconsumer.errors import (
     BrokerError,
     LocalProtocolError,
@@ -18,10 +17,8 @@ from zkconsumer.errors import (
     TransportError,
 )
 from zkconsumer.model import Broker, Record, TopicPartition
-from zkconsumer.net.connection import BrokerConnection
-from zkconsumer.net.connector import BrokerConnector
-from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.net.transport import Connector
+from zkconsumer.produce.routes import Routes
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import Codec
 from zkconsumer.scope import Mailbox
@@ -87,20 +84,14 @@ class Producer:
         wait: Callable[[int], None] = wait_ms,
     ) -> None:
         settings = settings or ProducerSettings()
-        opener = BrokerConnector(
-            connector or TcpConnector(),
+        self._routes = Routes(
+            brokers,
+            connector=connector,
             client_id=settings.client_id,
             timeout_ms=settings.timeout_ms,
         )
-        self._brokers = tuple(brokers)
-        self._open = opener.open
-        self._metadata = MetadataReader(
-            opener.open, timeout_ms=settings.timeout_ms, shuffle=lambda _brokers: None
-        )
         self._settings = settings
         self._wait = wait
-        self._connections: dict[Broker, BrokerConnection] = {}
-        self._leaders: dict[TopicPartition, Broker] = {}
 
     def send(
         self, tp: TopicPartition, records: Sequence[Record], *, codec: Codec = Codec.NONE
@@ -126,27 +117,23 @@ class Producer:
             except BrokerError as error:
                 if not ErrorCode.of(error.code).retriable:
                     raise
-            self._leaders.pop(tp, None)
+            self._routes.forget(tp)
             self._wait(self._settings.backoff_ms)
         return self._send_once(tp, data)
 
     def close(self) -> None:
         """Close all connections."""
-        for connection in self._connections.values():
-            connection.close()
-        self._connections.clear()
+        self._routes.close()
 
     def _send_once(self, tp: TopicPartition, data: bytes) -> int:
-        leader = self._leader_of(tp)
+        leader = self._routes.leader_of(tp)
         partition = ProducePartition(partition=tp.partition, records=data)
         request = ProduceRequest(
             acks=self._settings.acks,
             timeout_ms=self._settings.timeout_ms,
             topics=(ProduceTopic(topic=tp.topic, partitions=(partition,)),),
         )
-        connection = self._connections.get(leader)
-        if connection is None:
-            connection = self._connections[leader] = self._open(leader)
+        connection = self._routes.connection_to(leader)
         timeout_ms = 2 * self._settings.timeout_ms
         try:
             if self._settings.acks == ACKS_NONE:
@@ -154,7 +141,7 @@ class Producer:
                 return -1
             response = connection.request(request, version=PRODUCE_VERSION, timeout_ms=timeout_ms)
         except (TransportError, ProtocolError):
-            self._connections.pop(leader).close()
+            self._routes.hang_up(leader)
             raise
         answer = _answer_about(tp, response)
         if answer is None:
@@ -167,22 +154,6 @@ class Producer:
                 tp,
             )
         return answer.base_offset
-
-    def _leader_of(self, tp: TopicPartition) -> Broker:
-        leader = self._leaders.get(tp)
-        if leader is None:
-            view = self._metadata.read(self._brokers, [tp.topic])
-            leader = view.leaders.get(tp)
-            if leader is None:
-                code = view.leaderless.get(tp, view.errors.get(tp.topic, 0))
-                raise BrokerError(
-                    code or ErrorCode.LEADER_NOT_AVAILABLE,
-                    "Metadata",
-                    f"{tp} has no leader: {error_name(code)}",
-                    tp,
-                )
-            self._leaders.update(view.leaders)
-        return leader
 
 
 def _answer_about(tp: TopicPartition, response: ProduceResponse) -> ProducedPartition | None:
