@@ -3,7 +3,7 @@ VENV ?= .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint types imports native unit sandbox-tests pure-tests simulate chaos fuzz-native \
+.PHONY: demo test lint types imports native unit sandbox-tests spark-tests pure-tests simulate chaos fuzz-native \
 	bench bench-rebalance golden races-native arm wheel wheels clean
 
 NATIVE := $(wildcard zkconsumer/native/_* zkconsumer/native/csrc/*.[ch])
@@ -15,7 +15,7 @@ $(STAMP): setup.cfg pyproject.toml setup.py scripts/make-venv scripts/apt-instal
 demo: $(STAMP)
 	$(PY) -m zkconsumer demo
 
-test: $(STAMP) lint types imports unit sandbox-tests pure-tests
+test: $(STAMP) lint types imports unit sandbox-tests spark-tests pure-tests
 
 lint: $(STAMP)
 	$(VENV)/bin/ruff format --check .
@@ -33,10 +33,15 @@ native: $(STAMP)
 	scripts/check-native $(PY)
 
 unit: $(STAMP) native
-	$(PY) -m pytest -q -m "not sandbox and not docker and not zk"
+	$(PY) -m pytest -q -m "not sandbox and not docker and not zk and not spark"
 
 sandbox-tests: $(STAMP)
-	$(PY) -m pytest -q -m "sandbox or docker or zk"
+	$(PY) -m pytest -q -m "(sandbox or docker or zk) and not spark"
+
+# On loopback, whatever name this machine bears.
+spark-tests: $(STAMP)
+	scripts/need-java $(PY)
+	SPARK_LOCAL_IP=127.0.0.1 $(PY) -m pytest -q -m spark tests/spark
 
 # What becomes another thing in pure Python, once more in it; nothing where all of it was pure. Left
 # out is what runs the same Python code in both engines, and takes long.

@@ -18,6 +18,7 @@ from zkconsumer.records.engine import SWITCH
 
 ROOT = Path(__file__).parent.parent.parent
 NATIVE = Path("zkconsumer/native")
+PACKAGES = ("zkconsumer", "pyspark_zkconsumer")
 FILES = ("setup.py", "setup.cfg", "pyproject.toml", "MANIFEST.in", "README.md", "LICENSE")
 HOOK = "from setuptools import build_meta; import sys; {prepare}build_meta.{hook}(sys.argv[1])"
 ASK = "from zkconsumer.records import engine; print(engine.ENGINE, '-', engine.WHY)"
@@ -29,7 +30,8 @@ def sources(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of what the build reads, as a clean clone has it."""
     folder = tmp_path_factory.mktemp("packaging") / "sources"
     skipped = shutil.ignore_patterns("*.so", "__pycache__")
-    shutil.copytree(ROOT / "zkconsumer", folder / "zkconsumer", ignore=skipped)
+    for package in PACKAGES:
+        shutil.copytree(ROOT / package, folder / package, ignore=skipped)
     for name in FILES:
         shutil.copy(ROOT / name, folder)
     return folder
@@ -103,6 +105,7 @@ def test_without_a_compiler_the_package_installs(sources: Path, tmp_path: Path) 
     assert "/bin/false" in complaints
     assert not [name for name in names if name.endswith((".so", ".c", ".pyx"))]
     assert {"zkconsumer/native/_core.pyi", "zkconsumer/py.typed"} <= set(names)
+    assert "pyspark_zkconsumer/__init__.py" in names  # what Spark looks for
     told = installed_engine(wheel, tmp_path / "site")
     assert told.startswith("pure - the native core is not there: ")
 
