@@ -1,15 +1,17 @@
 """A connection to one broker: requests out, their answers in, one at a time.
 
 Any failure closes it: half an answer, or a late one, must never be taken for the next one.
+A request may be sent before its answer is waited for (``begin``, ``finish``), so that the broker
+works while we do; still there is one in flight at most.
 """
 
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Any, Generic, TypeVar
 
 from zkconsumer.clock import Clock, SystemClock
-from zkconsumer.errors import ConnectionLost, DecodeError, RequestTimedOut
+from zkconsumer.errors import ConnectionLost, DecodeError, LocalProtocolError, RequestTimedOut
 from zkconsumer.model import Broker
 from zkconsumer.net.transport import HasDescriptor, Transport
 from zkconsumer.wire.codec import Request, decode_response, encode_request
@@ -35,6 +37,15 @@ class Line:
     correlation_id: int
     client_id: bytes
     max_response_bytes: int
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class InFlight(Generic[R]):
+    """A request that was sent, and whose answer was not read yet."""
+
+    request: Request[R]
+    version: int
+    correlation_id: int
 
 
 class BrokerConnection:
@@ -63,6 +74,13 @@ class BrokerConnection:
         self._max_response_bytes = max_response_bytes
         self._clock = clock or SystemClock()
         self._correlation_id = 0
+        self._in_flight: InFlight[Any] | None = None
+        self._closed = False
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it can take a request: open, as far as we know, and with nothing in flight."""
+        return not self._closed and self._in_flight is None
 
     def request(self, request: Request[R], *, version: int, timeout_ms: int) -> R:
         """Send a request and wait for its answer.
@@ -73,19 +91,40 @@ class BrokerConnection:
             TransportError: no answer in time, or none at all; the connection is closed.
         """
         deadline_ms = self._clock.now_ms() + timeout_ms
+        in_flight = self.begin(request, version=version, timeout_ms=timeout_ms)
+        return self._receive(in_flight, deadline_ms)
+
+    def begin(self, request: Request[R], *, version: int, timeout_ms: int) -> InFlight[R]:
+        """Send a request; ``finish`` gives its answer. Nothing else may be sent in between.
+
+        Args:
+            request: one that the broker answers.
+            version: in which to send it.
+            timeout_ms: for the sending.
+
+        Raises:
+            LocalProtocolError: the request can't be encoded in that version, or another one is in
+                flight; nothing was sent.
+            TransportError: it could not be sent; the connection is closed.
+        """
         correlation_id = self._send(request, version, timeout_ms)
-        try:
-            frame = self._receive_frame(deadline_ms)
-            answered_id, response = decode_response(request, version, frame)
-            if answered_id != correlation_id:
-                name = type(request).__name__
-                raise DecodeError(  # noqa: TRY301 - closing is the same for all of these
-                    name, "correlation_id", 0, f"answer to {answered_id}, not {correlation_id}"
-                )
-        except BaseException:
-            self.close()
-            raise
-        return response
+        in_flight = InFlight(request, version, correlation_id)
+        self._in_flight = in_flight
+        return in_flight
+
+    def finish(self, in_flight: InFlight[R], *, timeout_ms: int) -> R:
+        """Wait for the answer to a request that was sent with ``begin``.
+
+        Args:
+            in_flight: what ``begin`` gave.
+            timeout_ms: counted from this call: who sends early may come late for the answer.
+
+        Raises:
+            LocalProtocolError: that request is not in flight.
+            DecodeError: the answer is not one; the connection is closed.
+            TransportError: no answer in time, or none at all; the connection is closed.
+        """
+        return self._receive(in_flight, self._clock.now_ms() + timeout_ms)
 
     def send_only(self, request: Request[R], *, version: int, timeout_ms: int) -> None:
         """Send a request that the broker does not answer (Produce with acks 0)."""
@@ -119,9 +158,34 @@ class BrokerConnection:
 
     def close(self) -> None:
         """Close; a thread that waits for an answer wakes. Thread: any."""
+        self._closed = True
         self._transport.close()
 
+    def _receive(self, in_flight: InFlight[R], deadline_ms: int) -> R:
+        if self._in_flight is not in_flight:
+            name = type(in_flight.request).__name__
+            raise LocalProtocolError(f"{self.broker}: this {name} is not in flight (field -)")
+        try:
+            frame = self._receive_frame(deadline_ms)
+            request = in_flight.request
+            answered_id, response = decode_response(request, in_flight.version, frame)
+            if answered_id != in_flight.correlation_id:
+                name, expected_id = type(request).__name__, in_flight.correlation_id
+                raise DecodeError(  # noqa: TRY301 - closing is the same for all of these
+                    name, "correlation_id", 0, f"answer to {answered_id}, not {expected_id}"
+                )
+        except BaseException:
+            self.close()
+            raise
+        self._in_flight = None
+        return response
+
     def _send(self, request: Request[R], version: int, timeout_ms: int) -> int:
+        if self._in_flight is not None and not self._closed:
+            name = type(request).__name__
+            raise LocalProtocolError(
+                f"{self.broker}: {name} can't be sent while another request is in flight (field -)"
+            )
         correlation_id = self._correlation_id
         self._correlation_id = (correlation_id + 1) & 0x7FFFFFFF
         data = encode_request(

@@ -159,3 +159,31 @@ def test_nobody_there(net: FakeNet) -> None:
     net.brokers[0].stop()
     with pytest.raises(ConnectFailed, match="fake-0:9092"):
         net.connect()
+
+
+def test_a_request_may_leave_before_its_answer_is_waited_for(net: FakeNet) -> None:
+    """It is on its way at once, and until its answer is read no other may follow."""
+    connection = net.connect()
+    assert connection.is_idle
+    in_flight = connection.begin(QUESTION, version=0, timeout_ms=LONG_MS)
+    assert not connection.is_idle
+    assert len(net.brokers[0].requests) == 1
+    with pytest.raises(LocalProtocolError, match="MetadataRequest can't be sent while another"):
+        ask_about_topic(connection)
+    assert connection.finish(in_flight, timeout_ms=LONG_MS).topics[0].topic == "t"
+    assert connection.is_idle
+    with pytest.raises(LocalProtocolError, match="this MetadataRequest is not in flight"):
+        connection.finish(in_flight, timeout_ms=LONG_MS)
+    assert ask_about_topic(connection).topics[0].topic == "t"
+
+
+def test_a_late_answer_has_as_long_as_it_is_waited_for(net: FakeNet) -> None:
+    """The time-out counts from the call that waits, not from the sending."""
+    net.brokers[0].script(ApiKey.METADATA, Hang())
+    connection = net.connect()
+    in_flight = connection.begin(QUESTION, version=0, timeout_ms=LONG_MS)
+    with pytest.raises(RequestTimedOut):
+        connection.finish(in_flight, timeout_ms=SHORT_MS)
+    assert not connection.is_idle
+    with pytest.raises(ConnectionLost):
+        connection.begin(QUESTION, version=0, timeout_ms=LONG_MS)
