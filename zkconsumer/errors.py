@@ -137,6 +137,33 @@ class OffsetCommitFailed(ZkConsumerError):
         self.failed = dict(failed)
 
 
+class WriteFailed(ZkConsumerError):
+    """Some records were not acknowledged; those that were are in the log.
+
+    Attributes:
+        failed: the reason for each partition that failed.
+        unwritten: how many records of each partition were not acknowledged: also of partitions
+            that did not fail themselves, but were not finished when others did.
+        written_count: how many records of the same call were acknowledged before.
+    """
+
+    def __init__(
+        self,
+        failed: Mapping[TopicPartition, str],
+        *,
+        unwritten: Mapping[TopicPartition, int],
+        written_count: int,
+    ) -> None:
+        count = sum(unwritten.values())
+        super().__init__(
+            f"{count} record{'' if count == 1 else 's'} not acknowledged, {written_count} were: "
+            f"{_by_reason(failed)}"
+        )
+        self.failed = dict(failed)
+        self.unwritten = dict(unwritten)
+        self.written_count = written_count
+
+
 _SHOWN = 10
 
 
@@ -191,6 +218,33 @@ class PartitionFailed(ZkConsumerError):
         super().__init__(f"{topic_partition} stopped{where}: {reason}")
         self.topic_partition = topic_partition
         self.offset = offset
+
+
+class DataLost(ZkConsumerError):
+    """Offsets that were to be read are not in the log, and the settings say not to pass over them.
+
+    Attributes:
+        topic_partition: where they were to be.
+        from_offset: the first of them.
+        until_offset: one past the last of them.
+        reason: why they are not there.
+    """
+
+    def __init__(
+        self, topic_partition: TopicPartition, from_offset: int, until_offset: int, reason: str
+    ) -> None:
+        super().__init__(
+            f"{topic_partition}: the offsets [{from_offset}, {until_offset}) can't be read any "
+            f"more: {reason}. To go on without them, set failOnDataLoss=false"
+        )
+        self.topic_partition = topic_partition
+        self.from_offset = from_offset
+        self.until_offset = until_offset
+        self.reason = reason
+
+    def __reduce__(self) -> tuple[type["DataLost"], tuple[TopicPartition, int, int, str]]:
+        """Pickle by its parts: it crosses from one process to another."""
+        return DataLost, (self.topic_partition, self.from_offset, self.until_offset, self.reason)
 
 
 class DeadLetterFailed(ZkConsumerError):

@@ -1,0 +1,43 @@
+"""The settings of reading fixed ranges: plain values that can be sent to another machine."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RangeSettings:
+    """How ranges are read (all sizes in bytes, all times in milliseconds).
+
+    Attributes:
+        client_id: sent with every request.
+        fetch_bytes: the most to ask for at once; less where less is left of a range.
+        growth_max_bytes: how far that grows for an entry that is larger.
+        timeout_ms: how long connecting, or one answer, may take; and for how long what is not in
+            the log is looked for before it counts as lost.
+        max_wait_ms: how long the broker waits where there is nothing to answer with.
+        retries: the least number of further tries after a failure that may pass.
+        retry_interval_ms: the pause before each of them; it doubles up to a second.
+        poll_timeout_ms: reading goes on trying for so long without progress, whatever ``retries``
+            says (Spark's ``kafkaConsumer.pollTimeoutMs``, of the same default): a new leader may
+            take as long as its predecessor's ZooKeeper session.
+        max_decompressed_bytes: the most that one compressed set may unpack to.
+        fail_on_data_loss: whether offsets that are not there are an error, or passed over.
+    """
+
+    client_id: str = "zkconsumer"
+    fetch_bytes: int = 4 * 1024 * 1024
+    growth_max_bytes: int = 100 * 1024 * 1024
+    timeout_ms: int = 30_000
+    max_wait_ms: int = 500
+    retries: int = 3
+    retry_interval_ms: int = 10
+    poll_timeout_ms: int = 120_000
+    max_decompressed_bytes: int = 128 * 1024 * 1024
+    fail_on_data_loss: bool = True
+
+    def __post_init__(self) -> None:
+        for name in ("fetch_bytes", "growth_max_bytes", "timeout_ms", "max_decompressed_bytes"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
+        for name in ("max_wait_ms", "retries", "retry_interval_ms", "poll_timeout_ms"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} must not be negative: {getattr(self, name)}")
