@@ -1,16 +1,17 @@
 """Writes ``jars.lock.json`` anew: ``python -m zkconsumer.sandbox.lock``.
 
-Resolves every version of the table and hashes every jar. Run it after a change of the table and
+Resolves every version of the table and hashes every jar, and those of Spark's connector. Run it after a change of the table and
 read the difference: a jar whose checksum changed for the same coordinate is not to be trusted.
 """
 
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from zkconsumer.sandbox import maven
 from zkconsumer.sandbox.jars import LOCK_FILE, sha256_of
-from zkconsumer.sandbox.lockfile import JarLock, PinnedJar, render_lock
+from zkconsumer.sandbox.lockfile import Jar, JarLock, PinnedJar, render_lock
+from zkconsumer.sandbox.spark_connector import CONNECTOR, COORDINATES
 from zkconsumer.sandbox.versions import VERSIONS, KafkaVersion
 
 
@@ -22,19 +23,28 @@ def make_lock(versions: Sequence[KafkaVersion], scratch: Path, repository: str |
     """
     return JarLock(
         {
-            version.name: tuple(
-                PinnedJar(jar, sha256_of(maven.fetch(jar, scratch, repository)))
-                for jar in maven.resolve(version, scratch, repository)
-            )
+            version.name: pin(maven.resolve(version, scratch, repository), scratch, repository)
             for version in versions
         }
     )
 
 
+def pin(jars: Iterable[Jar], scratch: Path, repository: str | None) -> tuple[PinnedJar, ...]:
+    """Download jars into ``scratch`` and pin what came, in the same order.
+
+    Raises:
+        SandboxError: one could not be downloaded.
+    """
+    return tuple(PinnedJar(jar, sha256_of(maven.fetch(jar, scratch, repository))) for jar in jars)
+
+
 def main() -> None:
     """Write the file beside this one."""
+    repository = maven.configured_repository()
     with tempfile.TemporaryDirectory() as scratch:
-        lock = make_lock(list(VERSIONS.values()), Path(scratch), maven.configured_repository())
+        kafka = make_lock(list(VERSIONS.values()), Path(scratch), repository)
+        connector = pin(map(Jar.parse, COORDINATES), Path(scratch), repository)
+    lock = JarLock({**kafka.versions, CONNECTOR: connector})
     Path(__file__).with_name(LOCK_FILE).write_text(render_lock(lock), "utf-8")
 
 

@@ -57,7 +57,7 @@ class JarLock:
     """All pinned jars.
 
     Attributes:
-        versions: the class path of each Kafka version, in order.
+        versions: the class path of each Kafka version, in order, and of Spark's connector.
     """
 
     versions: Mapping[str, tuple[PinnedJar, ...]]

@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from zkconsumer.errors import SandboxError
 from zkconsumer.sandbox.jars import shipped_lock
 from zkconsumer.sandbox.lockfile import Jar, JarLock, PinnedJar, parse_lock, render_lock
+from zkconsumer.sandbox.spark_connector import CONNECTOR, COORDINATES
 from zkconsumer.sandbox.versions import VERSIONS
 
 KAFKA = PinnedJar(Jar("org.apache.kafka", "kafka_2.10", "0.8.2.2"), "a" * 64)
@@ -24,11 +25,19 @@ def test_a_lock_survives_being_written_and_read() -> None:
 def test_the_shipped_lock_pins_every_version() -> None:
     """Each version of the table has its own artifact first, and all its extras."""
     lock = shipped_lock()
-    assert list(lock.versions) == list(VERSIONS)
+    assert list(lock.versions) == [*VERSIONS, CONNECTOR]
     for name, version in VERSIONS.items():
         coordinates = [one.jar.coordinate for one in lock.class_path(name)]
         assert coordinates[0] == version.coordinate
         assert set(version.extra) <= set(coordinates)
+
+
+def test_the_shipped_lock_pins_what_makes_the_connector() -> None:
+    """Its jars in class path order, and the client library as the brokers of its release have it."""
+    lock = shipped_lock()
+    pinned = lock.class_path(CONNECTOR)
+    assert [one.jar.coordinate for one in pinned] == list(COORDINATES)
+    assert set(lock.class_path("3.9.1")) & set(pinned) == {pinned[2]}
 
 
 def test_the_shipped_lock_is_written_by_us() -> None:
