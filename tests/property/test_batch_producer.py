@@ -1,0 +1,89 @@
+"""Whatever brokers do, a record is written or named: none is lost, and none overtakes another."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.fake_net import SHORT_MS, FakeNet, fake_net
+from zkconsumer.errors import WriteFailed
+from zkconsumer.model import Record, TopicPartition
+from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings
+from zkconsumer.produce.producer import ProducerSettings
+from zkconsumer.records.codecs import Codec
+from zkconsumer.records.decode import decode_record_set
+from zkconsumer.testing.fake_script import Answer, Close, Cut, Fail, Step
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.error_codes import ErrorCode
+
+PARTITIONS = [TopicPartition("t", number) for number in range(3)]
+
+STEPS: st.SearchStrategy[Step] = st.one_of(
+    st.just(Answer()),
+    st.just(Close()),
+    st.builds(Cut, st.integers(0, 40)),
+    st.builds(
+        Fail,
+        st.sampled_from(
+            [
+                ErrorCode.NOT_LEADER_FOR_PARTITION,
+                ErrorCode.REQUEST_TIMED_OUT,
+                ErrorCode.RECORD_LIST_TOO_LARGE,
+                ErrorCode.UNKNOWN,
+            ]
+        ),
+    ),
+)
+COUNTS = st.lists(st.integers(0, 12), min_size=3, max_size=3)
+
+
+def log(net: FakeNet, tp: TopicPartition) -> list[int]:
+    """The numbers that a partition holds."""
+    data = net.cluster.log(tp).read(0, 1 << 24)
+    decoded = decode_record_set(data, fetch_offset=0, max_decompressed_bytes=1 << 24)
+    return [int(one.value or b"") for one in decoded.records]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    counts=COUNTS,
+    scripts=st.lists(st.lists(STEPS, max_size=8), min_size=2, max_size=2),
+    retries=st.integers(0, 10),
+    set_bytes=st.sampled_from([1, 60, 1_000]),
+    codec=st.sampled_from([Codec.NONE, Codec.GZIP]),
+)
+def test_every_record_is_written_or_named(
+    counts: list[int], scripts: list[list[Step]], retries: int, set_bytes: int, codec: Codec
+) -> None:
+    """The log holds all acknowledged records in order; a failure counts exactly the others."""
+    net = fake_net(2)
+    net.cluster.create_topic("t", partitions=3, replicas=2)
+    for broker, steps in zip(net.brokers, scripts, strict=True):
+        broker.script(ApiKey.PRODUCE, *steps)
+    sender = BatchProducer(
+        net.brokers.addresses,
+        connector=net.network,
+        settings=BatchSettings(
+            producer=ProducerSettings(timeout_ms=SHORT_MS, retries=retries, backoff_ms=1),
+            codec=codec,
+            set_bytes=set_bytes,
+        ),
+        wait=lambda _duration_ms: None,
+    )
+    sent = {
+        tp: [Record(0, None, b"%d" % number) for number in range(count)]
+        for tp, count in zip(PARTITIONS, counts, strict=True)
+    }
+    unwritten: dict[TopicPartition, int] = {}
+    try:
+        written = sum(one.count for one in sender.write(sent))
+    except WriteFailed as error:
+        written, unwritten = error.written_count, error.unwritten
+        assert set(error.failed) <= set(unwritten)
+    finally:
+        sender.close()
+    assert written + sum(unwritten.values()) == sum(counts)
+    for tp, records in sent.items():
+        held = log(net, tp)
+        acknowledged = list(range(len(records) - unwritten.get(tp, 0)))
+        first_times = list(dict.fromkeys(held))
+        assert first_times[: len(acknowledged)] == acknowledged
+        assert first_times == sorted(first_times)

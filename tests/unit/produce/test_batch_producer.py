@@ -1,0 +1,216 @@
+"""Many partitions at a time, nothing lost, and of every record known whether it was written."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.support.fake_net import SHORT_MS, FakeNet, fake_net
+from zkconsumer.errors import ConfigError, WriteFailed
+from zkconsumer.model import Record, TopicPartition
+from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings
+from zkconsumer.produce.producer import ACKS_NONE, ProducerSettings
+from zkconsumer.records.codecs import Codec
+from zkconsumer.records.decode import decode_record_set
+from zkconsumer.testing.fake_script import Close, Fail, Hang, Reply, Step
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.messages.produce import ProduceRequest, ProduceResponse
+
+P0, P1, P2 = (TopicPartition("t", number) for number in range(3))
+SETTINGS = BatchSettings(
+    producer=ProducerSettings(timeout_ms=SHORT_MS, retries=2, backoff_ms=70), set_bytes=1_000
+)
+
+
+@pytest.fixture
+def net() -> FakeNet:
+    """Two brokers; the first leads partitions 0 and 2, the second partition 1."""
+    net = fake_net(2)
+    net.cluster.create_topic("t", partitions=3, replicas=2)
+    return net
+
+
+@pytest.fixture
+def waits() -> list[int]:
+    """What the producer waited for."""
+    return []
+
+
+def producer(net: FakeNet, waits: list[int], settings: BatchSettings = SETTINGS) -> BatchProducer:
+    """A producer in memory."""
+    return BatchProducer(
+        net.brokers.addresses, connector=net.network, settings=settings, wait=waits.append
+    )
+
+
+def rows(*values: bytes) -> list[Record]:
+    """Records of these values."""
+    return [Record(0, None, value) for value in values]
+
+
+def log(net: FakeNet, tp: TopicPartition) -> list[bytes | None]:
+    """The values that a partition holds."""
+    data = net.cluster.log(tp).read(0, 1 << 24)
+    decoded = decode_record_set(data, fetch_offset=0, max_decompressed_bytes=1 << 24)
+    return [one.value for one in decoded.records]
+
+
+def produced(net: FakeNet, broker_id: int) -> list[ProduceRequest]:
+    """The Produce requests that a broker got."""
+    return [
+        one.request
+        for one in net.brokers[broker_id].requests
+        if isinstance(one.request, ProduceRequest)
+    ]
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP, Codec.SNAPPY])
+def test_one_request_a_broker(net: FakeNet, waits: list[int], codec: Codec) -> None:
+    """All partitions that a broker leads get their sets in one request."""
+    sender = producer(net, waits, replace(SETTINGS, codec=codec))
+    written = sender.write({P0: rows(b"a", b"b"), P1: rows(b"c"), P2: rows(b"d")})
+    assert {(one.topic_partition, one.base_offset, one.count) for one in written} == {
+        (P0, 0, 2),
+        (P1, 0, 1),
+        (P2, 0, 1),
+    }
+    assert [log(net, tp) for tp in (P0, P1, P2)] == [[b"a", b"b"], [b"c"], [b"d"]]
+    assert [len(produced(net, number)) for number in (0, 1)] == [1, 1]
+    assert waits == []
+
+
+def test_nothing_to_write(net: FakeNet, waits: list[int]) -> None:
+    """No records, no request."""
+    assert producer(net, waits).write({P0: []}) == ()
+    assert net.brokers[0].requests == []
+
+
+def test_keys_and_nulls_are_kept(net: FakeNet, waits: list[int]) -> None:
+    """Key and value, each of them null or empty, arrive as they were."""
+    sent = [Record(0, b"k", None), Record(0, b"", b""), Record(0, None, b"v")]
+    producer(net, waits).write({P0: sent})
+    data = net.cluster.log(P0).read(0, 1 << 20)
+    found = decode_record_set(data, fetch_offset=0, max_decompressed_bytes=1 << 20).records
+    assert [(one.key, one.value) for one in found] == [(one.key, one.value) for one in sent]
+
+
+def test_sets_are_bounded(net: FakeNet, waits: list[int]) -> None:
+    """What is larger than a set goes in several, in order; one record alone may be larger."""
+    values = [bytes([number]) * 300 for number in range(5)] + [b"L" * 5_000, b"end"]
+    written = producer(net, waits).write({P0: rows(*values)})
+    assert [one.count for one in written] == [3, 2, 1, 1]
+    assert [one.base_offset for one in written] == [0, 3, 5, 6]
+    assert log(net, P0) == values
+
+
+@pytest.mark.parametrize(
+    "step",
+    [Close(), Hang(), Fail(ErrorCode.NOT_ENOUGH_REPLICAS), Reply(ProduceResponse(topics=()))],
+)
+def test_passing_failures_are_tried_again(net: FakeNet, waits: list[int], step: Step) -> None:
+    """A failure that may pass costs a pause and another try, only of the sets that it hit."""
+    net.brokers[0].script(ApiKey.PRODUCE, step, step)
+    producer(net, waits).write({P0: rows(b"a"), P1: rows(b"b")})
+    assert waits == [70, 70]
+    assert len(produced(net, 1)) == 1
+    assert (log(net, P0), log(net, P1)) == ([b"a"], [b"b"])
+
+
+def test_tries_are_counted_for_each_set(net: FakeNet, waits: list[int]) -> None:
+    """A set that goes through gives the next one all its tries."""
+    fail = Fail(ErrorCode.LEADER_NOT_AVAILABLE)
+    net.brokers[0].script(ApiKey.PRODUCE, fail, fail)
+    sender = producer(net, waits)
+    sender.write({P0: rows(b"a")})
+    net.brokers[0].script(ApiKey.PRODUCE, fail, fail)
+    sender.write({P0: rows(b"b")})
+    assert log(net, P0) == [b"a", b"b"]
+
+
+def test_a_moved_leader_is_found(net: FakeNet, waits: list[int]) -> None:
+    """When the leader has moved, the set goes to the new one."""
+    sender = producer(net, waits)
+    sender.write({P0: rows(b"a")})
+    net.cluster.move_leader(P0, 1)
+    sender.write({P0: rows(b"b")})
+    assert log(net, P0) == [b"a", b"b"]
+    assert produced(net, 1)
+
+
+def test_used_up_tries_say_what_was_not_written(net: FakeNet, waits: list[int]) -> None:
+    """The error counts what is written and what is not, and names partition and reason."""
+    net.cluster.move_leader(P0, None)
+    with pytest.raises(WriteFailed, match="2 records not acknowledged, 1 were: t-0: ") as caught:
+        producer(net, waits).write({P0: rows(b"a", b"b"), P1: rows(b"c")})
+    assert caught.value.unwritten == {P0: 2}
+    assert "has no leader: LEADER_NOT_AVAILABLE (5)" in caught.value.failed[P0]
+    assert waits == [70, 70]
+    assert log(net, P1) == [b"c"]
+
+
+def test_all_brokers_down(net: FakeNet, waits: list[int]) -> None:
+    """When nobody can be reached, it says so of every partition, after all its tries."""
+    for broker in net.brokers:
+        broker.stop()
+    with pytest.raises(WriteFailed, match="no broker answers about t") as caught:
+        producer(net, waits).write({P0: rows(b"a"), P1: rows(b"b")})
+    assert caught.value.unwritten == {P0: 1, P1: 1}
+    assert len(waits) == 2
+
+
+def test_a_set_that_is_too_large_is_halved(net: FakeNet, waits: list[int]) -> None:
+    """A broker that refuses a set for its size gets smaller ones; only one record alone fails."""
+    settings = replace(SETTINGS, codec=Codec.GZIP, set_bytes=1 << 23)
+    noise = [
+        bytes((seed * index * 7919 + index) >> 3 & 255 for index in range(400_000))
+        for seed in range(1, 5)
+    ]
+    refusal = Fail(ErrorCode.RECORD_LIST_TOO_LARGE)
+    net.brokers[0].script(ApiKey.PRODUCE, refusal)
+    written = producer(net, waits, settings).write({P0: rows(*noise)})
+    assert [one.count for one in written] == [2, 2]
+    assert log(net, P0) == noise
+    assert waits == []
+
+
+def test_a_record_that_is_too_large(net: FakeNet, waits: list[int]) -> None:
+    """It is refused at once; what stands before it is written, and it is not passed over."""
+    records = rows(b"a", b"b", bytes(2_000_000), b"c")
+    with pytest.raises(WriteFailed, match=r"MESSAGE_TOO_LARGE \(10\)") as caught:
+        producer(net, waits, replace(SETTINGS, set_bytes=1 << 23)).write({P0: records})
+    assert (caught.value.written_count, caught.value.unwritten) == (2, {P0: 2})
+    assert log(net, P0) == [b"a", b"b"]
+    assert waits == []
+
+
+def test_what_the_protocol_cant_carry(net: FakeNet, waits: list[int]) -> None:
+    """A topic name that no request can carry fails at once."""
+    with pytest.raises(WriteFailed):
+        producer(net, waits).write({TopicPartition("t" * 40_000, 0): rows(b"a")})
+    assert waits == []
+
+
+def test_acks_are_needed(net: FakeNet, waits: list[int]) -> None:
+    """Without acknowledgements nothing could be said about losses."""
+    settings = replace(SETTINGS, producer=replace(SETTINGS.producer, acks=ACKS_NONE))
+    with pytest.raises(ConfigError, match="acks=0"):
+        producer(net, waits, settings)
+
+
+def test_closing_hangs_up(net: FakeNet, waits: list[int]) -> None:
+    """Connections are kept between calls, and closed in the end."""
+    sender = producer(net, waits)
+    sender.write({P0: rows(b"a")})
+    sender.write({P0: rows(b"b")})
+    kept = [one for one in net.brokers[0]._conversations if not one.is_over]
+    assert len(kept) == 1
+    sender.close()
+    assert kept[0].is_over
+
+
+def test_the_whole_cluster_is_asked_without_naming_a_topic(net: FakeNet, waits: list[int]) -> None:
+    """Asking what there is creates nothing, also where brokers create topics on demand."""
+    net.cluster.auto_create = True
+    view = producer(net, waits).whole_cluster()
+    assert set(view.leaders) == {P0, P1, P2}
+    assert list(net.cluster.topics) == ["t"]
