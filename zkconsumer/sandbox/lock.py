@@ -1,7 +1,8 @@
 """Writes ``jars.lock.json`` anew: ``python -m zkconsumer.sandbox.lock``.
 
-Resolves every version of the table and hashes every jar, and those of Spark's connector. Run it after a change of the table and
-read the difference: a jar whose checksum changed for the same coordinate is not to be trusted.
+Resolves every version of the table and hashes every jar, and those of Spark's connector. Run it
+after a change of the table and read the difference: a jar whose checksum changed for the same
+coordinate is not to be trusted.
 """
 
 import tempfile

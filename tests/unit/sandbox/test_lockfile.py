@@ -33,7 +33,7 @@ def test_the_shipped_lock_pins_every_version() -> None:
 
 
 def test_the_shipped_lock_pins_what_makes_the_connector() -> None:
-    """Its jars in class path order, and the client library as the brokers of its release have it."""
+    """Its jars in class path order, and the client library that the brokers have, too."""
     lock = shipped_lock()
     pinned = lock.class_path(CONNECTOR)
     assert [one.jar.coordinate for one in pinned] == list(COORDINATES)
