@@ -72,14 +72,15 @@ def test_every_record_is_written_or_named(
         tp: [Record(0, None, b"%d" % number) for number in range(count)]
         for tp, count in zip(PARTITIONS, counts, strict=True)
     }
+    failed: set[TopicPartition] = set()
     unwritten: dict[TopicPartition, int] = {}
     try:
         written = sum(one.count for one in sender.write(sent))
     except WriteFailed as error:
-        written, unwritten = error.written_count, error.unwritten
-        assert set(error.failed) <= set(unwritten)
+        failed, written, unwritten = set(error.failed), error.written_count, error.unwritten
     finally:
         sender.close()
+    assert failed <= set(unwritten)
     assert written + sum(unwritten.values()) == sum(counts)
     for tp, records in sent.items():
         held = log(net, tp)
