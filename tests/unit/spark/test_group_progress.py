@@ -1,0 +1,115 @@
+"""A query's progress in its group: what is written, what is kept, and who is in the way."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from tests.support.manual_clock import ManualClock
+from tests.support.scripted_offsets import ScriptedOffsets
+from zkconsumer.errors import ConfigError, OffsetCommitFailed, RegistryError, ZkConsumerError
+from zkconsumer.model import TopicPartition
+from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
+from zkconsumer.spark.group_progress import RENEW_EVERY_MS, GroupProgress, open_progress
+from zkconsumer.testing.memory_zk import MemoryZkServer
+
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+
+
+def progress_over(offsets: ScriptedOffsets, clock: ManualClock | None = None) -> GroupProgress:
+    """The progress of group ``g`` in a store; nobody looks for members."""
+    return GroupProgress("g", offsets, zookeeper=None, clock=clock)
+
+
+def test_offsets_are_written_where_members_look_for_them() -> None:
+    """The very node, with the very text, that a consumer of 0.8 writes."""
+    store = MemoryZkServer().connect()
+    progress = GroupProgress("g", ZookeeperOffsetStore(store, "g"), zookeeper=store)
+    progress.commit({T0: 7})
+    [node] = store.get_many(["/consumers/g/offsets/t/0"])
+    assert node is not None
+    assert node.data == b"7"
+    assert progress.committed([T0, T1]) == {T0: 7, T1: None}
+
+
+def test_what_did_not_move_is_not_written_again() -> None:
+    """An idle query asks nobody for anything."""
+    offsets = ScriptedOffsets()
+    progress = progress_over(offsets)
+    progress.commit({T0: 7, T1: 1})
+    progress.commit({T0: 7, T1: 2})
+    offsets.broken = RegistryError("nobody is asked")
+    progress.commit({T0: 7, T1: 2})
+    assert [commit for commit, _, _ in offsets.commits] == [{T0: 7, T1: 1}, {T1: 2}]
+
+
+def test_what_expires_is_written_again_in_time() -> None:
+    """Else the brokers would forget the offset of a partition that gets no messages."""
+    offsets, clock = ScriptedOffsets(expires=True), ManualClock()
+    progress = progress_over(offsets, clock)
+    progress.commit({T0: 7})
+    clock.advance(RENEW_EVERY_MS - 1)
+    progress.commit({T0: 7})
+    assert len(offsets.commits) == 1
+    clock.advance(1)
+    progress.commit({T0: 7})
+    assert len(offsets.commits) == 2
+
+
+@given(
+    there=some.none() | some.integers(0, 20),
+    ours=some.integers(0, 20),
+    end=some.none() | some.integers(0, 20),
+)
+def test_an_offset_never_goes_back_within_the_log(
+    there: int | None, ours: int, end: int | None
+) -> None:
+    """A larger one stays, since somebody dealt with those messages; unless it is behind the end."""
+    offsets = ScriptedOffsets()
+    if there is not None:
+        offsets.kept[T0] = there
+    progress_over(offsets).commit({T0: ours}, log_ends={} if end is None else {T0: end})
+    nobodys = there is None or (end is not None and there > end)
+    assert offsets.kept[T0] == (ours if nobodys or there is None else max(ours, there))
+
+
+def test_one_partition_that_fails_is_named_and_tried_again() -> None:
+    """The others are committed."""
+    offsets = ScriptedOffsets()
+    offsets.refused[T1] = "no room"
+    progress = progress_over(offsets)
+    with pytest.raises(OffsetCommitFailed, match=r"group g: .*t-1: no room"):
+        progress.commit({T0: 7, T1: 8})
+    assert offsets.kept == {T0: 7}
+    offsets.refused.clear()
+    progress.commit({T0: 7, T1: 8})
+    assert offsets.commits[-1][0] == {T1: 8}
+
+
+def test_an_offset_that_cannot_be_read_is_not_none() -> None:
+    """Starting elsewhere would lose messages."""
+    offsets = ScriptedOffsets()
+    offsets.unreadable[T1] = "t-1 holds garbage"
+    with pytest.raises(ZkConsumerError, match="t-1 holds garbage"):
+        progress_over(offsets).committed([T0, T1])
+
+
+def test_live_members_are_named() -> None:
+    """Owners' nodes that a dead member left behind are nobody at work."""
+    store = MemoryZkServer().connect()
+    progress = GroupProgress("g", ZookeeperOffsetStore(store, "g"), zookeeper=store)
+    progress.refuse_live()
+    store.create("/consumers/g/owners/t/0", b"dead-0", ephemeral=False)
+    progress.refuse_live()
+    store.create("/consumers/g/ids/g_host-1", b"{}", ephemeral=True)
+    assert progress.live_members() == ("g_host-1",)
+    with pytest.raises(ConfigError, match=r"live members: g_host-1\. .*allowLiveGroup=true"):
+        progress.refuse_live()
+
+
+def test_the_group_is_checked_before_anything_is_connected() -> None:
+    """Neither of these reaches ZooKeeper."""
+    nowhere = "nowhere.invalid:1"
+    with pytest.raises(ConfigError, match=r"zookeeper\.connect"):
+        open_progress("g", "both", zookeeper_connect=None, list_brokers=tuple)
+    with pytest.raises(ConfigError, match="'a/b' can't be the name"):
+        open_progress("a/b", "zookeeper", zookeeper_connect=nowhere, list_brokers=tuple)
