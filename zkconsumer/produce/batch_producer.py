@@ -23,6 +23,7 @@ from zkconsumer.errors import (
     ZkConsumerError,
 )
 from zkconsumer.model import Broker, Record, TopicPartition
+from zkconsumer.net.connection import BrokerConnection, InFlight
 from zkconsumer.net.transport import Connector
 from zkconsumer.produce.pending import Pending, WrittenSet
 from zkconsumer.produce.producer import ACKS_NONE, PRODUCE_VERSION, ProducerSettings, wait_ms
@@ -160,22 +161,37 @@ class BatchProducer:
                 sets[leader][tp] = build_message_set(records, codec=self._settings.codec)
             except LocalProtocolError as error:
                 outcomes[tp] = error
-        for leader, of_leader in sets.items():
-            outcomes |= self._send(leader, of_leader)
-        return outcomes
+        return outcomes | self._exchange(sets)
 
-    def _send(
-        self, leader: Broker, sets: Mapping[TopicPartition, bytes]
+    def _exchange(
+        self, sets: Mapping[Broker, Mapping[TopicPartition, bytes]]
     ) -> dict[TopicPartition, Outcome]:
-        request = _request(self._producer, sets)
-        try:
-            response = self._routes.connection_to(leader).request(
-                request, version=PRODUCE_VERSION, timeout_ms=2 * self._producer.timeout_ms
-            )
-        except (TransportError, ProtocolError) as error:
-            self._routes.hang_up(leader)
-            return dict.fromkeys(sets, error)
-        return _outcomes(leader, sets, response)
+        """Send every leader its sets, then wait for the answers: the brokers work side by side."""
+        timeout_ms = 2 * self._producer.timeout_ms
+        outcomes: dict[TopicPartition, Outcome] = {}
+        under_way: list[tuple[Broker, BrokerConnection, InFlight[ProduceResponse]]] = []
+        for leader, of_leader in sets.items():
+            try:
+                connection = self._routes.connection_to(leader)
+                in_flight = connection.begin(
+                    _request(self._producer, of_leader),
+                    version=PRODUCE_VERSION,
+                    timeout_ms=timeout_ms,
+                )
+            except (TransportError, ProtocolError) as error:
+                self._routes.hang_up(leader)
+                outcomes |= dict.fromkeys(of_leader, error)
+            else:
+                under_way.append((leader, connection, in_flight))
+        for leader, connection, in_flight in under_way:
+            try:
+                response = connection.finish(in_flight, timeout_ms=timeout_ms)
+            except (TransportError, ProtocolError) as error:
+                self._routes.hang_up(leader)
+                outcomes |= dict.fromkeys(sets[leader], error)
+            else:
+                outcomes |= _outcomes(leader, sets[leader], response)
+        return outcomes
 
 
 def _request(settings: ProducerSettings, sets: Mapping[TopicPartition, bytes]) -> ProduceRequest:
