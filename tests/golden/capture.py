@@ -8,6 +8,7 @@ from tests.golden import (
     capture_assignments,
     capture_frames,
     capture_java_text,
+    capture_partitions,
     capture_records,
 )
 
@@ -18,6 +19,7 @@ def main() -> None:
     capture_records.capture()
     capture_assignments.main()
     capture_java_text.main()
+    capture_partitions.main()
 
 
 if __name__ == "__main__":

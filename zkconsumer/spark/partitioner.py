@@ -1,0 +1,128 @@
+"""Which partition a row goes to: as the original's partitioners say. Pure.
+
+Records with a key go by a hash of it, and so lie where the original's own producers put the same
+key. Those without go round the partitions that have a leader.
+
+Source: Kafka 0.8.2.2 ``DefaultPartitioner``, ``ByteArrayPartitioner`` (of the Scala producer) and
+``org.apache.kafka.clients.producer.internals.Partitioner`` (of the Java one). Brokers take no part
+in it. The Scala producers before 0.8.2 had another absolute value, so they put the keys whose hash
+is negative elsewhere.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+
+from zkconsumer.assignment.java_order import string_hash
+from zkconsumer.errors import ConfigError
+
+DEFAULT_PARTITIONER = "kafka.producer.DefaultPartitioner"
+PARTITIONER_OPTION = "kafka.partitioner.class"
+
+_MASK = 0xFFFFFFFF
+_POSITIVE = 0x7FFFFFFF
+_MURMUR_SEED = 0x9747B28C
+_MURMUR_FACTOR = 0x5BD1E995
+_KEPT_KEYS = 1 << 16
+
+KeyHash = Callable[[bytes], int]
+"""A key's hash, not negative."""
+
+
+@lru_cache(_KEPT_KEYS)
+def text_hash(key: bytes) -> int:
+    """The hash of a text in UTF-8, as the Scala producer's default partitioner has it.
+
+    What is no UTF-8 never was a text of that producer; it is read with signs in place of wrong
+    bytes, so that it goes to one and the same partition, too.
+    """
+    return _scala_abs(string_hash(key.decode("utf-8", "replace")))
+
+
+@lru_cache(_KEPT_KEYS)
+def bytes_hash(key: bytes) -> int:
+    """The hash of a key as bytes, as the Scala producer's ``ByteArrayPartitioner`` has it."""
+    value = 1
+    for byte in key:
+        value = (31 * value + (byte - 256 if byte > 127 else byte)) & _MASK
+    return _scala_abs(_signed(value))
+
+
+@lru_cache(_KEPT_KEYS)
+def murmur_hash(key: bytes) -> int:
+    """The hash of a key as bytes, as all of Kafka's Java producers have it: murmur2."""
+    value = _MURMUR_SEED ^ len(key)
+    whole = len(key) & ~3
+    for start in range(0, whole, 4):
+        word = int.from_bytes(key[start : start + 4], "little") * _MURMUR_FACTOR & _MASK
+        word = (word ^ word >> 24) * _MURMUR_FACTOR & _MASK
+        value = (value * _MURMUR_FACTOR & _MASK) ^ word
+    if whole < len(key):
+        value = (value ^ int.from_bytes(key[whole:], "little")) * _MURMUR_FACTOR & _MASK
+    value = (value ^ value >> 13) * _MURMUR_FACTOR & _MASK
+    return (value ^ value >> 15) & _POSITIVE
+
+
+_HASHES: dict[str, KeyHash] = {
+    DEFAULT_PARTITIONER: text_hash,
+    "kafka.producer.ByteArrayPartitioner": bytes_hash,
+    "org.apache.kafka.clients.producer.internals.DefaultPartitioner": murmur_hash,
+}
+
+PARTITIONERS = tuple(_HASHES)
+"""The class names that are known; the first one is the default."""
+
+
+def key_hash(partitioner: str) -> KeyHash:
+    """The hash of a partitioner of the original, by its class name.
+
+    Raises:
+        ConfigError: it is not one of those that are known.
+    """
+    try:
+        return _HASHES[partitioner]
+    except KeyError:
+        raise ConfigError(
+            f"{PARTITIONER_OPTION} is {partitioner!r}: it must be {' or '.join(_HASHES)}"
+        ) from None
+
+
+class Chooser:
+    """Chooses the partitions of one topic's records.
+
+    Args:
+        partitions: the ids of all the topic's partitions, ascending.
+        available: those of them that have a leader now; keyless records go to these.
+        hash_of: gives a key's hash.
+        start: where the round begins, so that tasks side by side don't all begin with the same.
+    """
+
+    def __init__(
+        self,
+        partitions: Sequence[int],
+        *,
+        available: Sequence[int],
+        hash_of: KeyHash,
+        start: int = 0,
+    ) -> None:
+        self.partitions = frozenset(partitions)
+        self._ids = tuple(partitions)
+        self._round = tuple(available) or self._ids
+        self._hash_of = hash_of
+        self._next = start
+
+    def choose(self, key: bytes | None) -> int:
+        """The partition of a record with this key."""
+        if key is not None:
+            return self._ids[self._hash_of(key) % len(self._ids)]
+        chosen = self._round[self._next % len(self._round)]
+        self._next += 1
+        return chosen
+
+
+def _signed(value: int) -> int:
+    return value - 2**32 if value & 0x80000000 else value
+
+
+def _scala_abs(value: int) -> int:
+    """Source: Kafka 0.8.2.2 ``kafka.utils.Utils.abs``: the smallest number has none, so it is 0."""
+    return 0 if value == -(2**31) else abs(value)
