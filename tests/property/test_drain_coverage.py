@@ -1,0 +1,87 @@
+"""Coverage agrees with counting every single offset, whatever the runs and excuses are."""
+
+from collections import Counter
+from collections.abc import Iterable
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zkconsumer.drain.coverage import EXCUSED, Coverage, Kind, Run, cover, runs_of, sweep
+
+_OFFSETS = st.integers(0, 60)
+_RUNS = st.builds(lambda start, count: Run(start, start + count), _OFFSETS, st.integers(0, 12))
+_LISTS = st.lists(_RUNS, max_size=12)
+
+
+def _offsets(runs: Iterable[Run]) -> list[int]:
+    return [offset for run in runs for offset in range(*run)]
+
+
+def _shown(coverage: Coverage, kind: Kind) -> list[int]:
+    return _offsets(coverage.of(kind).shown)
+
+
+@given(_LISTS)
+def test_a_sweep_counts_the_copies_of_every_offset(runs: list[Run]) -> None:
+    """Stretches are disjoint, sorted, and cover each offset with as many copies as runs do."""
+    stretches = list(sweep(sorted(runs)))
+    counted = {offset: copies for run, copies in stretches for offset in range(*run)}
+    assert counted == Counter(_offsets(runs))
+    bounds = [bound for run, _ in stretches for bound in run]
+    assert bounds == sorted(bounds)
+
+
+@given(_RUNS, _LISTS, _LISTS, _LISTS)
+def test_every_offset_lands_in_the_finding_that_counting_puts_it_in(
+    wanted: Run, found: list[Run], expired: list[Run], compacted: list[Run]
+) -> None:
+    """Gaps, duplicates, strays and excused absences are what a loop over all offsets says."""
+    coverage = cover(
+        wanted,
+        sorted(found),
+        excuses={Kind.EXPIRED: expired, Kind.COMPACTED: compacted},
+    )
+    copies = Counter(_offsets(found))
+    asked = set(range(*wanted))
+    missing = asked - copies.keys()
+    excused = missing & {*_offsets(expired), *_offsets(compacted)}
+    assert coverage.rows == copies.total()
+    assert _shown(coverage, Kind.GAP) == sorted(missing - excused)
+    assert {*_shown(coverage, Kind.EXPIRED), *_shown(coverage, Kind.COMPACTED)} == excused
+    assert set(_shown(coverage, Kind.EXPIRED)) <= set(_offsets(expired))
+    assert set(_shown(coverage, Kind.COMPACTED)) <= set(_offsets(compacted))
+    assert _shown(coverage, Kind.DUPLICATE) == sorted(o for o in asked if copies[o] > 1)
+    assert _shown(coverage, Kind.STRAY) == sorted(copies.keys() - asked)
+    assert coverage.of(Kind.DUPLICATE).offsets == sum(copies[o] - 1 for o in asked & copies.keys())
+    assert coverage.of(Kind.STRAY).offsets == sum(copies[o] for o in copies.keys() - asked)
+
+
+@given(_RUNS, _LISTS)
+def test_it_is_complete_exactly_when_each_wanted_offset_is_there_once(
+    wanted: Run, found: list[Run]
+) -> None:
+    """Without excuses, complete means: the offsets found are the wanted ones."""
+    complete = cover(wanted, sorted(found)).complete
+    assert complete == (sorted(_offsets(found)) == list(range(*wanted)))
+
+
+@given(_RUNS, _LISTS)
+def test_the_counts_of_findings_add_up(wanted: Run, found: list[Run]) -> None:
+    """Wanted offsets are either missing or there; rows are first copies, more copies and strays."""
+    coverage = cover(wanted, sorted(found), excuses={Kind.EXPIRED: found})
+    missing = sum(coverage.of(kind).offsets for kind in (Kind.GAP, *EXCUSED))
+    there = wanted.length - missing
+    more = coverage.of(Kind.DUPLICATE).offsets + coverage.of(Kind.STRAY).offsets
+    assert coverage.rows == there + more
+    for kind in Kind:
+        finding = coverage.of(kind)
+        assert finding.stretches == len(finding.shown)
+
+
+@given(st.lists(st.integers(0, 40), max_size=60))
+def test_runs_of_offsets_are_the_offsets(offsets: list[int]) -> None:
+    """In their order, cut only where the next offset isn't one more."""
+    runs = list(runs_of(offsets))
+    assert _offsets(runs) == offsets
+    assert all(a.until_offset != b.from_offset for a, b in pairwise(runs))

@@ -1,0 +1,258 @@
+"""Is every offset there exactly once? What is missing, what is there twice, and what is excused.
+
+Pure: runs of offsets in, findings out. A run is a stretch ``[from_offset, until_offset)`` whose
+offsets lie somewhere once; a file holds one or several, two files may hold the same. The sweep
+walks along the offsets and counts how many runs lie over each stretch: none is a gap, two or more
+are duplicates, and what lies outside the wanted range is a stray.
+
+A gap can be excused, and then it is told apart: the log no longer had the offsets when they were
+to be read (expired), or had them cleaned away between neighbours that it still had (compacted).
+
+Memory is bounded whatever the damage: findings are counted in full, and only the first
+``SHOWN`` stretches of each kind are kept.
+"""
+
+import heapq
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+SHOWN = 1_000
+"""How many stretches of each kind of finding are kept one by one."""
+
+
+class Run(NamedTuple):
+    """The offsets from ``from_offset`` up to, and not with, ``until_offset``."""
+
+    from_offset: int
+    until_offset: int
+
+    @property
+    def length(self) -> int:
+        """How many offsets it spans."""
+        return self.until_offset - self.from_offset
+
+    def __str__(self) -> str:
+        return f"[{self.from_offset}, {self.until_offset})"
+
+
+class Kind(StrEnum):
+    """What a stretch of offsets that isn't there exactly once is."""
+
+    GAP = "gap"
+    """Wanted, not there, and nothing excuses it."""
+    DUPLICATE = "duplicate"
+    """There more than once."""
+    STRAY = "stray"
+    """There, although it was never wanted."""
+    EXPIRED = "expired"
+    """Deleted by the retention of the log before it could be read."""
+    COMPACTED = "compacted"
+    """Cleaned out of the log, which still had what lies around it."""
+
+
+EXCUSED = frozenset({Kind.EXPIRED, Kind.COMPACTED})
+"""What is no fault of whoever read the log."""
+
+
+class Stretch(NamedTuple):
+    """Neighbouring offsets that lie under the same number of runs, at least one."""
+
+    run: Run
+    copies: int
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """All stretches of one kind.
+
+    Attributes:
+        offsets: how many offsets are in all of them; of duplicates, how many copies too many.
+        stretches: how many stretches there are.
+        shown: the first ``SHOWN`` of them, in order.
+    """
+
+    offsets: int = 0
+    stretches: int = 0
+    shown: tuple[Run, ...] = ()
+
+    def __bool__(self) -> bool:
+        return self.stretches > 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Coverage:
+    """What became of the wanted offsets of one topic-partition.
+
+    Attributes:
+        wanted: the range.
+        rows: how many rows were found, with every copy, inside the range or not.
+        findings: of each kind that occurs.
+    """
+
+    wanted: Run
+    rows: int
+    findings: Mapping[Kind, Finding]
+
+    @property
+    def complete(self) -> bool:
+        """Whether every offset that isn't excused is there exactly once, and nothing else."""
+        return not (self.findings.keys() - EXCUSED)
+
+    def of(self, kind: Kind) -> Finding:
+        """The finding of one kind, an empty one where there is nothing."""
+        return self.findings.get(kind, Finding())
+
+
+def runs_of(offsets: Iterable[int]) -> Iterator[Run]:
+    """Offsets in the order they lie in, as runs: a new one wherever the next isn't one more."""
+    start = end = None
+    for offset in offsets:
+        if offset == end and start is not None:
+            end = offset + 1
+            continue
+        if start is not None and end is not None:
+            yield Run(start, end)
+        start, end = offset, offset + 1
+    if start is not None and end is not None:
+        yield Run(start, end)
+
+
+def sweep(found: Iterable[Run]) -> Iterator[Stretch]:
+    """How many runs lie over every stretch of offsets that has one, in order.
+
+    Args:
+        found: runs sorted by ``from_offset``, taken one at a time; empty ones don't count.
+
+    Raises:
+        ValueError: the runs are not sorted.
+    """
+    ends: list[int] = []
+    at = last = None
+    for run in found:
+        if last is not None and run.from_offset < last:
+            raise ValueError(f"runs must be sorted: {run} comes behind one from {last}")
+        last = run.from_offset
+        if run.length <= 0:
+            continue
+        if at is not None:
+            yield from _stretches(at, run.from_offset, ends)
+        at = run.from_offset
+        heapq.heappush(ends, run.until_offset)
+    if at is not None:
+        yield from _stretches(at, max(ends), ends)
+
+
+def _stretches(at: int, limit: int, ends: list[int]) -> Iterator[Stretch]:
+    """What lies from ``at`` to ``limit`` under the open runs; those that end there are closed."""
+    while ends and ends[0] <= limit:
+        copies = len(ends)
+        end = heapq.heappop(ends)
+        if end > at:
+            yield Stretch(Run(at, end), copies)
+            at = end
+    if ends and limit > at:
+        yield Stretch(Run(at, limit), len(ends))
+
+
+def cover(
+    wanted: Run, found: Iterable[Run], *, excuses: Mapping[Kind, Sequence[Run]] | None = None
+) -> Coverage:
+    """Hold what was found against what was wanted.
+
+    Args:
+        wanted: the offsets that must be there exactly once each.
+        found: runs sorted by ``from_offset``, taken one at a time.
+        excuses: stretches, in any order, whose absence has a reason (kinds of ``EXCUSED``).
+            An excuse for offsets that are there is no contradiction and changes nothing.
+
+    Raises:
+        ValueError: the runs are not sorted.
+    """
+    tally = _Tally(_Excuses(excuses or {}))
+    rows = 0
+    at = wanted.from_offset
+    for stretch, copies in sweep(found):
+        rows += stretch.length * copies
+        before = _clip(stretch, None, wanted.from_offset)
+        inside = _clip(stretch, wanted.from_offset, wanted.until_offset)
+        behind = _clip(stretch, max(wanted), None)
+        tally.add(Kind.STRAY, before, copies)
+        tally.missing(Run(at, min(stretch.from_offset, wanted.until_offset)))
+        tally.add(Kind.DUPLICATE, inside, copies - 1)
+        tally.add(Kind.STRAY, behind, copies)
+        at = max(at, stretch.until_offset)
+    tally.missing(Run(at, wanted.until_offset))
+    return Coverage(wanted=wanted, rows=rows, findings=tally.findings())
+
+
+def _clip(run: Run, start: int | None, end: int | None) -> Run:
+    """The part of a run between two bounds; of no or negative count where there is none."""
+    return Run(
+        run.from_offset if start is None else max(run.from_offset, start),
+        run.until_offset if end is None else min(run.until_offset, end),
+    )
+
+
+class _Excuses:
+    """Stretches that may be missing, sorted and without overlaps."""
+
+    def __init__(self, excuses: Mapping[Kind, Sequence[Run]]) -> None:
+        self._runs: list[tuple[Run, Kind]] = []
+        at: int | None = None
+        for run, kind in sorted((run, kind) for kind, runs in excuses.items() for run in runs):
+            rest = _clip(run, at, None)
+            if rest.length > 0:
+                self._runs.append((rest, kind))
+                at = rest.until_offset
+        self._ends = [run.until_offset for run, _ in self._runs]
+
+    def split(self, missing: Run) -> Iterator[tuple[Run, Kind]]:
+        """A missing stretch in its parts: excused by what, or a gap."""
+        at = missing.from_offset
+        for run, kind in self._runs[bisect_right(self._ends, at) :]:
+            if run.from_offset >= missing.until_offset:
+                break
+            excused = _clip(run, at, missing.until_offset)
+            yield Run(at, excused.from_offset), Kind.GAP
+            yield excused, kind
+            at = excused.until_offset
+        yield Run(at, missing.until_offset), Kind.GAP
+
+
+class _Tally:
+    """Findings in the making; stretches that touch are one."""
+
+    def __init__(self, excuses: _Excuses) -> None:
+        self._excuses = excuses
+        self._offsets: dict[Kind, int] = {}
+        self._stretches: dict[Kind, int] = {}
+        self._last: dict[Kind, int] = {}
+        self._shown: dict[Kind, list[Run]] = {}
+
+    def missing(self, run: Run) -> None:
+        if run.length > 0:
+            for part, kind in self._excuses.split(run):
+                self.add(kind, part, 1)
+
+    def add(self, kind: Kind, run: Run, weight: int) -> None:
+        if run.length <= 0 or weight <= 0:
+            return
+        self._offsets[kind] = self._offsets.get(kind, 0) + run.length * weight
+        shown = self._shown.setdefault(kind, [])
+        touches = self._last.get(kind) == run.from_offset
+        self._last[kind] = run.until_offset
+        if not touches:
+            self._stretches[kind] = self._stretches.get(kind, 0) + 1
+            if len(shown) < SHOWN:
+                shown.append(run)
+        elif shown[-1].until_offset == run.from_offset:
+            shown[-1] = Run(shown[-1].from_offset, run.until_offset)
+
+    def findings(self) -> dict[Kind, Finding]:
+        return {
+            kind: Finding(offsets, self._stretches[kind], tuple(self._shown[kind]))
+            for kind, offsets in sorted(self._offsets.items())
+        }
