@@ -1,0 +1,90 @@
+"""Ranges of fake brokers' logs, and readers for them."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+
+from tests.support.fake_net import FakeNet, fake_net
+from zkconsumer.clock import Clock
+from zkconsumer.fetch.range_parts import (
+    LostRange,
+    PieceDecoder,
+    RangePart,
+    decode_native,
+    decode_pure,
+)
+from zkconsumer.fetch.range_reader import RangeReader
+from zkconsumer.fetch.range_settings import RangeSettings
+from zkconsumer.model import Broker, OffsetRange, Record, TopicPartition
+from zkconsumer.net.connection_cache import ConnectionCache
+from zkconsumer.records.engine import ENGINE, Engine
+
+TP = TopicPartition("t", 0)
+SETTINGS = RangeSettings(
+    timeout_ms=2_000, max_wait_ms=10, retry_interval_ms=1, poll_timeout_ms=50, retries=2
+)
+DECODERS: list[PieceDecoder] = [decode_pure]
+if ENGINE is Engine.NATIVE:
+    DECODERS.append(decode_native)
+
+
+def stretch(start: int, end: int, tp: TopicPartition = TP) -> OffsetRange:
+    """A range of that partition."""
+    return OffsetRange(topic_partition=tp, from_offset=start, until_offset=end)
+
+
+def values(*numbers: int) -> list[Record]:
+    """Records to append, which are told apart by their values."""
+    return [Record(-1, None, b"%d" % number) for number in numbers]
+
+
+@dataclass(slots=True)
+class RangeBench:
+    """Fake brokers with one topic, and what reads its ranges."""
+
+    net: FakeNet
+    settings: RangeSettings = SETTINGS
+    pauses: list[int] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.net.cluster.create_topic("t", partitions=2, replicas=1)
+        self.connections = ConnectionCache(self.net.connector.open)
+
+    connections: ConnectionCache = field(init=False)
+
+    def reader(
+        self, decoder: PieceDecoder, clock: Clock | None = None, **changes: object
+    ) -> RangeReader:
+        """A reader that notes its pauses instead of making them."""
+        return RangeReader(
+            tuple(self.net.cluster.brokers.values()),
+            connections=self.connections,
+            settings=replace(self.settings, **changes),  # type: ignore[arg-type]  # by the caller
+            clock=clock,
+            pause=self.pauses.append,
+            decoder=decoder,
+        )
+
+    def leader(self, tp: TopicPartition = TP) -> Broker:
+        """Who leads a partition now."""
+        found = self.net.cluster.partition(tp)
+        assert found is not None
+        assert found.leader is not None
+        return self.net.cluster.brokers[found.leader]
+
+
+def bench(broker_count: int = 1) -> RangeBench:
+    """Start so many brokers in memory; topic ``t`` has two partitions."""
+    return RangeBench(fake_net(broker_count))
+
+
+def offsets(found: Iterable[RangePart | LostRange]) -> list[int]:
+    """Of the records, where nothing was lost."""
+    read: list[int] = []
+    for part in found:
+        assert isinstance(part, RangePart), part
+        assert len(part)
+        records = [record.offset for record in part.records()]
+        assert len(records) == len(part)
+        assert records[-1] < part.next_offset
+        read += records
+    return read

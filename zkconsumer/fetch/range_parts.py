@@ -1,0 +1,185 @@
+"""What reading a range comes to: parts with records, and stretches that are lost. Pure.
+
+Records stay as the engine found them, as runs (native) or as plain rows, so that Arrow columns can
+be made of them without a Python object for each.
+"""
+
+import sys
+from bisect import bisect_left
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from zkconsumer.errors import CorruptRecord
+from zkconsumer.model import OffsetRange, Record, TopicPartition
+from zkconsumer.records import decode
+from zkconsumer.records.engine import ENGINE, Engine
+from zkconsumer.records.rows import Row, made, plain
+
+if ENGINE is Engine.NATIVE:
+    from zkconsumer.records.native_decode import decode_runs
+if TYPE_CHECKING:
+    from zkconsumer.native import _core
+
+
+@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+class RangePart:
+    """Records of a range, in log order; it has runs or rows, never both, and never nothing.
+
+    Attributes:
+        runs: the records, of the native engine.
+        rows: the records, of the engine in Python.
+        next_offset: where the part behind it goes on; at most the end of the range.
+    """
+
+    runs: "Sequence[_core.Run]" = ()
+    rows: Sequence[Row] = ()
+    next_offset: int
+
+    def __len__(self) -> int:
+        return sum(map(len, self.runs)) + len(self.rows)
+
+    def records(self) -> list[Record]:
+        """Make all its records."""
+        records = made(self.rows)
+        for run in self.runs:
+            records += run.records()
+        return records
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LostRange:
+    """Offsets that were asked for and are not in the log (any more, or after all).
+
+    Attributes:
+        topic_partition: the partition.
+        from_offset: the first of them.
+        until_offset: one past the last of them.
+        log_start_offset: where the log begins, or -1 where that was not asked.
+        reason: for people.
+    """
+
+    topic_partition: TopicPartition
+    from_offset: int
+    until_offset: int
+    log_start_offset: int
+    reason: str
+
+    @property
+    def stretch(self) -> OffsetRange:
+        """The same as a range."""
+        return OffsetRange(
+            topic_partition=self.topic_partition,
+            from_offset=self.from_offset,
+            until_offset=self.until_offset,
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, eq=False)
+class Piece:
+    """What a decoder made of some bytes; see ``records.decode.DecodedRows`` for what is what."""
+
+    runs: "Sequence[_core.Run]"
+    rows: Sequence[Row]
+    next_offset: int
+    valid_bytes: int
+    first_entry_size_bytes: int | None
+    error: CorruptRecord | None
+
+
+PieceDecoder = Callable[[memoryview, int, int, int], Piece]
+"""Takes bytes, fetch offset, ``max_decompressed_bytes`` and ``enough_bytes``."""
+
+
+def decode_pure(data: memoryview, fetch_offset: int, bound_bytes: int, enough_bytes: int) -> Piece:
+    """Decode in Python."""
+    found = decode.decode_rows(
+        data,
+        fetch_offset=fetch_offset,
+        max_decompressed_bytes=bound_bytes,
+        enough_bytes=enough_bytes,
+    )
+    return Piece(
+        runs=(),
+        rows=plain(found.records),
+        next_offset=found.next_offset,
+        valid_bytes=found.valid_bytes,
+        first_entry_size_bytes=found.first_entry_size_bytes,
+        error=found.error,
+    )
+
+
+def decode_native(
+    data: memoryview, fetch_offset: int, bound_bytes: int, enough_bytes: int
+) -> Piece:
+    """Decode natively; only where the native engine runs."""
+    found = decode_runs(
+        data,
+        fetch_offset=fetch_offset,
+        max_decompressed_bytes=bound_bytes,
+        enough_bytes=enough_bytes,
+    )
+    return Piece(
+        runs=found.runs,
+        rows=found.tail,
+        next_offset=found.next_offset,
+        valid_bytes=found.valid_bytes,
+        first_entry_size_bytes=found.first_entry_size_bytes,
+        error=found.error,
+    )
+
+
+decode_piece: PieceDecoder = decode_native if ENGINE is Engine.NATIVE else decode_pure
+"""By the engine of this process."""
+
+
+def parts_of(piece: Piece, end_offset: int, part_bytes: int) -> Iterator[RangePart]:
+    """Cut the records below ``end_offset`` into parts.
+
+    Args:
+        piece: what was decoded.
+        end_offset: how far the parts go: what lies above is dropped.
+        part_bytes: about how much keys and values of a part may take. A run, or a single record,
+            is never parted.
+    """
+    runs = _runs_below(piece.runs, end_offset)
+    rows = piece.rows[: bisect_left(piece.rows, end_offset, key=_offset_of)]
+    behind = rows[0][0] if rows else end_offset
+    for start, stop in _groups([run.key_bytes + run.value_bytes for run in runs], part_bytes):
+        next_offset = runs[stop].first_offset if stop < len(runs) else behind
+        yield RangePart(runs=runs[start:stop], next_offset=next_offset)
+    for start, stop in _groups([_row_bytes(row) for row in rows], part_bytes):
+        next_offset = rows[stop][0] if stop < len(rows) else end_offset
+        yield RangePart(rows=rows[start:stop], next_offset=next_offset)
+
+
+def _groups(sizes: list[int], most_bytes: int) -> Iterator[tuple[int, int]]:
+    """Neighbours that together take at most so much, one at least."""
+    start, total = 0, 0
+    for at, size in enumerate(sizes):
+        if at > start and total + size > most_bytes:
+            yield start, at
+            start, total = at, 0
+        total += size
+    if sizes:
+        yield start, len(sizes)
+
+
+def _runs_below(runs: "Sequence[_core.Run]", end_offset: int) -> "list[_core.Run]":
+    kept = [run for run in runs if run.last_offset < end_offset]
+    rest = next((run for run in runs if run.first_offset < end_offset <= run.last_offset), None)
+    if rest is not None:
+        count = end_offset - rest.first_offset
+        if rest.last_offset - rest.first_offset + 1 != len(rest):
+            # Compacted: how many there are below, only they can tell.
+            count = bisect_left(rest.records(), end_offset, key=_offset_of)
+        kept.append(rest.split(sys.maxsize, count))
+    return kept
+
+
+def _offset_of(row: Row) -> int:
+    return row[0]
+
+
+def _row_bytes(row: Row) -> int:
+    return len(row[1] or b"") + len(row[2] or b"")

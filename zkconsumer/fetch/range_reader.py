@@ -1,0 +1,152 @@
+"""Reads fixed ranges of offsets from the leaders: for whoever knows what he wants.
+
+Spark's tasks do. There is no group, no ZooKeeper, and no thread in this. The next request leaves
+before the last answer is handed out, so that the broker works while the caller does.
+
+Source: Spark 1.x ``KafkaRDD`` (the simple consumer's protocol), Spark 4 ``KafkaDataConsumer``.
+"""
+
+import contextlib
+import logging
+from collections.abc import Callable, Iterator, Sequence
+
+from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.errors import PartitionFailed
+from zkconsumer.fetch.leader_line import LeaderLine, Way
+from zkconsumer.fetch.range_parts import LostRange, PieceDecoder, RangePart, decode_piece
+from zkconsumer.fetch.range_settings import RangeSettings
+from zkconsumer.fetch.ranges import Ask, RangeCursor, Verdict
+from zkconsumer.model import Broker, OffsetRange
+from zkconsumer.net.connection_cache import ConnectionCache
+from zkconsumer.scope import Mailbox
+from zkconsumer.wire.error_codes import error_name
+from zkconsumer.wire.messages.fetch import FetchedPartition
+
+__all__ = ["LostRange", "RangePart", "RangeReader", "RangeSettings"]
+
+log = logging.getLogger(__name__)
+
+
+def wait_ms(duration_ms: int) -> None:
+    """Wait: the default pause between two tries."""
+    Mailbox[None]().get(duration_ms)
+
+
+class RangeReader:
+    """Thread: one for each range that is being read; several may be, each on a connection.
+
+    Args:
+        brokers: whom to ask for leaders; those that are down are passed over.
+        connections: where connections come from and go back to.
+        settings: sizes, times, and what to do about losses.
+        clock: for time-outs.
+        pause: waits so many milliseconds.
+        decoder: what decodes; by default that of the engine.
+    """
+
+    def __init__(
+        self,
+        brokers: Sequence[Broker],
+        *,
+        connections: ConnectionCache,
+        settings: RangeSettings,
+        clock: Clock | None = None,
+        pause: Callable[[int], None] = wait_ms,
+        decoder: PieceDecoder = decode_piece,
+    ) -> None:
+        self._way = Way(
+            brokers=tuple(brokers),
+            connections=connections,
+            settings=settings,
+            clock=clock or SystemClock(),
+            pause=pause,
+        )
+        self._decoder = decoder
+
+    def read(
+        self, wanted: OffsetRange, *, leader: Broker | None = None
+    ) -> Iterator[RangePart | LostRange]:
+        """Read a range: every record of it that the log holds, once, in order.
+
+        Whoever stops early closes the iterator (a generator), which lets go of the connection.
+
+        Args:
+            wanted: the range.
+            leader: who led the partition last; asked first. Without it the brokers are asked.
+
+        Yields:
+            Parts with records, and what is lost in between (without ``fail_on_data_loss``). Where
+            compaction took records out there are gaps, of which nothing is said.
+
+        Raises:
+            DataLost: offsets are not there, with ``fail_on_data_loss``.
+            PartitionFailed: an entry can't be read; the broker refuses to serve the partition; or
+                nobody served it for as long as the settings say.
+            MessageTooLarge: an entry is larger than the largest fetch allowed.
+        """
+        cursor = RangeCursor(wanted, self._way.settings, decoder=self._decoder)
+        line = LeaderLine(wanted.topic_partition, self._way, leader=leader)
+        with contextlib.closing(line):
+            while (ask := cursor.ask()) is not None:
+                yield from self._turn(cursor, line, ask)
+
+    def _turn(
+        self, cursor: RangeCursor, line: LeaderLine, ask: Ask
+    ) -> Iterator[RangePart | LostRange]:
+        try:
+            answer = line.fetch(ask)
+        except PartitionFailed as error:
+            if not line.is_unknown:
+                raise
+            yield self._said(cursor.lose_rest(f"its topic is gone: {error}"))
+            return
+        if answer is None:
+            return
+        match cursor.receive(ask, answer, self._way.clock.now_ms()):
+            case Verdict.ARRIVED:
+                yield from self._hand_out(cursor, line)
+            case Verdict.EMPTY:
+                yield from self._after_empty(cursor, line)
+            case Verdict.OUT_OF_RANGE:
+                yield from self._out_of_range(cursor, line)
+            case Verdict.ELSEWHERE:
+                line.failed(ask.offset, _reason(answer))
+
+    def _hand_out(self, cursor: RangeCursor, line: LeaderLine) -> Iterator[RangePart]:
+        line.send_ahead(cursor.ask_ahead())
+        while cursor.has_packed():
+            before = cursor.next_offset
+            parts = cursor.unpack()
+            if cursor.next_offset > before:
+                line.progressed()
+            if not cursor.has_packed():
+                line.send_ahead(cursor.ask())
+            yield from parts
+
+    def _after_empty(self, cursor: RangeCursor, line: LeaderLine) -> Iterator[LostRange]:
+        lost = cursor.give_up_absent(self._way.clock.now_ms())
+        if lost is not None:
+            yield self._said(lost)
+        elif cursor.is_absent:
+            # What the next leader has may be more, or this one did not hear of its end yet.
+            line.look_again()
+
+    def _out_of_range(self, cursor: RangeCursor, line: LeaderLine) -> Iterator[LostRange]:
+        edges = line.edges(cursor.next_offset)
+        if edges is None:
+            return
+        lost = cursor.receive_edges(*edges, self._way.clock.now_ms())
+        if lost is not None:
+            yield self._said(lost)
+        elif cursor.is_absent:
+            line.look_again()
+        else:
+            line.failed(cursor.next_offset, "Fetch: the offset is out of range, and it is not")
+
+    def _said(self, lost: LostRange) -> LostRange:
+        log.warning("%s is lost: %s", lost.stretch, lost.reason)
+        return lost
+
+
+def _reason(answer: FetchedPartition) -> str:
+    return f"Fetch: {error_name(answer.error_code)}"
