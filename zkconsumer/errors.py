@@ -164,6 +164,10 @@ class WriteFailed(ZkConsumerError):
         self.written_count = written_count
 
 
+class RowRefused(ZkConsumerError):
+    """A row of a Spark query can't be written as it is; the message says which one, and why."""
+
+
 _SHOWN = 10
 
 
@@ -268,6 +272,10 @@ class ConsumerForked(ZkConsumerError):
 
 class StreamInUse(ZkConsumerError):
     """Two callers ask one stream for messages at a time; each stream has one reader."""
+
+
+class DrainError(ZkConsumerError):
+    """A drain can't go on; what it landed stays whole, and the message says what to do."""
 
 
 class SandboxError(ZkConsumerError):
