@@ -1,0 +1,145 @@
+"""Reads the JSON files that a drain keeps, and says precisely what is wrong with one."""
+
+import json
+from collections.abc import Mapping
+
+from zkconsumer.errors import ConfigError, DrainError
+from zkconsumer.model import OffsetRange, TopicPartition
+from zkconsumer.spark.offset_json import from_json, to_json
+
+JsonValue = None | bool | int | float | str | list["JsonValue"] | dict[str, "JsonValue"]
+
+VERSION = 1
+"""Of all files of a drain; one of another version is refused."""
+
+
+class Fields:
+    """An object of a JSON file, read field by field.
+
+    Args:
+        file: how the file is called in errors.
+        value: what was parsed.
+
+    Every method raises ``DrainError``, naming file and field, where a field is not there or is of
+    another type.
+    """
+
+    def __init__(self, file: str, value: JsonValue, path: str = "") -> None:
+        if not isinstance(value, dict):
+            raise damaged(file, f"{path or 'its content'} is not an object")
+        self.file = file
+        self._values = value
+        self._path = path
+
+    @classmethod
+    def parse(cls, file: str, data: bytes) -> "Fields":
+        """The object that a whole file holds, of the version that is known here."""
+        try:
+            value: JsonValue = json.loads(data)
+        except ValueError as error:
+            raise damaged(file, f"it is not JSON ({error})") from error
+        fields = cls(file, value)
+        version = fields.integer("version")
+        if version != VERSION:
+            raise DrainError(
+                f"{file} is of version {version}, and this zkconsumer knows version {VERSION}: "
+                "go on with the zkconsumer that wrote it, or a newer one"
+            )
+        return fields
+
+    def integer(self, name: str) -> int:
+        """A number that is no truth value."""
+        value = self._value(name)
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise self._wrong(name, value, "a whole number")
+        return value
+
+    def optional_integer(self, name: str) -> int | None:
+        """A number, or null."""
+        return None if self._value(name) is None else self.integer(name)
+
+    def text(self, name: str) -> str:
+        """A text."""
+        value = self._value(name)
+        if not isinstance(value, str):
+            raise self._wrong(name, value, "a text")
+        return value
+
+    def optional_text(self, name: str) -> str | None:
+        """A text, or null."""
+        return None if self._value(name) is None else self.text(name)
+
+    def mapping(self, name: str) -> dict[str, JsonValue]:
+        """An object, as it was parsed."""
+        value = self._value(name)
+        if not isinstance(value, dict):
+            raise self._wrong(name, value, "an object")
+        return value
+
+    def items(self, name: str) -> list["Fields"]:
+        """A list of objects."""
+        value = self._value(name)
+        if not isinstance(value, list):
+            raise self._wrong(name, value, "a list")
+        return [
+            Fields(self.file, item, f"{self._path}{name}[{number}].")
+            for number, item in enumerate(value)
+        ]
+
+    def offsets(self, name: str) -> dict[TopicPartition, int]:
+        """Offsets by topic and partition: ``{"weblog": {"0": 12}}``."""
+        try:
+            return from_json(self.mapping(name), what=f"its field {self._path}{name}")
+        except ConfigError as error:
+            raise damaged(self.file, str(error)) from error
+
+    def topic_partition(self) -> TopicPartition:
+        """What the fields ``topic`` and ``partition`` name."""
+        return TopicPartition(self.text("topic"), self.integer("partition"))
+
+    def range(self) -> OffsetRange:
+        """What the fields ``topic``, ``partition``, ``from`` and ``until`` name."""
+        wanted = self.topic_partition()
+        begin, end = self.integer("from"), self.integer("until")
+        try:
+            return OffsetRange(topic_partition=wanted, from_offset=begin, until_offset=end)
+        except ValueError as error:
+            raise damaged(self.file, f"{self._path.rstrip('.') or 'it'}: {error}") from error
+
+    def _value(self, name: str) -> JsonValue:
+        try:
+            return self._values[name]
+        except KeyError:
+            raise damaged(self.file, f"it has no field {self._path}{name}") from None
+
+    def _wrong(self, name: str, value: JsonValue, wanted: str) -> DrainError:
+        return damaged(self.file, f"its field {self._path}{name} is {value!r}, not {wanted}")
+
+
+def damaged(file: str, what: str) -> DrainError:
+    """The error for a file that is not as it was written."""
+    return DrainError(
+        f"{file} is damaged: {what}. Restore it from a backup; without it nobody knows what was "
+        "landed, so nothing was changed"
+    )
+
+
+def to_bytes(fields: Mapping[str, JsonValue]) -> bytes:
+    """A whole file: the version, then the fields in their order, in lines that people can read."""
+    return (json.dumps({"version": VERSION, **fields}, indent=1) + "\n").encode()
+
+
+def offsets_value(offsets: Mapping[TopicPartition, int]) -> dict[str, JsonValue]:
+    """What ``Fields.offsets`` reads, in order."""
+    return {topic: {**partitions} for topic, partitions in to_json(offsets).items()}
+
+
+def range_value(offsets: OffsetRange) -> dict[str, JsonValue]:
+    """What ``Fields.range`` reads."""
+    topic, partition = offsets.topic_partition
+    return {
+        "topic": topic,
+        "partition": partition,
+        "from": offsets.from_offset,
+        "until": offsets.until_offset,
+    }

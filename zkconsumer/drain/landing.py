@@ -1,0 +1,43 @@
+"""Where a drain's messages go: the seam between the steps of a drain and a kind of target.
+
+A landing may be killed at any point, and is then called again with the same plan and another
+attempt. So what ``land`` does must not count before the manifest is written, or must find out what
+an earlier attempt did; and ``publish`` may find its work done, wholly or in part.
+"""
+
+from collections.abc import Mapping
+from typing import Protocol
+
+from zkconsumer.drain.fields import JsonValue
+from zkconsumer.drain.manifest import Manifest
+from zkconsumer.drain.plan import Plan
+
+
+class Landing(Protocol):
+    """One kind of target. Thread: one at a time. All methods raise ``ZkConsumerError``."""
+
+    @property
+    def format(self) -> str:
+        """How the drain's identity calls it; a drain can't go on with another one."""
+        ...
+
+    def prepare(self, plan: Plan) -> Mapping[str, JsonValue]:
+        """What is to be kept in the plan: called once, just before the plan is written."""
+        ...
+
+    def land(self, plan: Plan, attempt: str) -> Manifest:
+        """Read the plan's ranges and put them where they don't count yet.
+
+        It is called only for plans that have ranges. What it gives is held against the plan
+        (``manifest.check``) and written; that makes the batch landed.
+
+        Args:
+            plan: what to read.
+            attempt: a name of letters and digits that no earlier try had. Earlier tries may
+                still be at work (tasks of a killed driver): keep out of their way.
+        """
+        ...
+
+    def publish(self, plan: Plan, manifest: Manifest) -> None:
+        """Make the landed batch visible. Idempotent; called until it has returned once."""
+        ...

@@ -1,0 +1,238 @@
+"""What a batch landed: its files, and for every partition what is in them.
+
+Writing the manifest is the commit point of a batch: before it, nothing was landed; from then on,
+everything was, and what is left to do (moving the files) is done by whoever comes next.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Self
+
+from zkconsumer.drain.checksum import Checksum, Contents
+from zkconsumer.drain.fields import Fields, JsonValue, damaged, range_value, to_bytes
+from zkconsumer.drain.plan import Plan
+from zkconsumer.errors import DrainError
+from zkconsumer.model import OffsetRange, TopicPartition
+
+
+class AbsenceKind(StrEnum):
+    """Why the log had no message at an offset that was planned to be read."""
+
+    COMPACTED = "compacted"
+    """Its neighbours are there, and reading again gave the same: the log has a hole."""
+    EXPIRED = "expired"
+    """The log's beginning moved past it between plan and reading."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Absence:
+    """Offsets of a range that have no message.
+
+    Attributes:
+        from_offset: the first that is absent.
+        until_offset: the one behind the last that is absent.
+        count: how many of them are absent; fewer than all where holes were too many to be noted
+            one by one.
+        kind: why.
+    """
+
+    from_offset: int
+    until_offset: int
+    count: int
+    kind: AbsenceKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LandedPart:
+    """What one partition's range came to.
+
+    Attributes:
+        offsets: the range of the plan.
+        contents: what was landed of it.
+        absent: what the log did not have, in order.
+    """
+
+    offsets: OffsetRange
+    contents: Contents
+    absent: tuple[Absence, ...] = ()
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        """The partition."""
+        return self.offsets.topic_partition
+
+    def complaint(self) -> str | None:
+        """Why this is not the whole range once; None where it is."""
+        have, absent = self.contents, sum(absence.count for absence in self.absent)
+        if have.rows + absent != self.offsets.count:
+            return (
+                f"{self.offsets} has {self.offsets.count} offsets, and {have.rows} messages were "
+                f"landed and {absent} found absent from the log"
+            )
+        first, last = have.first_offset, have.last_offset
+        if (first is not None and first < self.offsets.from_offset) or (
+            last is not None and last >= self.offsets.until_offset
+        ):
+            return f"{self.offsets} was asked for, and offsets {first} to {last} were landed"
+        return None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LandedFile:
+    """A file of a batch.
+
+    Attributes:
+        staged: where it was written, below the batch's staging folder (attempt included).
+        path: where it belongs, below the drain's path.
+        size_bytes: its length.
+        values: values of the partition columns, by name: those in its path.
+    """
+
+    staged: str
+    path: str
+    size_bytes: int
+    values: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Manifest:
+    """One landed batch.
+
+    Attributes:
+        number: of its plan.
+        attempt: names the try that landed it; its staged files are below a folder of this name.
+        landed_ms: when, since the epoch.
+        files: in the order of their paths; none where the landing is not one of files.
+        parts: one for every range of the plan, in its order.
+        notes: what the landing wanted to be kept.
+    """
+
+    number: int
+    attempt: str
+    landed_ms: int
+    files: tuple[LandedFile, ...] = ()
+    parts: tuple[LandedPart, ...] = ()
+    notes: Mapping[str, JsonValue] = field(default_factory=dict)
+
+    @property
+    def rows(self) -> int:
+        """How many messages were landed."""
+        return sum(part.contents.rows for part in self.parts)
+
+    def to_bytes(self) -> bytes:
+        """The manifest as a file."""
+        return to_bytes(
+            {
+                "number": self.number,
+                "attempt": self.attempt,
+                "landed_ms": self.landed_ms,
+                "files": [_file_value(file) for file in self.files],
+                "parts": [_part_value(part) for part in self.parts],
+                "notes": dict(self.notes),
+            }
+        )
+
+    @classmethod
+    def from_bytes(cls, file: str, data: bytes) -> Self:
+        """Read a manifest.
+
+        Raises:
+            DrainError: the file is damaged.
+        """
+        fields = Fields.parse(file, data)
+        return cls(
+            number=fields.integer("number"),
+            attempt=fields.text("attempt"),
+            landed_ms=fields.integer("landed_ms"),
+            files=tuple(_file(item) for item in fields.items("files")),
+            parts=tuple(_part(item) for item in fields.items("parts")),
+            notes=fields.mapping("notes"),
+        )
+
+
+def check(manifest: Manifest, plan: Plan) -> None:
+    """See that what was landed is what was planned, each offset once or known to be absent.
+
+    Raises:
+        DrainError: it is not; nothing must be published.
+    """
+    complaints = [text for part in manifest.parts if (text := part.complaint()) is not None]
+    if tuple(part.offsets for part in manifest.parts) != plan.ranges:
+        complaints.append("the landed ranges are not those of the plan")
+    if manifest.number != plan.number:
+        complaints.append(f"the manifest is of batch {manifest.number}")
+    if complaints:
+        raise DrainError(
+            f"batch {plan.number} is not what was planned, nothing of it was published: "
+            + "; ".join(complaints)
+        )
+
+
+def _file_value(file: LandedFile) -> JsonValue:
+    return {
+        "staged": file.staged,
+        "path": file.path,
+        "bytes": file.size_bytes,
+        "values": dict(file.values),
+    }
+
+
+def _file(fields: Fields) -> LandedFile:
+    values = fields.mapping("values")
+    if not all(isinstance(value, str) for value in values.values()):
+        raise damaged(fields.file, f"values of a file's columns are no texts: {values}")
+    return LandedFile(
+        staged=fields.text("staged"),
+        path=fields.text("path"),
+        size_bytes=fields.integer("bytes"),
+        values={name: str(value) for name, value in values.items()},
+    )
+
+
+def _part_value(part: LandedPart) -> JsonValue:
+    return {
+        **range_value(part.offsets),
+        "rows": part.contents.rows,
+        "first_offset": part.contents.first_offset,
+        "last_offset": part.contents.last_offset,
+        "checksum": str(part.contents.checksum),
+        "absent": [
+            {
+                "from": absence.from_offset,
+                "until": absence.until_offset,
+                "count": absence.count,
+                "kind": str(absence.kind),
+            }
+            for absence in part.absent
+        ],
+    }
+
+
+def _part(fields: Fields) -> LandedPart:
+    try:
+        checksum = Checksum.parse(fields.text("checksum"))
+    except ValueError as error:
+        raise damaged(fields.file, str(error)) from error
+    return LandedPart(
+        offsets=fields.range(),
+        contents=Contents(
+            rows=fields.integer("rows"),
+            first_offset=fields.optional_integer("first_offset"),
+            last_offset=fields.optional_integer("last_offset"),
+            checksum=checksum,
+        ),
+        absent=tuple(_absence(item) for item in fields.items("absent")),
+    )
+
+
+def _absence(fields: Fields) -> Absence:
+    kind = fields.text("kind")
+    if kind not in set(AbsenceKind):
+        raise damaged(fields.file, f"{kind!r} is no reason why offsets are absent")
+    return Absence(
+        from_offset=fields.integer("from"),
+        until_offset=fields.integer("until"),
+        count=fields.integer("count"),
+        kind=AbsenceKind(kind),
+    )

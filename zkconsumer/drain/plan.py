@@ -1,0 +1,179 @@
+"""What the next batch reads: decided and written down before anything is read.
+
+A plan is the drain's checkpoint. Once it is written, this batch is these ranges, however often its
+landing is tried. The next plan begins where this one ends.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple, Self
+
+from zkconsumer.drain.fields import Fields, JsonValue, offsets_value, range_value, to_bytes
+from zkconsumer.errors import DrainError
+from zkconsumer.model import OffsetRange, TopicPartition
+from zkconsumer.spark.offset_ranges import rate_limit
+
+Positions = Mapping[TopicPartition, int]
+
+
+class LogEnds(NamedTuple):
+    """Where a partition's log begins and ends now: the first offset, and the next to be written."""
+
+    earliest: int
+    latest: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Plan:
+    """One batch.
+
+    Attributes:
+        number: counts from 1, without gaps.
+        created_ms: when it was made, since the epoch; gives the date of messages without a
+            timestamp.
+        positions: for every partition that the drain knows, the next offset to land before this
+            batch; those that are new included.
+        starts: of the partitions that are new in this plan, where their landing starts.
+        ranges: what is to be read, none of them empty, one a partition.
+        expired: what the log no longer held when the plan was made; directly in front of the
+            partition's range.
+        notes: what the landing wanted to be kept, see ``Landing.prepare``.
+    """
+
+    number: int
+    created_ms: int
+    positions: Positions
+    starts: Positions
+    ranges: tuple[OffsetRange, ...]
+    expired: tuple[OffsetRange, ...] = ()
+    notes: Mapping[str, JsonValue] = field(default_factory=dict)
+
+    def after(self) -> dict[TopicPartition, int]:
+        """The next offset to land of every partition once this batch is landed."""
+        ends = {part.topic_partition: part.until_offset for part in (*self.expired, *self.ranges)}
+        return {**self.positions, **ends}
+
+    def to_bytes(self) -> bytes:
+        """The plan as a file."""
+        return to_bytes(
+            {
+                "number": self.number,
+                "created_ms": self.created_ms,
+                "positions": offsets_value(self.positions),
+                "starts": offsets_value(self.starts),
+                "ranges": [range_value(wanted) for wanted in self.ranges],
+                "expired": [range_value(lost) for lost in self.expired],
+                "notes": dict(self.notes),
+            }
+        )
+
+    @classmethod
+    def from_bytes(cls, file: str, data: bytes) -> Self:
+        """Read a plan.
+
+        Raises:
+            DrainError: the file is damaged.
+        """
+        fields = Fields.parse(file, data)
+        return cls(
+            number=fields.integer("number"),
+            created_ms=fields.integer("created_ms"),
+            positions=fields.offsets("positions"),
+            starts=fields.offsets("starts"),
+            ranges=tuple(item.range() for item in fields.items("ranges")),
+            expired=tuple(item.range() for item in fields.items("expired")),
+            notes=fields.mapping("notes"),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Situation:
+    """What a plan is made from.
+
+    Attributes:
+        positions: where the drain stands, by partition.
+        ends: the log's ends, of the partitions that can be asked for now.
+        starts: where those begin that are new, at or behind the log's beginning.
+        until: where this run is to stop, where that is before the log's end.
+    """
+
+    positions: Positions
+    ends: Mapping[TopicPartition, LogEnds]
+    starts: Positions
+    until: Positions = field(default_factory=dict)
+
+    def shrunk(self) -> dict[TopicPartition, LogEnds]:
+        """Partitions whose logs end before the offset up to which they were landed.
+
+        For a moment that is so when a leader has just taken over; where it lasts, the topic was
+        made anew or its log cut, and its offsets no longer mean what they meant.
+        """
+        return {
+            tp: ends
+            for tp, ends in self.ends.items()
+            if tp in self.positions and ends.latest < self.positions[tp]
+        }
+
+
+def make_plan(
+    number: int,
+    now_ms: int,
+    situation: Situation,
+    max_offsets: int | None = None,
+) -> Plan | None:
+    """The next batch; None where there is nothing to land and nothing new to remember.
+
+    A partition that is new is remembered, even if it holds nothing yet: its start must not move.
+
+    Args:
+        number: of the plan.
+        now_ms: since the epoch.
+        situation: what is known.
+        max_offsets: how many offsets it may have, about, in all; everything there is unless given.
+    """
+    starts = {tp: at for tp, at in situation.starts.items() if tp not in situation.positions}
+    positions = {**situation.positions, **starts}
+    froms: dict[TopicPartition, int] = {}
+    latest: dict[TopicPartition, int] = {}
+    expired: list[OffsetRange] = []
+    for tp, ends in sorted(situation.ends.items()):
+        at = positions.get(tp)
+        if at is None or ends.latest < at:
+            continue
+        if at < ends.earliest:
+            expired.append(_range(tp, at, ends.earliest))
+        froms[tp] = max(at, ends.earliest)
+        latest[tp] = max(froms[tp], min(ends.latest, situation.until.get(tp, ends.latest)))
+    untils = latest if max_offsets is None else rate_limit(froms, latest, max_offsets)
+    ranges = tuple(
+        _range(tp, at, untils[tp]) for tp, at in froms.items() if untils.get(tp, at) > at
+    )
+    if not (ranges or expired or starts):
+        return None
+    return Plan(
+        number=number,
+        created_ms=now_ms,
+        positions=positions,
+        starts=starts,
+        ranges=ranges,
+        expired=tuple(expired),
+    )
+
+
+def _range(tp: TopicPartition, begin: int, end: int) -> OffsetRange:
+    return OffsetRange(topic_partition=tp, from_offset=begin, until_offset=end)
+
+
+def refuse_expired(plan: Plan, path: str) -> None:
+    """Stop where the log lost offsets before they could be landed.
+
+    Raises:
+        DrainError: it did; names each range.
+    """
+    if plan.expired:
+        lost = ", ".join(str(offsets) for offsets in plan.expired)
+        raise DrainError(
+            f"lost before it could be landed in {path}: {lost}. The logs begin behind it now "
+            "(retention was faster). To go on behind it, with these ranges recorded as lost: "
+            "--no-fail-on-data-loss"
+        )
