@@ -1,0 +1,98 @@
+"""Where a query finds the cluster: brokers, or the ZooKeeper that knows them. Pure."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from zkconsumer.errors import ConfigError
+from zkconsumer.spark.option_values import read_int, shown
+from zkconsumer.zk.connect_string import parse_connect_string
+
+BOOTSTRAP = "kafka.bootstrap.servers"
+ZOOKEEPER = "zookeeper.connect"
+SESSION_TIMEOUT = "zookeeper.session.timeout.ms"
+CONNECTION_TIMEOUT = "zookeeper.connection.timeout.ms"
+DEFAULT_TIMEOUT_MS = 6_000
+"""Kafka 0.8's own default for both; its connection time-out follows the session's."""
+
+_HOST_PORT = re.compile(
+    r"(?:[A-Za-z][A-Za-z_0-9]*://)?(?:\[([0-9a-fA-F:.%]+)\]|([^\s:/\[\],@]+)):([0-9]{1,5})"
+)
+_MAX_PORT = 65535
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterAddress:
+    """At least one of the two ways is there.
+
+    Attributes:
+        zookeeper_connect: ``host1:port1,host2:port2/chroot``; None where none is given.
+        bootstrap: host and port of some brokers; empty where none are given. Where both are
+            given, brokers are asked directly, and ZooKeeper only about groups.
+        session_timeout_ms: of a ZooKeeper session.
+        connection_timeout_ms: how long connecting to ZooKeeper may take, and each call there.
+    """
+
+    zookeeper_connect: str | None = None
+    bootstrap: tuple[tuple[str, int], ...] = ()
+    session_timeout_ms: int = DEFAULT_TIMEOUT_MS
+    connection_timeout_ms: int = DEFAULT_TIMEOUT_MS
+
+    def __str__(self) -> str:
+        if self.bootstrap:
+            return ",".join(f"{host}:{port}" for host, port in self.bootstrap)
+        return f"ZooKeeper {self.zookeeper_connect}"
+
+
+def read_address(options: Mapping[str, str]) -> ClusterAddress:
+    """Where the cluster is.
+
+    Args:
+        options: by their names in lower case.
+
+    Raises:
+        ConfigError: neither way is given, or one is malformed; names the option.
+    """
+    bootstrap = options.get(BOOTSTRAP)
+    zookeeper = options.get(ZOOKEEPER)
+    if bootstrap is None and zookeeper is None:
+        raise ConfigError(
+            f"no cluster is given: set {ZOOKEEPER} to host1:port1,host2:port2/chroot, or "
+            f"{BOOTSTRAP} to host1:port1,host2:port2"
+        )
+    if zookeeper is not None:
+        parse_connect_string(zookeeper)
+    session_ms = _timeout_ms(options, SESSION_TIMEOUT, DEFAULT_TIMEOUT_MS)
+    return ClusterAddress(
+        zookeeper_connect=None if zookeeper is None else zookeeper.strip(),
+        bootstrap=() if bootstrap is None else parse_bootstrap(BOOTSTRAP, bootstrap),
+        session_timeout_ms=session_ms,
+        connection_timeout_ms=_timeout_ms(options, CONNECTION_TIMEOUT, session_ms),
+    )
+
+
+def parse_bootstrap(option: str, text: str) -> tuple[tuple[str, int], ...]:
+    """Take ``host1:port1,host2:port2`` apart; ``PLAINTEXT://`` may stand before each.
+
+    Raises:
+        ConfigError: naming the option and the part that is wrong.
+    """
+    servers = []
+    for part in (part.strip() for part in text.split(",")):
+        if not part:
+            continue
+        match = _HOST_PORT.fullmatch(part)
+        if match is None or not 0 < int(match[3]) <= _MAX_PORT:
+            raise ConfigError(
+                f"{option} is {shown(text)}: {part!r} is no broker's address; expected "
+                "host1:port1,host2:port2"
+            )
+        servers.append((match[1] or match[2], int(match[3])))
+    if not servers:
+        raise ConfigError(f"{option} is {shown(text)}: give host1:port1,host2:port2")
+    return tuple(dict.fromkeys(servers))
+
+
+def _timeout_ms(options: Mapping[str, str], option: str, default: int) -> int:
+    text = options.get(option)
+    return default if text is None else read_int(option, text, low=1)

@@ -1,0 +1,137 @@
+"""``kafka.*``: settings of the client that a query hands through. Pure.
+
+Names of Kafka 0.8 and of later Kafka both work. What Spark's source refuses is refused, and what
+would change the meaning of a query and can't be done here (encryption) is, too. The rest is taken
+without effect, as Spark takes any name, and noted.
+Source: Spark 4.2 ``KafkaSourceProvider.validateGeneralOptions``, Kafka 0.8.2.2 ``ConsumerConfig``.
+"""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from zkconsumer.errors import ConfigError
+from zkconsumer.fetch.range_settings import RangeSettings
+from zkconsumer.spark.option_values import read_choice, read_int
+
+PREFIX = "kafka."
+CLIENT_ID = "kafka.client.id"
+DEFAULT_CLIENT_ID = "zkconsumer-spark"
+FETCH_BYTES = ("kafka.max.partition.fetch.bytes", "kafka.fetch.message.max.bytes")
+GROWTH_MAX_BYTES = ("kafka.fetch.message.growth.max.bytes",)
+MAX_DECOMPRESSED_BYTES = ("kafka.fetch.max.decompressed.bytes",)
+TIMEOUT_MS = ("kafka.request.timeout.ms", "kafka.socket.timeout.ms")
+MAX_WAIT_MS = ("kafka.fetch.max.wait.ms", "kafka.fetch.wait.max.ms")
+BACKOFF_MS = ("kafka.retry.backoff.ms", "kafka.refresh.leader.backoff.ms")
+OFFSETS_STORAGE = "kafka.offsets.storage"
+SECURITY = "kafka.security.protocol"
+
+ALIASES = {"kafka.group.id": "group.id", "kafka.zookeeper.connect": "zookeeper.connect"}
+"""Names that stand for another option."""
+
+EFFECTIVE = frozenset(
+    {
+        CLIENT_ID,
+        OFFSETS_STORAGE,
+        SECURITY,
+        "kafka.bootstrap.servers",
+        *ALIASES,
+        *FETCH_BYTES,
+        *GROWTH_MAX_BYTES,
+        *MAX_DECOMPRESSED_BYTES,
+        *TIMEOUT_MS,
+        *MAX_WAIT_MS,
+        *BACKOFF_MS,
+    }
+)
+"""What has an effect; any other name with the prefix has none."""
+
+_NO_RESET = (
+    "it is not supported: set startingOffsets to say where a new query starts. A query that goes "
+    "on starts where it left off, and what is not in the log any more is a matter of failOnDataLoss"
+)
+_NO_COMMIT = (
+    "it is not supported: Spark keeps a query's progress. To leave it with the group as well, set "
+    "commitOffsetsTo"
+)
+_BYTES = "it is not supported: keys and values are bytes; use DataFrame operations to decode them"
+
+REFUSED = {
+    "kafka.auto.offset.reset": _NO_RESET,
+    "kafka.key.deserializer": _BYTES,
+    "kafka.value.deserializer": _BYTES,
+    "kafka.enable.auto.commit": _NO_COMMIT,
+    "kafka.auto.commit.enable": _NO_COMMIT,
+    "kafka.interceptor.classes": "it is not supported: an interceptor could change messages",
+}
+"""Names that are an error, with what to do instead."""
+
+
+def check_kafka(options: Mapping[str, str]) -> tuple[str, ...]:
+    """See that nothing is refused; a note on each name that has no effect.
+
+    Args:
+        options: by their names in lower case.
+
+    Raises:
+        ConfigError: naming the option.
+    """
+    for name, reason in REFUSED.items():
+        if name in options:
+            raise ConfigError(f"{name}: {reason}")
+    protocol = options.get(SECURITY, "PLAINTEXT")
+    if protocol.strip().upper() != "PLAINTEXT":
+        raise ConfigError(
+            f"{SECURITY} is {protocol!r}: brokers of the ZooKeeper era speak PLAINTEXT only"
+        )
+    return tuple(
+        f"option {name} is accepted but has no effect here"
+        for name in sorted(options)
+        if name.startswith(PREFIX) and name not in EFFECTIVE
+    )
+
+
+def read_range_settings(
+    options: Mapping[str, str], *, poll_timeout_ms: int, fail_on_data_loss: bool
+) -> RangeSettings:
+    """How ranges are read, by the options and the defaults of ``RangeSettings``.
+
+    Raises:
+        ConfigError: naming the option.
+    """
+    usual = RangeSettings()
+    fetch_bytes = _number(options, FETCH_BYTES, usual.fetch_bytes, low=1)
+    return RangeSettings(
+        client_id=options.get(CLIENT_ID, DEFAULT_CLIENT_ID),
+        fetch_bytes=fetch_bytes,
+        growth_max_bytes=max(
+            fetch_bytes, _number(options, GROWTH_MAX_BYTES, usual.growth_max_bytes, low=1)
+        ),
+        timeout_ms=_number(options, TIMEOUT_MS, usual.timeout_ms, low=1),
+        max_wait_ms=_number(options, MAX_WAIT_MS, usual.max_wait_ms, low=0),
+        retries=usual.retries,
+        retry_interval_ms=_number(options, BACKOFF_MS, usual.retry_interval_ms, low=0),
+        poll_timeout_ms=poll_timeout_ms,
+        max_decompressed_bytes=_number(
+            options, MAX_DECOMPRESSED_BYTES, usual.max_decompressed_bytes, low=1
+        ),
+        fail_on_data_loss=fail_on_data_loss,
+    )
+
+
+def read_offsets_storage(options: Mapping[str, str]) -> Literal["zookeeper", "kafka"] | None:
+    """Where the group keeps its offsets (0.8's ``offsets.storage``); None where nothing is said.
+
+    Raises:
+        ConfigError: it is neither of the two.
+    """
+    if (text := options.get(OFFSETS_STORAGE)) is None:
+        return None
+    word = read_choice(OFFSETS_STORAGE, text, ("zookeeper", "kafka"))
+    return "kafka" if word == "kafka" else "zookeeper"
+
+
+def _number(options: Mapping[str, str], names: tuple[str, ...], default: int, *, low: int) -> int:
+    for name in names:
+        if (text := options.get(name)) is not None:
+            return read_int(name, text, low=low)
+    return default

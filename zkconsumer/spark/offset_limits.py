@@ -1,0 +1,319 @@
+"""Where a query starts and ends, as its options say it, and what that is in offsets. Pure.
+
+Source: Spark 4.2 ``KafkaOffsetRangeLimit``, ``KafkaSourceProvider.getKafkaOffsetRangeLimit`` and
+``KafkaOffsetReaderAdmin.fetchPartitionOffsets``. ``Group`` is our own.
+
+Brokers of the ZooKeeper era know no times of messages, only when a segment of a log was last
+written to. So a time stands for a segment, and always on the safe side: what starts at a time may
+start earlier than asked, and what ends at a time may end later, by up to a segment or two.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol, assert_never
+
+from zkconsumer.errors import ConfigError
+from zkconsumer.model import TopicPartition
+from zkconsumer.spark.offset_json import (
+    EARLIEST_OFFSET,
+    LATEST_OFFSET,
+    read_offsets,
+    read_times,
+)
+from zkconsumer.spark.option_values import read_long
+
+_SHOWN = 10
+
+Offsets = dict[TopicPartition, int]
+Committed = Callable[[Sequence[TopicPartition]], Mapping[TopicPartition, int | None]]
+"""Where a group stands: the next offset of each partition, None where it has committed none."""
+
+
+@dataclass(frozen=True, slots=True)
+class Earliest:
+    """The oldest offset that is still there."""
+
+
+@dataclass(frozen=True, slots=True)
+class Latest:
+    """The offset that the next message will get."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Where the group stands; the earliest offset where it has not committed any."""
+
+
+@dataclass(frozen=True, slots=True)
+class Exact:
+    """An offset for every partition, -2 (earliest) and -1 (latest) among them."""
+
+    offsets: Mapping[TopicPartition, int]
+
+
+@dataclass(frozen=True, slots=True)
+class AtTime:
+    """Times in milliseconds since the epoch.
+
+    Attributes:
+        times: one for each partition, or one for all of them.
+        latest_if_none: start at the latest offset where nothing is as new as the time; else that
+            is an error.
+    """
+
+    times: Mapping[TopicPartition, int] | int
+    latest_if_none: bool = False
+
+    def of(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        """The time of each of these partitions, all of which must be among ``times``."""
+        if isinstance(self.times, int):
+            return dict.fromkeys(partitions, self.times)
+        return {tp: self.times[tp] for tp in partitions}
+
+
+OffsetLimit = Earliest | Latest | Group | Exact | AtTime
+
+
+@dataclass(frozen=True, slots=True)
+class LimitNames:
+    """The options that say one end of a query, by rank: the first one given counts."""
+
+    timestamp: str
+    by_timestamp: str
+    offsets: str
+
+    @property
+    def all(self) -> tuple[str, str, str]:
+        """All three."""
+        return (self.timestamp, self.by_timestamp, self.offsets)
+
+
+STARTING = LimitNames("startingTimestamp", "startingOffsetsByTimestamp", "startingOffsets")
+ENDING = LimitNames("endingTimestamp", "endingOffsetsByTimestamp", "endingOffsets")
+
+
+class LogLookup(Protocol):
+    """What can be asked about logs; every answer has all the partitions that were asked for."""
+
+    def earliest(self, partitions: Sequence[TopicPartition]) -> Offsets:
+        """The oldest offset that is still there."""
+        ...
+
+    def latest(self, partitions: Sequence[TopicPartition]) -> Offsets:
+        """The offset that the next message will get."""
+        ...
+
+    def at_time(self, times: Mapping[TopicPartition, int]) -> Offsets:
+        """An offset such that everything as new as the time lies at it or behind it."""
+        ...
+
+    def until_time(self, times: Mapping[TopicPartition, int]) -> Offsets:
+        """An offset such that everything older than the time lies before it."""
+        ...
+
+
+def read_limit(
+    names: LimitNames, options: Mapping[str, str], *, latest_if_none: bool
+) -> OffsetLimit | None:
+    """What one end of the query is, None where no option says so.
+
+    Args:
+        names: the options of that end.
+        options: all options, by their names in lower case.
+        latest_if_none: what ``startingOffsetsByTimestampStrategy`` says, see ``AtTime``.
+
+    Raises:
+        ConfigError: naming the option.
+    """
+    if (text := options.get(names.timestamp.lower())) is not None:
+        time_ms = read_long(names.timestamp, text, low=0, what="milliseconds since the epoch")
+        return AtTime(time_ms, latest_if_none)
+    if (text := options.get(names.by_timestamp.lower())) is not None:
+        return AtTime(read_times(names.by_timestamp, text), latest_if_none)
+    if (text := options.get(names.offsets.lower())) is None:
+        return None
+    words: dict[str, OffsetLimit] = {
+        "earliest": Earliest(),
+        "latest": Latest(),
+        "group": Group(),
+    }
+    word = words.get(text.strip().lower())
+    if word is not None:
+        return word
+    if not text.strip().startswith("{"):
+        raise ConfigError(
+            f"{names.offsets} is {text!r}: it must be earliest, latest"
+            f"{', group' if names is STARTING else ''} or JSON such as "
+            '{"topicA":{"0":23,"1":-1},"topicB":{"0":-2}}'
+        )
+    return Exact(read_offsets(names.offsets, text))
+
+
+def resolve_starting(
+    limit: OffsetLimit,
+    partitions: Sequence[TopicPartition],
+    log: LogLookup,
+    committed: Committed | None = None,
+) -> Offsets:
+    """The offset at which every partition starts. Offsets given exactly are taken as they are.
+
+    Args:
+        limit: what the options say.
+        partitions: all that the query reads.
+        log: where to ask.
+        committed: where the group stands; needed for ``Group`` only.
+
+    Raises:
+        ConfigError: offsets or times are not given for just these partitions; or no message is as
+            new as a time, and the strategy is ``error``.
+    """
+    match limit:
+        case Earliest():
+            return log.earliest(partitions)
+        case Latest():
+            return log.latest(partitions)
+        case Group():
+            assert committed is not None, "startingOffsets=group needs a group"
+            return _where_group_stands(partitions, log, committed)
+        case Exact():
+            _check_same(STARTING.offsets, limit.offsets, partitions)
+            return _exact(limit, partitions, log)
+        case AtTime():
+            if not isinstance(limit.times, int):
+                _check_same(STARTING.by_timestamp, limit.times, partitions)
+            return _start_at_time(limit, partitions, log)
+        case _:
+            assert_never(limit)
+
+
+def resolve_ending(
+    limit: OffsetLimit, partitions: Sequence[TopicPartition], log: LogLookup
+) -> Offsets:
+    """The offset before which every partition ends. Offsets given exactly are taken as they are.
+
+    Raises:
+        ConfigError: offsets or times are not given for just these partitions; or nothing can end
+            there (``earliest``, ``group``).
+    """
+    match limit:
+        case Latest():
+            return log.latest(partitions)
+        case Exact():
+            _check_same(ENDING.offsets, limit.offsets, partitions)
+            return _exact(limit, partitions, log)
+        case AtTime():
+            if not isinstance(limit.times, int):
+                _check_same(ENDING.by_timestamp, limit.times, partitions)
+            return log.until_time(limit.of(partitions))
+        case Earliest() | Group():
+            word = type(limit).__name__.lower()
+            raise ConfigError(f"{ENDING.offsets} is {word}: no query can end there; give latest")
+        case _:
+            assert_never(limit)
+
+
+def check_order(starting: OffsetLimit, ending: OffsetLimit) -> None:
+    """Refuse a start behind its end, and two lists of different partitions.
+
+    Source: Spark's ``checkOffsetLimitValidity``.
+
+    Raises:
+        ConfigError: naming both options and the partition.
+    """
+    if isinstance(starting, Exact) and isinstance(ending, Exact):
+        _check_pair(STARTING.offsets, starting.offsets, ENDING.offsets, ending.offsets)
+    elif isinstance(starting, AtTime) and isinstance(ending, AtTime):
+        if isinstance(starting.times, int) and isinstance(ending.times, int):
+            _check_times(starting.times, ending.times)
+        elif not isinstance(starting.times, int) and not isinstance(ending.times, int):
+            _check_pair(STARTING.by_timestamp, starting.times, ENDING.by_timestamp, ending.times)
+
+
+def _check_times(start: int, end: int) -> None:
+    if start > end:
+        raise ConfigError(
+            f"{STARTING.timestamp} is {start}, behind {ENDING.timestamp}, which is {end}"
+        )
+
+
+def _check_pair(
+    start_name: str,
+    starts: Mapping[TopicPartition, int],
+    end_name: str,
+    ends: Mapping[TopicPartition, int],
+) -> None:
+    differing = sorted(starts.keys() ^ ends.keys())
+    if differing:
+        raise ConfigError(
+            f"{start_name} and {end_name} must name the same partitions: {_some(differing)} "
+            "are in one of them only"
+        )
+    for tp, start in sorted(starts.items()):
+        if start >= 0 and 0 <= ends[tp] < start:
+            raise ConfigError(f"{start_name} of {tp} is {start}, behind {end_name} {ends[tp]}")
+
+
+def _where_group_stands(
+    partitions: Sequence[TopicPartition], log: LogLookup, committed: Committed
+) -> Offsets:
+    stands = committed(partitions)
+    found = {tp: offset for tp in partitions if (offset := stands.get(tp)) is not None}
+    # From the earliest offset on nothing is lost, whatever the group has done elsewhere.
+    unknown = [tp for tp in partitions if tp not in found]
+    return {**found, **(log.earliest(unknown) if unknown else {})}
+
+
+def _exact(limit: Exact, partitions: Sequence[TopicPartition], log: LogLookup) -> Offsets:
+    early = [tp for tp in partitions if limit.offsets[tp] == EARLIEST_OFFSET]
+    late = [tp for tp in partitions if limit.offsets[tp] == LATEST_OFFSET]
+    found = {tp: limit.offsets[tp] for tp in partitions}
+    if early:
+        found.update(log.earliest(early))
+    if late:
+        found.update(log.latest(late))
+    return found
+
+
+def _start_at_time(limit: AtTime, partitions: Sequence[TopicPartition], log: LogLookup) -> Offsets:
+    times = limit.of(partitions)
+    found = log.at_time(times)
+    if limit.latest_if_none:
+        return found
+    ends = log.latest(partitions)
+    for tp in partitions:
+        if found[tp] >= ends[tp]:
+            name = STARTING.timestamp if isinstance(limit.times, int) else STARTING.by_timestamp
+            raise ConfigError(
+                f"{name}: {tp} has no message as new as {times[tp]}: give an earlier time, or set "
+                "startingOffsetsByTimestampStrategy to latest to start at its end"
+            )
+    return found
+
+
+def _check_same(
+    option: str,
+    given: Mapping[TopicPartition, int],
+    partitions: Sequence[TopicPartition],
+) -> None:
+    missing = sorted(set(partitions).difference(given))
+    if missing:
+        raise ConfigError(
+            f"{option} must name every partition that is read, and lacks {_some(missing)}"
+            f"{_hint(option)}"
+        )
+    spare = sorted(set(given).difference(partitions))
+    if spare:
+        raise ConfigError(
+            f"{option} names {_some(spare)}, which the query does not read: leave them out, or "
+            "check topics and numbers"
+        )
+
+
+def _hint(option: str) -> str:
+    by_offset = option in {STARTING.offsets, ENDING.offsets}
+    return ": give -2 for the earliest offset or -1 for the latest" if by_offset else ""
+
+
+def _some(partitions: Sequence[TopicPartition]) -> str:
+    more = f" and {len(partitions) - _SHOWN} more" if len(partitions) > _SHOWN else ""
+    return ", ".join(map(str, partitions[:_SHOWN])) + more

@@ -1,0 +1,97 @@
+"""Reads the values of options: numbers, truth, times, choices. Pure.
+
+Values are texts: PySpark turns Python's own numbers and booleans into them. Source: Spark 4.2,
+which reads with Java's parsers and ``JavaUtils.timeStringAsMs``. Blanks around a value are let be.
+"""
+
+import re
+from collections.abc import Sequence
+
+from zkconsumer.errors import ConfigError
+from zkconsumer.spark.offset_json import INT_MAX, LONG_MAX
+
+_INTEGER = re.compile(r"[+-]?[0-9]{1,20}")
+_DURATION = re.compile(r"([0-9]{1,20})\s*([a-z]*)")
+_UNIT_US = {
+    "us": 1,
+    "": 1_000,
+    "ms": 1_000,
+    "s": 1_000_000,
+    "m": 60_000_000,
+    "min": 60_000_000,
+    "h": 3_600_000_000,
+    "d": 86_400_000_000,
+}
+_SHOWN_CHARS = 100
+
+
+def read_bool(option: str, text: str) -> bool:
+    """Truth: ``true`` or ``false``, in any case.
+
+    Raises:
+        ConfigError: naming the option.
+    """
+    value = {"true": True, "false": False}.get(text.strip().lower())
+    if value is None:
+        raise ConfigError(f"{option} is {shown(text)}: it must be true or false")
+    return value
+
+
+def read_long(
+    option: str, text: str, *, low: int, high: int = LONG_MAX, what: str = "a whole number"
+) -> int:
+    """A whole number between two bounds, both included.
+
+    Raises:
+        ConfigError: naming the option.
+    """
+    value = int(text) if _INTEGER.fullmatch(text.strip()) else None
+    if value is None or not low <= value <= high:
+        above = "" if high in {LONG_MAX, INT_MAX} else f" and at most {high}"
+        raise ConfigError(f"{option} is {shown(text)}: it must be {what}, at least {low}{above}")
+    return value
+
+
+def read_int(option: str, text: str, *, low: int) -> int:
+    """A whole number of 32 bits.
+
+    Raises:
+        ConfigError: naming the option.
+    """
+    return read_long(option, text, low=low, high=INT_MAX)
+
+
+def read_duration_ms(option: str, text: str) -> int:
+    """A time such as ``500ms``, ``30s``, ``15m``, ``2h``; a bare number is milliseconds.
+
+    Raises:
+        ConfigError: naming the option.
+    """
+    match = _DURATION.fullmatch(text.strip().lower())
+    unit_us = _UNIT_US.get(match[2]) if match else None
+    if match is None or unit_us is None:
+        raise ConfigError(
+            f"{option} is {shown(text)}: it must be a time such as 500ms, 30s, 15m, 2h or 1d"
+        )
+    duration_ms = int(match[1]) * unit_us // 1000
+    if duration_ms > LONG_MAX:
+        raise ConfigError(f"{option} is {shown(text)}: that is longer than 64 bits can hold")
+    return duration_ms
+
+
+def read_choice(option: str, text: str, choices: Sequence[str]) -> str:
+    """One of some words, in any case.
+
+    Raises:
+        ConfigError: naming the option.
+    """
+    value = text.strip().lower()
+    if value not in choices:
+        raise ConfigError(f"{option} is {shown(text)}: it must be {' or '.join(choices)}")
+    return value
+
+
+def shown(text: str) -> str:
+    """A value as messages show it, cut short where it is long."""
+    quoted = repr(text)
+    return quoted if len(quoted) <= _SHOWN_CHARS else quoted[: _SHOWN_CHARS - 3] + "..."

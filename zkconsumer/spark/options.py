@@ -1,0 +1,324 @@
+"""The options of a query, read and checked once, on the driver, before any task starts. Pure.
+
+Names, defaults and refusals are those of Spark's Kafka source; the table is ``option_table``. Case
+does not matter in names. Source: Spark 4.2 ``KafkaSourceProvider``.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+from typing import Literal, TypeAlias
+
+from zkconsumer.errors import ConfigError
+from zkconsumer.fetch.range_settings import RangeSettings
+from zkconsumer.spark.address import ClusterAddress, read_address
+from zkconsumer.spark.kafka_options import (
+    ALIASES,
+    PREFIX,
+    check_kafka,
+    read_offsets_storage,
+    read_range_settings,
+)
+from zkconsumer.spark.offset_json import EARLIEST_OFFSET, LATEST_OFFSET
+from zkconsumer.spark.offset_limits import (
+    ENDING,
+    STARTING,
+    Earliest,
+    Exact,
+    Group,
+    Latest,
+    OffsetLimit,
+    check_order,
+    read_limit,
+)
+from zkconsumer.spark.option_table import BY_NAME, DEFAULTS
+from zkconsumer.spark.option_values import (
+    read_bool,
+    read_choice,
+    read_duration_ms,
+    read_int,
+    read_long,
+)
+from zkconsumer.spark.subscription import Subscription, read_subscription
+from zkconsumer.zk.paths import GroupPaths
+
+CommitTarget: TypeAlias = Literal["none", "zookeeper", "kafka", "both"]
+Storage: TypeAlias = Literal["zookeeper", "kafka", "both"]
+_TARGETS: dict[str, CommitTarget] = {
+    "none": "none",
+    "zookeeper": "zookeeper",
+    "kafka": "kafka",
+    "both": "both",
+}
+_STREAMING_ONLY = ("maxOffsetsPerTrigger", "minOffsetsPerTrigger", "maxTriggerDelay")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SourceOptions:
+    """All options of one query; made by ``source_options``.
+
+    ``starting`` and ``ending`` hold a query's own defaults only after ``for_batch`` or
+    ``for_streaming``, which also check what only one of the two kinds refuses.
+
+    Attributes:
+        address: where the cluster is.
+        subscription: what is read.
+        starting: where it starts.
+        ending: where it ends; of no meaning to a streaming query.
+        starting_given: whether an option says where it starts.
+        fail_on_data_loss: whether what is not there any more is an error, or passed over.
+        max_offsets_per_trigger: how much one batch of a stream may read, None for no limit.
+        min_offsets_per_trigger: how much there must be for a batch, None for no limit.
+        max_trigger_delay_ms: but for no longer than this after the last batch.
+        min_partitions: how many tasks there should be, None for one a partition.
+        max_records_per_partition: how much one task may read, None for no limit.
+        include_headers: whether there is a column of headers.
+        retries: how often offsets are asked for before that is an error, at least 1.
+        retry_interval_ms: the pause before asking again.
+        poll_timeout_ms: how long a task waits for messages that should be there.
+        group_id: the group whose offsets are read or written.
+        commit_offsets_to: where the progress of a stream is left for the group.
+        group_offsets_in: where ``startingOffsets=group`` finds what the group committed.
+        allow_live_group: commit though members of the group are at work.
+        notes: what should be logged as warnings: options that are ignored, and why.
+        client_id: sent with every request.
+        timeout_ms: how long one broker may take to answer.
+    """
+
+    address: ClusterAddress
+    subscription: Subscription
+    starting: OffsetLimit
+    ending: OffsetLimit
+    starting_given: bool
+    fail_on_data_loss: bool
+    max_offsets_per_trigger: int | None
+    min_offsets_per_trigger: int | None
+    max_trigger_delay_ms: int
+    min_partitions: int | None
+    max_records_per_partition: int | None
+    include_headers: bool
+    retries: int
+    retry_interval_ms: int
+    poll_timeout_ms: int
+    group_id: str | None
+    commit_offsets_to: CommitTarget
+    group_offsets_in: Storage
+    allow_live_group: bool
+    notes: tuple[str, ...]
+    _ranges: RangeSettings
+    _given: frozenset[str]
+
+    @property
+    def client_id(self) -> str:
+        """Sent with every request (``kafka.client.id``)."""
+        return self._ranges.client_id
+
+    @property
+    def timeout_ms(self) -> int:
+        """How long one broker may take to connect, or to answer (``kafka.request.timeout.ms``)."""
+        return self._ranges.timeout_ms
+
+    def range_settings(self) -> RangeSettings:
+        """How tasks read their ranges."""
+        return self._ranges
+
+    def for_batch(self) -> "SourceOptions":
+        """The options of a batch query: from the earliest offset to the latest, if not told else.
+
+        Raises:
+            ConfigError: an option makes no sense in a batch query.
+        """
+        self._refuse_start_in_batch()
+        self._refuse_end_in_batch()
+        if self.commit_offsets_to != "none":
+            raise ConfigError(
+                f"commitOffsetsTo is {self.commit_offsets_to}: a batch query does not commit "
+                "offsets, since it never learns whether its result was kept; leave it out, or "
+                "use a streaming query with Trigger.AvailableNow"
+            )
+        check_order(self.starting, self.ending)
+        ignored = tuple(
+            f"option {name} is ignored in batch queries"
+            for name in _STREAMING_ONLY
+            if name.lower() in self._given
+        )
+        return replace(self, notes=self.notes + ignored)
+
+    def for_streaming(self) -> "SourceOptions":
+        """The options of a streaming query: from the latest offset on, if not told else.
+
+        Raises:
+            ConfigError: an option makes no sense in a streaming query.
+        """
+        for name in ENDING.all:
+            if name.lower() in self._given:
+                raise ConfigError(f"{name}: a streaming query has no end; leave it out")
+        return replace(self, starting=self.starting if self.starting_given else Latest())
+
+    def _refuse_start_in_batch(self) -> None:
+        if self.starting == Latest():
+            raise ConfigError(
+                f"{STARTING.offsets} is latest: a batch query can't start there, since there is "
+                "nothing yet to read; give earliest, group or offsets"
+            )
+        if isinstance(self.starting, Exact):
+            for tp, offset in self.starting.offsets.items():
+                if offset == LATEST_OFFSET:
+                    raise ConfigError(
+                        f"{STARTING.offsets} of {tp} is -1 (latest): a batch query can't start "
+                        "there"
+                    )
+
+    def _refuse_end_in_batch(self) -> None:
+        if isinstance(self.ending, Earliest | Group):
+            word = type(self.ending).__name__.lower()
+            raise ConfigError(
+                f"{ENDING.offsets} is {word}: a batch query can't end there; give latest or offsets"
+            )
+        if isinstance(self.ending, Exact):
+            for tp, offset in self.ending.offsets.items():
+                if offset == EARLIEST_OFFSET:
+                    raise ConfigError(
+                        f"{ENDING.offsets} of {tp} is -2 (earliest): a batch query can't end there"
+                    )
+
+
+def source_options(options: Mapping[str, str]) -> SourceOptions:
+    """Read and check the options of a query, as far as batch and streaming are alike.
+
+    Raises:
+        ConfigError: the first thing that is wrong; names the option and what is allowed.
+    """
+    given = _by_lower_case(options)
+    subscription = read_subscription(given)
+    notes = (*_unknown(given), *check_kafka(given), *_without_effect(given))
+    address = read_address(given)
+    fail_on_data_loss = read_bool("failOnDataLoss", _text(given, "failOnDataLoss"))
+    poll_timeout_ms = _long(given, "kafkaConsumer.pollTimeoutMs", low=1)
+    latest_if_none = _latest_if_none(given)
+    starting = read_limit(STARTING, given, latest_if_none=latest_if_none)
+    ending = read_limit(ENDING, given, latest_if_none=latest_if_none)
+    target = _commit_target(given)
+    group_id = given.get("group.id")
+    _check_group(group_id, target, starting, address)
+    minimum = _optional_long(given, "minOffsetsPerTrigger", low=0)
+    maximum = _optional_long(given, "maxOffsetsPerTrigger", low=1)
+    if minimum is not None and maximum is not None and minimum > maximum:
+        raise ConfigError(
+            f"minOffsetsPerTrigger is {minimum}, more than maxOffsetsPerTrigger, which is {maximum}"
+        )
+    return SourceOptions(
+        address=address,
+        subscription=subscription,
+        starting=Earliest() if starting is None else starting,
+        ending=Latest() if ending is None else ending,
+        starting_given=starting is not None,
+        fail_on_data_loss=fail_on_data_loss,
+        max_offsets_per_trigger=maximum,
+        min_offsets_per_trigger=minimum,
+        max_trigger_delay_ms=read_duration_ms("maxTriggerDelay", _text(given, "maxTriggerDelay")),
+        min_partitions=_optional_int(given, "minPartitions"),
+        max_records_per_partition=_optional_long(given, "maxRecordsPerPartition", low=1),
+        include_headers=read_bool("includeHeaders", _text(given, "includeHeaders")),
+        retries=read_int("fetchOffset.numRetries", _text(given, "fetchOffset.numRetries"), low=1),
+        retry_interval_ms=_long(given, "fetchOffset.retryIntervalMs", low=0),
+        poll_timeout_ms=poll_timeout_ms,
+        group_id=group_id,
+        commit_offsets_to=target,
+        group_offsets_in=_group_offsets_in(given, target, address),
+        allow_live_group=read_bool("allowLiveGroup", _text(given, "allowLiveGroup")),
+        notes=notes,
+        _ranges=read_range_settings(
+            given, poll_timeout_ms=poll_timeout_ms, fail_on_data_loss=fail_on_data_loss
+        ),
+        _given=frozenset(given),
+    )
+
+
+def _by_lower_case(options: Mapping[str, str]) -> dict[str, str]:
+    """The options by their names in lower case, each under its one name."""
+    given: dict[str, str] = {}
+    for name, value in options.items():
+        if not isinstance(value, str):
+            raise ConfigError(f"{name} is {value!r}: the value of an option is a text")
+        lower = name.lower()
+        lower = ALIASES.get(lower, lower)
+        if given.setdefault(lower, value) != value:
+            raise ConfigError(f"{name} is {value!r}, but {lower} is {given[lower]!r}: give one")
+    return given
+
+
+def _unknown(given: Mapping[str, str]) -> list[str]:
+    """Notes on names that nothing knows: Spark takes any, and a slip of the pen goes unseen."""
+    notes = []
+    for name in sorted(given):
+        if name.startswith(PREFIX) or name in BY_NAME:
+            continue
+        near = get_close_matches(name, BY_NAME, n=1)
+        hint = f" (did you mean {BY_NAME[near[0]].name}?)" if near else ""
+        notes.append(f"option {name} is not known and is ignored{hint}")
+    return notes
+
+
+def _without_effect(given: Mapping[str, str]) -> list[str]:
+    return [
+        f"option {BY_NAME[name].name} is accepted but has no effect here"
+        for name in sorted(given)
+        if name in BY_NAME and BY_NAME[name].inert
+    ]
+
+
+def _text(given: Mapping[str, str], name: str) -> str:
+    return given.get(name.lower(), DEFAULTS[name])
+
+
+def _long(given: Mapping[str, str], name: str, *, low: int) -> int:
+    return read_long(name, _text(given, name), low=low)
+
+
+def _optional_long(given: Mapping[str, str], name: str, *, low: int) -> int | None:
+    text = given.get(name.lower())
+    return None if text is None else read_long(name, text, low=low)
+
+
+def _optional_int(given: Mapping[str, str], name: str) -> int | None:
+    text = given.get(name.lower())
+    return None if text is None else read_int(name, text, low=1)
+
+
+def _latest_if_none(given: Mapping[str, str]) -> bool:
+    name = "startingOffsetsByTimestampStrategy"
+    return read_choice(name, _text(given, name), ("error", "latest")) == "latest"
+
+
+def _commit_target(given: Mapping[str, str]) -> CommitTarget:
+    text = _text(given, "commitOffsetsTo")
+    return _TARGETS[read_choice("commitOffsetsTo", text, tuple(_TARGETS))]
+
+
+def _group_offsets_in(
+    given: Mapping[str, str], target: CommitTarget, address: ClusterAddress
+) -> Storage:
+    if target != "none":
+        return target
+    said = read_offsets_storage(given)
+    if said == "zookeeper" and address.zookeeper_connect is None:
+        raise ConfigError("kafka.offsets.storage is zookeeper: that needs zookeeper.connect")
+    return said or ("kafka" if address.zookeeper_connect is None else "zookeeper")
+
+
+def _check_group(
+    group_id: str | None,
+    target: CommitTarget,
+    starting: OffsetLimit | None,
+    address: ClusterAddress,
+) -> None:
+    if group_id is not None:
+        # It refuses, under the name of this option, what can't be a part of a path.
+        GroupPaths(group_id)
+    elif target != "none":
+        raise ConfigError(f"commitOffsetsTo is {target}: that needs group.id")
+    elif starting == Group():
+        raise ConfigError("startingOffsets is group: that needs group.id")
+    if target in {"zookeeper", "both"} and address.zookeeper_connect is None:
+        raise ConfigError(f"commitOffsetsTo is {target}: that needs zookeeper.connect")

@@ -1,0 +1,167 @@
+"""What a query reads: named topics, a pattern of names, or partitions one by one. Pure.
+
+Source: Spark 4.2 ``ConsumerStrategy`` (``SubscribeStrategy``, ``SubscribePatternStrategy``,
+``AssignStrategy``) and ``KafkaSourceProvider.validateGeneralOptions``.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from zkconsumer.assignment.filters import INTERNAL_TOPICS
+from zkconsumer.assignment.java_charset import RegexRefused
+from zkconsumer.assignment.java_regex import java_matcher
+from zkconsumer.errors import ConfigError
+from zkconsumer.model import TopicPartition
+from zkconsumer.spark.offset_json import read_partitions
+from zkconsumer.zk.paths import is_topic_name
+
+SUBSCRIBE = "subscribe"
+SUBSCRIBE_PATTERN = "subscribePattern"
+ASSIGN = "assign"
+_SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Topics:
+    """``subscribe``: all partitions of these topics, sorted and each once."""
+
+    names: tuple[str, ...]
+
+    def wanted(self, known: Iterable[TopicPartition]) -> tuple[TopicPartition, ...]:
+        """The partitions to read, sorted, out of all that the cluster has.
+
+        Raises:
+            ConfigError: the cluster does not have one of the topics.
+        """
+        names = frozenset(self.names)
+        found = sorted(tp for tp in known if tp.topic in names)
+        missing = sorted(names.difference(tp.topic for tp in found))
+        if missing:
+            raise ConfigError(
+                f"{SUBSCRIBE}: the cluster has no topic {_some(missing)}: check the spelling, or "
+                "create the topic first"
+            )
+        return tuple(found)
+
+
+@dataclass(frozen=True, slots=True)
+class TopicPattern:
+    """``subscribePattern``: all partitions of the topics whose whole name matches.
+
+    The pattern is a Java regular expression. It never stands for topics that belong to Kafka
+    itself (``__consumer_offsets``), as in Spark. No topic that matches is no error: one may come.
+
+    Raises:
+        ConfigError: no valid expression, or one whose meaning outside Java is not certain.
+    """
+
+    pattern: str
+    _matches: Callable[[str], bool] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_matches", _matcher(self.pattern))
+
+    def wanted(self, known: Iterable[TopicPartition]) -> tuple[TopicPartition, ...]:
+        """The partitions to read, sorted, out of all that the cluster has."""
+        found = sorted(known)
+        chosen = {
+            topic for topic in {tp.topic for tp in found} - INTERNAL_TOPICS if self._matches(topic)
+        }
+        return tuple(tp for tp in found if tp.topic in chosen)
+
+    def __reduce__(self) -> "tuple[type[TopicPattern], tuple[str]]":
+        # The matcher is a closure, which no pickle can carry.
+        return TopicPattern, (self.pattern,)
+
+
+@dataclass(frozen=True, slots=True)
+class Assigned:
+    """``assign``: exactly these partitions, sorted and each once."""
+
+    partitions: tuple[TopicPartition, ...]
+
+    def wanted(self, known: Iterable[TopicPartition]) -> tuple[TopicPartition, ...]:
+        """The partitions to read, sorted.
+
+        Raises:
+            ConfigError: the cluster does not have one of them.
+        """
+        missing = sorted(set(self.partitions).difference(known))
+        if missing:
+            raise ConfigError(
+                f"{ASSIGN}: the cluster has no partition {_some(map(str, missing))}: check topics "
+                "and numbers, which count from 0"
+            )
+        return self.partitions
+
+
+Subscription = Topics | TopicPattern | Assigned
+
+
+def read_subscription(options: Mapping[str, str]) -> Subscription:
+    """The one of the three options that is given.
+
+    Args:
+        options: by their names in lower case.
+
+    Raises:
+        ConfigError: none or more than one is given, or what is given makes no sense.
+    """
+    names = (SUBSCRIBE, SUBSCRIBE_PATTERN, ASSIGN)
+    given = [name for name in names if name.lower() in options]
+    if len(given) != 1:
+        found = f"given are {' and '.join(given)}" if given else "none is given"
+        raise ConfigError(f"exactly one of {', '.join(names)} says what to read: {found}")
+    text = options[given[0].lower()]
+    match given[0]:
+        case "subscribe":
+            return _read_topics(text)
+        case "subscribePattern":
+            return _read_pattern(text)
+        case _:
+            return _read_assigned(text)
+
+
+def _read_topics(text: str) -> Topics:
+    names = tuple(sorted({name for part in text.split(",") if (name := part.strip())}))
+    if not names:
+        raise ConfigError(f"{SUBSCRIBE} is {text!r}: name topics, such as 'clicks,orders'")
+    for name in names:
+        _check_topic(SUBSCRIBE, name)
+    return Topics(names)
+
+
+def _read_pattern(text: str) -> TopicPattern:
+    if not text.strip():
+        raise ConfigError(f"{SUBSCRIBE_PATTERN} is {text!r}: give a Java regular expression")
+    return TopicPattern(text.strip())
+
+
+def _read_assigned(text: str) -> Assigned:
+    partitions = read_partitions(ASSIGN, text)
+    if not partitions:
+        raise ConfigError(f'{ASSIGN} is {text!r}: name partitions, such as {{"clicks":[0,1]}}')
+    for tp in partitions:
+        _check_topic(ASSIGN, tp.topic)
+    return Assigned(partitions)
+
+
+def _check_topic(option: str, name: str) -> None:
+    if not is_topic_name(name):
+        raise ConfigError(
+            f"{option}: {name!r} can't be a topic's name: letters, digits, '.', '_' and '-', at "
+            "most 255 of them"
+        )
+
+
+def _matcher(pattern: str) -> Callable[[str], bool]:
+    try:
+        return java_matcher(pattern)
+    except RegexRefused as error:
+        raise ConfigError(f"{SUBSCRIBE_PATTERN} {pattern!r} can't be used: {error}") from error
+
+
+def _some(names: Iterable[str]) -> str:
+    listed = list(names)
+    more = f" and {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else ""
+    return ", ".join(listed[:_SHOWN]) + more
