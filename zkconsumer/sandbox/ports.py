@@ -12,6 +12,8 @@ ANYWHERE = "0.0.0.0"  # noqa: S104 - chosen only by the container's command line
 _LOWEST = 10_240
 _DEFAULT_EPHEMERAL_START = 32_768
 _TRIES = 200
+# Two programs that seed the shared generator alike, as parallel tests do, would choose alike.
+_of_the_system = random.SystemRandom()
 
 
 def is_free(port: int) -> bool:
@@ -52,7 +54,7 @@ def pick_free(taken: set[int]) -> int:
     """
     end = max(_ephemeral_start(), _LOWEST + 1_000)
     for _ in range(_TRIES):
-        port = random.randrange(_LOWEST, end)  # noqa: S311 - no secret
+        port = _of_the_system.randrange(_LOWEST, end)
         if port not in taken and is_free(port):
             taken.add(port)
             return port

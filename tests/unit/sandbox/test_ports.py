@@ -1,5 +1,6 @@
 """Ports on loopback."""
 
+import random
 import socket
 
 import pytest
@@ -26,3 +27,12 @@ def test_a_port_that_someone_listens_on_is_taken() -> None:
         with pytest.raises(SandboxError, match=f"port {port} for ZooKeeper is taken"):
             require_free(port, "ZooKeeper")
     assert is_free(port)
+
+
+def test_programs_that_seed_alike_take_different_ports() -> None:
+    """Tests that run side by side are seeded alike, and each starts servers of its own."""
+    chosen = []
+    for _ in range(2):
+        random.seed(8)
+        chosen.append([pick_free(set()) for _ in range(3)])
+    assert chosen[0] != chosen[1]
