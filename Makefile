@@ -32,8 +32,11 @@ imports: $(STAMP)
 native: $(STAMP)
 	scripts/check-native $(PY)
 
+# Several at a time: a test's servers, files, topics and groups are its own.
+PARALLEL := -n auto --maxprocesses 4
+
 unit: $(STAMP) native
-	$(PY) -m pytest -q -m "not sandbox and not docker and not zk and not spark"
+	$(PY) -m pytest -q $(PARALLEL) -m "not sandbox and not docker and not zk and not spark"
 
 sandbox-tests: $(STAMP)
 	$(PY) -m pytest -q -m "(sandbox or docker or zk) and not spark"
