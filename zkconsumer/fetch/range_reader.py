@@ -8,7 +8,7 @@ Source: Spark 1.x ``KafkaRDD`` (the simple consumer's protocol), Spark 4 ``Kafka
 
 import contextlib
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import PartitionFailed
@@ -65,7 +65,7 @@ class RangeReader:
 
     def read(
         self, wanted: OffsetRange, *, leader: Broker | None = None
-    ) -> Iterator[RangePart | LostRange]:
+    ) -> Generator[RangePart | LostRange, None, None]:
         """Read a range: every record of it that the log holds, once, in order.
 
         Whoever stops early closes the iterator (a generator), which lets go of the connection.

@@ -1,4 +1,4 @@
-"""A stream's messages as Arrow record batches: the only place that imports pyarrow.
+"""A stream's messages as Arrow record batches; pyarrow is imported here and in ``arrow_columns``.
 
 The columns are those of Spark's Kafka source. Keys and values come as they lie in the log; no
 decoder is called.
@@ -12,22 +12,23 @@ from typing import Any, Generic, Self, TypeVar
 import pyarrow as pa
 
 from zkconsumer.model import TopicPartition
-from zkconsumer.records.engine import ENGINE, Engine
-from zkconsumer.records.rows import Row
+from zkconsumer.streams.arrow_columns import (
+    TIMESTAMP,
+    RecordColumns,
+    columns_of_rows,
+    columns_of_runs,
+    row_bytes,
+    run_bytes,
+)
 from zkconsumer.streams.batches import BatchReader
 from zkconsumer.streams.hand import Hand, PureHand
 from zkconsumer.streams.reader import Errand, Need
 from zkconsumer.streams.waiting import Waiting
 
-if ENGINE is Engine.NATIVE:
-    from zkconsumer.native import _core
-
 K = TypeVar("K")
 V = TypeVar("V")
-_MOST_MILLIS = (2**63 - 1) // 1000
 MOST_BYTES = 2**31 - 1
 """Of the data of one column: an int32 counts them."""
-_TIMESTAMP = pa.timestamp("us", tz="UTC")
 
 SCHEMA = pa.schema(
     [
@@ -36,7 +37,7 @@ SCHEMA = pa.schema(
         pa.field("topic", pa.string(), nullable=False),
         pa.field("partition", pa.int32(), nullable=False),
         pa.field("offset", pa.int64(), nullable=False),
-        pa.field("timestamp", _TIMESTAMP, nullable=False),
+        pa.field("timestamp", TIMESTAMP, nullable=False),
         pa.field("timestampType", pa.int32(), nullable=False),
     ]
 )
@@ -107,61 +108,21 @@ def _batch_of(hand: Hand[K, V], most: int) -> tuple[pa.RecordBatch, Any, int]:
     one: Any = hand
     if isinstance(one, PureHand):
         rows, place = one.look_rows(most)
-        while len(rows) > 1 and _row_bytes(rows) > MOST_BYTES:
+        while len(rows) > 1 and row_bytes(rows) > MOST_BYTES:
             rows, place = one.look_rows(len(rows) // 2)
-        return _batch_of_rows(rows, tp), place, rows[-1][0] + 1
+        return _batch(columns_of_rows(rows), tp), place, rows[-1][0] + 1
     runs, place = one.look_runs(most)
-    while (count := sum(map(len, runs))) > 1 and _run_bytes(runs) > MOST_BYTES:
+    while (count := sum(map(len, runs))) > 1 and run_bytes(runs) > MOST_BYTES:
         runs, place = one.look_runs(count // 2)
-    return _batch_of_runs(runs, tp), place, runs[-1].last_offset + 1
+    return _batch(columns_of_runs(runs), tp), place, runs[-1].last_offset + 1
 
 
-def _run_bytes(runs: "list[_core.Run]") -> int:
-    """Of the larger column."""
-    return max(sum(run.key_bytes for run in runs), sum(run.value_bytes for run in runs))
-
-
-def _row_bytes(rows: list[Row]) -> int:
-    """Of the larger column."""
-    return max(sum(len(row[1] or b"") for row in rows), sum(len(row[2] or b"") for row in rows))
-
-
-def _batch_of_runs(runs: "list[_core.Run]", tp: TopicPartition) -> pa.RecordBatch:
-    rows, keys, values, offsets, micros, types = _core.arrow_columns(runs)
-
-    def column(kind: pa.DataType, *buffers: bytes | None) -> pa.Array:
-        held = [None if one is None else pa.py_buffer(one) for one in buffers]
-        return pa.Array.from_buffers(kind, rows, held)
-
-    return _batch(
-        [column(pa.binary(), *keys), column(pa.binary(), *values)],
-        tp,
-        [
-            column(pa.int64(), None, offsets),
-            column(_TIMESTAMP, None, micros),
-            column(pa.int32(), None, types),
-        ],
-    )
-
-
-def _batch_of_rows(rows: list[Row], tp: TopicPartition) -> pa.RecordBatch:
-    offsets, keys, values, millis, types = zip(*rows, strict=True)
-    micros = [max(-_MOST_MILLIS, min(one, _MOST_MILLIS)) * 1000 for one in millis]
-    return _batch(
-        [pa.array(keys, pa.binary()), pa.array(values, pa.binary())],
-        tp,
-        [
-            pa.array(offsets, pa.int64()),
-            pa.array(micros, pa.int64()).cast(_TIMESTAMP),
-            pa.array(list(map(int, types)), pa.int32()),
-        ],
-    )
-
-
-def _batch(binaries: list[pa.Array], tp: TopicPartition, numbers: list[pa.Array]) -> pa.RecordBatch:
-    rows = len(numbers[0])
+def _batch(columns: RecordColumns, tp: TopicPartition) -> pa.RecordBatch:
     places = [
-        pa.repeat(pa.scalar(tp.topic, pa.string()), rows),
-        pa.repeat(pa.scalar(tp.partition, pa.int32()), rows),
+        pa.repeat(pa.scalar(tp.topic, pa.string()), len(columns)),
+        pa.repeat(pa.scalar(tp.partition, pa.int32()), len(columns)),
     ]
-    return pa.RecordBatch.from_arrays([*binaries, *places, *numbers], schema=SCHEMA)
+    numbers = [columns.offsets, columns.timestamps, columns.timestamp_types]
+    return pa.RecordBatch.from_arrays(
+        [columns.keys, columns.values, *places, *numbers], schema=SCHEMA
+    )

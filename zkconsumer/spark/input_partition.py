@@ -1,0 +1,47 @@
+"""What one Spark task reads: plain values, planned on the driver and sent to an executor."""
+
+from dataclasses import dataclass
+
+from pyspark.sql.datasource import InputPartition
+
+from zkconsumer.fetch.range_settings import RangeSettings
+from zkconsumer.model import Broker, OffsetRange, TopicPartition
+
+
+@dataclass(frozen=True, kw_only=True)
+class ZkInputPartition(InputPartition):
+    """A range of one partition, and what is needed to read it without ZooKeeper.
+
+    A task that is tried again reads the same range, so the same records.
+
+    Attributes:
+        topic: the topic.
+        partition: the partition's number.
+        from_offset: the first offset to read.
+        until_offset: one past the last.
+        leader: who led the partition when this was planned; None: to be asked for.
+        brokers: whom to ask for the leader.
+        settings: how to read.
+    """
+
+    topic: str
+    partition: int
+    from_offset: int
+    until_offset: int
+    leader: Broker | None
+    brokers: tuple[Broker, ...]
+    settings: RangeSettings
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        """Whose records they are."""
+        return TopicPartition(self.topic, self.partition)
+
+    @property
+    def stretch(self) -> OffsetRange:
+        """The range."""
+        return OffsetRange(
+            topic_partition=self.topic_partition,
+            from_offset=self.from_offset,
+            until_offset=self.until_offset,
+        )

@@ -1,0 +1,152 @@
+"""Spark's columns, made of what reading a range brought.
+
+Names, types and nullability are those of Spark's Kafka source, so that a job changes one word. A
+user's schema may leave columns out, which spares making them; it can't add or retype any.
+
+``timestamp`` is null where the log has none (magic 0, all that brokers before 0.10 write), and
+``timestampType`` is -1 there. ``headers`` are null: records of magic 0 and 1 can't have any.
+
+Source: Spark 4 ``KafkaRecordToRowConverter``.
+"""
+
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+from typing import Final
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import (
+    ArrayType,
+    BinaryType,
+    DataType,
+    IntegerType,
+    LongType,
+    StringType,
+    StructField,
+    StructType,
+    TimestampType,
+)
+
+from zkconsumer.errors import ConfigError
+from zkconsumer.fetch.range_parts import RangePart
+from zkconsumer.model import TopicPartition
+from zkconsumer.streams.arrow_columns import RecordColumns, columns_of_rows, columns_of_runs
+
+_HEADER = StructType([StructField("key", StringType()), StructField("value", BinaryType())])
+_TYPES: Final[Mapping[str, DataType]] = MappingProxyType(
+    {
+        "key": BinaryType(),
+        "value": BinaryType(),
+        "topic": StringType(),
+        "partition": IntegerType(),
+        "offset": LongType(),
+        "timestamp": TimestampType(),
+        "timestampType": IntegerType(),
+        "headers": ArrayType(_HEADER),
+    }
+)
+
+
+def spark_schema(include_headers: bool = False) -> StructType:  # noqa: FBT001, FBT002 - Spark's option
+    """All columns of Spark's Kafka source, ``headers`` with ``includeHeaders``; all nullable."""
+    names = [name for name in _TYPES if include_headers or name != "headers"]
+    return StructType([StructField(name, _TYPES[name]) for name in names])
+
+
+def arrow_schema(schema: StructType) -> pa.Schema:
+    """The schema of the batches for these columns: exactly what Spark checks them against.
+
+    Args:
+        schema: some of the columns, in any order.
+
+    Raises:
+        ConfigError: there is no such column, or it has another type; or there is none at all.
+    """
+    if not schema.fields:
+        raise ConfigError(f"schema: name at least one of the columns {', '.join(_TYPES)}")
+    seen: set[str] = set()
+    for field in schema.fields:
+        kind = _TYPES.get(field.name)
+        if kind is None:
+            raise ConfigError(
+                f"schema: there is no column {field.name!r}, only {', '.join(_TYPES)}: select from "
+                "these, and cast or parse afterwards"
+            )
+        if field.dataType != kind:
+            raise ConfigError(
+                f"schema: column {field.name} is {kind.simpleString()}, not "
+                f"{field.dataType.simpleString()}: cast it afterwards"
+            )
+        if field.name in seen:
+            raise ConfigError(f"schema: column {field.name} is named twice")
+        seen.add(field.name)
+    return to_arrow_schema(schema, timezone="UTC")
+
+
+class RowBatches:
+    """Makes the record batches of one partition of a topic. Thread: one.
+
+    Args:
+        schema: of the batches, as ``arrow_schema`` gives it.
+        topic_partition: whose records they are.
+    """
+
+    def __init__(self, schema: pa.Schema, topic_partition: TopicPartition) -> None:
+        self._schema = schema
+        repeated: dict[str, str | int] = {
+            "topic": topic_partition.topic,
+            "partition": topic_partition.partition,
+        }
+        self._columns = [_maker(field, repeated.get(field.name)) for field in schema]
+
+    def batch(self, part: RangePart) -> pa.RecordBatch:
+        """One batch of all records of a part, in their order.
+
+        Raises:
+            BufferError: somebody changed the bytes after they were checked.
+        """
+        columns = columns_of_runs(part.runs) if part.runs else columns_of_rows(part.rows)
+        return pa.RecordBatch.from_arrays(
+            [make(columns) for make in self._columns], schema=self._schema
+        )
+
+
+def _maker(field: pa.Field, constant: str | int | None) -> Callable[[RecordColumns], pa.Array]:
+    match field.name:
+        case "key":
+            return lambda columns: columns.keys
+        case "value":
+            return lambda columns: columns.values
+        case "offset":
+            return lambda columns: columns.offsets
+        case "timestamp":
+            nulls = _Repeated(pa.scalar(None, field.type))
+            return lambda columns: _timestamps(columns, nulls)
+        case "timestampType":
+            return lambda columns: columns.timestamp_types
+        case _:
+            repeated = _Repeated(pa.scalar(constant, field.type))
+            return lambda columns: repeated.times(len(columns))
+
+
+def _timestamps(columns: RecordColumns, nulls: "_Repeated") -> pa.Array:
+    if columns.timestamp_count == len(columns):
+        return columns.timestamps
+    if not columns.timestamp_count:
+        return nulls.times(len(columns))
+    micros = columns.timestamps.cast(pa.int64())
+    return pc.if_else(pc.greater_equal(micros, 0), columns.timestamps, nulls.value)
+
+
+class _Repeated:
+    """A value as columns of any length, all of which share one piece of memory."""
+
+    def __init__(self, value: pa.Scalar) -> None:
+        self.value = value
+        self._longest = pa.repeat(value, 0)
+
+    def times(self, count: int) -> pa.Array:
+        if len(self._longest) < count:
+            self._longest = pa.repeat(self.value, count + count // 4)
+        return self._longest.slice(0, count)
