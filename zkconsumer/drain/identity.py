@@ -1,0 +1,95 @@
+"""What a drain is, from its first batch to its last: kept at its path, and held against. Pure."""
+
+from dataclasses import dataclass, fields
+from typing import Self
+
+from zkconsumer.drain.fields import Fields, to_bytes
+from zkconsumer.errors import ConfigError
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """What must not change between two runs over the same path.
+
+    Attributes:
+        id: names the drain, in what it writes elsewhere (the log of a Delta table).
+        created_ms: when, since the epoch.
+        cluster: what it reads from: a ZooKeeper connect string, or the addresses of brokers.
+        subscription: what it reads: the option and its value.
+        starting: where it started: ``earliest``, ``latest``, ``group`` or offsets as JSON.
+        group: the group whose offsets it commits; None where it commits none.
+        format: how it lands: ``parquet``, ``json``, ``delta`` or ``kafka``.
+        target: where that is, where it is not the path itself; None where it is.
+    """
+
+    id: str
+    created_ms: int
+    cluster: str
+    subscription: str
+    starting: str
+    group: str | None
+    format: str
+    target: str | None = None
+
+    def to_bytes(self) -> bytes:
+        """The identity as a file."""
+        return to_bytes({name.name: getattr(self, name.name) for name in fields(self)})
+
+    @classmethod
+    def from_bytes(cls, file: str, data: bytes) -> Self:
+        """Read an identity.
+
+        Raises:
+            DrainError: the file is damaged.
+        """
+        it = Fields.parse(file, data)
+        return cls(
+            id=it.text("id"),
+            created_ms=it.integer("created_ms"),
+            cluster=it.text("cluster"),
+            subscription=it.text("subscription"),
+            starting=it.text("starting"),
+            group=it.optional_text("group"),
+            format=it.text("format"),
+            target=it.optional_text("target"),
+        )
+
+
+_FLAGS = {
+    "subscription": "--topics or --topics-pattern",
+    "starting": "--from",
+    "group": "--group",
+    "format": "--format",
+    "target": "--target-bootstrap-servers",
+}
+
+
+def refuse_another(path: str, found: Identity, wanted: Identity) -> None:
+    """See that a run goes on with what its path holds, and not with another drain.
+
+    Raises:
+        ConfigError: it does not; names what differs.
+    """
+    for name, flag in _FLAGS.items():
+        was, now = getattr(found, name), getattr(wanted, name)
+        if was != now:
+            raise ConfigError(
+                f"{flag}: {path} holds a drain with {_shown(was)}, and now it is {_shown(now)}: "
+                "go on with what it was, or drain to another path"
+            )
+    if not _hosts(found.cluster) & _hosts(wanted.cluster):
+        raise ConfigError(
+            f"--zookeeper: {path} holds a drain of the cluster at {found.cluster}, which has no "
+            f"address in common with {wanted.cluster}: offsets of another cluster mean other "
+            "messages. If it is the same cluster, give one of its old addresses beside the new"
+        )
+
+
+def _shown(value: str | None) -> str:
+    return "none" if value is None else repr(value)
+
+
+def _hosts(cluster: str) -> set[str]:
+    """The addresses, each with the chroot where there is one."""
+    hosts, slash, chroot = cluster.partition("/")
+    return {host.strip() + (slash + chroot).rstrip("/") for host in hosts.split(",")}

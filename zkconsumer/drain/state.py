@@ -1,0 +1,118 @@
+"""What a drain does next, given what its storage holds: a machine without memory of its own. Pure.
+
+Whoever is killed at any point leaves one of these states behind, and whoever comes next goes on
+from there:
+
+| storage holds | next |
+|---|---|
+| nothing | BEGIN: write down what drain this is |
+| no plan; or a manifest for the last plan, and nothing staged | PLAN the next batch |
+| a plan without a manifest | LAND it, as a new attempt |
+| a plan with a manifest, and something staged | PUBLISH, then COMMIT, then CLEAN |
+
+What is staged is deleted last. So as long as it is there, nobody knows whether its batch was
+published and the group's offsets committed, and both are done once more; both can be.
+"""
+
+from dataclasses import dataclass
+from enum import Enum
+
+from zkconsumer.drain.manifest import Manifest
+from zkconsumer.drain.plan import Plan
+
+
+class Step(Enum):
+    """What is to be done; each is done wholly before the next."""
+
+    BEGIN = "begin"
+    PLAN = "plan"
+    LAND = "land"
+    PUBLISH = "publish"
+    COMMIT = "commit"
+    CLEAN = "clean"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """What a drain's storage holds.
+
+    Attributes:
+        begun: whether it says what drain this is.
+        plan: the last plan, if there is one.
+        manifest: the manifest of that plan, if it is landed.
+        staged: whether something is staged for that plan.
+    """
+
+    begun: bool
+    plan: Plan | None = None
+    manifest: Manifest | None = None
+    staged: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class State:
+    """What is to be done, and with which batch.
+
+    Attributes:
+        step: to be done next.
+        plan: the batch in hand; before PLAN the last one, None before the first.
+        manifest: of the batch in hand; from PUBLISH on.
+    """
+
+    step: Step
+    plan: Plan | None = None
+    manifest: Manifest | None = None
+
+    def begun(self) -> "State":
+        """It is written down what drain this is."""
+        self._expect(Step.BEGIN)
+        return State(step=Step.PLAN)
+
+    def planned(self, plan: Plan) -> "State":
+        """The next plan is written."""
+        self._expect(Step.PLAN)
+        if plan.number != self.next_number:
+            raise ValueError(f"batch {plan.number} is not the next, which is {self.next_number}")
+        return State(step=Step.LAND, plan=plan)
+
+    def landed(self, manifest: Manifest) -> "State":
+        """The manifest is written."""
+        self._expect(Step.LAND)
+        return State(step=Step.PUBLISH, plan=self.plan, manifest=manifest)
+
+    def published(self) -> "State":
+        """The files are where they belong."""
+        self._expect(Step.PUBLISH)
+        return State(step=Step.COMMIT, plan=self.plan, manifest=self.manifest)
+
+    def committed(self) -> "State":
+        """The group's offsets are written."""
+        self._expect(Step.COMMIT)
+        return State(step=Step.CLEAN, plan=self.plan, manifest=self.manifest)
+
+    def cleaned(self) -> "State":
+        """Nothing is staged any more."""
+        self._expect(Step.CLEAN)
+        return State(step=Step.PLAN, plan=self.plan)
+
+    @property
+    def next_number(self) -> int:
+        """The number of the plan behind the last one."""
+        return 1 if self.plan is None else self.plan.number + 1
+
+    def _expect(self, step: Step) -> None:
+        if self.step is not step:
+            raise ValueError(f"{step.value} is done, and {self.step.value} was to be")
+
+
+def resume(held: Held) -> State:
+    """Where whoever finds this goes on."""
+    if not held.begun:
+        return State(step=Step.BEGIN)
+    if held.plan is None:
+        return State(step=Step.PLAN)
+    if held.manifest is None:
+        return State(step=Step.LAND, plan=held.plan)
+    if held.staged:
+        return State(step=Step.PUBLISH, plan=held.plan, manifest=held.manifest)
+    return State(step=Step.PLAN, plan=held.plan)

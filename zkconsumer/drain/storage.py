@@ -1,0 +1,57 @@
+"""What a drain needs of the place it writes to: the seam to file systems.
+
+Paths are texts relative to the drain's own, with ``/`` between their parts.
+"""
+
+from typing import NamedTuple, Protocol
+
+
+class StoredFile(NamedTuple):
+    """A file: its path below the folder that was asked for, and its length."""
+
+    path: str
+    size_bytes: int
+
+
+class Storage(Protocol):
+    """A place to keep files. Thread: one at a time.
+
+    Every method raises ``DrainError``, naming the path, where the place can't be reached or
+    refuses. After that, and after a kill, what was asked for is done wholly or not at all; a
+    ``delete`` may be done in part.
+    """
+
+    def uri(self, path: str) -> str:
+        """The path as Spark takes it."""
+        ...
+
+    def read(self, path: str) -> bytes | None:
+        """A whole file; None where there is none."""
+        ...
+
+    def create(self, path: str, data: bytes) -> bool:
+        """Write a whole file where there is none; False, and nothing changed, where there is one.
+
+        Nobody ever sees a part of it.
+        """
+        ...
+
+    def names(self, folder: str) -> list[str]:
+        """What lies directly in a folder, in any order; nothing where there is no such folder."""
+        ...
+
+    def files(self, folder: str) -> list[StoredFile]:
+        """All files below a folder, sorted by path."""
+        ...
+
+    def move(self, source: str, target: str) -> None:
+        """Move a file where none is. Nothing happens where it was moved before.
+
+        Raises:
+            DrainError: it is neither here nor there; or see above.
+        """
+        ...
+
+    def delete(self, folder: str) -> None:
+        """Delete a folder with everything in it; nothing happens where there is none."""
+        ...
