@@ -2,16 +2,11 @@
 
 from collections.abc import Callable, Iterable, Mapping
 
+from zkconsumer.cluster.offset_lists import offsets_question, read_offset_lists
 from zkconsumer.errors import ProtocolError, TransportError
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.wire.api import ApiKey
-from zkconsumer.wire.error_codes import ErrorCode
-from zkconsumer.wire.messages.list_offsets import (
-    ListOffsetsPartition,
-    ListOffsetsRequest,
-    ListOffsetsTopic,
-)
 from zkconsumer.wire.versions import OLDEST, version_for
 
 LIST_OFFSETS_VERSION = version_for(ApiKey.LIST_OFFSETS, OLDEST)
@@ -57,16 +52,7 @@ class LogEndReader:
     def _ask(
         self, broker: Broker, partitions: Iterable[TopicPartition], time: int
     ) -> dict[TopicPartition, int]:
-        by_topic: dict[str, list[ListOffsetsPartition]] = {}
-        for topic, partition in partitions:
-            entry = ListOffsetsPartition(partition=partition, timestamp=time, max_offsets=1)
-            by_topic.setdefault(topic, []).append(entry)
-        request = ListOffsetsRequest(
-            topics=tuple(
-                ListOffsetsTopic(topic=topic, partitions=tuple(entries))
-                for topic, entries in by_topic.items()
-            )
-        )
+        request = offsets_question(dict.fromkeys(partitions, time))
         connection = self._open(broker)
         try:
             response = connection.request(
@@ -74,9 +60,5 @@ class LogEndReader:
             )
         finally:
             connection.close()
-        return {
-            TopicPartition(topic.topic, answer.partition): answer.offsets[0]
-            for topic in response.topics
-            for answer in topic.partitions
-            if answer.error_code == ErrorCode.NONE and answer.offsets
-        }
+        listed = read_offset_lists(response).offsets
+        return {tp: offsets[0] for tp, offsets in listed.items() if offsets}

@@ -1,33 +1,32 @@
 """The driver's view of the cluster: its partitions, their leaders, where they start and end.
 
-No topic is ever asked for by name: a 0.8 broker would create one that is missing. Connections are
-kept between questions. What fails is asked again as often as ``fetchOffset.numRetries`` says.
+No topic is ever asked for by name: a 0.8 broker would create one that is missing. What fails is
+asked again as often as ``fetchOffset.numRetries`` says.
 Source: Spark 4.2 ``KafkaOffsetReaderAdmin``.
 """
 
 import logging
 import random
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from types import TracebackType
 from typing import Self, TypeVar
 
 from zkconsumer.cluster.metadata import MetadataReader
-from zkconsumer.cluster.offset_lists import list_offsets
 from zkconsumer.cluster.view import ClusterView
-from zkconsumer.errors import BrokerError, ConnectFailed, ProtocolError, TransportError
+from zkconsumer.errors import BrokerError, ConfigError, ProtocolError, TransportError
 from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.net.connection import BrokerConnection
+from zkconsumer.net.connection_cache import ConnectionCache
 from zkconsumer.net.connector import BrokerConnector
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.net.transport import Connector
 from zkconsumer.spark.address import ClusterAddress
+from zkconsumer.spark.broker_finder import BrokerFinder
+from zkconsumer.spark.offset_asker import OffsetAsker, OffsetsOf
 from zkconsumer.spark.options import SourceOptions
 from zkconsumer.spark.subscription import Subscription
 from zkconsumer.wire.error_codes import ErrorCode, error_name
 from zkconsumer.wire.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
-from zkconsumer.zk.group_reader import read_brokers
-from zkconsumer.zk.kazoo_store import connect
 
 log = logging.getLogger(__name__)
 
@@ -65,19 +64,17 @@ class ClusterReader:
         retry_interval_ms: int = 1_000,
         connector: Connector | None = None,
     ) -> None:
-        self._address = address
-        self._timeout_ms = timeout_ms
         self._retries = max(1, retries)
         self._retry_interval_ms = retry_interval_ms
-        self._opener = BrokerConnector(
+        opener = BrokerConnector(
             connector or TcpConnector(), client_id=client_id, timeout_ms=timeout_ms
         )
-        self._metadata = MetadataReader(
-            self._opener.open, timeout_ms=timeout_ms, shuffle=random.shuffle
-        )
-        self._brokers: tuple[Broker, ...] = ()
-        self._connections: dict[Broker, BrokerConnection] = {}
+        self._metadata = MetadataReader(opener.open, timeout_ms=timeout_ms, shuffle=random.shuffle)
+        self._connections = ConnectionCache(opener.open)
+        self._asker = OffsetAsker(self._connections, timeout_ms=timeout_ms)
+        self._finder = BrokerFinder(address)
         self._view: ClusterView | None = None
+        self._seen: frozenset[TopicPartition] = frozenset()
         self._closed = threading.Event()
 
     @classmethod
@@ -107,20 +104,39 @@ class ClusterReader:
         """Let go of all connections, and end a pause between two tries. Thread: any."""
         self._closed.set()
         self._metadata.stop()
-        self._drop_connections()
+        self._connections.close()
 
     def brokers(self) -> tuple[Broker, ...]:
-        """The brokers to ask for anything: all live ones once a broker has told them."""
-        return self._retrying(self._some_brokers)
+        """All live brokers, as one of them tells."""
+        view = self._view or self._retrying(self._look)
+        return tuple(sorted(view.brokers.values()))
 
     def partitions(self, subscription: Subscription) -> tuple[TopicPartition, ...]:
         """The partitions that a query reads now, sorted. Asks anew each time.
 
+        A broker that has just started may not know yet what there is. So what was there before and
+        is missing now is asked for again, as often as anything, before it counts as gone.
+
         Raises:
             ConfigError: a topic or partition is named that the cluster does not have.
         """
-        view = self._retrying(self._settled_view)
-        return subscription.wanted({*view.leaders, *view.leaderless})
+        for left in reversed(range(self._retries)):
+            view = self._retrying(self._look)
+            known = {*view.leaders, *view.leaderless}
+            try:
+                found = subscription.wanted(known)
+            except ConfigError as error:
+                if not left:
+                    raise
+                log.warning("%s; asked again", error)
+            else:
+                missing = self._seen.difference(known)
+                if not missing or not left:
+                    self._seen = frozenset(found)
+                    return found
+                log.warning("the cluster does not know %s any more; asked again", _some(missing))
+            self._pause()
+        raise AssertionError("there is always a first try")
 
     def leaders(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, Broker]:
         """The leader of every one of these partitions."""
@@ -200,35 +216,16 @@ class ClusterReader:
 
         return self._retrying(ask) if times else {}
 
-    def _listed(
-        self, times: Mapping[TopicPartition, int], max_offsets: int
-    ) -> dict[TopicPartition, tuple[int, ...]]:
+    def _listed(self, times: Mapping[TopicPartition, int], max_offsets: int) -> OffsetsOf:
         return self._retrying(lambda: self._listed_once(times, max_offsets)) if times else {}
 
-    def _listed_once(
-        self, times: Mapping[TopicPartition, int], max_offsets: int
-    ) -> dict[TopicPartition, tuple[int, ...]]:
-        by_leader: dict[Broker, dict[TopicPartition, int]] = {}
-        for tp, leader in self._led(tuple(times)).items():
-            by_leader.setdefault(leader, {})[tp] = times[tp]
-        found: dict[TopicPartition, tuple[int, ...]] = {}
-        for leader, asked in by_leader.items():
-            connection = self._connect(leader)
-            found |= list_offsets(
-                connection, asked, max_offsets=max_offsets, timeout_ms=self._timeout_ms
-            )
-        return found
-
-    def _connect(self, broker: Broker) -> BrokerConnection:
-        connection = self._connections.get(broker)
-        if connection is None:
-            connection = self._connections[broker] = self._opener.open(broker)
-        return connection
+    def _listed_once(self, times: Mapping[TopicPartition, int], max_offsets: int) -> OffsetsOf:
+        return self._asker.ask(self._led(tuple(times)), times, max_offsets=max_offsets)
 
     def _led(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, Broker]:
         view = self._view
         if view is None or not all(tp in view.leaders for tp in partitions):
-            view = self._settled_view()
+            view = self._look()
         lost = sorted(tp for tp in partitions if tp not in view.leaders)
         if lost:
             code = view.leaderless.get(lost[0], ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
@@ -242,73 +239,37 @@ class ClusterReader:
             )
         return {tp: view.leaders[tp] for tp in partitions}
 
-    def _settled_view(self) -> ClusterView:
-        """All topics of the cluster; one whose partitions are not known yet is waited for."""
-        brokers = self._some_brokers()
-        view = self._view = self._metadata.read(brokers, (), all_topics=True)
-        if view.brokers:
-            self._brokers = tuple(sorted(view.brokers.values()))
-        known = {tp.topic for tp in (*view.leaders, *view.leaderless)}
-        for topic, code in sorted(view.errors.items()):
-            if topic not in known and ErrorCode.of(code).retriable:
-                self._view = None
-                raise BrokerError(
-                    code, "Metadata", f"topic {topic} is not ready: {error_name(code)}"
-                )
+    def _look(self) -> ClusterView:
+        """All topics of the cluster, as one broker knows them now."""
+        view = self._metadata.read(self._finder.brokers(), (), all_topics=True)
+        if not view.brokers:
+            raise BrokerError(
+                ErrorCode.BROKER_NOT_AVAILABLE,
+                "Metadata",
+                "the broker that was asked knows no live one, not even itself: it is starting",
+            )
+        self._finder.learn(view.brokers.values())
+        self._view = view
         return view
-
-    def _some_brokers(self) -> tuple[Broker, ...]:
-        if not self._brokers:
-            self._brokers = (
-                tuple(Broker(-1 - at, *one) for at, one in enumerate(self._address.bootstrap))
-                or self._registered()
-            )
-        return self._brokers
-
-    def _registered(self) -> tuple[Broker, ...]:
-        address = self._address
-        assert address.zookeeper_connect is not None, "an address has one way at least"
-        store = connect(
-            address.zookeeper_connect,
-            session_timeout_ms=address.session_timeout_ms,
-            connection_timeout_ms=address.connection_timeout_ms,
-        )
-        try:
-            found = read_brokers(store, None)
-        finally:
-            store.close()
-        if not found.brokers:
-            raise ConnectFailed(
-                f"ZooKeeper {address.zookeeper_connect} has no live broker: start one, or check "
-                "the chroot of zookeeper.connect"
-            )
-        return found.brokers
 
     def _retrying(self, ask: Callable[[], T]) -> T:
         for left in reversed(range(self._retries)):
             try:
                 return ask()
             except (TransportError, ProtocolError, BrokerError) as error:
-                self._drop_connections()
                 self._view = None
-                # Those that were known may all be gone: ask from the start.
-                self._brokers = ()
+                self._finder.doubt()
                 if not left or self._closed.is_set():
                     raise
-                log.warning("offsets can't be told: %s; tries left: %d", error, left)
+                log.warning("the cluster can't be read: %s; tries left: %d", error, left)
                 self._pause()
         raise AssertionError("there is always a first try")
 
     def _pause(self) -> None:
         self._closed.wait(self._retry_interval_ms / 1000)
 
-    def _drop_connections(self) -> None:
-        connections, self._connections = self._connections, {}
-        for connection in connections.values():
-            connection.close()
 
-
-def _some(partitions: "Sequence[TopicPartition] | set[TopicPartition]") -> str:
+def _some(partitions: Collection[TopicPartition]) -> str:
     listed = sorted(partitions)
     more = f" and {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else ""
     return ", ".join(map(str, listed[:_SHOWN])) + more

@@ -1,0 +1,81 @@
+"""Which brokers to ask: those given, or registered in ZooKeeper, and those that they told of."""
+
+import logging
+from collections.abc import Iterable
+
+from zkconsumer.errors import ConnectFailed, RegistryError
+from zkconsumer.model import Broker
+from zkconsumer.spark.address import ClusterAddress
+from zkconsumer.zk.group_reader import read_brokers
+from zkconsumer.zk.kazoo_store import connect
+
+log = logging.getLogger(__name__)
+
+
+class BrokerFinder:
+    """Opens ZooKeeper for a moment, and only where there is no other way. Thread: one at a time.
+
+    Args:
+        address: where the cluster is.
+    """
+
+    def __init__(self, address: ClusterAddress) -> None:
+        self._address = address
+        self._known: tuple[Broker, ...] = ()
+        self._is_doubted = False
+
+    def brokers(self) -> tuple[Broker, ...]:
+        """Whom to ask: the live ones as last told; once in doubt, also those given or registered.
+
+        Brokers that were given have negative ids: their numbers are not known.
+
+        Raises:
+            RegistryError: ZooKeeper does not answer, and no broker is known.
+            ConnectFailed: ZooKeeper knows no live broker.
+        """
+        if self._known and not self._is_doubted:
+            return self._known
+        given = tuple(
+            Broker(-1 - number, host, port)
+            for number, (host, port) in enumerate(self._address.bootstrap)
+        )
+        return tuple(dict.fromkeys((*self._known, *(given or self._registered()))))
+
+    def learn(self, brokers: Iterable[Broker]) -> None:
+        """A broker has told which ones live."""
+        self._known = tuple(sorted(brokers))
+        self._is_doubted = False
+
+    def doubt(self) -> None:
+        """Something failed: those that are known may be gone."""
+        self._is_doubted = True
+
+    def _registered(self) -> tuple[Broker, ...]:
+        try:
+            return self._read_registered()
+        except RegistryError as error:
+            if not self._known:
+                raise
+            log.info("brokers as last seen: %s", error)
+            return ()
+
+    def _read_registered(self) -> tuple[Broker, ...]:
+        address = self._address
+        assert address.zookeeper_connect is not None, "an address has one way at least"
+        store = connect(
+            address.zookeeper_connect,
+            session_timeout_ms=address.session_timeout_ms,
+            connection_timeout_ms=address.connection_timeout_ms,
+        )
+        try:
+            found = read_brokers(store, None)
+        finally:
+            store.close()
+        for reason in found.malformed.values():
+            log.warning("a broker's registration can't be read: %s", reason)
+        if not found.brokers and not self._known:
+            raise ConnectFailed(
+                f"zookeeper.connect {address.zookeeper_connect} has no live broker: start one, or "
+                "check the chroot"
+            )
+        return found.brokers
