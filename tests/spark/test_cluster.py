@@ -1,0 +1,182 @@
+"""On a standalone cluster: the package is shipped with the application, and found nowhere else."""
+
+import json
+import shutil
+import sys
+import sysconfig
+import tarfile
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import kazoo
+import pytest
+
+import zkconsumer
+from tests.spark import cluster_job
+from tests.support.clusters import fresh_name
+from tests.support.spark_cluster import StandaloneCluster
+from tests.support.traffic import partitions_of, write
+from zkconsumer.records.codecs import Codec
+from zkconsumer.records.engine import ENGINE
+from zkconsumer.sandbox import Sandbox
+
+pytestmark = pytest.mark.spark
+
+PARTITIONS = 4
+RECORDS = 500
+# The interpreter without our virtual environment: it finds what PYTHONPATH names and no more. What
+# an editable installation maps is not found through that.
+BARE_PYTHON = str(Path(sys.base_prefix) / "bin" / f"python3.{sys.version_info.minor}")
+SITE = sysconfig.get_path("purelib")
+_ROOT = Path(zkconsumer.__file__).parent.parent
+_SHIPPED = (
+    _ROOT / "zkconsumer",
+    _ROOT / "pyspark_zkconsumer",
+    Path(str(kazoo.__file__)).parent,
+)
+_QUICK_START = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What an application told.
+
+    Attributes:
+        places: the folders of the executors.
+        packages: where each executor's package came from.
+        engines: which engines they had.
+        counts: rows by partition.
+        readers: the folders of the executors that read something.
+        rows: all that was read.
+        value_bytes: their lengths.
+    """
+
+    places: set[str]
+    packages: set[str]
+    engines: set[str]
+    counts: dict[str, int]
+    readers: set[str]
+    rows: int
+    value_bytes: int
+
+
+@pytest.fixture(scope="module")
+def standalone(tmp_path_factory: pytest.TempPathFactory) -> Iterator[StandaloneCluster]:
+    """A master and two workers."""
+    with StandaloneCluster(tmp_path_factory.mktemp("standalone"), workers=2) as cluster:
+        yield cluster
+
+
+@pytest.fixture(scope="module")
+def topic(cluster: Sandbox) -> str:
+    """Four partitions with values of different lengths, the last one compressed."""
+    name = fresh_name("on-a-cluster")
+    cluster.create_topic(name, PARTITIONS)
+    for tp in partitions_of(name, PARTITIONS):
+        codec = Codec.GZIP if tp.partition == PARTITIONS - 1 else Codec.NONE
+        write(cluster, tp, [b"v" * (1 + tp.partition)] * RECORDS, codec=codec)
+    return name
+
+
+def submit(
+    standalone: StandaloneCluster,
+    folder: Path,
+    options: dict[str, str],
+    shipping: list[str],
+    *,
+    driver_path: str,
+    register: bool = False,
+) -> Found:
+    """Run the job from this folder, and read what it found."""
+    into = folder / "found.json"
+    job = str(
+        shutil.copy(cluster_job.__file__, folder)
+    )  # its own folder gets onto the driver's path
+    asked = {"options": options, "register": register, "into": str(into)}
+    confs = {
+        "spark.executorEnv.PYTHONPATH": driver_path,
+        "spark.executor.cores": "1",
+        "spark.cores.max": "2",
+        "spark.executor.extraJavaOptions": _QUICK_START,
+        "spark.driver.extraJavaOptions": _QUICK_START,
+        "spark.ui.enabled": "false",
+        "spark.sql.shuffle.partitions": "2",
+    }
+    standalone.submit(
+        [
+            *("--driver-memory", "512m", "--executor-memory", "512m"),
+            *(word for key, value in confs.items() for word in ("--conf", f"{key}={value}")),
+            *shipping,
+            *(job, json.dumps(asked)),
+        ],
+        cwd=folder,
+        environ={"PYTHONPATH": driver_path, "PYSPARK_PYTHON": BARE_PYTHON},
+        name=folder.name,
+    )
+    told = json.loads(into.read_text("utf-8"))
+    return Found(
+        places={place for place, _, _ in told["executors"]},
+        packages={package for _, package, _ in told["executors"]},
+        engines={engine for _, _, engine in told["executors"]},
+        counts=told["counts"],
+        readers={task["place"] for task in told["tasks"] if task["rows"]},
+        rows=sum(task["rows"] for task in told["tasks"]),
+        value_bytes=sum(task["value_bytes"] for task in told["tasks"]),
+    )
+
+
+def check_all_was_read(found: Found) -> None:
+    """Every row once, by both executors."""
+    assert found.counts == {str(number): RECORDS for number in range(PARTITIONS)}
+    assert found.rows == RECORDS * PARTITIONS
+    assert found.value_bytes == RECORDS * sum(range(1, PARTITIONS + 1))
+    assert len(found.places) == len(found.readers) == 2  # one on each worker
+
+
+def test_package_is_shipped_as_a_zip_of_python_files(
+    standalone: StandaloneCluster, cluster: Sandbox, topic: str, tmp_path: Path
+) -> None:
+    """``--py-files`` brings the pure engine to executors that have never heard of the package."""
+    shipped = tmp_path / "zkconsumer.zip"
+    with zipfile.ZipFile(shipped, "w") as archive:
+        for package in _SHIPPED:
+            for file in sorted(package.rglob("*.py")) + sorted(package.rglob("*.json")):
+                archive.write(file, file.relative_to(package.parent))
+    found = submit(
+        standalone,
+        tmp_path,
+        {"zookeeper.connect": cluster.zookeeper_connect, "subscribe": topic},
+        ["--py-files", str(shipped)],
+        driver_path=SITE,
+        register=True,
+    )
+    check_all_was_read(found)
+    assert found.engines == {"pure"}
+    assert {Path(path).parts[-3] for path in found.packages} == {shipped.name}
+
+
+def test_package_is_shipped_as_an_archive_with_its_native_core(
+    standalone: StandaloneCluster, cluster: Sandbox, topic: str, tmp_path: Path
+) -> None:
+    """``--archives`` brings all of it; Spark finds the source by itself."""
+    # As after ``pip install --target zk``: the driver has the same folder under the same name.
+    for package in _SHIPPED:
+        shutil.copytree(
+            package,
+            tmp_path / "zk" / package.name,
+            ignore=shutil.ignore_patterns("__pycache__", "*.pyx", "csrc"),
+        )
+    with tarfile.open(tmp_path / "zk.tar.gz", "w:gz", compresslevel=1) as archive:
+        archive.add(tmp_path / "zk", arcname=".")
+    found = submit(
+        standalone,
+        tmp_path,
+        {"kafka.bootstrap.servers": cluster.bootstrap_servers, "subscribe": topic},
+        ["--archives", f"{tmp_path / 'zk.tar.gz'}#zk"],
+        driver_path=f"zk:{SITE}",
+    )
+    check_all_was_read(found)
+    assert found.engines == {str(ENGINE)}
+    assert found.packages == {f"{place}/zk/zkconsumer/__init__.py" for place in found.places}
