@@ -11,7 +11,7 @@ Offsets lie where the 0.8 consumer keeps them: see ``offsets``. Thread: one at a
 import logging
 import random
 from collections.abc import Callable, Mapping, Sequence
-from typing import Final, Literal
+from typing import Final
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import ConfigError, OffsetCommitFailed, ZkConsumerError
@@ -26,13 +26,13 @@ from zkconsumer.offsets.dual import DualOffsetStore
 from zkconsumer.offsets.kafka import KafkaOffsetStore
 from zkconsumer.offsets.store import OffsetStore
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
+from zkconsumer.spark.offset_limits import Group
+from zkconsumer.spark.options import SourceOptions, Storage
 from zkconsumer.zk.kazoo_store import connect
 from zkconsumer.zk.paths import GroupPaths
 from zkconsumer.zk.store import ZkStore
 
 log = logging.getLogger(__name__)
-
-Storage = Literal["zookeeper", "kafka", "both"]
 
 SESSION_TIMEOUT_MS: Final = 6_000
 CONNECTION_TIMEOUT_MS: Final = 10_000
@@ -87,6 +87,11 @@ class GroupProgress:
         if errors:
             raise ZkConsumerError("; ".join(errors[:10]))
         return {tp: it.offset for tp, it in found.items()}
+
+    @property
+    def sees_members(self) -> bool:
+        """Whether there is a way to ZooKeeper, where members register."""
+        return self._zookeeper is not None
 
     def live_members(self) -> tuple[str, ...]:
         """The ids of the members that are registered now; none where ZooKeeper can't be asked.
@@ -177,12 +182,35 @@ class GroupProgress:
         return wanted
 
 
+def progress_of(
+    options: SourceOptions, list_brokers: Callable[[], Sequence[Broker]]
+) -> GroupProgress | None:
+    """Connect to the offsets that a query starts from or commits; None where it does neither.
+
+    Raises:
+        RegistryError: ZooKeeper does not answer.
+    """
+    if options.commit_offsets_to == "none" and options.starting != Group():
+        return None
+    assert options.group_id is not None, "the options were checked"
+    return open_progress(
+        options.group_id,
+        options.group_offsets_in,
+        zookeeper_connect=options.address.zookeeper_connect,
+        list_brokers=list_brokers,
+        session_timeout_ms=options.address.session_timeout_ms,
+        connection_timeout_ms=options.address.connection_timeout_ms,
+    )
+
+
 def open_progress(
     group_id: str,
     storage: Storage,
     *,
     zookeeper_connect: str | None,
     list_brokers: Callable[[], Sequence[Broker]],
+    session_timeout_ms: int = SESSION_TIMEOUT_MS,
+    connection_timeout_ms: int = CONNECTION_TIMEOUT_MS,
 ) -> GroupProgress:
     """Connect to where a group's offsets are.
 
@@ -193,6 +221,8 @@ def open_progress(
         zookeeper_connect: the cluster's ZooKeeper; without it only ``kafka`` works, and members
             can't be looked for.
         list_brokers: the live brokers.
+        session_timeout_ms: of the ZooKeeper session.
+        connection_timeout_ms: how long connecting to ZooKeeper may take, and each call there.
 
     Raises:
         ConfigError: ZooKeeper is needed, and not given.
@@ -204,10 +234,6 @@ def open_progress(
                 f"commitOffsetsTo={storage}: the group's offsets are in ZooKeeper: "
                 "set zookeeper.connect"
             )
-        log.warning(
-            "group %s: without zookeeper.connect nobody can see whether it has live members",
-            group_id,
-        )
         channel = _channel(group_id, list_brokers)
         return GroupProgress(
             group_id, KafkaOffsetStore(channel), zookeeper=None, close=channel.close
@@ -215,8 +241,8 @@ def open_progress(
     GroupPaths(group_id)  # before anything is connected
     store = connect(
         zookeeper_connect,
-        session_timeout_ms=SESSION_TIMEOUT_MS,
-        connection_timeout_ms=CONNECTION_TIMEOUT_MS,
+        session_timeout_ms=session_timeout_ms,
+        connection_timeout_ms=connection_timeout_ms,
     )
     in_zookeeper = ZookeeperOffsetStore(store, group_id)
     if storage == "zookeeper":

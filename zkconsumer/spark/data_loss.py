@@ -1,0 +1,124 @@
+"""What a query can't read any more of what it still had to read. Pure.
+
+Messages expire while a query is down, topics are deleted and made again, logs are cut off. Each
+range that is lost that way is told to the offset; ``failOnDataLoss`` says whether that ends the
+query.
+
+Source: Spark 4.2 ``KafkaOffsetReaderAdmin.getOffsetRangesFromResolvedOffsets``. Unlike there, the
+ranges are checked before any task starts, and a log that was made again is read from its beginning.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from zkconsumer.errors import ZkConsumerError
+from zkconsumer.model import OffsetRange, TopicPartition
+
+_SHOWN = 10
+_GONE = "the cluster does not have this partition any more"
+
+
+class OffsetsLost(ZkConsumerError):
+    """Offsets that a query had to read are gone, and ``failOnDataLoss`` is true.
+
+    Attributes:
+        losses: every lost range.
+    """
+
+    def __init__(self, losses: Sequence["Loss"]) -> None:
+        super().__init__(
+            f"failOnDataLoss: {tell(losses)}. The query stops so that this does not go unnoticed: "
+            "set failOnDataLoss=false to go on behind the gap, or start anew from other offsets"
+        )
+        self.losses = tuple(losses)
+
+
+@dataclass(frozen=True, slots=True)
+class Loss:
+    """A range of one partition that can't be read, and why.
+
+    An empty range stands for everything from there on: nobody knows how much that was.
+    """
+
+    lost: OffsetRange
+    reason: str
+
+    def __str__(self) -> str:
+        if self.lost.count:
+            return f"{self.lost} is lost: {self.reason}"
+        where = f"{self.lost.topic_partition} from offset {self.lost.from_offset} on"
+        return f"{where} is lost: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class Readable:
+    """What can be read of what was wanted, at most one range a partition, and what can't."""
+
+    ranges: tuple[OffsetRange, ...]
+    losses: tuple[Loss, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class LogBounds:
+    """What the cluster holds of each partition now; one that is missing is gone."""
+
+    earliest: Mapping[TopicPartition, int]
+    latest: Mapping[TopicPartition, int]
+
+
+def readable(
+    start: Mapping[TopicPartition, int], end: Mapping[TopicPartition, int], log: LogBounds
+) -> Readable:
+    """Hold what is to be read against what is there.
+
+    Args:
+        start: where each partition was left; one that only ``end`` has is new, and is read from
+            its first offset on.
+        end: the offset before which to stop. One below its start means that the log was made
+            again: it is then read from its beginning.
+        log: what is there.
+    """
+    ranges: list[OffsetRange] = []
+    losses: list[Loss] = []
+    for tp in sorted(start.keys() | end.keys()):
+        begin = start.get(tp, 0)
+        if tp not in end:
+            rest = OffsetRange(topic_partition=tp, from_offset=begin, until_offset=begin)
+            losses.append(Loss(rest, _GONE))
+            continue
+        until = end[tp]
+        if tp not in log.earliest:
+            losses += _loss(tp, begin, until, _GONE)
+            continue
+        if until < begin:
+            losses.append(_made_again(tp, begin, until))
+            begin = log.earliest[tp]
+        first = max(begin, log.earliest[tp])
+        last = min(until, log.latest[tp])
+        losses += _loss(tp, begin, min(first, until), f"the log begins at {log.earliest[tp]}")
+        losses += _loss(tp, max(begin, last), until, f"the log ends at {log.latest[tp]}")
+        if first < last:
+            ranges.append(OffsetRange(topic_partition=tp, from_offset=first, until_offset=last))
+    return Readable(tuple(ranges), tuple(losses))
+
+
+def tell(losses: Iterable[Loss]) -> str:
+    """All losses in one text; of many only some."""
+    listed = list(losses)
+    more = f"; and {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else ""
+    return "; ".join(map(str, listed[:_SHOWN])) + more
+
+
+def _loss(tp: TopicPartition, begin: int, until: int, reason: str) -> list[Loss]:
+    if begin >= until:
+        return []
+    return [Loss(OffsetRange(topic_partition=tp, from_offset=begin, until_offset=until), reason)]
+
+
+def _made_again(tp: TopicPartition, begin: int, until: int) -> Loss:
+    lost = OffsetRange(topic_partition=tp, from_offset=until, until_offset=begin)
+    return Loss(
+        lost,
+        f"the log ends at {until}, before {begin}, up to which it was read: the topic was deleted "
+        "and made again, or its end was cut off",
+    )

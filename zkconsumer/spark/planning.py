@@ -1,0 +1,178 @@
+"""From a query's options to the tasks that read its ranges, on the driver, before any of them runs.
+
+Executors get plain values: offsets, the leader of the moment, brokers to ask for another one. They
+never see ZooKeeper.
+"""
+
+import logging
+from collections.abc import Mapping, Sequence
+from typing import Protocol
+
+from zkconsumer.errors import ConfigError
+from zkconsumer.model import Broker, OffsetRange, TopicPartition
+from zkconsumer.spark.data_loss import LogBounds, Loss, OffsetsLost, readable, tell
+from zkconsumer.spark.input_partition import ZkInputPartition
+from zkconsumer.spark.offset_limits import (
+    ENDING,
+    STARTING,
+    Committed,
+    Exact,
+    LogLookup,
+    Offsets,
+    resolve_ending,
+    resolve_starting,
+)
+from zkconsumer.spark.offset_ranges import divide
+from zkconsumer.spark.options import SourceOptions
+from zkconsumer.spark.subscription import Subscription
+
+log = logging.getLogger(__name__)
+
+
+class Cluster(LogLookup, Protocol):
+    """What planning asks the cluster (``ClusterReader``); errors are raised after its own tries."""
+
+    def brokers(self) -> Sequence[Broker]:
+        """The live brokers."""
+        ...
+
+    def partitions(self, subscription: Subscription) -> tuple[TopicPartition, ...]:
+        """What the query reads, sorted; raises ``ConfigError`` for what is not there."""
+        ...
+
+    def leaders(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Broker]:
+        """Who leads each partition now; one without a leader is missing."""
+        ...
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        ...
+
+
+class OneLook:
+    """A ``LogLookup`` that asks for both ends of the logs once.
+
+    What a query means by earliest is what it is held against: else a log whose head expires
+    between two questions would count as lost.
+    """
+
+    def __init__(self, cluster: Cluster, partitions: Sequence[TopicPartition]) -> None:
+        self._cluster = cluster
+        self.bounds = LogBounds(cluster.earliest(partitions), cluster.latest(partitions))
+
+    def earliest(self, partitions: Sequence[TopicPartition]) -> Offsets:
+        """See ``LogLookup``."""
+        return {tp: self.bounds.earliest[tp] for tp in partitions}
+
+    def latest(self, partitions: Sequence[TopicPartition]) -> Offsets:
+        """See ``LogLookup``."""
+        return {tp: self.bounds.latest[tp] for tp in partitions}
+
+    def at_time(self, times: Mapping[TopicPartition, int]) -> Offsets:
+        """See ``LogLookup``."""
+        return self._cluster.at_time(times)
+
+    def until_time(self, times: Mapping[TopicPartition, int]) -> Offsets:
+        """See ``LogLookup``."""
+        return self._cluster.until_time(times)
+
+
+def starting_offsets(
+    options: SourceOptions,
+    partitions: Sequence[TopicPartition],
+    look: OneLook,
+    committed: Committed | None,
+) -> Offsets:
+    """Where a new query starts.
+
+    Raises:
+        ConfigError: an offset lies behind the end of its log; or see ``resolve_starting``.
+    """
+    start = resolve_starting(options.starting, partitions, look, committed)
+    if isinstance(options.starting, Exact):
+        _refuse_behind_end(STARTING.offsets, start, look.bounds)
+    return start
+
+
+def batch_ranges(
+    options: SourceOptions, cluster: Cluster, committed: Committed | None
+) -> tuple[OffsetRange, ...]:
+    """What a batch query reads, at most one range a partition.
+
+    Raises:
+        ConfigError: an option asks for what the cluster does not have.
+        OffsetsLost: some of it is gone, and ``failOnDataLoss`` is true.
+        ZkConsumerError: the cluster could not be asked.
+    """
+    partitions = cluster.partitions(options.subscription)
+    look = OneLook(cluster, partitions)
+    start = starting_offsets(options, partitions, look, committed)
+    end = resolve_ending(options.ending, partitions, look)
+    if options.fail_on_data_loss and isinstance(options.ending, Exact):
+        _refuse_behind_end(ENDING.offsets, end, look.bounds)
+    for tp, begin in start.items():
+        if end[tp] < begin <= look.bounds.latest[tp]:
+            end[tp] = begin  # ends before it starts, by time or by group: nothing to read
+    return ranges_to_read(options, start, end, look.bounds)
+
+
+def ranges_to_read(
+    options: SourceOptions,
+    start: Mapping[TopicPartition, int],
+    end: Mapping[TopicPartition, int],
+    bounds: LogBounds,
+) -> tuple[OffsetRange, ...]:
+    """What is there of ``[start, end)``; see ``readable``.
+
+    Raises:
+        OffsetsLost: some is not, and ``failOnDataLoss`` is true; if it is false, it is logged.
+    """
+    found = readable(start, end, bounds)
+    report(options, found.losses)
+    return found.ranges
+
+
+def report(options: SourceOptions, losses: Sequence[Loss]) -> None:
+    """Tell of losses, as ``failOnDataLoss`` says.
+
+    Raises:
+        OffsetsLost: it is true.
+    """
+    if not losses:
+        return
+    if options.fail_on_data_loss:
+        raise OffsetsLost(losses)
+    log.warning("%s (failOnDataLoss is false: going on)", tell(losses))
+
+
+def input_partitions(
+    options: SourceOptions, cluster: Cluster, ranges: Sequence[OffsetRange]
+) -> list[ZkInputPartition]:
+    """The tasks that read these ranges."""
+    if not ranges:
+        return []
+    brokers = tuple(cluster.brokers())
+    leaders = cluster.leaders([one.topic_partition for one in ranges])
+    settings = options.range_settings()
+    return [
+        ZkInputPartition(
+            topic=piece.topic_partition.topic,
+            partition=piece.topic_partition.partition,
+            from_offset=piece.from_offset,
+            until_offset=piece.until_offset,
+            leader=leaders.get(piece.topic_partition),
+            brokers=brokers,
+            settings=settings,
+        )
+        for piece in divide(ranges, options.min_partitions, options.max_records_per_partition)
+    ]
+
+
+def _refuse_behind_end(option: str, given: Mapping[TopicPartition, int], log: LogBounds) -> None:
+    for tp, offset in given.items():
+        if offset > log.latest[tp]:
+            raise ConfigError(
+                f"{option} of {tp} is {offset}, behind the end of its log: the next message will "
+                f"get offset {log.latest[tp]}, and the first that is there has "
+                f"{log.earliest[tp]}"
+            )

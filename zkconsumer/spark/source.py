@@ -1,0 +1,67 @@
+"""``format("zkconsumer")``: what Spark asks for when it meets the name.
+
+Options are checked on the driver, before anything is planned. Each of Spark's planning processes
+makes its own copy, so nothing is kept here but the options.
+"""
+
+from pyspark.sql.datasource import (
+    DataSource,
+    DataSourceReader,
+    DataSourceStreamReader,
+    DataSourceStreamWriter,
+    DataSourceWriter,
+)
+from pyspark.sql.types import StructType
+
+from zkconsumer.spark.options import source_options
+from zkconsumer.spark.rows import spark_schema
+
+
+class ZkDataSource(DataSource):
+    """Topics of a cluster of the ZooKeeper era, to read and to write, in batches and streams."""
+
+    @classmethod
+    def name(cls) -> str:
+        """The name of the format."""
+        return "zkconsumer"
+
+    def schema(self) -> StructType:
+        """The columns, exactly those of Spark's Kafka source.
+
+        Raises:
+            ConfigError: an option is wrong; names it.
+        """
+        options = source_options(self.options)
+        return spark_schema(include_headers=options.include_headers)
+
+    def reader(self, schema: StructType) -> DataSourceReader:
+        """A batch reader.
+
+        Raises:
+            ConfigError: an option is wrong, or a column is asked for that there is not.
+        """
+        from zkconsumer.spark.reader import ZkBatchReader  # noqa: PLC0415 - not all are needed
+
+        return ZkBatchReader(source_options(self.options).for_batch(), schema)
+
+    def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
+        """A streaming reader; see ``reader``."""
+        from zkconsumer.spark.stream_reader import ZkStreamReader  # noqa: PLC0415
+
+        return ZkStreamReader(source_options(self.options).for_streaming(), schema)
+
+    def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001
+        """A batch writer; see ``batch_writer``."""
+        from zkconsumer.spark.writer import batch_writer  # noqa: PLC0415
+
+        return batch_writer(self.options, schema, overwrite=overwrite)
+
+    def streamWriter(  # noqa: N802
+        self,
+        schema: StructType,
+        overwrite: bool,  # noqa: ARG002, FBT001 - Spark's; each batch appends, as in its own sink
+    ) -> DataSourceStreamWriter:
+        """A streaming writer; see ``stream_writer``."""
+        from zkconsumer.spark.stream_writer import stream_writer  # noqa: PLC0415
+
+        return stream_writer(self.options, schema)
