@@ -10,7 +10,7 @@ It finds damage, loss and mix-ups; it is no cryptographic signature.
 """
 
 import re
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Self
 
@@ -27,6 +27,7 @@ HASH = (
 
 _BITS = 64
 _WORD = 32
+_SLICE = 1 << 30
 _DIGITS = re.compile(r"[0-9a-f]{16}")
 _AGGREGATES = (
     "count(1) AS rows",
@@ -92,34 +93,42 @@ class Contents:
         )
 
 
-def contents_by(messages: "DataFrame", *, key: str) -> "DataFrame":
-    """One row for each value of an SQL expression, with the columns that ``contents_of`` reads.
+def contents_by(messages: "DataFrame", *keys: str) -> "dict[tuple[object, ...], Contents]":
+    """Count, bounds and checksum of every group of messages, in one pass of a Spark job.
 
     Args:
         messages: with the columns offset, key, value, timestamp and timestampType, of the types
-            that the source gives them, and those that ``key`` names.
-        key: SQL expression to group by, such as ``struct(topic, partition)``; the column ``key``.
+            that the source gives them, and those that the keys name.
+        keys: SQL expressions to group by.
 
     Returns:
-        Columns key, rows, first_offset, last_offset, high and low.
+        By the values of the keys, of each group that has a row.
     """
     from pyspark.sql.functions import expr  # noqa: PLC0415 - the values above need no Spark
 
-    hashed = messages.selectExpr(f"{key} AS key", "offset", f"{HASH} AS hash")
-    return hashed.groupBy("key").agg(*map(expr, _AGGREGATES))
+    named = [f"{key} AS key_{at}" for at, key in enumerate(keys)]
+    groups = [f"key_{at}" for at in range(len(keys))]
+    # Groups are taken in slices, so that no sum gets large enough to overflow.
+    hashed = messages.selectExpr(
+        *named, f"offset div {_SLICE}L AS slice", "offset", f"{HASH} AS hash"
+    )
+    rows = hashed.groupBy(*groups, "slice").agg(*map(expr, _AGGREGATES)).collect()
+    found: dict[tuple[object, ...], Contents] = {}
+    for row in rows:
+        key = tuple(row[: len(keys)])
+        found[key] = found.get(key, Contents()) + contents_of(row[len(keys) + 1 :])
+    return found
 
 
-def contents_of(row: "Iterable[object]") -> Contents:
-    """The last five columns of a row of ``contents_by`` as a value."""
-    *_, rows, first, last, high, low = row
-    assert isinstance(rows, int)
-    assert isinstance(high, int)
-    assert isinstance(low, int)
+def contents_of(sums: "Sequence[int | None]") -> Contents:
+    """What Spark summed up, as a value: rows, first and last offset, high and low half."""
+    rows, first, last, high, low = sums
+    assert rows is not None
     return Contents(
         rows=rows,
-        first_offset=first if isinstance(first, int) else None,
-        last_offset=last if isinstance(last, int) else None,
-        checksum=Checksum((high << _WORD) + low),
+        first_offset=first,
+        last_offset=last,
+        checksum=Checksum(((high or 0) << _WORD) + (low or 0)),
     )
 
 
@@ -133,8 +142,12 @@ def contents_by_partition(messages: "DataFrame") -> dict[TopicPartition, Content
     Returns:
         Of each topic-partition that has a row.
     """
-    rows = contents_by(messages, key="struct(topic, partition)").collect()
-    return {TopicPartition(row.key.topic, row.key.partition): contents_of(row) for row in rows}
+    found: dict[TopicPartition, Contents] = {}
+    for (topic, partition), contents in contents_by(messages, "topic", "partition").items():
+        assert isinstance(topic, str)
+        assert isinstance(partition, int)
+        found[TopicPartition(topic, partition)] = contents
+    return found
 
 
 def _known(*offsets: int | None) -> list[int]:

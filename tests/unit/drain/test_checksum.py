@@ -9,17 +9,10 @@ from zkconsumer.drain.checksum import Checksum, Contents, contents_of
 _HASHES = st.lists(st.integers(-(2**63), 2**63 - 1), max_size=20)
 
 
-def _row(hashes: list[int], first: int) -> list[object]:
+def _row(hashes: list[int], first: int) -> list[int | None]:
     """What Spark sums up: 32 bits each, as ``shiftright`` and ``&`` take them."""
-    last = first + len(hashes) - 1
-    ends: list[object] = [first, last] if hashes else [None, None]
-    return [
-        "key",
-        len(hashes),
-        *ends,
-        sum(h >> 32 for h in hashes),
-        sum(h & 0xFFFFFFFF for h in hashes),
-    ]
+    ends = [first, first + len(hashes) - 1] if hashes else [None, None]
+    return [len(hashes), *ends, sum(h >> 32 for h in hashes), sum(h & 0xFFFFFFFF for h in hashes)]
 
 
 @given(_HASHES, _HASHES)
