@@ -116,6 +116,9 @@ class LeaderLine:
         Raises:
             PartitionFailed: that was the last try.
         """
+        if self._ahead is not None and self._ahead[0] != ask:
+            # The guess was wrong: to read its answer, to throw it away, takes longer than this.
+            self._drop()
         answer = self._on_leader(self._exchange_fetch, ask, ask.offset)
         for topic in () if answer is None else answer.topics:
             for part in topic.partitions:
@@ -208,7 +211,7 @@ class LeaderLine:
 
     def _exchange_fetch(self, connection: BrokerConnection, ask: Ask) -> FetchResponse:
         ahead, self._ahead = self._ahead, None
-        if ahead is not None and ahead[0] == ask:
+        if ahead is not None:
             in_flight = ahead[1]
         else:
             in_flight = connection.begin(

@@ -120,11 +120,10 @@ class RangeCursor:
         packed = self._packed
         if packed is None or self._decode is not decode_native:
             return None
-        behind = _core.offset_behind(packed.data, packed.ask.offset)
+        behind, needed_bytes = _core.look_ahead(packed.data, packed.ask.offset)
         if behind <= packed.ask.offset:
             return None
-        self._bytes_per_offset = len(packed.data) / (behind - packed.ask.offset)
-        self._needed_bytes = 0
+        self._learn(packed, behind, needed_bytes)
         return self._ask_at(behind)
 
     def receive(self, ask: Ask, answer: FetchedPartition, now_ms: int) -> Verdict:
@@ -179,11 +178,8 @@ class RangeCursor:
         if self.next_offset == packed.ask.offset:
             self._grow(packed.ask, cut_off)
         else:
-            # The next fetch brings at least the entry that this one ended in the middle of.
-            size = cut_off.size_bytes if cut_off is not None else 0
-            self._needed_bytes = size if size <= self._growth_max_bytes else 0
-            passed = self.next_offset - packed.ask.offset
-            self._bytes_per_offset = packed.at_byte / passed
+            needed_bytes = cut_off.size_bytes if cut_off is not None else 0
+            self._learn(packed, piece.next_offset, needed_bytes)
         return parts
 
     def receive_edges(self, earliest: int, latest: int, now_ms: int) -> LostRange | None:
@@ -228,6 +224,12 @@ class RangeCursor:
             DataLost: instead, with ``fail_on_data_loss``.
         """
         return self._lose(self.wanted.until_offset, reason)
+
+    def _learn(self, packed: _Packed, behind: int, needed_bytes: int) -> None:
+        """Note what the next request is sized by."""
+        # It brings at least the entry that this answer ended in the middle of.
+        self._needed_bytes = needed_bytes if needed_bytes <= self._growth_max_bytes else 0
+        self._bytes_per_offset = len(packed.data) / (behind - packed.ask.offset)
 
     def _ask_at(self, offset: int) -> Ask | None:
         left = self.wanted.until_offset - offset

@@ -338,8 +338,12 @@ def read_set(
         MemoryError: there was none.
     """
 
-def offset_behind(data: bytes | memoryview, fetch_offset: int) -> int:
-    """Find where the next fetch would start by the headers alone; nothing is checked."""
+def look_ahead(data: bytes | memoryview, fetch_offset: int) -> tuple[int, int]:
+    """Find where the next fetch would start, by the headers alone; nothing is checked.
+
+    Returns:
+        That offset, and the whole size of the entry that is cut off there; 0: none is.
+    """
 
 PUMP_CALLED: Final[int]
 """A pump's end: it is for Python to look, with nothing in flight."""

@@ -153,9 +153,10 @@ cdef list _runs_of(const zk_runs *runs):
     return made
 
 
-def offset_behind(const uint8_t[::1] data not None, int64_t fetch_offset):
+def look_ahead(const uint8_t[::1] data not None, int64_t fetch_offset):
     cdef size_t size = data.shape[0]
-    return zk_look_ahead(&data[0] if size else NULL, size, fetch_offset).next_offset
+    cdef zk_ahead seen = zk_look_ahead(&data[0] if size else NULL, size, fetch_offset)
+    return seen.next_offset, seen.needed_bytes
 
 
 include "_queue.pxi"

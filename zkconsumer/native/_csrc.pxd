@@ -103,6 +103,7 @@ cdef extern from "walk.h" nogil:
     )
     ctypedef struct zk_ahead:
         int64_t next_offset
+        size_t needed_bytes
     zk_ahead zk_look_ahead(const uint8_t *data, size_t size, int64_t fetch_offset)
 
 

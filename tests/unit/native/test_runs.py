@@ -256,8 +256,10 @@ def test_runs_and_messages_come_from_the_core_only() -> None:
 def test_the_offset_behind_is_read_off_the_headers() -> None:
     """Where the next fetch would start, cut-off tail or not; nothing is decompressed."""
     core = import_module("zkconsumer.native._core")
-    data = build_message_set(MIXED, codec=Codec.GZIP) + build_message_set(records(11, 12))
-    assert core.offset_behind(data, 3) == 13
-    assert core.offset_behind(data[:-1], 3) == 12
-    assert core.offset_behind(data[:20], 3) == 3
-    assert core.offset_behind(b"", 3) == 3
+    packed = build_message_set(MIXED, codec=Codec.GZIP)
+    plain = [build_message_set([one]) for one in records(11, 12)]
+    data = packed + b"".join(plain)
+    assert core.look_ahead(data, 3) == (13, 0)
+    assert core.look_ahead(data[:-1], 3) == (12, len(plain[1]))
+    assert core.look_ahead(data[:20], 3) == (3, len(packed))
+    assert core.look_ahead(b"", 3) == (3, 0)

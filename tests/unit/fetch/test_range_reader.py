@@ -1,0 +1,386 @@
+"""Fixed ranges, read from brokers that misbehave: each record once, in order, or an error."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.support.manual_clock import ManualClock
+from tests.support.ranges import DECODERS, TP, RangeBench, bench, offsets, stretch, values
+from zkconsumer.errors import DataLost, MessageTooLarge, PartitionFailed
+from zkconsumer.fetch.range_parts import LostRange, PieceDecoder, RangePart
+from zkconsumer.model import Record
+from zkconsumer.records.build import build_message_set
+from zkconsumer.records.codecs import Codec
+from zkconsumer.testing.fake_script import Close, Cut, Fail, Hang, Raw, Reply
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.messages.fetch import FetchedPartition, FetchedTopic, FetchResponse
+
+pytestmark = pytest.mark.parametrize("decoder", DECODERS)
+ENTRY_BYTES = 28
+"""Of a record with a value of two digits."""
+
+
+@pytest.fixture
+def world() -> RangeBench:
+    """A broker with a hundred records in ``t-0``."""
+    one = bench()
+    one.net.cluster.append(TP, values(*range(100)))
+    return one
+
+
+def keep(world: RangeBench, *offsets_kept: int, end: int) -> None:
+    """Make a log as compaction leaves it: these offsets only, and the end where it was."""
+    log = world.net.cluster.log(TP)
+    for offset in offsets_kept:
+        entry = build_message_set([Record(offset, b"k", b"v")])
+        log.append_raw(entry, offset + 1 - log.end_offset)
+    log.end_offset = end
+
+
+@pytest.mark.parametrize("edges", [(0, 100), (3, 57), (99, 100), (0, 1), (50, 50)])
+def test_a_range_is_read_exactly(
+    decoder: PieceDecoder, world: RangeBench, edges: tuple[int, int]
+) -> None:
+    """From its first offset to the one before its end, whatever else a fetch brings."""
+    found = world.reader(decoder).read(stretch(*edges), leader=world.leader())
+    assert offsets(found) == list(range(*edges))
+    assert world.pauses == []
+
+
+@pytest.mark.parametrize("codec", Codec)
+@pytest.mark.parametrize("fetch_bytes", [40, 200, 1 << 20])
+def test_sets_are_cut_where_the_range_is(
+    decoder: PieceDecoder, codec: Codec, fetch_bytes: int
+) -> None:
+    """A compressed set may begin before the range and end behind it; small fetches grow."""
+    world = bench()
+    for start in range(0, 60, 12):
+        world.net.cluster.append(TP, values(*range(start, start + 12)), codec)
+    read = world.reader(decoder, fetch_bytes=fetch_bytes).read(stretch(5, 55))
+    records = [one for part in read for one in part.records()]  # type: ignore[union-attr]
+    assert [(one.offset, one.value) for one in records] == [
+        (number, b"%d" % number) for number in range(5, 55)
+    ]
+
+
+def test_the_next_request_leaves_before_the_answer_is_handed_out(
+    decoder: PieceDecoder, world: RangeBench
+) -> None:
+    """And it asks for what follows, so that its answer is used."""
+    found = world.reader(decoder, fetch_bytes=10 * ENTRY_BYTES).read(
+        stretch(10, 90), leader=world.leader()
+    )
+    first = next(found)
+    assert first.records()[0].offset == 10  # type: ignore[union-attr]
+    fetches = [one.request for one in world.net.brokers[0].requests]
+    asked = [one.topics[0].partitions[0].fetch_offset for one in fetches]  # type: ignore[attr-defined]
+    assert asked == [10, first.next_offset]  # type: ignore[union-attr]
+    rest = offsets(found)
+    assert rest == list(range(20, 90))
+    # No answer was thrown away: each offset was asked for once.
+    fetches = [one.request for one in world.net.brokers[0].requests]
+    asked = [one.topics[0].partitions[0].fetch_offset for one in fetches]  # type: ignore[attr-defined]
+    assert asked == sorted(set(asked))
+    assert world.connections.take(world.leader()) is not None
+
+
+def test_a_small_range_is_not_fetched_with_all_that_follows_it(
+    decoder: PieceDecoder, world: RangeBench
+) -> None:
+    """At first the size is guessed, then known."""
+    list(world.reader(decoder, fetch_bytes=1 << 22).read(stretch(0, 10)))
+    sizes = [
+        one.request.topics[0].partitions[0].max_bytes  # type: ignore[attr-defined]
+        for one in world.net.brokers[0].requests
+        if one.api_key is ApiKey.FETCH
+    ]
+    assert sizes == [64 * 1024 + 10 * 1024 * 5 // 4]
+
+
+def test_who_stops_early_leaves_no_answer_for_the_next_one(
+    decoder: PieceDecoder, world: RangeBench
+) -> None:
+    """The connection with a request in flight is closed, not given back."""
+    reader = world.reader(decoder, fetch_bytes=10 * ENTRY_BYTES)
+    found = reader.read(stretch(0, 90), leader=world.leader())
+    next(found)
+    found.close()
+    assert world.connections.take(world.leader()) is None
+    assert offsets(reader.read(stretch(0, 90), leader=world.leader())) == list(range(90))
+
+
+@pytest.mark.parametrize("step", [Close(), Cut(3), Cut(60), Raw(b"HTTP/1.1 400"), Fail(6), Fail(3)])
+@pytest.mark.parametrize("place", [0, 1, 4])
+def test_what_passes_is_tried_again_and_nothing_comes_twice(
+    decoder: PieceDecoder, world: RangeBench, step: Close, place: int
+) -> None:
+    """A broken connection, half an answer, no answer, a moved leader, at any request."""
+    broker = world.net.brokers[0]
+    found = world.reader(decoder, fetch_bytes=10 * ENTRY_BYTES).read(
+        stretch(0, 90), leader=world.leader()
+    )
+    read = [next(found) for _ in range(place)]
+    broker.script(ApiKey.FETCH, step)
+    assert offsets([*read, *found]) == list(range(90))
+
+
+def test_a_leader_that_moved_is_found(decoder: PieceDecoder) -> None:
+    """In the middle of a range: nothing is missing, nothing comes twice, and no topic is named."""
+    world = bench(broker_count=2)
+    world.net.cluster.append(TP, values(*range(100)))
+    found = world.reader(decoder, fetch_bytes=10 * ENTRY_BYTES).read(stretch(0, 90))
+    read = [next(found), next(found)]
+    world.net.cluster.move_leader(TP, 1)
+    read += found
+    assert offsets(read) == list(range(90))
+    asked = [
+        one.request.topics  # type: ignore[attr-defined]
+        for broker in (world.net.brokers[0], world.net.brokers[1])
+        for one in broker.requests
+        if one.api_key is ApiKey.METADATA
+    ]
+    assert set(asked) == {()}
+
+
+def test_a_broker_that_died_is_given_up_for_its_successor(decoder: PieceDecoder) -> None:
+    """Whatever of its answer had come is used once."""
+    world = bench(broker_count=2)
+    world.net.cluster.append(TP, values(*range(100)))
+    found = world.reader(decoder, fetch_bytes=10 * ENTRY_BYTES).read(stretch(0, 90))
+    read = [next(found)]
+    world.net.brokers[0].stop()
+    world.net.cluster.move_leader(TP, 1)
+    assert offsets([*read, *found]) == list(range(90))
+
+
+def test_an_idle_connection_that_broke_is_no_failure(
+    decoder: PieceDecoder, world: RangeBench
+) -> None:
+    """Brokers close what is idle for long: a new connection is tried at once, without a pause."""
+    reader = world.reader(decoder)
+    assert len(offsets(reader.read(stretch(0, 9), leader=world.leader()))) == 9
+    world.net.brokers[0].stop()
+    world.net.brokers[0].start()
+    assert len(offsets(reader.read(stretch(0, 9), leader=world.leader()))) == 9
+    assert world.pauses == []
+
+
+def test_without_a_leader_it_ends_after_the_last_try(
+    decoder: PieceDecoder, world: RangeBench
+) -> None:
+    """Pauses grow, and the error names the partition, the offset and the reason."""
+    world.net.cluster.move_leader(TP, None)
+    clock = ManualClock()
+    clock.step_ms = 20
+    with pytest.raises(
+        PartitionFailed, match=r"t-0 stopped at offset 7: 4 tries failed .* it has no leader"
+    ):
+        list(world.reader(decoder, clock).read(stretch(7, 9)))
+    assert world.pauses == [1, 2, 4]
+
+
+def test_a_broker_that_hangs_is_given_up(decoder: PieceDecoder, world: RangeBench) -> None:
+    """After the time-out, and the next connection works."""
+    world.net.brokers[0].script(ApiKey.FETCH, Hang())
+    found = world.reader(decoder, timeout_ms=30).read(stretch(0, 9), leader=world.leader())
+    assert offsets(found) == list(range(9))
+    assert world.pauses == [1]
+
+
+def test_a_head_that_expired_is_an_error_with_the_exact_range(
+    decoder: PieceDecoder, world: RangeBench
+) -> None:
+    """Nothing is handed out behind a loss that nobody agreed to."""
+    world.net.cluster.log(TP).delete_before(50)
+    with pytest.raises(DataLost, match=r"t-0: the offsets \[3, 50\).*begins at offset 50") as one:
+        list(world.reader(decoder).read(stretch(3, 80)))
+    assert (one.value.topic_partition, one.value.from_offset, one.value.until_offset) == (TP, 3, 50)
+
+
+@pytest.mark.parametrize(("end", "lost_until"), [(80, 50), (40, 40)])
+def test_a_head_that_expired_is_reported_and_passed_over(
+    decoder: PieceDecoder, world: RangeBench, end: int, lost_until: int
+) -> None:
+    """If that was agreed to; the rest of the range follows."""
+    world.net.cluster.log(TP).delete_before(50)
+    lost, *rest = world.reader(decoder, fail_on_data_loss=False).read(stretch(3, end))
+    assert isinstance(lost, LostRange)
+    assert lost.stretch == stretch(3, lost_until)
+    assert lost.log_start_offset == 50
+    assert offsets(rest) == list(range(50, end))
+
+
+def test_a_head_that_expires_while_it_is_read(decoder: PieceDecoder, world: RangeBench) -> None:
+    """What had arrived counts; lost is what comes behind it."""
+    found = world.reader(decoder, fetch_bytes=10 * ENTRY_BYTES, fail_on_data_loss=False).read(
+        stretch(0, 90), leader=world.leader()
+    )
+    first = next(found)
+    # The next answer is on its way already, with ten records more.
+    world.net.cluster.log(TP).delete_before(60)
+    rest = list(found)
+    lost = [one for one in rest if isinstance(one, LostRange)]
+    assert [one.stretch for one in lost] == [stretch(20, 60)]
+    parts = [one for one in [first, *rest] if isinstance(one, RangePart)]
+    assert offsets(parts) == [*range(20), *range(60, 90)]
+
+
+@pytest.mark.parametrize("start", [90, 100, 150])
+def test_what_the_log_ends_in_front_of_is_lost_after_the_time_out(
+    decoder: PieceDecoder, world: RangeBench, start: int
+) -> None:
+    """The high watermark of a new leader may lag, so it is waited for."""
+    clock = ManualClock()
+    clock.step_ms = 500
+    found = world.reader(decoder, clock, fail_on_data_loss=False).read(stretch(start, 200))
+    *parts, lost = found
+    assert offsets(parts) == list(range(start, 100))
+    assert isinstance(lost, LostRange)
+    assert lost.stretch == stretch(max(start, 100), 200)
+    assert "ends at offset 100" in lost.reason
+    with pytest.raises(DataLost, match=r"ends at offset 100"):
+        list(world.reader(decoder, clock).read(stretch(start, 200)))
+
+
+def test_what_comes_late_is_not_lost(decoder: PieceDecoder, world: RangeBench) -> None:
+    """The high watermark catches up while it is waited for."""
+    reader = world.reader(decoder)
+    found = reader.read(stretch(90, 110), leader=world.leader())
+    first = next(found)
+    world.net.cluster.append(TP, values(*range(100, 110)))
+    assert offsets([first, *found]) == list(range(90, 110))
+
+
+def test_gaps_of_compaction_are_passed_over_in_silence(decoder: PieceDecoder) -> None:
+    """In front, inside, across the end, and up to the end of the log."""
+    world = bench()
+    keep(world, 4, 7, 8, 30, end=40)
+    reader = world.reader(decoder)
+    assert offsets(reader.read(stretch(0, 9))) == [4, 7, 8]
+    assert offsets(reader.read(stretch(5, 8))) == [7]
+    assert offsets(reader.read(stretch(9, 20))) == []
+    assert offsets(reader.read(stretch(8, 31))) == [8, 30]
+    assert offsets(reader.read(stretch(30, 40))) == [30]
+    assert offsets(reader.read(stretch(33, 38))) == []
+
+
+def test_a_message_that_can_not_fit_is_an_error(decoder: PieceDecoder, world: RangeBench) -> None:
+    """Those before it are handed out."""
+    world.net.cluster.append(TP, [Record(-1, None, bytes(5_000))])
+    found = world.reader(decoder, fetch_bytes=300, growth_max_bytes=4_000).read(stretch(95, 101))
+    read: list[RangePart | LostRange] = []
+    with pytest.raises(MessageTooLarge, match="t-0 offset 100 takes 5026 bytes"):
+        read.extend(found)
+    assert offsets(read) == list(range(95, 100))
+
+
+def test_a_large_message_makes_the_fetch_grow(decoder: PieceDecoder, world: RangeBench) -> None:
+    """And the ones behind it are asked for in the usual size again."""
+    world.net.cluster.append(TP, [Record(-1, None, bytes(5_000)), *values(*range(101, 150))])
+    found = world.reader(decoder, fetch_bytes=300).read(stretch(90, 150))
+    assert offsets(found) == list(range(90, 150))
+    last = world.net.brokers[0].requests[-1].request
+    assert last.topics[0].partitions[0].max_bytes == 300  # type: ignore[attr-defined]
+
+
+def damage(data: bytes) -> bytes:
+    """Turn a bit in the last byte."""
+    return data[:-1] + bytes([data[-1] ^ 1])
+
+
+def test_a_corrupt_entry_stops_the_range_at_its_offset(
+    decoder: PieceDecoder, world: RangeBench
+) -> None:
+    """It was asked for twice; what is sound before it is handed out."""
+    entry = build_message_set([Record(100, None, b"x")])
+    world.net.cluster.append_raw(TP, damage(entry))
+    world.net.cluster.append(TP, values(*range(101, 120)))
+    found = world.reader(decoder).read(stretch(90, 120))
+    read: list[RangePart | LostRange] = []
+    with pytest.raises(PartitionFailed, match=r"t-0 stopped at offset 100: .*CRC") as one:
+        read.extend(found)
+    assert offsets(read) == list(range(90, 100))
+    assert one.value.offset == 100
+    assert len(offsets(world.reader(decoder).read(stretch(90, 100)))) == 10
+
+
+def answer(records: bytes, *, partition: int = 0, high_watermark: int = 100) -> FetchResponse:
+    """What a broker may answer."""
+    part = FetchedPartition(
+        partition=partition,
+        error_code=0,
+        high_watermark=high_watermark,
+        records=memoryview(records),
+    )
+    return FetchResponse(topics=(FetchedTopic(topic="t", partitions=(part,)),))
+
+
+def test_an_answer_that_was_damaged_on_its_way_is_asked_for_again(
+    decoder: PieceDecoder, world: RangeBench
+) -> None:
+    """Once is no proof."""
+    damaged = damage(world.net.cluster.log(TP).read(0, 1 << 20))
+    world.net.brokers[0].script(ApiKey.FETCH, Reply(answer(damaged)))
+    assert offsets(world.reader(decoder).read(stretch(0, 100))) == list(range(100))
+
+
+def test_one_empty_answer_proves_no_gap(decoder: PieceDecoder, world: RangeBench) -> None:
+    """A broker may read the log before it looks where that ends."""
+    world.net.brokers[0].script(ApiKey.FETCH, Reply(answer(b"", high_watermark=100)))
+    assert offsets(world.reader(decoder).read(stretch(0, 100))) == list(range(100))
+
+
+def test_an_answer_about_others_is_none(decoder: PieceDecoder, world: RangeBench) -> None:
+    """It is asked for again."""
+    world.net.brokers[0].script(
+        ApiKey.FETCH, Reply(answer(b"", partition=1)), Reply(FetchResponse(topics=()))
+    )
+    assert offsets(world.reader(decoder).read(stretch(0, 100))) == list(range(100))
+    assert world.pauses == [1, 2]
+
+
+def test_a_broker_that_refuses_is_believed(decoder: PieceDecoder, world: RangeBench) -> None:
+    """No try more."""
+    world.net.brokers[0].script(ApiKey.FETCH, Fail(ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+    with pytest.raises(PartitionFailed, match="t-0 stopped at offset 0: the broker refuses"):
+        list(world.reader(decoder).read(stretch(0, 100)))
+
+
+def test_a_topic_that_is_gone_is_lost(decoder: PieceDecoder, world: RangeBench) -> None:
+    """After the time-out: a broker that has just started knows no topics either."""
+    world.net.cluster.delete_topic("t")
+    clock = ManualClock()
+    clock.step_ms = 1_000
+    with pytest.raises(DataLost, match=r"t-0: the offsets \[3, 9\).*topic is gone"):
+        list(world.reader(decoder, clock).read(stretch(3, 9)))
+    (lost,) = world.reader(decoder, clock, fail_on_data_loss=False).read(stretch(3, 9))
+    assert isinstance(lost, LostRange)
+    assert lost.stretch == stretch(3, 9)
+
+
+def test_an_offset_that_is_in_range_after_all_is_asked_for_again(
+    decoder: PieceDecoder, world: RangeBench
+) -> None:
+    """The log may have been on its way to be cut, or to grow."""
+    world.net.brokers[0].script(ApiKey.FETCH, Fail(ErrorCode.OFFSET_OUT_OF_RANGE))
+    assert offsets(world.reader(decoder).read(stretch(0, 100))) == list(range(100))
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        lambda world: world.net.brokers[0].script(ApiKey.LIST_OFFSETS, Fail(6)),
+        lambda world: world.net.brokers[0].script(ApiKey.LIST_OFFSETS, Close()),
+    ],
+)
+def test_edges_are_asked_for_until_they_are_told(
+    decoder: PieceDecoder, world: RangeBench, spoil: Callable[[RangeBench], None]
+) -> None:
+    """What is lost is not guessed."""
+    world.net.cluster.log(TP).delete_before(50)
+    spoil(world)
+    lost, *rest = world.reader(decoder, fail_on_data_loss=False).read(stretch(3, 80))
+    assert isinstance(lost, LostRange)
+    assert lost.stretch == stretch(3, 50)
+    assert offsets(rest) == list(range(50, 80))
