@@ -1,0 +1,98 @@
+"""How much the next batch of a stream reads, and whether it is time for one. Pure.
+
+Spark's API for sources in Python knows no limit made of two, and none with a delay: so the source
+itself keeps ``minOffsetsPerTrigger`` and ``maxTriggerDelay``, and, with Trigger.AvailableNow, the
+end that was there when the query started.
+
+Source: Spark 4.2 ``KafkaMicroBatchStream.latestOffset`` and ``delayBatch``. Unlike there,
+Trigger.AvailableNow waits for nothing: it is to read all that is there, and a rest below the
+minimum would be left.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from zkconsumer.model import TopicPartition
+from zkconsumer.spark.offset_ranges import rate_limit
+
+Offsets = Mapping[TopicPartition, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AdmissionLimits:
+    """What the options say.
+
+    Attributes:
+        max_offsets: how much a batch may read, None for no limit.
+        min_offsets: how much there must be for a batch, None for no limit.
+        max_delay_ms: but for no longer than this after the last batch.
+    """
+
+    max_offsets: int | None = None
+    min_offsets: int | None = None
+    max_delay_ms: int = 0
+
+
+class Admission:
+    """One stream's. The first batch is never put off, as nobody knows when the last one was.
+
+    Args:
+        limits: what the options say.
+    """
+
+    def __init__(self, limits: AdmissionLimits) -> None:
+        self._limits = limits
+        self._last_batch_ms: int | None = None
+        self._available_now = False
+        self._frozen: dict[TopicPartition, int] | None = None
+
+    @property
+    def frozen(self) -> Mapping[TopicPartition, int] | None:
+        """With Trigger.AvailableNow, where the query ends, once that is known; else None.
+
+        While it is there, the cluster need not be asked where its logs end.
+        """
+        return self._frozen
+
+    def prepare_available_now(self) -> None:
+        """The query is to read what is there now, and end: the next latest offsets are its end."""
+        self._available_now = True
+        self._frozen = None
+
+    def next_end(
+        self, start: Offsets, latest: Offsets, begins: Offsets, *, now_ms: int
+    ) -> dict[TopicPartition, int]:
+        """Where the next batch ends; the same as ``start`` if there is to be none yet.
+
+        Args:
+            start: where the last batch ended.
+            latest: where the logs end. With Trigger.AvailableNow only those of the first call
+                count, and partitions that come later are left for the next query.
+            begins: the earliest offsets of those partitions of ``latest`` that ``start`` lacks.
+            now_ms: the time, by a clock that only goes forward.
+
+        Returns:
+            An end for every partition of ``latest``.
+        """
+        if self._available_now:
+            if self._frozen is None:
+                self._frozen = dict(latest)
+            latest = self._frozen
+        origin = {**begins, **start}
+        if self._is_put_off(origin, latest, now_ms):
+            return dict(start)
+        if self._limits.max_offsets is None:
+            return dict(latest)
+        return rate_limit(origin, latest, self._limits.max_offsets)
+
+    def _is_put_off(self, origin: Offsets, latest: Offsets, now_ms: int) -> bool:
+        minimum = self._limits.min_offsets
+        if minimum is None or self._available_now:
+            return False
+        last_ms = self._last_batch_ms
+        waited = last_ms is None or now_ms - last_ms >= self._limits.max_delay_ms
+        there = sum(max(0, end - origin.get(tp, end)) for tp, end in latest.items())
+        if not waited and there < minimum:
+            return True
+        self._last_batch_ms = now_ms
+        return False

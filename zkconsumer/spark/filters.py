@@ -1,0 +1,132 @@
+"""Which ranges a query's filters leave to be read. Pure.
+
+Filters on topic, partition and offset cut ranges, or drop them: what they exclude is not even
+fetched. A filter on the timestamp can't: brokers of the ZooKeeper era keep none, and later ones
+keep what the producer said, in any order; nor can one on keys or values. Those are left to Spark.
+
+No message has a null in one of these three columns, so a condition holds or it does not.
+"""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, assert_never
+
+from zkconsumer.model import OffsetRange, TopicPartition
+
+Column: TypeAlias = Literal["partition", "offset"]
+
+
+@dataclass(frozen=True, slots=True)
+class TopicAmong:
+    """The topic is one of these; ``negated``: it is none of them."""
+
+    names: frozenset[str]
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TopicStarts:
+    """The topic's name starts so; ``negated``: it does not."""
+
+    prefix: str
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NumberAmong:
+    """The number in a column is one of these; ``negated``: it is none of them."""
+
+    column: Column
+    numbers: frozenset[int]
+    negated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NumberWithin:
+    """The number in a column is at least ``low`` and below ``high``, where these are given."""
+
+    column: Column
+    low: int | None = None
+    high: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """It holds for every message, or for none (as a comparison with null does)."""
+
+    holds: bool
+
+
+Condition: TypeAlias = TopicAmong | TopicStarts | NumberAmong | NumberWithin | Constant
+
+
+def is_exact(condition: Condition) -> bool:
+    """Whether what ``select`` leaves meets the condition, without a look at each message.
+
+    Offsets with gaps in between are the exception: a range has none.
+    """
+    if not isinstance(condition, NumberAmong) or condition.column == "partition":
+        return True
+    numbers = condition.numbers
+    return not condition.negated and (
+        not numbers or max(numbers) - min(numbers) + 1 == len(numbers)
+    )
+
+
+def select(
+    ranges: Iterable[OffsetRange], conditions: Sequence[Condition]
+) -> tuple[OffsetRange, ...]:
+    """What is left of each range when all conditions hold; what is empty then is left out.
+
+    No message that meets them all is left out. One that does not may be left in only on account
+    of a condition that is not ``is_exact``.
+    """
+    kept = []
+    for one in ranges:
+        if not all(_can_hold(condition, one.topic_partition) for condition in conditions):
+            continue
+        begin, until = one.from_offset, one.until_offset
+        for condition in conditions:
+            low, high = _offsets(condition)
+            begin = begin if low is None else max(begin, low)
+            until = until if high is None else min(until, high)
+        if begin < until:
+            kept.append(
+                OffsetRange(
+                    topic_partition=one.topic_partition, from_offset=begin, until_offset=until
+                )
+            )
+    return tuple(kept)
+
+
+def _can_hold(condition: Condition, tp: TopicPartition) -> bool:
+    """Whether messages of a partition can meet a condition, as far as that is up to it."""
+    match condition:
+        case TopicAmong():
+            return (tp.topic in condition.names) is not condition.negated
+        case TopicStarts():
+            return tp.topic.startswith(condition.prefix) is not condition.negated
+        case NumberAmong(column="partition"):
+            return (tp.partition in condition.numbers) is not condition.negated
+        case NumberWithin(column="partition"):
+            low, high = condition.low, condition.high
+            return (low is None or low <= tp.partition) and (high is None or tp.partition < high)
+        case NumberAmong():
+            return bool(condition.numbers) or condition.negated
+        case NumberWithin():
+            return True
+        case Constant():
+            return condition.holds
+        case _:
+            assert_never(condition)
+
+
+def _offsets(condition: Condition) -> tuple[int | None, int | None]:
+    """The least offset that can meet a condition, and the one behind the last."""
+    match condition:
+        case NumberWithin(column="offset"):
+            return condition.low, condition.high
+        case NumberAmong(column="offset", negated=False) if condition.numbers:
+            return min(condition.numbers), max(condition.numbers) + 1
+        case _:
+            return None, None
