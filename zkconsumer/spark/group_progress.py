@@ -119,6 +119,10 @@ class GroupProgress:
                 "allowLiveGroup=true if that is what you want"
             )
 
+    def has_news(self, offsets: Mapping[TopicPartition, int]) -> bool:
+        """Whether ``commit`` would write any of these."""
+        return bool(self._due(offsets))
+
     def commit(
         self,
         offsets: Mapping[TopicPartition, int],

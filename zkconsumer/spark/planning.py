@@ -40,6 +40,15 @@ class Cluster(LogLookup, Protocol):
         """What the query reads, sorted; raises ``ConfigError`` for what is not there."""
         ...
 
+    def latest(
+        self,
+        partitions: Sequence[TopicPartition],
+        *,
+        known: Mapping[TopicPartition, int] | None = None,
+    ) -> Offsets:
+        """See ``LogLookup``; an answer before ``known`` is doubted first."""
+        ...
+
     def leaders(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Broker]:
         """Who leads each partition now; one without a leader is missing."""
         ...

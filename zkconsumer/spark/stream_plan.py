@@ -1,0 +1,232 @@
+"""The driver's side of one streaming query: where batches start and end, and what the group hears.
+
+The calls come in Spark's order, from one thread. ``latest`` is called with the end of the last
+batch that is *complete*, also after the very last one and first thing after a restart; so the
+group's offsets are committed there. (Spark calls ``commit`` only when it builds a further batch,
+which would leave the group one batch behind.)
+
+A group whose members are at work is nothing to commit to: that is looked at before each commit,
+and about once a second besides.
+
+Source: Spark 4.2 ``KafkaMicroBatchStream``.
+"""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.errors import ConfigError, RegistryError, ZkConsumerError
+from zkconsumer.model import TopicPartition
+from zkconsumer.produce.producer import wait_ms
+from zkconsumer.spark.admission import Admission, AdmissionLimits
+from zkconsumer.spark.data_loss import LogBounds
+from zkconsumer.spark.group_progress import GroupProgress
+from zkconsumer.spark.input_partition import ZkInputPartition
+from zkconsumer.spark.offset_limits import Exact
+from zkconsumer.spark.options import SourceOptions
+from zkconsumer.spark.planning import (
+    Cluster,
+    OneLook,
+    input_partitions,
+    ranges_to_read,
+    starting_offsets,
+)
+from zkconsumer.spark.stream_offsets import StreamOffsets
+
+log = logging.getLogger(__name__)
+
+LOOK_EVERY_MS: Final = 1_000
+"""How often partitions and the group's members are looked for while Spark polls for offsets."""
+
+Offsets = Mapping[TopicPartition, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surroundings:
+    """What a query's plan works with.
+
+    Attributes:
+        cluster: to ask for partitions and offsets.
+        progress: the group's; None where it is neither read nor written.
+        clock: for delays.
+        wait: waits for so many milliseconds.
+    """
+
+    cluster: Cluster
+    progress: GroupProgress | None
+    clock: Clock
+    wait: Callable[[int], None] = wait_ms
+
+
+class StreamPlan:
+    """One query's plan, from its start to its end on this driver.
+
+    Args:
+        options: those of a streaming query.
+        around: see there.
+    """
+
+    def __init__(self, options: SourceOptions, around: Surroundings) -> None:
+        self._options = options
+        self._cluster = around.cluster
+        self._clock = around.clock
+        self._wait = around.wait
+        self._progress = around.progress
+        self._target = around.progress if options.commit_offsets_to != "none" else None
+        self._admission = Admission(
+            AdmissionLimits(
+                max_offsets=options.max_offsets_per_trigger,
+                min_offsets=options.min_offsets_per_trigger,
+                max_delay_ms=options.max_trigger_delay_ms,
+            )
+        )
+        self._initial: StreamOffsets | None = None
+        self._partitions: tuple[TopicPartition, ...] = ()
+        self._partitions_ms: int | None = None
+        self._members_ms: int | None = None
+        self._ends: dict[TopicPartition, int] | None = None
+
+    @property
+    def ends(self) -> Offsets | None:
+        """Where the logs ended when they were last asked; None before that."""
+        return self._ends
+
+    def begin(self) -> None:
+        """See that the query may run at all.
+
+        Raises:
+            ConfigError: the group has live members, or what is to be read is not there.
+            ZkConsumerError: the cluster does not answer.
+        """
+        if self._target is not None and not self._target.sees_members:
+            log.warning(
+                "group %s: without zookeeper.connect nobody sees whether it has live members",
+                self._target.group_id,
+            )
+        self._refuse_live()
+        self._look_for_partitions()
+
+    def prepare_available_now(self) -> None:
+        """The query is to read what is there now, and to end."""
+        self._admission.prepare_available_now()
+
+    def initial(self) -> StreamOffsets:
+        """Where a new query starts; the same however often it is asked.
+
+        Raises:
+            ConfigError: the options ask for what the cluster does not have.
+            ZkConsumerError: the cluster, or the group, can't be asked.
+        """
+        if self._initial is None:
+            partitions = self._look_for_partitions()
+            committed = None if self._progress is None else self._progress.committed
+            look = OneLook(self._cluster, partitions)
+            start = starting_offsets(self._options, partitions, look, committed)
+            self._initial = StreamOffsets(start)
+        return self._initial
+
+    def latest(self, start: StreamOffsets, *, unlimited: bool) -> StreamOffsets:
+        """Where the next batch ends; ``start`` itself if there is none yet.
+
+        Args:
+            start: the end of the last batch, which is complete.
+            unlimited: the trigger wants everything in one batch, whatever the options say.
+
+        Raises:
+            ConfigError: a member has joined the group that this query commits to.
+            OffsetCommitFailed: the group's offsets could not be committed.
+            ZkConsumerError: the cluster can't be asked.
+        """
+        partitions = self._look_for_partitions()
+        self._ends = ends = self._cluster.latest(partitions, known=start.offsets)
+        first = self._initial is not None and start.offsets == self._initial.offsets
+        if not first:
+            self._commit(start.offsets, ends)
+        self._glance_at_members()
+        new = [tp for tp in partitions if tp not in start.offsets]
+        begins = self._cluster.earliest(new) if new else {}
+        if unlimited:
+            end: Mapping[TopicPartition, int] = ends
+        else:
+            now_ms = self._clock.now_ms()
+            end = self._admission.next_end(start.offsets, ends, begins, now_ms=now_ms)
+        if not first:
+            return start if end == start.offsets else StreamOffsets(end)
+        return StreamOffsets(end, None if self._is_fixed_start() else start.offsets)
+
+    def tasks(self, start: StreamOffsets, end: StreamOffsets) -> list[ZkInputPartition]:
+        """The tasks of the batch between two offsets; the same ranges each time it is asked.
+
+        Raises:
+            OffsetsLost: some of it is gone, and ``failOnDataLoss`` is true.
+            ZkConsumerError: the cluster can't be asked.
+        """
+        begin = start.offsets if end.begun_at is None else end.begun_at
+        known = set(self._look_for_partitions())
+        asked = [tp for tp in end.offsets if tp in known]
+        bounds = LogBounds(
+            self._cluster.earliest(asked), self._cluster.latest(asked, known=end.offsets)
+        )
+        ranges = ranges_to_read(self._options, begin, end.offsets, bounds)
+        return input_partitions(self._options, self._cluster, ranges)
+
+    def close(self) -> None:
+        """Let go of all connections."""
+        self._cluster.close()
+        if self._progress is not None:
+            self._progress.close()
+
+    def _look_for_partitions(self) -> Sequence[TopicPartition]:
+        now_ms = self._clock.now_ms()
+        if self._partitions_ms is None or now_ms - self._partitions_ms >= LOOK_EVERY_MS:
+            self._partitions = self._cluster.partitions(self._options.subscription)
+            self._partitions_ms = now_ms
+        return self._partitions
+
+    def _is_fixed_start(self) -> bool:
+        """Whether a query that starts anew from these options starts at the same offsets."""
+        starting = self._options.starting
+        return isinstance(starting, Exact) and min(starting.offsets.values(), default=0) >= 0
+
+    # --- the group --------------------------------------------------------------------------------
+
+    def _commit(self, offsets: Offsets, ends: Offsets) -> None:
+        target = self._target
+        if target is None or not target.has_news(offsets):
+            return
+        for left in reversed(range(self._options.retries)):
+            try:
+                self._refuse_live()
+                target.commit(offsets, log_ends=ends)
+            except ConfigError:
+                raise
+            except ZkConsumerError as error:
+                if not left:
+                    raise
+                log.warning("offsets not committed yet: %s; tries left: %d", error, left)
+                self._wait(self._options.retry_interval_ms)
+            else:
+                return
+
+    def _glance_at_members(self) -> None:
+        now_ms = self._clock.now_ms()
+        if self._members_ms is not None and now_ms - self._members_ms < LOOK_EVERY_MS:
+            return
+        try:
+            self._refuse_live()
+        except RegistryError as error:
+            # Nothing is to be committed now; before something is, they are looked for again.
+            self._members_ms = now_ms
+            log.warning("members of the group can't be looked for: %s", error)
+
+    def _refuse_live(self) -> None:
+        if self._target is not None and not self._options.allow_live_group:
+            self._target.refuse_live()
+        self._members_ms = self._clock.now_ms()
+
+
+def system_surroundings(cluster: Cluster, progress: GroupProgress | None) -> Surroundings:
+    """Those of a real query."""
+    return Surroundings(cluster=cluster, progress=progress, clock=SystemClock())
