@@ -4,7 +4,7 @@ PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
 .PHONY: demo test lint types imports native unit sandbox-tests spark-tests pure-tests simulate chaos fuzz-native \
-	bench bench-rebalance golden races-native arm wheel wheels clean
+	bench bench-rebalance bench-spark golden races-native arm wheel wheels clean
 
 NATIVE := $(wildcard zkconsumer/native/_* zkconsumer/native/csrc/*.[ch])
 $(STAMP): setup.cfg pyproject.toml setup.py scripts/make-venv scripts/apt-install $(filter-out %.so,$(NATIVE))
@@ -32,14 +32,17 @@ imports: $(STAMP)
 native: $(STAMP)
 	scripts/check-native $(PY)
 
-# Several at a time: a test's servers, files, topics and groups are its own.
+# Several at a time: each process has servers of its own, and a module's tests stay together where
+# they share some.
 PARALLEL := -n auto --maxprocesses 4
+BY_MODULE := $(PARALLEL) --dist loadscope --no-loadscope-reorder
 
 unit: $(STAMP) native
 	$(PY) -m pytest -q $(PARALLEL) -m "not sandbox and not docker and not zk and not spark"
 
 sandbox-tests: $(STAMP)
-	$(PY) -m pytest -q -m "(sandbox or docker or zk) and not spark"
+	$(PY) -m pytest -q $(BY_MODULE) -m "(sandbox or docker or zk) and not spark and not alone"
+	$(PY) -m pytest -q -m "alone and not spark"
 
 # On loopback, whatever name this machine bears.
 spark-tests: $(STAMP)
@@ -55,7 +58,8 @@ PURE_TESTS := tests/unit/fetch tests/unit/streams tests/unit/records/test_engine
 
 pure-tests: $(STAMP)
 ifeq ($(filter-out 0,$(ZKCONSUMER_PURE)),)
-	ZKCONSUMER_PURE=1 $(PY) -m pytest -q -r fE $(PURE_TESTS)
+	ZKCONSUMER_PURE=1 $(PY) -m pytest -q -r fE $(BY_MODULE) -m "not alone" $(PURE_TESTS)
+	ZKCONSUMER_PURE=1 $(PY) -m pytest -q -r fE -m alone $(PURE_TESTS)
 endif
 
 # Real faults on real servers, ten minutes of them: make chaos MINUTES=3 SEED=8
@@ -105,6 +109,10 @@ bench: $(STAMP)
 # How long a group stands still, ours and the original's, on the same real ZooKeeper: half an hour.
 bench-rebalance: $(STAMP)
 	$(PY) -m tests.benchmarks.rebalance --delay-ms 0,2 $(ARGS)
+
+# Spark with our source beside Spark with its own, on an old and a modern broker: 15 minutes.
+bench-spark: $(STAMP)
+	$(PY) -m tests.benchmarks.spark $(ARGS)
 
 clean:
 	rm -rf $(VENV) .venv-bench* build dist *.egg-info

@@ -1,7 +1,11 @@
-"""Fixtures of the whole test suite, and how Hypothesis runs: by chance, but in CI repeatably."""
+"""Fixtures of the whole test suite, and how its tests run.
+
+Hypothesis runs by chance, but in CI repeatably; what takes minutes starts first.
+"""
 
 import os
 
+import pytest
 from hypothesis import settings
 
 from tests.support.clusters import cluster, cluster3, zookeeper
@@ -9,5 +13,11 @@ from tests.support.clusters import cluster, cluster3, zookeeper
 settings.register_profile("ci", derandomize=True)
 if os.environ.get("CI"):
     settings.load_profile("ci")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let nobody wait at the end for a long test that began last."""
+    items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
 
 __all__ = ["cluster", "cluster3", "zookeeper"]

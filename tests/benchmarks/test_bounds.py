@@ -10,7 +10,7 @@ from zkconsumer.records.codecs import Codec
 from zkconsumer.records.engine import ENGINE, Engine
 from zkconsumer.sandbox import Sandbox
 
-pytestmark = pytest.mark.sandbox
+pytestmark = [pytest.mark.sandbox, pytest.mark.alone]
 
 TOPIC = TopicSpec(value_bytes=100, codec=Codec.NONE, partitions=4, records=1_000_000)
 ROUNDS = 3

@@ -13,6 +13,7 @@ MESSAGES_PER_SECOND = 300
 
 
 @pytest.mark.sandbox
+@pytest.mark.long
 @pytest.mark.timeout(420)
 def test_two_minutes_of_faults_lose_nothing_and_repeat_only_what_was_not_committed(
     tmp_path: Path,

@@ -23,7 +23,7 @@ from zkconsumer.produce.producer import Producer
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import Sandbox
 
-pytestmark = pytest.mark.sandbox
+pytestmark = [pytest.mark.sandbox, pytest.mark.alone]
 
 CLOCK = SystemClock()
 TRIES = 5

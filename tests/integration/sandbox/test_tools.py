@@ -18,6 +18,8 @@ def produce(cluster: Sandbox, topic: str, *lines: str) -> None:
     result = cluster.run_scala_tool(
         "kafka.tools.ConsoleProducer",
         *("--broker-list", cluster.bootstrap_servers, "--topic", topic),
+        # Its own choice, 0, does not wait: a broker that is killed then may not have it yet.
+        *("--request-required-acks", "1"),
         stdin="".join(f"{line}\n" for line in lines).encode(),
     )
     assert result.status == 0, result.errors
