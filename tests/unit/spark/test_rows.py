@@ -1,0 +1,147 @@
+"""Spark's columns, of what either engine found."""
+
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+import pyarrow as pa
+import pytest
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.types import IntegerType, LongType, StringType, StructField, StructType
+
+from tests.support.ranges import DECODERS
+from zkconsumer.errors import ConfigError
+from zkconsumer.fetch.range_parts import PieceDecoder, RangePart, parts_of
+from zkconsumer.model import Record, TimestampType, TopicPartition
+from zkconsumer.records.build import build_message_set
+from zkconsumer.spark.rows import RowBatches, arrow_schema, spark_schema
+
+TP = TopicPartition("t", 3)
+ALL = arrow_schema(spark_schema(include_headers=True))
+CREATED, APPENDED = TimestampType.CREATE_TIME, TimestampType.LOG_APPEND_TIME
+
+
+def part_of(decoder: PieceDecoder, *records: Record, magic: int = 1) -> RangePart:
+    """These records, as they come out of a fetch."""
+    sets = b"".join(build_message_set([one], magic=magic) for one in records)
+    piece = decoder(memoryview(sets), records[0].offset, 1 << 20, 1 << 20)
+    (part,) = parts_of(piece, records[-1].offset + 1, 1 << 20)
+    return part
+
+
+def columns(batch: pa.RecordBatch) -> dict[str, list[object]]:
+    """All of it."""
+    batch.validate(full=True)
+    found: dict[str, list[object]] = batch.to_pydict()
+    return found
+
+
+def test_names_and_types_are_those_of_sparks_own_source() -> None:
+    """All nullable, in its order; headers only where they are asked for."""
+    plain, whole = spark_schema(), spark_schema(include_headers=True)
+    assert plain.simpleString() == (
+        "struct<key:binary,value:binary,topic:string,partition:int,offset:bigint,"
+        "timestamp:timestamp,timestampType:int>"
+    )
+    assert whole.fields[:-1] == plain.fields
+    assert whole["headers"].dataType.simpleString() == "array<struct<key:string,value:binary>>"
+    assert all(field.nullable for field in whole.fields)
+    assert arrow_schema(whole).equals(to_arrow_schema(whole, timezone="UTC"))
+
+
+@pytest.mark.parametrize("decoder", DECODERS)
+def test_rows_hold_what_the_records_hold(decoder: PieceDecoder) -> None:
+    """Nulls, empty values, gaps, times; headers are null."""
+    part = part_of(
+        decoder,
+        Record(3, b"k", b"v", 1_400_000_000_123, CREATED),
+        Record(5, None, None, -1, CREATED),
+        Record(6, b"", b"", 0, CREATED),
+    )
+    batch = RowBatches(ALL, TP).batch(part)
+    assert batch.schema.equals(ALL)
+    assert columns(batch) == {
+        "key": [b"k", None, b""],
+        "value": [b"v", None, b""],
+        "topic": ["t"] * 3,
+        "partition": [3] * 3,
+        "offset": [3, 5, 6],
+        "timestamp": [
+            datetime(2014, 5, 13, 16, 53, 20, 123_000, UTC),
+            None,
+            datetime(1970, 1, 1, tzinfo=UTC),
+        ],
+        "timestampType": [0, 0, 0],
+        "headers": [None] * 3,
+    }
+
+
+@pytest.mark.parametrize("decoder", DECODERS)
+def test_times_that_all_are_there_are_not_null(decoder: PieceDecoder) -> None:
+    """One that no microsecond can tell becomes the last one that they can."""
+    schema = arrow_schema(
+        spark_schema().add("headers", spark_schema(include_headers=True)["headers"].dataType)
+    )
+    part = part_of(decoder, Record(0, None, b"", 5, CREATED), Record(1, None, b"", 2**62, APPENDED))
+    batch = RowBatches(schema, TP).batch(part)
+    micros = batch.column("timestamp").cast(pa.int64()).to_pylist()
+    assert micros == [5_000, (2**63 - 1) // 1_000 * 1_000]
+    assert batch.column("timestampType").to_pylist() == [0, 1]
+
+
+@pytest.mark.parametrize("decoder", DECODERS)
+def test_magic_0_has_no_time(decoder: PieceDecoder) -> None:
+    """Null, and the type says so."""
+    batch = RowBatches(ALL, TP).batch(part_of(decoder, Record(0, None, b"v"), magic=0))
+    assert batch.column("timestamp").to_pylist() == [None]
+    assert batch.column("timestampType").to_pylist() == [-1]
+
+
+@pytest.mark.parametrize("decoder", DECODERS)
+def test_batches_of_many_lengths_do_not_disturb_each_other(decoder: PieceDecoder) -> None:
+    """The columns that repeat one value share their memory."""
+    rows = RowBatches(ALL, TP)
+    batches = [
+        rows.batch(part_of(decoder, *(Record(one, b"k", b"v") for one in range(count)), magic=0))
+        for count in (3, 1, 50, 2)
+    ]
+    for batch, count in zip(batches, (3, 1, 50, 2), strict=True):
+        found = columns(batch)
+        assert found["topic"] == ["t"] * count
+        assert found["partition"] == [3] * count
+        assert found["timestamp"] == found["headers"] == [None] * count
+
+
+@pytest.mark.parametrize("names", [["value"], ["offset", "key"], ["timestamp"], ["topic"]])
+@pytest.mark.parametrize("decoder", DECODERS)
+def test_columns_may_be_left_out_and_put_in_order(
+    decoder: PieceDecoder, names: Sequence[str]
+) -> None:
+    """A user's schema says which are made."""
+    schema = arrow_schema(StructType([spark_schema()[name] for name in names]))
+    part = part_of(decoder, Record(7, b"k", b"v"), magic=0)
+    batch = RowBatches(schema, TP).batch(part)
+    whole = columns(RowBatches(ALL, TP).batch(part))
+    assert list(batch.schema.names) == list(names)
+    assert columns(batch) == {name: whole[name] for name in names}
+
+
+def test_a_column_may_be_declared_not_null() -> None:
+    """What Spark then demands of the batches is what they say."""
+    schema = StructType([StructField("offset", LongType(), nullable=False)])
+    assert arrow_schema(schema).equals(to_arrow_schema(schema, timezone="UTC"))
+
+
+@pytest.mark.parametrize(
+    ("schema", "complaint"),
+    [
+        (StructType([]), "name at least one of the columns key, value, topic"),
+        (StructType([StructField("Value", StringType())]), "there is no column 'Value'"),
+        (StructType([StructField("value", StringType())]), "column value is binary, not string"),
+        (StructType([StructField("offset", IntegerType())]), "column offset is bigint, not int"),
+        (StructType([spark_schema()["key"]] * 2), "column key is named twice"),
+    ],
+)
+def test_other_schemas_are_refused(schema: StructType, complaint: str) -> None:
+    """With what there is to choose from, or what to do instead."""
+    with pytest.raises(ConfigError, match=complaint):
+        arrow_schema(schema)

@@ -1,0 +1,100 @@
+"""What a task does on an executor, with brokers on loopback."""
+
+import pickle
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pyarrow as pa
+import pytest
+
+from tests.support.ranges import SETTINGS, TP, RangeBench, bench, values
+from zkconsumer.errors import DataLost
+from zkconsumer.spark import task as task_module
+from zkconsumer.spark.input_partition import ZkInputPartition
+from zkconsumer.spark.rows import arrow_schema, spark_schema
+from zkconsumer.spark.task import connections_for, read_partition
+from zkconsumer.testing.loopback import LoopbackServer
+from zkconsumer.wire.api import ApiKey
+
+SCHEMA = arrow_schema(spark_schema())
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[RangeBench]:
+    """A broker on loopback with a hundred records in ``t-0``, and a worker without connections."""
+    monkeypatch.setattr(task_module, "_caches", {})
+    one = bench()
+    one.net.cluster.append(TP, values(*range(100)))
+    with LoopbackServer() as server:
+        one.net.brokers.listen_on_loopback(server)
+        yield one
+        connections_for(SETTINGS).close()
+
+
+def partition(world: RangeBench, start: int, end: int, **settings: object) -> ZkInputPartition:
+    """A task as it arrives on an executor."""
+    task = ZkInputPartition(
+        topic="t",
+        partition=0,
+        from_offset=start,
+        until_offset=end,
+        leader=world.leader(),
+        brokers=(world.leader(),),
+        settings=replace(SETTINGS, **settings),  # type: ignore[arg-type]  # by the caller
+    )
+    sent = pickle.loads(pickle.dumps(task))
+    assert sent == task
+    assert isinstance(sent, ZkInputPartition)
+    return sent
+
+
+def offsets_of(batches: Iterator[pa.RecordBatch]) -> list[int]:
+    """All offsets in order; no batch is empty."""
+    found = list(batches)
+    assert all(batch.num_rows and batch.schema.equals(SCHEMA) for batch in found)
+    return [one for batch in found for one in batch.column("offset").to_pylist()]
+
+
+def test_a_task_reads_its_range_and_a_second_try_the_same(world: RangeBench) -> None:
+    """In as many batches as there are fetches; on one connection, without asking for the leader."""
+    task = partition(world, 5, 95, fetch_bytes=300)
+    assert offsets_of(read_partition(task, SCHEMA)) == list(range(5, 95))
+    assert offsets_of(read_partition(task, SCHEMA)) == list(range(5, 95))
+    requests = world.net.brokers[0].requests
+    assert {one.api_key for one in requests} == {ApiKey.FETCH}
+    # The second task's requests go on counting where the first one's ended.
+    assert [one.correlation_id for one in requests] == list(range(len(requests)))
+
+
+def test_an_empty_range_asks_nobody(world: RangeBench) -> None:
+    """There is nothing to read."""
+    assert offsets_of(read_partition(partition(world, 7, 7), SCHEMA)) == []
+    assert world.net.brokers[0].requests == []
+
+
+def test_lost_offsets_end_the_task_or_are_logged(
+    world: RangeBench, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As ``failOnDataLoss`` says, to the offset."""
+    world.net.cluster.log(TP).delete_before(40)
+    with pytest.raises(DataLost, match=r"\[5, 40\)"):
+        list(read_partition(partition(world, 5, 95), SCHEMA))
+    task = partition(world, 5, 95, fail_on_data_loss=False)
+    assert offsets_of(read_partition(task, SCHEMA)) == list(range(40, 95))
+    assert "t-0 [5, 40) is lost: the log begins at offset 40" in caplog.text
+
+
+def test_a_limit_ends_a_task_early(world: RangeBench) -> None:
+    """The next task is not disturbed."""
+    task = partition(world, 0, 100, fetch_bytes=300)
+    batches = read_partition(task, SCHEMA)
+    next(batches)
+    batches.close()  # type: ignore[attr-defined]  # it is a generator
+    assert offsets_of(read_partition(task, SCHEMA)) == list(range(100))
+
+
+def test_connections_are_kept_by_client_id_and_time_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those are what a connection is made with."""
+    monkeypatch.setattr(task_module, "_caches", {})
+    assert connections_for(SETTINGS) is connections_for(replace(SETTINGS, fetch_bytes=5))
+    assert connections_for(SETTINGS) is not connections_for(replace(SETTINGS, client_id="other"))
