@@ -14,10 +14,29 @@ from typing import TYPE_CHECKING
 from zkconsumer.errors import ConfigError
 
 if TYPE_CHECKING:
+    from zkconsumer.spark.legacy import KafkaRDD, KafkaUtils
+    from zkconsumer.spark.legacy_values import (
+        Broker,
+        KafkaMessageAndMetadata,
+        OffsetRange,
+        TopicAndPartition,
+        utf8_decoder,
+    )
     from zkconsumer.spark.session import build_session
     from zkconsumer.spark.source import ZkDataSource
 
-__all__ = ["SparkNotInstalled", "ZkDataSource", "build_session"]
+__all__ = [
+    "Broker",
+    "KafkaMessageAndMetadata",
+    "KafkaRDD",
+    "KafkaUtils",
+    "OffsetRange",
+    "SparkNotInstalled",
+    "TopicAndPartition",
+    "ZkDataSource",
+    "build_session",
+    "utf8_decoder",
+]
 
 
 class SparkNotInstalled(ConfigError, ImportError):
@@ -31,6 +50,13 @@ if _MISSING:
     )
 
 _HOMES = {
+    "Broker": "zkconsumer.spark.legacy_values",
+    "KafkaMessageAndMetadata": "zkconsumer.spark.legacy_values",
+    "KafkaRDD": "zkconsumer.spark.legacy",
+    "KafkaUtils": "zkconsumer.spark.legacy",
+    "OffsetRange": "zkconsumer.spark.legacy_values",
+    "TopicAndPartition": "zkconsumer.spark.legacy_values",
+    "utf8_decoder": "zkconsumer.spark.legacy_values",
     "ZkDataSource": "zkconsumer.spark.source",
     "build_session": "zkconsumer.spark.session",
 }

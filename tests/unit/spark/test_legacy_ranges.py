@@ -1,0 +1,69 @@
+"""Each batch of a direct stream: behind the last one, and the same when it is made again."""
+
+import pickle
+from datetime import datetime, timedelta
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zkconsumer.model import TopicPartition
+from zkconsumer.spark.legacy_ranges import REMEMBERED, BatchRanges
+from zkconsumer.spark.legacy_values import OffsetRange
+
+P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
+START = datetime(2015, 5, 5)  # noqa: DTZ001 - Spark gives batches' times so
+
+
+def test_batches_follow_each_other() -> None:
+    """A new batch starts where the last one that was kept ended."""
+    ranges = BatchRanges({P0: 5, P1: 0}, most=None)
+    first = ranges.next({P0: 9, P1: 0})
+    assert first == (OffsetRange("t", 0, 5, 9), OffsetRange("t", 1, 0, 0))
+    assert ranges.next({P0: 9, P1: 0}) == first
+    ranges.keep(START, first)
+    assert ranges.next({P0: 12, P1: 1}) == (OffsetRange("t", 0, 9, 12), OffsetRange("t", 1, 0, 1))
+
+
+def test_a_log_that_became_shorter_adds_nothing() -> None:
+    """The range is empty, and the stream does not go back."""
+    ranges = BatchRanges({P0: 5}, most=None)
+    assert ranges.next({P0: 3}) == (OffsetRange("t", 0, 5, 5),)
+
+
+def test_a_restored_stream_repeats_its_batches() -> None:
+    """A checkpoint holds what batches had; making one again moves nothing."""
+    ranges = BatchRanges({P0: 0}, most=None)
+    first = ranges.next({P0: 4})
+    ranges.keep(START, first)
+    ranges.keep(START + timedelta(seconds=1), ranges.next({P0: 8}))
+    restored: BatchRanges = pickle.loads(pickle.dumps(ranges))
+    assert restored.of(START) == first
+    restored.keep(START, first)
+    assert restored.offsets == {P0: 8}
+
+
+def test_old_batches_are_forgotten() -> None:
+    """What is kept is bounded."""
+    ranges = BatchRanges({P0: 0}, most=None)
+    for number in range(REMEMBERED + 2):
+        ranges.keep(START + timedelta(seconds=number), ranges.next({P0: number}))
+    assert ranges.of(START + timedelta(seconds=1)) is None
+    assert ranges.of(START + timedelta(seconds=2)) is not None
+
+
+@given(
+    ends=st.lists(st.integers(0, 200), min_size=1, max_size=20), most=st.none() | st.integers(1, 30)
+)
+def test_nothing_is_left_out_or_read_twice(ends: list[int], most: int | None) -> None:
+    """Whatever logs do, batches are one behind the other, and none has more than it may."""
+    ranges = BatchRanges({P0: 0}, most=most)
+    reached = 0
+    for number, end in enumerate(ends):
+        batch = ranges.next({P0: end})
+        ranges.keep(START + timedelta(seconds=number), batch)
+        assert batch[0].fromOffset == reached
+        assert batch[0].count() <= (most or 200)
+        reached = batch[0].untilOffset
+    assert reached <= max(ends)
+    if most is None:
+        assert reached == max(ends)

@@ -1,0 +1,150 @@
+"""The values of ``pyspark.streaming.kafka``, under the names that old programs use. Pure.
+
+Source: Spark 2.4 ``pyspark.streaming.kafka`` (the 0-8 module, gone since Spark 3.0).
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from zkconsumer.errors import ConfigError
+from zkconsumer.fetch.range_settings import RangeSettings
+from zkconsumer.spark.address import BOOTSTRAP, ZOOKEEPER, ClusterAddress, read_address
+from zkconsumer.spark.kafka_options import PREFIX, read_range_settings
+from zkconsumer.spark.option_values import read_choice
+
+Decoder = Callable[[bytes | None], Any]
+
+BROKER_LIST = "metadata.broker.list"
+OFFSET_RESET = "auto.offset.reset"
+_POLL_TIMEOUT_MS = 120_000
+
+
+def utf8_decoder(data: bytes | None) -> str | None:
+    """A key or value as text; what is no UTF-8 fails the task, as it always did."""
+    return None if data is None else data.decode("utf-8")
+
+
+@dataclass(frozen=True, slots=True)
+class OffsetRange:
+    """Offsets of one partition: from ``fromOffset`` up to, not including, ``untilOffset``."""
+
+    topic: str
+    partition: int
+    fromOffset: int  # noqa: N815 - Spark's name
+    untilOffset: int  # noqa: N815 - Spark's name
+
+    def count(self) -> int:
+        """How many offsets it spans."""
+        return self.untilOffset - self.fromOffset
+
+
+@dataclass(frozen=True, slots=True)
+class TopicAndPartition:
+    """One partition of one topic."""
+
+    topic: str
+    partition: int
+
+
+@dataclass(frozen=True, slots=True)
+class Broker:
+    """Where a broker can be reached."""
+
+    host: str
+    port: int
+
+
+class KafkaMessageAndMetadata:
+    """A message and where it lies; key and value are decoded when they are asked for.
+
+    Attributes:
+        topic: its topic.
+        partition: its partition.
+        offset: its offset.
+    """
+
+    __slots__ = (
+        "_key",
+        "_key_decoder",
+        "_message",
+        "_value_decoder",
+        "offset",
+        "partition",
+        "topic",
+    )
+
+    def __init__(  # noqa: PLR0913 - one argument a field; the decoders are ours
+        self,
+        topic: str,
+        partition: int,
+        offset: int,
+        key: bytes | None,
+        message: bytes | None,
+        *,
+        key_decoder: Decoder = utf8_decoder,
+        value_decoder: Decoder = utf8_decoder,
+    ) -> None:
+        self.topic = topic
+        self.partition = partition
+        self.offset = offset
+        self._key = key
+        self._message = message
+        self._key_decoder = key_decoder
+        self._value_decoder = value_decoder
+
+    @property
+    def key(self) -> Any:
+        """The key, decoded."""
+        return self._key_decoder(self._key)
+
+    @property
+    def message(self) -> Any:
+        """The value, decoded."""
+        return self._value_decoder(self._message)
+
+    def __repr__(self) -> str:
+        return f"KafkaMessageAndMetadata({self.topic}-{self.partition} offset {self.offset})"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LegacyParams:
+    """What ``kafkaParams`` come to.
+
+    Attributes:
+        address: where the cluster is.
+        settings: how ranges are read.
+        from_smallest: whether a stream without offsets starts at the oldest message.
+    """
+
+    address: ClusterAddress
+    settings: RangeSettings
+    from_smallest: bool
+
+
+def legacy_params(given: Mapping[str, str]) -> LegacyParams:
+    """Read ``kafkaParams``: keys of Kafka 0.8, of which those that matter to reading count.
+
+    Raises:
+        ConfigError: naming the key.
+    """
+    params = {str(name): str(text) for name, text in given.items()}
+    brokers = params.get(BROKER_LIST, params.get("bootstrap.servers"))
+    if brokers is None and ZOOKEEPER not in params:
+        raise ConfigError(
+            f"kafkaParams name no cluster: set {BROKER_LIST} or bootstrap.servers to "
+            f"host1:port1,host2:port2, or {ZOOKEEPER}"
+        )
+    options = {PREFIX + name: text for name, text in params.items()}
+    if brokers is not None:
+        options[BOOTSTRAP] = brokers
+    if ZOOKEEPER in params:
+        options[ZOOKEEPER] = params[ZOOKEEPER]
+    reset = read_choice(OFFSET_RESET, params.get(OFFSET_RESET, "largest"), ("largest", "smallest"))
+    return LegacyParams(
+        address=read_address(options),
+        settings=read_range_settings(
+            options, poll_timeout_ms=_POLL_TIMEOUT_MS, fail_on_data_loss=True
+        ),
+        from_smallest=reset == "smallest",
+    )
