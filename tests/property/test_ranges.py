@@ -1,0 +1,157 @@
+"""Ranges of any log, however it is fetched and whatever goes wrong: each record once, or lost."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.ranges import DECODERS, TP, RangeBench, bench, stretch
+from zkconsumer.fetch.range_parts import LostRange, Piece, PieceDecoder, RangePart, parts_of
+from zkconsumer.model import Record
+from zkconsumer.records.build import build_message_set
+from zkconsumer.records.codecs import Codec
+from zkconsumer.testing.fake_script import Close, Cut, Fail, Step
+from zkconsumer.wire.api import ApiKey
+
+CODECS = [Codec.NONE, Codec.GZIP, Codec.SNAPPY]
+STEPS: list[Step] = [Close(), Cut(7), Cut(90), Fail(6), Fail(5), Fail(1)]
+
+
+@dataclass(slots=True)
+class Log:
+    """A partition on two fake brokers, and what is known to be in it."""
+
+    world: RangeBench = field(default_factory=lambda: bench(broker_count=2))
+    held: dict[int, bytes] = field(default_factory=dict)
+
+    @property
+    def end(self) -> int:
+        """The offset of the next record."""
+        return self.world.net.cluster.log(TP).end_offset
+
+    def add(self, steps: list[int], sizes: list[int], codec: Codec) -> None:
+        """Append a set; ``steps`` are the distances of its offsets, as compaction leaves them."""
+        offset, records = self.end - 1, []
+        for step, size in zip(steps, sizes, strict=False):
+            offset += step
+            value = b"%d " % offset + bytes(size)
+            self.held[offset] = value
+            records.append(Record(offset, None, value))
+        sets = [records] if codec is not Codec.NONE else [[record] for record in records]
+        log = self.world.net.cluster.log(TP)
+        for chosen in sets:
+            entry = build_message_set(chosen, codec=codec)
+            log.append_raw(entry, chosen[-1].offset + 1 - log.end_offset)
+        self.world.net.cluster.changed()
+
+
+@st.composite
+def logs(draw: st.DrawFn) -> Log:
+    """A log of some sets."""
+    log = Log()
+    for _ in range(draw(st.integers(1, 6))):
+        count = draw(st.integers(1, 8))
+        log.add(
+            draw(st.lists(st.integers(1, 4), min_size=count, max_size=count)),
+            draw(st.lists(st.integers(0, 60), min_size=count, max_size=count)),
+            draw(st.sampled_from(CODECS)),
+        )
+    return log
+
+
+Event = Callable[[Log], None]
+
+
+@st.composite
+def events(draw: st.DrawFn) -> Event:
+    """What may happen between two parts."""
+    kind = draw(st.sampled_from(["nothing", "expire", "move", "grow", "fail", "fail"]))
+    share = draw(st.floats(0, 1))
+    step = draw(st.sampled_from(STEPS))
+
+    def happen(log: Log) -> None:
+        cluster, brokers = log.world.net.cluster, log.world.net.brokers
+        leader = log.world.leader().id
+        if kind == "expire":
+            gone = int(share * log.end)
+            if gone > cluster.log(TP).start_offset:
+                cluster.log(TP).delete_before(gone)
+        elif kind == "move":
+            cluster.move_leader(TP, 1 - leader)
+        elif kind == "grow":
+            log.add([1, 1], [5, 5], Codec.NONE)
+        elif kind == "fail":
+            brokers[leader].script(ApiKey.FETCH, step)
+
+    return happen
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    logs(),
+    st.sampled_from(DECODERS),
+    st.integers(30, 400),
+    st.tuples(st.floats(0, 1), st.floats(0, 1)).map(sorted),
+    st.lists(events(), max_size=6),
+)
+def test_each_record_comes_once_or_is_said_to_be_lost(
+    log: Log,
+    decoder: PieceDecoder,
+    fetch_bytes: int,
+    shares: list[float],
+    happenings: list[Event],
+) -> None:
+    """In order, with its own value; lost is only what the log does not hold any more."""
+    start, end = (int(share * log.end) for share in shares)
+    reader = log.world.reader(decoder, fetch_bytes=fetch_bytes, fail_on_data_loss=False, retries=20)
+    at, waiting = start, list(happenings)
+    seen: dict[int, bytes | None] = {}
+    lost: list[LostRange] = []
+    if waiting:
+        waiting.pop()(log)
+    for part in reader.read(stretch(start, end)):
+        if isinstance(part, RangePart):
+            for record in part.records():
+                assert at <= record.offset < end
+                seen[record.offset] = record.value
+                at = record.offset + 1
+            assert at <= part.next_offset <= end
+        else:
+            assert at <= part.from_offset < part.until_offset <= end
+            lost.append(part)
+            at = part.until_offset
+        if waiting:
+            waiting.pop()(log)
+    first_left = log.world.net.cluster.log(TP).start_offset
+    assert all(one.until_offset <= first_left for one in lost)
+    gone = {offset for one in lost for offset in range(one.from_offset, one.until_offset)}
+    expected = {offset: value for offset, value in log.held.items() if start <= offset < end}
+    assert {offset: value for offset, value in expected.items() if offset not in gone} == seen
+
+
+@settings(deadline=None, max_examples=200)
+@given(logs(), st.integers(0, 60), st.integers(0, 60), st.integers(1, 300))
+def test_parts_hold_what_is_below_the_end_and_no_more_than_they_may(
+    log: Log, start: int, length: int, part_bytes: int
+) -> None:
+    """The same records, whatever engine; a part of more than one row keeps to the bound."""
+    end = min(start + length, log.end)
+    data = memoryview(log.world.net.cluster.log(TP).read(start, 1 << 20))
+    found = []
+    for decoder in DECODERS:
+        piece: Piece = decoder(data, start, 1 << 20, 1 << 20)
+        parts = list(parts_of(piece, end, part_bytes))
+        for part in parts:
+            assert len(part.runs) == 1 or len(part) == 1 or size_of(part) <= part_bytes
+        behind = [part.next_offset for part in parts]
+        firsts = [part.records()[0].offset for part in parts]
+        assert behind == [*firsts[1:], end][: len(behind)]
+        found.append([(one.offset, one.value) for part in parts for one in part.records()])
+    expected = [(one, value) for one, value in log.held.items() if start <= one < end]
+    assert found == [expected] * len(DECODERS)
+
+
+def size_of(part: RangePart) -> int:
+    """Of keys and values."""
+    return sum(len(one.key or b"") + len(one.value or b"") for one in part.records())
