@@ -10,6 +10,8 @@ from zkconsumer.drain.state import Held
 from zkconsumer.drain.storage import Storage
 from zkconsumer.errors import DrainError
 
+_LOOKS = 5
+
 
 class Journal:
     """Reads and writes these files. Every method raises ``DrainError`` as its storage does.
@@ -50,8 +52,7 @@ class Journal:
 
     def held(self) -> Held:
         """Where the drain stands."""
-        plans = layout.numbers_of_files(self._storage.names(layout.PLANS))
-        landed = layout.numbers_of_files(self._storage.names(layout.BATCHES))
+        plans, landed = self._numbers()
         begun = self._storage.read(layout.IDENTITY) is not None
         if not begun and (plans or landed):
             raise DrainError(
@@ -68,6 +69,21 @@ class Journal:
             manifest=self.manifest(last) if landed and landed[-1] == last else None,
             staged=bool(self._storage.names(layout.staging_folder(last))),
         )
+
+    def _numbers(self) -> tuple[list[int], list[int]]:
+        """The numbers of all plans and all batches, as they are at one moment.
+
+        Raises:
+            DrainError: somebody else lands batches as fast as they are looked at.
+        """
+        landed = layout.numbers_of_files(self._storage.names(layout.BATCHES))
+        for _ in range(_LOOKS):
+            before = landed
+            plans = layout.numbers_of_files(self._storage.names(layout.PLANS))
+            landed = layout.numbers_of_files(self._storage.names(layout.BATCHES))
+            if landed == before:
+                return plans, landed
+        raise self._another(landed[-1])
 
     def _check_numbers(self, plans: list[int], landed: list[int]) -> None:
         """Every batch but the last must be landed, or files got lost."""

@@ -96,6 +96,20 @@ class State:
         return State(step=Step.PLAN, plan=self.plan)
 
     @property
+    def batch(self) -> Plan:
+        """The batch in hand; every step but the first two has one."""
+        if self.plan is None:
+            raise ValueError(f"{self.step.value} has no batch in hand")
+        return self.plan
+
+    @property
+    def landing(self) -> Manifest:
+        """What was landed of the batch in hand; there is one from PUBLISH on."""
+        if self.manifest is None:
+            raise ValueError(f"{self.step.value} has nothing landed")
+        return self.manifest
+
+    @property
     def next_number(self) -> int:
         """The number of the plan behind the last one."""
         return 1 if self.plan is None else self.plan.number + 1

@@ -5,6 +5,8 @@ Paths are texts relative to the drain's own, with ``/`` between their parts.
 
 from typing import NamedTuple, Protocol
 
+from zkconsumer.errors import DrainError
+
 
 class StoredFile(NamedTuple):
     """A file: its path below the folder that was asked for, and its length."""
@@ -45,13 +47,28 @@ class Storage(Protocol):
         ...
 
     def move(self, source: str, target: str) -> None:
-        """Move a file where none is. Nothing happens where it was moved before.
+        """Move a file where none is. What was moved before, wholly or in part, is finished.
 
         Raises:
-            DrainError: it is neither here nor there; or see above.
+            DrainError: it is neither here nor there, or another file is there; or see above.
         """
         ...
 
     def delete(self, folder: str) -> None:
         """Delete a folder with everything in it; nothing happens where there is none."""
         ...
+
+
+def missing(source: str, target: str) -> DrainError:
+    """The error for a landed file that is not where it was written, nor where it belongs."""
+    return DrainError(
+        f"{source} is gone, and {target} is not there: somebody deleted a landed file. Restore it "
+        "at one of the two, or drain anew to another path"
+    )
+
+
+def in_the_way(source: str, target: str) -> DrainError:
+    """The error for a foreign file where a landed one belongs."""
+    return DrainError(
+        f"{target} is there, and is another file than {source}, which belongs there: move it away"
+    )

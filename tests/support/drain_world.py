@@ -1,0 +1,192 @@
+"""A whole drain in memory: logs, a group, a storage, and a writer instead of Spark.
+
+Every change of anything passes ``World.at``, where a test kills, or lets somebody else go on.
+"""
+
+import itertools
+import json
+from collections.abc import Callable, Mapping
+
+from tests.support.manual_clock import ManualClock
+from zkconsumer.drain.checksum import Checksum, Contents
+from zkconsumer.drain.identity import Identity
+from zkconsumer.drain.journal import Journal
+from zkconsumer.drain.landing_files import FilesLanding
+from zkconsumer.drain.manifest import Absence, AbsenceKind, LandedPart
+from zkconsumer.drain.plan import LogEnds, Plan, Positions
+from zkconsumer.drain.runner import DrainReport, Runner, RunSettings, Sides
+from zkconsumer.drain.seams import Look
+from zkconsumer.model import OffsetRange, TopicPartition
+from zkconsumer.testing.memory_storage import MemoryStorage
+
+IDENTITY = Identity(
+    id="drain-1",
+    created_ms=0,
+    cluster="zk1:2181",
+    subscription="subscribe=t",
+    starting="earliest",
+    group="g",
+    format="parquet",
+)
+
+
+class Killed(BaseException):
+    """The process is gone: no handler of an ``Exception`` runs."""
+
+
+class World:
+    """What outlives a process.
+
+    Args:
+        at: called at every point where a process may be killed.
+    """
+
+    def __init__(self, at: Callable[[str], None] = lambda _point: None) -> None:
+        self.at = at
+        self.storage = MemoryStorage(self.pass_point)
+        self.earliest: dict[TopicPartition, int] = {}
+        self.latest: dict[TopicPartition, int] = {}
+        self.compacted: set[tuple[TopicPartition, int]] = set()
+        self.starts: dict[TopicPartition, int] = {}
+        self.committed: dict[TopicPartition, int] = {}
+        self.clock = ManualClock()
+        self._attempts = itertools.count(1)
+
+    def pass_point(self, point: str) -> None:
+        """A point where a process may be killed."""
+        self.at(point)
+
+    def grow(self, tp: TopicPartition, count: int) -> None:
+        """Write messages."""
+        self.earliest.setdefault(tp, 0)
+        self.latest[tp] = self.latest.get(tp, 0) + count
+
+    def log(self, tp: TopicPartition) -> list[int]:
+        """The offsets that have messages now."""
+        every = range(self.earliest[tp], self.latest[tp])
+        return [offset for offset in every if (tp, offset) not in self.compacted]
+
+    def run(self, *, max_offsets: int | None = 5, fail_on_data_loss: bool = False) -> DrainReport:
+        """One process, until all that is there is landed."""
+        settings = RunSettings(
+            identity=IDENTITY,
+            once=True,
+            max_offsets=max_offsets,
+            fail_on_data_loss=fail_on_data_loss,
+            interval_ms=1_000,
+        )
+        writer = PaperWriter(self)
+        sides = Sides(
+            journal=Journal(self.storage),
+            source=PaperSource(self),
+            landing=FilesLanding(self.storage, writer, "parquet", self.clock),
+            group=PaperGroup(self),
+            stop=NeverStops(),
+            new_attempt=lambda: f"attempt{next(self._attempts)}",
+            clock=self.clock,
+        )
+        return Runner(settings, sides).run()
+
+    def published(self) -> dict[TopicPartition, list[int]]:
+        """The offsets of all files that readers see, sorted, each as often as it is there."""
+        found: dict[TopicPartition, list[int]] = {}
+        for path, data in self.storage.content.items():
+            if path.startswith("topic="):
+                for topic, partition, offset in json.loads(data):
+                    found.setdefault(TopicPartition(topic, partition), []).append(offset)
+        return {tp: sorted(offsets) for tp, offsets in found.items()}
+
+
+class PaperSource:
+    """See ``Source``."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def look(self, positions: Positions) -> Look:
+        """The logs as they are."""
+        world = self._world
+        world.at("look")
+        ends = {tp: LogEnds(world.earliest[tp], world.latest[tp]) for tp in world.latest}
+        new = {tp: ends[tp].earliest for tp in ends if tp not in positions}
+        if not positions:
+            new |= {tp: world.starts[tp] for tp in new if tp in world.starts}
+        return Look(ends, new)
+
+
+class PaperGroup:
+    """See ``Group``; offsets are committed one by one, as ZooKeeper's are."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def check(self) -> None:
+        """Nobody else is there."""
+        self._world.at("check group")
+
+    def commit(self, positions: Positions, log_ends: Positions) -> None:
+        """See ``Group``: never back."""
+        del log_ends
+        for tp, offset in positions.items():
+            self._world.at(f"before commit {tp}")
+            self._world.committed[tp] = max(offset, self._world.committed.get(tp, 0))
+            self._world.at(f"after commit {tp}")
+
+
+class PaperWriter:
+    """See ``RowWriter``: a file for each range, cut in two where that can be."""
+
+    def __init__(self, world: World) -> None:
+        self._world = world
+
+    def write(self, plan: Plan, folder: str) -> tuple[LandedPart, ...]:
+        """Write, then count."""
+        return tuple(
+            self._part(number, wanted, folder) for number, wanted in enumerate(plan.ranges)
+        )
+
+    def _part(self, number: int, wanted: OffsetRange, folder: str) -> LandedPart:
+        tp = wanted.topic_partition
+        span = range(wanted.from_offset, wanted.until_offset)
+        rows = [offset for offset in self._world.log(tp) if offset in span]
+        half = len(rows) // 2
+        for piece, offsets in enumerate((rows[:half], rows[half:])):
+            if offsets:
+                path = f"{folder}/topic={tp.topic}/date=2014-05-13/part-{number:05d}-{piece}"
+                data = json.dumps([[tp.topic, tp.partition, offset] for offset in offsets])
+                self._world.storage.create(f"{path}-{_attempt(folder)}.parquet", data.encode())
+        return LandedPart(
+            offsets=wanted,
+            contents=Contents(
+                rows=len(rows),
+                first_offset=min(rows, default=None),
+                last_offset=max(rows, default=None),
+                checksum=Checksum(sum(rows)),
+            ),
+            absent=tuple(
+                Absence(offset, offset + 1, 1, AbsenceKind.COMPACTED)
+                for offset in span
+                if offset not in rows
+            ),
+        )
+
+
+class NeverStops:
+    """See ``Stop``."""
+
+    def asked(self) -> bool:
+        """Nobody asks."""
+        return False
+
+    def wait(self, timeout_ms: int) -> None:
+        """A run that ends by itself never waits."""
+        raise AssertionError(f"it waits for {timeout_ms} ms")
+
+
+def whole(offsets: Mapping[TopicPartition, list[int]]) -> dict[TopicPartition, list[int]]:
+    """Without partitions that have no messages."""
+    return {tp: found for tp, found in offsets.items() if found}
+
+
+def _attempt(folder: str) -> str:
+    return folder.split("/")[-2]

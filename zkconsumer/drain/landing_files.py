@@ -1,0 +1,103 @@
+"""Lands files: written aside, counted, then moved to where they belong, by topic and date."""
+
+from pathlib import PurePosixPath
+from typing import Protocol
+from urllib.parse import unquote
+
+from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.drain import layout
+from zkconsumer.drain.fields import JsonValue
+from zkconsumer.drain.manifest import LandedFile, LandedPart, Manifest
+from zkconsumer.drain.plan import Plan
+from zkconsumer.drain.storage import Storage
+
+_FILES = "files"
+
+
+class RowWriter(Protocol):
+    """Reads a plan's ranges and writes them as files: Spark."""
+
+    def write(self, plan: Plan, folder: str) -> tuple[LandedPart, ...]:
+        """Write everything, and count what was written, from the files.
+
+        Args:
+            plan: what to read.
+            folder: a new one, below the storage's path; files go to ``topic=T/date=D`` in it.
+
+        Returns:
+            One part for every range of the plan, in its order.
+        """
+        ...
+
+
+class FilesLanding:
+    """See ``Landing``.
+
+    Args:
+        storage: the drain's.
+        writer: writes the files.
+        file_format: ``parquet`` or ``json``.
+        clock: says when a batch was landed.
+    """
+
+    def __init__(
+        self, storage: Storage, writer: RowWriter, file_format: str, clock: Clock | None = None
+    ) -> None:
+        self._storage = storage
+        self._writer = writer
+        self._format = file_format
+        self._clock = clock or SystemClock()
+
+    @property
+    def format(self) -> str:
+        """See ``Landing``."""
+        return self._format
+
+    def prepare(self, plan: Plan) -> dict[str, JsonValue]:
+        """Files need nothing kept."""
+        del plan
+        return {}
+
+    def land(self, plan: Plan, attempt: str) -> Manifest:
+        """Write the files into the attempt's own folder, which no earlier attempt writes to."""
+        folder = f"{layout.attempt_folder(plan.number, attempt)}/{_FILES}"
+        parts = self._writer.write(plan, folder)
+        found = [
+            landed_file(plan.number, f"{attempt}/{_FILES}", file.path, file.size_bytes)
+            for file in self._storage.files(folder)
+        ]
+        return Manifest(
+            number=plan.number,
+            attempt=attempt,
+            landed_ms=self._clock.wall_ms(),
+            files=tuple(file for file in found if file is not None),
+            parts=parts,
+        )
+
+    def publish(self, plan: Plan, manifest: Manifest) -> None:
+        """Move every file that is not moved yet."""
+        del plan
+        for file in manifest.files:
+            self._storage.move(f"{layout.staging_folder(manifest.number)}/{file.staged}", file.path)
+
+
+def landed_file(number: int, folder: str, path: str, size_bytes: int) -> LandedFile | None:
+    """A file that Spark wrote, with where it belongs; None for Spark's own marks.
+
+    Args:
+        number: the batch's, which becomes part of the file's name.
+        folder: where it was written, below the batch's staging folder.
+        path: below that: ``topic=T/date=D/part-00000-....parquet``.
+        size_bytes: its length.
+    """
+    parts = PurePosixPath(path)
+    if parts.name.startswith(("_", ".")) or len(parts.parts) == 1:
+        return None
+    values = dict(step.split("=", 1) for step in parts.parts[:-1])
+    name = f"part-{layout.batch_name(number)}-{parts.name.removeprefix('part-')}"
+    return LandedFile(
+        staged=f"{folder}/{path}",
+        path=f"{parts.parent}/{name}",
+        size_bytes=size_bytes,
+        values={key: unquote(value) for key, value in values.items()},
+    )

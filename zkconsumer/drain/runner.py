@@ -1,0 +1,213 @@
+"""The loop of a drain: one step after the other, each as ``state`` says."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.drain.identity import Identity
+from zkconsumer.drain.journal import Journal
+from zkconsumer.drain.landing import Landing
+from zkconsumer.drain.manifest import AbsenceKind, Manifest, check
+from zkconsumer.drain.plan import Plan, Positions, Situation, make_plan, refuse_expired
+from zkconsumer.drain.seams import Group, Look, NoWatch, Source, Stop, Watch
+from zkconsumer.drain.state import State, Step, resume
+from zkconsumer.errors import DrainError
+from zkconsumer.model import OffsetRange
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunSettings:
+    """How one run goes about it.
+
+    Attributes:
+        identity: what drain it is, as far as this run knows.
+        once: end when everything is landed that was there when the run began.
+        max_offsets: how many offsets a batch has at most, about; None for no limit.
+        fail_on_data_loss: stop where the log lost offsets before they could be landed.
+        interval_ms: how long to wait for news when everything is landed.
+    """
+
+    identity: Identity
+    once: bool
+    max_offsets: int | None
+    fail_on_data_loss: bool
+    interval_ms: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrainReport:
+    """What one run landed.
+
+    Attributes:
+        batches: how many batches it finished, those of a killed run included.
+        rows: how many messages are in them.
+        expired: what the logs lost before it could be read.
+        positions: the next offset to land of every partition.
+    """
+
+    batches: int = 0
+    rows: int = 0
+    expired: tuple[OffsetRange, ...] = ()
+    positions: Positions = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sides:
+    """Whom a runner works with."""
+
+    journal: Journal
+    source: Source
+    landing: Landing
+    group: Group
+    stop: Stop
+    new_attempt: Callable[[], str]
+    watch: Watch = field(default_factory=NoWatch)
+    clock: Clock = field(default_factory=SystemClock)
+
+
+class Runner:
+    """Drains until it is done, or told to stop. One run.
+
+    Args:
+        settings: how.
+        sides: with whom.
+    """
+
+    def __init__(self, settings: RunSettings, sides: Sides) -> None:
+        self._settings = settings
+        self._sides = sides
+        self._journal = sides.journal
+        self._until: Positions | None = None
+        self._log_ends: Positions = {}
+        self._report = DrainReport()
+
+    def run(self) -> DrainReport:
+        """Finish what an earlier run left, then land batch after batch.
+
+        Asked to stop, it ends before the next batch is planned or read.
+
+        Raises:
+            ConfigError: the path holds another drain, or the group has live members.
+            DrainError: see its message; nothing is lost or doubled by that.
+            ZkConsumerError: the cluster, the group or the storage failed.
+        """
+        state = self._begin()
+        while not (self._sides.stop.asked() and state.step in {Step.PLAN, Step.LAND}):
+            following = self._do(state)
+            if following is None:
+                break
+            state = following
+        return self._report
+
+    def _begin(self) -> State:
+        state = resume(self._journal.held())
+        self._sides.group.check()
+        self._journal.begin(self._settings.identity)
+        if state.step is Step.PLAN and state.plan is not None:
+            # What tasks of a killed run wrote after its batch was landed by another.
+            self._journal.clean(state.plan.number)
+        return state.begun() if state.step is Step.BEGIN else state
+
+    def _do(self, state: State) -> State | None:
+        match state.step:
+            case Step.PLAN:
+                return self._plan(state)
+            case Step.LAND:
+                return state.landed(self._land(state.batch))
+            case Step.PUBLISH:
+                self._sides.landing.publish(state.batch, state.landing)
+                return state.published()
+            case Step.COMMIT:
+                self._commit(state.batch)
+                return state.committed()
+            case Step.CLEAN:
+                self._clean(state.batch, state.landing)
+                return state.cleaned()
+            case Step.BEGIN:
+                raise AssertionError("a run begins before its first step")
+
+    def _plan(self, state: State) -> State | None:
+        """The next state; the same after waiting for news, None where the run is done."""
+        positions = {} if state.plan is None else state.plan.after()
+        look = self._sides.source.look(positions)
+        situation = self._situation(positions, look)
+        self._refuse_shrunk(situation)
+        number = state.next_number
+        plan = make_plan(number, self._sides.clock.wall_ms(), situation, self._settings.max_offsets)
+        known = positions if plan is None else plan.positions
+        self._report = replace(self._report, positions=known)
+        goal = {tp: situation.until.get(tp, ends.latest) for tp, ends in look.ends.items()}
+        self._sides.watch.looked(known, goal)
+        if plan is None:
+            if self._settings.once:
+                return None
+            self._sides.stop.wait(self._settings.interval_ms)
+            return state
+        if self._settings.fail_on_data_loss:
+            refuse_expired(plan, self._journal.path)
+        if plan.ranges:
+            plan = replace(plan, notes=self._sides.landing.prepare(plan))
+        self._journal.write_plan(plan)
+        return state.planned(plan)
+
+    def _situation(self, positions: Positions, look: Look) -> Situation:
+        self._log_ends = {tp: ends.latest for tp, ends in look.ends.items()}
+        if self._until is None:
+            self._until = self._log_ends if self._settings.once else {}
+        return Situation(positions=positions, ends=look.ends, starts=look.starts, until=self._until)
+
+    def _refuse_shrunk(self, situation: Situation) -> None:
+        shrunk = situation.shrunk()
+        if shrunk:
+            cut = ", ".join(
+                f"{tp} ends at {ends.latest}, and was landed up to {situation.positions[tp]}"
+                for tp, ends in sorted(shrunk.items())[:10]
+            )
+            raise DrainError(
+                f"{self._journal.path}: logs are shorter than what was landed of them: {cut}. The "
+                "topic was deleted and made again, its log was cut, or this is another cluster: "
+                "its offsets mean other messages now. Drain it to another path"
+            )
+
+    def _land(self, plan: Plan) -> Manifest:
+        attempt = self._sides.new_attempt()
+        self._journal.start_attempt(plan.number, attempt)
+        if plan.ranges:
+            self._sides.watch.landing(plan)
+            manifest = self._sides.landing.land(plan, attempt)
+        else:
+            now_ms = self._sides.clock.wall_ms()
+            manifest = Manifest(number=plan.number, attempt=attempt, landed_ms=now_ms)
+        check(manifest, plan)
+        self._journal.write_manifest(manifest)
+        return manifest
+
+    def _commit(self, plan: Plan) -> None:
+        self._sides.group.check()
+        self._sides.group.commit(plan.after(), self._log_ends)
+
+    def _clean(self, plan: Plan, manifest: Manifest) -> None:
+        self._journal.clean(plan.number)
+        before = self._report
+        self._report = replace(
+            before,
+            batches=before.batches + 1,
+            rows=before.rows + manifest.rows,
+            expired=before.expired + plan.expired + _expired_since(manifest),
+            positions=plan.after(),
+        )
+        self._sides.watch.landed(plan, manifest)
+
+
+def _expired_since(manifest: Manifest) -> tuple[OffsetRange, ...]:
+    """What expired between plan and reading."""
+    return tuple(
+        OffsetRange(
+            topic_partition=part.topic_partition,
+            from_offset=absence.from_offset,
+            until_offset=absence.until_offset,
+        )
+        for part in manifest.parts
+        for absence in part.absent
+        if absence.kind is AbsenceKind.EXPIRED
+    )

@@ -1,0 +1,99 @@
+"""What the runner of a drain asks others to do: the cluster, the group, whoever watches."""
+
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol
+
+from zkconsumer.drain.manifest import Manifest
+from zkconsumer.drain.plan import LogEnds, Plan, Positions
+from zkconsumer.model import TopicPartition
+
+
+class Look(NamedTuple):
+    """The cluster as it is: its logs' ends, and where partitions begin that are new."""
+
+    ends: Mapping[TopicPartition, LogEnds]
+    starts: Positions
+
+
+class Source(Protocol):
+    """The cluster that is drained. Raises ``ZkConsumerError`` where it can't be asked."""
+
+    def look(self, positions: Positions) -> Look:
+        """How the logs stand now.
+
+        Args:
+            positions: of the partitions that are known. None at all means that the drain is new,
+                and partitions begin where it is told to start; later ones at their beginning.
+        """
+        ...
+
+
+class Group(Protocol):
+    """The group whose offsets say how far the drain has come."""
+
+    def check(self) -> None:
+        """See that nobody else commits for this group.
+
+        Raises:
+            ConfigError: somebody does.
+        """
+        ...
+
+    def commit(self, positions: Positions, log_ends: Positions) -> None:
+        """Write offsets.
+
+        Raises:
+            ZkConsumerError: not all could be written.
+        """
+        ...
+
+
+class NoGroup:
+    """For a drain that commits nothing."""
+
+    def check(self) -> None:
+        """Nothing to see."""
+
+    def commit(self, positions: Positions, log_ends: Positions) -> None:
+        """Nothing to write."""
+
+
+class Watch(Protocol):
+    """Who shows people what goes on. Must not raise."""
+
+    def looked(self, positions: Positions, until: Positions) -> None:
+        """How far everything has come, and how far it is to go."""
+        ...
+
+    def landing(self, plan: Plan) -> None:
+        """A batch is read now."""
+        ...
+
+    def landed(self, plan: Plan, manifest: Manifest) -> None:
+        """A batch is landed and published, and the group's offsets are committed."""
+        ...
+
+
+class NoWatch:
+    """Shows nothing."""
+
+    def looked(self, positions: Positions, until: Positions) -> None:
+        """See ``Watch``."""
+
+    def landing(self, plan: Plan) -> None:
+        """See ``Watch``."""
+
+    def landed(self, plan: Plan, manifest: Manifest) -> None:
+        """See ``Watch``."""
+
+
+class Stop(Protocol):
+    """Whether somebody wants the drain to end."""
+
+    def asked(self) -> bool:
+        """Whether to end before the next batch."""
+        ...
+
+    def wait(self, timeout_ms: int) -> None:
+        """Wait for so long, or until somebody asks."""
+        ...
