@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tests.benchmarks.figures import Ratio, Run, ratio
 
@@ -26,6 +27,12 @@ class Bound:
 def bounds(kind: str) -> list[Bound]:
     """``goals`` and ``compressed_goals`` for the whole suite, ``floors`` for CI."""
     return [Bound(**one) for one in json.loads(FILE.read_text("utf-8"))[kind]]
+
+
+def spark_goals() -> list[tuple[str, Bound]]:
+    """What is to be reached with Spark, by kind of work (``aggregate``, ``parquet``)."""
+    found: dict[str, dict[str, Any]] = json.loads(FILE.read_text("utf-8"))["spark_goals"]
+    return [(kind, Bound(**one)) for kind, one in found.items()]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

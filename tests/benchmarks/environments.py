@@ -60,3 +60,5 @@ PYKAFKA = Environment(
     # It pins kazoo 2.5.0, and imports pkg_resources, which newer setuptools have dropped.
     ("pykafka==2.8.0", "setuptools<80", "python-snappy==0.7.3"),
 )
+# The newest PySpark that the connector's newest release is made for.
+SPARK_JVM = Environment(".venv-bench-spark", ("pyspark==4.2.0",))

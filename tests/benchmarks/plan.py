@@ -58,6 +58,15 @@ def _topic(value_bytes: int, codec: Codec, partitions: int, *, quick: bool) -> T
     )
 
 
+def spark_topics(*, quick: bool) -> list[TopicSpec]:
+    """The topics that Spark reads."""
+    return [
+        _topic(CORE_BYTES, codec, count, quick=quick)
+        for codec in (Codec.NONE, Codec.SNAPPY)
+        for count in reversed(PARTITIONS)
+    ]
+
+
 def latencies(section: str, *, quick: bool) -> list[LatencyPlan]:
     """The runs at a low rate."""
     if section != "latency":

@@ -122,6 +122,11 @@ class Companion:
         self._lines = b""
 
     @property
+    def pid(self) -> int:
+        """Its process id."""
+        return self._process.pid
+
+    @property
     def peak_kb(self) -> int:
         """The most memory that it has held so far, in KiB."""
         return machine.peak_kb(self._process.pid)

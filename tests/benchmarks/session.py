@@ -24,9 +24,9 @@ KAFKA = "0.8.2.2"
 
 
 @contextmanager
-def running_sandbox() -> Iterator[Sandbox]:
+def running_sandbox(kafka: str = KAFKA) -> Iterator[Sandbox]:
     """A broker that runs as on a server: the sandbox's own JVM flags favour a quick start."""
-    sandbox = Sandbox(kafka=KAFKA, brokers=1, heap_mb=1024)
+    sandbox = Sandbox(kafka=kafka, brokers=1, heap_mb=1024)
     os.environ["_JAVA_OPTIONS"] = "-XX:TieredStopAtLevel=4"  # has the last word, unlike others
     try:
         sandbox.start()

@@ -1,0 +1,99 @@
+"""``make bench-spark``: Spark's speed with our source and with its own.
+
+ARGS of ``make bench-spark``:
+  --quick                 smaller topics, two rounds: a look, no figures to quote
+  --topics 100-none-p4    which of them; all without it
+  --only jvm,zkconsumer   who takes part
+  --rounds 5
+  --into FOLDER           where spark.json and spark.md go
+  --from spark.json       measure nothing, make the tables again
+  --planning 1000         also how long micro-batches over so many partitions are planned
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from tests.benchmarks.plan import spark_topics
+from tests.benchmarks.results import Results, this_machine
+from tests.benchmarks.session import running_sandbox
+from tests.benchmarks.spark import planning, report
+from tests.benchmarks.spark.session import SparkSession
+from tests.benchmarks.spark.sources import all_sources
+
+_MODERN = "3.9.1"
+
+
+def main(argv: Sequence[str]) -> None:
+    """Measure and report."""
+    options = _parser().parse_args(argv)
+    if options.load is not None:
+        results = Results.load(options.load)
+    else:
+        results = measure(options)
+        results.save(options.into / "spark.json")
+    parts = [", ".join(f"{key}: {value}" for key, value in results.machine.items())]
+    parts.append(report.tables(results.runs, results.skipped, results.labels))
+    if options.planning:
+        parts.append(planning.measure(options.planning))
+    text = "\n\n".join(parts) + "\n"
+    sys.stdout.write(text)
+    options.into.mkdir(parents=True, exist_ok=True)
+    (options.into / "spark.md").write_text(text, "utf-8")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="make bench-spark",
+        description=__doc__,
+        formatter_class=argparse.RawTextHelpFormatter,
+    )
+
+    def names(text: str) -> list[str]:
+        return text.split(",")
+
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--topics", type=names, default=[])
+    parser.add_argument("--only", type=names, default=[])
+    parser.add_argument("--rounds", type=int)
+    parser.add_argument("--warm-ups", type=int, default=3)
+    parser.add_argument("--patience", type=int, default=1, help="tries more for a disturbed pass")
+    parser.add_argument("--into", type=Path, default=Path("build/bench"))
+    parser.add_argument("--from", type=Path, dest="load")
+    parser.add_argument("--planning", type=int, default=0)
+    return parser
+
+
+def measure(options: argparse.Namespace) -> Results:
+    """Run all that was asked for."""
+    sources = [one for one in all_sources() if not options.only or one.name in options.only]
+    specs = [
+        spec
+        for spec in spark_topics(quick=options.quick)
+        if not options.topics or spec.name in options.topics
+    ]
+    if not sources or not specs:
+        raise SystemExit("make bench-spark knows none of these topics, or none of these sources")
+    with ExitStack() as stack:
+        session = SparkSession(
+            old=stack.enter_context(running_sandbox()),
+            new=stack.enter_context(running_sandbox(_MODERN)),
+            sources=sources,
+            patience=options.patience,
+        )
+        for source in sources:
+            stack.callback(source.engine.close)
+        for spec in specs:
+            session.measure(
+                spec,
+                rounds=options.rounds or (2 if options.quick else 5),
+                warm_ups=options.warm_ups,
+            )
+    labels = {one.name: one.label for one in sources}
+    return Results(this_machine(), labels, session.runs, skipped=session.skipped)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

@@ -1,0 +1,62 @@
+"""A Spark session that lives on: is given a piece of work as a line of JSON, answers with one.
+
+The same program for both sources, so it needs nothing but PySpark. Its argument is a JSON object of
+``settings`` of the session, and of ``register``, a module with a ``DefaultSource``.
+"""
+
+import importlib
+import json
+import os
+import sys
+import time
+from typing import Any
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import count, length, lit
+from pyspark.sql.functions import sum as sum_of
+
+
+def main() -> None:
+    """Start, then work until the other side hangs up."""
+    asked = json.loads(sys.argv[1])
+    os.environ["PYSPARK_PYTHON"] = os.environ["PYSPARK_DRIVER_PYTHON"] = sys.executable
+    builder = SparkSession.builder.appName("benchmark")
+    for key, value in asked["settings"].items():
+        builder = builder.config(key, value)
+    spark = builder.getOrCreate()
+    spark.sparkContext.setLogLevel("ERROR")
+    if asked["register"]:
+        spark.dataSource.register(importlib.import_module(asked["register"]).DefaultSource)
+    answer({"spark": spark.version})
+    for line in sys.stdin:
+        answer(work(spark, json.loads(line)))
+
+
+def work(spark: SparkSession, asked: dict[str, Any]) -> dict[str, object]:
+    """Read a topic once; the clock stands still before and after."""
+    reader = spark.read.format(asked["format"]).options(**asked["options"])
+    if asked["columns"]:
+        reader = reader.schema(asked["columns"])
+    began = time.perf_counter()
+    rows = reader.load()
+    if asked["into"]:
+        rows.write.mode("overwrite").parquet(asked["into"])
+        return {"seconds": time.perf_counter() - began}
+    [found] = aggregate(rows).collect()
+    seconds = time.perf_counter() - began
+    return {"seconds": seconds, "records": found[0], "value_bytes": found[1]}
+
+
+def aggregate(rows: DataFrame) -> DataFrame:
+    """Their number, and the sum of the lengths of their values."""
+    return rows.agg(count(lit(1)), sum_of(length("value")))
+
+
+def answer(what: dict[str, object]) -> None:
+    """Print a line."""
+    sys.stdout.write(json.dumps(what) + "\n")
+    sys.stdout.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,114 @@
+"""How long the micro-batches of a query over many partitions are planned."""
+
+import statistics
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+
+from pyspark.sql import SparkSession
+
+from tests.benchmarks.payloads import message_sets
+from tests.benchmarks.session import KAFKA, say
+from tests.benchmarks.spark.sources import SETTINGS
+from tests.benchmarks.topics import TIMEOUT_MS, produce
+from zkconsumer.net.connector import BrokerConnector
+from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.records.codecs import Codec
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.spark.session import build_session
+
+BATCHES = 5
+VALUE_BYTES = 100
+_TOPIC = "many"
+# Thousands of logs are to be made fast.
+_BROKER = {"log.index.size.max.bytes": "65536", "num.network.threads": "2"}
+# What Spark calls the parts of a micro-batch, in the order in which they happen.
+_PARTS = (
+    "latestOffset",
+    "walCommit",
+    "getBatch",
+    "queryPlanning",
+    "addBatch",
+    "commitOffsets",
+    "triggerExecution",
+)
+
+
+def measure(partitions: int) -> str:
+    """Run a query of some batches, each of which has a range of every partition.
+
+    Args:
+        partitions: how many the topic has.
+
+    Returns:
+        A table in Markdown: the median over the batches of each part, in milliseconds.
+    """
+    with Sandbox(kafka=KAFKA, brokers=1, heap_mb=1024, broker_properties=_BROKER) as sandbox:
+        _fill(sandbox, partitions)
+        with _spark() as spark, tempfile.TemporaryDirectory() as folder:
+            batches = _run(spark, sandbox, partitions, Path(folder))
+    return _table(partitions, batches)
+
+
+def _fill(sandbox: Sandbox, partitions: int) -> None:
+    sandbox.create_topic(_TOPIC, partitions)
+    [data] = message_sets(VALUE_BYTES, Codec.NONE, records_in_each=BATCHES, count=1)
+    opener = BrokerConnector(TcpConnector(), client_id="filler", timeout_ms=TIMEOUT_MS)
+    with closing(opener.open(sandbox.brokers[0])) as connection:
+        for number in range(partitions):
+            produce(connection, _TOPIC, number, data)
+    say(f"{partitions} partitions are filled")
+
+
+@contextmanager
+def _spark() -> Iterator[SparkSession]:
+    settings = {key: value for key, value in SETTINGS.items() if key != "spark.master"}
+    spark = build_session("planning", master=SETTINGS["spark.master"], settings=settings)
+    spark.sparkContext.setLogLevel("ERROR")
+    try:
+        yield spark
+    finally:
+        spark.stop()
+
+
+def _run(
+    spark: SparkSession, sandbox: Sandbox, partitions: int, folder: Path
+) -> list[Mapping[str, int]]:
+    rows = (
+        spark.readStream.format("zkconsumer")
+        .option("zookeeper.connect", sandbox.zookeeper_connect)
+        .option("subscribe", _TOPIC)
+        .option("startingOffsets", "earliest")
+        .option("maxOffsetsPerTrigger", partitions)
+        .load()
+    )
+    query = (
+        rows.writeStream.format("noop")
+        .option("checkpointLocation", str(folder / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    found = []
+    for progress in query.recentProgress:
+        durations: Mapping[str, int] = progress["durationMs"]
+        say(f"batch {progress['batchId']}: {progress['numInputRows']} rows, {durations}")
+        if progress["numInputRows"]:
+            found.append(durations)
+    assert len(found) == BATCHES, f"{len(found)} batches had rows"
+    return found
+
+
+def _table(partitions: int, batches: Sequence[Mapping[str, int]]) -> str:
+    """The first batch loads what the others find loaded: it stands in a column of its own."""
+    lines = [
+        f"### A micro-batch of {partitions} partitions",
+        "",
+        "| part | first ms | later, median ms |",
+        "|---|---:|---:|",
+    ]
+    for part in _PARTS:
+        later = statistics.median(batch.get(part, 0) for batch in batches[1:])
+        lines.append(f"| {part} | {batches[0].get(part, 0)} | {later:g} |")
+    return "\n".join(lines)

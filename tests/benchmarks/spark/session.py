@@ -1,0 +1,150 @@
+"""Rounds over a topic that lies on both brokers: each source reads it once, by turns.
+
+Sessions live on, so each source first reads a few times unrecorded: what counts is how fast a
+long-lived session is.
+"""
+
+import shutil
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+
+from tests.benchmarks import machine
+from tests.benchmarks.contestants.contestant import Pass
+from tests.benchmarks.figures import Run
+from tests.benchmarks.processes import ClientFailed, ClientSkipped
+from tests.benchmarks.session import say
+from tests.benchmarks.spark.sources import AGGREGATE, PARQUET, Source
+from tests.benchmarks.topics import TopicSpec, fill
+from zkconsumer.sandbox import Sandbox
+
+KINDS = (AGGREGATE, PARQUET)
+_PASS_S = 300
+_MEMORY = Path("/dev/shm")
+
+
+def run_name(topic: str, kind: str) -> str:
+    """What ``Run.topic`` says: the topic, and what was done with it."""
+    return f"{topic} {kind}"
+
+
+@dataclass(slots=True)
+class SparkSession:
+    """Runs sources against two sandboxes that hold the same topics.
+
+    Attributes:
+        old: the broker that ours read from.
+        new: the one of the others.
+        sources: who takes part.
+        patience: how often a pass that others disturbed is made again.
+        runs: all recorded ones, in order.
+        skipped: why a source is missing, by what was done and its name.
+    """
+
+    old: Sandbox
+    new: Sandbox
+    sources: Sequence[Source]
+    patience: int = 1
+    runs: list[Run] = field(default_factory=list)
+    skipped: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def measure(self, spec: TopicSpec, *, rounds: int, warm_ups: int) -> None:
+        """Fill the topic on both, and have it read in rounds."""
+        for sandbox in (self.old, self.new):
+            fill(sandbox, spec)
+        say(f"{spec.name}: filled twice with {spec.records} records")
+        for kind in KINDS:
+            taking_part = [
+                source
+                for source in self.sources
+                if kind in source.kinds and self._warm_up(spec, source, kind, warm_ups)
+            ]
+            for number in range(rounds):
+                first = number % max(1, len(taking_part))
+                for source in (*taking_part[first:], *taking_part[:first]):
+                    self._record(spec, source, kind, number)
+
+    def _warm_up(self, spec: TopicSpec, source: Source, kind: str, times: int) -> bool:
+        for number in range(times):
+            run = self._read(spec, source, kind, -1)
+            if run is None:
+                return False
+            say(f"{run.topic}, warming up {number + 1}: {source.name} {run.rate / 1e6:.3f} M/s")
+        return True
+
+    def _record(self, spec: TopicSpec, source: Source, kind: str, number: int) -> None:
+        for tries_left in reversed(range(1 + self.patience)):
+            run = self._read(spec, source, kind, number)
+            if run is None:
+                return
+            mark = " (disturbed)" if run.disturbed else ""
+            say(f"{run.topic}, round {number + 1}: {source.name} {run.rate / 1e6:.3f} M/s{mark}")
+            if not run.disturbed or not tries_left:
+                self.runs.append(run)
+                return
+
+    def _read(self, spec: TopicSpec, source: Source, kind: str, number: int) -> Run | None:
+        what = run_name(spec.name, kind)
+        try:
+            return self._pass(spec, source, kind, number)
+        except (ClientSkipped, ClientFailed) as error:
+            self.skipped[what, source.name] = str(error)
+            say(f"{what}: {source.name}: {error}")
+            return None
+
+    def _pass(self, spec: TopicSpec, source: Source, kind: str, number: int) -> Run:
+        companion = source.engine.companion()
+        sandbox = self.old if source.old else self.new
+        folder = Path(tempfile.mkdtemp(dir=_MEMORY if _MEMORY.is_dir() else None))
+        into = folder / "rows" if kind == PARQUET else None
+        try:
+            used, before = tree_seconds(companion.pid), machine.load_now(None)
+            began = time.perf_counter()
+            companion.ask(source.request(sandbox, spec.name, into))
+            answer = companion.hear(_PASS_S)
+            wall = time.perf_counter() - began
+            load = machine.load_now(None) - before
+            used = tree_seconds(companion.pid) - used
+            if into is not None:
+                answer |= landed(into)
+        finally:
+            shutil.rmtree(folder)
+        expected = spec.partition_records * spec.partitions
+        if (answer["records"], answer["value_bytes"]) != (expected, expected * spec.value_bytes):
+            raise ClientFailed(f"read {answer} instead of {expected} records")
+        return Run(
+            topic=run_name(spec.name, kind),
+            contestant=source.name,
+            round=number,
+            result=Pass(
+                records=expected,
+                seconds=float(str(answer["seconds"])),
+                cpu_seconds=used,
+                peak_kb=0,  # of the driver alone it says nothing
+            ),
+            value_bytes=spec.value_bytes,
+            broker_cpu_seconds=max(0.0, load.ours - used),
+            foreign_cpu_seconds=load.foreign,
+            wall_seconds=wall,
+        )
+
+
+def tree_seconds(pid: int) -> float:
+    """What a process and all that come from it have used: the session, its JVM, its workers."""
+    tree = machine.descendants(pid).values()
+    return sum(one.cpu_seconds + one.waited_seconds for one in tree)
+
+
+def landed(folder: Path) -> dict[str, object]:
+    """What the Parquet files in a folder hold, read by another library than wrote them."""
+    records = value_bytes = 0
+    for file in folder.glob("*.parquet"):
+        values = pq.read_table(file, columns=["value"]).column("value")
+        records += len(values)
+        value_bytes += pc.sum(pc.binary_length(values)).as_py() or 0
+    return {"records": records, "value_bytes": value_bytes}

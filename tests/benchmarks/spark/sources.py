@@ -1,0 +1,161 @@
+"""The sources that are compared: what is asked of them, and the sessions that they run in."""
+
+import json
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.benchmarks.environments import SPARK_JVM, Environment
+from tests.benchmarks.processes import ClientFailed, ClientSkipped, Companion
+from tests.benchmarks.spark import client
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.sandbox.spark_connector import connector_jars
+
+OURS, OURS_VALUES = "zkconsumer", "zkconsumer-values"
+JVM, JVM_TUNED = "jvm", "jvm-tuned"
+AGGREGATE, PARQUET = "aggregate", "parquet"
+_START_S = 180
+SETTINGS = {
+    "spark.master": "local[2]",
+    "spark.driver.memory": "2g",
+    "spark.driver.bindAddress": "127.0.0.1",
+    "spark.driver.host": "127.0.0.1",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.shuffle.partitions": "2",
+}
+
+
+@dataclass(slots=True)
+class Engine:
+    """A Spark session of local[2] that lives on, and the broker that it reads from.
+
+    Attributes:
+        environment: what it runs in; None for our own.
+        jars: for its class path.
+        register: a module with a ``DefaultSource``.
+    """
+
+    environment: Environment | None = None
+    jars: tuple[Path, ...] = ()
+    register: str = ""
+    _companion: Companion | None = None
+
+    def companion(self) -> Companion:
+        """The session; started at the first call.
+
+        Raises:
+            ClientSkipped: its environment can't be made.
+            ClientFailed: it does not start.
+        """
+        if self._companion is None:
+            settings = SETTINGS | (
+                {"spark.jars": ",".join(map(str, self.jars))} if self.jars else {}
+            )
+            asked = json.dumps({"settings": settings, "register": self.register})
+            companion = Companion([*self._program(), asked], environ=self._environ())
+            self._companion = companion
+            try:
+                companion.hear(_START_S)
+            except (ClientFailed, ClientSkipped):
+                self.close()
+                raise
+        return self._companion
+
+    def _program(self) -> list[str]:
+        if self.environment is None:
+            return [sys.executable, "-m", client.__name__]
+        return [self.environment.python(), str(client.__file__)]
+
+    def _environ(self) -> dict[str, str]:
+        environ = {"SPARK_LOCAL_IP": "127.0.0.1"}
+        if self.environment is not None:
+            # It starts in the repository's folder, but our modules are not for its Python.
+            environ["PYTHONSAFEPATH"] = "1"
+        return environ
+
+    def close(self) -> None:
+        """End the session."""
+        if self._companion is not None:
+            self._companion.close()
+            self._companion = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Source:
+    """One way to read a topic with Spark.
+
+    Attributes:
+        name: short, for the command line and the file of results.
+        label: for tables.
+        engine: where it runs.
+        format: its name in Spark.
+        old: reads from the old broker, else from the modern one.
+        options: besides what to read, and from where.
+        columns: the schema to ask for; empty for all that there is.
+        kinds: what it takes part in.
+    """
+
+    name: str
+    label: str
+    engine: Engine
+    format: str
+    old: bool
+    options: Mapping[str, str] = field(default_factory=dict)
+    columns: str = ""
+    kinds: tuple[str, ...] = (AGGREGATE, PARQUET)
+
+    def request(self, sandbox: Sandbox, topic: str, into: Path | None) -> str:
+        """The line for ``client``: aggregates, or writes ``into`` a folder."""
+        options = {
+            "kafka.bootstrap.servers": sandbox.bootstrap_servers,
+            "subscribe": topic,
+            **self.options,
+        }
+        return json.dumps(
+            {
+                "format": self.format,
+                "options": options,
+                "columns": self.columns,
+                "into": str(into) if into is not None else "",
+            }
+        )
+
+
+def all_sources() -> tuple[Source, ...]:
+    """Everybody, in the order of the tables."""
+    ours = Engine(register="pyspark_zkconsumer")
+    theirs = Engine(environment=SPARK_JVM, jars=tuple(connector_jars()))
+    return (
+        Source(
+            name=JVM,
+            label="Spark's Kafka source",
+            engine=theirs,
+            format="kafka",
+            old=False,
+        ),
+        Source(
+            name=JVM_TUNED,
+            label="Spark's Kafka source, larger fetches",
+            engine=theirs,
+            format="kafka",
+            old=False,
+            options={
+                "kafka.max.poll.records": "10000",
+                "kafka.max.partition.fetch.bytes": "4194304",
+                "kafka.receive.buffer.bytes": "2097152",
+            },
+            kinds=(AGGREGATE,),
+        ),
+        Source(name=OURS, label="zkconsumer", engine=ours, format="zkconsumer", old=True),
+        Source(
+            name=OURS_VALUES,
+            label="zkconsumer, only the column that is needed",
+            engine=ours,
+            format="zkconsumer",
+            old=True,
+            columns="value binary",
+            kinds=(AGGREGATE,),
+        ),
+    )
