@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 from pyspark.sql import SparkSession
 
+from tests.interop.mixed_group import MixedGroup
+from zkconsumer.sandbox import Sandbox
 from zkconsumer.spark.session import build_session
 
 SETTINGS = {
@@ -35,6 +37,16 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
             yield session
         finally:
             session.stop()
+
+
+@pytest.fixture
+def group(cluster: Sandbox, tmp_path: Path) -> Iterator[MixedGroup]:
+    """A fresh group on the cluster of the session, for members of both kinds."""
+    mixed = MixedGroup(cluster, tmp_path)
+    try:
+        yield mixed
+    finally:
+        mixed.close()
 
 
 @pytest.fixture

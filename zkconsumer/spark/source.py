@@ -40,9 +40,9 @@ class ZkDataSource(DataSource):
         Raises:
             ConfigError: an option is wrong, or a column is asked for that there is not.
         """
-        from zkconsumer.spark.reader import ZkBatchReader  # noqa: PLC0415 - not all are needed
+        from zkconsumer.spark.reader import batch_reader  # noqa: PLC0415 - not all are needed
 
-        return ZkBatchReader(source_options(self.options).for_batch(), schema)
+        return batch_reader(source_options(self.options).for_batch(), schema)
 
     def streamReader(self, schema: StructType) -> DataSourceStreamReader:  # noqa: N802
         """A streaming reader; see ``reader``."""

@@ -1,0 +1,107 @@
+"""Spark's filters as conditions on ranges, and whether Spark hands any over.
+
+A comparison with null never holds, not even negated, but for ``<=>``.
+
+Source: PySpark 4.3 ``pyspark.sql.datasource.Filter``.
+"""
+
+import sys
+from typing import TypeGuard
+
+from pyspark.sql import datasource as ds
+
+from zkconsumer.spark.filters import (
+    Column,
+    Condition,
+    Constant,
+    NumberAmong,
+    NumberWithin,
+    TopicAmong,
+    TopicStarts,
+)
+
+_WORKER = "pyspark.sql.worker.data_source_pushdown_filters"
+_NUMBERS: dict[str, Column] = {"partition": "partition", "offset": "offset"}
+_COLUMNS = ("topic", *_NUMBERS)
+_NEVER = Constant(holds=False)
+_ALWAYS = Constant(holds=True)
+
+
+def is_pushing() -> bool:
+    """Whether this process is the one in which Spark hands filters over.
+
+    ``spark.sql.python.filterPushdown.enabled`` can't be seen from here, and Spark refuses a reader
+    that takes filters where it is off. Where it is on, planning runs in a worker of its own.
+    """
+    main = getattr(sys.modules.get("__main__"), "__spec__", None)
+    return _WORKER in sys.modules or (main is not None and main.name == _WORKER)
+
+
+def condition_of(given: ds.Filter) -> Condition | None:
+    """What a filter says about topic, partition or offset; None where it is about another column.
+
+    Columns are matched by their exact names, as Spark resolved them.
+    """
+    negated = isinstance(given, ds.Not)
+    inner = given.child if isinstance(given, ds.Not) else given
+    path = getattr(inner, "attribute", None)
+    if not isinstance(path, tuple) or len(path) != 1 or path[0] not in _COLUMNS:
+        return None
+    column: str = path[0]
+    match inner:
+        case ds.IsNull() | ds.IsNotNull():
+            return Constant(holds=isinstance(inner, ds.IsNotNull) is not negated)
+        case ds.EqualNullSafe(value=None):
+            return _ALWAYS if negated else _NEVER
+        case ds.EqualTo(value=value) | ds.EqualNullSafe(value=value):
+            return _among(column, (value,), negated=negated)
+        case ds.In(value=values):
+            return _among(column, tuple(values), negated=negated)
+        case ds.StringStartsWith(value=str(prefix)) if column == "topic":
+            return TopicStarts(prefix, negated=negated)
+        case _ if column in _NUMBERS:
+            return _within(inner, _NUMBERS[column], negated=negated)
+        case _:
+            return None
+
+
+def _among(column: str, values: tuple[object, ...], *, negated: bool) -> Condition | None:
+    there = [value for value in values if value is not None]
+    if negated and len(there) < len(values):
+        return _NEVER
+    if column == "topic":
+        names = frozenset(value for value in there if isinstance(value, str))
+        return TopicAmong(names, negated=negated) if len(names) == len(set(there)) else None
+    numbers = frozenset(value for value in there if is_number(value))
+    if len(numbers) != len(set(there)):
+        return None
+    return NumberAmong(_NUMBERS[column], numbers, negated=negated)
+
+
+def _within(inner: ds.Filter, column: Column, *, negated: bool) -> Condition | None:
+    bound = getattr(inner, "value", None)
+    if bound is None and isinstance(
+        inner, ds.LessThan | ds.LessThanOrEqual | ds.GreaterThan | ds.GreaterThanOrEqual
+    ):
+        return _NEVER
+    if not is_number(bound):
+        return None
+    match inner:
+        case ds.LessThan():
+            split, below = bound, True
+        case ds.LessThanOrEqual():
+            split, below = bound + 1, True
+        case ds.GreaterThan():
+            split, below = bound + 1, False
+        case ds.GreaterThanOrEqual():
+            split, below = bound, False
+        case _:
+            return None
+    if below is not negated:
+        return NumberWithin(column, high=split)
+    return NumberWithin(column, low=split)
+
+
+def is_number(value: object) -> TypeGuard[int]:
+    """Whether a literal is a whole number (and no truth value, which Python takes for one)."""
+    return isinstance(value, int) and not isinstance(value, bool)
