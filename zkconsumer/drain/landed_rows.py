@@ -1,0 +1,113 @@
+"""The files of a landing as they are now, held against its manifests; and their rows.
+
+What is read is what any reader of the landing would see, not what the manifests list: a file that
+nobody noted shows up as duplicates, and one that was deleted as a gap.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING
+
+from zkconsumer.drain.manifest import LandedFile
+from zkconsumer.drain.storage import StoredFile
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+SCHEMA = (
+    "key binary, value binary, partition int, offset bigint, timestamp timestamp, "
+    "timestampType int, topic string, date string"
+)
+"""Of a landing's rows; the last two are in the paths of its files."""
+
+COLUMNS = ("topic", "partition", "offset", "key", "value", "timestamp", "timestampType")
+"""What is read of them."""
+
+_SHOWN = 10
+
+
+@dataclass(frozen=True, slots=True)
+class FilesFound:
+    """What there is to read.
+
+    Attributes:
+        readable: paths of data files, below the drain's.
+        problems: what contradicts the manifests, one sentence each.
+    """
+
+    readable: tuple[str, ...]
+    problems: tuple[str, ...]
+
+
+def compare_files(
+    noted: Mapping[str, LandedFile], stored: Iterable[StoredFile], *, last_batch: int
+) -> FilesFound:
+    """Hold the files that are there against those that the batches noted.
+
+    Args:
+        noted: of all batches that are looked at.
+        stored: everything below the drain's path.
+        last_batch: the last that is looked at; files that later batches bring don't count.
+    """
+    visible = {file.path: file.size_bytes for file in stored if _visible(file.path)}
+    visible = {
+        path: size
+        for path, size in visible.items()
+        if path in noted or not _later(path, last_batch)
+    }
+    missing = [path for path in noted if path not in visible]
+    resized = [
+        f"{path} has {visible[path]} bytes, and {file.size_bytes} were landed"
+        for path, file in noted.items()
+        if path in visible and visible[path] != file.size_bytes
+    ]
+    foreign = [path for path in visible if path not in noted]
+    problems = [
+        *_said("files of the landing are missing", missing),
+        *_said("files are not as they were landed", resized),
+        *_said("files are there that no batch landed", foreign),
+    ]
+    readable = tuple(path for path in visible if path.startswith("topic="))
+    return FilesFound(readable, tuple(problems))
+
+
+def _visible(path: str) -> bool:
+    """Whether readers see a file: they leave out what begins with ``_`` or ``.``."""
+    return not any(part.startswith(("_", ".")) for part in PurePosixPath(path).parts)
+
+
+def _later(path: str, last_batch: int) -> bool:
+    number = PurePosixPath(path).name.removeprefix("part-").partition("-")[0]
+    return number.isascii() and number.isdigit() and int(number) > last_batch
+
+
+def _said(what: str, which: list[str]) -> list[str]:
+    if not which:
+        return []
+    more = f" and {len(which) - _SHOWN} more" if len(which) > _SHOWN else ""
+    return [f"{len(which)} {what}: {'; '.join(sorted(which)[:_SHOWN])}{more}"]
+
+
+def read_files(
+    session: "SparkSession", root: str, paths: Iterable[str], file_format: str
+) -> "DataFrame":
+    """The rows of landed files.
+
+    Files that can't be read count as empty, so that what they held is found missing.
+
+    Args:
+        session: to read with.
+        root: the drain's path, as Spark takes it.
+        paths: of files below it; those in ``topic=T/date=D`` folders.
+        file_format: ``parquet`` or ``json``.
+
+    Returns:
+        The columns ``COLUMNS``.
+    """
+    uris = [f"{root.rstrip('/')}/{path}" for path in paths]
+    if not uris:
+        return session.createDataFrame([], SCHEMA).select(*COLUMNS)
+    reader = session.read.format(file_format).schema(SCHEMA)
+    options = {"basePath": root, "ignoreCorruptFiles": "true"}
+    return reader.options(**options).load(uris).select(*COLUMNS)

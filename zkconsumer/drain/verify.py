@@ -1,0 +1,147 @@
+"""Proves from what was landed that every offset is there exactly once, and is what it was.
+
+It reads what any reader of the landing would see, and trusts the drain's own record for one thing
+only: what was to be there. Batches that are not published yet are left out, so a drain may run.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from zkconsumer.drain import layout
+from zkconsumer.drain.against_cluster import check_cluster
+from zkconsumer.drain.checksum import Contents, contents_by_partition
+from zkconsumer.drain.coverage import Coverage, cover
+from zkconsumer.drain.identity import Identity
+from zkconsumer.drain.journal import Journal
+from zkconsumer.drain.landed_rows import compare_files, read_files
+from zkconsumer.drain.manifest import Manifest
+from zkconsumer.drain.offset_runs import found_runs
+from zkconsumer.drain.plan import Plan
+from zkconsumer.drain.proof import ClusterCheck, PartitionProof, Proof
+from zkconsumer.drain.record import PartitionRecord, Record, read_record
+from zkconsumer.drain.storage import Storage
+from zkconsumer.errors import DrainError
+from zkconsumer.model import TopicPartition
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_SHOWN = 10
+
+
+class Published(NamedTuple):
+    """Which batches a verification looks at.
+
+    Attributes:
+        last: the last one; 0 for none.
+        lost: numbers up to it that have no manifest.
+        pending: the batch that is landed and not wholly published, if there is one.
+    """
+
+    last: int
+    lost: tuple[int, ...]
+    pending: int | None
+
+
+def verify(
+    session: "SparkSession", storage: Storage, *, cluster: Mapping[str, str] | None = None
+) -> Proof:
+    """Look at a whole drain.
+
+    Args:
+        session: reads the landing, and the cluster if that is given.
+        storage: where the drain is.
+        cluster: options of the source, to compare with the cluster, too; None not to.
+
+    Raises:
+        DrainError: there is no drain at this path, or its own files are damaged.
+        ZkConsumerError: the storage or the cluster can't be read.
+    """
+    journal = Journal(storage)
+    identity = journal.identity()
+    if identity is None:
+        raise DrainError(f"there is no drain at {journal.path}: {layout.IDENTITY} is not there")
+    published = _published(storage)
+    record = read_record(_landed(journal, published))
+    rows, problems = _rows(session, storage, identity, record, published.last)
+    obstacles = []
+    if published.lost:
+        problems.append(_lost(published.lost))
+    if published.pending is not None:
+        obstacles.append(
+            f"batch {published.pending} is landed and not published yet: let the drain go on, it "
+            "does that first"
+        )
+    checks = {}
+    if cluster is not None:
+        wanted = {tp: entry.wanted for tp, entry in record.partitions.items()}
+        checks = check_cluster(rows, cluster, wanted)
+    return Proof(
+        path=journal.path,
+        format=identity.format,
+        batches=record.batches,
+        partitions=_proofs(rows, record, checks),
+        file_problems=tuple(problems),
+        obstacles=tuple(obstacles),
+    )
+
+
+def _published(storage: Storage) -> Published:
+    """Batches first: what is cleaned up after that was published."""
+    numbers = layout.numbers_of_files(storage.names(layout.BATCHES))
+    if not numbers:
+        return Published(0, (), None)
+    last = numbers[-1]
+    pending = last if storage.names(layout.staging_folder(last)) else None
+    seen = [number for number in numbers if number != pending]
+    end = seen[-1] if seen else 0
+    return Published(end, tuple(sorted(set(range(1, end + 1)) - set(seen))), pending)
+
+
+def _landed(journal: Journal, published: Published) -> Iterator[tuple[Plan, Manifest]]:
+    for number in range(1, published.last + 1):
+        if number not in published.lost:
+            yield journal.plan(number), journal.manifest(number)
+
+
+def _lost(numbers: tuple[int, ...]) -> str:
+    shown = ", ".join(layout.manifest_file(number) for number in numbers[:_SHOWN])
+    more = f" and {len(numbers) - _SHOWN} more" if len(numbers) > _SHOWN else ""
+    return f"{len(numbers)} batches have no manifest: {shown}{more}"
+
+
+def _rows(
+    session: "SparkSession", storage: Storage, identity: Identity, record: Record, last: int
+) -> "tuple[DataFrame, list[str]]":
+    """What a reader of the landing sees of these batches, and what is wrong with its files."""
+    found = compare_files(record.files, storage.files(""), last_batch=last)
+    file_format = "json" if identity.format == "json" else "parquet"
+    rows = read_files(session, storage.uri(""), found.readable, file_format)
+    return rows.where("offset IS NOT NULL AND partition IS NOT NULL"), list(found.problems)
+
+
+def _proofs(
+    rows: "DataFrame", record: Record, checks: Mapping[TopicPartition, ClusterCheck]
+) -> tuple[PartitionProof, ...]:
+    contents = contents_by_partition(rows)
+    coverages: dict[TopicPartition, Coverage] = {}
+    for tp, runs in found_runs(rows):
+        entry = record.partitions.get(tp, _UNKNOWN)
+        coverages[tp] = cover(entry.wanted, runs, excuses=entry.excuses)
+    proofs = []
+    for tp in sorted(record.partitions.keys() | coverages.keys()):
+        entry = record.partitions.get(tp, _UNKNOWN)
+        coverage = coverages.get(tp) or cover(entry.wanted, [], excuses=entry.excuses)
+        proofs.append(
+            PartitionProof(
+                topic_partition=tp,
+                record=entry,
+                coverage=coverage,
+                landed=contents.get(tp, Contents()),
+                cluster=checks.get(tp),
+            )
+        )
+    return tuple(proofs)
+
+
+_UNKNOWN = PartitionRecord(start=0, end=0)
