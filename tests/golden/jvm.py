@@ -30,12 +30,20 @@ def no_compiler_because() -> str | None:
 
 
 def run_oracle(
-    source: str, arguments: Sequence[str], lines: Iterable[str], *, timeout_s: int = 600
+    source: str,
+    arguments: Sequence[str],
+    lines: Iterable[str],
+    *,
+    timeout_s: int = 600,
+    class_path: Sequence[Path] = (),
 ) -> list[str]:
-    """The lines that a Java source file of this folder answers to ``lines``."""
-    class_path = os.pathsep.join(map(str, jars.class_path("0.8.2.2")))
+    """The lines that a Java source file of this folder answers to ``lines``.
+
+    Its class path is that of the original, if none is given.
+    """
+    path = os.pathsep.join(map(str, class_path or jars.class_path("0.8.2.2")))
     done = subprocess.run(
-        [find_java(os.environ), "-cp", class_path, HERE / source, *arguments],
+        [find_java(os.environ), "-cp", path, HERE / source, *arguments],
         input="".join(line + "\n" for line in lines).encode(),
         capture_output=True,
         check=False,
