@@ -19,24 +19,7 @@ from zkconsumer.model import TopicPartition
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-_GROUPED = """
-    SELECT topic, partition,
-        min(offset) AS from_offset, max(offset) + 1 AS until_offset, count(1) AS rows
-    FROM (
-        SELECT *, offset - monotonically_increasing_id() AS run
-        FROM {keys} WHERE offset IS NOT NULL)
-    GROUP BY topic, partition, run"""
-_SORTED = """
-    SELECT topic, partition,
-        min(offset) AS from_offset, max(offset) + 1 AS until_offset, count(1) AS rows
-    FROM (
-        SELECT *,
-            offset - row_number() OVER (PARTITION BY topic, partition, copy ORDER BY offset) AS run
-        FROM (
-            SELECT *, row_number() OVER (PARTITION BY topic, partition, offset ORDER BY 1) AS copy
-            FROM {keys} LEFT SEMI JOIN {mixed} USING (topic, partition)
-            WHERE offset IS NOT NULL))
-    GROUP BY topic, partition, copy, run"""
+_PARTITION = ("topic", "partition")
 
 
 def found_runs(messages: "DataFrame") -> Iterator[tuple[TopicPartition, Iterator[Run]]]:
@@ -49,15 +32,49 @@ def found_runs(messages: "DataFrame") -> Iterator[tuple[TopicPartition, Iterator
     Returns:
         Topic-partitions in order; the runs of each must be taken before going on to the next.
     """
-    session = messages.sparkSession
-    keys = messages.select("topic", "partition", "offset")
-    grouped = session.sql(_GROUPED, keys=keys)
-    holes = "rows <> until_offset - from_offset"
-    if not grouped.where(holes).isEmpty():
-        mixed = grouped.where(holes).select("topic", "partition").distinct()
-        whole = grouped.join(mixed, ["topic", "partition"], "left_anti")
-        grouped = whole.unionByName(session.sql(_SORTED, keys=keys, mixed=mixed))
-    ordered = grouped.orderBy("topic", "partition", "from_offset").toLocalIterator()
+    ordered = runs_by(messages, *_PARTITION).orderBy(*_PARTITION, "from_offset").toLocalIterator()
     for (topic, partition), rows in groupby(ordered, key=lambda row: (row.topic, row.partition)):
         found = (Run(row.from_offset, row.until_offset) for row in rows)
         yield TopicPartition(topic, partition), found
+
+
+def runs_by(messages: "DataFrame", *keys: str) -> "DataFrame":
+    """Runs of the column offset among rows that have the same keys.
+
+    Args:
+        messages: with the column offset and the keys, in the order of their offsets for the most
+            part; that makes it fast, not right.
+        keys: names of columns.
+
+    Returns:
+        The keys, from_offset and until_offset; in no order.
+    """
+    from pyspark.sql.functions import monotonically_increasing_id  # noqa: PLC0415 - with Spark
+
+    rows = messages.select(*keys, "offset").where("offset IS NOT NULL")
+    numbered = rows.withColumn("run", rows["offset"] - monotonically_increasing_id())
+    grouped = _spans(numbered, *keys, "run")
+    holes = grouped.where("rows <> until_offset - from_offset").select(*keys).distinct()
+    if not holes.isEmpty():
+        again = _sorted_runs(rows.join(holes, [*keys], "left_semi"), *keys)
+        grouped = grouped.join(holes, [*keys], "left_anti").unionByName(again)
+    return grouped.select(*keys, "from_offset", "until_offset")
+
+
+def _sorted_runs(rows: "DataFrame", *keys: str) -> "DataFrame":
+    """Runs of rows that lie in any order: sorted, each copy of an offset for itself."""
+    from pyspark.sql import Window  # noqa: PLC0415 - as above
+    from pyspark.sql.functions import lit, row_number  # noqa: PLC0415
+
+    copies = Window.partitionBy(*keys, "offset").orderBy(lit(1))
+    counted = rows.withColumn("copy", row_number().over(copies))
+    order = Window.partitionBy(*keys, "copy").orderBy("offset")
+    numbered = counted.withColumn("run", counted["offset"] - row_number().over(order))
+    return _spans(numbered, *keys, "copy", "run")
+
+
+def _spans(rows: "DataFrame", *groups: str) -> "DataFrame":
+    from pyspark.sql.functions import expr  # noqa: PLC0415 - as above
+
+    spans = ("min(offset) from_offset", "max(offset) + 1 until_offset", "count(1) rows")
+    return rows.groupBy(*groups).agg(*map(expr, spans)).drop("run", "copy")
