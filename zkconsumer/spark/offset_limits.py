@@ -310,8 +310,13 @@ def _check_same(
 
 
 def _hint(option: str) -> str:
-    by_offset = option in {STARTING.offsets, ENDING.offsets}
-    return ": give -2 for the earliest offset or -1 for the latest" if by_offset else ""
+    match option:
+        case STARTING.offsets:
+            return ": give -2 for the earliest offset or -1 for the latest"
+        case ENDING.offsets:
+            return ": give -1 for the latest offset"
+        case _:
+            return ""
 
 
 def _some(partitions: Sequence[TopicPartition]) -> str:

@@ -1,0 +1,145 @@
+"""From what a query's options say of its ends to offsets."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pytest
+
+from zkconsumer.errors import ConfigError
+from zkconsumer.model import TopicPartition
+from zkconsumer.spark.offset_limits import (
+    AtTime,
+    Earliest,
+    Exact,
+    Group,
+    Latest,
+    OffsetLimit,
+    resolve_ending,
+    resolve_starting,
+)
+
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+BOTH = (T0, T1)
+
+
+@dataclass
+class Logs:
+    """Two logs, of the offsets 10 to 19 and 100 to 199, and what they were asked."""
+
+    asked: list[str] = field(default_factory=list)
+
+    def earliest(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        self.asked.append("earliest")
+        return {tp: {T0: 10, T1: 100}[tp] for tp in partitions}
+
+    def latest(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        self.asked.append("latest")
+        return {tp: {T0: 20, T1: 200}[tp] for tp in partitions}
+
+    def at_time(self, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        return {tp: min(self.latest([tp])[tp], time_ms) for tp, time_ms in times.items()}
+
+    def until_time(self, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        return {tp: time_ms + 1 for tp, time_ms in times.items()}
+
+
+def committed(partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int | None]:
+    """The group has read some of the first partition."""
+    return {tp: {T0: 15, T1: None}[tp] for tp in partitions}
+
+
+@pytest.mark.parametrize(
+    ("limit", "offsets"),
+    [
+        (Earliest(), (10, 100)),
+        (Latest(), (20, 200)),
+        (Group(), (15, 100)),
+        (Exact({T0: 12, T1: 150}), (12, 150)),
+        (Exact({T0: -2, T1: -1}), (10, 200)),
+        (Exact({T0: 0, T1: 999}), (0, 999)),
+        (AtTime(11), (11, 11)),
+        (AtTime({T0: 11, T1: 12}), (11, 12)),
+        (AtTime({T0: 99, T1: 12}, latest_if_none=True), (20, 12)),
+    ],
+)
+def test_a_query_starts_where_it_is_told(limit: OffsetLimit, offsets: tuple[int, int]) -> None:
+    """A partition for which the group has committed nothing starts at its earliest offset."""
+    found = resolve_starting(limit, BOTH, Logs(), committed)
+    assert (found[T0], found[T1]) == offsets
+
+
+@pytest.mark.parametrize(
+    ("limit", "offsets"),
+    [
+        (Latest(), (20, 200)),
+        (Exact({T0: 12, T1: -1}), (12, 200)),
+        (AtTime(11), (12, 12)),
+        (AtTime({T0: 11, T1: 12}), (12, 13)),
+    ],
+)
+def test_a_query_ends_where_it_is_told(limit: OffsetLimit, offsets: tuple[int, int]) -> None:
+    """By time everything before the time is read."""
+    found = resolve_ending(limit, BOTH, Logs())
+    assert (found[T0], found[T1]) == offsets
+
+
+def test_only_what_is_needed_is_asked() -> None:
+    """Offsets that are given need no broker."""
+    logs = Logs()
+    resolve_starting(Exact({T0: 12, T1: 150}), BOTH, logs)
+    assert logs.asked == []
+    resolve_starting(Exact({T0: -2, T1: 150}), BOTH, logs)
+    assert logs.asked == ["earliest"]
+
+
+@pytest.mark.parametrize(
+    ("limit", "message"),
+    [
+        (Exact({T0: 1}), "startingOffsets must name every .* lacks t-1: give -2 for"),
+        (Exact({}), "startingOffsets must name every .* lacks t-0, t-1"),
+        (
+            Exact({T0: 1, T1: 1, TopicPartition("u", 3): 1}),
+            "startingOffsets names u-3, which the query does not read",
+        ),
+        (AtTime({T1: 1}), "startingOffsetsByTimestamp must name every .* lacks t-0$"),
+        (
+            AtTime({T0: 11, T1: 200}),
+            "startingOffsetsByTimestamp: t-1 has no message as new as 200: .*Strategy to latest",
+        ),
+        (AtTime(20), "startingTimestamp: t-0 has no message as new as 20"),
+    ],
+)
+def test_a_start_that_does_not_fit_is_refused(limit: OffsetLimit, message: str) -> None:
+    """Every partition that is read must be named, and no other; there must be such messages."""
+    with pytest.raises(ConfigError, match=f"^{message}"):
+        resolve_starting(limit, BOTH, Logs())
+
+
+@pytest.mark.parametrize(
+    ("limit", "message"),
+    [
+        (Exact({T0: 1}), "endingOffsets must name every .* lacks t-1: give -1 for the latest"),
+        (AtTime({T1: 1}), "endingOffsetsByTimestamp must name every .* lacks t-0"),
+        (Earliest(), "endingOffsets is earliest: no query can end there"),
+        (Group(), "endingOffsets is group: no query can end there"),
+    ],
+)
+def test_an_end_that_does_not_fit_is_refused(limit: OffsetLimit, message: str) -> None:
+    """Under the name of its option."""
+    with pytest.raises(ConfigError, match=f"^{message}"):
+        resolve_ending(limit, BOTH, Logs())
+
+
+def test_no_partitions_need_no_offsets() -> None:
+    """A pattern may stand for nothing yet."""
+    assert resolve_starting(AtTime(5), (), Logs()) == {}
+    assert resolve_starting(Exact({}), (), Logs()) == {}
+    assert resolve_ending(Exact({}), (), Logs()) == {}
+
+
+def test_many_partitions_are_shown_in_part() -> None:
+    """A message stays readable."""
+    many = [TopicPartition("t", number) for number in range(1000)]
+    with pytest.raises(ConfigError, match="t-9 and 990 more") as caught:
+        resolve_starting(Exact({}), many, Logs())
+    assert len(str(caught.value)) < 300

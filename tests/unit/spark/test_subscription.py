@@ -1,0 +1,92 @@
+"""Which partitions a query reads."""
+
+import pickle
+
+import pytest
+
+from zkconsumer.errors import ConfigError
+from zkconsumer.model import TopicPartition
+from zkconsumer.spark.subscription import (
+    Assigned,
+    Subscription,
+    TopicPattern,
+    Topics,
+    read_subscription,
+)
+
+KNOWN = tuple(
+    TopicPartition(topic, number)
+    for topic in ("b", "a", "a.b", "__consumer_offsets")
+    for number in (1, 0)
+)
+
+
+def names(partitions: tuple[TopicPartition, ...]) -> str:
+    """Partitions as one text."""
+    return " ".join(map(str, partitions))
+
+
+@pytest.mark.parametrize(
+    ("subscription", "wanted"),
+    [
+        (Topics(("b", "a")), "a-0 a-1 b-0 b-1"),
+        (Topics(("__consumer_offsets",)), "__consumer_offsets-0 __consumer_offsets-1"),
+        (TopicPattern("a.*"), "a-0 a-1 a.b-0 a.b-1"),
+        (TopicPattern("a"), "a-0 a-1"),
+        (TopicPattern("[a-z]|x,y"), "a-0 a-1 b-0 b-1"),
+        (TopicPattern(".*"), "a-0 a-1 a.b-0 a.b-1 b-0 b-1"),
+        (TopicPattern("nothing"), ""),
+        (Assigned((TopicPartition("b", 1),)), "b-1"),
+    ],
+)
+def test_a_query_reads_what_it_names(subscription: Subscription, wanted: str) -> None:
+    """Sorted; a pattern is held against whole names, and never means Kafka's own topics."""
+    assert names(subscription.wanted(KNOWN)) == wanted
+
+
+@pytest.mark.parametrize(
+    ("subscription", "message"),
+    [
+        (Topics(("a", "x", "y")), "subscribe: the cluster has no topic x, y"),
+        (Assigned((TopicPartition("a", 2),)), "assign: the cluster has no partition a-2"),
+        (Topics(tuple(f"x{n:03}" for n in range(50))), "x009 and 40 more"),
+    ],
+)
+def test_what_is_not_there_is_named(subscription: Subscription, message: str) -> None:
+    """A slip of the pen must not read nothing."""
+    with pytest.raises(ConfigError, match=message):
+        subscription.wanted(KNOWN)
+
+
+def test_options_say_what_is_read() -> None:
+    """One of three ways."""
+    assert read_subscription({"subscribe": " b, a,,b "}) == Topics(("a", "b"))
+    assert read_subscription({"subscribepattern": " a|b "}) == TopicPattern("a|b")
+    assert read_subscription({"assign": '{"t":[1,0]}'}) == Assigned(
+        (TopicPartition("t", 0), TopicPartition("t", 1))
+    )
+
+
+@pytest.mark.parametrize(
+    ("option", "text", "message"),
+    [
+        ("subscribe", "a,b/c", "subscribe: 'b/c' can't be a topic's name"),
+        ("subscribe", "a" * 256, "can't be a topic's name"),
+        ("subscribepattern", " ", "subscribePattern is ' '"),
+        ("subscribepattern", "a{", "subscribePattern 'a{' can't be used"),
+        ("assign", "{}", "assign is '{}': name partitions"),
+        ("assign", '{"a b":[0]}', "assign: 'a b' can't be a topic's name"),
+        ("assign", "t:0", "assign: 't:0' is no JSON"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(option: str, text: str, message: str) -> None:
+    """Under the name of the option."""
+    with pytest.raises(ConfigError, match=f"^{message}" if " is " in message else message):
+        read_subscription({option: text})
+
+
+def test_a_pattern_travels() -> None:
+    """To another process, as options do."""
+    pattern = pickle.loads(pickle.dumps(TopicPattern("a|b")))
+    assert pattern == TopicPattern("a|b")
+    assert names(pattern.wanted(KNOWN)) == "a-0 a-1 b-0 b-1"
