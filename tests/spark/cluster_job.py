@@ -5,25 +5,17 @@ Arguments: a JSON object of ``options`` (of the source), ``register`` and ``into
 
 import json
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
-import pyarrow as pa
 from pyspark import BarrierTaskContext
-from pyspark.sql import SparkSession
-
-_TOLD = "place string, rows long, value_bytes long"
+from pyspark.sql import Row, SparkSession
 
 
-def per_task(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """What one task was given, and the folder of the executor that ran it."""
-    rows = value_bytes = 0
-    for batch in batches:
-        rows += batch.num_rows
-        value_bytes += sum(len(value.as_py()) for value in batch.column("value"))
-    yield pa.RecordBatch.from_pydict(
-        {"place": [str(Path.cwd())], "rows": [rows], "value_bytes": [value_bytes]}
-    )
+def per_task(rows: Iterable[Row]) -> Iterable[tuple[str, int, int]]:
+    """The folder of the executor that ran a task, and what that task was given."""
+    lengths = [len(row["value"]) for row in rows]
+    yield str(Path.cwd()), len(lengths), sum(lengths)
 
 
 def executor(_: Iterable[int]) -> Iterable[tuple[str, str, str]]:
@@ -48,11 +40,11 @@ def main() -> None:
     executors = cores.barrier().mapPartitions(executor).collect()
     topic = spark.read.format("zkconsumer").options(**asked["options"]).load()
     offsets = topic.groupBy("partition").agg({"offset": "min", "*": "count"}).collect()
-    tasks = topic.select("value").mapInArrow(per_task, _TOLD).collect()
+    tasks = topic.select("value").rdd.mapPartitions(per_task).collect()
     found = {
         "executors": executors,
         "counts": {str(row["partition"]): row["count(1)"] for row in offsets},
-        "tasks": [row.asDict() for row in tasks],
+        "tasks": tasks,
     }
     spark.stop()
     Path(asked["into"]).write_text(json.dumps(found), "utf-8")

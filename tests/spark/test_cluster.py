@@ -22,7 +22,7 @@ from zkconsumer.records.codecs import Codec
 from zkconsumer.records.engine import ENGINE
 from zkconsumer.sandbox import Sandbox
 
-pytestmark = pytest.mark.spark
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(400)]  # three JVMs more start
 
 PARTITIONS = 4
 RECORDS = 500
@@ -121,9 +121,9 @@ def submit(
         packages={package for _, package, _ in told["executors"]},
         engines={engine for _, _, engine in told["executors"]},
         counts=told["counts"],
-        readers={task["place"] for task in told["tasks"] if task["rows"]},
-        rows=sum(task["rows"] for task in told["tasks"]),
-        value_bytes=sum(task["value_bytes"] for task in told["tasks"]),
+        readers={place for place, rows, _ in told["tasks"] if rows},
+        rows=sum(rows for _, rows, _ in told["tasks"]),
+        value_bytes=sum(value_bytes for _, _, value_bytes in told["tasks"]),
     )
 
 
