@@ -70,12 +70,13 @@ def _among(column: str, values: tuple[object, ...], *, negated: bool) -> Conditi
     if negated and len(there) < len(values):
         return _NEVER
     if column == "topic":
-        names = frozenset(value for value in there if isinstance(value, str))
-        return TopicAmong(names, negated=negated) if len(names) == len(set(there)) else None
-    numbers = frozenset(value for value in there if is_number(value))
-    if len(numbers) != len(set(there)):
+        names = [value for value in there if isinstance(value, str)]
+        same = len(names) == len(there)
+        return TopicAmong(frozenset(names), negated=negated) if same else None
+    numbers = [value for value in there if is_number(value)]
+    if len(numbers) < len(there):
         return None
-    return NumberAmong(_NUMBERS[column], numbers, negated=negated)
+    return NumberAmong(_NUMBERS[column], frozenset(numbers), negated=negated)
 
 
 def _within(inner: ds.Filter, column: Column, *, negated: bool) -> Condition | None:

@@ -1,0 +1,92 @@
+"""What is left of a range that was to be read, held against logs in every state."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from zkconsumer.model import OffsetRange, TopicPartition
+from zkconsumer.spark.data_loss import LogBounds, OffsetsLost, readable
+
+T0 = TopicPartition("t", 0)
+offsets = some.integers(0, 12)
+
+
+def told(
+    start: int | None, end: int | None, log: tuple[int, int] | None
+) -> tuple[list[str], list[str]]:
+    """Ranges and losses of one partition, as text."""
+    bounds = LogBounds({T0: log[0]}, {T0: log[1]}) if log else LogBounds({}, {})
+    found = readable({} if start is None else {T0: start}, {} if end is None else {T0: end}, bounds)
+    return list(map(str, found.ranges)), list(map(str, found.losses))
+
+
+@pytest.mark.parametrize(
+    ("start", "end", "log", "ranges", "losses"),
+    [
+        (5, 9, (0, 9), ["t-0 [5, 9)"], []),
+        (5, 5, (0, 9), [], []),
+        (None, 9, (0, 9), ["t-0 [0, 9)"], []),
+        (5, 9, (7, 9), ["t-0 [7, 9)"], ["t-0 [5, 7) is lost: the log begins at 7"]),
+        (5, 9, (20, 30), [], ["t-0 [5, 9) is lost: the log begins at 20"]),
+        (None, 9, (7, 9), ["t-0 [7, 9)"], ["t-0 [0, 7) is lost: the log begins at 7"]),
+        (5, 9, (0, 8), ["t-0 [5, 8)"], ["t-0 [8, 9) is lost: the log ends at 8"]),
+        (5, 9, None, [], ["t-0 [5, 9) is lost: the cluster does not have this partition any more"]),
+        (
+            5,
+            None,
+            None,
+            [],
+            ["t-0 from offset 5 on is lost: the cluster does not have this partition any more"],
+        ),
+        (
+            50,
+            9,
+            (0, 9),
+            ["t-0 [0, 9)"],
+            [
+                "t-0 [9, 50) is lost: the log ends at 9, before 50, up to which it was read: the "
+                "topic was deleted and made again, or its end was cut off"
+            ],
+        ),
+    ],
+)
+def test_each_loss_is_told_to_the_offset(
+    start: int | None,
+    end: int | None,
+    log: tuple[int, int] | None,
+    ranges: list[str],
+    losses: list[str],
+) -> None:
+    """And what is there is read."""
+    assert told(start, end, log) == (ranges, losses)
+
+
+@given(start=offsets, end=offsets, first=offsets, size=offsets)
+def test_each_offset_is_read_or_told_as_lost(start: int, end: int, first: int, size: int) -> None:
+    """Never both, never neither, and nothing is read that is not there."""
+    log = range(first, first + size)
+    found = readable({T0: start}, {T0: end}, LogBounds({T0: first}, {T0: log.stop}))
+    read = [at for one in found.ranges for at in offsets_of(one)]
+    lost = [at for one in found.losses for at in offsets_of(one.lost)]
+    assert set(read) <= set(log)
+    assert not set(read) & set(lost)
+    if start <= end:
+        assert sorted(read + lost) == list(range(start, end))
+    else:
+        assert read == [at for at in log if at < end]
+
+
+def offsets_of(one: OffsetRange) -> range:
+    """All offsets of a range."""
+    return range(one.from_offset, one.until_offset)
+
+
+def test_the_error_says_what_to_do() -> None:
+    """Of very many losses it names some."""
+    starts = {TopicPartition("t", number): 5 for number in range(30)}
+    ends = dict.fromkeys(starts, 9)
+    found = readable(starts, ends, LogBounds(dict.fromkeys(starts, 9), ends))
+    text = str(OffsetsLost(found.losses))
+    assert text.startswith("failOnDataLoss: t-0 [5, 9) is lost: the log begins at 9; ")
+    assert "and 20 more" in text
+    assert "failOnDataLoss=false" in text

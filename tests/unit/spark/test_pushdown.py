@@ -1,0 +1,128 @@
+"""Spark's filters as conditions: held against what SQL says of each row."""
+
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+from pyspark.sql import datasource as ds
+
+from zkconsumer.model import OffsetRange, TopicPartition
+from zkconsumer.spark.filters import is_exact, select
+from zkconsumer.spark.pushdown import condition_of, is_pushing
+
+COMPARISONS: dict[type[ds.Filter], Callable[[int, int], bool]] = {
+    ds.EqualTo: lambda one, other: one == other,
+    ds.EqualNullSafe: lambda one, other: one == other,
+    ds.LessThan: lambda one, other: one < other,
+    ds.LessThanOrEqual: lambda one, other: one <= other,
+    ds.GreaterThan: lambda one, other: one > other,
+    ds.GreaterThanOrEqual: lambda one, other: one >= other,
+}
+bounds = some.none() | some.integers(-2, 8)
+comparisons = some.builds(
+    lambda kind, column, value: kind((column,), value),
+    some.sampled_from(list(COMPARISONS)),
+    some.sampled_from(["partition", "offset"]),
+    bounds,
+)
+memberships = some.builds(
+    lambda column, values: ds.In((column,), tuple(values)),
+    some.sampled_from(["partition", "offset"]),
+    some.lists(bounds, max_size=4),
+)
+nulls = some.builds(
+    lambda kind, column: kind((column,)),
+    some.sampled_from([ds.IsNull, ds.IsNotNull]),
+    some.sampled_from(["topic", "partition", "offset"]),
+)
+prefixes = some.builds(
+    lambda value: ds.StringStartsWith(("topic",), value), some.sampled_from(["", "o", "or", "x"])
+)
+names = some.builds(
+    lambda value: ds.EqualTo(("topic",), value), some.sampled_from(["orders", "x", None])
+)
+plain = comparisons | memberships | nulls | prefixes | names
+filters = plain | plain.map(ds.Not)
+WHOLE = [
+    OffsetRange(topic_partition=TopicPartition("orders", number), from_offset=0, until_offset=6)
+    for number in range(3)
+]
+
+
+def says(one: ds.Filter, row: dict[str, object]) -> bool | None:
+    """What SQL says of a row: None is unknown, which leaves the row out."""
+    if isinstance(one, ds.Not):
+        inner = says(one.child, row)
+        return None if inner is None else not inner
+    value = row[one.attribute[0]]  # type: ignore[attr-defined]
+    match one:
+        case ds.IsNull():
+            return False
+        case ds.IsNotNull():
+            return True
+        case ds.In(value=values):
+            if value in values:
+                return True
+            return None if None in values else False
+        case ds.StringStartsWith(value=prefix):
+            return str(value).startswith(prefix)
+        case _:
+            return compared(one, value)
+
+
+def compared(one: ds.Filter, value: object) -> bool | None:
+    """What SQL says of a comparison."""
+    bound = one.value  # type: ignore[attr-defined]
+    if bound is None:
+        return False if isinstance(one, ds.EqualNullSafe) else None
+    return COMPARISONS[type(one)](value, bound)  # type: ignore[arg-type]
+
+
+@given(some.lists(filters, min_size=1, max_size=4))
+def test_what_filters_keep_is_read_and_what_exact_ones_drop_is_not(given_: list[ds.Filter]) -> None:
+    """Row by row, as SQL says; several filters hold together."""
+    conditions = [condition_of(one) for one in given_]
+    known = [one for one in conditions if one is not None]
+    kept = {
+        (one.topic_partition.partition, at)
+        for one in select(WHOLE, known)
+        for at in range(one.from_offset, one.until_offset)
+    }
+    for one in WHOLE:
+        for at in range(6):
+            tp = one.topic_partition
+            row: dict[str, object] = {"topic": tp.topic, "partition": tp.partition, "offset": at}
+            answers = [says(each, row) for each in given_]
+            if all(answers):
+                assert (tp.partition, at) in kept
+            if (tp.partition, at) in kept:
+                assert all(
+                    answer
+                    for answer, condition in zip(answers, conditions, strict=True)
+                    if condition is not None and is_exact(condition)
+                )
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        ds.EqualTo(("value",), b"x"),
+        ds.GreaterThan(("timestamp",), 5),
+        ds.EqualTo(("headers", "key"), "x"),
+        ds.StringEndsWith(("topic",), "x"),
+        ds.StringContains(("topic",), "x"),
+        ds.EqualTo(("offset",), 1.5),
+        ds.LessThan(("topic",), "x"),
+        ds.In(("partition",), (1, True)),
+    ],
+)
+def test_other_filters_are_left_to_spark(one: ds.Filter) -> None:
+    """They are about what only a message tells."""
+    assert condition_of(one) is None
+    assert condition_of(ds.Not(one)) is None
+
+
+def test_here_nobody_pushes_filters() -> None:
+    """Only Spark's worker for that does."""
+    assert not is_pushing()
