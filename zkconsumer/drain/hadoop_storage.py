@@ -1,0 +1,196 @@
+"""Any file system that Spark can write to, through the JVM that Spark runs in.
+
+Source: Hadoop 3.4 ``FileSystem`` and ``FileContext``; Spark's ``CheckpointFileManager`` for how a
+file comes to be there whole or not at all.
+"""
+
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
+from pyspark.sql import SparkSession
+
+from zkconsumer.drain.storage import StoredFile, in_the_way, missing
+from zkconsumer.errors import DrainError
+
+_IN_ONE_PUT = frozenset({"s3a"})
+"""Object stores: a file is there once it is closed, and renaming one is copying it."""
+_CONDITIONAL = "fs.option.create.conditional.overwrite"
+
+
+class HadoopStorage:
+    """See ``Storage``.
+
+    Args:
+        session: whose JVM, settings and rights are used.
+        path: with a scheme (``hdfs://``, ``s3a://``), or of Spark's default file system.
+
+    Raises:
+        DrainError: there is no such file system.
+    """
+
+    def __init__(self, session: SparkSession, path: str) -> None:
+        context = session.sparkContext
+        # The gateway is not typed, and not public: this class is the one door to it.
+        jvm: Any = context._jvm  # noqa: SLF001
+        self._jvm = jvm
+        self._gateway: Any = context._gateway  # noqa: SLF001
+        self._settings: Any = context._jsc.hadoopConfiguration()  # noqa: SLF001
+        self._hadoop: Any = self._jvm.org.apache.hadoop.fs
+        self._what = path
+        with self._door(path):
+            root = self._hadoop.Path(path)
+            self._system = root.getFileSystem(self._settings)
+            self._root = self._system.makeQualified(root)
+            self._scheme = self._root.toUri().getScheme()
+            self._base: str = self._root.toString().rstrip("/")
+
+    def uri(self, path: str) -> str:
+        """See ``Storage``."""
+        return f"{self._base}/{path}" if path else self._base
+
+    def read(self, path: str) -> bytes | None:
+        """See ``Storage``."""
+        at = self._at(path)
+        with self._door(path):
+            if not self._system.exists(at):
+                return None
+            stream = self._system.open(at)
+            try:
+                return bytes(stream.readAllBytes())
+            finally:
+                stream.close()
+
+    def create(self, path: str, data: bytes) -> bool:
+        """See ``Storage``."""
+        at = self._at(path)
+        with self._door(path):
+            if self._system.exists(at):
+                return False
+            if self._scheme in _IN_ONE_PUT:
+                return self._put(at, data)
+            aside = self._hadoop.Path(at.getParent(), f".{at.getName()}.{uuid.uuid4().hex}.tmp")
+            try:
+                self._write(self._system.create(aside, True), data)  # noqa: FBT003 - Java's
+                return self._put_in_place(aside, at)
+            finally:
+                self._system.delete(aside, False)  # noqa: FBT003 - Java's
+
+    def names(self, folder: str) -> list[str]:
+        """See ``Storage``."""
+        at = self._at(folder)
+        with self._door(folder):
+            if not self._system.exists(at):
+                return []
+            found = self._hadoop.FileUtil.stat2Paths(self._system.listStatus(at))
+            return [path.getName() for path in found]
+
+    def files(self, folder: str) -> list[StoredFile]:
+        """See ``Storage``."""
+        at = self._at(folder)
+        found = []
+        with self._door(folder):
+            if not self._system.exists(at):
+                return []
+            prefix = len(at.toString()) + 1
+            statuses = self._system.listFiles(at, True)  # noqa: FBT003 - Java's
+            while statuses.hasNext():
+                status = statuses.next()
+                found.append(StoredFile(status.getPath().toString()[prefix:], status.getLen()))
+        return sorted(found)
+
+    def move(self, source: str, target: str) -> None:
+        """See ``Storage``."""
+        here, there = self._at(source), self._at(target)
+        with self._door(source):
+            if not self._system.exists(there):
+                self._system.mkdirs(there.getParent())
+                if self._system.exists(here) and self._system.rename(here, there):
+                    return
+            if not self._system.exists(there):
+                raise missing(self.uri(source), self.uri(target))
+            if self._system.exists(here):
+                # Where moving is copying, it may have been cut off before the deletion.
+                if self._length(here) != self._length(there):
+                    raise in_the_way(self.uri(source), self.uri(target))
+                self._system.delete(here, False)  # noqa: FBT003 - Java's
+
+    def delete(self, folder: str) -> None:
+        """See ``Storage``."""
+        with self._door(folder):
+            self._system.delete(self._at(folder), True)  # noqa: FBT003 - Java's
+
+    def _put(self, at: Any, data: bytes) -> bool:
+        """Write to an object store that may refuse to replace, or at least be asked first."""
+        creating = self._system.createFile(at).overwrite(False)  # noqa: FBT003 - Java's
+        try:
+            self._write(creating.opt(_CONDITIONAL, True).build(), data)  # noqa: FBT003 - Java's
+        except Py4JJavaError:
+            if self._system.exists(at):
+                return False
+            raise
+        return True
+
+    def _put_in_place(self, aside: Any, at: Any) -> bool:
+        """Give a whole file its name, unless there is one of that name."""
+        try:
+            if self._scheme == "file" and self._link(aside, at):
+                return True
+            rename = self._hadoop.Options.Rename
+            options = self._new_array(rename, 1)
+            options[0] = rename.NONE
+            files = self._hadoop.FileContext.getFileContext(self._root.toUri(), self._settings)
+            files.rename(aside, at, options)
+        except Py4JJavaError as error:
+            if _is(error, "FileAlreadyExistsException"):
+                return False
+            raise
+        return True
+
+    def _link(self, aside: Any, at: Any) -> bool:
+        """Whether a link could be made: unlike a local rename, it never replaces a file."""
+        source, target = (
+            self._jvm.java.io.File(path.toUri().getPath()).toPath() for path in (aside, at)
+        )
+        try:
+            self._jvm.java.nio.file.Files.createLink(target, source)
+        except Py4JJavaError as error:
+            if _is(error, "FileAlreadyExistsException"):
+                raise
+            return False
+        return True
+
+    def _new_array(self, kind: Any, length: int) -> Any:
+        return self._gateway.new_array(kind, length)
+
+    def _write(self, stream: Any, data: bytes) -> None:
+        try:
+            stream.write(bytearray(data))
+        finally:
+            stream.close()
+
+    def _length(self, at: Any) -> int:
+        length: int = self._system.getFileStatus(at).getLen()
+        return length
+
+    def _at(self, path: str) -> Any:
+        return self._hadoop.Path(self.uri(path))
+
+    @contextmanager
+    def _door(self, path: str) -> Iterator[None]:
+        """No exception of Java's or the gateway's leaves this class as it is."""
+        try:
+            yield
+        except Py4JJavaError as error:
+            said = error.java_exception.toString()
+            raise DrainError(f"{self._what}, at {path!r}: {said}") from error
+        except (Py4JNetworkError, Py4JError, OSError) as error:
+            raise DrainError(f"{self._what}: Spark's JVM does not answer ({error})") from error
+
+
+def _is(error: Py4JJavaError, name: str) -> bool:
+    """Whether the Java exception is of that class, in whatever package."""
+    class_name: str = error.java_exception.getClass().getName()
+    return class_name.rsplit(".", 1)[-1] == name
