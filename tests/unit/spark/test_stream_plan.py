@@ -1,0 +1,277 @@
+"""A stream's plan on a cluster on paper: where batches start and end, and what the group hears."""
+
+from collections.abc import Mapping, Sequence
+
+import pytest
+
+from tests.support.manual_clock import ManualClock
+from tests.support.scripted_offsets import ScriptedOffsets
+from zkconsumer.errors import ConfigError, OffsetCommitFailed, RegistryError
+from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.spark.data_loss import OffsetsLost
+from zkconsumer.spark.group_progress import GroupProgress
+from zkconsumer.spark.options import source_options
+from zkconsumer.spark.stream_offsets import StreamOffsets
+from zkconsumer.spark.stream_plan import LOOK_EVERY_MS, StreamPlan, Surroundings
+from zkconsumer.spark.subscription import Subscription
+from zkconsumer.testing.memory_zk import MemoryZkServer
+
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+BROKER = Broker(1, "paper", 9092)
+
+
+class PaperCluster:
+    """A ``Cluster`` whose logs are two numbers each."""
+
+    def __init__(self, **ends: int) -> None:
+        self.logs = {TopicPartition("t", int(name[1:])): (0, end) for name, end in ends.items()}
+        self.closed = False
+
+    def append(self, tp: TopicPartition, count: int) -> None:
+        first, end = self.logs.get(tp, (0, 0))
+        self.logs[tp] = (first, end + count)
+
+    def brokers(self) -> tuple[Broker, ...]:
+        return (BROKER,)
+
+    def partitions(self, subscription: Subscription) -> tuple[TopicPartition, ...]:
+        return subscription.wanted(self.logs)
+
+    def leaders(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, Broker]:
+        return dict.fromkeys(partitions, BROKER)
+
+    def earliest(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        return {tp: self.logs[tp][0] for tp in partitions}
+
+    def latest(
+        self,
+        partitions: Sequence[TopicPartition],
+        *,
+        known: Mapping[TopicPartition, int] | None = None,  # noqa: ARG002 - never doubted
+    ) -> dict[TopicPartition, int]:
+        return {tp: self.logs[tp][1] for tp in partitions}
+
+    def at_time(self, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        raise NotImplementedError
+
+    def until_time(self, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        raise NotImplementedError
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class World:
+    """A plan and everything around it."""
+
+    def __init__(self, cluster: PaperCluster, **options: str) -> None:
+        self.cluster = cluster
+        self.clock = ManualClock()
+        self.waits: list[int] = []
+        self.server = MemoryZkServer()
+        self.zookeeper = self.server.connect()
+        self.offsets = ScriptedOffsets("zookeeper")
+        self.options = source_options(
+            {"zookeeper.connect": "paper:1", "subscribe": "t", **options}
+        ).for_streaming()
+        self.plan = self.new_plan()
+
+    def new_plan(self) -> StreamPlan:
+        """A plan as a new driver makes it."""
+        progress = GroupProgress("g", self.offsets, zookeeper=self.zookeeper, clock=self.clock)
+        around = Surroundings(
+            cluster=self.cluster, progress=progress, clock=self.clock, wait=self.waits.append
+        )
+        return StreamPlan(self.options, around)
+
+    def join(self) -> None:
+        """A member joins the group."""
+        self.zookeeper.create("/consumers/g/ids/g_joins", b"{}", ephemeral=True)
+
+    def run(self, start: StreamOffsets) -> StreamOffsets:
+        """One batch, planned a second after whatever was before."""
+        self.clock.advance(LOOK_EVERY_MS)
+        return self.plan.latest(start, unlimited=False)
+
+    def ranges(self, start: StreamOffsets, end: StreamOffsets) -> list[str]:
+        """The tasks of a batch."""
+        return [str(task.stretch) for task in self.plan.tasks(start, end)]
+
+
+COMMITTING = {"group.id": "g", "commitOffsetsTo": "zookeeper"}
+
+
+def committing(cluster: PaperCluster, **options: str) -> World:
+    """A query that reads all there is and commits."""
+    return World(cluster, **COMMITTING, startingOffsets="earliest", **options)
+
+
+def test_a_batch_is_committed_when_it_is_complete_and_not_before() -> None:
+    """Spark asks for the next end with the end of the batch that is done."""
+    world = committing(PaperCluster(p0=10, p1=5))
+    start = world.plan.initial()
+    first = world.run(start)
+    assert first.offsets == {T0: 10, T1: 5}
+    assert world.offsets.commits == []
+    world.cluster.append(T0, 3)
+    second = world.run(first)
+    assert second.offsets == {T0: 13, T1: 5}
+    assert world.offsets.kept == {T0: 10, T1: 5}
+    assert world.run(second) is second
+    assert world.offsets.kept == {T0: 13, T1: 5}
+    assert [commit for commit, _, _ in world.offsets.commits] == [{T0: 10, T1: 5}, {T0: 13}]
+
+
+def test_a_driver_that_takes_over_commits_what_the_last_one_could_not() -> None:
+    """The first thing it hears is the end of the last batch that is complete."""
+    world = committing(PaperCluster(p0=10))
+    end = world.run(world.plan.initial())
+    world.plan = world.new_plan()
+    assert world.run(end) is end
+    assert world.offsets.kept == {T0: 10}
+
+
+def test_the_first_batch_remembers_where_it_began() -> None:
+    """A new driver asks for the start anew, and "latest" is elsewhere by then."""
+    world = World(PaperCluster(p0=10))
+    start = world.plan.initial()
+    world.cluster.append(T0, 5)
+    end = world.run(start)
+    world.plan = world.new_plan()
+    world.cluster.append(T0, 5)
+    again = world.plan.initial()
+    assert again.offsets == {T0: 15 + 5}
+    assert world.ranges(again, StreamOffsets.from_json(end.to_json())) == ["t-0 [10, 15)"]
+    after = world.run(end)
+    assert world.ranges(end, after) == ["t-0 [15, 20)"]
+    assert after.begun_at is None
+
+
+def test_exact_starts_need_no_remembering() -> None:
+    """The checkpoint then looks as that of Spark's own source."""
+    world = World(PaperCluster(p0=10), startingOffsets='{"t":{"0":4}}')
+    assert world.run(world.plan.initial()).to_json() == {"t": {"0": 10}}
+
+
+def test_a_new_partition_is_read_from_its_beginning() -> None:
+    """It is found within a second."""
+    world = World(PaperCluster(p0=10), startingOffsets="earliest")
+    end = world.run(world.plan.initial())
+    world.cluster.append(T1, 4)
+    after = world.run(end)
+    assert world.ranges(end, after) == ["t-1 [0, 4)"]
+
+
+def test_available_now_ends_where_the_logs_end_at_first() -> None:
+    """However fast messages come."""
+    world = World(PaperCluster(p0=10), startingOffsets="earliest", maxOffsetsPerTrigger="6")
+    world.plan.prepare_available_now()
+    ends = [world.plan.initial()]
+    for _ in range(4):
+        ends.append(world.run(ends[-1]))
+        world.cluster.append(T0, 6)
+    assert [end.offsets[T0] for end in ends] == [0, 6, 10, 10, 10]
+    assert ends[-1] is ends[-2]
+
+
+def test_a_trigger_may_ask_for_everything_at_once() -> None:
+    """Whatever the options say."""
+    world = World(PaperCluster(p0=10), startingOffsets="earliest", maxOffsetsPerTrigger="6")
+    assert world.plan.latest(world.plan.initial(), unlimited=True).offsets == {T0: 10}
+
+
+def test_a_small_rest_is_put_off_but_not_for_ever() -> None:
+    """The group hears of the last batch all the same."""
+    world = committing(PaperCluster(p0=10), minOffsetsPerTrigger="5", maxTriggerDelay="1m")
+    end = world.run(world.plan.initial())
+    world.cluster.append(T0, 2)
+    assert world.run(end) is end
+    assert world.offsets.kept == {T0: 10}
+    world.clock.advance(60_000)
+    assert world.run(end).offsets == {T0: 12}
+
+
+def test_members_at_work_are_refused_before_anything_is_planned() -> None:
+    """Unless somebody insists, or nothing is committed."""
+    world = committing(PaperCluster(p0=10))
+    world.join()
+    with pytest.raises(ConfigError, match="live members: g_joins"):
+        world.plan.begin()
+    for options in (COMMITTING | {"allowLiveGroup": "true"}, {"group.id": "g"}):
+        other = World(PaperCluster(p0=10), **options)
+        other.join()
+        other.plan.begin()
+
+
+def test_a_member_that_joins_ends_the_query_before_it_commits() -> None:
+    """Its first offsets are the member's to write."""
+    world = committing(PaperCluster(p0=10))
+    world.plan.begin()
+    end = world.run(world.plan.initial())
+    world.join()
+    with pytest.raises(ConfigError, match="live members: g_joins"):
+        world.run(end)
+    assert world.offsets.commits == []
+
+
+def test_an_idle_query_sees_a_member_join_within_a_second() -> None:
+    """It does not ask ZooKeeper each time that Spark asks for offsets."""
+    world = committing(PaperCluster(p0=10))
+    end = world.run(world.plan.initial())
+    assert world.run(end) is end
+    world.zookeeper.requests.clear()
+    assert world.plan.latest(end, unlimited=False) is end
+    assert not +world.zookeeper.requests
+    world.join()
+    world.clock.advance(LOOK_EVERY_MS)
+    with pytest.raises(ConfigError, match="live members: g_joins"):
+        world.plan.latest(end, unlimited=False)
+
+
+def test_a_commit_that_fails_is_tried_again_then_ends_the_query() -> None:
+    """As often, and with the pauses, that asking for offsets has."""
+    options = {"fetchOffset.numRetries": "3", "fetchOffset.retryIntervalMs": "70"}
+    world = committing(PaperCluster(p0=10), **options)
+    end = world.run(world.plan.initial())
+    world.offsets.refused[T0] = "no room"
+    with pytest.raises(OffsetCommitFailed, match="no room"):
+        world.run(end)
+    assert world.waits == [70, 70]
+    world.offsets.refused.clear()
+    world.run(end)
+    assert world.offsets.kept == {T0: 10}
+
+
+def test_a_dead_zookeeper_ends_only_a_query_that_has_something_to_commit() -> None:
+    """The brokers serve on; whether members are at work is not known, so nothing is written."""
+    world = committing(PaperCluster(p0=10))
+    end = world.run(world.plan.initial())
+    world.run(end)
+    world.server.disconnect(world.zookeeper.session_id)
+    assert world.run(end) is end
+    world.cluster.append(T0, 2)
+    after = world.run(end)
+    with pytest.raises(RegistryError):
+        world.run(after)
+    assert world.offsets.kept == {T0: 10}
+
+
+def test_what_expired_meanwhile_is_told_or_passed_over() -> None:
+    """Before any task starts."""
+    for fail in ("true", "false"):
+        world = World(PaperCluster(p0=10), startingOffsets="earliest", failOnDataLoss=fail)
+        end = world.run(world.plan.initial())
+        world.cluster.logs[T0] = (15, 20)
+        after = world.run(end)
+        if fail == "true":
+            with pytest.raises(OffsetsLost, match=r"t-0 \[10, 15\) is lost"):
+                world.ranges(end, after)
+        else:
+            assert world.ranges(end, after) == ["t-0 [15, 20)"]
+
+
+def test_closing_lets_go_of_the_cluster() -> None:
+    """And of the group."""
+    world = committing(PaperCluster(p0=10))
+    world.plan.close()
+    assert world.cluster.closed
