@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.ranges import DECODERS, TP, RangeBench, bench, stretch
+from tests.support.ranges import DECODERS, TP, RangeBench, answer, bench, damage, stretch
 from zkconsumer.fetch.range_parts import LostRange, Piece, PieceDecoder, RangePart, parts_of
 from zkconsumer.model import Record
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import Codec
-from zkconsumer.testing.fake_script import Close, Cut, Fail, Step
+from zkconsumer.testing.fake_script import Close, Cut, Fail, Reply, Step
 from zkconsumer.wire.api import ApiKey
 
 CODECS = [Codec.NONE, Codec.GZIP, Codec.SNAPPY]
@@ -24,6 +24,8 @@ class Log:
 
     world: RangeBench = field(default_factory=lambda: bench(broker_count=2))
     held: dict[int, bytes] = field(default_factory=dict)
+    sets: list[bytes] = field(default_factory=list)
+    is_damaged: bool = False
 
     @property
     def end(self) -> int:
@@ -42,6 +44,7 @@ class Log:
         log = self.world.net.cluster.log(TP)
         for chosen in sets:
             entry = build_message_set(chosen, codec=codec)
+            self.sets.append(entry)
             log.append_raw(entry, chosen[-1].offset + 1 - log.end_offset)
         self.world.net.cluster.changed()
 
@@ -66,7 +69,7 @@ Event = Callable[[Log], None]
 @st.composite
 def events(draw: st.DrawFn) -> Event:
     """What may happen between two parts."""
-    kind = draw(st.sampled_from(["nothing", "expire", "move", "grow", "fail", "fail"]))
+    kind = draw(st.sampled_from(["nothing", "expire", "move", "grow", "fail", "fail", "damage"]))
     share = draw(st.floats(0, 1))
     step = draw(st.sampled_from(STEPS))
 
@@ -81,6 +84,14 @@ def events(draw: st.DrawFn) -> Event:
             cluster.move_leader(TP, 1 - leader)
         elif kind == "grow":
             log.add([1, 1], [5, 5], Codec.NONE)
+        elif kind == "damage":
+            # Once: what is damaged twice is believed to be.
+            sets = [] if log.is_damaged else log.sets
+            log.is_damaged = True
+            at = int(share * len(sets))
+            data = b"".join(damage(one) if place == at else one for place, one in enumerate(sets))
+            if data:
+                brokers[leader].script(ApiKey.FETCH, Reply(answer(data, high_watermark=log.end)))
         elif kind == "fail":
             brokers[leader].script(ApiKey.FETCH, step)
 
@@ -92,6 +103,7 @@ def events(draw: st.DrawFn) -> Event:
     logs(),
     st.sampled_from(DECODERS),
     st.integers(30, 400),
+    st.integers(20, 2_000),
     st.tuples(st.floats(0, 1), st.floats(0, 1)).map(sorted),
     st.lists(events(), max_size=6),
 )
@@ -99,12 +111,15 @@ def test_each_record_comes_once_or_is_said_to_be_lost(
     log: Log,
     decoder: PieceDecoder,
     fetch_bytes: int,
+    part_bytes: int,
     shares: list[float],
     happenings: list[Event],
 ) -> None:
     """In order, with its own value; lost is only what the log does not hold any more."""
     start, end = (int(share * log.end) for share in shares)
-    reader = log.world.reader(decoder, fetch_bytes=fetch_bytes, fail_on_data_loss=False, retries=20)
+    reader = log.world.reader(
+        decoder, part_bytes=part_bytes, fetch_bytes=fetch_bytes, fail_on_data_loss=False, retries=20
+    )
     at, waiting = start, list(happenings)
     seen: dict[int, bytes | None] = {}
     lost: list[LostRange] = []

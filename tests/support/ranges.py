@@ -17,6 +17,7 @@ from zkconsumer.fetch.range_settings import RangeSettings
 from zkconsumer.model import Broker, OffsetRange, Record, TopicPartition
 from zkconsumer.net.connection_cache import ConnectionCache
 from zkconsumer.records.engine import ENGINE, Engine
+from zkconsumer.wire.messages.fetch import FetchedPartition, FetchedTopic, FetchResponse
 
 TP = TopicPartition("t", 0)
 SETTINGS = RangeSettings(
@@ -88,3 +89,19 @@ def offsets(found: Iterable[RangePart | LostRange]) -> list[int]:
         assert records[-1] < part.next_offset
         read += records
     return read
+
+
+def damage(data: bytes) -> bytes:
+    """Turn a bit in the last byte."""
+    return data[:-1] + bytes([data[-1] ^ 1])
+
+
+def answer(records: bytes, *, partition: int = 0, high_watermark: int = 100) -> FetchResponse:
+    """What a broker may answer about ``t``."""
+    part = FetchedPartition(
+        partition=partition,
+        error_code=0,
+        high_watermark=high_watermark,
+        records=memoryview(records),
+    )
+    return FetchResponse(topics=(FetchedTopic(topic="t", partitions=(part,)),))

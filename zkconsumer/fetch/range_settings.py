@@ -20,6 +20,8 @@ class RangeSettings:
             says (Spark's ``kafkaConsumer.pollTimeoutMs``, of the same default): a new leader may
             take as long as its predecessor's ZooKeeper session.
         max_decompressed_bytes: the most that one compressed set may unpack to.
+        part_bytes: about how much keys and values of a part may take, whatever what was fetched
+            unpacks to; a single record always fits.
         fail_on_data_loss: whether offsets that are not there are an error, or passed over.
     """
 
@@ -32,10 +34,12 @@ class RangeSettings:
     retry_interval_ms: int = 10
     poll_timeout_ms: int = 120_000
     max_decompressed_bytes: int = 128 * 1024 * 1024
+    part_bytes: int = 16 * 1024 * 1024
     fail_on_data_loss: bool = True
 
     def __post_init__(self) -> None:
-        for name in ("fetch_bytes", "growth_max_bytes", "timeout_ms", "max_decompressed_bytes"):
+        positive = ("fetch_bytes", "growth_max_bytes", "max_decompressed_bytes", "part_bytes")
+        for name in (*positive, "timeout_ms"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} must be at least 1, not {getattr(self, name)}")
         for name in ("max_wait_ms", "retries", "retry_interval_ms", "poll_timeout_ms"):

@@ -30,8 +30,6 @@ from zkconsumer.wire.messages.fetch import FetchedPartition
 if ENGINE is Engine.NATIVE:
     from zkconsumer.native import _core
 
-PART_BYTES = 16 * 1024 * 1024
-"""About how much one part may take, however large what was fetched unpacks to."""
 _MOST_BYTES = 2**31 - 1
 _LEAST_BYTES = 64 * 1024
 _FIRST_GUESS_BYTES = 1024
@@ -168,7 +166,7 @@ class RangeCursor:
             self._packed = None
             return self._take_corrupt(piece, piece.error)
         end = min(piece.next_offset, self.wanted.until_offset)
-        parts = list(parts_of(piece, end, PART_BYTES))
+        parts = list(parts_of(piece, end, self._settings.part_bytes))
         self._advance(end)
         tail = packed.data[packed.at_byte :]
         cut_off = cut_off_entry(tail)
@@ -241,10 +239,10 @@ class RangeCursor:
 
     def _decode_piece(self, packed: _Packed) -> Piece:
         bound_bytes = self._settings.max_decompressed_bytes
-        piece_bytes = PART_BYTES
+        piece_bytes = self._settings.part_bytes
         while True:
             data = packed.data[packed.at_byte : packed.at_byte + piece_bytes]
-            piece = self._decode(data, self.next_offset, bound_bytes, PART_BYTES)
+            piece = self._decode(data, self.next_offset, bound_bytes, self._settings.part_bytes)
             first_bytes = piece.first_entry_size_bytes
             if first_bytes is None or packed.at_byte + len(data) == len(packed.data):
                 return piece
@@ -269,7 +267,7 @@ class RangeCursor:
         elif piece.runs:
             behind = piece.runs[-1].last_offset + 1
         end = min(behind, self.wanted.until_offset)
-        parts = list(parts_of(piece, end, PART_BYTES))
+        parts = list(parts_of(piece, end, self._settings.part_bytes))
         self._advance(end)
         if self._suspect_offset == end:
             raise PartitionFailed(self.wanted.topic_partition, end, str(error)) from error

@@ -5,7 +5,18 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.manual_clock import ManualClock
-from tests.support.ranges import DECODERS, TP, RangeBench, bench, offsets, stretch, values
+from tests.support.ranges import (
+    DECODERS,
+    TP,
+    RangeBench,
+    answer,
+    bench,
+    damage,
+    offsets,
+    stretch,
+    values,
+)
+from tests.support.record_sets import gzip_of, wrapper_around
 from zkconsumer.errors import DataLost, MessageTooLarge, PartitionFailed
 from zkconsumer.fetch.range_parts import LostRange, PieceDecoder, RangePart
 from zkconsumer.model import Record
@@ -14,7 +25,7 @@ from zkconsumer.records.codecs import Codec
 from zkconsumer.testing.fake_script import Close, Cut, Fail, Hang, Raw, Reply
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.error_codes import ErrorCode
-from zkconsumer.wire.messages.fetch import FetchedPartition, FetchedTopic, FetchResponse
+from zkconsumer.wire.messages.fetch import FetchResponse
 
 pytestmark = pytest.mark.parametrize("decoder", DECODERS)
 ENTRY_BYTES = 28
@@ -280,13 +291,13 @@ def test_a_large_message_makes_the_fetch_grow(decoder: PieceDecoder, world: Rang
     world.net.cluster.append(TP, [Record(-1, None, bytes(5_000)), *values(*range(101, 150))])
     found = world.reader(decoder, fetch_bytes=300).read(stretch(90, 150))
     assert offsets(found) == list(range(90, 150))
-    last = world.net.brokers[0].requests[-1].request
-    assert last.topics[0].partitions[0].max_bytes == 300  # type: ignore[attr-defined]
-
-
-def damage(data: bytes) -> bytes:
-    """Turn a bit in the last byte."""
-    return data[:-1] + bytes([data[-1] ^ 1])
+    fetches = [
+        one.request.topics[0].partitions[0]  # type: ignore[attr-defined]
+        for one in world.net.brokers[0].requests
+        if one.api_key is ApiKey.FETCH
+    ]
+    assert [one.max_bytes for one in fetches if one.fetch_offset == 100] == [5_026]
+    assert fetches[-1].max_bytes == 300
 
 
 def test_a_corrupt_entry_stops_the_range_at_its_offset(
@@ -305,17 +316,6 @@ def test_a_corrupt_entry_stops_the_range_at_its_offset(
     assert len(offsets(world.reader(decoder).read(stretch(90, 100)))) == 10
 
 
-def answer(records: bytes, *, partition: int = 0, high_watermark: int = 100) -> FetchResponse:
-    """What a broker may answer."""
-    part = FetchedPartition(
-        partition=partition,
-        error_code=0,
-        high_watermark=high_watermark,
-        records=memoryview(records),
-    )
-    return FetchResponse(topics=(FetchedTopic(topic="t", partitions=(part,)),))
-
-
 def test_an_answer_that_was_damaged_on_its_way_is_asked_for_again(
     decoder: PieceDecoder, world: RangeBench
 ) -> None:
@@ -323,6 +323,46 @@ def test_an_answer_that_was_damaged_on_its_way_is_asked_for_again(
     damaged = damage(world.net.cluster.log(TP).read(0, 1 << 20))
     world.net.brokers[0].script(ApiKey.FETCH, Reply(answer(damaged)))
     assert offsets(world.reader(decoder).read(stretch(0, 100))) == list(range(100))
+
+
+def test_a_guess_that_damage_led_to_is_not_taken_for_an_answer(
+    decoder: PieceDecoder, world: RangeBench
+) -> None:
+    """By the headers all of it was sound, so the request for what follows has left already."""
+    whole = world.net.cluster.log(TP).read(0, 1 << 20)
+    sound, rest = whole[: 27 * 5], whole[27 * 5 : 27 * 10]
+    damaged = sound + damage(rest[:27]) + rest[27:]
+    world.net.brokers[0].script(ApiKey.FETCH, Reply(answer(damaged)))
+    assert offsets(world.reader(decoder).read(stretch(0, 100))) == list(range(100))
+
+
+def test_a_set_that_is_damaged_inside_gives_what_is_sound(decoder: PieceDecoder) -> None:
+    """The wrapper's own checksum may be right: its records each have one, too."""
+    world = bench()
+    inner = [build_message_set([Record(offset, None, b"v")]) for offset in range(4)]
+    wrapper = wrapper_around(3, gzip_of(inner[0] + inner[1] + damage(inner[2]) + inner[3]))
+    world.net.cluster.append_raw(TP, wrapper, 4)
+    found = world.reader(decoder).read(stretch(0, 4))
+    read: list[RangePart | LostRange] = []
+    with pytest.raises(PartitionFailed, match="t-0 stopped at offset 2"):
+        read.extend(found)
+    assert offsets(read) == [0, 1]
+    assert offsets(world.reader(decoder).read(stretch(0, 2))) == [0, 1]
+
+
+def test_failures_count_from_the_last_progress_on(decoder: PieceDecoder, world: RangeBench) -> None:
+    """A long range outlives more of them than there are tries."""
+    found = world.reader(decoder, fetch_bytes=300, retries=1, poll_timeout_ms=0).read(
+        stretch(0, 90), leader=world.leader()
+    )
+    read = []
+    for place, part in enumerate(found):
+        read.append(part)
+        if place % 3:  # one answer is on its way already: two failures are not to follow each other
+            continue
+        world.net.brokers[0].script(ApiKey.FETCH, Close())
+    assert offsets(read) == list(range(90))
+    assert set(world.pauses) == {1}
 
 
 def test_one_empty_answer_proves_no_gap(decoder: PieceDecoder, world: RangeBench) -> None:
