@@ -1,0 +1,132 @@
+"""The shape of mirrored messages: what they carry to tell where they came from.
+
+Topic, partition, key and value are those of the source. The rest travels in headers, as text:
+
+| header | value |
+|---|---|
+| ``zkconsumer.drain`` | the id of the drain that wrote it |
+| ``zkconsumer.offset`` | its offset in the source |
+| ``zkconsumer.timestamp`` | microseconds since the epoch, and the type's number; where it has one |
+
+The target gives every message a timestamp of its own: Spark's sink has no column for it.
+"""
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from zkconsumer.drain.plan import Positions
+from zkconsumer.model import TopicPartition
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+DRAIN = "zkconsumer.drain"
+OFFSET = "zkconsumer.offset"
+TIMESTAMP = "zkconsumer.timestamp"
+
+_MAX_REQUEST = "kafka.max.request.size"
+_MAX_REQUEST_BYTES = str(64 << 20)
+"""The producer's own bound would refuse what a cluster's ``message.max.bytes`` allows."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Target:
+    """Where a drain mirrors to.
+
+    Attributes:
+        options: of Spark's Kafka source and sink; ``kafka.bootstrap.servers`` at least.
+        drain: the id that its messages bear.
+    """
+
+    options: Mapping[str, str]
+    drain: str
+
+
+_HEADERS = f"""array_compact(array(
+    struct('{DRAIN}' AS key, CAST(drain AS BINARY) AS value),
+    struct('{OFFSET}' AS key, CAST(CAST(offset AS STRING) AS BINARY) AS value),
+    CASE WHEN timestamp IS NOT NULL THEN struct('{TIMESTAMP}' AS key,
+        CAST(concat_ws(' ', unix_micros(timestamp), timestampType) AS BINARY) AS value) END
+)) AS headers"""
+
+
+def write_rows(messages: "DataFrame", target: Target) -> None:
+    """Write messages to the target, each task in the order of its rows.
+
+    Args:
+        messages: topic, partition, offset, key, value, timestamp, timestampType.
+        target: where to.
+    """
+    from pyspark.sql.functions import lit  # noqa: PLC0415 - with Spark's own session
+
+    marked = messages.withColumn("drain", lit(target.drain))
+    rows = marked.selectExpr("topic", "partition", "key", "value", _HEADERS)
+    options = {_MAX_REQUEST: _MAX_REQUEST_BYTES, **target.options}
+    rows.write.format("kafka").options(**options).save()
+
+
+def read_rows(
+    session: "SparkSession", target: Target, starts: Positions, ends: Positions
+) -> "DataFrame":
+    """The drain's own messages between two offsets of the target, as they were in the source.
+
+    Args:
+        session: to read with.
+        target: where from.
+        starts: where to begin, of every partition to read.
+        ends: where to end; a partition without an end is left out.
+
+    Returns:
+        topic, partition, offset, key, value, timestamp, timestampType, and target_offset.
+    """
+    bounded = {tp: start for tp, start in starts.items() if ends.get(tp, start) > start}
+    if not bounded:
+        return session.createDataFrame([], _SCHEMA)
+    options = {
+        **target.options,
+        "assign": _assign(list(bounded)),
+        "startingOffsets": _offsets(bounded),
+        "endingOffsets": _offsets({tp: ends[tp] for tp in bounded}),
+        "includeHeaders": "true",
+    }
+    found = session.read.format("kafka").options(**options).load()
+    marked = found.where(f"{_header(DRAIN)} = '{target.drain}'")
+    return marked.selectExpr(
+        "topic",
+        "partition",
+        f"try_cast({_header(OFFSET)} AS bigint) AS offset",
+        "key",
+        "value",
+        f"timestamp_micros(try_cast(split_part({_header(TIMESTAMP)}, ' ', 1) AS bigint)) "
+        "AS timestamp",
+        f"coalesce(try_cast(split_part({_header(TIMESTAMP)}, ' ', 2) AS int), -1) AS timestampType",
+        "offset AS target_offset",
+    )
+
+
+_SCHEMA = (
+    "topic string, partition int, offset bigint, key binary, value binary, timestamp timestamp, "
+    "timestampType int, target_offset bigint"
+)
+"""Of what ``read_rows`` gives."""
+
+
+def _header(name: str) -> str:
+    """SQL: the first header of this name as text; null without one."""
+    return f"CAST(get(filter(headers, h -> h.key = '{name}'), 0).value AS STRING)"
+
+
+def _assign(partitions: Sequence[TopicPartition]) -> str:
+    by_topic: dict[str, list[int]] = {}
+    for topic, partition in sorted(partitions):
+        by_topic.setdefault(topic, []).append(partition)
+    return json.dumps(by_topic)
+
+
+def _offsets(offsets: Positions) -> str:
+    by_topic: dict[str, dict[str, int]] = {}
+    for (topic, partition), offset in sorted(offsets.items()):
+        by_topic.setdefault(topic, {})[str(partition)] = offset
+    return json.dumps(by_topic)

@@ -1,0 +1,123 @@
+"""The cluster that is mirrored to, as the Kafka client of Spark's own connector knows it.
+
+It runs in the driver's JVM, so that it takes the settings (``kafka.*``) that reading and writing
+take.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, TypeVar
+
+from py4j.protocol import Py4JError, Py4JJavaError
+from pyspark.sql import SparkSession
+
+from zkconsumer.errors import ConfigError, DrainError
+from zkconsumer.model import TopicPartition
+
+T = TypeVar("T")
+_PREFIX = "kafka."
+_ADMIN = "org.apache.kafka.clients.admin.AdminClient"
+
+
+class TargetCluster:
+    """Asks about topics, and makes them. Every method raises ``DrainError`` where it can't.
+
+    Args:
+        session: whose JVM has the connector.
+        options: of Spark's Kafka source and sink: ``kafka.bootstrap.servers`` and others.
+
+    Raises:
+        ConfigError: the session has no Kafka connector.
+    """
+
+    def __init__(self, session: SparkSession, options: Mapping[str, str]) -> None:
+        # The JVM's types are known at run time only: Any is what py4j gives.
+        jvm: Any = session._jvm  # noqa: SLF001 - the door that PySpark leaves open for this
+        self._jvm = jvm
+        self._servers = options[f"{_PREFIX}bootstrap.servers"]
+        self._settings = {
+            key.removeprefix(_PREFIX): value
+            for key, value in options.items()
+            if key.startswith(_PREFIX)
+        }
+        try:
+            loader = jvm.java.lang.Thread.currentThread().getContextClassLoader()
+            loader.loadClass(_ADMIN)
+        except Py4JError as error:
+            raise ConfigError(
+                "--to kafka needs Spark's Kafka connector: give its jars with --jars, or "
+                "--package org.apache.spark:spark-sql-kafka-0-10_2.13:4.2.0"
+            ) from error
+
+    def make_topics(self, partitions: Mapping[str, int]) -> None:
+        """See that topics have at least so many partitions each; make those that are missing.
+
+        Raises:
+            DrainError: one has fewer; names it.
+        """
+        have = self._ask("list its topics", lambda admin: self._counts(admin, partitions))
+        missing = {topic: count for topic, count in partitions.items() if topic not in have}
+        few = {topic: have[topic] for topic in have if have[topic] < partitions[topic]}
+        if few:
+            said = ", ".join(
+                f"{topic} has {count} of {partitions[topic]}" for topic, count in few.items()
+            )
+            raise DrainError(
+                f"topics of {self._servers} have fewer partitions than those they mirror: {said}. "
+                "Add partitions there, or delete these topics there to have them made"
+            )
+        if missing:
+            self._ask(f"make topics {', '.join(missing)}", lambda it: self._create(it, missing))
+
+    def ends(self, partitions: Iterable[TopicPartition]) -> dict[TopicPartition, int]:
+        """The offset that the next message of each partition will get."""
+        wanted = sorted(partitions)
+
+        def ask(admin: Any) -> dict[TopicPartition, int]:
+            package = self._jvm.org.apache.kafka
+            asked = self._jvm.java.util.HashMap()
+            for topic, partition in wanted:
+                key = package.common.TopicPartition(topic, partition)
+                asked.put(key, package.clients.admin.OffsetSpec.latest())
+            found = admin.listOffsets(asked).all().get()
+            return {tp: found.get(package.common.TopicPartition(*tp)).offset() for tp in wanted}
+
+        return self._ask("tell where its logs end", ask) if wanted else {}
+
+    def _counts(self, admin: Any, wanted: Iterable[str]) -> dict[str, int]:
+        there = set(admin.listTopics().names().get())
+        asked = self._jvm.java.util.ArrayList()
+        for topic in sorted(there & set(wanted)):
+            asked.add(topic)
+        found = admin.describeTopics(asked).allTopicNames().get()
+        return {topic: found.get(topic).partitions().size() for topic in asked}
+
+    def _create(self, admin: Any, topics: Mapping[str, int]) -> None:
+        asked = self._jvm.java.util.ArrayList()
+        empty = self._jvm.java.util.Optional
+        for topic, count in topics.items():
+            new = self._jvm.org.apache.kafka.clients.admin.NewTopic
+            asked.add(new(topic, empty.of(count), empty.empty()))
+        admin.createTopics(asked).all().get()
+
+    def _ask(self, what: str, ask: Callable[[Any], T]) -> T:
+        settings = self._jvm.java.util.HashMap()
+        for key, value in self._settings.items():
+            settings.put(key, value)
+        try:
+            admin = self._jvm.org.apache.kafka.clients.admin.AdminClient.create(settings)
+            try:
+                return ask(admin)
+            finally:
+                admin.close()
+        except Py4JJavaError as error:
+            raise DrainError(
+                f"the target cluster {self._servers} did not {what}: {_reason(error)}"
+            ) from error
+
+
+def _reason(error: Py4JJavaError) -> str:
+    """The innermost cause, in the client's own words."""
+    cause = error.java_exception
+    while cause.getCause() is not None:
+        cause = cause.getCause()
+    return f"{cause.getClass().getSimpleName()}: {cause.getMessage()}"
