@@ -12,11 +12,11 @@ from pyspark.sql import datasource as ds
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import OffsetRange, TopicPartition
 from zkconsumer.spark.admission import Admission, AdmissionLimits
-from zkconsumer.spark.filters import select
+from zkconsumer.spark.filters import Condition, is_exact, select
 from zkconsumer.spark.offset_json import from_json, read_offsets, to_json
 from zkconsumer.spark.offset_ranges import divide, rate_limit
 from zkconsumer.spark.options import source_options
-from zkconsumer.spark.pushed_filters import take_filters
+from zkconsumer.spark.pushdown import condition_of
 
 OFFSETS = st.integers(0, 2**40)
 PARTITIONS = st.builds(
@@ -218,11 +218,17 @@ def test_filters_cut_just_what_they_exclude(filters: list[Named]) -> None:
         for topic in ("a", "ab", "c")
         for part in range(3)
     ]
-    pushed = take_filters([one for one, _ in filters])
-    still = [meaning for one, meaning in filters if one in pushed.left]
+    conditions: list[Condition] = []
+    still: list[Callable[[TopicPartition, int], bool]] = []
+    for one, meaning in filters:
+        condition = condition_of(one)
+        if condition is not None:
+            conditions.append(condition)
+        if condition is None or not is_exact(condition):
+            still.append(meaning)
     read = [
         (piece.topic_partition, offset)
-        for piece in select(ranges, pushed.conditions)
+        for piece in select(ranges, conditions)
         for offset in range(piece.from_offset, piece.until_offset)
     ]
     everything = [(one.topic_partition, offset) for one in ranges for offset in range(2, 11)]
