@@ -1,0 +1,88 @@
+"""The table of options, the code that reads them, and their documentation say the same."""
+
+from pathlib import Path
+
+import pytest
+
+import zkconsumer
+from zkconsumer.errors import ConfigError
+from zkconsumer.spark.kafka_options import ALIASES, EFFECTIVE, REFUSED
+from zkconsumer.spark.option_docs import markdown
+from zkconsumer.spark.option_table import BY_NAME, DEFAULTS, OPTIONS, Option
+from zkconsumer.spark.options import SourceOptions, source_options
+
+ROOT = Path(zkconsumer.__file__).parents[1]
+LEAST = {"subscribe": "t", "zookeeper.connect": "z:1", "group.id": "g"}
+IMPOSSIBLE = "\x00 ["
+FREE_TEXT = {"kafka.client.id", "groupIdPrefix"}
+
+
+def names(option: Option) -> bool:
+    """Whether the option says what is read, of which just one may be given."""
+    return option.name in {"subscribe", "subscribePattern", "assign"}
+
+
+def test_names_are_unique_whatever_their_case() -> None:
+    """As Spark compares them."""
+    assert len(BY_NAME) == len(OPTIONS)
+    assert not set(BY_NAME) & set(REFUSED)
+
+
+def test_every_option_is_described() -> None:
+    """A sentence on each."""
+    assert all(option.doc.endswith((".", ".)")) and option.allowed for option in OPTIONS)
+    ours = {option.name for option in OPTIONS if option.ours}
+    assert {"zookeeper.connect", "group.id", "commitOffsetsTo", "allowLiveGroup"} <= ours
+    assert "startingOffsets" not in ours
+
+
+@pytest.mark.parametrize("option", OPTIONS, ids=lambda option: option.name)
+def test_every_option_is_read(option: Option) -> None:
+    """What can't be its value is an error that names it, in any case; free text is none."""
+    given = {} if names(option) else LEAST
+    given = {**given, "zookeeper.connect": "z:1", option.name.upper(): IMPOSSIBLE}
+    given.pop(option.name, None)
+    if option.name in FREE_TEXT:
+        source_options(given)
+        return
+    with pytest.raises(ConfigError) as caught:
+        source_options(given)
+    assert option.name in str(caught.value)
+
+
+@pytest.mark.parametrize("name", DEFAULTS)
+def test_a_default_may_be_given(name: str) -> None:
+    """And changes nothing."""
+    without = source_options(LEAST)
+    given = source_options({**LEAST, name: DEFAULTS[name]})
+    assert comparable(given) == comparable(without)
+
+
+def comparable(options: SourceOptions) -> dict[str, object]:
+    """Everything about options but which of them were given."""
+    names_of = SourceOptions.__dataclass_fields__
+    return {
+        name: getattr(options, name)
+        for name in names_of
+        if name not in {"_given", "starting_given"}
+    }
+
+
+def test_settings_of_the_client_are_documented() -> None:
+    """Each name that has an effect, under its own row or in another's."""
+    text = markdown()
+    assert [name for name in sorted(EFFECTIVE) if name not in text and name not in ALIASES] == []
+    assert [name for name in REFUSED if f"| `{name}` |" not in text] == []
+
+
+def test_the_documentation_is_fresh() -> None:
+    """docs/spark-options.md is what ``python -m zkconsumer.spark.option_docs`` prints."""
+    assert (ROOT / "docs" / "spark-options.md").read_text() == markdown()
+
+
+def test_the_documentation_holds_a_row_for_each_option() -> None:
+    """With as many columns as its header."""
+    rows = [line for line in markdown().splitlines() if line.startswith("| `")]
+    options = [row for row in rows if row.split("`")[1] not in REFUSED]
+    assert [row.split("`")[1] for row in options] == [option.name for option in OPTIONS]
+    assert all(row.replace("\\|", "").count("|") == 5 for row in options)
