@@ -47,8 +47,8 @@ _DIFFERENCES = """## Where it differs from Spark's source
 
 - `zookeeper.connect` may stand in the place of `kafka.bootstrap.servers`.
 - `startingOffsets=group` starts where a group of the 0.8 consumer stands; `commitOffsetsTo` leaves
-  a stream's progress where the 0.8 tools show it. In Spark's source `kafka.group.id` names the group
-  that its consumers join; here nobody joins, and the option does nothing without those two.
+  a stream's progress where the 0.8 tools show it. In Spark's source `kafka.group.id` names the
+  group that its consumers join; here nobody joins, and the option does nothing without those two.
 - A batch is read between offsets that are fixed when it is planned, on the driver. Spark's source
   leaves `earliest` and `latest` of batch queries to the tasks, so a task that is retried may read
   other messages than the first time.
