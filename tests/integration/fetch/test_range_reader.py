@@ -1,0 +1,195 @@
+"""Fixed ranges of real logs: compressed, expired, compacted; leaders that move and die."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.support.clusters import fresh_name
+from tests.support.ranges import DECODERS, offsets, stretch
+from tests.support.traffic import write
+from tests.support.waiting import wait_until
+from zkconsumer.errors import DataLost
+from zkconsumer.fetch.range_parts import LostRange, PieceDecoder, RangePart
+from zkconsumer.fetch.range_reader import RangeReader
+from zkconsumer.fetch.range_settings import RangeSettings
+from zkconsumer.model import Broker, Record, TopicPartition
+from zkconsumer.net.connection_cache import ConnectionCache
+from zkconsumer.net.connector import BrokerConnector
+from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.produce.producer import Producer
+from zkconsumer.records.codecs import Codec
+from zkconsumer.sandbox import Sandbox
+
+pytestmark = pytest.mark.sandbox
+SETTINGS = RangeSettings(timeout_ms=3_000, max_wait_ms=100)
+Reading = Iterator[RangePart | LostRange]
+QUICK = {
+    "zookeeper.session.timeout.ms": "2000",
+    "replica.lag.time.max.ms": "2000",
+    "controller.socket.timeout.ms": "1500",
+    "replica.socket.timeout.ms": "1500",
+    "log.cleaner.enable": "true",
+    "log.cleaner.backoff.ms": "100",
+    "log.cleaner.dedupe.buffer.size": "4194304",
+    "log.cleaner.io.buffer.size": "65536",
+    "log.cleaner.min.cleanable.ratio": "0.01",
+}
+
+
+@pytest.fixture(scope="module")
+def work_dir(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the logs of ``three`` lie."""
+    return tmp_path_factory.mktemp("cluster")
+
+
+@pytest.fixture(scope="module")
+def three(work_dir: Path) -> Iterator[Sandbox]:
+    """Three brokers that are soon missed, and that compact soon."""
+    with Sandbox(
+        brokers=3, zookeeper_tick_ms=200, broker_properties=QUICK, work_dir=work_dir
+    ) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def connections() -> Iterator[ConnectionCache]:
+    """Real connections, which are closed in the end."""
+    opener = BrokerConnector(TcpConnector(), client_id="ranges", timeout_ms=3_000)
+    cache = ConnectionCache(opener.open)
+    yield cache
+    cache.close()
+
+
+def reader(
+    cluster: Sandbox,
+    connections: ConnectionCache,
+    decoder: PieceDecoder = DECODERS[-1],
+    settings: RangeSettings = SETTINGS,
+) -> RangeReader:
+    """A reader that knows the cluster's brokers."""
+    return RangeReader(cluster.brokers, connections=connections, settings=settings, decoder=decoder)
+
+
+def leader_of(tp: TopicPartition, cluster: Sandbox, connections: ConnectionCache) -> Broker:
+    """Who serves the partition: the one whom a reader without a hint has found."""
+    assert offsets(reader(cluster, connections).read(stretch(0, 1, tp))) == [0]
+    (found,) = filter(None, map(connections.take, cluster.brokers))
+    connections.give_back(found)
+    return found.broker
+
+
+@pytest.mark.parametrize("decoder", DECODERS)
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP, Codec.SNAPPY])
+def test_a_range_of_a_real_log_is_read_exactly(
+    cluster: Sandbox, connections: ConnectionCache, codec: Codec, decoder: PieceDecoder
+) -> None:
+    """In the middle of sets, with fetches of any size; and again, on the same connection."""
+    tp = TopicPartition(fresh_name("ranges"), 0)
+    cluster.create_topic(tp.topic)
+    for start in range(0, 2_000, 100):
+        write(cluster, tp, [b"%d " % one * 9 for one in range(start, start + 100)], codec=codec)
+    for fetch_bytes in (400, 5_000, 1 << 22):
+        settings = replace(SETTINGS, fetch_bytes=fetch_bytes)
+        ranges = reader(cluster, connections, decoder, settings)
+        read = [
+            record
+            for part in ranges.read(stretch(150, 1_950, tp))
+            for record in part.records()  # type: ignore[union-attr]
+        ]
+        assert [(one.offset, one.value) for one in read] == [
+            (one, b"%d " % one * 9) for one in range(150, 1_950)
+        ]
+
+
+def test_what_is_behind_the_end_is_waited_for_and_then_lost(
+    cluster: Sandbox, connections: ConnectionCache
+) -> None:
+    """A fetch far behind the end is refused by the broker, one at the end is not answered."""
+    tp = TopicPartition(fresh_name("beyond"), 0)
+    cluster.create_topic(tp.topic)
+    write(cluster, tp, [b"%d" % one for one in range(10)])
+    settings = replace(SETTINGS, timeout_ms=1_000, fail_on_data_loss=False)
+    ranges = reader(cluster, connections, settings=settings)
+    *parts, lost = ranges.read(stretch(5, 12, tp))
+    assert offsets(parts) == [5, 6, 7, 8, 9]
+    assert isinstance(lost, LostRange)
+    assert lost.stretch == stretch(10, 12, tp)
+    strict = reader(cluster, connections, settings=replace(SETTINGS, timeout_ms=1_000))
+    with pytest.raises(DataLost, match=r"\[50, 60\).*ends at offset 10"):
+        list(strict.read(stretch(50, 60, tp)))
+
+
+@pytest.mark.parametrize("end", ["stop", "kill"])
+def test_a_leader_that_goes_in_mid_range_costs_nothing(
+    three: Sandbox, connections: ConnectionCache, end: str
+) -> None:
+    """It hands over in order, or crashes: the range goes on at the next leader."""
+    tp = TopicPartition(fresh_name("moved"), 0)
+    three.create_topic(tp.topic, replication=3)
+    for start in range(0, 3_000, 500):
+        write(three, tp, [b"%d" % one * 20 for one in range(start, start + 500)])
+    leader = leader_of(tp, three, connections)
+    small = replace(SETTINGS, fetch_bytes=10_000)
+    reading = reader(three, connections, settings=small).read(stretch(0, 3_000, tp), leader=leader)
+    read = [next(reading), next(reading)]
+    {"stop": three.stop_broker, "kill": three.kill_broker}[end](leader.id)
+    try:
+        read += reading
+        assert offsets(read) == list(range(3_000))
+    finally:
+        three.start_broker(leader.id)
+
+
+def test_a_head_that_expired_is_told_to_the_offset(
+    three: Sandbox, connections: ConnectionCache, work_dir: Path
+) -> None:
+    """Segments are gone as retention would have it (which runs 30 s after a start at first)."""
+    tp = TopicPartition(fresh_name("expired"), 0)
+    three.create_topic(tp.topic, assignment={0: [1]}, config={"segment.bytes": "1000"})
+    for number in range(40):
+        write(three, tp, [b"x" * 100 + b"%d" % number])
+    three.stop_broker(1)
+    segments = sorted(work_dir.glob(f"broker-1/**/{tp}/*.log"))
+    assert len(segments) > 3
+    for segment in segments[:2]:
+        segment.unlink()
+        segment.with_suffix(".index").unlink()
+    three.start_broker(1)
+    first = int(segments[2].stem)
+    with pytest.raises(DataLost) as error:
+        list(reader(three, connections).read(stretch(3, 40, tp)))
+    assert (error.value.from_offset, error.value.until_offset) == (3, first)
+    easy = replace(SETTINGS, fail_on_data_loss=False)
+    lost, *parts = reader(three, connections, settings=easy).read(stretch(3, 40, tp))
+    assert isinstance(lost, LostRange)
+    assert (lost.stretch, lost.log_start_offset) == (stretch(3, first, tp), first)
+    assert offsets(parts) == list(range(first, 40))
+
+
+def test_what_compaction_took_out_is_no_loss(three: Sandbox, connections: ConnectionCache) -> None:
+    """The real cleaner leaves gaps, also inside of compressed sets."""
+    tp = TopicPartition(fresh_name("compacted"), 0)
+    config = {"cleanup.policy": "compact", "segment.bytes": "2000"}
+    three.create_topic(tp.topic, assignment={0: [0]}, config=config)
+    producer = Producer(three.brokers)
+    end = 0
+    for number in range(60):
+        records = [
+            Record(0, b"%d" % (one % 7), b"%d " % one * 9) for one in range(number, number + 5)
+        ]
+        end = producer.send(tp, records, codec=Codec.GZIP if number % 2 else Codec.NONE) + 5
+    producer.close()
+
+    def read(start: int, stop: int) -> list[int]:
+        return offsets(reader(three, connections).read(stretch(start, stop, tp)))
+
+    whole: Callable[[], list[int]] = lambda: read(0, end)  # noqa: E731 - asked for again below
+    wait_until(lambda: len(whole()) < end // 2, what="the cleaner")
+    kept = read(end // 2, end)
+    assert kept[-1] == end - 1
+    first = whole()
+    # Where a range ends in a gap, or is one, it ends in silence.
+    for start, stop in [(0, first[1]), (first[0] + 1, first[1]), (0, 5), (end - 3, end)]:
+        assert set(read(start, stop)) <= set(range(start, stop))
