@@ -1,0 +1,106 @@
+"""The cluster that is drained, and the group that hears of it: the driver's side."""
+
+from collections.abc import Sequence
+
+from zkconsumer.drain.plan import LogEnds, Positions
+from zkconsumer.drain.seams import Group, Look, NoGroup
+from zkconsumer.model import TopicPartition
+from zkconsumer.spark.cluster_reader import ClusterReader
+from zkconsumer.spark.group_progress import GroupProgress, progress_of
+from zkconsumer.spark.options import SourceOptions
+from zkconsumer.spark.planning import OneLook, starting_offsets
+
+
+class ClusterSource:
+    """See ``Source``. Asks brokers, and ZooKeeper for them.
+
+    Args:
+        options: what to drain, and where it starts.
+        reader: asks the cluster.
+        progress: where the group stands; needed where the drain starts there.
+    """
+
+    def __init__(
+        self, options: SourceOptions, reader: ClusterReader, progress: GroupProgress | None
+    ) -> None:
+        self._options = options
+        self._reader = reader
+        self._progress = progress
+
+    def look(self, positions: Positions) -> Look:
+        """See ``Source``."""
+        partitions = self._reader.partitions(self._options.subscription)
+        if not positions:
+            return self._first_look(partitions)
+        ends = self.ends(partitions, positions)
+        return Look(ends, {tp: ends[tp].earliest for tp in partitions if tp not in positions})
+
+    def ends(
+        self, partitions: Sequence[TopicPartition], known: Positions
+    ) -> dict[TopicPartition, LogEnds]:
+        """Where these logs begin and end; an end before what is known of it is asked for again."""
+        # The end first: a log's beginning never passes an end that was seen before.
+        latest = self._reader.latest(partitions, known=known)
+        earliest = self._reader.earliest(partitions)
+        return {tp: LogEnds(earliest[tp], latest[tp]) for tp in partitions}
+
+    def _first_look(self, partitions: Sequence[TopicPartition]) -> Look:
+        look = OneLook(self._reader, partitions)
+        committed = None if self._progress is None else self._progress.committed
+        starts = starting_offsets(self._options, partitions, look, committed)
+        bounds = look.bounds
+        ends = {tp: LogEnds(bounds.earliest[tp], bounds.latest[tp]) for tp in partitions}
+        return Look(ends, starts)
+
+
+class CommittingGroup:
+    """See ``Group``: a group whose offsets are committed.
+
+    Args:
+        progress: writes them.
+        allow_live: commit though members are at work.
+    """
+
+    def __init__(self, progress: GroupProgress, *, allow_live: bool) -> None:
+        self._progress = progress
+        self._allow_live = allow_live
+
+    def check(self) -> None:
+        """See ``Group``."""
+        if not self._allow_live:
+            self._progress.refuse_live()
+
+    def commit(self, positions: Positions, log_ends: Positions) -> None:
+        """See ``Group``."""
+        self._progress.commit(positions, log_ends=log_ends)
+
+
+class OpenCluster:
+    """Connections to a cluster for as long as a drain runs.
+
+    Args:
+        options: as ``source_options`` read them.
+
+    Raises:
+        RegistryError: ZooKeeper does not answer.
+    """
+
+    def __init__(self, options: SourceOptions) -> None:
+        self._reader = ClusterReader.of(options)
+        try:
+            self._progress = progress_of(options, self._reader.brokers)
+        except BaseException:
+            self._reader.close()
+            raise
+        self.source = ClusterSource(options, self._reader, self._progress)
+        self.group: Group = NoGroup()
+        if self._progress is not None and options.commit_offsets_to != "none":
+            self.group = CommittingGroup(self._progress, allow_live=options.allow_live_group)
+
+    def __enter__(self) -> "OpenCluster":
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._progress is not None:
+            self._progress.close()
+        self._reader.close()

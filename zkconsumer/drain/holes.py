@@ -1,0 +1,99 @@
+"""Why there are fewer messages than offsets: told from the log, before a batch counts. Pure.
+
+A range of a log may have holes: what compaction took away, what expired after the plan was made.
+Nothing else may be missing, so a hole is believed only when the log itself has no message there.
+"""
+
+from collections.abc import Iterable, Sequence
+
+from zkconsumer.drain.coverage import Run
+from zkconsumer.drain.manifest import Absence, AbsenceKind
+from zkconsumer.drain.plan import LogEnds
+from zkconsumer.errors import DrainError
+from zkconsumer.model import OffsetRange
+
+NOTED = 1_000
+"""How many holes of a partition are noted one by one; more are noted as so many in a stretch."""
+
+
+def holes_in(wanted: OffsetRange, found: Iterable[Run]) -> list[Run]:
+    """The stretches of a range that no run covers.
+
+    Args:
+        wanted: the range.
+        found: sorted runs.
+    """
+    holes = []
+    at = wanted.from_offset
+    for run in found:
+        if run.from_offset > at:
+            holes.append(Run(at, min(run.from_offset, wanted.until_offset)))
+        at = max(at, run.until_offset)
+    if at < wanted.until_offset:
+        holes.append(Run(at, wanted.until_offset))
+    return holes
+
+
+def refuse_missed(wanted: OffsetRange, holes: Sequence[Run], again: Iterable[Run]) -> None:
+    """See that a second reading has nothing where the first had holes.
+
+    Args:
+        wanted: the range that was read twice.
+        holes: of the first reading, sorted.
+        again: sorted runs of the second.
+
+    Raises:
+        DrainError: it has: the first reading left something out.
+    """
+    left = iter(holes)
+    hole = next(left, None)
+    for run in again:
+        while hole is not None and hole.until_offset <= run.from_offset:
+            hole = next(left, None)
+        if hole is None:
+            return
+        if run.until_offset > hole.from_offset:
+            raise DrainError(
+                f"{wanted}: offset {max(run.from_offset, hole.from_offset)} was not landed, and "
+                "reading again found it: nothing was published, start again"
+            )
+
+
+def explain(wanted: OffsetRange, holes: Sequence[Run], log: LogEnds) -> tuple[Absence, ...]:
+    """Every hole with its reason.
+
+    Args:
+        wanted: the range.
+        holes: in it, sorted.
+        log: where the log begins and ends now.
+
+    Raises:
+        DrainError: the log ends before the range does, although it once reached to its end.
+    """
+    if holes and holes[-1].until_offset > log.latest:
+        raise DrainError(
+            f"{wanted}: the log ends at {log.latest} now: the topic was deleted and made again, "
+            "or its end was cut off. Nothing was published; drain it to another path"
+        )
+    expired, compacted = [], []
+    for hole in holes:
+        cut = min(max(hole.from_offset, log.earliest), hole.until_offset)
+        if hole.from_offset < cut:
+            expired.append(Run(hole.from_offset, cut))
+        if cut < hole.until_offset:
+            compacted.append(Run(cut, hole.until_offset))
+    return (*_noted(expired, AbsenceKind.EXPIRED), *_noted(compacted, AbsenceKind.COMPACTED))
+
+
+def _noted(holes: Sequence[Run], kind: AbsenceKind) -> list[Absence]:
+    size = -(-len(holes) // NOTED) or 1
+    pieces = [holes[at : at + size] for at in range(0, len(holes), size)]
+    return [
+        Absence(
+            from_offset=piece[0].from_offset,
+            until_offset=piece[-1].until_offset,
+            count=sum(hole.length for hole in piece),
+            kind=kind,
+        )
+        for piece in pieces
+    ]

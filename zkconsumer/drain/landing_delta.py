@@ -1,0 +1,147 @@
+"""Lands a Delta table: files as ever, then one entry of the table's log that names them.
+
+Readers of the table see a batch wholly or not at all. The entry says which drain and batch it is
+(an application transaction), so a batch that was noted before is not noted again.
+
+Source: the Delta transaction protocol (``txn`` actions); the log is written by ``deltalake``.
+"""
+
+import json
+from collections.abc import Mapping
+from importlib.util import find_spec
+from typing import Any
+
+from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.drain.fields import JsonValue
+from zkconsumer.drain.journal import Journal
+from zkconsumer.drain.landing_files import FilesLanding, RowWriter
+from zkconsumer.drain.manifest import LandedFile, Manifest
+from zkconsumer.drain.plan import Plan
+from zkconsumer.drain.settings import DrainSettings
+from zkconsumer.drain.storage import Storage
+from zkconsumer.errors import ConfigError, DrainError
+
+PARTITION_COLUMNS = ["topic", "date"]
+_TYPES = {
+    "key": "binary",
+    "value": "binary",
+    "partition": "integer",
+    "offset": "long",
+    "timestamp": "timestamp",
+    "timestampType": "integer",
+    "topic": "string",
+    "date": "date",
+}
+
+
+class DeltaLanding:
+    """See ``Landing``.
+
+    Args:
+        storage: the drain's; the table is there, too.
+        writer: writes Parquet.
+        settings: of the drain; its ``target_options`` are the storage's, for ``deltalake``.
+        clock: says when a batch was landed.
+
+    Raises:
+        ConfigError: the package ``deltalake`` is not installed.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        writer: RowWriter,
+        settings: DrainSettings,
+        clock: Clock | None = None,
+    ) -> None:
+        if find_spec("deltalake") is None:
+            raise ConfigError("--format delta needs deltalake: pip install 'zkconsumer[delta]'")
+        self._storage = storage
+        self._files = FilesLanding(storage, writer, "parquet", clock)
+        self._options: Mapping[str, str] = settings.target_options
+        self._clock = clock or SystemClock()
+
+    @property
+    def format(self) -> str:
+        """See ``Landing``."""
+        return "delta"
+
+    def prepare(self, plan: Plan) -> dict[str, JsonValue]:
+        """The table needs nothing kept."""
+        return self._files.prepare(plan)
+
+    def land(self, plan: Plan, attempt: str) -> Manifest:
+        """Write the files aside."""
+        return self._files.land(plan, attempt)
+
+    def publish(self, plan: Plan, manifest: Manifest) -> None:
+        """Move the files, then name them in the table's log, once."""
+        self._files.publish(plan, manifest)
+        identity = Journal(self._storage).identity()
+        if identity is None:
+            raise DrainError(f"{self._storage.uri('')}: the drain's identity is gone")
+        from deltalake.exceptions import DeltaError  # noqa: PLC0415 - optional
+
+        try:
+            self._note(f"zkconsumer-drain-{identity.id}", manifest)
+        except (DeltaError, OSError) as error:
+            raise DrainError(
+                f"the Delta table at {self._storage.uri('')}: batch {manifest.number} could not "
+                f"be noted in its log ({error}); it is landed, and noted when the drain goes on"
+            ) from error
+
+    def _note(self, drain: str, manifest: Manifest) -> None:
+        from deltalake import CommitProperties, DeltaTable, Transaction  # noqa: PLC0415 - optional
+        from deltalake.exceptions import TableNotFoundError  # noqa: PLC0415 - optional
+
+        where = delta_uri(self._storage.uri(""))
+        options = dict(self._options)
+        try:
+            table = DeltaTable(where, storage_options=options)
+        except TableNotFoundError:
+            table = DeltaTable.create(
+                where,
+                schema=_schema(),
+                partition_by=PARTITION_COLUMNS,
+                mode="ignore",
+                storage_options=options,
+            )
+        noted = table.transaction_version(drain)
+        if noted is not None and noted >= manifest.number:
+            return
+        entry = Transaction(app_id=drain, version=manifest.number, last_updated=None)
+        table.create_write_transaction(
+            [_added(file, self._clock.wall_ms()) for file in manifest.files],
+            mode="append",
+            schema=_schema(),
+            partition_by=PARTITION_COLUMNS,
+            commit_properties=CommitProperties(app_transactions=[entry]),
+        )
+
+
+def delta_uri(uri: str) -> str:
+    """A Hadoop path as ``deltalake`` takes it."""
+    for ours, theirs in (("s3a://", "s3://"), ("file:", "")):
+        if uri.startswith(ours):
+            return theirs + uri.removeprefix(ours)
+    return uri
+
+
+def _schema() -> Any:
+    from deltalake import Field, Schema  # noqa: PLC0415 - optional
+    from deltalake.schema import PrimitiveType  # noqa: PLC0415 - optional
+
+    return Schema([Field(name, PrimitiveType(kind)) for name, kind in _TYPES.items()])
+
+
+def _added(file: LandedFile, now_ms: int) -> Any:
+    from deltalake.transaction import AddAction  # noqa: PLC0415 - optional
+
+    return AddAction(
+        path=file.path,
+        size=file.size_bytes,
+        partition_values=dict(file.values),
+        modification_time=now_ms,
+        data_change=True,
+        stats=json.dumps({}),
+    )

@@ -1,0 +1,201 @@
+"""Reads a plan's ranges through Spark, writes them as files, and counts what was written."""
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.functions import expr
+
+from zkconsumer.drain.checksum import Contents, contents_by_partition
+from zkconsumer.drain.coverage import Run
+from zkconsumer.drain.fields import offsets_value
+from zkconsumer.drain.holes import explain, holes_in, refuse_missed
+from zkconsumer.drain.landed_rows import read_files
+from zkconsumer.drain.manifest import Absence, LandedPart
+from zkconsumer.drain.offset_runs import found_runs
+from zkconsumer.drain.plan import LogEnds, Plan, Positions
+from zkconsumer.drain.spark_errors import told_by_spark
+from zkconsumer.drain.storage import Storage
+from zkconsumer.model import OffsetRange, TopicPartition
+
+RECORDS_PER_FILE = 1_000_000
+_DAY_US = 86_400_000_000
+_FORMATS: Mapping[str, Mapping[str, str]] = {
+    "parquet": {},
+    "json": {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSXXX", "timeZone": "UTC"},
+}
+_SETTINGS = {
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS",
+    # Else Spark sorts all messages by topic and date, which is how they lie anyway.
+    "spark.sql.maxConcurrentOutputFileWriters": "64",
+}
+
+Ends = Callable[[Sequence[TopicPartition], Positions], Mapping[TopicPartition, LogEnds]]
+
+
+def drain_session(session: SparkSession) -> SparkSession:
+    """A session of the same application, with the settings of a drain; the given one keeps its."""
+    own = session.newSession()
+    for key, value in _SETTINGS.items():
+        own.conf.set(key, value)
+    return own
+
+
+class RangeRows:
+    """Reads exact ranges of a cluster.
+
+    Args:
+        session: reads.
+        options: of the source, but for what is read and where it starts and ends.
+    """
+
+    def __init__(self, session: SparkSession, options: Mapping[str, str]) -> None:
+        self.session = session
+        self._options = dict(options)
+
+    def read(self, ranges: Sequence[OffsetRange], *, divided: bool = True) -> DataFrame:
+        """The messages of these ranges, with the source's columns.
+
+        Args:
+            ranges: one a partition.
+            divided: read large ranges by several tasks; else each by one, in order.
+        """
+        assigned: dict[str, list[int]] = {}
+        for wanted in ranges:
+            topic, partition = wanted.topic_partition
+            assigned.setdefault(topic, []).append(partition)
+        begin = {wanted.topic_partition: wanted.from_offset for wanted in ranges}
+        end = {wanted.topic_partition: wanted.until_offset for wanted in ranges}
+        reader = self.session.read.format("zkconsumer")
+        if divided:
+            reader = reader.options(
+                minPartitions=self.session.sparkContext.defaultParallelism,
+                maxRecordsPerPartition=RECORDS_PER_FILE,
+            )
+        return (
+            reader.options(**self._options)
+            .option("assign", json.dumps(assigned))
+            .option("startingOffsets", json.dumps(offsets_value(begin)))
+            .option("endingOffsets", json.dumps(offsets_value(end)))
+            .load()
+        )
+
+
+class RowCounter:
+    """Counts landed rows, and finds out why there are fewer than offsets.
+
+    Args:
+        rows: reads ranges once more where some are missing.
+        ends: asks the cluster where logs begin and end.
+    """
+
+    def __init__(self, rows: RangeRows, ends: Ends) -> None:
+        self._rows = rows
+        self._ends = ends
+
+    def count(self, plan: Plan, landed: DataFrame) -> tuple[LandedPart, ...]:
+        """What was landed of a plan.
+
+        Args:
+            plan: what was to be landed.
+            landed: all that was, with the source's columns.
+
+        Returns:
+            One part for every range of the plan, in its order.
+
+        Raises:
+            DrainError: the cluster has messages that were not landed.
+        """
+        with told_by_spark(f"batch {plan.number}"):
+            contents = contents_by_partition(landed)
+            absent = self._absent(plan.ranges, contents, landed)
+        return tuple(
+            LandedPart(
+                offsets=wanted,
+                contents=contents.get(wanted.topic_partition, Contents()),
+                absent=absent.get(wanted.topic_partition, ()),
+            )
+            for wanted in plan.ranges
+        )
+
+    def _absent(
+        self,
+        ranges: Sequence[OffsetRange],
+        contents: Mapping[TopicPartition, Contents],
+        landed: DataFrame,
+    ) -> dict[TopicPartition, tuple[Absence, ...]]:
+        """What the log has no message for, of the partitions that have fewer rows than offsets."""
+        doubtful = {
+            wanted.topic_partition: wanted
+            for wanted in ranges
+            if contents.get(wanted.topic_partition, Contents()).rows != wanted.count
+        }
+        if not doubtful:
+            return {}
+        holes = {tp: holes_in(wanted, ()) for tp, wanted in doubtful.items()}
+        for tp, runs in _runs_of(landed, doubtful):
+            holes[tp] = holes_in(doubtful[tp], runs)
+        for tp, runs in _runs_of(self._rows.read(list(doubtful.values())), doubtful):
+            refuse_missed(doubtful[tp], holes[tp], runs)
+        ends = self._ends(list(doubtful), {})
+        return {tp: explain(wanted, holes[tp], ends[tp]) for tp, wanted in doubtful.items()}
+
+
+class SparkWriter:
+    """See ``RowWriter``.
+
+    Args:
+        rows: reads the ranges.
+        counter: counts what was written.
+        storage: the drain's.
+        file_format: ``parquet`` or ``json``.
+    """
+
+    def __init__(
+        self, rows: RangeRows, counter: RowCounter, storage: Storage, file_format: str
+    ) -> None:
+        self._rows = rows
+        self._counter = counter
+        self._storage = storage
+        self._format = file_format
+
+    def write(self, plan: Plan, folder: str) -> tuple[LandedPart, ...]:
+        """See ``RowWriter``."""
+        with told_by_spark(f"batch {plan.number}"):
+            self._write(plan, folder)
+        paths = [file.path for file in self._storage.files(folder)]
+        found = [path for path in paths if path.startswith("topic=")]
+        root = self._storage.uri(folder)
+        landed = read_files(self._rows.session, root, found, self._format)
+        return self._counter.count(plan, landed)
+
+    def _write(self, plan: Plan, folder: str) -> None:
+        rows = self._rows.read(plan.ranges)
+        total = sum(wanted.count for wanted in plan.ranges)
+        parallelism = self._rows.session.sparkContext.defaultParallelism
+        tasks = max(parallelism, -(-total // RECORDS_PER_FILE))
+        if len(plan.ranges) > tasks:
+            rows = rows.coalesce(tasks)
+        dated = rows.select(
+            *("key", "value", "partition", "offset", "timestamp", "timestampType", "topic"),
+            expr(date_of(plan.created_ms)).alias("date"),
+        )
+        writer = dated.write.partitionBy("topic", "date").options(**_FORMATS[self._format])
+        writer.format(self._format).save(self._storage.uri(folder))
+
+
+def _runs_of(
+    messages: DataFrame, wanted: Mapping[TopicPartition, OffsetRange]
+) -> Iterable[tuple[TopicPartition, Iterable[Run]]]:
+    return ((tp, runs) for tp, runs in found_runs(messages) if tp in wanted)
+
+
+def date_of(created_ms: int) -> str:
+    """Spark SQL: the day of a message, in UTC; that of its plan where it has no timestamp."""
+    planned = datetime.fromtimestamp(created_ms / 1000, UTC).date().isoformat()
+    at = "unix_micros(timestamp)"
+    # Not a cast of the timestamp: that would give the day where the session says it is.
+    day = f"CAST(({at} - pmod({at}, {_DAY_US}L)) DIV {_DAY_US}L AS INT)"
+    return f"CAST(coalesce(date_from_unix_date({day}), DATE'{planned}') AS STRING)"

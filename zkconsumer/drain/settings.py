@@ -1,0 +1,170 @@
+"""How to drain: what people say, checked before anything is started. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Literal, get_args
+
+from zkconsumer.drain.identity import Identity
+from zkconsumer.errors import ConfigError
+from zkconsumer.spark.options import CommitTarget, SourceOptions, source_options
+
+Format = Literal["parquet", "json", "delta", "kafka"]
+FORMATS: tuple[str, ...] = get_args(Format)
+
+MAX_OFFSETS_PER_BATCH = 5_000_000
+INTERVAL_MS = 60_000
+_TRIES = "30"
+"""How often, a second apart, to ask a cluster that does not answer: brokers take that to restart."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DrainSettings:
+    """One drain.
+
+    Attributes:
+        path: where to; of any file system that Spark can write to. With the format ``kafka``
+            only the drain's own files are there.
+        zookeeper: the cluster's ZooKeeper, ``host1:port1,host2:port2/chroot``.
+        bootstrap_servers: brokers, instead of ZooKeeper or beside it.
+        topics: what to drain, by name.
+        topics_pattern: or by a Java regular expression for whole names.
+        format: what to write.
+        starting: ``earliest``, ``latest``, ``group`` or offsets as JSON.
+        group: whose offsets say how far it has come.
+        commit_offsets_to: where they are; None for ZooKeeper if there is a group, else nowhere.
+        allow_live_group: commit though members of the group are at work.
+        fail_on_data_loss: stop where logs lost offsets before they could be landed.
+        once: end when everything is landed that was there at the beginning.
+        max_offsets_per_batch: how large a batch is at most, about.
+        interval_ms: how long to wait for news when everything is landed.
+        options: further ones of the source, such as ``kafka.*`` and ``minPartitions``.
+        target_bootstrap_servers: brokers of the cluster to mirror to, with the format ``kafka``.
+        target_options: for the format ``kafka``, of Spark's Kafka sink; for ``delta``, of the
+            storage, as the library ``deltalake`` takes them.
+    """
+
+    path: str
+    zookeeper: str | None = None
+    bootstrap_servers: str | None = None
+    topics: tuple[str, ...] = ()
+    topics_pattern: str | None = None
+    format: str = "parquet"
+    starting: str = "earliest"
+    group: str | None = None
+    commit_offsets_to: CommitTarget | None = None
+    allow_live_group: bool = False
+    fail_on_data_loss: bool = True
+    once: bool = True
+    max_offsets_per_batch: int = MAX_OFFSETS_PER_BATCH
+    interval_ms: int = INTERVAL_MS
+    options: Mapping[str, str] = field(default_factory=dict)
+    target_bootstrap_servers: str | None = None
+    target_options: Mapping[str, str] = field(default_factory=dict)
+
+    def checked(self) -> SourceOptions:
+        """The source's options, read.
+
+        Raises:
+            ConfigError: something is missing, malformed, or contradicts another setting.
+        """
+        if self.format not in FORMATS:
+            raise ConfigError(
+                f"--format is {self.format!r}: it must be one of {', '.join(FORMATS)}"
+            )
+        if not self.path.strip():
+            raise ConfigError("--to (or --state) is empty: give a path")
+        if (self.format == "kafka") != (self.target_bootstrap_servers is not None):
+            raise ConfigError(
+                "--target-bootstrap-servers and --to kafka go together: give both or none"
+            )
+        for flag, value in (
+            ("--max-offsets-per-batch", self.max_offsets_per_batch),
+            ("--interval-ms", self.interval_ms),
+        ):
+            if value < 1:
+                raise ConfigError(f"{flag} is {value}: it must be 1 or more")
+        taken = sorted(_TAKEN.keys() & {name.lower() for name in self.options})
+        if taken:
+            raise ConfigError(f"option {taken[0]}: a drain sets it itself; use {_TAKEN[taken[0]]}")
+        if self.starting == "group" and self.group is None:
+            raise ConfigError("--from is group: that needs --group")
+        return source_options(self.source())
+
+    def identity(self, drain_id: str, created_ms: int) -> Identity:
+        """What these settings say the drain is."""
+        what, value = self._subscription()
+        return Identity(
+            id=drain_id,
+            created_ms=created_ms,
+            cluster=self.zookeeper or self.bootstrap_servers or "",
+            subscription=f"{what}={value}",
+            starting=self.starting,
+            group=self.group,
+            format=self.format,
+            target=self.target_bootstrap_servers,
+        )
+
+    def source(self) -> dict[str, str]:
+        """Options of the source: what is drained, and by which group."""
+        what, value = self._subscription()
+        group = {} if self.group is None else {"group.id": self.group}
+        return {
+            **self.reading(),
+            **group,
+            what: value,
+            "startingOffsets": self.starting,
+            "commitOffsetsTo": self._target(),
+            "allowLiveGroup": _flag(given=self.allow_live_group),
+        }
+
+    def reading(self) -> dict[str, str]:
+        """Options of the source that say nothing of what is read, and by whom."""
+        address = {
+            "zookeeper.connect": self.zookeeper,
+            "kafka.bootstrap.servers": self.bootstrap_servers,
+        }
+        return {
+            "fetchOffset.numRetries": _TRIES,
+            "fetchOffset.retryIntervalMs": "1000",
+            **self.options,
+            **{name: value for name, value in address.items() if value is not None},
+            "failOnDataLoss": _flag(given=self.fail_on_data_loss),
+        }
+
+    def _target(self) -> CommitTarget:
+        if self.commit_offsets_to is not None:
+            return self.commit_offsets_to
+        if self.group is None:
+            return "none"
+        return "kafka" if self.zookeeper is None else "zookeeper"
+
+    def _subscription(self) -> tuple[str, str]:
+        if self.topics and self.topics_pattern is not None:
+            raise ConfigError("--topics and --topics-pattern: give one of them")
+        if self.topics_pattern is not None:
+            return "subscribePattern", self.topics_pattern
+        if not self.topics:
+            raise ConfigError("--topics or --topics-pattern must say what to drain")
+        return "subscribe", ",".join(sorted(set(self.topics)))
+
+
+_TAKEN = {
+    "subscribe": "--topics",
+    "subscribepattern": "--topics-pattern",
+    "assign": "--topics",
+    "startingoffsets": "--from",
+    "endingoffsets": "--once",
+    "group.id": "--group",
+    "kafka.group.id": "--group",
+    "commitoffsetsto": "--commit-offsets-to",
+    "allowlivegroup": "--allow-live-group",
+    "failondataloss": "--no-fail-on-data-loss",
+    "maxoffsetspertrigger": "--max-offsets-per-batch",
+    "zookeeper.connect": "--zookeeper",
+    "kafka.bootstrap.servers": "--bootstrap-servers",
+    "includeheaders": "nothing: brokers of this era have no headers",
+}
+
+
+def _flag(*, given: bool) -> str:
+    return "true" if given else "false"

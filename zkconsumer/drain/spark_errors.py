@@ -1,0 +1,42 @@
+"""What Spark says when a job of a drain fails, as one sentence."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from py4j.protocol import Py4JError, Py4JNetworkError
+from pyspark.errors import PySparkException
+
+from zkconsumer.errors import DrainError
+
+_OURS = re.compile(r"^(?:[\w.]+: )*zkconsumer\.[\w.]+: (.+)$", re.MULTILINE)
+_SHOWN_CHARS = 2_000
+
+
+@contextmanager
+def told_by_spark(what: str) -> Iterator[None]:
+    """Turn what Spark raises into a ``DrainError``.
+
+    Args:
+        what: was tried, for the message.
+    """
+    try:
+        yield
+    except PySparkException as error:
+        raise DrainError(f"{what}: {reason(str(error))}") from error
+    except (Py4JNetworkError, ConnectionError) as error:
+        raise DrainError(f"{what}: Spark's JVM is gone ({error}): start again") from error
+    except Py4JError as error:
+        raise DrainError(f"{what}: {reason(str(error))}") from error
+
+
+def reason(text: str) -> str:
+    """What matters of a message with stack traces of two languages: our own error, if there is one.
+
+    The last one is the first cause's: Spark puts causes behind what they led to.
+    """
+    ours = _OURS.findall(text)
+    if ours:
+        return str(ours[-1]).strip()
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return (lines[0] if lines else "Spark gave no reason")[:_SHOWN_CHARS]
