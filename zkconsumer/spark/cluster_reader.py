@@ -107,15 +107,18 @@ class ClusterReader:
         self._connections.close()
 
     def brokers(self) -> tuple[Broker, ...]:
-        """All live brokers, as one of them tells."""
-        view = self._view or self._retrying(self._look)
-        return tuple(sorted(view.brokers.values()))
+        """All live brokers, as one of them tells; those to ask where it does not know yet."""
+        if self._view is None:
+            self._retrying(self._look)
+        return self._finder.brokers()
 
     def partitions(self, subscription: Subscription) -> tuple[TopicPartition, ...]:
         """The partitions that a query reads now, sorted. Asks anew each time.
 
         A broker that has just started may not know yet what there is. So what was there before and
-        is missing now is asked for again, as often as anything, before it counts as gone.
+        is missing now is asked for again, as often as anything, before it counts as gone; and so
+        is everything, where a broker knows none that lives. (In a cluster without topics, none
+        does.)
 
         Raises:
             ConfigError: a topic or partition is named that the cluster does not have.
@@ -131,10 +134,13 @@ class ClusterReader:
                 log.warning("%s; asked again", error)
             else:
                 missing = self._seen.difference(known)
-                if not missing or not left:
+                if not left or (view.brokers and not missing):
                     self._seen = frozenset(found)
                     return found
-                log.warning("the cluster does not know %s any more; asked again", _some(missing))
+                log.warning(
+                    "the cluster does not know %s; asked again",
+                    f"{_some(missing)} any more" if missing else "of any broker",
+                )
             self._pause()
         raise AssertionError("there is always a first try")
 
@@ -242,13 +248,8 @@ class ClusterReader:
     def _look(self) -> ClusterView:
         """All topics of the cluster, as one broker knows them now."""
         view = self._metadata.read(self._finder.brokers(), (), all_topics=True)
-        if not view.brokers:
-            raise BrokerError(
-                ErrorCode.BROKER_NOT_AVAILABLE,
-                "Metadata",
-                "the broker that was asked knows no live one, not even itself: it is starting",
-            )
-        self._finder.learn(view.brokers.values())
+        if view.brokers:
+            self._finder.learn(view.brokers.values())
         self._view = view
         return view
 

@@ -223,6 +223,17 @@ def test_a_broker_that_knows_less_than_was_known_is_doubted() -> None:
         assert reader.partitions(TopicPattern("t")) == TPS
 
 
+def test_a_cluster_without_topics_is_empty() -> None:
+    """Its brokers know of none that lives, not even of themselves, before the first topic."""
+    net = fake_net()
+    with reader_of(net) as reader:
+        nothing = Reply(MetadataResponse(brokers=(), topics=()))
+        net.brokers[0].script(ApiKey.METADATA, nothing, nothing, nothing, nothing)
+        assert [one.host for one in reader.brokers()] == [net.brokers[0].address.host]
+        assert reader.partitions(TopicPattern(".*")) == ()
+        assert metadata_requests(net) == 4
+
+
 def test_a_topic_that_is_really_gone_is_gone(reader: ClusterReader, net: FakeNet) -> None:
     """After as many tries as any."""
     net.cluster.create_topic("u")

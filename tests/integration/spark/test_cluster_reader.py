@@ -1,0 +1,115 @@
+"""The driver's view of a real cluster of 0.8.2.2."""
+
+import time
+
+import pytest
+
+from tests.support.clusters import fresh_name
+from tests.support.waiting import wait_until
+from zkconsumer.errors import ConfigError, RegistryError
+from zkconsumer.model import Record, TopicPartition
+from zkconsumer.produce.producer import Producer
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.sandbox.ports import pick_free
+from zkconsumer.spark.address import ClusterAddress, parse_bootstrap
+from zkconsumer.spark.cluster_reader import ClusterReader
+from zkconsumer.spark.subscription import TopicPattern, Topics
+from zkconsumer.zk.kazoo_store import connect
+
+pytestmark = pytest.mark.sandbox
+
+FILE_TIMES_MS = 1_100
+"""Times of files may be whole seconds."""
+
+
+def reader_of(address: ClusterAddress) -> ClusterReader:
+    """A reader with the usual tries, but quicker."""
+    return ClusterReader(address, retry_interval_ms=200)
+
+
+def write_some(cluster: Sandbox, tp: TopicPartition, count: int) -> int:
+    """Write so many records of 100 bytes, a set each; gives the offset behind the last."""
+    producer = Producer(cluster.brokers)
+    try:
+        last = [producer.send(tp, [Record(0, None, b"x" * 100)]) for _ in range(count)][-1]
+    finally:
+        producer.close()
+    return last + 1
+
+
+def test_three_brokers_are_read_as_one_cluster(cluster3: Sandbox) -> None:
+    """Found in ZooKeeper, or by one broker that is given; both see the same."""
+    topic = fresh_name("planned")
+    cluster3.create_topic(topic, partitions=6)
+    tps = tuple(TopicPartition(topic, number) for number in range(6))
+    ends = {tp: write_some(cluster3, tp, tp.partition + 1) for tp in tps}
+    one = cluster3.brokers[1]
+    for address in (
+        ClusterAddress(zookeeper_connect=cluster3.zookeeper_connect),
+        ClusterAddress(bootstrap=((one.host, one.port),)),
+    ):
+        with reader_of(address) as reader:
+            assert reader.partitions(Topics((topic,))) == tps
+            assert reader.partitions(TopicPattern(f"{topic[:-1]}.")) == tps
+            assert reader.brokers() == cluster3.brokers
+            assert len(set(reader.leaders(tps).values())) == 3
+            assert reader.earliest(tps) == dict.fromkeys(tps, 0)
+            assert reader.latest(tps, known=ends) == ends
+
+
+def test_a_topic_that_is_missing_stays_missing(cluster: Sandbox) -> None:
+    """Though this broker would create one that is asked for by its name."""
+    topic = fresh_name("missing")
+    with reader_of(ClusterAddress(zookeeper_connect=cluster.zookeeper_connect)) as reader:
+        with pytest.raises(ConfigError, match=f"no topic {topic}"):
+            reader.partitions(Topics((topic,)))
+        assert reader.partitions(TopicPattern(topic)) == ()
+    store = connect(
+        cluster.zookeeper_connect, session_timeout_ms=6_000, connection_timeout_ms=6_000
+    )
+    try:
+        assert store.exists_many([f"/brokers/topics/{topic}"]) == [None]
+    finally:
+        store.close()
+
+
+def test_a_time_is_a_segment_on_the_safe_side(cluster: Sandbox) -> None:
+    """Everything that was written before a time ends before it, all since starts behind it."""
+    topic = fresh_name("timed")
+    cluster.create_topic(topic, config={"segment.bytes": "1000"})
+    tp = TopicPartition(topic, 0)
+    bootstrap = parse_bootstrap("brokers", cluster.bootstrap_servers)
+    with reader_of(ClusterAddress(bootstrap=bootstrap)) as reader:
+        before = write_some(cluster, tp, 20)
+        since_ms = time.time_ns() // 1_000_000
+        wait_until(
+            lambda: time.time_ns() // 1_000_000 > since_ms + FILE_TIMES_MS, what="the next second"
+        )
+        between_ms = time.time_ns() // 1_000_000
+        after = write_some(cluster, tp, 20)
+        start, end = (ask({tp: between_ms})[tp] for ask in (reader.at_time, reader.until_time))
+        assert 0 < start <= before
+        assert before <= end < after
+        assert reader.at_time({tp: 0}) == {tp: 0}
+        assert reader.until_time({tp: 0})[tp] < before
+        future_ms = between_ms + 3_600_000
+        assert reader.at_time({tp: future_ms}) == reader.until_time({tp: future_ms}) == {tp: after}
+
+
+def test_an_empty_log_has_both_ends_at_all_times(cluster: Sandbox) -> None:
+    """There is nothing to lose."""
+    topic = fresh_name("empty")
+    cluster.create_topic(topic)
+    tp = TopicPartition(topic, 0)
+    with reader_of(ClusterAddress(zookeeper_connect=cluster.zookeeper_connect)) as reader:
+        for time_ms in (0, time.time_ns() // 1_000_000, 2**62):
+            assert reader.at_time({tp: time_ms}) == reader.until_time({tp: time_ms}) == {tp: 0}
+        assert reader.earliest([tp]) == reader.latest([tp]) == {tp: 0}
+
+
+def test_a_zookeeper_that_is_dead_is_said_to_be() -> None:
+    """By its address, and soon."""
+    port = pick_free(set())
+    address = ClusterAddress(zookeeper_connect=f"127.0.0.1:{port}/kafka", connection_timeout_ms=300)
+    with reader_of(address) as reader, pytest.raises(RegistryError, match=str(port)):
+        reader.partitions(Topics(("t",)))
