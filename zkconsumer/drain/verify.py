@@ -15,11 +15,15 @@ from zkconsumer.drain.identity import Identity
 from zkconsumer.drain.journal import Journal
 from zkconsumer.drain.landed_rows import compare_files, read_files
 from zkconsumer.drain.manifest import Manifest
+from zkconsumer.drain.mirror import FORMAT, target_ends
+from zkconsumer.drain.mirrored_rows import Target, read_rows
 from zkconsumer.drain.offset_runs import found_runs
 from zkconsumer.drain.plan import Plan
 from zkconsumer.drain.proof import ClusterCheck, PartitionProof, Proof
 from zkconsumer.drain.record import PartitionRecord, Record, read_record
+from zkconsumer.drain.spark_errors import told_by_spark
 from zkconsumer.drain.storage import Storage
+from zkconsumer.drain.target import TargetCluster
 from zkconsumer.errors import DrainError
 from zkconsumer.model import TopicPartition
 
@@ -43,8 +47,23 @@ class Published(NamedTuple):
     pending: int | None
 
 
+class _Seen(NamedTuple):
+    """A drain, and what a verification has at hand."""
+
+    session: "SparkSession"
+    storage: Storage
+    journal: Journal
+    identity: Identity
+    published: Published
+    target_options: Mapping[str, str]
+
+
 def verify(
-    session: "SparkSession", storage: Storage, *, cluster: Mapping[str, str] | None = None
+    session: "SparkSession",
+    storage: Storage,
+    *,
+    cluster: Mapping[str, str] | None = None,
+    target_options: Mapping[str, str] | None = None,
 ) -> Proof:
     """Look at a whole drain.
 
@@ -52,6 +71,8 @@ def verify(
         session: reads the landing, and the cluster if that is given.
         storage: where the drain is.
         cluster: options of the source, to compare with the cluster, too; None not to.
+        target_options: of Spark's Kafka source, beside the target's address, where the drain
+            mirrors to a cluster.
 
     Raises:
         DrainError: there is no drain at this path, or its own files are damaged.
@@ -62,27 +83,32 @@ def verify(
     if identity is None:
         raise DrainError(f"there is no drain at {journal.path}: {layout.IDENTITY} is not there")
     published = _published(storage)
+    seen = _Seen(session, storage, journal, identity, published, target_options or {})
     record = read_record(_landed(journal, published))
-    rows, problems = _rows(session, storage, identity, record, published.last)
-    obstacles = []
+    with told_by_spark(f"verifying {journal.path}"):
+        rows, problems = _rows(seen, record)
+        rows = rows.where("offset IS NOT NULL AND partition IS NOT NULL")
+        wanted = {tp: entry.wanted for tp, entry in record.partitions.items()}
+        checks = {} if cluster is None else check_cluster(rows, cluster, wanted)
+        partitions = _proofs(rows, record, checks)
     if published.lost:
         problems.append(_lost(published.lost))
-    if published.pending is not None:
-        obstacles.append(
-            f"batch {published.pending} is landed and not published yet: let the drain go on, it "
-            "does that first"
-        )
-    checks = {}
-    if cluster is not None:
-        wanted = {tp: entry.wanted for tp, entry in record.partitions.items()}
-        checks = check_cluster(rows, cluster, wanted)
     return Proof(
         path=journal.path,
         format=identity.format,
         batches=record.batches,
-        partitions=_proofs(rows, record, checks),
+        partitions=partitions,
         file_problems=tuple(problems),
-        obstacles=tuple(obstacles),
+        obstacles=_obstacles(published),
+    )
+
+
+def _obstacles(published: Published) -> tuple[str, ...]:
+    if published.pending is None:
+        return ()
+    return (
+        f"batch {published.pending} is landed and not published yet: let the drain go on, it does "
+        "that first",
     )
 
 
@@ -110,14 +136,30 @@ def _lost(numbers: tuple[int, ...]) -> str:
     return f"{len(numbers)} batches have no manifest: {shown}{more}"
 
 
-def _rows(
-    session: "SparkSession", storage: Storage, identity: Identity, record: Record, last: int
-) -> "tuple[DataFrame, list[str]]":
+def _rows(seen: "_Seen", record: Record) -> "tuple[DataFrame, list[str]]":
     """What a reader of the landing sees of these batches, and what is wrong with its files."""
-    found = compare_files(record.files, storage.files(""), last_batch=last)
-    file_format = "json" if identity.format == "json" else "parquet"
-    rows = read_files(session, storage.uri(""), found.readable, file_format)
-    return rows.where("offset IS NOT NULL AND partition IS NOT NULL"), list(found.problems)
+    if seen.identity.format == FORMAT:
+        return _mirrored(seen), []
+    found = compare_files(record.files, seen.storage.files(""), last_batch=seen.published.last)
+    file_format = "json" if seen.identity.format == "json" else "parquet"
+    rows = read_files(seen.session, seen.storage.uri(""), found.readable, file_format)
+    return rows, list(found.problems)
+
+
+def _mirrored(seen: "_Seen") -> "DataFrame":
+    """What the drain wrote to the target, up to where its next batch began to write."""
+    target = Target(
+        options={"kafka.bootstrap.servers": seen.identity.target or "", **seen.target_options},
+        drain=seen.identity.id,
+    )
+    last = seen.published.last
+    starts: dict[TopicPartition, int] = {}
+    for number in range(1, last + 1):
+        starts = {**target_ends(seen.journal.plan(number)), **starts}
+    ends = TargetCluster(seen.session, target.options).ends(starts)
+    if layout.batch_name(last + 1) + ".json" in seen.storage.names(layout.PLANS):
+        ends |= target_ends(seen.journal.plan(last + 1))
+    return read_rows(seen.session, target, starts, ends).drop("target_offset")
 
 
 def _proofs(

@@ -1,0 +1,109 @@
+"""``zkconsumer drain verify``: proves what a drain landed, and says so in its exit status."""
+
+import argparse
+import logging
+import sys
+from collections.abc import Mapping
+
+from zkconsumer.drain.proof import Verdict
+from zkconsumer.drain.report import as_json, as_text
+from zkconsumer.errors import ConfigError, ZkConsumerError
+
+log = logging.getLogger(__name__)
+
+_DESCRIPTION = """\
+Look at every message that a drain landed, and prove that each offset is there exactly once and is
+what it was. With --zookeeper or --bootstrap-servers, compare with the cluster, too.
+
+Exit status: 0 proven, 1 not proven, 2 could not tell.
+"""
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the command."""
+    parser = subparsers.add_parser(
+        "verify",
+        help="prove that every offset was landed exactly once",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("path", metavar="PATH", help="what was given to drain as --to or --state")
+    parser.add_argument("--zookeeper", metavar="HOSTS", help="compare with this cluster")
+    parser.add_argument(
+        "--bootstrap-servers", metavar="HOSTS", help="the same, by the addresses of brokers"
+    )
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+    for name, what in (("--option", "the source"), ("--target-option", "the mirror's target")):
+        parser.add_argument(
+            name,
+            action="append",
+            default=[],
+            metavar="NAME=VALUE",
+            help=f"a further option for reading from {what}",
+        )
+    parser.add_argument("--master", metavar="URL", help="of Spark (default: this machine)")
+    parser.add_argument("--jars", metavar="FILES", help="for Spark, by commas")
+    parser.add_argument(
+        "--package", action="append", default=[], metavar="COORDINATES", help="for Spark, of Maven"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Verify, and print what was found; gives the exit status."""
+    try:
+        return _verify(args).value
+    except ZkConsumerError as error:
+        # The main program's status for errors would mean "not proven" here.
+        log.debug("the error came from here", exc_info=error)
+        print(f"zkconsumer: {' '.join(str(error).split())}", file=sys.stderr)
+        return Verdict.UNKNOWN.value
+
+
+def _verify(args: argparse.Namespace) -> Verdict:
+    cluster = _cluster(args)
+    target = _options("--target-option", args.target_option)
+    # Spark is loaded by this command only, and may not be installed.
+    from zkconsumer.drain.hadoop_storage import HadoopStorage  # noqa: PLC0415
+    from zkconsumer.drain.rows import drain_session  # noqa: PLC0415
+    from zkconsumer.drain.verify import verify  # noqa: PLC0415
+    from zkconsumer.spark.session import build_session, register  # noqa: PLC0415
+
+    settings = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+    if args.jars:
+        settings["spark.jars"] = args.jars
+    session = build_session(
+        "zkconsumer drain verify", master=args.master, settings=settings, packages=args.package
+    )
+    session.sparkContext.setLogLevel("ERROR")
+    try:
+        own = drain_session(session)
+        register(own)
+        storage = HadoopStorage(own, args.path)
+        proof = verify(own, storage, cluster=cluster, target_options=target)
+    finally:
+        session.stop()
+    print((as_json if args.json else as_text)(proof), end="")
+    return proof.verdict
+
+
+def _cluster(args: argparse.Namespace) -> Mapping[str, str] | None:
+    options = _options("--option", args.option)
+    if args.zookeeper is not None:
+        options["zookeeper.connect"] = args.zookeeper
+    if args.bootstrap_servers is not None:
+        options["kafka.bootstrap.servers"] = args.bootstrap_servers
+    elif args.zookeeper is None and not options:
+        return None
+    return options
+
+
+def _options(flag: str, given: list[str]) -> dict[str, str]:
+    options = {}
+    for text in given:
+        name, equals, value = text.partition("=")
+        if not equals or not name.strip():
+            raise ConfigError(f"{flag} {text!r}: give it as NAME=VALUE")
+        options[name.strip()] = value.strip()
+    return options
