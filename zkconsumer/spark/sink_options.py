@@ -1,4 +1,4 @@
-"""The options of a query that writes, read and checked once, on the driver. Pure.
+"""The options of a query that writes, read and checked once, on the driver.
 
 ``topic`` and ``kafka.*`` as in Spark's own Kafka sink; of the latter, the names of Kafka 0.8's
 Scala producer work as well. Case does not matter in names.
