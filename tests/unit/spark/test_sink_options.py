@@ -1,11 +1,21 @@
 """One clear error on the driver, naming the option."""
 
+from pathlib import Path
+
 import pytest
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.produce.producer import ACKS_ALL, ACKS_LEADER
 from zkconsumer.records.codecs import Codec
-from zkconsumer.spark.sink_options import sink_options
+from zkconsumer.spark.kafka_options import ALIASES
+from zkconsumer.spark.partitioner import PARTITIONERS
+from zkconsumer.spark.sink_options import (
+    _EFFECTIVE,
+    DEFAULT_BACKOFF_MS,
+    DEFAULT_CLIENT_ID,
+    DEFAULT_RETRIES,
+    sink_options,
+)
 
 BROKERS = {"kafka.bootstrap.servers": "one:9092,two:9093"}
 
@@ -87,3 +97,14 @@ def test_a_cluster_is_needed() -> None:
     """Without any address, the error names both ways to give one."""
     with pytest.raises(ConfigError, match=r"zookeeper\.connect.*kafka\.bootstrap\.servers"):
         sink_options({"topic": "out"})
+
+
+def test_the_page_has_every_option() -> None:
+    """Names and defaults, and the partitioners."""
+    page = (Path(__file__).parents[3] / "docs" / "spark-writing.md").read_text("utf-8")
+    assert [
+        name for name in (*_EFFECTIVE - ALIASES.keys(), *PARTITIONERS) if name not in page
+    ] == []
+    assert f"| {DEFAULT_RETRIES} |" in page
+    assert f"| {DEFAULT_BACKOFF_MS} |" in page
+    assert f"`{DEFAULT_CLIENT_ID}`" in page
