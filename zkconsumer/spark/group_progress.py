@@ -74,6 +74,7 @@ class GroupProgress:
         self._written: dict[TopicPartition, int] = {}
         self._renewed_ms = self._clock.now_ms()
         self._told: dict[TopicPartition, int] = {}
+        self._topics: set[str] = set()
 
     def committed(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int | None]:
         """The committed offset of each partition, None where there is none.
@@ -143,6 +144,7 @@ class GroupProgress:
         due = self._due(offsets)
         if not due:
             return
+        self._show(due)
         wanted = self._not_back(due, log_ends or {})
         outcome = (
             self._offsets.commit(
@@ -166,6 +168,16 @@ class GroupProgress:
             self._renewed_ms = now_ms
             self._written.clear()
         return {tp: offset for tp, offset in offsets.items() if self._written.get(tp) != offset}
+
+    def _show(self, due: Mapping[TopicPartition, int]) -> None:
+        """Let ``ConsumerOffsetChecker`` find the topics: it lists the parents of owner nodes.
+
+        Members make them, too, and leave them behind.
+        """
+        fresh = {tp.topic for tp in due} - self._topics
+        if self._zookeeper is not None and fresh:
+            self._zookeeper.ensure_paths([self._paths.owners(topic) for topic in sorted(fresh)])
+            self._topics |= fresh
 
     def _not_back(
         self, due: Mapping[TopicPartition, int], log_ends: Mapping[TopicPartition, int]

@@ -29,6 +29,9 @@ def test_offsets_are_written_where_members_look_for_them() -> None:
     assert node is not None
     assert node.data == b"7"
     assert progress.committed([T0, T1]) == {T0: 7, T1: None}
+    # Where the offset checker looks for the topics of a group.
+    assert store.children_many(["/consumers/g/owners", "/consumers/g/owners/t"]) == [["t"], []]
+    assert progress.live_members() == ()
 
 
 def test_what_did_not_move_is_not_written_again() -> None:
