@@ -1,64 +1,20 @@
 """A stream's plan on a cluster on paper: where batches start and end, and what the group hears."""
 
-from collections.abc import Mapping, Sequence
-
 import pytest
 
 from tests.support.manual_clock import ManualClock
+from tests.support.paper_cluster import PaperCluster
 from tests.support.scripted_offsets import ScriptedOffsets
 from zkconsumer.errors import ConfigError, OffsetCommitFailed, RegistryError
-from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.model import TopicPartition
 from zkconsumer.spark.data_loss import OffsetsLost
 from zkconsumer.spark.group_progress import GroupProgress
 from zkconsumer.spark.options import source_options
 from zkconsumer.spark.stream_offsets import StreamOffsets
 from zkconsumer.spark.stream_plan import LOOK_EVERY_MS, StreamPlan, Surroundings
-from zkconsumer.spark.subscription import Subscription
 from zkconsumer.testing.memory_zk import MemoryZkServer
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
-BROKER = Broker(1, "paper", 9092)
-
-
-class PaperCluster:
-    """A ``Cluster`` whose logs are two numbers each."""
-
-    def __init__(self, **ends: int) -> None:
-        self.logs = {TopicPartition("t", int(name[1:])): (0, end) for name, end in ends.items()}
-        self.closed = False
-
-    def append(self, tp: TopicPartition, count: int) -> None:
-        first, end = self.logs.get(tp, (0, 0))
-        self.logs[tp] = (first, end + count)
-
-    def brokers(self) -> tuple[Broker, ...]:
-        return (BROKER,)
-
-    def partitions(self, subscription: Subscription) -> tuple[TopicPartition, ...]:
-        return subscription.wanted(self.logs)
-
-    def leaders(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, Broker]:
-        return dict.fromkeys(partitions, BROKER)
-
-    def earliest(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
-        return {tp: self.logs[tp][0] for tp in partitions}
-
-    def latest(
-        self,
-        partitions: Sequence[TopicPartition],
-        *,
-        known: Mapping[TopicPartition, int] | None = None,  # noqa: ARG002 - never doubted
-    ) -> dict[TopicPartition, int]:
-        return {tp: self.logs[tp][1] for tp in partitions}
-
-    def at_time(self, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-        raise NotImplementedError
-
-    def until_time(self, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
-        raise NotImplementedError
-
-    def close(self) -> None:
-        self.closed = True
 
 
 class World:

@@ -1,0 +1,67 @@
+"""A cluster on paper, for planning: its logs are two numbers each."""
+
+from collections.abc import Mapping, Sequence
+
+from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.spark.subscription import Subscription
+
+BROKER = Broker(1, "paper", 9092)
+
+
+class PaperCluster:
+    """What planning asks a cluster (``planning.Cluster``), answered from a dictionary.
+
+    Args:
+        ends: where each partition of topic ``t`` ends, as ``p0=10``; they begin at 0.
+
+    Attributes:
+        logs: first and next offset of each partition.
+        times: what is answered about times, where it is asked.
+    """
+
+    def __init__(self, **ends: int) -> None:
+        self.logs = {TopicPartition("t", int(name[1:])): (0, end) for name, end in ends.items()}
+        self.times: dict[TopicPartition, int] = {}
+        self.closed = False
+
+    def append(self, tp: TopicPartition, count: int) -> None:
+        """Let messages come, to a new partition if need be."""
+        first, end = self.logs.get(tp, (0, 0))
+        self.logs[tp] = (first, end + count)
+
+    def brokers(self) -> tuple[Broker, ...]:
+        """See ``Cluster``."""
+        return (BROKER,)
+
+    def partitions(self, subscription: Subscription) -> tuple[TopicPartition, ...]:
+        """See ``Cluster``."""
+        return subscription.wanted(self.logs)
+
+    def leaders(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, Broker]:
+        """See ``Cluster``."""
+        return dict.fromkeys(partitions, BROKER)
+
+    def earliest(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        """See ``Cluster``."""
+        return {tp: self.logs[tp][0] for tp in partitions}
+
+    def latest(
+        self,
+        partitions: Sequence[TopicPartition],
+        *,
+        known: Mapping[TopicPartition, int] | None = None,  # noqa: ARG002 - never in doubt
+    ) -> dict[TopicPartition, int]:
+        """See ``Cluster``."""
+        return {tp: self.logs[tp][1] for tp in partitions}
+
+    def at_time(self, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        """See ``Cluster``."""
+        return {tp: self.times[tp] for tp in times}
+
+    def until_time(self, times: Mapping[TopicPartition, int]) -> dict[TopicPartition, int]:
+        """See ``Cluster``."""
+        return {tp: self.times[tp] for tp in times}
+
+    def close(self) -> None:
+        """See ``Cluster``."""
+        self.closed = True

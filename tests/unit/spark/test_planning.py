@@ -1,0 +1,120 @@
+"""From options to ranges and tasks, on a cluster on paper."""
+
+import pytest
+
+from tests.support.paper_cluster import BROKER, PaperCluster
+from zkconsumer.errors import ConfigError
+from zkconsumer.model import OffsetRange, TopicPartition
+from zkconsumer.spark.data_loss import OffsetsLost
+from zkconsumer.spark.options import SourceOptions, source_options
+from zkconsumer.spark.planning import batch_ranges, input_partitions
+
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+
+
+def batch(options: dict[str, str] | None = None) -> SourceOptions:
+    """The options of a batch query on topic ``t``."""
+    given = {"zookeeper.connect": "paper:1", "subscribe": "t", "group.id": "g", **(options or {})}
+    return source_options(given).for_batch()
+
+
+def ranges(
+    cluster: PaperCluster,
+    options: dict[str, str] | None = None,
+    stands: dict[TopicPartition, int] | None = None,
+) -> list[str]:
+    """What a batch query reads, as text; ``stands`` says where the group does."""
+    there = stands or {}
+    found = batch_ranges(
+        batch(options), cluster, lambda partitions: {tp: there.get(tp) for tp in partitions}
+    )
+    return [str(one) for one in found]
+
+
+def test_a_batch_reads_what_is_there() -> None:
+    """Empty partitions need no task."""
+    cluster = PaperCluster(p0=10, p1=0)
+    assert ranges(cluster) == ["t-0 [0, 10)"]
+    cluster.logs[T0] = (4, 10)
+    assert ranges(cluster) == ["t-0 [4, 10)"]
+
+
+def test_a_head_that_expires_while_it_is_asked_for_is_no_loss() -> None:
+    """What "earliest" means is asked once."""
+
+    class Expiring(PaperCluster):
+        def earliest(self, partitions: object) -> dict[TopicPartition, int]:
+            del partitions
+            first, end = self.logs[T0]
+            self.logs[T0] = (first + 1, end)
+            return {T0: first}
+
+    assert ranges(Expiring(p0=10)) == ["t-0 [0, 10)"]
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (
+            {"startingOffsets": '{"t":{"0":11}}'},
+            "startingOffsets of t-0 is 11, behind the end of its log: the next message will get "
+            "offset 10, and the first that is there has 4",
+        ),
+        ({"endingOffsets": '{"t":{"0":11}}'}, "endingOffsets of t-0 is 11, behind the end"),
+    ],
+)
+def test_offsets_behind_the_log_are_refused(options: dict[str, str], said: str) -> None:
+    """The option is named, and what there is."""
+    cluster = PaperCluster(p0=10)
+    cluster.logs[T0] = (4, 10)
+    with pytest.raises(ConfigError) as refused:
+        ranges(cluster, options)
+    assert said in str(refused.value)
+
+
+def test_an_end_behind_the_log_may_be_passed_over() -> None:
+    """By who does not care for lost data."""
+    cluster = PaperCluster(p0=10)
+    options = {"endingOffsets": '{"t":{"0":11}}', "failOnDataLoss": "false"}
+    assert ranges(cluster, options) == ["t-0 [0, 10)"]
+
+
+def test_what_expired_is_lost_and_told() -> None:
+    """Or passed over."""
+    cluster = PaperCluster(p0=10)
+    cluster.logs[T0] = (4, 10)
+    start = '{"t":{"0":2}}'
+    with pytest.raises(OffsetsLost, match=r"t-0 \[2, 4\) is lost: the log begins at 4"):
+        ranges(cluster, {"startingOffsets": start})
+    going_on = {"startingOffsets": start, "failOnDataLoss": "false"}
+    assert ranges(cluster, going_on) == ["t-0 [4, 10)"]
+
+
+def test_a_group_behind_the_log_means_that_the_topic_was_made_again() -> None:
+    """Its new messages are all unread."""
+    cluster = PaperCluster(p0=10, p1=10)
+    stands = {T0: 7, T1: 500}
+    with pytest.raises(OffsetsLost, match="made again"):
+        ranges(cluster, {"startingOffsets": "group"}, stands)
+    found = ranges(cluster, {"startingOffsets": "group", "failOnDataLoss": "false"}, stands)
+    assert found == ["t-0 [7, 10)", "t-1 [0, 10)"]
+
+
+def test_an_end_before_the_start_leaves_nothing_to_read() -> None:
+    """The group has read on beyond the time: no loss."""
+    cluster = PaperCluster(p0=10)
+    cluster.times[T0] = 3
+    options = {"startingOffsets": "group", "endingTimestamp": "1000"}
+    assert ranges(cluster, options, {T0: 7}) == []
+    assert ranges(cluster, options, {T0: 1}) == ["t-0 [1, 3)"]
+
+
+def test_tasks_have_all_that_an_executor_needs() -> None:
+    """The range, its leader, whom to ask for another one, and how to read."""
+    options = batch({"maxRecordsPerPartition": "4", "failOnDataLoss": "false"})
+    whole = OffsetRange(topic_partition=T0, from_offset=2, until_offset=10)
+    tasks = input_partitions(options, PaperCluster(p0=10), [whole])
+    assert [str(task.stretch) for task in tasks] == ["t-0 [2, 6)", "t-0 [6, 10)"]
+    assert {(task.leader, task.brokers) for task in tasks} == {(BROKER, (BROKER,))}
+    assert not tasks[0].settings.fail_on_data_loss
+    assert input_partitions(options, PaperCluster(p0=10), []) == []
