@@ -52,9 +52,7 @@ def compare_files(
     """
     visible = {file.path: file.size_bytes for file in stored if _visible(file.path)}
     visible = {
-        path: size
-        for path, size in visible.items()
-        if path in noted or not _later(path, last_batch)
+        path: size for path, size in visible.items() if path in noted or not later(path, last_batch)
     }
     missing = [path for path in noted if path not in visible]
     resized = [
@@ -72,12 +70,30 @@ def compare_files(
     return FilesFound(readable, tuple(problems))
 
 
+def delta_files(noted: Iterable[str], stored: Iterable[StoredFile]) -> FilesFound:
+    """Hold the files that the log of a Delta table names against those that are there.
+
+    Whoever tends the table may have written its rows anew, into other files than the drain's. So
+    only rows tell what is landed; but a file that is named must be there.
+
+    Args:
+        noted: paths that the table's log names.
+        stored: everything below the drain's path.
+    """
+    there = {file.path for file in stored}
+    named = list(noted)
+    missing = [path for path in named if path not in there]
+    readable = tuple(path for path in named if path in there)
+    return FilesFound(readable, tuple(_said("files of the Delta table are missing", missing)))
+
+
 def _visible(path: str) -> bool:
     """Whether readers see a file: they leave out what begins with ``_`` or ``.``."""
     return not any(part.startswith(("_", ".")) for part in PurePosixPath(path).parts)
 
 
-def _later(path: str, last_batch: int) -> bool:
+def later(path: str, last_batch: int) -> bool:
+    """Whether a file's name says that a later batch brought it."""
     number = PurePosixPath(path).name.removeprefix("part-").partition("-")[0]
     return number.isascii() and number.isdigit() and int(number) > last_batch
 

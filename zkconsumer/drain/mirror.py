@@ -14,17 +14,22 @@ from typing import TYPE_CHECKING
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.drain import layout
 from zkconsumer.drain.fields import Fields, JsonValue, offsets_value
+from zkconsumer.drain.journal import Journal
 from zkconsumer.drain.manifest import LandedPart, Manifest
 from zkconsumer.drain.mirrored_rows import Target, read_rows, write_rows
 from zkconsumer.drain.offset_runs import runs_by
 from zkconsumer.drain.plan import Plan, Positions
+from zkconsumer.drain.spark_errors import told_by_spark
 from zkconsumer.drain.storage import Storage
 from zkconsumer.drain.target import TargetCluster
 from zkconsumer.drain.translation import TranslatedRun, first_copies, to_file
+from zkconsumer.errors import DrainError
 from zkconsumer.model import TopicPartition
 
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
+
+    from zkconsumer.drain.launch import Parts
 
 FORMAT = "kafka"
 TARGET_ENDS = "target_ends"
@@ -36,13 +41,32 @@ _SETTLED_MS = 3_000
 _PATIENCE_MS = 60_000
 
 
+def kafka_landing(parts: "Parts") -> "KafkaLanding":
+    """The landing of a drain with the format ``kafka``.
+
+    Raises:
+        ConfigError: the session has no Kafka connector.
+        DrainError: the target cluster can't be asked.
+    """
+    settings = parts.settings
+    servers = {"kafka.bootstrap.servers": settings.target_bootstrap_servers or ""}
+    return KafkaLanding(
+        parts.storage,
+        parts.session,
+        {**settings.target_options, **servers},
+        # Not divided: a partition is read by one task, so that its order is the target's, too.
+        read=lambda plan: parts.rows.read(plan.ranges, divided=False),
+        count=parts.counter.count,
+    )
+
+
 class KafkaLanding:
     """See ``Landing``.
 
     Args:
         storage: the drain's own files.
         session: reads and writes; it has Spark's Kafka connector.
-        target: where to.
+        options: of Spark's Kafka source and sink; ``kafka.bootstrap.servers`` at least.
         read: the rows of a plan, one task for each partition, in the order of their offsets.
         count: what rows come to, held against the plan: a part for each of its ranges.
         clock: says when a batch was landed.
@@ -52,7 +76,7 @@ class KafkaLanding:
         self,
         storage: Storage,
         session: "SparkSession",
-        target: Target,
+        options: Mapping[str, str],
         *,
         read: "Callable[[Plan], DataFrame]",
         count: "Callable[[Plan, DataFrame], tuple[LandedPart, ...]]",
@@ -60,8 +84,8 @@ class KafkaLanding:
     ) -> None:
         self._storage = storage
         self._session = session
-        self._target = target
-        self._cluster = TargetCluster(session, target.options)
+        self._options = options
+        self._cluster = TargetCluster(session, options)
         self._read = read
         self._count = count
         self._clock = clock or SystemClock()
@@ -86,7 +110,11 @@ class KafkaLanding:
         starts = target_ends(plan)
         if len(self._storage.names(layout.staging_folder(plan.number))) > 1:
             self._await_earlier_attempts(starts)
-        write_rows(self._left_of(plan, starts), self._target)
+        with told_by_spark(f"batch {plan.number}"):
+            write_rows(self._left_of(plan, starts), self._target())
+            return self._read_back(plan, attempt, starts)
+
+    def _read_back(self, plan: Plan, attempt: str, starts: Positions) -> Manifest:
         mirrored = self._mirrored(starts)
         runs = translated_runs(mirrored)
         table = f"{layout.TRANSLATION}/{layout.batch_name(plan.number)}-{attempt}.json"
@@ -105,8 +133,14 @@ class KafkaLanding:
         """What a cluster acknowledged is visible already."""
         del plan, manifest
 
+    def _target(self) -> Target:
+        identity = Journal(self._storage).identity()
+        if identity is None:
+            raise DrainError(f"{self._storage.uri('')}: the drain's identity is gone")
+        return Target(options=self._options, drain=identity.id)
+
     def _mirrored(self, starts: Positions) -> "DataFrame":
-        return read_rows(self._session, self._target, starts, self._cluster.ends(starts))
+        return read_rows(self._session, self._target(), starts, self._cluster.ends(starts))
 
     def _left_of(self, plan: Plan, starts: Positions) -> "DataFrame":
         """The plan's rows without those that an earlier try wrote."""

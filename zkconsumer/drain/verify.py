@@ -11,9 +11,10 @@ from zkconsumer.drain import layout
 from zkconsumer.drain.against_cluster import check_cluster
 from zkconsumer.drain.checksum import Contents, contents_by_partition
 from zkconsumer.drain.coverage import Coverage, cover
+from zkconsumer.drain.delta_log import active_files
 from zkconsumer.drain.identity import Identity
 from zkconsumer.drain.journal import Journal
-from zkconsumer.drain.landed_rows import compare_files, read_files
+from zkconsumer.drain.landed_rows import compare_files, delta_files, later, read_files
 from zkconsumer.drain.manifest import Manifest
 from zkconsumer.drain.mirror import FORMAT, target_ends
 from zkconsumer.drain.mirrored_rows import Target, read_rows
@@ -71,8 +72,8 @@ def verify(
         session: reads the landing, and the cluster if that is given.
         storage: where the drain is.
         cluster: options of the source, to compare with the cluster, too; None not to.
-        target_options: of Spark's Kafka source, beside the target's address, where the drain
-            mirrors to a cluster.
+        target_options: where the drain mirrors to a cluster, of Spark's Kafka source, beside the
+            target's address; for a Delta table, of its storage, as ``deltalake`` takes them.
 
     Raises:
         DrainError: there is no drain at this path, or its own files are damaged.
@@ -140,7 +141,13 @@ def _rows(seen: "_Seen", record: Record) -> "tuple[DataFrame, list[str]]":
     """What a reader of the landing sees of these batches, and what is wrong with its files."""
     if seen.identity.format == FORMAT:
         return _mirrored(seen), []
-    found = compare_files(record.files, seen.storage.files(""), last_batch=seen.published.last)
+    stored = seen.storage.files("")
+    if seen.identity.format == "delta":
+        active = active_files(seen.storage, seen.target_options)
+        pending = [path for path in active if later(path, seen.published.last)]
+        found = delta_files(sorted(active - set(pending)), stored)
+    else:
+        found = compare_files(record.files, stored, last_batch=seen.published.last)
     file_format = "json" if seen.identity.format == "json" else "parquet"
     rows = read_files(seen.session, seen.storage.uri(""), found.readable, file_format)
     return rows, list(found.problems)

@@ -1,0 +1,39 @@
+"""Which files a Delta table is made of now."""
+
+from collections.abc import Mapping
+from urllib.parse import unquote
+
+from zkconsumer.drain.storage import Storage
+from zkconsumer.errors import DrainError
+
+
+def active_files(storage: Storage, options: Mapping[str, str]) -> set[str]:
+    """The files that the table's log names.
+
+    Args:
+        storage: where the drain and its table are.
+        options: of the storage, as ``deltalake`` takes them.
+
+    Returns:
+        Paths below the table's own; nothing where there is no table yet.
+
+    Raises:
+        DrainError: the package ``deltalake`` is not installed, or the log can't be read.
+    """
+    from zkconsumer.drain.landing_delta import delta_uri  # noqa: PLC0415 - optional
+
+    try:
+        from deltalake import DeltaTable  # noqa: PLC0415 - optional
+        from deltalake.exceptions import DeltaError, TableNotFoundError  # noqa: PLC0415
+    except ImportError as error:
+        raise DrainError(
+            "a Delta table is read with deltalake: pip install 'zkconsumer[delta]'"
+        ) from error
+    try:
+        table = DeltaTable(delta_uri(storage.uri("")), storage_options=dict(options))
+        root = table.table_uri.rstrip("/") + "/"
+        return {unquote(uri).removeprefix(unquote(root)) for uri in table.file_uris()}
+    except TableNotFoundError:
+        return set()
+    except (DeltaError, OSError) as error:
+        raise DrainError(f"the Delta table at {storage.uri('')} can't be read: {error}") from error
