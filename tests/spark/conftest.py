@@ -12,6 +12,9 @@ from zkconsumer.spark.session import build_session
 
 SETTINGS = {
     "spark.driver.memory": "1g",
+    # Spark's plans recurse deeply: with the platform's stacks a stream has died of it now and then.
+    # A session of minutes is over before the better compiler has paid for itself.
+    "spark.driver.extraJavaOptions": "-Xss4m -XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
     "spark.driver.bindAddress": "127.0.0.1",
     "spark.driver.host": "127.0.0.1",
     "spark.ui.enabled": "false",

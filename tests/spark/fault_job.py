@@ -1,0 +1,44 @@
+"""A streaming query as a program of its own, for faults that a test's own session can't have.
+
+Arguments: a JSON object of ``master``, ``settings`` (Spark's), ``options`` (the source's), ``into``
+(a folder, which gets a folder of Parquet files for each batch), ``checkpoint``, and ``until``: a
+file whose appearance ends the query; null for one that reads what is there.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from pyspark.sql import DataFrame
+
+from tests.support.stream_batches import COLUMNS
+from tests.support.waiting import wait_until
+from zkconsumer.spark.session import build_session
+
+
+def main() -> None:
+    """Run the query to its end."""
+    asked = json.loads(sys.argv[1])
+    spark = build_session("faults", master=asked["master"], settings=asked["settings"])
+    into, until = asked["into"], asked["until"]
+
+    def publish(batch: DataFrame, number: int) -> None:
+        batch.select(*COLUMNS).write.parquet(f"{into}/{number}", mode="overwrite")
+
+    stream = spark.readStream.format("zkconsumer").options(**asked["options"]).load()
+    writer = stream.writeStream.foreachBatch(publish)
+    writer = writer.option("checkpointLocation", asked["checkpoint"])
+    writer = (
+        writer.trigger(processingTime="0 seconds") if until else writer.trigger(availableNow=True)
+    )
+    query = writer.start()
+    if until:
+        wait_until(lambda: not query.isActive or Path(until).exists(), timeout_s=600, what=until)
+        if query.isActive:
+            query.stop()
+    query.awaitTermination()  # raises what it failed with
+    spark.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,347 @@
+"""Streaming queries while brokers, leaders, logs, ZooKeeper and executors fail under them."""
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import SparkSession
+
+from tests.spark.conftest import SETTINGS
+from tests.support.clusters import fresh_name
+from tests.support.process_table import processes_with
+from tests.support.stream_batches import (
+    Batches,
+    Found,
+    assert_all_once,
+    await_rows,
+    ends_of,
+    found_in,
+    run_to_end,
+    running,
+)
+from tests.support.traffic import Traffic, partitions_of, write
+from tests.support.waiting import wait_until
+from tests.support.zk_tree import ZkTree
+from zkconsumer.model import TopicPartition
+from zkconsumer.sandbox import Sandbox
+
+pytestmark = [pytest.mark.spark, pytest.mark.timeout(180)]
+
+BROKERS = 3
+QUICK = {
+    "zookeeper.session.timeout.ms": "2000",
+    "replica.lag.time.max.ms": "2000",
+    "controller.socket.timeout.ms": "1500",
+    "replica.socket.timeout.ms": "1500",
+}
+ROOT = Path(__file__).parents[2]
+DEADLINE_S = 100
+
+
+@dataclass(frozen=True, slots=True)
+class Brokers:
+    """Three brokers that are soon missed, and where their files lie."""
+
+    cluster: Sandbox
+    folder: Path
+
+
+@pytest.fixture(scope="module")
+def brokers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Brokers]:
+    """For the tests of this module; who stops a server starts it again."""
+    folder = tmp_path_factory.mktemp("brokers")
+    with Sandbox(
+        brokers=BROKERS, zookeeper_tick_ms=200, broker_properties=QUICK, work_dir=folder
+    ) as cluster:
+        yield Brokers(cluster, folder)
+
+
+def options_for(cluster: Sandbox, topic: str, **more: str) -> dict[str, str]:
+    """Read a topic from its beginning."""
+    return {
+        "zookeeper.connect": cluster.zookeeper_connect,
+        "subscribe": topic,
+        "startingOffsets": "earliest",
+        **more,
+    }
+
+
+# --- Logs that lose their heads -------------------------------------------------------------------
+
+
+def expire(brokers: Brokers, tp: TopicPartition, *, broker: int) -> int:
+    """Delete a log's first segments, as retention would; gives the first offset that is left.
+
+    Retention itself first runs 30 s after a broker's start; what it leaves is the same.
+    """
+    brokers.cluster.stop_broker(broker)
+    segments = sorted(brokers.folder.glob(f"broker-{broker}/**/{tp}/*.log"))
+    assert len(segments) > 3
+    for segment in segments[:2]:
+        segment.unlink()
+        segment.with_suffix(".index").unlink()
+    brokers.cluster.start_broker(broker)
+    return int(segments[2].stem)
+
+
+def test_messages_that_expire_while_a_query_is_down_are_told_to_the_offset(
+    brokers: Brokers, spark: SparkSession, tmp_path: Path
+) -> None:
+    """The query stops with the lost range; allowed to, it goes on behind that and reports it."""
+    topic = fresh_name("expired")
+    (tp,) = partitions_of(topic, 1)
+    values = [b"%d " % number + b"x" * 100 for number in range(40)]
+    brokers.cluster.create_topic(topic, assignment={0: [2]}, config={"segment.bytes": "1000"})
+    batches, checkpoint = Batches(), str(tmp_path / "checkpoint")
+    options = options_for(brokers.cluster, topic)
+    for value in values[:5]:
+        write(brokers.cluster, tp, [value])
+    run_to_end(spark, options, batches, checkpoint)
+    assert batches.found == [(tp, offset, values[offset]) for offset in range(5)]
+
+    for value in values[5:]:
+        write(brokers.cluster, tp, [value])
+    start = expire(brokers, tp, broker=2)
+    assert 5 < start < 40
+    lost = re.escape(f"{tp} [5, {start}) is lost: the log begins at {start}")
+    with pytest.raises(StreamingQueryException, match=f"failOnDataLoss: {lost}"):
+        run_to_end(spark, options, batches, checkpoint)
+    assert len(batches.found) == 5  # it did not read on
+
+    job = Job(tmp_path, options | {"failOnDataLoss": "false"}, checkpoint, master="local[1]")
+    with job.running() as process:
+        assert process.wait(DEADLINE_S) == 0, job.said()
+    assert job.found(spark) == [(tp, offset, values[offset]) for offset in range(start, 40)]
+    assert re.search(f"{lost}.*failOnDataLoss is false: going on", job.said())
+
+
+# --- Brokers and leaders --------------------------------------------------------------------------
+
+
+def test_a_broker_killed_amid_a_query_costs_a_pause(
+    brokers: Brokers, spark: SparkSession, checkpoint: str
+) -> None:
+    """Its partitions are read from their next leaders, and from itself when it is back."""
+    cluster, topic = brokers.cluster, fresh_name("killed")
+    partitions = partitions_of(topic, BROKERS)
+    cluster.create_topic(topic, partitions=BROKERS, replication=BROKERS)
+    tree, batches = ZkTree(cluster), Batches()
+    with (
+        Traffic(cluster, partitions) as traffic,
+        running(spark, options_for(cluster, topic), batches, checkpoint) as query,
+    ):
+        wait_until(lambda: len(traffic.ends()) == BROKERS, what="traffic on all partitions")
+        await_rows(query, batches, traffic.ends, "before the kill")
+        cluster.kill_broker(1)
+        wait_until(lambda: tree.leaders(topic)[1] in {0, 2}, what="a new leader of partition 1")
+        before = traffic.ends()
+        wait_until(
+            lambda: all(traffic.ends()[tp] > before[tp] for tp in partitions),
+            what="new messages on every partition",
+        )
+        await_rows(query, batches, traffic.ends, "without the broker")
+        cluster.start_broker(1)
+        await_rows(query, batches, traffic.ends, "with the broker back")
+        acknowledged = traffic.stop()
+        await_rows(query, batches, traffic.ends, "the rest")
+    assert_all_once(batches.found, acknowledged)
+
+
+def test_a_partition_that_moves_to_another_broker_is_followed(
+    brokers: Brokers, spark: SparkSession, checkpoint: str
+) -> None:
+    """Away from the only broker that the query knew for it: nothing twice, nothing lost."""
+    cluster, topic = brokers.cluster, fresh_name("moved")
+    (tp,) = partitions_of(topic, 1)
+    cluster.create_topic(topic, assignment={0: [0]})
+    tree, batches = ZkTree(cluster), Batches()
+    with (
+        Traffic(cluster, [tp]) as traffic,
+        running(spark, options_for(cluster, topic), batches, checkpoint) as query,
+    ):
+        wait_until(lambda: traffic.count() > 20, what="traffic")
+        await_rows(query, batches, traffic.ends, "at broker 0")
+        move = {"topic": topic, "partition": 0, "replicas": [1]}
+        request = {"version": 1, "partitions": [move]}
+        tree.put("/admin/reassign_partitions", json.dumps(request).encode())
+        wait_until(lambda: tree.leaders(topic) == {0: 1}, what="the move")
+        before = traffic.ends()[tp]
+        wait_until(lambda: traffic.ends()[tp] > before, what="new messages")
+        acknowledged = traffic.stop()
+        await_rows(query, batches, traffic.ends, "at broker 1")
+    assert_all_once(batches.found, acknowledged)
+
+
+def test_partitions_that_are_added_are_read_from_their_first_message(
+    brokers: Brokers, spark: SparkSession, checkpoint: str
+) -> None:
+    """Also by a query that began at the end of the partitions that there were."""
+    cluster, topic = brokers.cluster, fresh_name("grown")
+    first, second = partitions_of(topic, 2)
+    cluster.create_topic(topic)
+    write(cluster, first, [b"before it began"] * 3)
+    batches = Batches()
+    latest = options_for(cluster, topic, startingOffsets="latest")
+    with running(spark, latest, batches, checkpoint) as query:
+        wait_until(lambda: query.lastProgress is not None, what="the query's first look")
+        write(cluster, first, [b"it runs"])
+        await_rows(query, batches, lambda: {first: 4}, "the old partition")
+        cluster.add_partitions(topic, 2)
+        write(cluster, second, [b"new %d" % number for number in range(3)])
+        await_rows(query, batches, lambda: {second: 3}, "the new partition")
+    assert batches.found == [
+        (first, 3, b"it runs"),
+        *((second, number, b"new %d" % number) for number in range(3)),
+    ]
+
+
+# --- ZooKeeper ------------------------------------------------------------------------------------
+
+
+def test_a_query_goes_on_while_zookeeper_is_down(
+    brokers: Brokers, spark: SparkSession, checkpoint: str
+) -> None:
+    """It has learned from ZooKeeper who the brokers are, and asks them for the rest."""
+    cluster, topic = brokers.cluster, fresh_name("no-zookeeper")
+    (tp,) = partitions_of(topic, 1)
+    cluster.create_topic(topic)
+    write(cluster, tp, [b"with it"])
+    batches = Batches()
+    with running(spark, options_for(cluster, topic), batches, checkpoint) as query:
+        await_rows(query, batches, lambda: {tp: 1}, "with ZooKeeper")
+        cluster.kill_zookeeper()
+        try:
+            write(cluster, tp, [b"without it"] * 2)
+            await_rows(query, batches, lambda: {tp: 3}, "without ZooKeeper")
+        finally:
+            cluster.start_zookeeper()
+    assert [value for _, _, value in batches.found] == [b"with it", b"without it", b"without it"]
+
+
+# --- Executors ------------------------------------------------------------------------------------
+
+
+class Job:
+    """A query as a process of its own; see ``fault_job``.
+
+    Args:
+        folder: for its files.
+        options: the source's.
+        checkpoint: where the query goes on.
+        master: Spark's.
+        stoppable: it runs until ``stop``.
+    """
+
+    def __init__(
+        self,
+        folder: Path,
+        options: dict[str, str],
+        checkpoint: str,
+        *,
+        master: str,
+        stoppable: bool = False,
+    ) -> None:
+        self.token = fresh_name("zkconsumer.job")
+        self._into, self._log, self._until = folder / "into", folder / "log", folder / "until"
+        self._asked = {
+            "master": master,
+            "settings": SETTINGS
+            | {
+                "spark.executor.memory": "512m",
+                "spark.executor.extraJavaOptions": f"-D{self.token}=1 -XX:+UseSerialGC",
+            },
+            "options": options,
+            "into": str(self._into),
+            "checkpoint": checkpoint,
+            "until": str(self._until) if stoppable else None,
+        }
+
+    @contextmanager
+    def running(self) -> Iterator[subprocess.Popen[bytes]]:
+        """The process, which is gone afterwards."""
+        with (
+            self._log.open("wb") as log,
+            subprocess.Popen(
+                [sys.executable, "-m", "tests.spark.fault_job", json.dumps(self._asked)],
+                cwd=ROOT,
+                env=os.environ | {"SPARK_LOCAL_IP": "127.0.0.1"},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            ) as process,
+        ):
+            try:
+                yield process
+            finally:
+                process.kill()  # its JVM ends when its standard input does
+
+    def stop(self) -> None:
+        """Have the query end in order."""
+        self._until.touch()
+
+    def said(self) -> str:
+        """Its output, and that of its JVM and workers."""
+        return self._log.read_text("utf-8", "replace")
+
+    def found(self, spark: SparkSession) -> Found:
+        """What it has published, sorted."""
+        batches = [str(whole.parent) for whole in self._into.glob("*/_SUCCESS")]
+        return sorted(found_in(spark.read.parquet(*batches))) if batches else []
+
+    def executors(self) -> set[int]:
+        """The process ids of its executors."""
+        return set(processes_with(f"-D{self.token}=1")) & set(
+            processes_with("CoarseGrainedExecutorBackend")
+        )
+
+
+def test_an_executor_killed_amid_a_query_costs_a_second_try(
+    brokers: Brokers, spark: SparkSession, tmp_path: Path
+) -> None:
+    """Its tasks read the same ranges again elsewhere: every message is published once."""
+    cluster, topic = brokers.cluster, fresh_name("executors")
+    partitions = partitions_of(topic, 2)
+    cluster.create_topic(topic, partitions=2)
+    job = Job(
+        tmp_path,
+        options_for(cluster, topic),
+        str(tmp_path / "checkpoint"),
+        master="local-cluster[2,1,512]",
+        stoppable=True,
+    )
+
+    def await_published(what: str) -> None:
+        wanted = traffic.ends()
+
+        def there() -> bool:
+            assert process.poll() is None, job.said()
+            have = ends_of(job.found(spark))
+            return all(have.get(tp, 0) >= end for tp, end in wanted.items())
+
+        wait_until(there, timeout_s=DEADLINE_S, what=what)
+
+    with Traffic(cluster, partitions) as traffic, job.running() as process:
+        wait_until(lambda: len(traffic.ends()) == 2, what="traffic on all partitions")
+        await_published("the first rows")
+        before = job.executors()
+        assert len(before) == 2
+        os.kill(min(before), 9)
+        wait_until(
+            lambda: len(job.executors() - before) == 1,
+            timeout_s=DEADLINE_S,
+            what="another executor in place of the killed one",
+        )
+        await_published("rows with the other executor")
+        acknowledged = traffic.stop()
+        await_published("the rest")
+        job.stop()
+        assert process.wait(DEADLINE_S) == 0, job.said()
+    assert_all_once(job.found(spark), acknowledged)
