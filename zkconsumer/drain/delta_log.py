@@ -31,8 +31,8 @@ def active_files(storage: Storage, options: Mapping[str, str]) -> set[str]:
         ) from error
     try:
         table = DeltaTable(delta_uri(storage.uri("")), storage_options=dict(options))
-        root = table.table_uri.rstrip("/") + "/"
-        return {unquote(uri).removeprefix(unquote(root)) for uri in table.file_uris()}
+        paths = table.get_add_actions().column("path")
+        return {unquote(str(path)) for path in paths.to_pylist()}
     except TableNotFoundError:
         return set()
     except (DeltaError, OSError) as error:

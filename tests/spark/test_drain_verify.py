@@ -1,0 +1,192 @@
+"""What a drain landed is proven, and every kind of damage to it is found and named."""
+
+import shutil
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.support.clusters import fresh_name
+from zkconsumer.drain.coverage import Kind, Run
+from zkconsumer.drain.hadoop_storage import HadoopStorage
+from zkconsumer.drain.launch import drain
+from zkconsumer.drain.proof import Proof, Verdict
+from zkconsumer.drain.report import as_text
+from zkconsumer.drain.rows import drain_session
+from zkconsumer.drain.settings import DrainSettings
+from zkconsumer.drain.verify import verify
+from zkconsumer.model import Record, TopicPartition
+from zkconsumer.produce.producer import Producer
+from zkconsumer.sandbox import Sandbox
+
+pytestmark = [pytest.mark.spark, pytest.mark.sandbox]
+
+_COUNT = 40
+
+
+@pytest.fixture(scope="module")
+def topic(cluster: Sandbox) -> str:
+    """A topic of two partitions with messages of all shapes."""
+    name = fresh_name("verify")
+    cluster.create_topic(name, partitions=2)
+    producer = Producer(cluster.brokers)
+    try:
+        for partition in range(2):
+            producer.send(TopicPartition(name, partition), _records(0))
+    finally:
+        producer.close()
+    return name
+
+
+def _records(first: int) -> list[Record]:
+    return [
+        Record(0, b"k%d" % at if at % 3 else None, b"v%d" % at if at % 5 else None)
+        for at in range(first, first + _COUNT)
+    ]
+
+
+def _drain(
+    spark: SparkSession, cluster: Sandbox, topic: str, path: Path, file_format: str = "parquet"
+) -> None:
+    settings = DrainSettings(
+        path=str(path),
+        zookeeper=cluster.zookeeper_connect,
+        topics=(topic,),
+        max_offsets_per_batch=_COUNT,
+        format=file_format,
+    )
+    drain(spark, settings)
+
+
+def _verify(spark: SparkSession, path: Path, cluster: Sandbox | None = None) -> Proof:
+    session = drain_session(spark)
+    options = None if cluster is None else {"zookeeper.connect": cluster.zookeeper_connect}
+    return verify(session, HadoopStorage(session, str(path)), cluster=options)
+
+
+@pytest.fixture(scope="module")
+def landed(
+    spark: SparkSession, cluster: Sandbox, topic: str, tmp_path_factory: pytest.TempPathFactory
+) -> Path:
+    """A whole drain of the topic, of two batches."""
+    path = tmp_path_factory.mktemp("landed") / "drain"
+    _drain(spark, cluster, topic, path)
+    return path
+
+
+@pytest.fixture
+def copy(landed: Path, tmp_path: Path) -> Path:
+    """A copy of it, to be damaged."""
+    return Path(shutil.copytree(landed, tmp_path / "drain"))
+
+
+def _files(path: Path, partition: int) -> list[Path]:
+    """Data files of a partition: those whose batch read it."""
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    return [
+        file
+        for file in sorted(path.glob("topic=*/date=*/part-*.parquet"))
+        if partition in pq.read_table(file, columns=["partition"], partitioning=None)[0].to_pylist()
+    ]
+
+
+def test_a_whole_drain_is_proven(
+    spark: SparkSession, cluster: Sandbox, topic: str, landed: Path
+) -> None:
+    """Every offset once, contents as they were landed and as the cluster has them."""
+    proof = _verify(spark, landed, cluster)
+    assert proof.verdict is Verdict.PROVEN, as_text(proof)
+    assert [one.topic_partition for one in proof.partitions] == [
+        TopicPartition(topic, 0),
+        TopicPartition(topic, 1),
+    ]
+    for one in proof.partitions:
+        assert one.coverage.rows == _COUNT
+        assert one.cluster is not None
+        assert one.cluster.compared == Run(0, _COUNT)
+
+
+def test_a_lost_file_is_a_gap(spark: SparkSession, copy: Path) -> None:
+    """The file and the offsets that were in it are named."""
+    lost = _files(copy, 0)[0]
+    lost.unlink()
+    proof = _verify(spark, copy)
+    assert proof.verdict is Verdict.NOT_PROVEN
+    assert lost.name in proof.file_problems[0]
+    assert proof.partitions[0].coverage.of(Kind.GAP)
+
+
+def test_a_file_twice_is_duplicates(spark: SparkSession, copy: Path) -> None:
+    """A copy of a file doubles its offsets, and is named as nobody's."""
+    file = _files(copy, 1)[0]
+    shutil.copy(file, file.with_name("part-copy.parquet"))
+    proof = _verify(spark, copy)
+    assert proof.verdict is Verdict.NOT_PROVEN
+    assert "part-copy.parquet" in proof.file_problems[0]
+    assert proof.partitions[1].coverage.of(Kind.DUPLICATE)
+
+
+def test_a_changed_message_is_found_by_checksum_and_by_the_cluster(
+    spark: SparkSession, cluster: Sandbox, copy: Path
+) -> None:
+    """The offset is named where the cluster still has the message."""
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.parquet as pq  # noqa: PLC0415
+
+    file = _files(copy, 0)[0]
+    table = pq.read_table(file, partitioning=None)
+    values = table["value"].to_pylist()
+    offset = table["offset"].to_pylist()[1]
+    values[1] = b"forged"
+    at = table.schema.get_field_index("value")
+    pq.write_table(table.set_column(at, "value", pa.array(values, pa.binary())), file)
+    Path(file.with_name(f".{file.name}.crc")).unlink(missing_ok=True)
+    proof = _verify(spark, copy, cluster)
+    assert proof.verdict is Verdict.NOT_PROVEN
+    one = proof.partitions[0]
+    assert one.coverage.complete
+    assert not one.same_contents
+    assert f"differ from the cluster's (content), from offset {offset} to {offset}" in as_text(
+        proof
+    )
+
+
+def test_a_damaged_file_is_a_gap_and_no_crash(spark: SparkSession, copy: Path) -> None:
+    """What can't be read counts as missing, and the file is named."""
+    file = _files(copy, 0)[0]
+    file.write_bytes(file.read_bytes()[:-20])
+    file.with_name(f".{file.name}.crc").unlink(missing_ok=True)
+    proof = _verify(spark, copy)
+    assert proof.verdict is Verdict.NOT_PROVEN
+    assert file.name in proof.file_problems[0]
+    assert proof.partitions[0].coverage.of(Kind.GAP)
+
+
+def test_a_lost_manifest_is_named(spark: SparkSession, copy: Path) -> None:
+    """What nobody noted is not proven, although its rows are there."""
+    (copy / "_zkconsumer/batches/0000000001.json").unlink()
+    proof = _verify(spark, copy)
+    assert proof.verdict is Verdict.NOT_PROVEN
+    assert "0000000001.json" in as_text(proof)
+
+
+def test_another_cluster_leaves_it_open(
+    spark: SparkSession, cluster3: Sandbox, landed: Path
+) -> None:
+    """Nothing is wrong with the landing, and the comparison that was asked for was not possible."""
+    proof = _verify(spark, landed, cluster3)
+    assert proof.verdict is Verdict.UNKNOWN
+    assert "the cluster does not have it" in proof.doubts[0]
+
+
+@pytest.mark.parametrize("file_format", ["json", "delta"])
+def test_other_formats_are_proven_too(
+    spark: SparkSession, cluster: Sandbox, topic: str, tmp_path: Path, file_format: str
+) -> None:
+    """Bytes, nulls and offsets survive each format."""
+    path = tmp_path / "drain"
+    _drain(spark, cluster, topic, path, file_format)
+    proof = _verify(spark, path, cluster)
+    assert proof.verdict is Verdict.PROVEN, as_text(proof)
+    assert sum(one.coverage.rows for one in proof.partitions) == 2 * _COUNT
