@@ -20,7 +20,9 @@ Pair = list[int]
 
 def divide_cases(random_source: random.Random) -> list[tuple[int | None, int | None, list[Pair]]]:
     """The least number of pieces, the largest piece, ranges from and until."""
-    cases: list[tuple[int | None, int | None, list[Pair]]] = []
+    # Pieces of one partition, of which by its size only one would be cut on.
+    cases: list[tuple[int | None, int | None, list[Pair]]] = [(3, 2, [[0, 3]])]
+    cases += [(3, 5 + more, [[7, 16 + more]]) for more in range(8)]
     for _ in range(250):
         ranges = []
         for _ in range(random_source.randint(1, 6)):
