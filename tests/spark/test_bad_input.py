@@ -1,0 +1,122 @@
+"""Bad input: one error on the driver that names the option, before any task starts."""
+
+from collections.abc import Iterator
+
+import pytest
+from pyspark.errors import AnalysisException, PySparkException, StreamingQueryException
+from pyspark.sql import SparkSession
+
+from tests.spark.queries import Options, Topic
+from zkconsumer.sandbox import Sandbox
+
+pytestmark = [pytest.mark.spark, pytest.mark.sandbox]
+
+NOBODY = "127.0.0.1:1"
+
+
+@pytest.fixture(scope="module")
+def topic(cluster: Sandbox) -> Iterator[Topic]:
+    """One partition of ten messages."""
+    topic = Topic(cluster)
+    topic.write(10)
+    yield topic
+    topic.close()
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"assign": '{"t":[0]}'}, "exactly one of subscribe, subscribePattern, assign"),
+        ({"startingOffsets": '{"t":{"0":'}, 'startingOffsets: \'{"t":{"0":\' is no JSON'),
+        ({"kafka.auto.offset.reset": "smallest"}, "kafka.auto.offset.reset: it is not supported"),
+        ({"minPartitions": "many"}, "minPartitions is 'many'"),
+        ({"commitOffsetsTo": "zookeeper"}, "commitOffsetsTo is zookeeper: that needs group.id"),
+    ],
+    ids=lambda value: next(iter(value)) if isinstance(value, dict) else "",
+)
+def test_options_are_checked_when_the_query_is_written(
+    spark: SparkSession, topic: Topic, options: Options, said: str
+) -> None:
+    """``load()`` says so at once."""
+    with pytest.raises(AnalysisException) as refused:
+        topic.read(spark, options)
+    assert f"ConfigError: {said}" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"startingOffsets": "latest"}, "ConfigError: startingOffsets is latest"),
+        (
+            {"subscribe": "no-such-topic", "fetchOffset.retryIntervalMs": "1"},
+            "ConfigError: subscribe: the cluster has no topic",
+        ),
+        (
+            {"startingOffsets": '{"TOPIC":{"0":11}}'},
+            "ConfigError: startingOffsets of TOPIC-0 is 11, behind the end of its log",
+        ),
+        (
+            {"endingOffsets": '{"TOPIC":{"0":11}}'},
+            "ConfigError: endingOffsets of TOPIC-0 is 11, behind the end of its log",
+        ),
+        (
+            {"startingOffsets": '{"TOPIC":{"1":0}}'},
+            "ConfigError: startingOffsets must name every partition",
+        ),
+        (
+            {"zookeeper.connect": NOBODY, "zookeeper.connection.timeout.ms": 700},
+            f"RegistryError: no ZooKeeper of zookeeper.connect={NOBODY} answered",
+        ),
+        (
+            {"kafka.bootstrap.servers": NOBODY, "fetchOffset.retryIntervalMs": 1},
+            "ConnectFailed: no broker answers",
+        ),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, dict) else "",
+)
+def test_what_the_cluster_does_not_have_is_told_before_any_task(
+    spark: SparkSession, topic: Topic, options: dict[str, str], said: str
+) -> None:
+    """Planning ends with it, and no topic is made by asking for it."""
+    named = {key: str(one).replace("TOPIC", topic.name) for key, one in options.items()}
+    group = f"bad input {said}"
+    spark.sparkContext.setJobGroup(group, "must start nothing")
+    with pytest.raises(PySparkException) as refused:
+        topic.read(spark, named).collect()
+    assert said.replace("TOPIC", topic.name) in str(refused.value)
+    assert list(spark.sparkContext.statusTracker().getJobIdsForGroup(group)) == []
+    spark.sparkContext.setJobGroup("", "")
+
+
+def test_a_column_that_is_not_there_is_named(spark: SparkSession, topic: Topic) -> None:
+    """Also one of another type."""
+    for ddl, said in [("price INT", "no column 'price'"), ("offset INT", "offset is bigint")]:
+        reader = spark.read.format("zkconsumer").options(**topic.options()).schema(ddl)
+        with pytest.raises(PySparkException) as refused:
+            reader.load().collect()
+        assert said in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"endingOffsets": "latest"}, "endingOffsets: a streaming query has no end"),
+        (
+            {"zookeeper.connect": NOBODY, "zookeeper.connection.timeout.ms": 700},
+            f"RegistryError: no ZooKeeper of zookeeper.connect={NOBODY} answered",
+        ),
+    ],
+    ids=["an end", "a dead ZooKeeper"],
+)
+def test_a_stream_that_cannot_start_says_why(
+    spark: SparkSession, topic: Topic, checkpoint: str, options: Options, said: str
+) -> None:
+    """The query ends with it, before its first batch."""
+
+    def run() -> None:
+        writer = topic.stream(spark, options).writeStream.format("noop")
+        writer.option("checkpointLocation", checkpoint).start().awaitTermination()
+
+    with pytest.raises((StreamingQueryException, AnalysisException)) as refused:
+        run()
+    assert said in str(refused.value)
