@@ -85,6 +85,17 @@ class OneLook:
         """See ``LogLookup``."""
         return self._cluster.until_time(times)
 
+    def look_behind_end(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """Ask again where those logs end that are said to reach further.
+
+        Times and groups are looked up after the ends, and logs grow meanwhile.
+        """
+        latest = self.bounds.latest
+        grown = [tp for tp, offset in offsets.items() if offset > latest[tp]]
+        if grown:
+            now = self._cluster.latest(grown)
+            self.bounds = LogBounds(self.bounds.earliest, {**latest, **now})
+
 
 def starting_offsets(
     options: SourceOptions,
@@ -98,6 +109,7 @@ def starting_offsets(
         ConfigError: an offset lies behind the end of its log; or see ``resolve_starting``.
     """
     start = resolve_starting(options.starting, partitions, look, committed)
+    look.look_behind_end(start)
     if isinstance(options.starting, Exact):
         _refuse_behind_end(STARTING.offsets, start, look.bounds)
     return start
@@ -117,6 +129,7 @@ def batch_ranges(
     look = OneLook(cluster, partitions)
     start = starting_offsets(options, partitions, look, committed)
     end = resolve_ending(options.ending, partitions, look)
+    look.look_behind_end(end)
     if options.fail_on_data_loss and isinstance(options.ending, Exact):
         _refuse_behind_end(ENDING.offsets, end, look.bounds)
     for tp, begin in start.items():

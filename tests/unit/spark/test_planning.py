@@ -1,5 +1,7 @@
 """From options to ranges and tasks, on a cluster on paper."""
 
+from collections.abc import Mapping, Sequence
+
 import pytest
 
 from tests.support.paper_cluster import BROKER, PaperCluster
@@ -107,6 +109,42 @@ def test_an_end_before_the_start_leaves_nothing_to_read() -> None:
     options = {"startingOffsets": "group", "endingTimestamp": "1000"}
     assert ranges(cluster, options, {T0: 7}) == []
     assert ranges(cluster, options, {T0: 1}) == ["t-0 [1, 3)"]
+
+
+class Growing(PaperCluster):
+    """A cluster whose logs are written to while it is asked: nine messages after the first look."""
+
+    def latest(
+        self,
+        partitions: Sequence[TopicPartition],
+        *,
+        known: Mapping[TopicPartition, int] | None = None,
+    ) -> dict[TopicPartition, int]:
+        found = super().latest(partitions, known=known)
+        self.logs[T0] = (0, 19)
+        return found
+
+
+@pytest.mark.parametrize(
+    ("options", "read"),
+    [
+        ({"startingOffsets": "group"}, ["t-0 [17, 19)"]),
+        (
+            {"startingTimestamp": "5", "startingOffsetsByTimestampStrategy": "latest"},
+            ["t-0 [18, 19)"],
+        ),
+        ({"endingTimestamp": "5"}, ["t-0 [0, 18)"]),
+        ({"startingOffsets": "group", "endingTimestamp": "5"}, ["t-0 [17, 18)"]),
+        ({"startingOffsets": '{"t":{"0":15}}'}, ["t-0 [15, 19)"]),
+    ],
+)
+def test_a_log_that_grows_while_it_is_asked_lost_nothing(
+    options: dict[str, str], read: list[str]
+) -> None:
+    """What times and groups say may lie behind the end that was seen a moment before."""
+    cluster = Growing(p0=10)
+    cluster.times[T0] = 18
+    assert ranges(cluster, options, {T0: 17}) == read
 
 
 def test_tasks_have_all_that_an_executor_needs() -> None:
