@@ -1,7 +1,7 @@
 """Which brokers to ask: those given, or registered in ZooKeeper, and those that they told of."""
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from zkconsumer.errors import ConnectFailed, RegistryError
 from zkconsumer.model import Broker
@@ -17,10 +17,17 @@ class BrokerFinder:
 
     Args:
         address: where the cluster is.
+        read: reads the registrations.
     """
 
-    def __init__(self, address: ClusterAddress) -> None:
+    def __init__(
+        self,
+        address: ClusterAddress,
+        *,
+        read: Callable[[ClusterAddress], tuple[Broker, ...]] | None = None,
+    ) -> None:
         self._address = address
+        self._read = read or read_registered
         self._known: tuple[Broker, ...] = ()
         self._is_doubted = False
 
@@ -52,30 +59,36 @@ class BrokerFinder:
 
     def _registered(self) -> tuple[Broker, ...]:
         try:
-            return self._read_registered()
+            found = self._read(self._address)
         except RegistryError as error:
             if not self._known:
                 raise
             log.info("brokers as last seen: %s", error)
             return ()
-
-    def _read_registered(self) -> tuple[Broker, ...]:
-        address = self._address
-        assert address.zookeeper_connect is not None, "an address has one way at least"
-        store = connect(
-            address.zookeeper_connect,
-            session_timeout_ms=address.session_timeout_ms,
-            connection_timeout_ms=address.connection_timeout_ms,
-        )
-        try:
-            found = read_brokers(store, None)
-        finally:
-            store.close()
-        for reason in found.malformed.values():
-            log.warning("a broker's registration can't be read: %s", reason)
-        if not found.brokers and not self._known:
+        if not found and not self._known:
             raise ConnectFailed(
-                f"zookeeper.connect {address.zookeeper_connect} has no live broker: start one, or "
-                "check the chroot"
+                f"zookeeper.connect {self._address.zookeeper_connect} has no live broker: start "
+                "one, or check the chroot"
             )
-        return found.brokers
+        return found
+
+
+def read_registered(address: ClusterAddress) -> tuple[Broker, ...]:
+    """The brokers that are registered in ZooKeeper, asked over a session of its own.
+
+    Raises:
+        RegistryError: it does not answer.
+    """
+    assert address.zookeeper_connect is not None, "an address has one way at least"
+    store = connect(
+        address.zookeeper_connect,
+        session_timeout_ms=address.session_timeout_ms,
+        connection_timeout_ms=address.connection_timeout_ms,
+    )
+    try:
+        found = read_brokers(store, None)
+    finally:
+        store.close()
+    for reason in found.malformed.values():
+        log.warning("a broker's registration can't be read: %s", reason)
+    return found.brokers

@@ -1,0 +1,88 @@
+"""Which brokers are asked."""
+
+import pytest
+
+from zkconsumer.errors import ConnectFailed, RegistryError
+from zkconsumer.model import Broker
+from zkconsumer.spark.address import ClusterAddress
+from zkconsumer.spark.broker_finder import BrokerFinder
+
+ONE, TWO, THREE = (Broker(number, f"h{number}", 9092) for number in (1, 2, 3))
+
+
+class Registry:
+    """What is registered, and how often it was looked for; None for a ZooKeeper that is dead."""
+
+    def __init__(self, *brokers: Broker) -> None:
+        self.brokers: tuple[Broker, ...] | None = brokers
+        self.looks = 0
+
+    def read(self, address: ClusterAddress) -> tuple[Broker, ...]:
+        """The brokers."""
+        assert address == AT_ZOOKEEPER
+        self.looks += 1
+        if self.brokers is None:
+            raise RegistryError("ZooKeeper z:1 does not answer")
+        return self.brokers
+
+
+AT_ZOOKEEPER = ClusterAddress(zookeeper_connect="z:1")
+
+
+def test_brokers_are_registered() -> None:
+    """ZooKeeper is asked until a broker has told of the others, and not again."""
+    registry = Registry(ONE, TWO)
+    finder = BrokerFinder(AT_ZOOKEEPER, read=registry.read)
+    assert finder.brokers() == (ONE, TWO)
+    finder.learn([TWO, ONE, THREE])
+    assert finder.brokers() == finder.brokers() == (ONE, TWO, THREE)
+    assert registry.looks == 1
+
+
+def test_those_that_are_doubted_are_asked_besides_the_registered() -> None:
+    """All that were known may be gone, and so may be what is registered."""
+    registry = Registry(ONE)
+    finder = BrokerFinder(AT_ZOOKEEPER, read=registry.read)
+    finder.learn([ONE, TWO])
+    finder.doubt()
+    registry.brokers = (ONE, THREE)
+    assert finder.brokers() == (ONE, TWO, THREE)
+    finder.learn([THREE])
+    assert finder.brokers() == (THREE,)
+
+
+def test_without_zookeeper_those_that_are_known_are_asked() -> None:
+    """A query that runs does not need it."""
+    registry = Registry(ONE)
+    finder = BrokerFinder(AT_ZOOKEEPER, read=registry.read)
+    finder.learn([ONE, TWO])
+    registry.brokers = None
+    finder.doubt()
+    assert finder.brokers() == (ONE, TWO)
+
+
+def test_a_query_does_not_start_without_zookeeper() -> None:
+    """If that is the only way to the cluster."""
+    registry = Registry()
+    registry.brokers = None
+    with pytest.raises(RegistryError, match="z:1"):
+        BrokerFinder(AT_ZOOKEEPER, read=registry.read).brokers()
+
+
+def test_a_cluster_without_brokers_is_named() -> None:
+    """Mostly the chroot is missing in what was given."""
+    with pytest.raises(ConnectFailed, match=r"zookeeper.connect z:1 has no live broker: .*chroot"):
+        BrokerFinder(AT_ZOOKEEPER, read=Registry().read).brokers()
+
+
+def test_brokers_that_are_given_need_no_zookeeper() -> None:
+    """Not even in doubt."""
+    registry = Registry(THREE)
+    address = ClusterAddress(zookeeper_connect="z:1", bootstrap=(("a", 1), ("b", 2)))
+    finder = BrokerFinder(address, read=registry.read)
+    given = (Broker(-1, "a", 1), Broker(-2, "b", 2))
+    assert finder.brokers() == given
+    finder.learn([ONE])
+    finder.doubt()
+    assert finder.brokers() == (ONE, *given)
+    assert registry.looks == 0
