@@ -13,8 +13,9 @@ FORMATS: tuple[str, ...] = get_args(Format)
 
 MAX_OFFSETS_PER_BATCH = 5_000_000
 INTERVAL_MS = 60_000
-_TRIES = "30"
-"""How often, a second apart, to ask a cluster that does not answer: brokers take that to restart."""
+_TRIES_ONCE = 5
+_TRIES_CONTINUOUS = 60
+"""How often, a second apart, to ask a cluster that does not answer: brokers may restart."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -73,6 +74,8 @@ class DrainSettings:
             )
         if not self.path.strip():
             raise ConfigError("--to (or --state) is empty: give a path")
+        if self.zookeeper is None and self.bootstrap_servers is None:
+            raise ConfigError("--zookeeper or --bootstrap-servers must say where the cluster is")
         if (self.format == "kafka") != (self.target_bootstrap_servers is not None):
             raise ConfigError(
                 "--target-bootstrap-servers and --to kafka go together: give both or none"
@@ -124,7 +127,7 @@ class DrainSettings:
             "kafka.bootstrap.servers": self.bootstrap_servers,
         }
         return {
-            "fetchOffset.numRetries": _TRIES,
+            "fetchOffset.numRetries": str(_TRIES_ONCE if self.once else _TRIES_CONTINUOUS),
             "fetchOffset.retryIntervalMs": "1000",
             **self.options,
             **{name: value for name, value in address.items() if value is not None},

@@ -1,0 +1,26 @@
+"""Runs a drain: ``python -m zkconsumer.drain ...``, or this file given to ``spark-submit``."""
+
+import argparse
+import sys
+
+from zkconsumer.drain.command import add_arguments, run
+from zkconsumer.errors import ZkConsumerError
+
+
+def main() -> int:
+    """The exit status: 0, or 1 after an error; wrong usage ends the process with 2."""
+    parser = argparse.ArgumentParser(
+        prog="zkconsumer.drain",
+        description="Lands whole topics of a Kafka cluster of the ZooKeeper era, exactly once.",
+        allow_abbrev=False,
+    )
+    add_arguments(parser)
+    try:
+        return run(parser.parse_args())
+    except ZkConsumerError as error:
+        sys.stderr.write(f"zkconsumer.drain: {' '.join(str(error).split())}\n")
+        return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,239 @@
+"""The command line of a drain, as ``zkconsumer drain`` and ``spark-submit`` share it.
+
+Spark is not loaded before the arguments are read.
+"""
+
+import argparse
+import signal
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+from typing import TYPE_CHECKING
+
+from zkconsumer.drain.stopping import StopFlag
+from zkconsumer.errors import ConfigError
+
+if TYPE_CHECKING:
+    from zkconsumer.drain.runner import DrainReport
+    from zkconsumer.drain.settings import DrainSettings
+
+_KAFKA = "kafka"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what ``run`` reads."""
+    source = parser.add_argument_group("what to drain")
+    source.add_argument("--zookeeper", metavar="HOSTS", help="host1:port1,host2:port2/chroot")
+    source.add_argument(
+        "--bootstrap-servers", metavar="HOSTS", help="brokers, instead of ZooKeeper or beside it"
+    )
+    source.add_argument("--topics", type=_names, default=(), metavar="A,B", help="by name")
+    source.add_argument(
+        "--topics-pattern", metavar="REGEX", help="or by a Java regular expression for whole names"
+    )
+    source.add_argument(
+        "--from",
+        dest="starting",
+        default="earliest",
+        metavar="WHERE",
+        help="earliest (the default), latest, group, or offsets as JSON",
+    )
+    source.add_argument(
+        "--option",
+        action="append",
+        type=_pair,
+        default=[],
+        metavar="KEY=VALUE",
+        help="a further option of the source, such as kafka.client.id=drain",
+    )
+    _add_target(parser)
+    _add_running(parser)
+
+
+def _add_target(parser: argparse.ArgumentParser) -> None:
+    target = parser.add_argument_group("where to")
+    target.add_argument(
+        "--to", metavar="PATH", help="a path of any file system of Spark's; or kafka"
+    )
+    target.add_argument(
+        "--format",
+        choices=("parquet", "delta", "json"),
+        default="parquet",
+        help="how to land at a path (default: parquet)",
+    )
+    target.add_argument(
+        "--target-bootstrap-servers", metavar="HOSTS", help="with --to kafka: the other cluster"
+    )
+    target.add_argument(
+        "--state", metavar="PATH", help="with --to kafka: where the drain keeps its own files"
+    )
+    target.add_argument(
+        "--target-option",
+        action="append",
+        type=_pair,
+        default=[],
+        metavar="KEY=VALUE",
+        help="an option of Spark's Kafka sink, or of the storage of a Delta table",
+    )
+
+
+def _add_running(parser: argparse.ArgumentParser) -> None:
+    running = parser.add_argument_group("how")
+    until = running.add_mutually_exclusive_group()
+    until.add_argument(
+        "--once", action="store_true", help="end when all that is there now is landed (the default)"
+    )
+    until.add_argument("--continuous", action="store_true", help="go on until told to stop")
+    running.add_argument("--group", help="the group whose offsets say how far the drain has come")
+    running.add_argument(
+        "--commit-offsets-to",
+        choices=("zookeeper", "kafka", "both", "none"),
+        help="where these are (default with --group: zookeeper)",
+    )
+    running.add_argument(
+        "--allow-live-group", action="store_true", help="commit though the group has live members"
+    )
+    running.add_argument(
+        "--fail-on-data-loss",
+        action=argparse.BooleanOptionalAction,
+        default=True,
+        help="stop where logs lost messages before they could be landed",
+    )
+    running.add_argument(
+        "--max-offsets-per-batch", type=int, metavar="N", help="how large a batch may be, about"
+    )
+    running.add_argument(
+        "--interval-ms", type=int, metavar="MS", help="how long to wait for news, if continuous"
+    )
+    running.add_argument("--master", metavar="URL", help="of Spark (default: local[*])")
+    running.add_argument(
+        "--package",
+        action="append",
+        default=[],
+        metavar="COORDINATE",
+        help="a Maven package that Spark is to load, such as a file system",
+    )
+    running.add_argument(
+        "--jars", type=_names, default=(), metavar="A,B", help="jars that Spark is to load"
+    )
+    running.add_argument(
+        "--conf",
+        action="append",
+        type=_pair,
+        default=[],
+        metavar="KEY=VALUE",
+        help="a setting of Spark",
+    )
+
+
+def settings_of(args: argparse.Namespace) -> "DrainSettings":
+    """The settings that arguments say.
+
+    Raises:
+        ConfigError: one is missing, or contradicts another.
+    """
+    from zkconsumer.drain.settings import DrainSettings  # noqa: PLC0415 - loads Spark
+
+    if args.to is None:
+        raise ConfigError("--to is missing: give the path to drain to, or kafka")
+    to_kafka = args.to == _KAFKA
+    if to_kafka != (args.state is not None):
+        raise ConfigError("--state is for --to kafka, and needed there: the drain's own files")
+    given = {
+        name: value
+        for name in ("max_offsets_per_batch", "interval_ms")
+        if (value := getattr(args, name)) is not None
+    }
+    settings = DrainSettings(
+        path=args.state if to_kafka else args.to,
+        zookeeper=args.zookeeper,
+        bootstrap_servers=args.bootstrap_servers,
+        topics=args.topics,
+        topics_pattern=args.topics_pattern,
+        format=_KAFKA if to_kafka else args.format,
+        starting=args.starting,
+        group=args.group,
+        commit_offsets_to=args.commit_offsets_to,
+        allow_live_group=args.allow_live_group,
+        fail_on_data_loss=args.fail_on_data_loss,
+        once=not args.continuous,
+        options=dict(args.option),
+        target_bootstrap_servers=args.target_bootstrap_servers,
+        target_options=dict(args.target_option),
+        **given,
+    )
+    settings.checked()
+    return settings
+
+
+def run(args: argparse.Namespace) -> int:
+    """Drain, and say what was landed. 0 unless something failed.
+
+    Raises:
+        ZkConsumerError: what failed.
+    """
+    settings = settings_of(args)
+    from zkconsumer.drain.launch import drain  # noqa: PLC0415 - loads Spark
+    from zkconsumer.drain.progress import shown  # noqa: PLC0415
+    from zkconsumer.spark.session import build_session  # noqa: PLC0415 - loads Spark
+
+    session = build_session(
+        "zkconsumer drain",
+        master=args.master,
+        settings={"spark.ui.showConsoleProgress": "false", **dict(args.conf)},
+        jars=[Path(jar) for jar in args.jars],
+        packages=args.package,
+    )
+    session.sparkContext.setLogLevel("ERROR")
+    stop = StopFlag()
+    try:
+        with _asking(stop), shown() as watch:
+            report = drain(session, settings, watch=watch, stop=stop)
+    finally:
+        session.stop()
+    sys.stderr.write(summary(settings.path, report) + "\n")
+    return 0
+
+
+def summary(path: str, report: "DrainReport") -> str:
+    """What a run landed, in a line or two."""
+    text = f"Landed {report.rows} messages in {report.batches} batches: {path}"
+    if report.expired:
+        lost = ", ".join(str(offsets) for offsets in report.expired[:10])
+        more = f" and {len(report.expired) - 10} more" if len(report.expired) > 10 else ""
+        text += f"\nLost before it could be landed: {lost}{more}"
+    return text
+
+
+@contextmanager
+def _asking(stop: StopFlag) -> Iterator[None]:
+    """The first Ctrl-C or SIGTERM ends the drain in order; the second at once, which is safe, too.
+
+    It must come behind the start of Spark, which takes Ctrl-C for itself.
+    """
+
+    def ask(_number: int, _frame: FrameType | None) -> None:
+        if stop.asked():
+            raise KeyboardInterrupt
+        stop.ask()
+        sys.stderr.write("stopping behind this batch; once more to stop at once\n")
+
+    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _names(text: str) -> tuple[str, ...]:
+    return tuple(name for part in text.split(",") if (name := part.strip()))
+
+
+def _pair(text: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not key or not equals:
+        raise argparse.ArgumentTypeError(f"{text!r} is not KEY=VALUE")
+    return key, value

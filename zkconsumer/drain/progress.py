@@ -1,0 +1,137 @@
+"""Shows people at a terminal how a drain gets on: a bar if ``rich`` is there, else lines."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, TextIO
+
+from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.drain.manifest import Manifest
+from zkconsumer.drain.pace import Pace
+from zkconsumer.drain.plan import Plan, Positions
+from zkconsumer.drain.seams import NoWatch, Watch
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+
+
+class Meter:
+    """Reckons the pace of a run from what its runner tells.
+
+    Args:
+        clock: measures the run.
+    """
+
+    def __init__(self, clock: Clock | None = None) -> None:
+        self._clock = clock or SystemClock()
+        self._began_ms = self._clock.now_ms()
+        self._landed = 0
+        self._until: Positions = {}
+
+    def looked(self, positions: Positions, until: Positions) -> Pace:
+        """See ``Watch``."""
+        self._until = until
+        return self._pace(positions)
+
+    def landed(self, plan: Plan) -> Pace:
+        """See ``Watch``."""
+        self._landed += sum(wanted.count for wanted in plan.ranges)
+        return self._pace(plan.after())
+
+    def _pace(self, positions: Positions) -> Pace:
+        lag = sum(max(0, end - positions.get(tp, 0)) for tp, end in self._until.items())
+        return Pace(self._landed, lag, self._clock.now_ms() - self._began_ms)
+
+
+class LineWatch:
+    """A line for every batch.
+
+    Args:
+        out: where to.
+        meter: reckons.
+    """
+
+    def __init__(self, out: TextIO, meter: Meter) -> None:
+        self._out = out
+        self._meter = meter
+
+    def looked(self, positions: Positions, until: Positions) -> None:
+        """See ``Watch``."""
+        self._meter.looked(positions, until)
+
+    def landing(self, plan: Plan) -> None:
+        """See ``Watch``."""
+
+    def landed(self, plan: Plan, manifest: Manifest) -> None:
+        """See ``Watch``."""
+        pace = self._meter.landed(plan)
+        self._out.write(f"batch {plan.number}: {manifest.rows:,} messages; {pace}\n")
+        self._out.flush()
+
+
+class BarWatch:
+    """A bar that grows with every batch.
+
+    Args:
+        progress: of ``rich``; started and stopped by others.
+        meter: reckons.
+    """
+
+    def __init__(self, progress: "Progress", meter: Meter) -> None:
+        self._progress = progress
+        self._meter = meter
+        self._task = progress.add_task("looking at the cluster", total=None, pace="")
+
+    def looked(self, positions: Positions, until: Positions) -> None:
+        """See ``Watch``."""
+        self._show(self._meter.looked(positions, until), "all is landed")
+
+    def landing(self, plan: Plan) -> None:
+        """See ``Watch``."""
+        count = sum(wanted.count for wanted in plan.ranges)
+        self._progress.update(self._task, description=f"batch {plan.number}: {count:,} offsets")
+
+    def landed(self, plan: Plan, manifest: Manifest) -> None:
+        """See ``Watch``."""
+        text = f"batch {plan.number}: {manifest.rows:,} messages"
+        self._show(self._meter.landed(plan), text)
+
+    def _show(self, pace: Pace, text: str) -> None:
+        self._progress.update(
+            self._task,
+            completed=pace.landed,
+            total=pace.landed + pace.lag,
+            description=text,
+            pace=str(pace),
+        )
+
+
+@contextmanager
+def shown(out: TextIO | None = None) -> Iterator[Watch]:
+    """Who watches a drain for people: nobody where ``out`` is no terminal.
+
+    Args:
+        out: standard error if not given.
+    """
+    out = out or sys.stderr
+    if not out.isatty():
+        yield NoWatch()
+    elif find_spec("rich") is None:
+        yield LineWatch(out, Meter())
+    else:
+        with _bar(out) as progress:
+            yield BarWatch(progress, Meter())
+
+
+def _bar(out: TextIO) -> "Progress":
+    from rich.console import Console  # noqa: PLC0415 - optional
+    from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn  # noqa: PLC0415
+
+    return Progress(
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.fields[pace]}"),
+        console=Console(file=out),
+    )
