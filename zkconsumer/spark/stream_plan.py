@@ -40,6 +40,9 @@ log = logging.getLogger(__name__)
 LOOK_EVERY_MS: Final = 1_000
 """How often partitions and the group's members are looked for while Spark polls for offsets."""
 
+IDLE_PAUSE_MS: Final = 100
+"""Spark asks for offsets a hundred times a second where there is nothing to read."""
+
 Offsets = Mapping[TopicPartition, int]
 
 
@@ -86,6 +89,7 @@ class StreamPlan:
         self._partitions: tuple[TopicPartition, ...] = ()
         self._partitions_ms: int | None = None
         self._members_ms: int | None = None
+        self._idle_ms: int | None = None
         self._ends: dict[TopicPartition, int] | None = None
 
     @property
@@ -139,6 +143,7 @@ class StreamPlan:
             OffsetCommitFailed: the group's offsets could not be committed.
             ZkConsumerError: the cluster can't be asked.
         """
+        self._pause_while_idle()
         partitions = self._look_for_partitions()
         self._ends = ends = self._cluster.latest(partitions, known=start.offsets)
         first = self._initial is not None and start.offsets == self._initial.offsets
@@ -152,8 +157,11 @@ class StreamPlan:
         else:
             now_ms = self._clock.now_ms()
             end = self._admission.next_end(start.offsets, ends, begins, now_ms=now_ms)
+        if not first and end == start.offsets:
+            self._idle_ms = self._clock.now_ms()
+            return start
         if not first:
-            return start if end == start.offsets else StreamOffsets(end)
+            return StreamOffsets(end)
         return StreamOffsets(end, None if self._is_fixed_start() else start.offsets)
 
     def tasks(self, start: StreamOffsets, end: StreamOffsets) -> list[ZkInputPartition]:
@@ -184,6 +192,12 @@ class StreamPlan:
             self._partitions = self._cluster.partitions(self._options.subscription)
             self._partitions_ms = now_ms
         return self._partitions
+
+    def _pause_while_idle(self) -> None:
+        """Give the brokers a rest after an answer that there is nothing to read."""
+        since_ms, self._idle_ms = self._idle_ms, None
+        if since_ms is not None:
+            self._wait(max(0, IDLE_PAUSE_MS - (self._clock.now_ms() - since_ms)))
 
     def _is_fixed_start(self) -> bool:
         """Whether a query that starts anew from these options starts at the same offsets."""

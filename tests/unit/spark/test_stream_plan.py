@@ -11,7 +11,7 @@ from zkconsumer.spark.data_loss import OffsetsLost
 from zkconsumer.spark.group_progress import GroupProgress
 from zkconsumer.spark.options import source_options
 from zkconsumer.spark.stream_offsets import StreamOffsets
-from zkconsumer.spark.stream_plan import LOOK_EVERY_MS, StreamPlan, Surroundings
+from zkconsumer.spark.stream_plan import IDLE_PAUSE_MS, LOOK_EVERY_MS, StreamPlan, Surroundings
 from zkconsumer.testing.memory_zk import MemoryZkServer
 
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -182,6 +182,20 @@ def test_an_idle_query_sees_a_member_join_within_a_second() -> None:
     world.clock.advance(LOOK_EVERY_MS)
     with pytest.raises(ConfigError, match="live members: g_joins"):
         world.plan.latest(end, unlimited=False)
+
+
+def test_an_idle_query_gives_the_brokers_a_rest() -> None:
+    """It asks ten times a second; a query that has something to read does not wait."""
+    world = World(PaperCluster(p0=10), startingOffsets="earliest")
+    end = world.plan.latest(world.plan.initial(), unlimited=False)
+    assert world.plan.latest(end, unlimited=False) is end
+    assert world.waits == []
+    world.clock.advance(30)
+    world.cluster.append(T0, 1)
+    after = world.plan.latest(end, unlimited=False)
+    assert world.waits == [IDLE_PAUSE_MS - 30]
+    world.plan.latest(after, unlimited=False)
+    assert world.waits == [IDLE_PAUSE_MS - 30]
 
 
 def test_a_commit_that_fails_is_tried_again_then_ends_the_query() -> None:
