@@ -22,7 +22,7 @@ from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.net.transport import Connector
 from zkconsumer.spark.address import ClusterAddress
 from zkconsumer.spark.broker_finder import BrokerFinder
-from zkconsumer.spark.offset_asker import OffsetAsker, OffsetsOf
+from zkconsumer.spark.leader_asker import OffsetAsker, OffsetsOf
 from zkconsumer.spark.options import SourceOptions
 from zkconsumer.spark.subscription import Subscription
 from zkconsumer.wire.error_codes import ErrorCode, error_name
