@@ -1,0 +1,58 @@
+"""Fewer messages than offsets: which holes there are, and which reasons count."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zkconsumer.drain.coverage import Run, runs_of
+from zkconsumer.drain.holes import NOTED, explain, holes_in, refuse_missed
+from zkconsumer.drain.manifest import Absence, AbsenceKind
+from zkconsumer.drain.plan import LogEnds
+from zkconsumer.errors import DrainError
+from zkconsumer.model import OffsetRange, TopicPartition
+
+WANTED = OffsetRange(topic_partition=TopicPartition("t", 0), from_offset=10, until_offset=30)
+
+
+@given(st.sets(st.integers(10, 29)), st.integers(0, 35))
+def test_every_offset_is_there_or_in_a_hole_that_is_explained(there: set[int], begin: int) -> None:
+    """No offset is in both, and each absence counts what it spans."""
+    holes = holes_in(WANTED, runs_of(sorted(there)))
+    absent = {offset for hole in holes for offset in range(*hole)}
+    assert absent == set(range(10, 30)) - there
+    told = explain(WANTED, holes, LogEnds(begin, 40))
+    assert sum(absence.count for absence in told) == len(absent)
+    for absence in told:
+        offsets = set(range(absence.from_offset, absence.until_offset))
+        assert offsets <= absent
+        expired = absence.kind is AbsenceKind.EXPIRED
+        assert all((offset < begin) == expired for offset in offsets)
+
+
+def test_a_second_reading_that_finds_more_stops_the_batch() -> None:
+    """What the log has and the landing lacks is named."""
+    holes = [Run(12, 14), Run(20, 25)]
+    refuse_missed(WANTED, holes, [Run(10, 12), Run(14, 20), Run(25, 30)])
+    refuse_missed(WANTED, holes, [Run(10, 11), Run(25, 27)])
+    with pytest.raises(DrainError, match=r"t-0 \[10, 30\): offset 24 was not landed"):
+        refuse_missed(WANTED, holes, [Run(14, 20), Run(24, 30)])
+    with pytest.raises(DrainError, match="offset 12 was not landed"):
+        refuse_missed(WANTED, holes, [Run(10, 30)])
+
+
+def test_a_log_that_was_cut_meanwhile_is_no_reason() -> None:
+    """The range was there when it was planned."""
+    with pytest.raises(DrainError, match="the log ends at 25 now"):
+        explain(WANTED, [Run(25, 30)], LogEnds(0, 25))
+
+
+def test_very_many_holes_are_noted_together() -> None:
+    """The manifest stays small, and says how many offsets are absent."""
+    wanted = OffsetRange(
+        topic_partition=TopicPartition("t", 0), from_offset=0, until_offset=100_000
+    )
+    holes = [Run(offset, offset + 1) for offset in range(0, 100_000, 4)]
+    told = explain(wanted, holes, LogEnds(0, 100_000))
+    assert len(told) == NOTED
+    assert sum(absence.count for absence in told) == 25_000
+    assert told[0] == Absence(0, 97, 25, AbsenceKind.COMPACTED)

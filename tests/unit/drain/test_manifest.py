@@ -1,0 +1,81 @@
+"""What a manifest says, and how it is held against its plan."""
+
+from dataclasses import replace
+
+import pytest
+
+from zkconsumer.drain.checksum import Checksum, Contents
+from zkconsumer.drain.landing_files import landed_file
+from zkconsumer.drain.manifest import (
+    Absence,
+    AbsenceKind,
+    LandedFile,
+    LandedPart,
+    Manifest,
+    check,
+)
+from zkconsumer.drain.plan import Plan
+from zkconsumer.errors import DrainError
+from zkconsumer.model import OffsetRange, TopicPartition
+
+RANGE = OffsetRange(topic_partition=TopicPartition("t", 3), from_offset=10, until_offset=20)
+PLAN = Plan(number=7, created_ms=0, positions={}, starts={}, ranges=(RANGE,))
+PART = LandedPart(
+    offsets=RANGE,
+    contents=Contents(rows=8, first_offset=10, last_offset=19, checksum=Checksum(99)),
+    absent=(Absence(13, 15, 2, AbsenceKind.COMPACTED),),
+)
+FILE = LandedFile(
+    staged="a1/files/topic=t/date=2014-05-13/part-0.parquet",
+    path="topic=t/date=2014-05-13/part-0000000007-0.parquet",
+    size_bytes=12,
+    values={"topic": "t", "date": "2014-05-13"},
+)
+MANIFEST = Manifest(number=7, attempt="a1", landed_ms=5, files=(FILE,), parts=(PART,))
+
+
+def test_a_manifest_survives_its_file() -> None:
+    """Everything comes back."""
+    assert Manifest.from_bytes("7.json", MANIFEST.to_bytes()) == MANIFEST
+    check(MANIFEST, PLAN)
+
+
+@pytest.mark.parametrize(
+    ("part", "complaint"),
+    [
+        (replace(PART, absent=()), r"t-3 \[10, 20\) has 10 offsets, and 8 messages were landed"),
+        (replace(PART, contents=replace(PART.contents, rows=9)), "and 9 messages"),
+        (replace(PART, contents=replace(PART.contents, last_offset=20)), "10 to 20 were landed"),
+        (replace(PART, contents=replace(PART.contents, first_offset=9)), "9 to 19 were landed"),
+    ],
+)
+def test_what_is_not_the_plan_is_not_published(part: LandedPart, complaint: str) -> None:
+    """Too few, too many, or others."""
+    with pytest.raises(DrainError, match=complaint):
+        check(replace(MANIFEST, parts=(part,)), PLAN)
+
+
+def test_every_range_must_have_been_landed() -> None:
+    """A part that is not there at all is noticed, too; and a manifest of another batch."""
+    with pytest.raises(DrainError, match="not those of the plan"):
+        check(replace(MANIFEST, parts=()), PLAN)
+    with pytest.raises(DrainError, match="is of batch 8"):
+        check(replace(MANIFEST, number=8), PLAN)
+
+
+def test_a_staged_file_is_named_after_its_batch() -> None:
+    """Spark's own marks are left out."""
+    path = "topic=t/date=2014-05-13/part-0.parquet"
+    assert landed_file(7, "a1/files", path, 12) == FILE
+    assert landed_file(7, "a1/files", "_SUCCESS", 0) is None
+    assert landed_file(7, "a1/files", "topic=t/date=2014-05-13/.part.crc", 0) is None
+    assert landed_file(7, "a1/files", "part-00000.parquet", 400) is None
+
+
+def test_a_damaged_manifest_says_where() -> None:
+    """A checksum that is none, a reason that nobody knows."""
+    data = MANIFEST.to_bytes()
+    with pytest.raises(DrainError, match="is not a checksum"):
+        Manifest.from_bytes("7.json", data.replace(b"0000000000000063", b"63"))
+    with pytest.raises(DrainError, match="'melted' is no reason"):
+        Manifest.from_bytes("7.json", data.replace(b'"compacted"', b'"melted"'))

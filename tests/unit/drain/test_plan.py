@@ -1,0 +1,116 @@
+"""What a plan says, and what it is made from."""
+
+import pytest
+
+from zkconsumer.drain.plan import LogEnds, Plan, Situation, make_plan, refuse_expired
+from zkconsumer.errors import DrainError
+from zkconsumer.model import OffsetRange, TopicPartition
+
+A, B, C = TopicPartition("a", 0), TopicPartition("b", 0), TopicPartition("c", 7)
+
+
+def span(tp: TopicPartition, begin: int, end: int) -> OffsetRange:
+    """A range."""
+    return OffsetRange(topic_partition=tp, from_offset=begin, until_offset=end)
+
+
+def test_it_goes_on_where_the_last_one_ended() -> None:
+    """Known partitions from their position, new ones from their start; none that has no news."""
+    plan = make_plan(
+        3,
+        1_000,
+        Situation(
+            positions={A: 5, B: 9},
+            ends={A: LogEnds(0, 8), B: LogEnds(2, 9), C: LogEnds(4, 6)},
+            starts={C: 4},
+        ),
+    )
+    assert plan is not None
+    assert plan.ranges == (span(A, 5, 8), span(C, 4, 6))
+    assert plan.starts == {C: 4}
+    assert plan.positions == {A: 5, B: 9, C: 4}
+    assert plan.after() == {A: 8, B: 9, C: 6}
+
+
+def test_an_empty_partition_is_remembered() -> None:
+    """Its start must not move, whatever is written until the next plan."""
+    plan = make_plan(1, 0, Situation(positions={}, ends={A: LogEnds(0, 100)}, starts={A: 100}))
+    assert plan is not None
+    assert plan.ranges == ()
+    assert plan.starts == {A: 100}
+
+
+def test_without_news_there_is_no_plan() -> None:
+    """Neither messages nor partitions are new."""
+    ends = {A: LogEnds(0, 5)}
+    assert make_plan(2, 0, Situation(positions={A: 5}, ends=ends, starts={})) is None
+
+
+def test_it_takes_no_more_than_it_may() -> None:
+    """A bounded batch is shared by what each partition has; a run has an end."""
+    ends = {A: LogEnds(0, 100), B: LogEnds(0, 300)}
+    situation = Situation(positions={A: 0, B: 0}, ends=ends, starts={})
+    bounded = make_plan(1, 0, situation, 40)
+    assert bounded is not None
+    assert bounded.ranges == (span(A, 0, 10), span(B, 0, 30))
+    ending = Situation(positions={A: 60, B: 0}, ends=ends, starts={}, until={A: 50, B: 7})
+    ended = make_plan(1, 0, ending)
+    assert ended is not None
+    assert ended.ranges == (span(B, 0, 7),)
+
+
+def test_what_expired_is_said() -> None:
+    """The log begins behind the position: the stretch between is lost, and the rest is read."""
+    situation = Situation(positions={A: 3}, ends={A: LogEnds(10, 12)}, starts={})
+    plan = make_plan(2, 0, situation)
+    assert plan is not None
+    assert plan.expired == (span(A, 3, 10),)
+    assert plan.ranges == (span(A, 10, 12),)
+    with pytest.raises(DrainError, match=r"/lake: a-0 \[3, 10\)\. .*--no-fail-on-data-loss"):
+        refuse_expired(plan, "/lake")
+
+
+def test_a_log_that_ends_before_what_was_landed_is_noticed() -> None:
+    """It is not planned, and it is told."""
+    situation = Situation(positions={A: 9}, ends={A: LogEnds(0, 4)}, starts={})
+    assert situation.shrunk() == {A: LogEnds(0, 4)}
+    assert make_plan(2, 0, situation) is None
+
+
+def test_a_plan_survives_its_file() -> None:
+    """Everything comes back."""
+    plan = Plan(
+        number=12,
+        created_ms=1_400_000_000_000,
+        positions={A: 1, C: 2**62},
+        starts={C: 2**62},
+        ranges=(span(A, 1, 5),),
+        expired=(span(A, 0, 1),),
+        notes={"target_ends": {"a": {"0": 4}}},
+    )
+    assert Plan.from_bytes("plan.json", plan.to_bytes()) == plan
+
+
+@pytest.mark.parametrize(
+    ("data", "complaint"),
+    [
+        (b"", "it is not JSON"),
+        (b"[]", "its content is not an object"),
+        (b'{"version": 2}', "is of version 2, and this zkconsumer knows version 1"),
+        (b'{"version": 1}', "it has no field number"),
+        (b'{"version": 1, "number": true}', "its field number is True, not a whole number"),
+        (
+            b'{"version":1,"number":1,"created_ms":0,"positions":{"a":{"x":1}}}',
+            "its field positions: topic a has 'x' for a partition",
+        ),
+        (
+            b'{"version":1,"number":1,"created_ms":0,"positions":{},"starts":{},'
+            b'"ranges":[{"topic":"a","partition":0,"from":5,"until":2}]}',
+            r"ranges\[0\]: not a range of offsets",
+        ),
+    ],
+)
+def test_a_damaged_file_is_an_error_that_says_where(data: bytes, complaint: str) -> None:
+    """File and field are named."""
+    with pytest.raises(DrainError, match=complaint):
+        Plan.from_bytes("/lake/plan.json", data)

@@ -1,0 +1,90 @@
+"""How a run begins, ends and refuses; that it survives kills is a property of its own."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.support.drain_world import IDENTITY, World
+from zkconsumer.drain import layout
+from zkconsumer.drain.identity import Identity, refuse_another
+from zkconsumer.errors import ConfigError, DrainError
+from zkconsumer.model import OffsetRange, TopicPartition
+
+T = TopicPartition("t", 0)
+
+
+def drained() -> World:
+    """A world of one partition, landed."""
+    world = World()
+    world.grow(T, 12)
+    world.run()
+    return world
+
+
+def test_a_run_says_what_it_landed() -> None:
+    """Batches, messages, positions; a second one has nothing to do."""
+    world = World()
+    world.grow(T, 12)
+    report = world.run(max_offsets=5)
+    assert (report.batches, report.rows, report.positions) == (3, 12, {T: 12})
+    again = world.run()
+    assert (again.batches, again.rows, again.positions) == (0, 0, {T: 12})
+
+
+def test_data_loss_stops_it_before_anything_is_written() -> None:
+    """And goes on, with the loss on record, if that is wanted."""
+    world = drained()
+    world.grow(T, 8)
+    world.earliest[T] = 15
+    before = dict(world.storage.content)
+    with pytest.raises(DrainError, match=r"t-0 \[12, 15\)"):
+        world.run(fail_on_data_loss=True)
+    assert world.storage.content == before
+    report = world.run(fail_on_data_loss=False)
+    lost = OffsetRange(topic_partition=T, from_offset=12, until_offset=15)
+    assert report.expired == (lost,)
+    assert world.published()[T] == [*range(12), *range(15, 20)]
+
+
+def test_a_topic_that_was_made_anew_is_refused() -> None:
+    """Its offsets are others'; nothing is written."""
+    world = drained()
+    world.latest[T] = 3
+    with pytest.raises(DrainError, match="t-0 ends at 3, and was landed up to 12"):
+        world.run()
+
+
+def test_a_lost_plan_or_manifest_is_noticed() -> None:
+    """Without them nobody knows what was landed."""
+    for lost in (layout.plan_file(2), layout.manifest_file(1), layout.IDENTITY):
+        world = World()
+        world.grow(T, 12)
+        world.run(max_offsets=5)
+        del world.storage.content[lost]
+        with pytest.raises(DrainError, match="restore"):
+            world.run()
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"subscription": "subscribe=u"}, "--topics"),
+        ({"starting": "latest"}, "--from"),
+        ({"group": None}, "--group"),
+        ({"format": "json"}, "--format"),
+        ({"target": "b:9092"}, "--target-bootstrap-servers"),
+        ({"cluster": "zk9:2181"}, "--zookeeper"),
+        ({"cluster": "zk1:2181/other"}, "--zookeeper"),
+    ],
+)
+def test_another_drain_is_refused(change: dict[str, str | None], named: str) -> None:
+    """One path, one drain; the flag that differs is named."""
+    other = replace(IDENTITY, **change)  # type: ignore[arg-type]
+    with pytest.raises(ConfigError, match=named):
+        refuse_another("/lake", IDENTITY, other)
+
+
+def test_the_same_cluster_may_be_called_by_other_hosts() -> None:
+    """One address in common is enough."""
+    refuse_another("/lake", IDENTITY, replace(IDENTITY, cluster="zk2:2181, zk1:2181/"))
+    assert Identity.from_bytes("drain.json", IDENTITY.to_bytes()) == IDENTITY

@@ -1,0 +1,131 @@
+"""What people say of a drain: which settings go together, and what becomes of them."""
+
+import argparse
+from dataclasses import replace
+
+import pytest
+
+from zkconsumer.drain.command import add_arguments, settings_of, summary
+from zkconsumer.drain.pace import Pace, duration
+from zkconsumer.drain.progress import Meter
+from zkconsumer.drain.runner import DrainReport
+from zkconsumer.drain.settings import DrainSettings
+from zkconsumer.drain.spark_errors import reason
+from zkconsumer.errors import ConfigError
+from zkconsumer.model import OffsetRange, TopicPartition
+
+GOOD = DrainSettings(path="/lake", zookeeper="zk1:2181/kafka", topics=("b", "a"), group="g")
+
+
+def parsed(*arguments: str) -> DrainSettings:
+    """The settings that a command line says."""
+    parser = argparse.ArgumentParser()
+    add_arguments(parser)
+    return settings_of(parser.parse_args(arguments))
+
+
+def test_a_group_is_committed_to_where_it_lives() -> None:
+    """ZooKeeper, if not told else; without a group, nothing is committed."""
+    assert GOOD.checked().commit_offsets_to == "zookeeper"
+    assert replace(GOOD, group=None).checked().commit_offsets_to == "none"
+    assert replace(GOOD, commit_offsets_to="both").checked().commit_offsets_to == "both"
+    brokers = replace(GOOD, zookeeper=None, bootstrap_servers="b:9092")
+    assert brokers.checked().commit_offsets_to == "kafka"
+
+
+def test_the_order_of_topics_is_no_other_drain() -> None:
+    """The identity names what is drained."""
+    assert GOOD.identity("x", 1) == replace(GOOD, topics=("a", "b", "a")).identity("x", 1)
+
+
+@pytest.mark.parametrize(
+    ("change", "named"),
+    [
+        ({"zookeeper": None}, "--zookeeper or --bootstrap-servers"),
+        ({"topics": ()}, "--topics or --topics-pattern"),
+        ({"topics_pattern": "x"}, "give one of them"),
+        ({"format": "avro"}, "--format is 'avro'"),
+        ({"format": "kafka"}, "go together"),
+        ({"path": " "}, "--to"),
+        ({"max_offsets_per_batch": 0}, "--max-offsets-per-batch is 0"),
+        ({"interval_ms": -1}, "--interval-ms is -1"),
+        ({"group": None, "starting": "group"}, "needs --group"),
+        ({"group": None, "commit_offsets_to": "both"}, "needs group.id"),
+        ({"starting": "noon"}, "startingOffsets is 'noon'"),
+        ({"options": {"endingOffsets": "latest"}}, "option endingoffsets"),
+        ({"options": {"kafka.key.deserializer": "x"}}, "kafka.key.deserializer"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_by_name(change: dict[str, object], named: str) -> None:
+    """Before Spark or anything else is started."""
+    with pytest.raises(ConfigError, match=named):
+        replace(GOOD, **change).checked()  # type: ignore[arg-type]
+
+
+def test_the_command_line_says_all_of_it() -> None:
+    """Each flag has its setting."""
+    settings = parsed(
+        *("--zookeeper", "zk1:2181", "--topics", "a, b", "--to", "s3a://lake/x", "--group", "g"),
+        *("--format", "delta", "--continuous", "--no-fail-on-data-loss", "--from", "latest"),
+        *("--max-offsets-per-batch", "10", "--interval-ms", "20", "--option", "minPartitions=4"),
+        *("--target-option", "AWS_REGION=x=y", "--allow-live-group"),
+    )
+    assert settings == DrainSettings(
+        path="s3a://lake/x",
+        zookeeper="zk1:2181",
+        topics=("a", "b"),
+        group="g",
+        format="delta",
+        once=False,
+        fail_on_data_loss=False,
+        starting="latest",
+        max_offsets_per_batch=10,
+        interval_ms=20,
+        options={"minPartitions": "4"},
+        target_options={"AWS_REGION": "x=y"},
+        allow_live_group=True,
+    )
+
+
+def test_a_mirror_needs_a_place_for_its_own_files() -> None:
+    """--to kafka and --state go together."""
+    basic = ("--zookeeper", "zk1:2181", "--topics", "a")
+    kafka = parsed(
+        *(*basic, "--to", "kafka", "--state", "/s", "--target-bootstrap-servers", "b:9092")
+    )
+    assert (kafka.path, kafka.format) == ("/s", "kafka")
+    for wrong in (("--to", "kafka"), ("--to", "/x", "--state", "/s")):
+        with pytest.raises(ConfigError, match="--state"):
+            parsed(*basic, *wrong)
+    with pytest.raises(ConfigError, match="--to is missing"):
+        parsed(*basic)
+
+
+def test_pace_and_lag_are_told() -> None:
+    """Rate, lag and time left; no time where nothing was landed yet."""
+    assert str(Pace(30_000, 60_000, 10_000)) == "30,000 landed, 3,000/s, lag 60,000, 20 s left"
+    assert str(Pace(0, 5, 10_000)) == "0 landed, 0/s, lag 5"
+    assert [duration(seconds) for seconds in (99, 100, 5_000, 12_000)] == [
+        *("99 s", "2 min", "83 min", "3 h 20 min")
+    ]
+    tp = TopicPartition("t", 0)
+    assert Meter().looked({tp: 4}, {tp: 10, TopicPartition("t", 1): 3}).lag == 9
+
+
+def test_what_was_lost_is_in_the_last_words() -> None:
+    """The exact ranges."""
+    lost = OffsetRange(topic_partition=TopicPartition("t", 0), from_offset=3, until_offset=9)
+    report = DrainReport(batches=2, rows=40, expired=(lost,))
+    assert summary("/lake", report) == (
+        "Landed 40 messages in 2 batches: /lake\nLost before it could be landed: t-0 [3, 9)"
+    )
+
+
+def test_of_sparks_stack_traces_our_own_error_is_told() -> None:
+    """Where there is none of ours, the first line."""
+    text = (
+        "[PYTHON_EXCEPTION] An exception was thrown:\nTraceback (most recent call last):\n"
+        "  File 'x.py', line 3\nzkconsumer.errors.DataLost: t-0 [3, 9) is lost\n\n\tat java..."
+    )
+    assert reason(text) == "t-0 [3, 9) is lost"
+    assert reason("Job aborted.\n\tat java") == "Job aborted."
