@@ -47,6 +47,9 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument(
         "--package", action="append", default=[], metavar="COORDINATES", help="for Spark, of Maven"
     )
+    parser.add_argument(
+        "--conf", action="append", default=[], metavar="NAME=VALUE", help="a setting of Spark"
+    )
     parser.set_defaults(run=run)
 
 
@@ -70,7 +73,7 @@ def _verify(args: argparse.Namespace) -> Verdict:
     from zkconsumer.drain.verify import verify  # noqa: PLC0415
     from zkconsumer.spark.session import build_session, register  # noqa: PLC0415
 
-    settings = {"spark.ui.enabled": "false", "spark.ui.showConsoleProgress": "false"}
+    settings = {"spark.ui.showConsoleProgress": "false", **_options("--conf", args.conf)}
     if args.jars:
         settings["spark.jars"] = args.jars
     session = build_session(

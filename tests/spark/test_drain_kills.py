@@ -1,0 +1,60 @@
+"""A drain that is killed at random points lands every message exactly once all the same.
+
+CI kills a few times; ``make drain-kills KILLS=10`` as often as one likes.
+"""
+
+import json
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.clusters import fresh_name
+from tests.support.drain_kills import KINDS, SPARK, KilledDrain, command, told
+from tests.support.traffic import Traffic, partitions_of
+from zkconsumer.model import TopicPartition
+from zkconsumer.sandbox import Sandbox
+
+KILLS = int(os.environ.get("KILLS", "3"))
+_SECONDS = 240 + 180 * KILLS
+"""Many times what a quiet machine takes."""
+
+pytestmark = [pytest.mark.spark, pytest.mark.sandbox, pytest.mark.timeout(_SECONDS)]
+
+
+def _run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        command(*arguments, *SPARK), capture_output=True, text=True, check=False, timeout=_SECONDS
+    )
+
+
+def test_kills_at_random_points_lose_and_double_nothing(cluster: Sandbox, tmp_path: Path) -> None:
+    """Messages come in all the time; driver, JVM and workers die; verify finds each offset once."""
+    topic, group, path = fresh_name("killed"), fresh_name("killed"), tmp_path / "drain"
+    cluster.create_topic(topic, partitions=3)
+    seed = int(os.environ.get("SEED") or random.randrange(10**6))
+    where = ("--zookeeper", cluster.zookeeper_connect)
+    what = (*where, "--topics", topic, "--to", str(path), "--group", group)
+    small = ("--max-offsets-per-batch", "300", "--interval-ms", "100")
+    killed = KilledDrain(path=path, arguments=(*what, *small), seed=seed, logs=tmp_path)
+    with Traffic(cluster, partitions_of(topic, 3)) as traffic:
+        killed.kill(KILLS)
+        acknowledged = traffic.stop()
+    sys.stdout.write(f"seed {seed}\n{told(killed.kills)}\n")
+    finished = _run("drain", *what, "--once")
+    assert finished.returncode == 0, finished.stderr
+    verified = _run("drain", "verify", str(path), *where, "--json")
+    assert verified.returncode == 0, verified.stdout + verified.stderr
+    report = json.loads(verified.stdout)
+    assert report["verdict"] == "proven"
+    landed = {TopicPartition(it["topic"], it["partition"]): it for it in report["partitions"]}
+    for tp, messages in acknowledged.items():
+        assert landed[tp]["from"] == 0
+        assert landed[tp]["until"] > max(messages)
+        assert landed[tp]["rows"] == landed[tp]["until"]
+        assert landed[tp]["cluster"]["compared"] == [0, landed[tp]["until"]]
+    if len(KINDS) <= KILLS:
+        assert {kill.victim for kill in killed.kills} >= {"driver", "jvm"}

@@ -1,0 +1,197 @@
+"""A drain that is killed again and again while messages come in: by SIGKILL, at moments of chance.
+
+Victims are the driver, its JVM, or one of the Python processes in which tasks run. Whatever dies,
+the drain is started again at once, while what is left of the old one may still be at work.
+"""
+
+import itertools
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tests.support.process_table import is_alive
+from tests.support.waiting import wait_until
+
+KINDS = ("driver", "jvm", "worker")
+SPARK = (
+    *("--master", "local[2]"),
+    *("--conf", "spark.driver.memory=512m"),
+    *("--conf", "spark.ui.enabled=false"),
+    *("--conf", "spark.sql.shuffle.partitions=2"),
+    *("--conf", "spark.driver.bindAddress=127.0.0.1"),
+    *("--conf", "spark.driver.host=127.0.0.1"),
+    *("--conf", "spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"),
+)
+_STARTED_S = 180
+_MOMENT_S = 2.0
+
+
+@dataclass(frozen=True, slots=True)
+class Kill:
+    """One kill.
+
+    Attributes:
+        victim: of which kind.
+        batch: the batch that was in hand.
+        step: how far it was.
+        survived: whether the drain went on by itself.
+    """
+
+    victim: str
+    batch: int
+    step: str
+    survived: bool
+
+
+@dataclass(slots=True)
+class KilledDrain:
+    """A drain under fire.
+
+    Args:
+        path: where it lands.
+        arguments: of ``zkconsumer drain``, without those that say how long it runs.
+        seed: of the kinds of victims, and of the moments.
+        logs: where what it says goes.
+    """
+
+    path: Path
+    arguments: Sequence[str]
+    seed: int
+    logs: Path
+    kills: list[Kill] = field(default_factory=list)
+    _starts: Iterator[int] = field(default_factory=itertools.count)
+    _process: "subprocess.Popen[bytes] | None" = None
+
+    def kill(self, count: int) -> None:
+        """Run it, and kill so often."""
+        chance = random.Random(self.seed)
+        kinds = [kind for kind, _ in zip(itertools.cycle(KINDS), range(count), strict=False)]
+        chance.shuffle(kinds)
+        with self._cleaned_up():
+            for kind in kinds:
+                process = self._running()
+                planned = len(self._names("plans"))
+                wait_until(
+                    lambda: len(self._names("plans")) > planned or process.poll() is not None,  # noqa: B023
+                    timeout_s=_STARTED_S,
+                    what=f"the drain to plan a batch; see {self.logs}",
+                )
+                # The moment is of chance: there is no condition to wait for.
+                threading.Event().wait(chance.uniform(0, _MOMENT_S))
+                self._kill(kind, process)
+
+    def _kill(self, kind: str, process: "subprocess.Popen[bytes]") -> None:
+        victims = self._victims(kind, process)
+        if not victims:
+            # Between two jobs there may be no worker; the JVM is always there.
+            kind, victims = "jvm", self._victims("jvm", process)
+        batch, step = self._stand()
+        for pid in victims:
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        landed = len(self._names("batches"))
+        wait_until(
+            lambda: process.poll() is not None or len(self._names("batches")) > landed,
+            timeout_s=_STARTED_S,
+            what=f"the drain to end or to go on after its {kind} was killed",
+        )
+        self.kills.append(Kill(kind, batch, step, survived=process.poll() is None))
+
+    def _victims(self, kind: str, process: "subprocess.Popen[bytes]") -> list[int]:
+        if kind == "driver":
+            return [process.pid]
+        found = [pid for pid in session_members(process.pid) if pid != process.pid]
+        java = [pid for pid in found if _program(pid).startswith("java")]
+        if kind == "jvm":
+            return java
+        workers = [pid for pid in found if "pyspark" in _command(pid) and pid not in java]
+        return workers[-1:]
+
+    def _stand(self) -> tuple[int, str]:
+        """The batch in hand, and what its files tell of it."""
+        planned, landed = len(self._names("plans")), len(self._names("batches"))
+        if planned > landed:
+            attempts = self._names(f"staging/{planned:010d}")
+            return planned, "landing" if attempts else "planned"
+        return planned, "publishing" if self._names("staging") else "between batches"
+
+    def _names(self, folder: str) -> list[str]:
+        try:
+            found = os.listdir(self.path / "_zkconsumer" / folder)
+        except FileNotFoundError:
+            return []
+        return [name for name in found if not name.startswith(".")]
+
+    def _running(self) -> "subprocess.Popen[bytes]":
+        if self._process is None or self._process.poll() is not None:
+            log = self.logs / f"drain-{next(self._starts)}.log"
+            with log.open("wb") as said:
+                self._process = subprocess.Popen(
+                    command("drain", *self.arguments, "--continuous", *SPARK),
+                    stdin=subprocess.DEVNULL,
+                    stdout=said,
+                    stderr=subprocess.STDOUT,
+                    start_new_session=True,
+                )
+        return self._process
+
+    @contextmanager
+    def _cleaned_up(self) -> Iterator[None]:
+        try:
+            yield
+        finally:
+            if self._process is not None:
+                pid = self._process.pid
+                for member in session_members(pid):
+                    with suppress(ProcessLookupError):
+                        os.kill(member, signal.SIGKILL)
+                self._process.wait()
+                wait_until(lambda: not session_members(pid), what="the last drain to be gone")
+
+
+def command(*arguments: str) -> list[str]:
+    """The command line of ``zkconsumer``."""
+    return [sys.executable, "-m", "zkconsumer", *arguments]
+
+
+def session_members(leader: int) -> list[int]:
+    """The living processes of the session that one process began, sorted."""
+    running = [int(entry.name) for entry in Path("/proc").iterdir() if entry.name.isdigit()]
+    return sorted(pid for pid in running if _session(pid) == leader and is_alive(pid))
+
+
+def told(kills: Sequence[Kill]) -> str:
+    """The kills in one line each, and how often each kind was."""
+    lines = [
+        f"{kill.victim} killed in batch {kill.batch} ({kill.step})"
+        f"{', went on by itself' if kill.survived else ''}"
+        for kill in kills
+    ]
+    counts = Counter(kill.victim for kill in kills)
+    return "\n".join([*lines, ", ".join(f"{kind}: {n}" for kind, n in sorted(counts.items()))])
+
+
+def _session(pid: int) -> int | None:
+    try:
+        return os.getsid(pid)
+    except ProcessLookupError:
+        return None
+
+
+def _command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode()
+    except OSError:
+        return ""
+
+
+def _program(pid: int) -> str:
+    return Path(_command(pid).split(" ", 1)[0]).name
