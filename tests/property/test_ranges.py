@@ -168,5 +168,5 @@ def test_parts_hold_what_is_below_the_end_and_no_more_than_they_may(
 
 
 def size_of(part: RangePart) -> int:
-    """Of keys and values."""
-    return sum(len(one.key or b"") + len(one.value or b"") for one in part.records())
+    """As it would lie in the log."""
+    return sum(26 + len(one.key or b"") + len(one.value or b"") for one in part.records())

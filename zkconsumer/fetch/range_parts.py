@@ -21,6 +21,9 @@ if ENGINE is Engine.NATIVE:
 if TYPE_CHECKING:
     from zkconsumer.native import _core
 
+_ENTRY_BYTES = 26
+"""What a record of magic 0 takes in the log besides key and value."""
+
 
 @dataclass(frozen=True, slots=True, eq=False, kw_only=True)
 class RangePart:
@@ -139,13 +142,13 @@ def parts_of(piece: Piece, end_offset: int, part_bytes: int) -> Iterator[RangePa
     Args:
         piece: what was decoded.
         end_offset: how far the parts go: what lies above is dropped.
-        part_bytes: about how much keys and values of a part may take. A run, or a single record,
-            is never parted.
+        part_bytes: about how much the records of a part may take, as they would lie in the log
+            uncompressed. A run, or a single record, is never parted.
     """
     runs = _runs_below(piece.runs, end_offset)
     rows = piece.rows[: bisect_left(piece.rows, end_offset, key=_offset_of)]
     behind = rows[0][0] if rows else end_offset
-    for start, stop in _groups([run.key_bytes + run.value_bytes for run in runs], part_bytes):
+    for start, stop in _groups([run.size_bytes for run in runs], part_bytes):
         next_offset = runs[stop].first_offset if stop < len(runs) else behind
         yield RangePart(runs=runs[start:stop], next_offset=next_offset)
     for start, stop in _groups([_row_bytes(row) for row in rows], part_bytes):
@@ -182,4 +185,4 @@ def _offset_of(row: Row) -> int:
 
 
 def _row_bytes(row: Row) -> int:
-    return len(row[1] or b"") + len(row[2] or b"")
+    return _ENTRY_BYTES + len(row[1] or b"") + len(row[2] or b"")

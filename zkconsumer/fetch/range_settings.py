@@ -20,8 +20,8 @@ class RangeSettings:
             says (Spark's ``kafkaConsumer.pollTimeoutMs``, of the same default): a new leader may
             take as long as its predecessor's ZooKeeper session.
         max_decompressed_bytes: the most that one compressed set may unpack to.
-        part_bytes: about how much keys and values of a part may take, whatever what was fetched
-            unpacks to; a single record always fits.
+        part_bytes: about how much the records of a part may take, as they would lie in the log
+            uncompressed, whatever what was fetched unpacks to; a single record always fits.
         fail_on_data_loss: whether offsets that are not there are an error, or passed over.
     """
 

@@ -18,6 +18,7 @@ from zkconsumer.fetch.range_parts import (
     RangePart,
     decode_native,
     decode_piece,
+    decode_pure,
     parts_of,
 )
 from zkconsumer.fetch.range_settings import RangeSettings
@@ -32,6 +33,8 @@ if ENGINE is Engine.NATIVE:
 
 _MOST_BYTES = 2**31 - 1
 _LEAST_BYTES = 64 * 1024
+_PURE_EXPANSION = 4
+"""How much larger than in the log small records are as Python objects."""
 _FIRST_GUESS_BYTES = 1024
 """What an offset may take in the log, before anything of the range was seen."""
 
@@ -239,10 +242,14 @@ class RangeCursor:
 
     def _decode_piece(self, packed: _Packed) -> Piece:
         bound_bytes = self._settings.max_decompressed_bytes
-        piece_bytes = self._settings.part_bytes
+        enough_bytes = self._settings.part_bytes
+        if self._decode is decode_pure:
+            enough_bytes = max(1, enough_bytes // _PURE_EXPANSION)
+        # With less than a header of it, a piece would not even tell how large the entry is.
+        piece_bytes = max(HEADER_BYTES, enough_bytes)
         while True:
             data = packed.data[packed.at_byte : packed.at_byte + piece_bytes]
-            piece = self._decode(data, self.next_offset, bound_bytes, self._settings.part_bytes)
+            piece = self._decode(data, self.next_offset, bound_bytes, enough_bytes)
             first_bytes = piece.first_entry_size_bytes
             if first_bytes is None or packed.at_byte + len(data) == len(packed.data):
                 return piece

@@ -19,7 +19,8 @@ from zkconsumer.wire.framing import LENGTH_BYTES, checked_length
 
 R = TypeVar("R")
 
-_READ_BYTES = 1 << 20
+_READ_BYTES = 1 << 23
+"""The room that is made for an answer on its word; for more, as it comes."""
 
 
 @dataclass(slots=True, eq=False)

@@ -19,6 +19,9 @@ from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.spark.input_partition import ZkInputPartition
 from zkconsumer.spark.rows import RowBatches
 
+_MOST_BYTES = 2**31 - 1
+"""No answer is too large: what is asked for is bounded, and room is made for what really comes."""
+
 _caches: Final[dict[tuple[str, int], ConnectionCache]] = {}
 
 
@@ -28,7 +31,12 @@ def connections_for(settings: RangeSettings) -> ConnectionCache:
     cache = _caches.get(key)
     if cache is None:
         client_id, timeout_ms = key
-        opener = BrokerConnector(TcpConnector(), client_id=client_id, timeout_ms=timeout_ms)
+        opener = BrokerConnector(
+            TcpConnector(),
+            client_id=client_id,
+            timeout_ms=timeout_ms,
+            max_response_bytes=_MOST_BYTES,
+        )
         cache = _caches.setdefault(key, ConnectionCache(opener.open))
     return cache
 

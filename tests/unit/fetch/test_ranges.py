@@ -78,6 +78,17 @@ def test_parts_are_bounded_however_much_an_answer_unpacks_to(decoder: PieceDecod
     assert max(len(part) for part in parts if isinstance(part, RangePart)) <= 200
 
 
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
+@pytest.mark.parametrize("decoder", DECODERS)
+def test_the_smallest_parts_still_get_on(decoder: PieceDecoder, codec: Codec) -> None:
+    """A piece that holds less than the header of an entry would never end."""
+    world = bench()
+    for start in range(0, 20, 4):
+        world.net.cluster.append(TP, values(*range(start, start + 4)), codec)
+    parts = list(world.reader(decoder, part_bytes=1).read(stretch(3, 18)))
+    assert offsets(parts) == list(range(3, 18))
+
+
 @pytest.mark.parametrize(
     "changes",
     [
