@@ -45,7 +45,7 @@ def test_an_rdd_of_ranges(spark: SparkSession, topic: Topic) -> None:
         params(topic),
         ranges,
         {TopicAndPartition(topic.name, 1): Broker(only.host, only.port)},
-        valueDecoder=bytes,
+        valueDecoder=lambda raw: raw,
     )
     wanted = {(partition, offset): value for partition, offset, value in topic.rows}
     first = [wanted[1, offset].encode() for offset in range(5, 20)]

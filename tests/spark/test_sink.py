@@ -1,0 +1,190 @@
+"""Writing to real brokers of 0.8: every row is there, or the query fails and says why."""
+
+from pathlib import Path
+
+import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import DataFrame, SparkSession
+
+from tests.spark.queries import Topic
+from tests.support.clusters import fresh_name
+from tests.support.waiting import wait_until
+from zkconsumer.model import TopicPartition
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.scope import ThreadScope
+from zkconsumer.spark.address import ClusterAddress, parse_bootstrap
+from zkconsumer.spark.cluster_reader import ClusterReader
+from zkconsumer.spark.partitioner import KeyHash, murmur_hash, text_hash
+
+pytestmark = [pytest.mark.spark, pytest.mark.sandbox]
+
+Contents = list[tuple[str, int, bytes | None, bytes | None]]
+
+
+def write(cluster: Sandbox, frame: DataFrame, **options: object) -> None:
+    """Append the rows; dots in option names are written as two underscores."""
+    named = {name.replace("__", "."): str(value) for name, value in options.items()}
+    writer = frame.write.format("zkconsumer").options(**named)
+    writer.option("zookeeper.connect", cluster.zookeeper_connect).mode("append").save()
+
+
+def contents(spark: SparkSession, cluster: Sandbox, *topics: str) -> Contents:
+    """Topic, partition, key and value of all that these topics hold, in log order."""
+    frame = (
+        spark.read.format("zkconsumer")
+        .option("kafka.bootstrap.servers", cluster.bootstrap_servers)
+        .option("subscribe", ",".join(topics))
+        .load()
+        .orderBy("topic", "partition", "offset")
+    )
+    return [(row.topic, row.partition, row.key, row.value) for row in frame.collect()]
+
+
+def topic(cluster: Sandbox, partitions: int = 1, replication: int = 1) -> str:
+    """A fresh topic."""
+    name = fresh_name("sink")
+    cluster.create_topic(name, partitions=partitions, replication=replication)
+    return name
+
+
+def written(cluster: Sandbox, name: str, partitions: int) -> int:
+    """How many messages a topic has, by its leaders."""
+    bootstrap = parse_bootstrap("brokers", cluster.bootstrap_servers)
+    with ClusterReader(ClusterAddress(bootstrap=bootstrap)) as reader:
+        return sum(reader.latest([TopicPartition(name, at) for at in range(partitions)]).values())
+
+
+@pytest.mark.parametrize(
+    ("options", "hash_of"),
+    [
+        ({}, text_hash),
+        (
+            {
+                "kafka__compression__type": "snappy",
+                "kafka__partitioner__class": (
+                    "org.apache.kafka.clients.producer.internals.DefaultPartitioner"
+                ),
+            },
+            murmur_hash,
+        ),
+    ],
+)
+def test_keyed_rows(
+    spark: SparkSession, cluster: Sandbox, options: dict[str, str], hash_of: KeyHash
+) -> None:
+    """Each row is in the partition that the chosen partitioner gives its key, and there once."""
+    name = topic(cluster, 3)
+    frame = spark.range(500).selectExpr("concat('user-', id % 40) key", "cast(id as string) value")
+    write(cluster, frame, topic=name, **options)
+    found = contents(spark, cluster, name)
+    assert sorted(int(value or b"") for _, _, _, value in found) == list(range(500))
+    assert all(partition == hash_of(key or b"") % 3 for _, partition, key, _ in found)
+
+
+def test_rows_that_say_where_they_go(spark: SparkSession, cluster: Sandbox) -> None:
+    """Topic and partition by column; nulls and empty values as they are; order within a task."""
+    one, two = sorted([topic(cluster, 2), topic(cluster, 2)])
+    rows = [
+        (one, 1, None, bytearray(b"a")),
+        (one, 1, bytearray(b"k"), None),
+        (two, 0, bytearray(b""), bytearray(b"")),
+        (one, 1, None, bytearray(b"c")),
+    ]
+    frame = spark.createDataFrame(
+        rows, "topic string, partition int, key binary, value binary"
+    ).coalesce(1)
+    write(cluster, frame)
+    assert contents(spark, cluster, one, two) == [
+        (one, 1, None, b"a"),
+        (one, 1, b"k", None),
+        (one, 1, None, b"c"),
+        (two, 0, b"", b""),
+    ]
+
+
+def test_a_stream_is_mirrored(spark: SparkSession, cluster: Sandbox, tmp_path: Path) -> None:
+    """From one topic to another and partition to partition, with what the source gives as it is."""
+    source = Topic(cluster, 2)
+    source.write(60)
+    name = topic(cluster, 2)
+    query = (
+        source.stream(spark, {"maxOffsetsPerTrigger": 50})
+        .drop("topic")
+        .writeStream.format("zkconsumer")
+        .option("kafka.bootstrap.servers", cluster.bootstrap_servers)
+        .option("topic", name)
+        .option("checkpointLocation", str(tmp_path / "checkpoint"))
+        .trigger(availableNow=True)
+        .start()
+    )
+    query.awaitTermination()
+    found = contents(spark, cluster, name)
+    assert [(at, (value or b"").decode()) for _, at, _, value in found] == [
+        (partition, value) for partition, _, value in source.rows
+    ]
+    source.close()
+
+
+@pytest.mark.parametrize(
+    ("options", "columns", "message"),
+    [
+        ({"topic": "nowhere-to-be-found"}, "value", "topic: the cluster has no topic nowhere"),
+        ({}, "value", "topic: set this option, or give the rows a column topic"),
+        ({"topic": "t"}, "value as text", "there is no column value to write, only text"),
+        ({"topic": "t"}, "cast(id as int) value", "column value is of type int"),
+        ({"topic": "t", "kafka__acks": 0}, "value", "kafka.acks is '0': it must be all, -1 or 1"),
+        ({"topic": "t", "kafka__key__serializer": "x"}, "value", "kafka.key.serializer: it is not"),
+    ],
+)
+def test_bad_queries_fail_before_any_task(
+    spark: SparkSession, cluster: Sandbox, options: dict[str, object], columns: str, message: str
+) -> None:
+    """On the driver, with one clear sentence; and nothing is created."""
+    frame = spark.range(3).selectExpr("id", "cast(id as string) value").selectExpr(columns)
+    with pytest.raises(AnalysisException, match=message):
+        write(cluster, frame, **options)
+
+
+def test_topics_cant_be_overwritten(spark: SparkSession, cluster: Sandbox) -> None:
+    """A mode that would have to delete messages is refused."""
+    writer = spark.range(3).selectExpr("cast(id as string) value").write.format("zkconsumer")
+    options = {"topic": topic(cluster), "zookeeper.connect": cluster.zookeeper_connect}
+    with pytest.raises(AnalysisException, match="a topic can't be overwritten; use mode"):
+        writer.options(**options).mode("overwrite").save()
+
+
+def test_a_bad_row_fails_the_query(spark: SparkSession, cluster: Sandbox) -> None:
+    """It is not passed over: the error says which row, and why."""
+    name = topic(cluster)
+    frame = spark.range(5).selectExpr(
+        "cast(id as string) value", "cast(if(id = 3, 7, 0) as int) partition"
+    )
+    with pytest.raises(Exception, match=f"row 4 of this task .* partition 7 of topic {name}"):
+        write(cluster, frame.coalesce(1), topic=name)
+
+
+def test_a_leader_dies_while_rows_are_written(spark: SparkSession, cluster3: Sandbox) -> None:
+    """No row is lost: those whose acknowledgement got lost may be there twice."""
+    name = topic(cluster3, 3, replication=2)
+    count = 100_000
+    frame = spark.range(count).selectExpr("rpad(cast(id as string), 300) value")
+    before: list[int] = []
+
+    def kill() -> None:
+        before.append(wait_until(lambda: written(cluster3, name, 3), timeout_s=90, what="rows"))
+        cluster3.kill_broker(0)
+
+    scope = ThreadScope("killer")
+    scope.spawn("killer", kill, stop=lambda: None)
+    try:
+        write(cluster3, frame, topic=name)
+    finally:
+        late = scope.close(120_000)
+        if before:
+            cluster3.start_broker(0)
+    assert late == []
+    assert scope.first_error() is None
+    assert 0 < before[0] < count
+    values = [int(value or b"") for _, _, _, value in contents(spark, cluster3, name)]
+    assert len(values) >= count
+    assert set(values) == set(range(count))
