@@ -1,5 +1,6 @@
 """The options of a query: what is read out of them, and what is refused."""
 
+import pickle
 from collections.abc import Mapping
 
 import pytest
@@ -414,3 +415,11 @@ def test_a_pattern_is_a_java_pattern() -> None:
     for bad, message in (("", "give a Java regular expression"), ("(", "can't be used")):
         with pytest.raises(ConfigError, match=f"^subscribePattern.*{message}"):
             source_options({"subscribePattern": bad, "kafka.bootstrap.servers": "h:1"})
+
+
+def test_options_travel() -> None:
+    """Spark sends the reader, and its options with it, to other processes."""
+    options = source_options({**ZOOKEEPER, "subscribe": "t", "startingTimestamp": "5"}).for_batch()
+    assert pickle.loads(pickle.dumps(options)) == options
+    pattern = source_options({"subscribePattern": "a|b", "zookeeper.connect": "z:1"})
+    assert pickle.loads(pickle.dumps(pattern)) == pattern
