@@ -1,6 +1,7 @@
 """Batch queries on a real cluster: columns, rows, ranges, tasks."""
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 from pyspark.sql import SparkSession
@@ -8,7 +9,7 @@ from pyspark.sql.types import LongType, StringType, StructField, StructType
 
 from tests.interop.mixed_group import MixedGroup
 from tests.spark.queries import Topic, rows_of, set_group_offsets
-from zkconsumer.model import Record, TopicPartition
+from zkconsumer.model import Record
 from zkconsumer.produce.producer import Producer
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import Sandbox
@@ -55,14 +56,12 @@ def test_every_message_is_one_row(spark: SparkSession, topic: Topic) -> None:
 
 def test_what_a_message_of_0_8_has_not_is_null(spark: SparkSession, cluster: Sandbox) -> None:
     """No time; perhaps no key; a value that is empty is not one that is missing."""
-    topic = Topic(cluster)
-    producer = Producer(cluster.brokers)
-    producer.send(TopicPartition(topic.name, 0), [Record(0, None, b""), Record(0, b"k", None)])
-    producer.close()
-    rows = [tuple(row) for row in topic.read(spark).orderBy("offset").collect()]
-    name = topic.name
+    records = [Record(0, None, b""), Record(0, b"k", None)]
+    with closing(Topic(cluster)) as topic, closing(Producer(cluster.brokers)) as producer:
+        producer.send(topic.partitions[0], records)
+        rows = [tuple(row) for row in topic.read(spark).orderBy("offset").collect()]
+        name = topic.name
     assert rows == [(None, b"", name, 0, 0, None, -1), (b"k", None, name, 0, 1, None, -1)]
-    topic.close()
 
 
 def test_offsets_say_what_is_read(spark: SparkSession, topic: Topic) -> None:
