@@ -366,9 +366,12 @@ def test_failures_count_from_the_last_progress_on(decoder: PieceDecoder, world: 
 
 
 def test_one_empty_answer_proves_no_gap(decoder: PieceDecoder, world: RangeBench) -> None:
-    """A broker may read the log before it looks where that ends."""
+    """A broker may read the log before it looks where that ends; nor is it the end of the log."""
+    clock = ManualClock()
+    clock.step_ms = 5_000
     world.net.brokers[0].script(ApiKey.FETCH, Reply(answer(b"", high_watermark=100)))
-    assert offsets(world.reader(decoder).read(stretch(0, 100))) == list(range(100))
+    assert offsets(world.reader(decoder, clock).read(stretch(0, 100))) == list(range(100))
+    assert world.pauses == []
 
 
 def test_an_answer_about_others_is_none(decoder: PieceDecoder, world: RangeBench) -> None:
