@@ -1,9 +1,12 @@
-"""zkconsumer: the Python consumer for Kafka clusters of the ZooKeeper era."""
+"""zkconsumer: the Python consumer for Kafka clusters of the ZooKeeper era.
 
-from zkconsumer.assignment.filters import Blacklist, Whitelist
-from zkconsumer.config import ConsumerConfig
-from zkconsumer.connector.connector import ZookeeperConsumerConnector
-from zkconsumer.connector.listener import ConsumerRebalanceListener
+What makes up the consumer itself is loaded when it is first asked for. Spark starts a handful of
+processes for a query, and each would otherwise take twice as long to import the source.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
 from zkconsumer.errors import (
     ConfigError,
     ConsumerClosed,
@@ -25,11 +28,17 @@ from zkconsumer.model import (
     TimestampType,
     TopicPartition,
 )
-from zkconsumer.observe import MemberName, Observer
-from zkconsumer.streams.decoder import StringDecoder
-from zkconsumer.streams.message import MessageAndMetadata
-from zkconsumer.streams.stream import KafkaStream
 from zkconsumer.version import __version__
+
+if TYPE_CHECKING:
+    from zkconsumer.assignment.filters import Blacklist, Whitelist
+    from zkconsumer.config import ConsumerConfig
+    from zkconsumer.connector.connector import ZookeeperConsumerConnector
+    from zkconsumer.connector.listener import ConsumerRebalanceListener
+    from zkconsumer.observe import MemberName, Observer
+    from zkconsumer.streams.decoder import StringDecoder
+    from zkconsumer.streams.message import MessageAndMetadata
+    from zkconsumer.streams.stream import KafkaStream
 
 __all__ = [
     "Blacklist",
@@ -61,3 +70,30 @@ __all__ = [
     "ZookeeperConsumerConnector",
     "__version__",
 ]
+
+_LATER = {
+    "Blacklist": "assignment.filters",
+    "ConsumerConfig": "config",
+    "ConsumerRebalanceListener": "connector.listener",
+    "KafkaStream": "streams.stream",
+    "MemberName": "observe",
+    "MessageAndMetadata": "streams.message",
+    "Observer": "observe",
+    "StringDecoder": "streams.decoder",
+    "Whitelist": "assignment.filters",
+    "ZookeeperConsumerConnector": "connector.connector",
+}
+
+
+if not TYPE_CHECKING:  # else type checkers would take any name for one of ours
+
+    def __getattr__(name: str) -> Any:
+        """Load a public name at its first use."""
+        if name not in _LATER:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        found = globals()[name] = getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
+        return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *_LATER})

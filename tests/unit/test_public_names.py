@@ -1,0 +1,38 @@
+"""What ``import zkconsumer`` gives, and what it leaves until it is wanted."""
+
+import subprocess
+import sys
+
+import pytest
+
+import zkconsumer
+
+WHAT_TASKS_NEED = "import zkconsumer, zkconsumer.spark.task, zkconsumer.spark.source"
+LEFT = ("zkconsumer.connector", "zkconsumer.demo", "zkconsumer.sandbox", "kazoo")
+
+
+def test_every_public_name_is_there_and_listed() -> None:
+    """Each is what its own module calls by that name."""
+    for name in zkconsumer.__all__:
+        value = getattr(zkconsumer, name)
+        if name != "__version__":
+            assert getattr(sys.modules[value.__module__], name) is value
+    assert set(zkconsumer.__all__) <= set(dir(zkconsumer))
+
+
+def test_a_name_that_is_not_ours_is_an_error() -> None:
+    """As in any other module."""
+    with pytest.raises(AttributeError, match="module 'zkconsumer' has no attribute 'Consumer'"):
+        getattr(zkconsumer, "Consumer")  # noqa: B009 - type checkers know that it is not there
+
+
+def test_a_spark_task_does_not_load_the_consumer() -> None:
+    """Neither do the processes in which Spark plans: they start for every query."""
+    told = subprocess.run(
+        [sys.executable, "-c", f"{WHAT_TASKS_NEED}, sys; print(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    loaded = [name for name in told.stdout.split() if name.startswith(LEFT)]
+    assert loaded == []
