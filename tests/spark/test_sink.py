@@ -125,6 +125,31 @@ def test_a_stream_is_mirrored(spark: SparkSession, cluster: Sandbox, tmp_path: P
     source.close()
 
 
+def test_updates_are_written_batch_by_batch(
+    spark: SparkSession, cluster: Sandbox, tmp_path: Path
+) -> None:
+    """Where Spark refuses output mode ``update``, ``foreachBatch`` writes the rows that changed."""
+    source = Topic(cluster, 2)
+    source.write(20)
+    name = topic(cluster)
+
+    def save(batch: DataFrame, _batch_id: int) -> None:
+        write(cluster, batch.selectExpr("string(partition) key", "string(count) value"), topic=name)
+
+    for _ in range(2):
+        counts = source.stream(spark).groupBy("partition").count().writeStream.foreachBatch(save)
+        counts.outputMode("update").option("checkpointLocation", str(tmp_path)).trigger(
+            availableNow=True
+        ).start().awaitTermination()
+        source.write(5, partition=1)
+    assert sorted(one[2:] for one in contents(spark, cluster, name)) == [
+        (b"0", b"20"),
+        (b"1", b"20"),
+        (b"1", b"25"),
+    ]
+    source.close()
+
+
 @pytest.mark.parametrize(
     ("options", "columns", "message"),
     [
