@@ -8,6 +8,7 @@ from pyspark.sql import SparkSession
 
 from tests.interop.mixed_group import MixedGroup
 from zkconsumer.sandbox import Sandbox
+from zkconsumer.sandbox.spark_connector import connector_jars
 from zkconsumer.spark.session import build_session
 
 SETTINGS = {
@@ -24,6 +25,19 @@ SETTINGS = {
 }
 
 
+TIMEOUT_S = 300
+"""The first test waits for the servers, for Spark, and for its first Python workers. One that is
+broken off in the middle of a call leaves the session unusable for all tests behind it."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Give the tests of this folder more time than others have, unless they say how much."""
+    folder = Path(__file__).parent
+    for item in items:
+        if folder in item.path.parents and item.get_closest_marker("timeout") is None:
+            item.add_marker(pytest.mark.timeout(TIMEOUT_S))
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """A local session of two threads. Tests change no setting of it; they take ``newSession()``."""
@@ -34,6 +48,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
             "zkconsumer tests",
             master="local[2]",
             settings=SETTINGS | {"spark.sql.warehouse.dir": warehouse},
+            jars=connector_jars(),
         )
         session.sparkContext.setLogLevel("ERROR")
         try:
