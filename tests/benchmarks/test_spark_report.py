@@ -1,0 +1,64 @@
+"""What is made of Spark's passes: tables, verdicts, and what landed files are found to hold."""
+
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tests.benchmarks.bounds import spark_goals
+from tests.benchmarks.contestants.contestant import Pass
+from tests.benchmarks.figures import Run
+from tests.benchmarks.spark.report import tables
+from tests.benchmarks.spark.session import landed, run_name
+from tests.benchmarks.spark.sources import AGGREGATE, JVM, OURS, PARQUET
+
+TOPIC = "100-none-p4"
+LABELS = {OURS: "zkconsumer", JVM: "Spark's Kafka source"}
+
+
+def a_run(contestant: str, kind: str, number: int, seconds: float) -> Run:
+    """A pass over a million records."""
+    return Run(
+        topic=run_name(TOPIC, kind),
+        contestant=contestant,
+        round=number,
+        result=Pass(records=1_000_000, seconds=seconds, cpu_seconds=2.0, peak_kb=0),
+        value_bytes=100,
+        broker_cpu_seconds=0.25,
+        foreign_cpu_seconds=0.0,
+        wall_seconds=seconds,
+    )
+
+
+RUNS = [
+    a_run(JVM, AGGREGATE, 0, 1.0),
+    a_run(OURS, AGGREGATE, 0, 0.25),
+    a_run(JVM, AGGREGATE, 1, 2.0),
+    a_run(OURS, AGGREGATE, 1, 0.5),
+    a_run(JVM, PARQUET, 0, 2.0),
+    a_run(OURS, PARQUET, 0, 1.0),
+]
+
+
+def test_each_kind_of_work_has_its_goal() -> None:
+    """Four times as fast is enough for one, twice is too little for the other."""
+    aggregate, parquet = tables(RUNS, {}, LABELS).split("\n\n### ")
+    assert "| zkconsumer | **3** | 2 - 4 | 4.00 (4.00 - 4.00) | 2.00 | 0.25 | 0 of 2 |" in aggregate
+    assert "- zkconsumer to jvm, aggregate: 4.00 (4.00 - 4.00), at least 3: reached" in aggregate
+    assert "- zkconsumer to jvm, parquet: 2.00 (2.00 - 2.00), at least 2.5: MISSED" in parquet
+    assert [kind for kind, _ in spark_goals()] == [AGGREGATE, PARQUET]
+
+
+def test_who_is_missing_is_said() -> None:
+    """With the reason, and without a verdict."""
+    text = tables(RUNS[:1], {(run_name(TOPIC, AGGREGATE), OURS): "no Java"}, LABELS)
+    assert "| zkconsumer | no Java |" in text
+    assert "at least" not in text
+
+
+def test_landed_rows_are_counted_by_another_library(tmp_path: Path) -> None:
+    """In all files, nulls counted as rows without length."""
+    for number, values in enumerate(([b"abc", None], [b"de"])):
+        table = pa.table({"value": pa.array(values, pa.binary())})
+        pq.write_table(table, tmp_path / f"part-{number}.parquet")
+    assert landed(tmp_path) == {"records": 3, "value_bytes": 5}
