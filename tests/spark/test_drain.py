@@ -1,0 +1,199 @@
+"""Whole drains of a real cluster: what lies where, who hears of it, and how they end."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from deltalake import DeltaTable
+from pyspark.sql import DataFrame, SparkSession
+
+from tests.interop.mixed_group import MixedGroup
+from tests.spark.queries import Topic, rows_of
+from tests.support.clusters import fresh_name
+from tests.support.waiting import wait_until
+from zkconsumer.drain import DrainReport, DrainSettings, drain
+from zkconsumer.drain.checksum import Checksum
+from zkconsumer.drain.hadoop_storage import HadoopStorage
+from zkconsumer.drain.journal import Journal
+from zkconsumer.drain.landing_delta import DeltaLanding
+from zkconsumer.drain.manifest import AbsenceKind
+from zkconsumer.drain.plan import LogEnds, Plan
+from zkconsumer.drain.rows import RangeRows, RowCounter
+from zkconsumer.errors import ConfigError, DrainError
+from zkconsumer.model import OffsetRange
+from zkconsumer.records.codecs import Codec
+from zkconsumer.sandbox import Sandbox
+
+pytestmark = [pytest.mark.spark, pytest.mark.sandbox]
+
+COLUMNS = "key,value,partition,offset,timestamp,timestampType,topic,date"
+
+
+@pytest.fixture
+def topic(cluster: Sandbox) -> Iterator[Topic]:
+    """Two partitions with ten messages each."""
+    topic = Topic(cluster, 2, prefix="drained")
+    topic.write(10, codec=Codec.SNAPPY)
+    yield topic
+    topic.close()
+
+
+def settings_for(topic: Topic, path: Path) -> DrainSettings:
+    """To Parquet, in batches of about eight, for a group of its own."""
+    return DrainSettings(
+        path=str(path),
+        zookeeper=topic.cluster.zookeeper_connect,
+        topics=(topic.name,),
+        group=fresh_name("drain"),
+        max_offsets_per_batch=8,
+    )
+
+
+def test_topics_are_landed_once_and_then_committed(
+    spark: SparkSession, topic: Topic, group: MixedGroup, tmp_path: Path
+) -> None:
+    """By topic and date, batch after batch; the next run lands what came since, and no more."""
+    path = tmp_path / "lake"
+    settings = replace(settings_for(topic, path), group=group.name)
+    first = drain(spark, replace(settings, max_offsets_per_batch=12))
+    tps = topic.partitions
+    assert (first.batches, first.rows) == (2, 20)
+    assert first.positions == dict.fromkeys(tps, 10)
+    topic.write(3, partition=1)
+    assert drain(spark, settings) == DrainReport(
+        batches=1, rows=3, positions={tps[0]: 10, tps[1]: 13}
+    )
+    assert drain(spark, settings).batches == 0
+    landed = spark.read.parquet(str(path))
+    assert ",".join(landed.columns) == COLUMNS
+    assert rows_of(landed) == topic.rows
+    assert group.peek.offsets(topic.name) == {0: "10", 1: "13"}
+    day = f"topic={topic.name}/date="
+    assert all(
+        str(file.relative_to(path)).startswith(day) for file in path.glob("topic=*/**/part-*")
+    )
+    assert not (path / "_zkconsumer" / "staging" / "0000000001").exists()
+
+
+def test_json_holds_the_same(spark: SparkSession, topic: Topic, tmp_path: Path) -> None:
+    """Bytes as base64; the checksums are those of the messages, whatever they lie in."""
+    as_json = replace(settings_for(topic, tmp_path / "json"), format="json")
+    drain(spark, replace(as_json, max_offsets_per_batch=100))
+    drain(spark, replace(settings_for(topic, tmp_path / "lake"), max_offsets_per_batch=100))
+    parts = [
+        next(iter(Journal(HadoopStorage(spark, str(tmp_path / name))).manifests())).parts
+        for name in ("json", "lake")
+    ]
+    assert parts[0] == parts[1]
+    assert parts[0][0].contents.checksum != Checksum()
+    landed = spark.read.schema("value binary, partition int, offset bigint").json(
+        str(tmp_path / "json")
+    )
+    assert rows_of(landed) == topic.rows
+
+
+def test_a_delta_table_gets_a_batch_once(spark: SparkSession, topic: Topic, tmp_path: Path) -> None:
+    """Killed behind the entry in the table's log, it publishes again, and nothing is doubled."""
+    settings = replace(settings_for(topic, tmp_path), format="delta", max_offsets_per_batch=12)
+    assert drain(spark, settings).batches == 2
+    storage = HadoopStorage(spark, settings.path)
+    journal = Journal(storage)
+    landing = DeltaLanding(storage, writer=Unused(), settings=settings)
+    for plan, manifest in zip(journal.plans(), journal.manifests(), strict=True):
+        landing.publish(plan, manifest)
+    table = DeltaTable(settings.path)
+    assert table.version() == 2
+    rows = table.to_pyarrow_table(columns=["partition", "offset", "value", "topic"]).to_pylist()
+    assert {row["topic"] for row in rows} == {topic.name}
+    found = sorted((row["partition"], row["offset"], row["value"].decode()) for row in rows)
+    assert found == topic.rows
+
+
+class Unused:
+    """A writer that must not be asked."""
+
+    def write(self, plan: Plan, folder: str) -> tuple[()]:
+        """Whoever publishes again has nothing to write."""
+        raise AssertionError(f"{plan} is written to {folder}")
+
+
+def test_a_live_group_is_left_alone(
+    spark: SparkSession, topic: Topic, group: MixedGroup, tmp_path: Path
+) -> None:
+    """The members are named, and nothing is written; unless it is wanted all the same."""
+    settings = replace(settings_for(topic, tmp_path / "lake"), group=group.name)
+    member = group.ours({topic.name: 1})
+    with pytest.raises(ConfigError, match=f"live members: {member.consumer_id}"):
+        drain(spark, settings)
+    assert not (tmp_path / "lake").exists()
+
+
+def test_holes_are_told_from_what_was_missed(spark: SparkSession, topic: Topic) -> None:
+    """The log is asked again: what it has was missed; what it lost meanwhile has expired."""
+    settings = settings_for(topic, Path("/nowhere"))
+    tp = topic.partitions[0]
+    wanted = OffsetRange(topic_partition=tp, from_offset=0, until_offset=10)
+    plan = Plan(number=1, created_ms=0, positions={tp: 0}, starts={tp: 0}, ranges=(wanted,))
+    rows = RangeRows(spark, settings.reading())
+    landed = rows.read(plan.ranges)
+    counter = RowCounter(rows, lambda tps, _known: {tp: LogEnds(4, 10) for tp in tps})
+    (whole,) = counter.count(plan, landed)
+    assert (whole.contents.rows, whole.absent) == (10, ())
+    with pytest.raises(DrainError, match="offset 4 was not landed, and reading again found it"):
+        counter.count(plan, landed.where("offset <> 4"))
+    after_expiry = RowCounter(From4(rows), lambda tps, _known: {tp: LogEnds(4, 10) for tp in tps})
+    (part,) = after_expiry.count(plan, landed.where("offset >= 4"))
+    (absence,) = part.absent
+    assert (absence.kind, absence.from_offset, absence.until_offset) == (
+        *(AbsenceKind.EXPIRED, 0, 4),
+    )
+    assert part.complaint() is None
+
+
+class From4(RangeRows):
+    """A log whose first four messages have expired."""
+
+    def __init__(self, rows: RangeRows) -> None:
+        super().__init__(rows.session, {})
+        self._rows = rows
+
+    def read(self, ranges: object, *, divided: bool = True) -> DataFrame:
+        """What is left."""
+        del divided
+        return self._rows.read(ranges).where("offset >= 4")  # type: ignore[arg-type]
+
+
+@pytest.mark.timeout(300)
+def test_sigterm_ends_it_behind_the_batch_in_hand(topic: Topic, tmp_path: Path) -> None:
+    """As a program of its own, that goes on until then; it says what it landed and ends with 0."""
+    path = tmp_path / "lake"
+    command = [
+        *(sys.executable, "-m", "zkconsumer.drain"),
+        *("--zookeeper", topic.cluster.zookeeper_connect, "--topics", topic.name),
+        *("--to", str(path), "--continuous", "--interval-ms", "600000", "--master", "local[1]"),
+        *("--conf", "spark.driver.memory=512m", "--conf", "spark.ui.enabled=false"),
+    ]
+    process = subprocess.Popen(
+        command, stderr=subprocess.PIPE, text=True, env=os.environ | {"SPARK_LOCAL_IP": "127.0.0.1"}
+    )
+    try:
+        landed = path / "_zkconsumer" / "batches" / "0000000001.json"
+        staging = path / "_zkconsumer" / "staging" / "0000000001"
+        wait_until(
+            lambda: process.poll() is not None or (landed.exists() and not staging.exists()),
+            timeout_s=200,
+            what="the first batch",
+        )
+        process.send_signal(signal.SIGTERM)
+        _, said = process.communicate(timeout=60)
+    finally:
+        process.kill()
+        process.wait()
+    assert process.returncode == 0, said
+    assert "stopping behind this batch" in said
+    assert f"Landed 20 messages in 1 batches: {path}" in said
