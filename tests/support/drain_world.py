@@ -103,13 +103,13 @@ class PaperSource:
     def __init__(self, world: World) -> None:
         self._world = world
 
-    def look(self, positions: Positions) -> Look:
+    def look(self, positions: Positions | None) -> Look:
         """The logs as they are."""
         world = self._world
         world.at("look")
         ends = {tp: LogEnds(world.earliest[tp], world.latest[tp]) for tp in world.latest}
-        new = {tp: ends[tp].earliest for tp in ends if tp not in positions}
-        if not positions:
+        new = {tp: ends[tp].earliest for tp in ends if tp not in (positions or {})}
+        if positions is None:
             new |= {tp: world.starts[tp] for tp in new if tp in world.starts}
         return Look(ends, new)
 

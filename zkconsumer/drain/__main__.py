@@ -20,6 +20,8 @@ def main() -> int:
     except ZkConsumerError as error:
         sys.stderr.write(f"zkconsumer.drain: {' '.join(str(error).split())}\n")
         return 1
+    except KeyboardInterrupt:
+        return 130
 
 
 if __name__ == "__main__":

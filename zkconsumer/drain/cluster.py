@@ -27,10 +27,10 @@ class ClusterSource:
         self._reader = reader
         self._progress = progress
 
-    def look(self, positions: Positions) -> Look:
+    def look(self, positions: Positions | None) -> Look:
         """See ``Source``."""
         partitions = self._reader.partitions(self._options.subscription)
-        if not positions:
+        if positions is None:
             return self._first_look(partitions)
         ends = self.ends(partitions, positions)
         return Look(ends, {tp: ends[tp].earliest for tp in partitions if tp not in positions})

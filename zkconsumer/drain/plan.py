@@ -123,6 +123,8 @@ def make_plan(
 ) -> Plan | None:
     """The next batch; None where there is nothing to land and nothing new to remember.
 
+    There is always a first one: from then on, partitions that come are new ones.
+
     A partition that is new is remembered, even if it holds nothing yet: its start must not move.
 
     Args:
@@ -148,7 +150,7 @@ def make_plan(
     ranges = tuple(
         _range(tp, at, untils[tp]) for tp, at in froms.items() if untils.get(tp, at) > at
     )
-    if not (ranges or expired or starts):
+    if number > 1 and not (ranges or expired or starts):
         return None
     return Plan(
         number=number,

@@ -129,7 +129,7 @@ class Runner:
     def _plan(self, state: State) -> State | None:
         """The next state; the same after waiting for news, None where the run is done."""
         positions = {} if state.plan is None else state.plan.after()
-        look = self._sides.source.look(positions)
+        look = self._sides.source.look(None if state.plan is None else positions)
         situation = self._situation(positions, look)
         self._refuse_shrunk(situation)
         number = state.next_number

@@ -18,12 +18,12 @@ class Look(NamedTuple):
 class Source(Protocol):
     """The cluster that is drained. Raises ``ZkConsumerError`` where it can't be asked."""
 
-    def look(self, positions: Positions) -> Look:
+    def look(self, positions: Positions | None) -> Look:
         """How the logs stand now.
 
         Args:
-            positions: of the partitions that are known. None at all means that the drain is new,
-                and partitions begin where it is told to start; later ones at their beginning.
+            positions: of the partitions that are known; others begin at their logs' beginning.
+                None for a new drain, whose partitions begin where it is told to start.
         """
         ...
 

@@ -31,6 +31,15 @@ def test_a_run_says_what_it_landed() -> None:
     assert (again.batches, again.rows, again.positions) == (0, 0, {T: 12})
 
 
+def test_what_comes_after_the_first_look_is_landed_from_its_beginning() -> None:
+    """However empty the cluster was then: "latest" is about what was there at the start."""
+    world = World()
+    world.run()
+    world.grow(T, 4)
+    world.starts[T] = 4
+    assert world.run().rows == 4
+
+
 def test_data_loss_stops_it_before_anything_is_written() -> None:
     """And goes on, with the loss on record, if that is wanted."""
     world = drained()
