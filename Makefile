@@ -4,7 +4,7 @@ PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
 .PHONY: demo test lint types imports native unit sandbox-tests spark-tests pure-tests simulate chaos fuzz-native \
-	bench bench-rebalance bench-spark golden races-native arm wheel wheels clean
+	bench bench-rebalance bench-spark drain-kills golden races-native arm wheel wheels clean
 
 NATIVE := $(wildcard zkconsumer/native/_* zkconsumer/native/csrc/*.[ch])
 $(STAMP): setup.cfg pyproject.toml setup.py scripts/make-venv scripts/apt-install $(filter-out %.so,$(NATIVE))
@@ -66,6 +66,11 @@ endif
 MINUTES ?= 10
 chaos: $(STAMP)
 	$(PY) -m tests.chaos --minutes $(MINUTES) $(if $(SEED),--seed $(SEED))
+
+# A drain under load, killed so often at random points, then verified: make drain-kills KILLS=10 SEED=8
+KILLS ?= 10
+drain-kills: $(STAMP)
+	KILLS=$(KILLS) SEED=$(SEED) SPARK_LOCAL_IP=127.0.0.1 $(PY) -m pytest -q -s tests/spark/test_drain_kills.py
 
 SCHEDULES ?= 10000
 

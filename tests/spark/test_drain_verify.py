@@ -19,7 +19,7 @@ from zkconsumer.model import Record, TopicPartition
 from zkconsumer.produce.producer import Producer
 from zkconsumer.sandbox import Sandbox
 
-pytestmark = [pytest.mark.spark, pytest.mark.sandbox]
+pytestmark = [pytest.mark.spark, pytest.mark.sandbox, pytest.mark.timeout(400)]
 
 _COUNT = 40
 

@@ -22,7 +22,14 @@ from zkconsumer.drain.plan import Plan, Positions
 from zkconsumer.drain.spark_errors import told_by_spark
 from zkconsumer.drain.storage import Storage
 from zkconsumer.drain.target import TargetCluster
-from zkconsumer.drain.translation import TranslatedRun, first_copies, to_file
+from zkconsumer.drain.translation import (
+    Runs,
+    TableReader,
+    TranslatedRun,
+    Translation,
+    first_copies,
+    to_file,
+)
 from zkconsumer.errors import DrainError
 from zkconsumer.model import TopicPartition
 
@@ -116,10 +123,11 @@ class KafkaLanding:
 
     def _read_back(self, plan: Plan, attempt: str, starts: Positions) -> Manifest:
         mirrored = self._mirrored(starts)
-        runs = translated_runs(mirrored)
+        found = translated_runs(mirrored)
+        runs = {tp: first_copies(of_tp) for tp, of_tp in found.items()}
+        copies = _rows(found) - _rows(runs)
         table = f"{layout.TRANSLATION}/{layout.batch_name(plan.number)}-{attempt}.json"
         self._storage.create(table, to_file(plan.number, runs))
-        copies = mirrored.count() - sum(run[1] - run[0] for of_tp in runs.values() for run in of_tp)
         once = self._first_copies(mirrored, runs) if copies else mirrored
         return Manifest(
             number=plan.number,
@@ -147,7 +155,8 @@ class KafkaLanding:
         rows = self._read(plan)
         if self._cluster.ends(starts) == starts:
             return rows
-        arrived = runs_by(self._mirrored(starts), "topic", "partition").collect()
+        with runs_by(self._mirrored(starts), "topic", "partition") as runs:
+            arrived = runs.collect()
         if not arrived:
             return rows
         from pyspark.sql.functions import broadcast  # noqa: PLC0415 - with Spark's own session
@@ -159,9 +168,7 @@ class KafkaLanding:
         )
         return rows.alias("rows").join(there, _expr(same), "left_anti")
 
-    def _first_copies(
-        self, mirrored: "DataFrame", runs: Mapping[TopicPartition, tuple[TranslatedRun, ...]]
-    ) -> "DataFrame":
+    def _first_copies(self, mirrored: "DataFrame", runs: Runs) -> "DataFrame":
         """Each message once, where it is there more often."""
         from pyspark.sql.functions import broadcast  # noqa: PLC0415 - as above
 
@@ -194,16 +201,39 @@ def target_ends(plan: Plan) -> dict[TopicPartition, int]:
     return Fields(layout.plan_file(plan.number), dict(plan.notes)).offsets(TARGET_ENDS)
 
 
-def translated_runs(
-    mirrored: "DataFrame",
-) -> dict[TopicPartition, tuple[TranslatedRun, ...]]:
-    """Where the first copy of every message is in the target."""
+def translated_runs(mirrored: "DataFrame") -> Runs:
+    """Where every message is in the target, with all copies."""
     moved = mirrored.withColumn("moved", _expr("target_offset - offset"))
     found: dict[TopicPartition, list[TranslatedRun]] = {}
-    for row in runs_by(moved, "topic", "partition", "moved").collect():
-        run = TranslatedRun(row.from_offset, row.until_offset, row.from_offset + row.moved)
-        found.setdefault(TopicPartition(row.topic, row.partition), []).append(run)
-    return {tp: first_copies(runs) for tp, runs in found.items()}
+    with runs_by(moved, "topic", "partition", "moved") as runs:
+        for row in runs.collect():
+            run = TranslatedRun(row.from_offset, row.until_offset, row.from_offset + row.moved)
+            found.setdefault(TopicPartition(row.topic, row.partition), []).append(run)
+    return found
+
+
+def _rows(runs: Runs) -> int:
+    return sum(run.until_offset - run.from_offset for of_tp in runs.values() for run in of_tp)
+
+
+def read_translation(storage: Storage) -> Translation:
+    """Where everything is in the target that a drain has mirrored.
+
+    Args:
+        storage: the drain's own files.
+
+    Raises:
+        DrainError: one of them is missing or damaged.
+    """
+    tables = TableReader()
+    for manifest in Journal(storage).manifests():
+        table = manifest.notes.get(TRANSLATION)
+        if isinstance(table, str):
+            data = storage.read(table)
+            if data is None:
+                raise DrainError(f"{storage.uri(table)} is gone: restore it from a backup")
+            tables.add(storage.uri(table), data)
+    return tables.translation()
 
 
 def _expr(text: str) -> "Column":

@@ -10,6 +10,7 @@ only then are its rows sorted.
 """
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from itertools import groupby
 from typing import TYPE_CHECKING
 
@@ -32,13 +33,14 @@ def found_runs(messages: "DataFrame") -> Iterator[tuple[TopicPartition, Iterator
     Returns:
         Topic-partitions in order; the runs of each must be taken before going on to the next.
     """
-    ordered = runs_by(messages, *_PARTITION).orderBy(*_PARTITION, "from_offset").toLocalIterator()
-    for (topic, partition), rows in groupby(ordered, key=lambda row: (row.topic, row.partition)):
-        found = (Run(row.from_offset, row.until_offset) for row in rows)
-        yield TopicPartition(topic, partition), found
+    with runs_by(messages, *_PARTITION) as runs:
+        ordered = runs.orderBy(*_PARTITION, "from_offset").toLocalIterator()
+        for key, rows in groupby(ordered, key=lambda row: (row.topic, row.partition)):
+            yield TopicPartition(*key), (Run(row.from_offset, row.until_offset) for row in rows)
 
 
-def runs_by(messages: "DataFrame", *keys: str) -> "DataFrame":
+@contextmanager
+def runs_by(messages: "DataFrame", *keys: str) -> "Iterator[DataFrame]":
     """Runs of the column offset among rows that have the same keys.
 
     Args:
@@ -47,18 +49,24 @@ def runs_by(messages: "DataFrame", *keys: str) -> "DataFrame":
         keys: names of columns.
 
     Returns:
-        The keys, from_offset and until_offset; in no order.
+        While the context is open: the keys, from_offset and until_offset; in no order. Each row of
+        the messages is in one run.
     """
     from pyspark.sql.functions import monotonically_increasing_id  # noqa: PLC0415 - with Spark
 
     rows = messages.select(*keys, "offset").where("offset IS NOT NULL")
     numbered = rows.withColumn("run", rows["offset"] - monotonically_increasing_id())
-    grouped = _spans(numbered, *keys, "run")
-    holes = grouped.where("rows <> until_offset - from_offset").select(*keys).distinct()
-    if not holes.isEmpty():
-        again = _sorted_runs(rows.join(holes, [*keys], "left_semi"), *keys)
-        grouped = grouped.join(holes, [*keys], "left_anti").unionByName(again)
-    return grouped.select(*keys, "from_offset", "until_offset")
+    # Kept, so that looking for holes does not read all messages once more.
+    grouped = _spans(numbered, *keys, "run").persist()
+    try:
+        runs = grouped
+        holes = grouped.where("rows <> until_offset - from_offset").select(*keys).distinct()
+        if not holes.isEmpty():
+            again = _sorted_runs(rows.join(holes, [*keys], "left_semi"), *keys)
+            runs = grouped.join(holes, [*keys], "left_anti").unionByName(again)
+        yield runs.select(*keys, "from_offset", "until_offset")
+    finally:
+        grouped.unpersist()
 
 
 def _sorted_runs(rows: "DataFrame", *keys: str) -> "DataFrame":

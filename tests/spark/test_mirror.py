@@ -1,0 +1,158 @@
+"""A drain into a modern cluster: every message once, with a table of the offsets it got."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from pyspark.sql import SparkSession
+
+from tests.support.clusters import fresh_name
+from tests.support.traffic import write
+from zkconsumer.drain.coverage import Kind
+from zkconsumer.drain.hadoop_storage import HadoopStorage
+from zkconsumer.drain.journal import Journal
+from zkconsumer.drain.launch import drain
+from zkconsumer.drain.mirror import COPIES, read_translation
+from zkconsumer.drain.mirrored_rows import Target, write_rows
+from zkconsumer.drain.proof import Proof, Verdict
+from zkconsumer.drain.report import as_text
+from zkconsumer.drain.rows import RangeRows, drain_session
+from zkconsumer.drain.settings import DrainSettings
+from zkconsumer.drain.verify import verify
+from zkconsumer.errors import DrainError
+from zkconsumer.model import OffsetRange, TopicPartition
+from zkconsumer.sandbox import Sandbox
+
+pytestmark = [pytest.mark.spark, pytest.mark.sandbox, pytest.mark.timeout(400)]
+
+_COUNT = 30
+
+
+@pytest.fixture(scope="module")
+def modern() -> Iterator[Sandbox]:
+    """The cluster to mirror to."""
+    with Sandbox(kafka="3.9.1", brokers=1) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def topic(cluster: Sandbox) -> str:
+    """A topic of two partitions with some messages in each."""
+    name = fresh_name("mirrored")
+    cluster.create_topic(name, partitions=2)
+    _fill(cluster, name)
+    return name
+
+
+@pytest.fixture
+def settings(cluster: Sandbox, modern: Sandbox, topic: str, tmp_path: Path) -> DrainSettings:
+    """A drain of it into the modern cluster."""
+    return DrainSettings(
+        path=str(tmp_path / "state"),
+        zookeeper=cluster.zookeeper_connect,
+        topics=(topic,),
+        format="kafka",
+        target_bootstrap_servers=modern.bootstrap_servers,
+    )
+
+
+def _fill(cluster: Sandbox, topic: str) -> None:
+    for partition in range(2):
+        tp = TopicPartition(topic, partition)
+        write(cluster, tp, [b"%d-%d" % (partition, at) for at in range(_COUNT)])
+
+
+def _verify(spark: SparkSession, settings: DrainSettings, cluster: Sandbox) -> Proof:
+    session = drain_session(spark)
+    options = {"zookeeper.connect": cluster.zookeeper_connect}
+    return verify(session, HadoopStorage(session, settings.path), cluster=options)
+
+
+def test_batches_arrive_once_and_their_offsets_translate(
+    spark: SparkSession, cluster: Sandbox, settings: DrainSettings, topic: str
+) -> None:
+    """Topics are made; two runs follow each other; verify proves it from the target."""
+    drain(spark, settings)
+    _fill(cluster, topic)
+    drain(spark, settings)
+    proof = _verify(spark, settings, cluster)
+    assert proof.verdict is Verdict.PROVEN, as_text(proof)
+    assert [one.coverage.rows for one in proof.partitions] == [2 * _COUNT] * 2
+    translation = read_translation(HadoopStorage(spark, settings.path))
+    for partition in range(2):
+        tp = TopicPartition(topic, partition)
+        assert [translation.target(tp, at) for at in (0, _COUNT, 2 * _COUNT)] == [
+            0,
+            _COUNT,
+            2 * _COUNT,
+        ]
+
+
+def test_a_batch_that_was_tried_before_leaves_out_what_arrived(
+    spark: SparkSession, cluster: Sandbox, settings: DrainSettings, topic: str
+) -> None:
+    """A killed try wrote a part: the next one writes the rest, and nothing is there twice."""
+    session = drain_session(spark)
+    storage = HadoopStorage(session, settings.path)
+    _die_in_first_batch(session, settings, storage, topic, wrote=[(0, 12)])
+    drain(spark, settings)
+    proof = _verify(spark, settings, cluster)
+    assert proof.verdict is Verdict.PROVEN, as_text(proof)
+    assert Journal(storage).manifest(1).notes[COPIES] == 0
+
+
+def test_copies_that_spark_made_are_told(
+    spark: SparkSession, cluster: Sandbox, settings: DrainSettings, topic: str
+) -> None:
+    """What is in the target twice can't be taken back: the manifest and verify say so."""
+    session = drain_session(spark)
+    storage = HadoopStorage(session, settings.path)
+    _die_in_first_batch(session, settings, storage, topic, wrote=[(0, 12), (3, 5)])
+    drain(spark, settings)
+    assert Journal(storage).manifest(1).notes[COPIES] == 2
+    proof = _verify(spark, settings, cluster)
+    assert proof.verdict is Verdict.NOT_PROVEN
+    duplicates = proof.partitions[0].coverage.of(Kind.DUPLICATE)
+    assert duplicates.shown == ((3, 5),)
+    translation = read_translation(storage)
+    tp = TopicPartition(topic, 0)
+    assert [translation.target(tp, at) for at in (0, 3, 11, 12)] == [0, 3, 11, 14]
+
+
+def test_a_target_with_fewer_partitions_is_refused(
+    spark: SparkSession, modern: Sandbox, settings: DrainSettings, topic: str
+) -> None:
+    """Before anything is written: messages for missing partitions would wait forever."""
+    modern.create_topic(topic, partitions=1)
+    with pytest.raises(DrainError, match=f"{topic} has 1 of 2"):
+        drain(spark, settings)
+
+
+def _die_in_first_batch(
+    session: SparkSession,
+    settings: DrainSettings,
+    storage: HadoopStorage,
+    topic: str,
+    *,
+    wrote: list[tuple[int, int]],
+) -> None:
+    """Leave what a drain leaves that was killed while it wrote its first batch."""
+
+    class Killed(BaseException):
+        pass
+
+    with pytest.MonkeyPatch.context() as patch:
+
+        def die(rows: object, target: Target) -> None:
+            del rows
+            for start, end in wrote:
+                asked = OffsetRange(
+                    topic_partition=TopicPartition(topic, 0), from_offset=start, until_offset=end
+                )
+                write_rows(RangeRows(session, settings.reading()).read([asked]), target)
+            raise Killed
+
+        patch.setattr("zkconsumer.drain.mirror.write_rows", die)
+        with pytest.raises(Killed):
+            drain(session, settings)
+    assert Journal(storage).held().manifest is None
