@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 from tests.interop.mixed_group import MixedGroup
 from tests.spark.queries import Topic, rows_of
 from tests.support.clusters import fresh_name
+from tests.support.drain_kills import SPARK
 from tests.support.waiting import wait_until
 from zkconsumer.drain import DrainReport, DrainSettings, drain
 from zkconsumer.drain.checksum import Checksum
@@ -175,8 +176,8 @@ def test_sigterm_ends_it_behind_the_batch_in_hand(topic: Topic, tmp_path: Path) 
     command = [
         *(sys.executable, "-m", "zkconsumer.drain"),
         *("--zookeeper", topic.cluster.zookeeper_connect, "--topics", topic.name),
-        *("--to", str(path), "--continuous", "--interval-ms", "600000", "--master", "local[1]"),
-        *("--conf", "spark.driver.memory=512m", "--conf", "spark.ui.enabled=false"),
+        *("--to", str(path), "--continuous", "--interval-ms", "600000"),
+        *SPARK,
     ]
     process = subprocess.Popen(
         command, stderr=subprocess.PIPE, text=True, env=os.environ | {"SPARK_LOCAL_IP": "127.0.0.1"}
