@@ -1,0 +1,59 @@
+"""What people see of a drain at a terminal, and that nobody else sees anything."""
+
+import io
+
+import pytest
+
+from zkconsumer.drain import progress
+from zkconsumer.drain.manifest import Manifest
+from zkconsumer.drain.plan import Plan
+from zkconsumer.drain.progress import shown
+from zkconsumer.drain.seams import NoWatch, Watch
+from zkconsumer.model import OffsetRange, TopicPartition
+
+TP = TopicPartition("t", 0)
+RANGE = OffsetRange(topic_partition=TP, from_offset=0, until_offset=4_000)
+PLAN = Plan(number=1, created_ms=0, positions={TP: 0}, starts={TP: 0}, ranges=(RANGE,))
+MANIFEST = Manifest(number=1, attempt="a", landed_ms=0)
+
+
+class Terminal(io.StringIO):
+    """Says that it is one."""
+
+    def isatty(self) -> bool:
+        """It is."""
+        return True
+
+
+def drained(watch: Watch) -> None:
+    """What a runner tells of one batch of two."""
+    watch.looked({TP: 0}, {TP: 10_000})
+    watch.landing(PLAN)
+    watch.landed(PLAN, MANIFEST)
+
+
+def test_a_bar_shows_rate_and_lag() -> None:
+    """The last look at it has what was landed, how fast, and what is left."""
+    terminal = Terminal()
+    with shown(terminal) as watch:
+        drained(watch)
+    said = terminal.getvalue()
+    assert "batch 1" in said
+    assert "4,000 landed" in said
+    assert "lag 6,000" in said
+
+
+def test_without_rich_there_is_a_line_a_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same figures, in plain text."""
+    monkeypatch.setattr(progress, "find_spec", lambda _name: None)
+    terminal = Terminal()
+    with shown(terminal) as watch:
+        drained(watch)
+    assert terminal.getvalue().startswith("batch 1: 0 messages; 4,000 landed, ")
+    assert "lag 6,000" in terminal.getvalue()
+
+
+def test_a_log_file_gets_nothing() -> None:
+    """Bars are for terminals."""
+    with shown(io.StringIO()) as watch:
+        assert isinstance(watch, NoWatch)
