@@ -141,15 +141,16 @@ def _die_in_first_batch(
     class Killed(BaseException):
         pass
 
+    rows = RangeRows(session, settings.reading())
     with pytest.MonkeyPatch.context() as patch:
 
-        def die(rows: object, target: Target) -> None:
-            del rows
+        def die(left: object, target: Target) -> None:
+            del left
             for start, end in wrote:
                 asked = OffsetRange(
                     topic_partition=TopicPartition(topic, 0), from_offset=start, until_offset=end
                 )
-                write_rows(RangeRows(session, settings.reading()).read([asked]), target)
+                write_rows(rows.read([asked], divided=False), target)
             raise Killed
 
         patch.setattr("zkconsumer.drain.mirror.write_rows", die)
