@@ -71,7 +71,7 @@ def _verify(args: argparse.Namespace) -> Verdict:
     from zkconsumer.drain.hadoop_storage import HadoopStorage  # noqa: PLC0415
     from zkconsumer.drain.rows import drain_session  # noqa: PLC0415
     from zkconsumer.drain.verify import verify  # noqa: PLC0415
-    from zkconsumer.spark.session import build_session, register  # noqa: PLC0415
+    from zkconsumer.spark.session import build_session, close_session, register  # noqa: PLC0415
 
     settings = {"spark.ui.showConsoleProgress": "false", **_options("--conf", args.conf)}
     if args.jars:
@@ -86,7 +86,7 @@ def _verify(args: argparse.Namespace) -> Verdict:
         storage = HadoopStorage(own, args.path)
         proof = verify(own, storage, cluster=cluster, target_options=target)
     finally:
-        session.stop()
+        close_session(session)
     print((as_json if args.json else as_text)(proof), end="")
     return proof.verdict
 

@@ -177,7 +177,7 @@ def run(args: argparse.Namespace) -> int:
     settings = settings_of(args)
     from zkconsumer.drain.launch import drain  # noqa: PLC0415 - loads Spark
     from zkconsumer.drain.progress import shown  # noqa: PLC0415
-    from zkconsumer.spark.session import build_session  # noqa: PLC0415 - loads Spark
+    from zkconsumer.spark.session import build_session, close_session  # noqa: PLC0415 - as above
 
     session = build_session(
         "zkconsumer drain",
@@ -192,7 +192,7 @@ def run(args: argparse.Namespace) -> int:
         with _asking(stop), shown() as watch:
             report = drain(session, settings, watch=watch, stop=stop)
     finally:
-        session.stop()
+        close_session(session)
     sys.stderr.write(summary(settings.path, report) + "\n")
     return 0
 

@@ -11,6 +11,8 @@ from zkconsumer.errors import DrainError
 
 _OURS = re.compile(r"^(?:[\w.]+: )*zkconsumer\.[\w.]+: (.+)$", re.MULTILINE)
 _SHOWN_CHARS = 2_000
+_GATEWAY = "An error occurred while calling "
+"""What the gateway to the JVM says before it says what happened."""
 
 
 @contextmanager
@@ -38,5 +40,6 @@ def reason(text: str) -> str:
     ours = _OURS.findall(text)
     if ours:
         return str(ours[-1]).strip()
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    said = (line.strip().removeprefix(": ") for line in text.splitlines())
+    lines = [line for line in said if line and not line.startswith(_GATEWAY)]
     return (lines[0] if lines else "Spark gave no reason")[:_SHOWN_CHARS]

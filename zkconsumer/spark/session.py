@@ -10,8 +10,10 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 
+from py4j.protocol import Py4JError
 from pyspark.sql import SparkSession
 
 from zkconsumer.errors import ConfigError
@@ -61,6 +63,12 @@ def build_session(
     session = builder.getOrCreate()
     register(session)
     return session
+
+
+def close_session(session: SparkSession) -> None:
+    """Stop a session; nothing happens where its JVM is gone already, and took it along."""
+    with suppress(Py4JError, ConnectionError):
+        session.stop()
 
 
 def register(session: SparkSession) -> None:
