@@ -1,7 +1,8 @@
 """The driver's view of the cluster: its partitions, their leaders, where they start and end.
 
 No topic is ever asked for by name: a 0.8 broker would create one that is missing. What fails is
-asked again as often as ``fetchOffset.numRetries`` says.
+asked again as often as ``fetchOffset.numRetries`` says, and for longer where a new leader may be on
+its way: electing one takes as long as the ZooKeeper session of the old one.
 Source: Spark 4.2 ``KafkaOffsetReaderAdmin``.
 """
 
@@ -12,9 +13,16 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from types import TracebackType
 from typing import Self, TypeVar
 
+from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.metadata import MetadataReader
 from zkconsumer.cluster.view import ClusterView
-from zkconsumer.errors import BrokerError, ConfigError, ProtocolError, TransportError
+from zkconsumer.errors import (
+    BrokerError,
+    ConfigError,
+    ProtocolError,
+    TransportError,
+    ZkConsumerError,
+)
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.connection_cache import ConnectionCache
 from zkconsumer.net.connector import BrokerConnector
@@ -34,6 +42,8 @@ T = TypeVar("T")
 Offsets = dict[TopicPartition, int]
 _ALL = 2**31 - 1
 _SHOWN = 10
+_PATIENT_PAUSE_MS = 100
+"""The least pause once the tries are used up."""
 
 
 class ClusterReader:
@@ -51,10 +61,13 @@ class ClusterReader:
         timeout_ms: how long a broker may take to connect, and to answer.
         retries: how often to ask, at least 1.
         retry_interval_ms: the pause before asking again.
+        patience_ms: for how long to ask, whatever ``retries`` says, where brokers have answered
+            before and one is missing or does not lead any more.
         connector: makes the transports; TCP if not given.
+        clock: for that patience.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one optional part a line, all by name
         self,
         address: ClusterAddress,
         *,
@@ -62,10 +75,15 @@ class ClusterReader:
         timeout_ms: int = 30_000,
         retries: int = 3,
         retry_interval_ms: int = 1_000,
+        patience_ms: int = 0,
         connector: Connector | None = None,
+        clock: Clock | None = None,
     ) -> None:
         self._retries = max(1, retries)
         self._retry_interval_ms = retry_interval_ms
+        self._patience_ms = patience_ms
+        self._doubt_ms = min(patience_ms, timeout_ms)
+        self._clock = clock or SystemClock()
         opener = BrokerConnector(
             connector or TcpConnector(), client_id=client_id, timeout_ms=timeout_ms
         )
@@ -74,6 +92,7 @@ class ClusterReader:
         self._asker = OffsetAsker(self._connections, timeout_ms=timeout_ms)
         self._finder = BrokerFinder(address)
         self._view: ClusterView | None = None
+        self._was_there = False
         self._seen: frozenset[TopicPartition] = frozenset()
         self._closed = threading.Event()
 
@@ -86,6 +105,7 @@ class ClusterReader:
             timeout_ms=options.timeout_ms,
             retries=options.retries,
             retry_interval_ms=options.retry_interval_ms,
+            patience_ms=options.poll_timeout_ms,
             connector=connector,
         )
 
@@ -164,18 +184,21 @@ class ClusterReader:
             partitions: which.
             known: offsets up to which the logs reached before. A new leader may for a moment know
                 less than its predecessor did, so an answer before these is doubted: the question
-                is asked again, as often as any, before the answer is given all the same.
+                is asked again, as often as any, and with patience for as long as one answer may
+                take, before the answer is given all the same.
         """
         times = dict.fromkeys(partitions, LATEST_TIMESTAMP)
-        found = self._first_listed(times)
-        for _ in range(self._retries - 1):
-            behind = {tp for tp, offset in (known or {}).items() if found.get(tp, offset) < offset}
-            if not behind:
-                break
-            log.warning("log ends before what was known of %s: asked again", _some(behind))
-            self._pause()
+        began_ms, left = self._clock.now_ms(), self._retries
+        while True:
+            left -= 1
             found = self._first_listed(times)
-        return found
+            behind = {tp for tp, offset in (known or {}).items() if found.get(tp, offset) < offset}
+            if not behind or self._closed.is_set():
+                return found
+            if left <= 0 and self._clock.now_ms() - began_ms >= self._doubt_ms:
+                return found
+            log.warning("log ends before what was known of %s: asked again", _some(behind))
+            self._pause(0 if left > 0 else _PATIENT_PAUSE_MS)
 
     def at_time(self, times: Mapping[TopicPartition, int]) -> Offsets:
         """Where to start so that everything written at a time or later is read.
@@ -250,24 +273,43 @@ class ClusterReader:
         view = self._metadata.read(self._finder.brokers(), (), all_topics=True)
         if view.brokers:
             self._finder.learn(view.brokers.values())
+            self._was_there = True
         self._view = view
         return view
 
     def _retrying(self, ask: Callable[[], T]) -> T:
-        for left in reversed(range(self._retries)):
+        began_ms, left = self._clock.now_ms(), self._retries
+        while True:
+            left -= 1
             try:
                 return ask()
             except (TransportError, ProtocolError, BrokerError) as error:
                 self._view = None
                 self._finder.doubt()
-                if not left or self._closed.is_set():
+                is_patient = (
+                    self._was_there
+                    and _heals(error)
+                    and self._clock.now_ms() - began_ms < self._patience_ms
+                )
+                if self._closed.is_set() or (left <= 0 and not is_patient):
                     raise
-                log.warning("the cluster can't be read: %s; tries left: %d", error, left)
-                self._pause()
-        raise AssertionError("there is always a first try")
+                log.warning(
+                    "the cluster can't be read: %s; %s",
+                    error,
+                    f"tries left: {left}" if left > 0 else "perhaps a new leader can, soon",
+                )
+                self._pause(0 if left > 0 else _PATIENT_PAUSE_MS)
 
-    def _pause(self) -> None:
-        self._closed.wait(self._retry_interval_ms / 1000)
+    def _pause(self, least_ms: int = 0) -> None:
+        self._closed.wait(max(self._retry_interval_ms, least_ms) / 1000)
+
+
+def _heals(error: ZkConsumerError) -> bool:
+    """Whether one sees this of a broker that died, until its partitions have new leaders."""
+    if isinstance(error, BrokerError):
+        code = ErrorCode.of(error.code)
+        return code.refresh_metadata and code is not ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return isinstance(error, TransportError)
 
 
 def _some(partitions: Collection[TopicPartition]) -> str:

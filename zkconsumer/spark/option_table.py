@@ -188,7 +188,8 @@ _PATIENCE = (
         name="fetchOffset.numRetries",
         allowed="at least 1",
         default="3",
-        doc="How often the driver asks for offsets and leaders before it gives up.",
+        doc="How often the driver asks for offsets and leaders before it gives up. Where a broker has "
+        "died or leads no more, it goes on for `kafkaConsumer.pollTimeoutMs`.",
     ),
     Option(
         name="fetchOffset.retryIntervalMs",
@@ -201,7 +202,8 @@ _PATIENCE = (
         name="kafkaConsumer.pollTimeoutMs",
         allowed="at least 1",
         default="120000",
-        doc="For how long a task goes on trying without getting on, in milliseconds.",
+        doc="For how long a task goes on trying without getting on, and the driver waits for a new "
+        "leader, in milliseconds.",
     ),
 )
 

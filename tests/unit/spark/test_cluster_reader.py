@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.fake_net import SHORT_MS, FakeNet, fake_net
+from tests.support.manual_clock import ManualClock
 from zkconsumer.errors import BrokerError, ConfigError, ConnectFailed, TransportError
 from zkconsumer.model import Broker, Record, TopicPartition
 from zkconsumer.spark.address import ClusterAddress
@@ -44,6 +45,21 @@ def reader_of(net: FakeNet, *, retries: int = 3, timeout_ms: int = 10_000) -> Cl
         retries=retries,
         retry_interval_ms=0,
         connector=net.network,
+    )
+
+
+def patient_reader_of(net: FakeNet, *, patience_ms: int) -> ClusterReader:
+    """One of two tries, to which each look at the clock takes a second."""
+    clock = ManualClock()
+    clock.step_ms = 1_000
+    addresses = tuple((one.host, one.port) for one in net.brokers.addresses)
+    return ClusterReader(
+        ClusterAddress(bootstrap=addresses),
+        retries=2,
+        retry_interval_ms=0,
+        patience_ms=patience_ms,
+        connector=net.network,
+        clock=clock,
     )
 
 
@@ -104,6 +120,38 @@ def test_what_fails_is_asked_again(net: FakeNet, step: Step) -> None:
             else:
                 with pytest.raises((TransportError, BrokerError), match=r"broker 1|fake-1"):
                     reader.latest(TPS)
+
+
+@pytest.mark.parametrize("step", [Close(), Fail(ErrorCode.NOT_LEADER_FOR_PARTITION)])
+def test_a_leader_that_died_is_waited_for(net: FakeNet, step: Step) -> None:
+    """For longer than a few tries take: a new one is elected when ZooKeeper misses the old one."""
+    broker = net.brokers[1]
+    with patient_reader_of(net, patience_ms=60_000) as reader:
+        assert reader.partitions(Topics(("t",))) == TPS
+        broker.script(ApiKey.LIST_OFFSETS, *[step] * 5)
+        assert reader.latest(TPS) == ENDS
+    with patient_reader_of(net, patience_ms=3_000) as reader:
+        assert reader.partitions(Topics(("t",))) == TPS
+        broker.script(ApiKey.LIST_OFFSETS, *[step] * 5)
+        with pytest.raises((TransportError, BrokerError), match=r"broker 1|fake-1"):
+            reader.latest(TPS)
+
+
+def test_what_no_leader_heals_is_not_waited_for(net: FakeNet) -> None:
+    """A partition that is gone, an answer that makes no sense; or brokers that never answered."""
+    with patient_reader_of(net, patience_ms=60_000) as reader:
+        assert reader.partitions(Topics(("t",))) == TPS
+        for code in (ErrorCode.UNKNOWN, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION):
+            net.brokers[1].script(ApiKey.LIST_OFFSETS, Fail(code), Fail(code))
+            with pytest.raises(BrokerError, match="no offsets of t-1"):
+                reader.latest(TPS)
+    for broker in net.brokers:
+        broker.stop()
+    with (
+        patient_reader_of(net, patience_ms=60_000) as reader,
+        pytest.raises(ConnectFailed, match="no broker answers"),
+    ):
+        reader.partitions(Topics(("t",)))
 
 
 def test_a_kept_connection_that_broke_is_no_failure(net: FakeNet) -> None:
@@ -204,6 +252,14 @@ def test_a_leader_that_knows_less_than_was_known_is_doubted(
         net.brokers[0].script(ApiKey.LIST_OFFSETS, *[listed(TPS[0], 7)] * behind)
         assert reader.latest(TPS[:1], known=known) == {TPS[0]: end}
     assert reader.latest(TPS, known={TopicPartition("gone", 0): 5}) == ENDS
+
+
+def test_a_leader_that_knows_less_is_doubted_for_a_while(net: FakeNet) -> None:
+    """What is read of a log that counts as made anew, may come twice: that is worth a wait."""
+    for behind, end in ((5, 10), (40, 7)):
+        with patient_reader_of(net, patience_ms=12_000) as reader:
+            net.brokers[0].script(ApiKey.LIST_OFFSETS, *[listed(TPS[0], 7)] * behind)
+            assert reader.latest(TPS[:1], known={TPS[0]: 10}) == {TPS[0]: end}
 
 
 def test_a_broker_that_knows_less_than_was_known_is_doubted() -> None:
