@@ -188,8 +188,8 @@ _PATIENCE = (
         name="fetchOffset.numRetries",
         allowed="at least 1",
         default="3",
-        doc="How often the driver asks for offsets and leaders before it gives up. Where a broker has "
-        "died or leads no more, it goes on for `kafkaConsumer.pollTimeoutMs`.",
+        doc="How often the driver asks for offsets and leaders before it gives up. Where a broker "
+        "has died or leads no more, it goes on for `kafkaConsumer.pollTimeoutMs`.",
     ),
     Option(
         name="fetchOffset.retryIntervalMs",
