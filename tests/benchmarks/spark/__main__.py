@@ -33,7 +33,6 @@ def main(argv: Sequence[str]) -> None:
         results = Results.load(options.load)
     else:
         results = measure(options)
-        results.save(options.into / "spark.json")
     parts = [", ".join(f"{key}: {value}" for key, value in results.machine.items())]
     parts.append(report.tables(results.runs, results.skipped, results.labels))
     if options.planning:
@@ -85,14 +84,17 @@ def measure(options: argparse.Namespace) -> Results:
         )
         for source in sources:
             stack.callback(source.engine.close)
-        for spec in specs:
+        labels = {one.name: one.label for one in sources}
+        results = Results(this_machine(), labels, session.runs, skipped=session.skipped)
+        for number, spec in enumerate(specs):
             session.measure(
                 spec,
                 rounds=options.rounds or (2 if options.quick else 5),
-                warm_ups=options.warm_ups,
+                # What a session has learnt from one topic it knows for the next.
+                warm_ups=1 if number else options.warm_ups,
             )
-    labels = {one.name: one.label for one in sources}
-    return Results(this_machine(), labels, session.runs, skipped=session.skipped)
+            results.save(options.into / "spark.json")
+    return results
 
 
 if __name__ == "__main__":

@@ -18,9 +18,10 @@ from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.spark.session import build_session
 
-BATCHES = 5
+BATCHES = 3
 VALUE_BYTES = 100
 _TOPIC = "many"
+_CREATE_MS = 600_000
 # Thousands of logs are to be made fast.
 _BROKER = {"log.index.size.max.bytes": "65536", "num.network.threads": "2"}
 # What Spark calls the parts of a micro-batch, in the order in which they happen.
@@ -44,7 +45,13 @@ def measure(partitions: int) -> str:
     Returns:
         A table in Markdown: the median over the batches of each part, in milliseconds.
     """
-    with Sandbox(kafka=KAFKA, brokers=1, heap_mb=1024, broker_properties=_BROKER) as sandbox:
+    with Sandbox(
+        kafka=KAFKA,
+        brokers=1,
+        heap_mb=1024,
+        broker_properties=_BROKER,
+        start_timeout_ms=_CREATE_MS,
+    ) as sandbox:
         _fill(sandbox, partitions)
         with _spark() as spark, tempfile.TemporaryDirectory() as folder:
             batches = _run(spark, sandbox, partitions, Path(folder))
