@@ -29,10 +29,7 @@ _MODERN = "3.9.1"
 def main(argv: Sequence[str]) -> None:
     """Measure and report."""
     options = _parser().parse_args(argv)
-    if options.load is not None:
-        results = Results.load(options.load)
-    else:
-        results = measure(options)
+    results = Results.load(options.load) if options.load is not None else measure(options)
     parts = [", ".join(f"{key}: {value}" for key, value in results.machine.items())]
     parts.append(report.tables(results.runs, results.skipped, results.labels))
     if options.planning:
