@@ -53,6 +53,16 @@ def test_the_first_copy_counts() -> None:
     assert first_copies(copies) == (TranslatedRun(0, 300, 0), TranslatedRun(300, 1000, 350))
 
 
+def test_of_a_run_that_was_there_in_part_the_rest_counts() -> None:
+    """Its messages are where they are, not where the run began."""
+    copies = [TranslatedRun(5, 10, 0), TranslatedRun(0, 20, 5)]
+    assert first_copies(copies) == (
+        TranslatedRun(0, 5, 5),
+        TranslatedRun(5, 10, 0),
+        TranslatedRun(10, 20, 15),
+    )
+
+
 def test_files_of_batches_add_up() -> None:
     """Runs that continue each other across batches become one."""
     first = to_file(1, {TP: [TranslatedRun(0, 10, 5)]})
@@ -67,14 +77,20 @@ def test_a_damaged_file_is_named() -> None:
         TableReader().add("7.json", b'{"version": 1, "runs": [{}]}')
 
 
-_COPIES = st.lists(st.integers(0, 30), max_size=60)
-"""Source offsets in the order they lie in the target, some of them again and again."""
+_RUNS = st.lists(st.tuples(st.integers(0, 30), st.integers(1, 9)), max_size=12)
+"""Stretches of source offsets as they lie in the target, some of them again and again."""
 
 
-@given(_COPIES, st.integers(0, 5))
-def test_every_mirrored_offset_leads_to_its_first_copy(copies: list[int], start: int) -> None:
+@given(_RUNS, st.integers(0, 5))
+def test_every_mirrored_offset_leads_to_its_first_copy(
+    stretches: list[tuple[int, int]], start: int
+) -> None:
     """However a batch was tried again, each offset is where it was written first."""
-    runs = [TranslatedRun(offset, offset + 1, start + at) for at, offset in enumerate(copies)]
+    copies: list[int] = []
+    runs: list[TranslatedRun] = []
+    for first, length in stretches:
+        runs.append(TranslatedRun(first, first + length, start + len(copies)))
+        copies.extend(range(first, first + length))
     translation = Translation({TP: first_copies(runs)})
     for offset in copies:
         assert translation.target(TP, offset) == start + copies.index(offset)
