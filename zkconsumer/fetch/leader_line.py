@@ -78,12 +78,10 @@ class LeaderLine:
 
     Attributes:
         topic_partition: the same.
-        is_unknown: the last look at the cluster found no such partition.
     """
 
     def __init__(self, topic_partition: TopicPartition, way: Way, *, leader: Broker | None) -> None:
         self.topic_partition = topic_partition
-        self.is_unknown = False
         self._way = way
         self._settings = way.settings
         self._leader = leader
@@ -92,6 +90,12 @@ class LeaderLine:
         self._ahead: tuple[Ask, InFlight[FetchResponse]] | None = None
         self._failures = 0
         self._failing_since_ms = 0
+        self._unknown_since_ms: int | None = None
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether the last look at the cluster found no such partition."""
+        return self._unknown_since_ms is not None
 
     def progressed(self) -> None:
         """Something came: failures before this count no more."""
@@ -171,8 +175,12 @@ class LeaderLine:
             self._failing_since_ms = now_ms
         self._failures += 1
         failing_ms = now_ms - self._failing_since_ms
-        patience_ms = settings.timeout_ms if self.is_unknown else settings.poll_timeout_ms
-        if self._failures > settings.retries and failing_ms >= patience_ms:
+        if self._unknown_since_ms is not None:
+            # Whatever went on before: a broker that has just started knows no topics for a moment.
+            is_over = now_ms - self._unknown_since_ms >= settings.timeout_ms
+        else:
+            is_over = failing_ms >= settings.poll_timeout_ms
+        if self._failures > settings.retries and is_over:
             reason = f"{self._failures} tries failed within {failing_ms} ms, the last one: {reason}"
             raise PartitionFailed(self.topic_partition, offset, reason) from error
         log.info("%s: try %d failed: %s", self.topic_partition, self._failures, reason)
@@ -261,15 +269,18 @@ class LeaderLine:
         reader = MetadataReader(
             self._way.connections.open, timeout_ms=self._settings.timeout_ms, shuffle=random.shuffle
         )
+        tp, unknown_since_ms = self.topic_partition, self._unknown_since_ms
+        self._unknown_since_ms = None  # where no broker answers, nobody says so
         view = reader.read(self._way.brokers, (), all_topics=True)
-        tp = self.topic_partition
         leader = view.leaders.get(tp)
-        self.is_unknown = leader is None and tp not in view.leaderless
-        if self.is_unknown:
-            raise _NoLeader("the cluster does not have that partition (any more)")
-        if leader is None:
-            raise _NoLeader(f"it has no leader: {error_name(view.leaderless[tp])}")
-        return leader
+        if leader is not None:
+            return leader
+        code = view.errors.get(tp.topic, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        if tp in view.leaderless or code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
+            raise _NoLeader(f"it has no leader: {error_name(view.leaderless.get(tp, code))}")
+        now_ms = self._way.clock.now_ms()
+        self._unknown_since_ms = now_ms if unknown_since_ms is None else unknown_since_ms
+        raise _NoLeader("the cluster does not have that partition (any more)")
 
     def _release(self) -> None:
         """Let go of the connection, for the next one if it is still good."""

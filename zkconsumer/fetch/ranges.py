@@ -295,9 +295,10 @@ class RangeCursor:
 
         A broker may read the log first and its end later, so one such answer tells little. But what
         the last one saw below its end, and this one does not bring, is not in the log: compaction
-        took it out.
+        took it out. (Not so what this one does not see below its end: another leader has it yet to
+        learn how far consumers may read.)
         """
-        seen = min(self._high_watermark, self.wanted.until_offset)
+        seen = min(self._high_watermark, high_watermark, self.wanted.until_offset)
         self._advance(seen)
         self._high_watermark = high_watermark
         self._note_absence(now_ms, is_absent=self.next_offset >= high_watermark)

@@ -26,6 +26,7 @@ from zkconsumer.testing.fake_script import Close, Cut, Fail, Hang, Raw, Reply
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.fetch import FetchResponse
+from zkconsumer.wire.messages.metadata import MetadataResponse
 
 pytestmark = pytest.mark.parametrize("decoder", DECODERS)
 ENTRY_BYTES = 28
@@ -374,6 +375,18 @@ def test_one_empty_answer_proves_no_gap(decoder: PieceDecoder, world: RangeBench
     assert world.pauses == []
 
 
+def test_an_empty_answer_of_a_leader_that_knows_less_proves_no_gap(
+    decoder: PieceDecoder, world: RangeBench
+) -> None:
+    """What the one before saw below the end, this one can't bring before it knows of the end."""
+    world.net.brokers[0].script(
+        ApiKey.FETCH,
+        Reply(answer(b"", high_watermark=100)),
+        Reply(answer(b"", high_watermark=50)),
+    )
+    assert offsets(world.reader(decoder).read(stretch(50, 100))) == list(range(50, 100))
+
+
 def test_an_answer_about_others_is_none(decoder: PieceDecoder, world: RangeBench) -> None:
     """It is asked for again."""
     world.net.brokers[0].script(
@@ -400,6 +413,40 @@ def test_a_topic_that_is_gone_is_lost(decoder: PieceDecoder, world: RangeBench) 
     (lost,) = world.reader(decoder, clock, fail_on_data_loss=False).read(stretch(3, 9))
     assert isinstance(lost, LostRange)
     assert lost.stretch == stretch(3, 9)
+
+
+class Outage(list[int]):
+    """Pauses of a second each: a cluster is down for a while, and is back bit by bit."""
+
+    def __init__(self, world: RangeBench, clock: ManualClock, *, no_answer_for: int) -> None:
+        super().__init__()
+        self._world, self._clock, self._no_answer_for = world, clock, no_answer_for
+        world.net.cluster.move_leader(TP, None)
+        world.pauses = self
+
+    def append(self, pause_ms: int) -> None:
+        """Make a pause."""
+        super().append(pause_ms)
+        self._clock.advance(1_000)
+        if len(self) == 40:
+            knows_nothing = Reply(MetadataResponse(brokers=(), topics=()))
+            closes = [Close()] * self._no_answer_for
+            self._world.net.brokers[0].script(ApiKey.METADATA, knows_nothing, *closes)
+        if len(self) == 41 + self._no_answer_for:
+            self._world.net.cluster.move_leader(TP, 0)
+
+
+@pytest.mark.parametrize("no_answer_for", [0, 35])
+def test_a_topic_is_not_gone_that_a_broker_does_not_know_for_a_moment(
+    decoder: PieceDecoder, world: RangeBench, no_answer_for: int
+) -> None:
+    """It has just started; and one that does not answer at all does not say so, either."""
+    clock = ManualClock()
+    Outage(world, clock, no_answer_for=no_answer_for)
+    reader = world.reader(
+        decoder, clock, fail_on_data_loss=False, timeout_ms=30_000, poll_timeout_ms=120_000
+    )
+    assert offsets(reader.read(stretch(0, 100))) == list(range(100))
 
 
 def test_an_offset_that_is_in_range_after_all_is_asked_for_again(
