@@ -68,7 +68,8 @@ class Admission:
             start: where the last batch ended.
             latest: where the logs end. With Trigger.AvailableNow only those of the first call
                 count, and partitions that come later are left for the next query.
-            begins: the earliest offsets of those partitions of ``latest`` that ``start`` lacks.
+            begins: the earliest offsets of those partitions of ``latest`` that ``start`` lacks, and
+                of any others: what lies before them does not count.
             now_ms: the time, by a clock that only goes forward.
 
         Returns:
@@ -78,7 +79,7 @@ class Admission:
             if self._frozen is None:
                 self._frozen = dict(latest)
             latest = self._frozen
-        origin = {**begins, **start}
+        origin = {**begins, **{tp: max(at, begins.get(tp, at)) for tp, at in start.items()}}
         if self._is_put_off(origin, latest, now_ms):
             return dict(start)
         if self._limits.max_offsets is None:

@@ -146,23 +146,23 @@ class StreamPlan:
         self._pause_while_idle()
         partitions = self._look_for_partitions()
         self._ends = ends = self._cluster.latest(partitions, known=start.offsets)
-        first = self._initial is not None and start.offsets == self._initial.offsets
+        first = self._is_first(start)
         if not first:
-            self._commit(start.offsets, ends)
+            # A partition that is gone has no offset to commit: brokers may refuse it.
+            self._commit({tp: start.offsets[tp] for tp in ends if tp in start.offsets}, ends)
         self._glance_at_members()
-        new = [tp for tp in partitions if tp not in start.offsets]
-        begins = self._cluster.earliest(new) if new else {}
+        begins = self._begins(start.offsets, ends)
         if unlimited:
             end: Mapping[TopicPartition, int] = ends
         else:
             now_ms = self._clock.now_ms()
             end = self._admission.next_end(start.offsets, ends, begins, now_ms=now_ms)
-        if not first and end == start.offsets:
+        found = StreamOffsets(end, start.offsets if first and not self._is_fixed_start() else None)
+        # What starts where it is not sure to start again gets a first batch, be it empty.
+        if end == start.offsets and (not first or found == start):
             self._idle_ms = self._clock.now_ms()
             return start
-        if not first:
-            return StreamOffsets(end)
-        return StreamOffsets(end, None if self._is_fixed_start() else start.offsets)
+        return found
 
     def tasks(self, start: StreamOffsets, end: StreamOffsets) -> list[ZkInputPartition]:
         """The tasks of the batch between two offsets; the same ranges each time it is asked.
@@ -198,6 +198,25 @@ class StreamPlan:
         since_ms, self._idle_ms = self._idle_ms, None
         if since_ms is not None:
             self._wait(max(0, IDLE_PAUSE_MS - (self._clock.now_ms() - since_ms)))
+
+    def _is_first(self, start: StreamOffsets) -> bool:
+        """Whether nothing was read before ``start``: an empty first batch ends where it began.
+
+        A first batch that is run again by another driver may end where that one would begin.
+        """
+        if self._initial is None or start.offsets != self._initial.offsets:
+            return False
+        return start.begun_at is None or start.begun_at == start.offsets
+
+    def _begins(self, start: Offsets, ends: Offsets) -> Offsets:
+        """Where new partitions begin; and others, if batches are not to crawl over what is lost."""
+        asked = [tp for tp in ends if tp not in start]
+        if (
+            self._options.max_offsets_per_trigger is not None
+            and not self._options.fail_on_data_loss
+        ):
+            asked += [tp for tp, end in ends.items() if end > start.get(tp, end)]
+        return self._cluster.earliest(asked) if asked else {}
 
     def _is_fixed_start(self) -> bool:
         """Whether a query that starts anew from these options starts at the same offsets."""

@@ -27,6 +27,18 @@ def test_new_partitions_count_from_where_they_begin() -> None:
     assert admission.next_end({T0: 10}, LATEST, {T1: 20}, now_ms=0) == {T0: 15, T1: 25}
 
 
+def test_what_is_lost_does_not_count() -> None:
+    """Neither for the bound nor for the minimum; and nothing goes back."""
+    admission = Admission(AdmissionLimits(max_offsets=10))
+    assert admission.next_end(START, LATEST, {T0: 100}, now_ms=0) == {T0: 101, T1: 29}
+    assert admission.next_end(START, LATEST, {T0: 5}, now_ms=0) == {T0: 15, T1: 25}
+    admission = Admission(AdmissionLimits(min_offsets=50, max_delay_ms=1000))
+    admission.next_end(START, START, {}, now_ms=0)
+    grown = {T0: 1010, T1: 20}
+    assert admission.next_end(START, grown, {T0: 961}, now_ms=1) == START
+    assert admission.next_end(START, grown, {T0: 960}, now_ms=2) == grown
+
+
 def test_the_first_batch_is_not_put_off() -> None:
     """Nobody knows when the last one was."""
     admission = Admission(AdmissionLimits(min_offsets=10**6, max_delay_ms=1000))

@@ -103,6 +103,27 @@ def test_the_first_batch_remembers_where_it_began() -> None:
     assert after.begun_at is None
 
 
+def test_a_first_batch_that_is_run_again_is_committed() -> None:
+    """Though it ends where the new driver, asked for the start, would begin: at the end."""
+    world = World(PaperCluster(p0=10), **COMMITTING)
+    start = world.plan.initial()
+    world.cluster.append(T0, 5)
+    end = StreamOffsets.from_json(world.run(start).to_json())
+    world.plan = world.new_plan()
+    assert world.plan.initial().offsets == end.offsets
+    assert world.run(end) is end
+    assert world.offsets.kept == {T0: 15}
+
+
+def test_an_empty_first_batch_is_none_to_commit() -> None:
+    """It only remembers where the query began; nothing was read, and so there is no second one."""
+    world = World(PaperCluster(p0=10), **COMMITTING)
+    end = world.run(world.plan.initial())
+    assert (end.offsets, end.begun_at) == ({T0: 10}, {T0: 10})
+    assert world.run(end) is end
+    assert world.offsets.commits == []
+
+
 def test_exact_starts_need_no_remembering() -> None:
     """The checkpoint then looks as that of Spark's own source."""
     world = World(PaperCluster(p0=10), startingOffsets='{"t":{"0":4}}')
@@ -196,6 +217,38 @@ def test_an_idle_query_gives_the_brokers_a_rest() -> None:
     assert world.waits == [IDLE_PAUSE_MS - 30]
     world.plan.latest(after, unlimited=False)
     assert world.waits == [IDLE_PAUSE_MS - 30]
+
+
+def test_a_query_that_waits_for_its_first_message_gives_the_brokers_a_rest() -> None:
+    """Most begin at the end of the logs, and some topics are quiet."""
+    world = World(PaperCluster(p0=10))
+    end = world.plan.latest(world.plan.initial(), unlimited=False)
+    for _ in range(3):
+        assert world.plan.latest(end, unlimited=False) is end
+    assert world.waits == [IDLE_PAUSE_MS] * 2
+
+
+def test_a_partition_that_is_gone_is_not_committed() -> None:
+    """Brokers may refuse its offset, and the query is to go on without it."""
+    world = committing(PaperCluster(p0=10, p1=5), failOnDataLoss="false")
+    end = world.run(world.plan.initial())
+    world.plan = world.new_plan()
+    del world.cluster.logs[T1]
+    world.offsets.refused[T1] = "there is no such partition"
+    world.cluster.append(T0, 1)
+    after = world.run(end)
+    assert world.ranges(end, after) == ["t-0 [10, 11)"]
+    assert world.offsets.kept == {T0: 10}
+
+
+def test_bounded_batches_do_not_crawl_over_what_is_lost() -> None:
+    """A million of expired messages are not thousands of empty batches."""
+    options = {"maxOffsetsPerTrigger": "6", "failOnDataLoss": "false"}
+    world = World(PaperCluster(p0=10), startingOffsets="earliest", **options)
+    end = world.run(world.plan.initial())
+    world.cluster.logs[T0] = (1_000_000, 1_000_020)
+    after = world.run(end)
+    assert world.ranges(end, after) == ["t-0 [1000000, 1000006)"]
 
 
 def test_a_commit_that_fails_is_tried_again_then_ends_the_query() -> None:
