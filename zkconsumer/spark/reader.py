@@ -90,7 +90,13 @@ def batch_reader(options: SourceOptions, schema: StructType) -> ZkBatchReader:
 
 
 def read_task(partition: InputPartition, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-    """The messages of one task's range; none of the partition that Spark makes out of no tasks."""
-    if not isinstance(partition, ZkInputPartition):
+    """The messages of one task's range; none of the partition that Spark makes out of no tasks.
+
+    Raises:
+        TypeError: it is neither of the two: what it stands for must not go unread.
+    """
+    if isinstance(partition, ZkInputPartition):
+        return read_partition(partition, schema)
+    if getattr(partition, "value", partition) is None:
         return iter(())
-    return read_partition(partition, schema)
+    raise TypeError(f"no task of this source: {partition!r}")

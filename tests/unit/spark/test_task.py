@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import pyarrow as pa
 import pytest
+from pyspark.sql.datasource import InputPartition
 
 from tests.support.ranges import SETTINGS, TP, RangeBench, bench, values
 from zkconsumer.errors import DataLost
 from zkconsumer.spark import task as task_module
 from zkconsumer.spark.input_partition import ZkInputPartition
+from zkconsumer.spark.reader import read_task
 from zkconsumer.spark.rows import arrow_schema, spark_schema
 from zkconsumer.spark.task import connections_for, read_partition
 from zkconsumer.testing.loopback import LoopbackServer
@@ -53,6 +55,14 @@ def offsets_of(batches: Iterator[pa.RecordBatch]) -> list[int]:
     found = list(batches)
     assert all(batch.num_rows and batch.schema.equals(SCHEMA) for batch in found)
     return [one for batch in found for one in batch.column("offset").to_pylist()]
+
+
+def test_only_what_stands_for_no_task_has_no_rows() -> None:
+    """Spark makes one partition out of none; what is no task of ours must not go unread."""
+    assert list(read_task(InputPartition(None), SCHEMA)) == []
+    for strange in (InputPartition(7), object()):
+        with pytest.raises(TypeError, match="no task of this source"):
+            read_task(strange, SCHEMA)  # type: ignore[arg-type]  # on purpose
 
 
 def test_a_task_reads_its_range_and_a_second_try_the_same(world: RangeBench) -> None:
