@@ -5,11 +5,11 @@ import logging
 import sys
 from collections.abc import Mapping
 
-from zkconsumer.drain.proof import Verdict
-from zkconsumer.drain.report import as_json, as_text
 from zkconsumer.errors import ConfigError, ZkConsumerError
 
 log = logging.getLogger(__name__)
+
+_COULD_NOT_TELL = 2
 
 _DESCRIPTION = """\
 Look at every message that a drain landed, and prove that each offset is there exactly once and is
@@ -29,9 +29,19 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         allow_abbrev=False,
     )
     parser.add_argument("path", metavar="PATH", help="what was given to drain as --to or --state")
-    parser.add_argument("--zookeeper", metavar="HOSTS", help="compare with this cluster")
+    # What 'drain' has, too, may stand before 'verify': a default here would wipe it out, and the
+    # cluster would not be looked at.
     parser.add_argument(
-        "--bootstrap-servers", metavar="HOSTS", help="the same, by the addresses of brokers"
+        "--zookeeper",
+        metavar="HOSTS",
+        default=argparse.SUPPRESS,
+        help="compare with this cluster",
+    )
+    parser.add_argument(
+        "--bootstrap-servers",
+        metavar="HOSTS",
+        default=argparse.SUPPRESS,
+        help="the same, by the addresses of brokers",
     )
     parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
     for name, what in (("--option", "the source"), ("--target-option", "the mirror's target")):
@@ -42,7 +52,12 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
             metavar="NAME=VALUE",
             help=f"a further option for reading from {what}",
         )
-    parser.add_argument("--master", metavar="URL", help="of Spark (default: this machine)")
+    parser.add_argument(
+        "--master",
+        metavar="URL",
+        default=argparse.SUPPRESS,
+        help="of Spark (default: this machine)",
+    )
     parser.add_argument("--jars", metavar="FILES", help="for Spark, by commas")
     parser.add_argument(
         "--package", action="append", default=[], metavar="COORDINATES", help="for Spark, of Maven"
@@ -56,22 +71,23 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 def run(args: argparse.Namespace) -> int:
     """Verify, and print what was found; gives the exit status."""
     try:
-        return _verify(args).value
+        return _verify(args)
     except ZkConsumerError as error:
         # The main program's status for errors would mean "not proven" here.
         log.debug("the error came from here", exc_info=error)
         print(f"zkconsumer: {' '.join(str(error).split())}", file=sys.stderr)
-        return Verdict.UNKNOWN.value
+        return _COULD_NOT_TELL
 
 
-def _verify(args: argparse.Namespace) -> Verdict:
+def _verify(args: argparse.Namespace) -> int:
     cluster = _cluster(args)
     target = _options("--target-option", args.target_option)
-    # Spark is loaded by this command only, and may not be installed.
+    # Spark is loaded by this command only, and may not be installed: the first one says so.
+    from zkconsumer.spark.session import build_session, close_session, register  # noqa: I001, PLC0415
     from zkconsumer.drain.hadoop_storage import HadoopStorage  # noqa: PLC0415
+    from zkconsumer.drain.report import as_json, as_text  # noqa: PLC0415
     from zkconsumer.drain.rows import drain_session  # noqa: PLC0415
     from zkconsumer.drain.verify import verify  # noqa: PLC0415
-    from zkconsumer.spark.session import build_session, close_session, register  # noqa: PLC0415
 
     settings = {"spark.ui.showConsoleProgress": "false", **_options("--conf", args.conf)}
     if args.jars:
@@ -88,7 +104,7 @@ def _verify(args: argparse.Namespace) -> Verdict:
     finally:
         close_session(session)
     print((as_json if args.json else as_text)(proof), end="")
-    return proof.verdict
+    return proof.verdict.value
 
 
 def _cluster(args: argparse.Namespace) -> Mapping[str, str] | None:
