@@ -25,7 +25,7 @@ class BatchRanges:
     def __init__(self, offsets: Mapping[TopicPartition, int], *, most: int | None) -> None:
         self._offsets = dict(offsets)
         self._most = most
-        self._kept: dict[datetime, tuple[OffsetRange, ...]] = {}
+        self._kept: dict[int, tuple[OffsetRange, ...]] = {}
 
     @property
     def offsets(self) -> Mapping[TopicPartition, int]:
@@ -34,7 +34,7 @@ class BatchRanges:
 
     def of(self, time: datetime) -> tuple[OffsetRange, ...] | None:
         """The ranges of a batch that was made; None where there was none at that time."""
-        return self._kept.get(time)
+        return self._kept.get(_instant_ms(time))
 
     def next(self, latest: Mapping[TopicPartition, int]) -> tuple[OffsetRange, ...]:
         """What a new batch has, by where the logs end; a log that became shorter adds nothing."""
@@ -48,9 +48,18 @@ class BatchRanges:
 
     def keep(self, time: datetime, ranges: Sequence[OffsetRange]) -> None:
         """A batch was made: the next one starts behind it."""
-        self._kept[time] = tuple(ranges)
+        self._kept[_instant_ms(time)] = tuple(ranges)
         for one in ranges:
             tp = TopicPartition(one.topic, one.partition)
             self._offsets[tp] = max(self._offsets[tp], one.untilOffset)
         for old in sorted(self._kept)[:-REMEMBERED]:
             del self._kept[old]
+
+
+def _instant_ms(time: datetime) -> int:
+    """Spark's time as milliseconds since the epoch.
+
+    It comes as a local time without a zone. When clocks are put back, an hour of these comes twice;
+    two that differ by their fold only are equal, and have the same hash.
+    """
+    return round(time.timestamp() * 1000)

@@ -1,8 +1,11 @@
 """Each batch of a direct stream: behind the last one, and the same when it is made again."""
 
 import pickle
+import time
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -12,6 +15,16 @@ from zkconsumer.spark.legacy_values import OffsetRange
 
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
 START = datetime(2015, 5, 5)  # noqa: DTZ001 - Spark gives batches' times so
+
+
+@pytest.fixture
+def berlin(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Local time is that of Berlin, which puts its clocks back in October."""
+    with monkeypatch.context() as patched:
+        patched.setenv("TZ", "CET-1CEST,M3.5.0,M10.5.0/3")
+        time.tzset()
+        yield
+    time.tzset()
 
 
 def test_batches_follow_each_other() -> None:
@@ -49,6 +62,22 @@ def test_old_batches_are_forgotten() -> None:
         ranges.keep(START + timedelta(seconds=number), ranges.next({P0: number}))
     assert ranges.of(START + timedelta(seconds=1)) is None
     assert ranges.of(START + timedelta(seconds=2)) is not None
+
+
+@pytest.mark.usefixtures("berlin")
+def test_the_hour_that_comes_twice_is_two_hours() -> None:
+    """When clocks are put back, a batch is not taken for the one an hour before."""
+    ranges = BatchRanges({P0: 0}, most=None)
+    first, second = (
+        datetime.fromtimestamp(seconds)  # noqa: DTZ006 - as Spark makes them
+        for seconds in (1445733000, 1445733000 + 3600)
+    )
+    assert first == second
+    ranges.keep(first, ranges.next({P0: 4}))
+    assert ranges.of(second) is None
+    ranges.keep(second, ranges.next({P0: 9}))
+    assert ranges.of(first) == (OffsetRange("t", 0, 0, 4),)
+    assert ranges.of(second) == (OffsetRange("t", 0, 4, 9),)
 
 
 @given(
