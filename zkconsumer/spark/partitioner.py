@@ -10,7 +10,7 @@ is negative elsewhere.
 """
 
 from collections.abc import Callable, Sequence
-from functools import lru_cache
+from functools import lru_cache, wraps
 
 from zkconsumer.assignment.java_order import string_hash
 from zkconsumer.errors import ConfigError
@@ -23,12 +23,25 @@ _POSITIVE = 0x7FFFFFFF
 _MURMUR_SEED = 0x9747B28C
 _MURMUR_FACTOR = 0x5BD1E995
 _KEPT_KEYS = 1 << 16
+_KEPT_KEY_BYTES = 256
+"""Together 16 MiB: a Python worker lives as long as its executor, and so does what it keeps."""
 
 KeyHash = Callable[[bytes], int]
 """A key's hash, not negative."""
 
 
-@lru_cache(_KEPT_KEYS)
+def _kept(hash_of: KeyHash) -> KeyHash:
+    """Compute the hash of a short key once: rows repeat keys, and long ones would fill memory."""
+    of_short = lru_cache(_KEPT_KEYS)(hash_of)
+
+    @wraps(hash_of)
+    def kept_hash_of(key: bytes) -> int:
+        return of_short(key) if len(key) <= _KEPT_KEY_BYTES else hash_of(key)
+
+    return kept_hash_of
+
+
+@_kept
 def text_hash(key: bytes) -> int:
     """The hash of a text in UTF-8, as the Scala producer's default partitioner has it.
 
@@ -38,7 +51,7 @@ def text_hash(key: bytes) -> int:
     return _scala_abs(string_hash(key.decode("utf-8", "replace")))
 
 
-@lru_cache(_KEPT_KEYS)
+@_kept
 def bytes_hash(key: bytes) -> int:
     """The hash of a key as bytes, as the Scala producer's ``ByteArrayPartitioner`` has it."""
     value = 1
@@ -47,7 +60,7 @@ def bytes_hash(key: bytes) -> int:
     return _scala_abs(_signed(value))
 
 
-@lru_cache(_KEPT_KEYS)
+@_kept
 def murmur_hash(key: bytes) -> int:
     """The hash of a key as bytes, as all of Kafka's Java producers have it: murmur2."""
     value = _MURMUR_SEED ^ len(key)

@@ -1,5 +1,7 @@
 """Keyed rows by hash, keyless ones in turn."""
 
+import sys
+
 import pytest
 
 from zkconsumer.errors import ConfigError
@@ -43,3 +45,13 @@ def test_an_unknown_partitioner_is_refused() -> None:
 def test_the_default_is_the_scala_producers() -> None:
     """As in the original's own configuration."""
     assert PARTITIONERS[0] == DEFAULT_PARTITIONER == "kafka.producer.DefaultPartitioner"
+
+
+@pytest.mark.parametrize("partitioner", PARTITIONERS)
+def test_long_keys_are_not_kept(partitioner: str) -> None:
+    """A worker would keep as many of them as of short ones, and lack the memory for rows."""
+    hash_of = key_hash(partitioner)
+    key = b"k" * 100_000
+    before = sys.getrefcount(key)
+    assert hash_of(key) == hash_of(key)
+    assert sys.getrefcount(key) == before
