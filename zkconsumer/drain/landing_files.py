@@ -84,6 +84,8 @@ class FilesLanding:
 def landed_file(number: int, folder: str, path: str, size_bytes: int) -> LandedFile | None:
     """A file that Spark wrote, with where it belongs; None for Spark's own marks.
 
+    A task that Spark gave up on may still be writing, below ``_temporary``.
+
     Args:
         number: the batch's, which becomes part of the file's name.
         folder: where it was written, below the batch's staging folder.
@@ -91,7 +93,7 @@ def landed_file(number: int, folder: str, path: str, size_bytes: int) -> LandedF
         size_bytes: its length.
     """
     parts = PurePosixPath(path)
-    if parts.name.startswith(("_", ".")) or len(parts.parts) == 1:
+    if parts.name.startswith(("_", ".")) or not path.startswith("topic="):
         return None
     values = dict(step.split("=", 1) for step in parts.parts[:-1])
     name = f"part-{layout.batch_name(number)}-{parts.name.removeprefix('part-')}"

@@ -32,6 +32,11 @@ _SETTINGS = {
     "spark.sql.maxConcurrentOutputFileWriters": "64",
 }
 
+_DIVIDING = frozenset({"minpartitions", "maxrecordsperpartition"})
+"""Options of the source that spread one range over several tasks."""
+_LAST_DAY = 2_932_896
+"""The end of the year 9999, in days since the epoch."""
+
 Ends = Callable[[Sequence[TopicPartition], Positions], Mapping[TopicPartition, LogEnds]]
 
 
@@ -60,7 +65,8 @@ class RangeRows:
 
         Args:
             ranges: one a partition.
-            divided: read large ranges by several tasks; else each by one, in order.
+            divided: read large ranges by several tasks; else each by one, in order, whatever the
+                options say.
         """
         assigned: dict[str, list[int]] = {}
         for wanted in ranges:
@@ -69,13 +75,16 @@ class RangeRows:
         begin = {wanted.topic_partition: wanted.from_offset for wanted in ranges}
         end = {wanted.topic_partition: wanted.until_offset for wanted in ranges}
         reader = self.session.read.format("zkconsumer")
+        options = self._options
         if divided:
             reader = reader.options(
                 minPartitions=self.session.sparkContext.defaultParallelism,
                 maxRecordsPerPartition=RECORDS_PER_FILE,
             )
+        else:
+            options = {name: of for name, of in options.items() if name.lower() not in _DIVIDING}
         return (
-            reader.options(**self._options)
+            reader.options(**options)
             .option("assign", json.dumps(assigned))
             .option("startingOffsets", json.dumps(offsets_value(begin)))
             .option("endingOffsets", json.dumps(offsets_value(end)))
@@ -193,9 +202,14 @@ def _runs_of(
 
 
 def date_of(created_ms: int) -> str:
-    """Spark SQL: the day of a message, in UTC; that of its plan where it has no timestamp."""
+    """Spark SQL: the day of a message, in UTC; that of its plan where it has no timestamp.
+
+    Also where its timestamp is behind the year 9999, as when a producer took microseconds for
+    milliseconds: one folder that readers can't take for a date would make texts of all of them.
+    """
     planned = datetime.fromtimestamp(created_ms / 1000, UTC).date().isoformat()
     at = "unix_micros(timestamp)"
     # Not a cast of the timestamp: that would give the day where the session says it is.
     day = f"CAST(({at} - pmod({at}, {_DAY_US}L)) DIV {_DAY_US}L AS INT)"
-    return f"CAST(coalesce(date_from_unix_date({day}), DATE'{planned}') AS STRING)"
+    own = f"CASE WHEN {day} <= {_LAST_DAY} THEN date_from_unix_date({day}) END"
+    return f"CAST(coalesce({own}, DATE'{planned}') AS STRING)"

@@ -12,7 +12,7 @@ from zkconsumer.drain.plan import Plan, Positions, Situation, make_plan, refuse_
 from zkconsumer.drain.seams import Group, Look, NoWatch, Source, Stop, Watch
 from zkconsumer.drain.state import State, Step, resume
 from zkconsumer.errors import DrainError
-from zkconsumer.model import OffsetRange
+from zkconsumer.model import OffsetRange, TopicPartition
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -184,7 +184,12 @@ class Runner:
 
     def _commit(self, plan: Plan) -> None:
         self._sides.group.check()
-        self._sides.group.commit(plan.after(), self._log_ends)
+        positions = plan.after()
+        # Topics that were deleted meanwhile have no place for offsets: brokers refuse them, and
+        # that must not hold up the others. A run that has not looked yet finishes its batch.
+        known = self._log_ends or _touched(plan)
+        there = {tp: offset for tp, offset in positions.items() if tp in known}
+        self._sides.group.commit(there, self._log_ends)
 
     def _clean(self, plan: Plan, manifest: Manifest) -> None:
         self._journal.clean(plan.number)
@@ -197,6 +202,11 @@ class Runner:
             positions=plan.after(),
         )
         self._sides.watch.landed(plan, manifest)
+
+
+def _touched(plan: Plan) -> set[TopicPartition]:
+    """The partitions whose positions a batch changes."""
+    return {*plan.starts, *(part.topic_partition for part in (*plan.expired, *plan.ranges))}
 
 
 def _expired_since(manifest: Manifest) -> tuple[OffsetRange, ...]:

@@ -70,6 +70,8 @@ def test_a_staged_file_is_named_after_its_batch() -> None:
     assert landed_file(7, "a1/files", "_SUCCESS", 0) is None
     assert landed_file(7, "a1/files", "topic=t/date=2014-05-13/.part.crc", 0) is None
     assert landed_file(7, "a1/files", "part-00000.parquet", 400) is None
+    late = "_temporary/0/_temporary/attempt_1/topic=t/date=2014-05-13/part-00000.parquet"
+    assert landed_file(7, "a1/files", late, 400) is None
 
 
 def test_a_damaged_manifest_says_where() -> None:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.support.drain_world import IDENTITY, World
+from tests.support.drain_world import IDENTITY, Killed, World
 from zkconsumer.drain import layout
 from zkconsumer.drain.identity import Identity, refuse_another
 from zkconsumer.errors import ConfigError, DrainError
@@ -61,6 +61,37 @@ def test_a_topic_that_was_made_anew_is_refused() -> None:
     world.latest[T] = 3
     with pytest.raises(DrainError, match="t-0 ends at 3, and was landed up to 12"):
         world.run()
+
+
+def test_nothing_is_committed_for_topics_that_are_gone() -> None:
+    """Brokers refuse such offsets, which would hold up the others for good."""
+    other = TopicPartition("u", 0)
+    world = drained()
+    world.grow(other, 3)
+    del world.latest[T]
+    world.committed.clear()
+    world.run()
+    assert world.committed == {other: 3}
+
+
+def test_a_batch_of_a_killed_run_is_committed_before_anything_is_looked_at() -> None:
+    """Its own partitions only: those before it were committed with their own batches."""
+    world = drained()
+    world.grow(TopicPartition("u", 0), 3)
+    del world.latest[T]
+    world.committed.clear()
+
+    def kill(point: str) -> None:
+        if point.startswith("before commit"):
+            raise Killed
+
+    world.at = kill
+    with pytest.raises(Killed):
+        world.run()
+    world.at = lambda _point: None
+    world.latest = {}
+    world.run()
+    assert world.committed == {TopicPartition("u", 0): 3}
 
 
 def test_a_lost_plan_or_manifest_is_noticed() -> None:

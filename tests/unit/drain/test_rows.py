@@ -1,0 +1,61 @@
+"""How ranges are asked for, without a Spark to ask."""
+
+from typing import Any, Self, cast
+
+import pytest
+from pyspark.sql import SparkSession
+
+from zkconsumer.drain.rows import RangeRows
+from zkconsumer.model import OffsetRange, TopicPartition
+
+WANTED = OffsetRange(
+    topic_partition=TopicPartition("clicks", 0), from_offset=5, until_offset=5_000_000
+)
+DIVIDING = {"minPartitions": "7", "MAXRECORDSPERPARTITION": "1000", "kafka.client.id": "d"}
+
+
+class PaperSession:
+    """A session, its reader and its context in one: notes the options."""
+
+    defaultParallelism = 2  # noqa: N815 - Spark's
+
+    def __init__(self) -> None:
+        self.asked: dict[str, str] = {}
+
+    def __getattr__(self, name: str) -> Any:
+        assert name in {"read", "sparkContext"}
+        return self
+
+    def format(self, _name: str) -> Self:
+        """See ``DataFrameReader``."""
+        return self
+
+    def option(self, name: str, value: str) -> Self:
+        """See ``DataFrameReader``: names differ by more than case."""
+        return self.options(**{name: value})
+
+    def options(self, **options: object) -> Self:
+        """See ``DataFrameReader``."""
+        self.asked |= {name.lower(): str(value) for name, value in options.items()}
+        return self
+
+    def load(self) -> None:
+        """Nothing is read."""
+
+
+@pytest.mark.parametrize("divided", [True, False])
+def test_what_must_be_in_order_is_read_by_one_task_a_range(*, divided: bool) -> None:
+    """Whatever the options say that suit a landing of files."""
+    session = PaperSession()
+    rows = RangeRows(cast("SparkSession", session), DIVIDING)
+    rows.read([WANTED], divided=divided)
+    assert session.asked["startingoffsets"] == '{"clicks": {"0": 5}}'
+    assert session.asked["kafka.client.id"] == "d"
+    dividing = {
+        name: session.asked.get(name) for name in ("minpartitions", "maxrecordsperpartition")
+    }
+    assert dividing == (
+        {"minpartitions": "7", "maxrecordsperpartition": "1000"}
+        if divided
+        else {"minpartitions": None, "maxrecordsperpartition": None}
+    )
