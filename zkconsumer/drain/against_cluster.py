@@ -54,7 +54,7 @@ def check_cluster(
     checks = _look(options, wanted)
     ranges = {tp: check.compared for tp, check in checks.items() if check.compared.length > 0}
     if ranges:
-        ours = _within(landed, ranges)
+        ours = within(landed, ranges)
         theirs = _from_cluster(landed, options, ranges)
         blocks = _differing_blocks(ours, theirs)
         for tp, differing in _differences(ours, theirs, blocks).items() if blocks else ():
@@ -117,15 +117,16 @@ def _from_cluster(
     return reader.options(**{**options, **bounds}).load()
 
 
-def _within(landed: "DataFrame", ranges: Mapping[TopicPartition, Run]) -> "DataFrame":
-    """Only the rows that are to be compared."""
+def within(messages: "DataFrame", ranges: Mapping[TopicPartition, Run]) -> "DataFrame":
+    """Only the messages with these offsets; the order of columns may change."""
     from pyspark.sql.functions import broadcast  # noqa: PLC0415 - loaded with Spark's own session
 
     rows = [(*tp, *run) for tp, run in ranges.items()]
     schema = "topic string, partition int, from_offset bigint, until_offset bigint"
-    bounds = landed.sparkSession.createDataFrame(rows, schema)
-    joined = landed.join(broadcast(bounds), ["topic", "partition"])
-    return joined.where("offset >= from_offset AND offset < until_offset")
+    bounds = messages.sparkSession.createDataFrame(rows, schema)
+    joined = messages.join(broadcast(bounds), ["topic", "partition"])
+    wanted = joined.where("offset >= from_offset AND offset < until_offset")
+    return wanted.drop("from_offset", "until_offset")
 
 
 def _differing_blocks(ours: "DataFrame", theirs: "DataFrame") -> _Blocks:

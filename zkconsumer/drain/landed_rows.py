@@ -4,13 +4,14 @@ What is read is what any reader of the landing would see, not what the manifests
 nobody noted shows up as duplicates, and one that was deleted as a gap.
 """
 
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from zkconsumer.drain.manifest import LandedFile
-from zkconsumer.drain.storage import StoredFile
+from zkconsumer.drain.storage import Storage, StoredFile
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -25,6 +26,8 @@ COLUMNS = ("topic", "partition", "offset", "key", "value", "timestamp", "timesta
 """What is read of them."""
 
 _SHOWN = 10
+_OF_BATCH = re.compile(r"part-([0-9]{10,})-")
+_OF_DAY = re.compile(r"topic=[^/]+/date=[^/]+/[^/]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,18 +44,19 @@ class FilesFound:
 
 
 def compare_files(
-    noted: Mapping[str, LandedFile], stored: Iterable[StoredFile], *, last_batch: int
+    noted: Mapping[str, LandedFile], stored: Iterable[StoredFile], *, since: Collection[int]
 ) -> FilesFound:
     """Hold the files that are there against those that the batches noted.
 
     Args:
         noted: of all batches that are looked at.
         stored: everything below the drain's path.
-        last_batch: the last that is looked at; files that later batches bring don't count.
+        since: numbers of batches that are not looked at, because they are not wholly published,
+            or were landed after the look: their files don't count.
     """
     visible = {file.path: file.size_bytes for file in stored if _visible(file.path)}
     visible = {
-        path: size for path, size in visible.items() if path in noted or not later(path, last_batch)
+        path: size for path, size in visible.items() if path in noted or not is_of(path, since)
     }
     missing = [path for path in noted if path not in visible]
     resized = [
@@ -66,7 +70,8 @@ def compare_files(
         *_said("files are not as they were landed", resized),
         *_said("files are there that no batch landed", foreign),
     ]
-    readable = tuple(path for path in visible if path.startswith("topic="))
+    # Elsewhere Spark could not tell what topic and date a file is of: it is foreign anyway.
+    readable = tuple(path for path in visible if _OF_DAY.fullmatch(path))
     return FilesFound(readable, tuple(problems))
 
 
@@ -92,10 +97,27 @@ def _visible(path: str) -> bool:
     return not any(part.startswith(("_", ".")) for part in PurePosixPath(path).parts)
 
 
-def later(path: str, last_batch: int) -> bool:
-    """Whether a file's name says that a later batch brought it."""
-    number = PurePosixPath(path).name.removeprefix("part-").partition("-")[0]
-    return number.isascii() and number.isdigit() and int(number) > last_batch
+def is_of(path: str, batches: Collection[int]) -> bool:
+    """Whether a file's name says that one of these batches brought it.
+
+    Other programs' names look much the same, with fewer digits: ``part-00007-...``.
+    """
+    number = _OF_BATCH.match(PurePosixPath(path).name)
+    return number is not None and int(number[1]) in batches
+
+
+def visible_files(storage: Storage) -> list[StoredFile]:
+    """All files that readers may see.
+
+    Others are not even looked for: while a drain runs, folders come and go below ``_zkconsumer``,
+    and one that goes while it is listed is an error.
+    """
+    return [
+        StoredFile(f"{name}/{file.path}".rstrip("/"), file.size_bytes)
+        for name in storage.names("")
+        if _visible(name)
+        for file in storage.files(name)
+    ]
 
 
 def _said(what: str, which: list[str]) -> list[str]:

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.drain import layout
+from zkconsumer.drain.against_cluster import within
+from zkconsumer.drain.coverage import Run
 from zkconsumer.drain.fields import Fields, JsonValue, offsets_value
 from zkconsumer.drain.journal import Journal
 from zkconsumer.drain.manifest import LandedPart, Manifest
@@ -122,7 +124,7 @@ class KafkaLanding:
             return self._read_back(plan, attempt, starts)
 
     def _read_back(self, plan: Plan, attempt: str, starts: Positions) -> Manifest:
-        mirrored = self._mirrored(starts)
+        mirrored = self._mirrored(plan, starts)
         found = translated_runs(mirrored)
         runs = {tp: first_copies(of_tp) for tp, of_tp in found.items()}
         copies = _rows(found) - _rows(runs)
@@ -147,15 +149,22 @@ class KafkaLanding:
             raise DrainError(f"{self._storage.uri('')}: the drain's identity is gone")
         return Target(options=self._options, drain=identity.id)
 
-    def _mirrored(self, starts: Positions) -> "DataFrame":
-        return read_rows(self._session, self._target(), starts, self._cluster.ends(starts))
+    def _mirrored(self, plan: Plan, starts: Positions) -> "DataFrame":
+        """What has arrived of a batch.
+
+        A task of an earlier batch that was given up may have written so late that its copies lie
+        behind this batch's starts: they are duplicates of that batch, and not in this one's way.
+        """
+        rows = read_rows(self._session, self._target(), starts, self._cluster.ends(starts))
+        ranges = {it.topic_partition: Run(it.from_offset, it.until_offset) for it in plan.ranges}
+        return within(rows, ranges)
 
     def _left_of(self, plan: Plan, starts: Positions) -> "DataFrame":
         """The plan's rows without those that an earlier try wrote."""
         rows = self._read(plan)
         if self._cluster.ends(starts) == starts:
             return rows
-        with runs_by(self._mirrored(starts), "topic", "partition") as runs:
+        with runs_by(self._mirrored(plan, starts), "topic", "partition") as runs:
             arrived = runs.collect()
         if not arrived:
             return rows
@@ -195,9 +204,13 @@ class KafkaLanding:
 def target_ends(plan: Plan) -> dict[TopicPartition, int]:
     """Where the target's logs ended before a batch, as its plan notes it.
 
+    A batch that reads nothing writes nothing, and has no such note.
+
     Raises:
         DrainError: the plan is damaged.
     """
+    if not plan.ranges:
+        return {}
     return Fields(layout.plan_file(plan.number), dict(plan.notes)).offsets(TARGET_ENDS)
 
 

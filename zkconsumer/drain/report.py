@@ -81,8 +81,14 @@ def _cluster_word(check: ClusterCheck | None) -> str:
     if check.differing.keys() - {Difference.ONLY_LANDED}:
         return "DIFFERS"
     if check.compared.length == 0:
-        return "holds none of it now"
-    return f"same in {check.compared}"
+        return f"holds none of it now{_lag(check)}"
+    return f"same in {check.compared}{_lag(check)}"
+
+
+def _lag(check: ClusterCheck) -> str:
+    """How much the log has that no batch has landed yet: what is proven says nothing of that."""
+    lag = 0 if check.log_end is None else check.log_end - check.compared.until_offset
+    return f", {lag} to come" if lag > 0 else ""
 
 
 def _table(rows: Sequence[Sequence[str]]) -> list[str]:

@@ -5,7 +5,7 @@ to it, and a batch that was tried again leaves copies. So each batch keeps a tab
 offsets from here became as many offsets from there.
 """
 
-from bisect import bisect_right
+from bisect import bisect_right, insort
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple, Self
 
@@ -41,8 +41,7 @@ def first_copies(runs: Iterable[TranslatedRun]) -> tuple[TranslatedRun, ...]:
     for run in sorted(runs, key=lambda run: run.target_offset):
         for rest in _uncovered(Run(run.from_offset, run.until_offset), kept):
             skipped = rest.from_offset - run.from_offset
-            kept.append(TranslatedRun(*rest, run.target_offset + skipped))
-        kept.sort()
+            insort(kept, TranslatedRun(*rest, run.target_offset + skipped))
     return tuple(_joined(kept))
 
 
@@ -50,9 +49,10 @@ def _uncovered(wanted: Run, kept: Sequence[TranslatedRun]) -> list[Run]:
     """The parts of a run that none of the sorted, disjoint others hold."""
     parts = []
     at = wanted.from_offset
-    for run in kept:
-        if run.until_offset <= at:
-            continue
+    # A compacted log has a run for each hole: those before are many.
+    first = bisect_right(kept, at, key=lambda run: run.until_offset)
+    for number in range(first, len(kept)):
+        run = kept[number]
         if run.from_offset >= wanted.until_offset:
             break
         if run.from_offset > at:

@@ -14,7 +14,13 @@ from zkconsumer.drain.coverage import Coverage, cover
 from zkconsumer.drain.delta_log import active_files
 from zkconsumer.drain.identity import Identity
 from zkconsumer.drain.journal import Journal
-from zkconsumer.drain.landed_rows import compare_files, delta_files, later, read_files
+from zkconsumer.drain.landed_rows import (
+    compare_files,
+    delta_files,
+    is_of,
+    read_files,
+    visible_files,
+)
 from zkconsumer.drain.manifest import Manifest
 from zkconsumer.drain.mirror import FORMAT, target_ends
 from zkconsumer.drain.mirrored_rows import Target, read_rows
@@ -38,7 +44,7 @@ class Published(NamedTuple):
     """Which batches a verification looks at.
 
     Attributes:
-        last: the last one; 0 for none.
+        last: the last one that should be there; 0 for none.
         lost: numbers up to it that have no manifest.
         pending: the batch that is landed and not wholly published, if there is one.
     """
@@ -83,7 +89,7 @@ def verify(
     identity = journal.identity()
     if identity is None:
         raise DrainError(f"there is no drain at {journal.path}: {layout.IDENTITY} is not there")
-    published = _published(storage)
+    published = published_batches(storage)
     seen = _Seen(session, storage, journal, identity, published, target_options or {})
     record = read_record(_landed(journal, published))
     with told_by_spark(f"verifying {journal.path}"):
@@ -106,23 +112,30 @@ def verify(
 
 def _obstacles(published: Published) -> tuple[str, ...]:
     if published.pending is None:
-        return ()
+        # The first batch is landed even where there are no messages.
+        return () if published.last else ("no batch is landed yet: there is nothing to prove",)
     return (
         f"batch {published.pending} is landed and not published yet: let the drain go on, it does "
         "that first",
     )
 
 
-def _published(storage: Storage) -> Published:
-    """Batches first: what is cleaned up after that was published."""
-    numbers = layout.numbers_of_files(storage.names(layout.BATCHES))
-    if not numbers:
-        return Published(0, (), None)
-    last = numbers[-1]
-    pending = last if storage.names(layout.staging_folder(last)) else None
-    seen = [number for number in numbers if number != pending]
-    end = seen[-1] if seen else 0
-    return Published(end, tuple(sorted(set(range(1, end + 1)) - set(seen))), pending)
+def published_batches(storage: Storage) -> Published:
+    """Which batches to look at, while a drain may be landing more.
+
+    A plan is written when the batch before it is published. So plans are listed before batches:
+    all but the last one that was there then must be landed. And staged files are looked for after
+    that: what is cleaned up by then was published.
+    """
+    plans = layout.numbers_of_files(storage.names(layout.PLANS))
+    landed = layout.numbers_of_files(storage.names(layout.BATCHES))
+    done = max(plans, default=1) - 1
+    newest = max(landed, default=0)
+    pending = None
+    if newest > done and storage.names(layout.staging_folder(newest)):
+        pending = newest
+    last = max(done, newest if pending is None else newest - 1)
+    return Published(last, tuple(sorted(set(range(1, last + 1)) - set(landed))), pending)
 
 
 def _landed(journal: Journal, published: Published) -> Iterator[tuple[Plan, Manifest]]:
@@ -141,16 +154,25 @@ def _rows(seen: "_Seen", record: Record) -> "tuple[DataFrame, list[str]]":
     """What a reader of the landing sees of these batches, and what is wrong with its files."""
     if seen.identity.format == FORMAT:
         return _mirrored(seen), []
-    stored = seen.storage.files("")
+    stored = visible_files(seen.storage)
     if seen.identity.format == "delta":
         active = active_files(seen.storage, seen.target_options)
-        pending = [path for path in active if later(path, seen.published.last)]
-        found = delta_files(sorted(active - set(pending)), stored)
+        since = _landed_since(seen)
+        found = delta_files(sorted(path for path in active if not is_of(path, since)), stored)
     else:
-        found = compare_files(record.files, stored, last_batch=seen.published.last)
+        found = compare_files(record.files, stored, since=_landed_since(seen))
     file_format = "json" if seen.identity.format == "json" else "parquet"
     rows = read_files(seen.session, seen.storage.uri(""), found.readable, file_format)
     return rows, list(found.problems)
+
+
+def _landed_since(seen: "_Seen") -> set[int]:
+    """Batches that are landed by now and not looked at; to be asked when files have been listed.
+
+    Files that claim to be of any other batch are nobody's.
+    """
+    landed = layout.numbers_of_files(seen.storage.names(layout.BATCHES))
+    return {number for number in landed if number > seen.published.last}
 
 
 def _mirrored(seen: "_Seen") -> "DataFrame":
@@ -164,8 +186,10 @@ def _mirrored(seen: "_Seen") -> "DataFrame":
     for number in range(1, last + 1):
         starts = {**target_ends(seen.journal.plan(number)), **starts}
     ends = TargetCluster(seen.session, target.options).ends(starts)
-    if layout.batch_name(last + 1) + ".json" in seen.storage.names(layout.PLANS):
-        ends |= target_ends(seen.journal.plan(last + 1))
+    # Plans are listed after the ends were asked for: each batch that wrote before these has one.
+    for number in reversed(layout.numbers_of_files(seen.storage.names(layout.PLANS))):
+        if number > last:
+            ends |= target_ends(seen.journal.plan(number))
     return read_rows(seen.session, target, starts, ends).drop("target_offset")
 
 

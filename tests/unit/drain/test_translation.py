@@ -1,9 +1,13 @@
 """Where an offset of the source is in the target, by example and for any way of copying."""
 
+from dataclasses import replace
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from zkconsumer.drain.mirror import target_ends
+from zkconsumer.drain.plan import Plan
 from zkconsumer.drain.translation import (
     TableReader,
     TranslatedRun,
@@ -12,13 +16,33 @@ from zkconsumer.drain.translation import (
     to_file,
 )
 from zkconsumer.errors import DrainError
-from zkconsumer.model import TopicPartition
+from zkconsumer.model import OffsetRange, TopicPartition
 
 TP = TopicPartition("clicks", 1)
 
 
 def _translation(*runs: TranslatedRun) -> Translation:
     return Translation({TP: runs})
+
+
+@pytest.mark.timeout(60)
+def test_a_compacted_log_has_many_runs_and_they_are_put_together_in_time() -> None:
+    """A run for each hole, in any order; looking at all of them for each would take hours."""
+    count = 50_000
+    runs = [TranslatedRun(3 * at, 3 * at + 1, at) for at in range(count)]
+    assert first_copies(reversed(runs)) == tuple(runs)
+    backwards = [TranslatedRun(3 * at, 3 * at + 1, count - at) for at in range(count)]
+    assert first_copies(backwards) == tuple(backwards)
+
+
+def test_a_batch_that_reads_nothing_has_no_ends_of_the_target() -> None:
+    """It is no damage to its plan; where it reads, it is."""
+    tp = TopicPartition("clicks", 0)
+    plan = Plan(number=1, created_ms=0, positions={tp: 0}, starts={tp: 0}, ranges=())
+    assert target_ends(plan) == {}
+    wanted = OffsetRange(topic_partition=tp, from_offset=0, until_offset=1)
+    with pytest.raises(DrainError, match="target_ends"):
+        target_ends(replace(plan, ranges=(wanted,)))
 
 
 def test_offsets_inside_a_run_keep_their_distance() -> None:
