@@ -18,7 +18,8 @@ def active_files(storage: Storage, options: Mapping[str, str]) -> set[str]:
         Paths below the table's own; nothing where there is no table yet.
 
     Raises:
-        DrainError: the package ``deltalake`` is not installed, or the log can't be read.
+        DrainError: the package ``deltalake`` is not installed, the log can't be read, or it tells
+            readers more than which files there are.
     """
     from zkconsumer.drain.landing_delta import delta_uri  # noqa: PLC0415 - optional
 
@@ -31,9 +32,18 @@ def active_files(storage: Storage, options: Mapping[str, str]) -> set[str]:
         ) from error
     try:
         table = DeltaTable(delta_uri(storage.uri("")), storage_options=dict(options))
+        protocol = table.protocol()
         paths = table.get_add_actions().column("path")
-        return {unquote(str(path)) for path in paths.to_pylist()}
+        found = {unquote(str(path)) for path in paths.to_pylist()}
     except TableNotFoundError:
         return set()
     except (DeltaError, OSError) as error:
         raise DrainError(f"the Delta table at {storage.uri('')} can't be read: {error}") from error
+    if protocol.min_reader_version > 1:
+        uses = ", ".join(protocol.reader_features or ["columnMapping"])
+        raise DrainError(
+            f"the Delta table at {storage.uri('')} has been given features by somebody else "
+            f"({uses}) with which its files alone do not tell what readers see: drain verify "
+            "can't tell whether everything is there"
+        )
+    return found
