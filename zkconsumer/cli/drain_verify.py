@@ -5,6 +5,7 @@ import logging
 import sys
 from collections.abc import Mapping
 
+from zkconsumer.cli.output import discard_standard_output
 from zkconsumer.errors import ConfigError, ZkConsumerError
 
 log = logging.getLogger(__name__)
@@ -71,15 +72,28 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
 def run(args: argparse.Namespace) -> int:
     """Verify, and print what was found; gives the exit status."""
     try:
-        return _verify(args)
+        status, report = _verify(args)
     except ZkConsumerError as error:
-        # The main program's status for errors would mean "not proven" here.
-        log.debug("the error came from here", exc_info=error)
-        print(f"zkconsumer: {' '.join(str(error).split())}", file=sys.stderr)
-        return _COULD_NOT_TELL
+        return _could_not_tell(error, str(error))
+    except Exception as error:  # noqa: BLE001 - a fault of ours says nothing of the drain
+        return _could_not_tell(error, f"unexpected {error!r}: please report it")
+    try:
+        print(report, end="", flush=True)
+    except BrokenPipeError:
+        # Whoever read our output had enough of it; the main program's 0 would mean "proven" here.
+        discard_standard_output()
+    return status
 
 
-def _verify(args: argparse.Namespace) -> int:
+def _could_not_tell(error: Exception, text: str) -> int:
+    """Say why; the main program's status for errors would mean "not proven" here."""
+    log.debug("the error came from here", exc_info=error)
+    print(f"zkconsumer: {' '.join(text.split())}", file=sys.stderr)
+    return _COULD_NOT_TELL
+
+
+def _verify(args: argparse.Namespace) -> tuple[int, str]:
+    """The exit status, and what to print."""
     cluster = _cluster(args)
     target = _options("--target-option", args.target_option)
     # Spark is loaded by this command only, and may not be installed: the first one says so.
@@ -103,8 +117,7 @@ def _verify(args: argparse.Namespace) -> int:
         proof = verify(own, storage, cluster=cluster, target_options=target)
     finally:
         close_session(session)
-    print((as_json if args.json else as_text)(proof), end="")
-    return proof.verdict.value
+    return proof.verdict.value, (as_json if args.json else as_text)(proof)
 
 
 def _cluster(args: argparse.Namespace) -> Mapping[str, str] | None:

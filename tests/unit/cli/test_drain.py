@@ -1,11 +1,13 @@
 """``zkconsumer drain`` and ``drain verify``: what needs no Spark."""
 
+import os
 import subprocess
 import sys
 
 import pytest
 
-from zkconsumer.cli.main import build_parser
+from zkconsumer.cli import drain_verify
+from zkconsumer.cli.main import build_parser, main
 
 WITHOUT_SPARK = (
     "import sys; sys.modules.update(pyspark=None, pyarrow=None); "
@@ -41,6 +43,43 @@ def test_where_spark_is_not_installed(arguments: list[str], status: int, error: 
         check=False,
     )
     assert (done.returncode, done.stderr) == (status, error)
+
+
+VERIFIED = (
+    "import sys; from zkconsumer.cli import drain_verify; "
+    "drain_verify._verify = lambda _args: (1, 'NOT PROVEN' * 100_000); "
+    "from zkconsumer.cli.main import main; sys.exit(main(sys.argv[1:]))"
+)
+
+
+def test_a_reader_that_has_had_enough_does_not_make_it_proven() -> None:
+    """As ``| head -1`` with ``pipefail``: the status is that of the verdict."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", VERIFIED, "drain", "verify", "x"],
+            stdout=writing,
+            stderr=subprocess.PIPE,
+            text=True,
+            check=False,
+        )
+    finally:
+        os.close(writing)
+    assert (done.returncode, done.stderr) == (1, "")
+
+
+def test_a_fault_of_ours_says_nothing_of_the_drain(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is not what "not proven" means."""
+
+    def fail(_args: object) -> tuple[int, str]:
+        raise KeyError("oops")
+
+    monkeypatch.setattr(drain_verify, "_verify", fail)
+    assert main(["drain", "verify", "x"]) == 2
+    assert "unexpected KeyError('oops')" in capsys.readouterr().err
 
 
 def test_the_cluster_may_be_named_before_the_word_verify() -> None:
