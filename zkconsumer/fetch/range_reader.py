@@ -101,6 +101,7 @@ class RangeReader:
             yield self._said(cursor.lose_rest(f"its topic is gone: {error}"))
             return
         if answer is None:
+            cursor.forget_end()
             return
         match cursor.receive(ask, answer, self._way.clock.now_ms()):
             case Verdict.ARRIVED:
@@ -110,6 +111,7 @@ class RangeReader:
             case Verdict.OUT_OF_RANGE:
                 yield from self._out_of_range(cursor, line)
             case Verdict.ELSEWHERE:
+                cursor.forget_end()
                 line.failed(ask.offset, _reason(answer))
 
     def _hand_out(self, cursor: RangeCursor, line: LeaderLine) -> Iterator[RangePart]:
@@ -134,6 +136,7 @@ class RangeReader:
     def _out_of_range(self, cursor: RangeCursor, line: LeaderLine) -> Iterator[LostRange]:
         edges = line.edges(cursor.next_offset)
         if edges is None:
+            cursor.forget_end()
             return
         lost = cursor.receive_edges(*edges, self._way.clock.now_ms())
         if lost is not None:

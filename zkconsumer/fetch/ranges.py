@@ -151,6 +151,14 @@ class RangeCursor:
         self._pass_gap(answer.high_watermark, now_ms)
         return Verdict.EMPTY
 
+    def forget_end(self) -> None:
+        """There was no answer for a while: what the last one said of the log's end is old.
+
+        Its leader may be another one now, which has as much time as that one had.
+        """
+        self._high_watermark = -1
+        self._absent_since_ms = None
+
     def unpack(self) -> list[RangePart]:
         """Unpack the next piece of what came, and advance over it.
 

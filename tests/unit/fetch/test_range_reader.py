@@ -264,6 +264,22 @@ def test_what_comes_late_is_not_lost(decoder: PieceDecoder, world: RangeBench) -
     assert offsets([first, *found]) == list(range(90, 110))
 
 
+@pytest.mark.parametrize("step", [Close(), Fail(ErrorCode.NOT_LEADER_FOR_PARTITION)])
+def test_a_new_leader_has_as_much_time_as_the_last_one(
+    decoder: PieceDecoder, world: RangeBench, step: Close
+) -> None:
+    """To learn how far consumers may read; the time without a leader is not its own."""
+    clock = ManualClock()
+    clock.step_ms = 1_000
+    short = Reply(answer(b"", high_watermark=50))
+    world.net.brokers[0].script(ApiKey.FETCH, short, *[step] * 30, short)
+    reader = world.reader(
+        decoder, clock, fail_on_data_loss=False, timeout_ms=20_000, poll_timeout_ms=120_000
+    )
+    found = reader.read(stretch(50, 100), leader=world.leader())
+    assert offsets(found) == list(range(50, 100))
+
+
 def test_gaps_of_compaction_are_passed_over_in_silence(decoder: PieceDecoder) -> None:
     """In front, inside, across the end, and up to the end of the log."""
     world = bench()
