@@ -16,6 +16,9 @@ from zkconsumer.model import OffsetRange, TopicPartition
 
 _SHOWN = 10
 _GONE = "the cluster does not have this partition any more"
+_LEFT_OUT = (
+    "the cluster does not have this partition any more, or the options do not name it any more"
+)
 
 
 class OffsetsLost(ZkConsumerError):
@@ -84,7 +87,7 @@ def readable(
         begin = start.get(tp, 0)
         if tp not in end:
             rest = OffsetRange(topic_partition=tp, from_offset=begin, until_offset=begin)
-            losses.append(Loss(rest, _GONE))
+            losses.append(Loss(rest, _LEFT_OUT))
             continue
         until = end[tp]
         if tp not in log.earliest:

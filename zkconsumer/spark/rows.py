@@ -46,6 +46,7 @@ _TYPES: Final[Mapping[str, DataType]] = MappingProxyType(
         "headers": ArrayType(_HEADER),
     }
 )
+_MAY_BE_NULL: Final = frozenset({"key", "value", "timestamp", "headers"})
 
 
 def spark_schema(include_headers: bool = False) -> StructType:  # noqa: FBT001, FBT002 - Spark's option
@@ -61,7 +62,8 @@ def arrow_schema(schema: StructType) -> pa.Schema:
         schema: some of the columns, in any order.
 
     Raises:
-        ConfigError: there is no such column, or it has another type; or there is none at all.
+        ConfigError: there is no such column, or it has another type; or it is declared not null and
+            may be; or there is none at all.
     """
     if not schema.fields:
         raise ConfigError(f"schema: name at least one of the columns {', '.join(_TYPES)}")
@@ -77,6 +79,12 @@ def arrow_schema(schema: StructType) -> pa.Schema:
             raise ConfigError(
                 f"schema: column {field.name} is {kind.simpleString()}, not "
                 f"{field.dataType.simpleString()}: cast it afterwards"
+            )
+        if not field.nullable and field.name in _MAY_BE_NULL:
+            # Spark would take its word for it, and read a null as a time, or fail in the task.
+            raise ConfigError(
+                f"schema: column {field.name} is declared NOT NULL, but messages without one are "
+                "there: leave that out, and filter afterwards"
             )
         if field.name in seen:
             raise ConfigError(f"schema: column {field.name} is named twice")

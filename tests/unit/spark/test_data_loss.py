@@ -36,7 +36,10 @@ def told(
             None,
             None,
             [],
-            ["t-0 from offset 5 on is lost: the cluster does not have this partition any more"],
+            [
+                "t-0 from offset 5 on is lost: the cluster does not have this partition any more, "
+                "or the options do not name it any more"
+            ],
         ),
         (
             50,

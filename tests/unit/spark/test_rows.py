@@ -139,6 +139,13 @@ def test_a_column_may_be_declared_not_null() -> None:
         (StructType([StructField("value", StringType())]), "column value is binary, not string"),
         (StructType([StructField("offset", IntegerType())]), "column offset is bigint, not int"),
         (StructType([spark_schema()["key"]] * 2), "column key is named twice"),
+        *(
+            (
+                StructType([StructField(name, spark_schema(True)[name].dataType, nullable=False)]),
+                f"column {name} is declared NOT NULL",
+            )
+            for name in ("key", "value", "timestamp", "headers")
+        ),
     ],
 )
 def test_other_schemas_are_refused(schema: StructType, complaint: str) -> None:
