@@ -7,6 +7,7 @@ partition's next set is not sent before the last one is acknowledged.
 Source: Kafka 0.8.2.2 ``DefaultEventHandler`` (sets by leader, retries after new metadata).
 """
 
+import contextlib
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -94,15 +95,26 @@ class BatchProducer:
             connector=connector,
             client_id=producer.client_id,
             timeout_ms=producer.timeout_ms,
+            by_name=False,
         )
         self._wait = wait
 
     def whole_cluster(self) -> ClusterView:
         """Every topic and its partitions, asked for anew; creates no topic.
 
+        Asked again, as often as a set is tried, while no broker answers or the one that does has
+        only just started: it knows neither topics nor brokers then. (In a cluster without topics
+        none does; so the answer is given in the end.)
+
         Raises:
             TransportError: no broker answers.
         """
+        for _ in range(self._producer.retries):
+            with contextlib.suppress(TransportError):
+                view = self._routes.whole_cluster()
+                if view.brokers:
+                    return view
+            self._wait(self._producer.backoff_ms)
         return self._routes.whole_cluster()
 
     def write(self, records: Mapping[TopicPartition, Sequence[Record]]) -> tuple[WrittenSet, ...]:

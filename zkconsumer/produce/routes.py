@@ -21,6 +21,7 @@ class Routes:
         connector: connects to them; over TCP unless told otherwise.
         client_id: sent with every request.
         timeout_ms: how long connecting, and each question for leaders, may take.
+        by_name: ask for topics by name: less to answer, but some brokers create what is missing.
     """
 
     def __init__(
@@ -30,8 +31,10 @@ class Routes:
         connector: Connector | None = None,
         client_id: str,
         timeout_ms: int,
+        by_name: bool = True,
     ) -> None:
         self._brokers = tuple(brokers)
+        self._by_name = by_name
         self._opener = BrokerConnector(
             connector or TcpConnector(), client_id=client_id, timeout_ms=timeout_ms
         )
@@ -81,11 +84,17 @@ class Routes:
             else:
                 found[tp] = leader
         if unknown:
-            view = self._metadata.read(self._brokers, sorted({tp.topic for tp in unknown}))
-            self._leaders.update(view.leaders)
+            view = self._look(sorted({tp.topic for tp in unknown}))
             for tp in unknown:
                 found[tp] = view.leaders.get(tp) or _no_leader(tp, view)
         return found
+
+    def _look(self, topics: Sequence[str]) -> ClusterView:
+        if not self._by_name:
+            return self.whole_cluster()
+        view = self._metadata.read(self._brokers, topics)
+        self._leaders.update(view.leaders)
+        return view
 
     def connection_to(self, leader: Broker) -> BrokerConnection:
         """The connection that is kept to a broker, opened where there is none.
@@ -116,4 +125,7 @@ class Routes:
 
 def _no_leader(tp: TopicPartition, view: ClusterView) -> BrokerError:
     code = view.leaderless.get(tp, view.errors.get(tp.topic, 0)) or ErrorCode.LEADER_NOT_AVAILABLE
+    known = {one.topic for one in (*view.leaders, *view.leaderless)}
+    if tp.topic not in known and tp.topic not in view.errors:
+        code = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     return BrokerError(code, "Metadata", f"{tp} has no leader: {error_name(code)}", tp)

@@ -14,6 +14,7 @@ from zkconsumer.records.decode import decode_record_set
 from zkconsumer.testing.fake_script import Close, Fail, Hang, Reply, Step
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.messages.metadata import MetadataResponse
 from zkconsumer.wire.messages.produce import ProduceRequest, ProduceResponse
 
 P0, P1, P2 = (TopicPartition("t", number) for number in range(3))
@@ -152,7 +153,7 @@ def test_all_brokers_down(net: FakeNet, waits: list[int]) -> None:
     """When nobody can be reached, it says so of every partition, after all its tries."""
     for broker in net.brokers:
         broker.stop()
-    with pytest.raises(WriteFailed, match="no broker answers about t") as caught:
+    with pytest.raises(WriteFailed, match="no broker answers about all topics") as caught:
         producer(net, waits).write({P0: rows(b"a"), P1: rows(b"b")})
     assert caught.value.unwritten == {P0: 1, P1: 1}
     assert len(waits) == 2
@@ -184,10 +185,10 @@ def test_a_record_that_is_too_large(net: FakeNet, waits: list[int]) -> None:
 
 
 def test_what_the_protocol_cant_carry(net: FakeNet, waits: list[int]) -> None:
-    """A topic name that no request can carry fails at once."""
-    with pytest.raises(WriteFailed):
+    """A topic name that no request can carry is one that is not there: it is never sent."""
+    with pytest.raises(WriteFailed, match="UNKNOWN_TOPIC_OR_PARTITION"):
         producer(net, waits).write({TopicPartition("t" * 40_000, 0): rows(b"a")})
-    assert waits == []
+    assert waits == [70, 70]
 
 
 def test_acks_are_needed(net: FakeNet, waits: list[int]) -> None:
@@ -214,3 +215,23 @@ def test_the_whole_cluster_is_asked_without_naming_a_topic(net: FakeNet, waits: 
     view = producer(net, waits).whole_cluster()
     assert set(view.leaders) == {P0, P1, P2}
     assert list(net.cluster.topics) == ["t"]
+
+
+def test_a_broker_that_has_just_started_is_asked_again(net: FakeNet, waits: list[int]) -> None:
+    """It knows neither topics nor brokers yet; and for a moment none may answer."""
+    net.brokers[0].script(ApiKey.METADATA, Reply(MetadataResponse(brokers=(), topics=())), Close())
+    net.brokers[1].script(ApiKey.METADATA, Close())
+    view = producer(net, waits).whole_cluster()
+    assert set(view.leaders) == {P0, P1, P2}
+    assert waits == [70, 70]
+
+
+def test_a_topic_that_was_deleted_is_not_made_again(net: FakeNet, waits: list[int]) -> None:
+    """Asking for its leader by name would, where brokers create topics on demand."""
+    net.cluster.auto_create = True
+    sender = producer(net, waits)
+    sender.write({P0: rows(b"a")})
+    net.cluster.delete_topic("t")
+    with pytest.raises(WriteFailed, match="UNKNOWN_TOPIC_OR_PARTITION"):
+        sender.write({P0: rows(b"b")})
+    assert list(net.cluster.topics) == []
