@@ -127,7 +127,7 @@ class KafkaUtils:
 
         Args:
             ssc: Spark's streaming context.
-            topics: which; not looked at where ``fromOffsets`` are given.
+            topics: which; the same as in ``fromOffsets`` where these are given.
             kafkaParams: as for ``createRDD``; ``auto.offset.reset`` says where to start:
                 ``smallest``, or ``largest`` (the default).
             fromOffsets: the partitions to read, and where to start in each.

@@ -7,8 +7,9 @@ Source: Spark 2.4 ``DirectKafkaInputDStream`` (``currentOffsets``, ``clamp``).
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 
+from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
-from zkconsumer.spark.legacy_values import OffsetRange
+from zkconsumer.spark.legacy_values import OffsetRange, TopicAndPartition
 
 REMEMBERED = 1_000
 """Batches whose ranges are kept; far more than may wait, or be repeated after a recovery."""
@@ -54,6 +55,25 @@ class BatchRanges:
             self._offsets[tp] = max(self._offsets[tp], one.untilOffset)
         for old in sorted(self._kept)[:-REMEMBERED]:
             del self._kept[old]
+
+
+def given_offsets(
+    topics: Sequence[str], from_offsets: Mapping[TopicAndPartition, int]
+) -> dict[TopicPartition, int]:
+    """Where a stream starts that is told so.
+
+    Source: Spark 2.4 ``KafkaUtilsPythonHelper.createDirectStream``, which refuses the same.
+
+    Raises:
+        ConfigError: the offsets are of other topics than those to be read.
+    """
+    named, wanted = sorted({tp.topic for tp in from_offsets}), sorted(set(topics))
+    if named != wanted:
+        raise ConfigError(
+            f"fromOffsets are of {', '.join(named)}, and topics are {', '.join(wanted)}: only what "
+            "has an offset would be read, so name the same topics in both"
+        )
+    return {TopicPartition(tp.topic, tp.partition): at for tp, at in from_offsets.items()}
 
 
 def _instant_ms(time: datetime) -> int:

@@ -22,7 +22,7 @@ from zkconsumer.model import TopicPartition
 from zkconsumer.spark.cluster_reader import ClusterReader
 from zkconsumer.spark.input_partition import ZkInputPartition
 from zkconsumer.spark.legacy import KafkaRDD, planned
-from zkconsumer.spark.legacy_ranges import BatchRanges
+from zkconsumer.spark.legacy_ranges import BatchRanges, given_offsets
 from zkconsumer.spark.legacy_values import LegacyParams, OffsetRange, TopicAndPartition
 from zkconsumer.spark.subscription import Topics
 
@@ -135,8 +135,10 @@ def direct_stream(
     read: Read,
 ) -> KafkaDStream:
     """See ``KafkaUtils.createDirectStream``."""
+    if isinstance(topics, str) or not topics:
+        raise ConfigError(f"topics is {topics!r}: give a list of names")
     if from_offsets:
-        offsets = {TopicPartition(tp.topic, tp.partition): at for tp, at in from_offsets.items()}
+        offsets = given_offsets(topics, from_offsets)
     else:
         offsets = _first_offsets(topics, params)
     rate = int(ssc.sparkContext.getConf().get(MAX_RATE) or 0)
@@ -146,8 +148,6 @@ def direct_stream(
 
 
 def _first_offsets(topics: Sequence[str], params: LegacyParams) -> dict[TopicPartition, int]:
-    if isinstance(topics, str) or not topics:
-        raise ConfigError(f"topics is {topics!r}: give a list of names")
     with ClusterReader(params.address, client_id=params.settings.client_id) as reader:
         partitions = reader.partitions(Topics(tuple(sorted(set(topics)))))
         return reader.earliest(partitions) if params.from_smallest else reader.latest(partitions)

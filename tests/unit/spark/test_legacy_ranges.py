@@ -9,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
-from zkconsumer.spark.legacy_ranges import REMEMBERED, BatchRanges
-from zkconsumer.spark.legacy_values import OffsetRange
+from zkconsumer.spark.legacy_ranges import REMEMBERED, BatchRanges, given_offsets
+from zkconsumer.spark.legacy_values import OffsetRange, TopicAndPartition
 
 P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
 START = datetime(2015, 5, 5)  # noqa: DTZ001 - Spark gives batches' times so
@@ -96,3 +97,12 @@ def test_nothing_is_left_out_or_read_twice(ends: list[int], most: int | None) ->
     assert reached <= max(ends)
     if most is None:
         assert reached == max(ends)
+
+
+@pytest.mark.parametrize("topics", [["t", "u"], ["u"]])
+def test_offsets_of_other_topics_are_refused(topics: list[str]) -> None:
+    """A topic without one would be left out without a word."""
+    offsets = {TopicAndPartition("t", 0): 7, TopicAndPartition("t", 1): 9}
+    assert given_offsets(["t"], offsets) == {P0: 7, P1: 9}
+    with pytest.raises(ConfigError, match=r"fromOffsets are of t, and topics are .*u: "):
+        given_offsets(topics, offsets)
