@@ -24,7 +24,7 @@ from zkconsumer.drain.journal import Journal
 from zkconsumer.drain.landing_delta import DeltaLanding
 from zkconsumer.drain.manifest import AbsenceKind
 from zkconsumer.drain.plan import LogEnds, Plan
-from zkconsumer.drain.rows import RangeRows, RowCounter
+from zkconsumer.drain.rows import RangeRows, RowCounter, date_of
 from zkconsumer.errors import ConfigError, DrainError
 from zkconsumer.model import OffsetRange
 from zkconsumer.records.codecs import Codec
@@ -154,6 +154,23 @@ def test_holes_are_told_from_what_was_missed(spark: SparkSession, topic: Topic) 
         *(AbsenceKind.EXPIRED, 0, 4),
     )
     assert part.complaint() is None
+
+
+def test_dates_are_those_that_readers_can_take_for_dates(spark: SparkSession) -> None:
+    """The message's own, in UTC; the plan's where there is none, or none before the year 10000."""
+    day_us = 86_400_000_000
+    times = {
+        "NULL": "1970-01-02",
+        "0L": "1970-01-01",
+        f"{16_000 * day_us - 1}L": "2013-10-21",
+        f"{2_932_897 * day_us - 1}L": "9999-12-31",
+        f"{2_932_897 * day_us}L": "1970-01-02",
+        "1400000000000000000L": "1970-01-02",
+    }
+    values = ", ".join(f"(timestamp_micros({at}))" for at in times)
+    rows = spark.sql(f"SELECT * FROM VALUES {values} AS messages(timestamp)")
+    dated = rows.selectExpr(f"{date_of(day_us // 1000)} AS date")
+    assert [row.date for row in dated.collect()] == list(times.values())
 
 
 class From4(RangeRows):

@@ -39,8 +39,9 @@ def topic(cluster: Sandbox) -> str:
 
 
 def _records(first: int) -> list[Record]:
+    values = (None, b"", bytes(range(256)), b'"\n\xff\x00', b"plain")
     return [
-        Record(0, b"k%d" % at if at % 3 else None, b"v%d" % at if at % 5 else None)
+        Record(0, (None, b"", b"k%d" % at)[at % 3], values[at % 5])
         for at in range(first, first + _COUNT)
     ]
 
@@ -169,6 +170,77 @@ def test_a_lost_manifest_is_named(spark: SparkSession, copy: Path) -> None:
     proof = _verify(spark, copy)
     assert proof.verdict is Verdict.NOT_PROVEN
     assert "0000000001.json" in as_text(proof)
+
+
+@pytest.mark.parametrize("lost", ["batches", "batches and plans"])
+def test_a_lost_record_is_not_taken_for_a_drain_that_has_just_begun(
+    spark: SparkSession, copy: Path, lost: str
+) -> None:
+    """Files whose batches nobody knows are named, and their rows were never to be there."""
+    for folder in lost.split(" and "):
+        shutil.rmtree(copy / "_zkconsumer" / folder)
+    proof = _verify(spark, copy)
+    assert proof.verdict is Verdict.NOT_PROVEN
+    assert any("files are there that no batch landed" in text for text in proof.file_problems)
+    assert proof.partitions[0].coverage.of(Kind.STRAY)
+
+
+def test_a_file_that_is_called_as_those_of_a_later_batch_is_seen(
+    spark: SparkSession, copy: Path
+) -> None:
+    """Other programs' files have numbers, too."""
+    file = _files(copy, 1)[0]
+    shutil.copy(file, file.with_name("part-00099-8f3a.c000.snappy.parquet"))
+    proof = _verify(spark, copy)
+    assert proof.verdict is Verdict.NOT_PROVEN
+    assert proof.partitions[1].coverage.of(Kind.DUPLICATE)
+
+
+def test_a_file_that_spark_can_not_place_is_wrong_and_no_crash(
+    spark: SparkSession, copy: Path
+) -> None:
+    """Beside the days' folders; and texts, among the data and at the top."""
+    file = _files(copy, 0)[0]
+    shutil.copy(file, file.parent.parent / "copy.parquet")
+    (file.parent / "NOTES").write_text("do not delete")
+    (copy / "README").write_text("do not delete")
+    proof = _verify(spark, copy)
+    assert proof.verdict is Verdict.NOT_PROVEN
+    assert proof.problems[0].startswith("3 files are there that no batch landed")
+    assert len(proof.problems) == 1
+
+
+def test_rows_that_others_put_into_a_delta_table_are_found(
+    spark: SparkSession, cluster: Sandbox, topic: str, tmp_path: Path
+) -> None:
+    """With offsets they are duplicates; without, they belong nowhere."""
+    import pyarrow as pa  # noqa: PLC0415
+    from deltalake import DeltaTable, write_deltalake  # noqa: PLC0415
+
+    path = tmp_path / "drain"
+    _drain(spark, cluster, topic, path, "delta")
+    whole = DeltaTable(str(path)).to_pyarrow_table().slice(0, 1)
+    lost = whole.set_column(
+        whole.schema.get_field_index("offset"), "offset", pa.array([None], pa.int64())
+    )
+    write_deltalake(str(path), pa.concat_tables([whole, lost]), mode="append")
+    proof = _verify(spark, path)
+    assert proof.verdict is Verdict.NOT_PROVEN
+    assert "1 rows have no topic, partition or offset" in proof.problems
+    assert sum(one.coverage.of(Kind.DUPLICATE).offsets for one in proof.partitions) == 1
+
+
+def test_where_nothing_was_landed_nothing_is_proven(spark: SparkSession, copy: Path) -> None:
+    """A drain that was killed before its first batch."""
+    for folder in (
+        "_zkconsumer/batches",
+        "_zkconsumer/plans",
+        *(it.name for it in copy.glob("topic=*")),
+    ):
+        shutil.rmtree(copy / folder)
+    proof = _verify(spark, copy)
+    assert proof.verdict is Verdict.UNKNOWN
+    assert proof.doubts == ["no batch is landed yet: there is nothing to prove"]
 
 
 def test_another_cluster_leaves_it_open(

@@ -1,6 +1,7 @@
 """A drain into a modern cluster: every message once, with a table of the offsets it got."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -94,7 +95,7 @@ def test_a_batch_that_was_tried_before_leaves_out_what_arrived(
     """A killed try wrote a part: the next one writes the rest, and nothing is there twice."""
     session = drain_session(spark)
     storage = HadoopStorage(session, settings.path)
-    _die_in_first_batch(session, settings, storage, topic, wrote=[(0, 12)])
+    _die_in_batch(session, settings, storage, topic, wrote=[(0, 12)])
     drain(spark, settings)
     proof = _verify(spark, settings, cluster)
     assert proof.verdict is Verdict.PROVEN, as_text(proof)
@@ -107,7 +108,7 @@ def test_copies_that_spark_made_are_told(
     """What is in the target twice can't be taken back: the manifest and verify say so."""
     session = drain_session(spark)
     storage = HadoopStorage(session, settings.path)
-    _die_in_first_batch(session, settings, storage, topic, wrote=[(0, 12), (3, 5)])
+    _die_in_batch(session, settings, storage, topic, wrote=[(0, 12), (3, 5)])
     drain(spark, settings)
     assert Journal(storage).manifest(1).notes[COPIES] == 2
     proof = _verify(spark, settings, cluster)
@@ -119,6 +120,34 @@ def test_copies_that_spark_made_are_told(
     assert [translation.target(tp, at) for at in (0, 3, 11, 12)] == [0, 3, 11, 14]
 
 
+def test_what_an_earlier_batch_wrote_late_is_not_in_the_way_of_the_next(
+    spark: SparkSession, cluster: Sandbox, settings: DrainSettings, topic: str
+) -> None:
+    """Copies behind the ends that the plan notes: named as duplicates, and the drain goes on."""
+    drain(spark, settings)
+    session = drain_session(spark)
+    _fill(cluster, topic)
+    storage = HadoopStorage(session, settings.path)
+    _die_in_batch(session, settings, storage, topic, wrote=[(3, 5), (_COUNT, _COUNT + 2)])
+    drain(spark, settings)
+    assert Journal(storage).manifest(2).rows == 2 * _COUNT
+    proof = verify(session, storage)
+    assert proof.partitions[0].coverage.of(Kind.DUPLICATE).shown == ((3, 5),)
+    assert proof.partitions[1].coverage.complete
+
+
+def test_a_mirror_of_an_empty_topic_is_proven(
+    spark: SparkSession, cluster: Sandbox, settings: DrainSettings
+) -> None:
+    """Its first batch reads nothing, and writes nothing to the target."""
+    empty = fresh_name("empty")
+    cluster.create_topic(empty, partitions=1)
+    settings = replace(settings, topics=(empty,))
+    assert drain(spark, settings).batches == 1
+    proof = _verify(spark, settings, cluster)
+    assert proof.verdict is Verdict.PROVEN, as_text(proof)
+
+
 def test_a_target_with_fewer_partitions_is_refused(
     spark: SparkSession, modern: Sandbox, settings: DrainSettings, topic: str
 ) -> None:
@@ -128,7 +157,7 @@ def test_a_target_with_fewer_partitions_is_refused(
         drain(spark, settings)
 
 
-def _die_in_first_batch(
+def _die_in_batch(
     session: SparkSession,
     settings: DrainSettings,
     storage: HadoopStorage,
@@ -136,7 +165,7 @@ def _die_in_first_batch(
     *,
     wrote: list[tuple[int, int]],
 ) -> None:
-    """Leave what a drain leaves that was killed while it wrote its first batch."""
+    """Leave what a drain leaves that was killed while it wrote a batch."""
 
     class Killed(BaseException):
         pass

@@ -46,7 +46,8 @@ def check_cluster(
         wanted: what was landed of each topic-partition.
 
     Returns:
-        One check for each of them.
+        One check for each of them, and for other partitions of their topics: new ones, which the
+        drain has not seen yet.
 
     Raises:
         ZkConsumerError: the cluster can't be asked at all.
@@ -71,9 +72,14 @@ def _look(
         known = set(reader.partitions(TopicPattern(".*")))
         for topic in INTERNAL_TOPICS & {tp.topic for tp in wanted}:
             known |= _partitions(reader, topic)
-        there = sorted(known & wanted.keys())
+        topics = {tp.topic for tp in wanted}
+        there = sorted(tp for tp in known if tp.topic in topics)
         starts, ends = reader.earliest(there), reader.latest(there)
-    checks = {}
+    checks = {
+        tp: ClusterCheck(compared=Run(starts[tp], starts[tp]), log_end=ends[tp])
+        for tp in there
+        if tp not in wanted
+    }
     for tp, run in wanted.items():
         if tp not in known:
             gone = Run(run.until_offset, run.until_offset)

@@ -177,15 +177,17 @@ def run(args: argparse.Namespace) -> int:
     settings = settings_of(args)
     from zkconsumer.drain.launch import drain  # noqa: PLC0415 - loads Spark
     from zkconsumer.drain.progress import shown  # noqa: PLC0415
+    from zkconsumer.drain.spark_errors import told_by_spark  # noqa: PLC0415 - loads Spark
     from zkconsumer.spark.session import build_session, close_session  # noqa: PLC0415 - as above
 
-    session = build_session(
-        "zkconsumer drain",
-        master=args.master,
-        settings={"spark.ui.showConsoleProgress": "false", **dict(args.conf)},
-        jars=[Path(jar) for jar in args.jars],
-        packages=args.package,
-    )
+    with told_by_spark("Spark can't be started: see --master, --conf, --jars and --package"):
+        session = build_session(
+            "zkconsumer drain",
+            master=args.master,
+            settings={"spark.ui.showConsoleProgress": "false", **dict(args.conf)},
+            jars=[Path(jar) for jar in args.jars],
+            packages=args.package,
+        )
     session.sparkContext.setLogLevel("ERROR")
     stop = StopFlag()
     try:

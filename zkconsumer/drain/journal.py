@@ -8,9 +8,11 @@ from zkconsumer.drain.manifest import Manifest
 from zkconsumer.drain.plan import Plan
 from zkconsumer.drain.state import Held
 from zkconsumer.drain.storage import Storage
-from zkconsumer.errors import DrainError
+from zkconsumer.errors import ConfigError, DrainError
 
 _LOOKS = 5
+_SHOWN = 5
+_NOT_READ_BY_SPARK = ("_", ".")
 
 
 class Journal:
@@ -32,6 +34,22 @@ class Journal:
         """What drain this is; None where there is none yet."""
         data = self._storage.read(layout.IDENTITY)
         return None if data is None else Identity.from_bytes(self._file(layout.IDENTITY), data)
+
+    def refuse_taken(self) -> None:
+        """See that a new drain does not begin among files of somebody else.
+
+        Raises:
+            ConfigError: there are some; readers would take them for what was landed.
+        """
+        others = sorted(
+            name for name in self._storage.names("") if not name.startswith(_NOT_READ_BY_SPARK)
+        )
+        if others and self.identity() is None:
+            shown = ", ".join(others[:_SHOWN]) + (" and more" if len(others) > _SHOWN else "")
+            raise ConfigError(
+                f"--to (or --state): {self.path} is no drain, and holds {shown}: drain to an empty "
+                "path, or a new one"
+            )
 
     def begin(self, identity: Identity) -> Identity:
         """Write down what drain this is, or find it written down.

@@ -102,6 +102,10 @@ class Runner:
     def _begin(self) -> State:
         state = resume(self._journal.held())
         self._sides.group.check()
+        if state.step is Step.BEGIN:
+            self._journal.refuse_taken()
+            # A path is not bound to a topic, an address or a start that was mistyped.
+            self._sides.source.look(None)
         self._journal.begin(self._settings.identity)
         if state.step is Step.PLAN and state.plan is not None:
             # What tasks of a killed run wrote after its batch was landed by another.

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _SHOWN = 10
+_PLACED = "offset IS NOT NULL AND partition IS NOT NULL AND topic IS NOT NULL"
+"""Other rows are of damaged files, or of foreign ones, which are named as such."""
 
 
 class Published(NamedTuple):
@@ -94,7 +96,9 @@ def verify(
     record = read_record(_landed(journal, published))
     with told_by_spark(f"verifying {journal.path}"):
         rows, problems = _rows(seen, record)
-        rows = rows.where("offset IS NOT NULL AND partition IS NOT NULL")
+        if identity.format == "delta":
+            problems += _unplaced(rows)
+        rows = rows.where(_PLACED)
         wanted = {tp: entry.wanted for tp, entry in record.partitions.items()}
         checks = {} if cluster is None else check_cluster(rows, cluster, wanted)
         partitions = _proofs(rows, record, checks)
@@ -166,6 +170,12 @@ def _rows(seen: "_Seen", record: Record) -> "tuple[DataFrame, list[str]]":
     return rows, list(found.problems)
 
 
+def _unplaced(rows: "DataFrame") -> list[str]:
+    """What a Delta table has that no drain wrote; its log does not tell whose a file is."""
+    count = rows.where(f"NOT ({_PLACED})").count()
+    return [f"{count} rows have no topic, partition or offset"] if count else []
+
+
 def _landed_since(seen: "_Seen") -> set[int]:
     """Batches that are landed by now and not looked at; to be asked when files have been listed.
 
@@ -202,7 +212,7 @@ def _proofs(
         entry = record.partitions.get(tp, _UNKNOWN)
         coverages[tp] = cover(entry.wanted, runs, excuses=entry.excuses)
     proofs = []
-    for tp in sorted(record.partitions.keys() | coverages.keys()):
+    for tp in sorted(record.partitions.keys() | coverages.keys() | checks.keys()):
         entry = record.partitions.get(tp, _UNKNOWN)
         coverage = coverages.get(tp) or cover(entry.wanted, [], excuses=entry.excuses)
         proofs.append(

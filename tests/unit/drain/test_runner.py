@@ -128,3 +128,32 @@ def test_the_same_cluster_may_be_called_by_other_hosts() -> None:
     """One address in common is enough."""
     refuse_another("/lake", IDENTITY, replace(IDENTITY, cluster="zk2:2181, zk1:2181/"))
     assert Identity.from_bytes("drain.json", IDENTITY.to_bytes()) == IDENTITY
+
+
+def test_a_path_with_files_of_others_is_refused() -> None:
+    """Whoever reads it would take them for what was landed; nothing is written."""
+    world = World()
+    world.grow(T, 3)
+    world.storage.content["part-00000.parquet"] = b"others"
+    world.storage.content["_SUCCESS"] = b""
+    before = dict(world.storage.content)
+    with pytest.raises(
+        ConfigError, match=r"--to .*: .* is no drain, and holds part-00000\.parquet: "
+    ):
+        world.run()
+    assert world.storage.content == before
+    del world.storage.content["part-00000.parquet"]
+    assert world.run().rows == 3
+
+
+def test_what_can_not_be_drained_does_not_claim_the_path() -> None:
+    """A topic or an address that was mistyped can be mended, and the same path used."""
+
+    def fail(point: str) -> None:
+        if point == "look":
+            raise ConfigError("subscribe: no topic tt")
+
+    world = World(fail)
+    with pytest.raises(ConfigError, match="no topic"):
+        world.run()
+    assert world.storage.content == {}
