@@ -38,7 +38,7 @@ class MemoryStorage:
     def names(self, folder: str) -> list[str]:
         """See ``Storage``."""
         self.at(f"names {folder}")
-        below = (path.removeprefix(folder + "/") for path in self._below(folder))
+        below = (path.removeprefix(f"{folder}/" if folder else "") for path in self._below(folder))
         return list(dict.fromkeys(path.split("/")[0] for path in below))
 
     def files(self, folder: str) -> list[StoredFile]:
@@ -72,4 +72,4 @@ class MemoryStorage:
         self.at(f"after delete {folder}")
 
     def _below(self, folder: str) -> list[str]:
-        return [path for path in self.content if path.startswith(folder + "/")]
+        return [path for path in self.content if path.startswith(f"{folder}/" if folder else "")]
