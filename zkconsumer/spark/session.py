@@ -4,7 +4,6 @@ A program of its own, and one that runs under ``spark-submit``, makes its sessio
 """
 
 import os
-import pkgutil
 import re
 import shutil
 import subprocess
@@ -14,6 +13,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from py4j.protocol import Py4JError
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
 
 from zkconsumer.errors import ConfigError
@@ -21,6 +21,7 @@ from zkconsumer.errors import ConfigError
 OLDEST_JAVA = 17
 _VERSION = re.compile(r'version "(?:1\.)?(\d+)')
 _JAVA_TIMEOUT_S = 60
+_FOUND_BY_SPARK = "DATA_SOURCE_ALREADY_EXISTS"
 
 
 def build_session(
@@ -74,13 +75,21 @@ def close_session(session: SparkSession) -> None:
 def register(session: SparkSession) -> None:
     """Make ``format("zkconsumer")`` known to a session that could not find it by itself.
 
-    Spark lists the modules on the path, so it does not see one that an editable installation maps.
+    Spark lists the modules on the path, so it does not see one that an editable installation maps,
+    or that came with ``--py-files``. It looks in the thread's active session, whichever is given.
     """
-    if any(module.name == "pyspark_zkconsumer" for module in pkgutil.iter_modules()):
-        return
-    from zkconsumer.spark.source import ZkDataSource  # noqa: PLC0415 - loads much, rarely needed
+    from zkconsumer.spark.source import ZkDataSource  # noqa: PLC0415 - loads much
 
-    session.dataSource.register(ZkDataSource)
+    active = SparkSession.getActiveSession()
+    session.createDataFrame([], "unused int")  # makes it the active one
+    try:
+        session.dataSource.register(ZkDataSource)
+    except AnalysisException as error:
+        if error.getCondition() != _FOUND_BY_SPARK:
+            raise
+    finally:
+        if active is not None:
+            active.createDataFrame([], "unused int")
 
 
 def check_java(environ: Mapping[str, str]) -> None:

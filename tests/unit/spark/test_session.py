@@ -3,9 +3,11 @@
 from pathlib import Path
 
 import pytest
+from pyspark.errors import AnalysisException
+from pyspark.sql import SparkSession
 
 from zkconsumer.errors import ConfigError
-from zkconsumer.spark.session import check_java
+from zkconsumer.spark.session import check_java, register
 
 
 def java_home(folder: Path, first_line: str, status: int = 0) -> dict[str, str]:
@@ -43,3 +45,35 @@ def test_no_java_is_told_with_where_it_was_looked_for(tmp_path: Path) -> None:
         check_java({"JAVA_HOME": "/nowhere"})
     with pytest.raises(ConfigError, match="no Java runs there"):
         check_java(java_home(tmp_path, 'java version "17"', status=1))
+
+
+class PaperSession:
+    """A session that writes down what is done with it; Spark refuses a name it finds by itself."""
+
+    def __init__(self, name: str, done: list[str], refusal: str | None = None) -> None:
+        self.dataSource = self
+        self._name, self._done, self._refusal = name, done, refusal
+
+    def createDataFrame(self, _rows: object, _schema: object) -> None:  # noqa: N802 - Spark's name
+        """Makes it the active one."""
+        self._done.append(f"{self._name} active")
+
+    def register(self, source: type) -> None:
+        """Fails as it was told to."""
+        self._done.append(f"{self._name} registers {source.__name__}")
+        if self._refusal:
+            raise AnalysisException("no", errorClass=self._refusal, messageParameters={})
+
+
+def test_a_session_is_active_while_it_learns_of_the_source(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark looks in the active one, and would take what that has for this one's."""
+    done: list[str] = []
+    other = PaperSession("other", done)
+    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: other)
+    wanted = ["own active", "own registers ZkDataSource", "other active"]
+    for refusal in (None, "DATA_SOURCE_ALREADY_EXISTS"):
+        done.clear()
+        register(PaperSession("own", done, refusal))  # type: ignore[arg-type]
+        assert done == wanted
+    with pytest.raises(AnalysisException):
+        register(PaperSession("own", done, "ANOTHER"))  # type: ignore[arg-type]
