@@ -99,9 +99,9 @@ def _verify(args: argparse.Namespace) -> tuple[int, str]:
     # Spark is loaded by this command only, and may not be installed: the first one says so.
     from zkconsumer.spark.session import build_session, close_session, register  # noqa: I001, PLC0415
     from zkconsumer.drain.hadoop_storage import HadoopStorage  # noqa: PLC0415
-    from zkconsumer.drain.report import as_json, as_text  # noqa: PLC0415
+    from zkconsumer.drain.proving.report import as_json, as_text  # noqa: PLC0415
     from zkconsumer.drain.rows import drain_session  # noqa: PLC0415
-    from zkconsumer.drain.verify import verify  # noqa: PLC0415
+    from zkconsumer.drain.proving.verify import verify  # noqa: PLC0415
 
     settings = {"spark.ui.showConsoleProgress": "false", **_options("--conf", args.conf)}
     if args.jars:

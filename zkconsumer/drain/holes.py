@@ -6,9 +6,9 @@ Nothing else may be missing, so a hole is believed only when the log itself has 
 
 from collections.abc import Iterable, Sequence
 
-from zkconsumer.drain.coverage import Run
 from zkconsumer.drain.manifest import Absence, AbsenceKind
 from zkconsumer.drain.plan import LogEnds
+from zkconsumer.drain.proving.coverage import Run
 from zkconsumer.errors import DrainError
 from zkconsumer.model import OffsetRange
 

@@ -108,7 +108,7 @@ def landing_for(parts: Parts) -> Landing:
 
             return DeltaLanding(parts.storage, _writer(parts, "parquet"), parts.settings)
         case "kafka":
-            from zkconsumer.drain.mirror import kafka_landing  # noqa: PLC0415 - loads much
+            from zkconsumer.drain.mirroring.mirror import kafka_landing  # noqa: PLC0415 - loads much
 
             return kafka_landing(parts)
         case file_format:

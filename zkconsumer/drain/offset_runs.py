@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from itertools import groupby
 from typing import TYPE_CHECKING
 
-from zkconsumer.drain.coverage import Run
+from zkconsumer.drain.proving.coverage import Run
 from zkconsumer.model import TopicPartition
 
 if TYPE_CHECKING:

@@ -8,13 +8,13 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.functions import expr
 
 from zkconsumer.drain.checksum import Contents, contents_by_partition
-from zkconsumer.drain.coverage import Run
 from zkconsumer.drain.fields import offsets_value
 from zkconsumer.drain.holes import explain, holes_in, refuse_missed
-from zkconsumer.drain.landed_rows import read_files
 from zkconsumer.drain.manifest import Absence, LandedPart
 from zkconsumer.drain.offset_runs import found_runs
 from zkconsumer.drain.plan import LogEnds, Plan, Positions
+from zkconsumer.drain.proving.coverage import Run
+from zkconsumer.drain.proving.landed_rows import read_files
 from zkconsumer.drain.spark_errors import told_by_spark
 from zkconsumer.drain.storage import Storage
 from zkconsumer.model import OffsetRange, TopicPartition

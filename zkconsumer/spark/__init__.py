@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING
 from zkconsumer.errors import ConfigError
 
 if TYPE_CHECKING:
-    from zkconsumer.spark.legacy import KafkaRDD, KafkaUtils
-    from zkconsumer.spark.legacy_values import (
+    from zkconsumer.spark.legacy.kafka_utils import KafkaRDD, KafkaUtils
+    from zkconsumer.spark.legacy.values import (
         Broker,
         KafkaMessageAndMetadata,
         OffsetRange,
@@ -50,13 +50,13 @@ if _MISSING:
     )
 
 _HOMES = {
-    "Broker": "zkconsumer.spark.legacy_values",
-    "KafkaMessageAndMetadata": "zkconsumer.spark.legacy_values",
-    "KafkaRDD": "zkconsumer.spark.legacy",
-    "KafkaUtils": "zkconsumer.spark.legacy",
-    "OffsetRange": "zkconsumer.spark.legacy_values",
-    "TopicAndPartition": "zkconsumer.spark.legacy_values",
-    "utf8_decoder": "zkconsumer.spark.legacy_values",
+    "Broker": "zkconsumer.spark.legacy.values",
+    "KafkaMessageAndMetadata": "zkconsumer.spark.legacy.values",
+    "KafkaRDD": "zkconsumer.spark.legacy.kafka_utils",
+    "KafkaUtils": "zkconsumer.spark.legacy.kafka_utils",
+    "OffsetRange": "zkconsumer.spark.legacy.values",
+    "TopicAndPartition": "zkconsumer.spark.legacy.values",
+    "utf8_decoder": "zkconsumer.spark.legacy.values",
     "ZkDataSource": "zkconsumer.spark.source",
     "build_session": "zkconsumer.spark.session",
 }

@@ -52,7 +52,7 @@ class ZkDataSource(DataSource):
 
     def writer(self, schema: StructType, overwrite: bool) -> DataSourceWriter:  # noqa: FBT001
         """A batch writer; see ``batch_writer``."""
-        from zkconsumer.spark.writer import batch_writer  # noqa: PLC0415
+        from zkconsumer.spark.sink.writer import batch_writer  # noqa: PLC0415
 
         return batch_writer(self.options, schema, overwrite=overwrite)
 
@@ -62,6 +62,6 @@ class ZkDataSource(DataSource):
         overwrite: bool,  # noqa: ARG002, FBT001 - Spark's; each batch appends, as in its own sink
     ) -> DataSourceStreamWriter:
         """A streaming writer; see ``stream_writer``."""
-        from zkconsumer.spark.stream_writer import stream_writer  # noqa: PLC0415
+        from zkconsumer.spark.sink.stream_writer import stream_writer  # noqa: PLC0415
 
         return stream_writer(self.options, schema)

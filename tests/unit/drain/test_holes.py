@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zkconsumer.drain.coverage import Run, runs_of
 from zkconsumer.drain.holes import NOTED, explain, holes_in, refuse_missed
 from zkconsumer.drain.manifest import Absence, AbsenceKind
 from zkconsumer.drain.plan import LogEnds
+from zkconsumer.drain.proving.coverage import Run, runs_of
 from zkconsumer.errors import DrainError
 from zkconsumer.model import OffsetRange, TopicPartition
 

@@ -1,7 +1,5 @@
 """Fixed ranges, read from brokers that misbehave: each record once, in order, or an error."""
 
-from collections.abc import Callable
-
 import pytest
 
 from tests.support.manual_clock import ManualClock
@@ -17,7 +15,7 @@ from tests.support.ranges import (
     values,
 )
 from tests.support.record_sets import gzip_of, wrapper_around
-from zkconsumer.errors import DataLost, MessageTooLarge, PartitionFailed
+from zkconsumer.errors import MessageTooLarge, PartitionFailed
 from zkconsumer.fetch.range_parts import LostRange, PieceDecoder, RangePart
 from zkconsumer.model import Record
 from zkconsumer.records.build import build_message_set
@@ -26,7 +24,6 @@ from zkconsumer.testing.fake_script import Close, Cut, Fail, Hang, Raw, Reply
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.fetch import FetchResponse
-from zkconsumer.wire.messages.metadata import MetadataResponse
 
 pytestmark = pytest.mark.parametrize("decoder", DECODERS)
 ENTRY_BYTES = 28
@@ -39,15 +36,6 @@ def world() -> RangeBench:
     one = bench()
     one.net.cluster.append(TP, values(*range(100)))
     return one
-
-
-def keep(world: RangeBench, *offsets_kept: int, end: int) -> None:
-    """Make a log as compaction leaves it: these offsets only, and the end where it was."""
-    log = world.net.cluster.log(TP)
-    for offset in offsets_kept:
-        entry = build_message_set([Record(offset, b"k", b"v")])
-        log.append_raw(entry, offset + 1 - log.end_offset)
-    log.end_offset = end
 
 
 @pytest.mark.parametrize("edges", [(0, 100), (3, 57), (99, 100), (0, 1), (50, 50)])
@@ -200,99 +188,6 @@ def test_a_broker_that_hangs_is_given_up(decoder: PieceDecoder, world: RangeBenc
     assert world.pauses == [1]
 
 
-def test_a_head_that_expired_is_an_error_with_the_exact_range(
-    decoder: PieceDecoder, world: RangeBench
-) -> None:
-    """Nothing is handed out behind a loss that nobody agreed to."""
-    world.net.cluster.log(TP).delete_before(50)
-    with pytest.raises(DataLost, match=r"t-0: the offsets \[3, 50\).*begins at offset 50") as one:
-        list(world.reader(decoder).read(stretch(3, 80)))
-    assert (one.value.topic_partition, one.value.from_offset, one.value.until_offset) == (TP, 3, 50)
-
-
-@pytest.mark.parametrize(("end", "lost_until"), [(80, 50), (40, 40)])
-def test_a_head_that_expired_is_reported_and_passed_over(
-    decoder: PieceDecoder, world: RangeBench, end: int, lost_until: int
-) -> None:
-    """If that was agreed to; the rest of the range follows."""
-    world.net.cluster.log(TP).delete_before(50)
-    lost, *rest = world.reader(decoder, fail_on_data_loss=False).read(stretch(3, end))
-    assert isinstance(lost, LostRange)
-    assert lost.stretch == stretch(3, lost_until)
-    assert lost.log_start_offset == 50
-    assert offsets(rest) == list(range(50, end))
-
-
-def test_a_head_that_expires_while_it_is_read(decoder: PieceDecoder, world: RangeBench) -> None:
-    """What had arrived counts; lost is what comes behind it."""
-    found = world.reader(decoder, fetch_bytes=10 * ENTRY_BYTES, fail_on_data_loss=False).read(
-        stretch(0, 90), leader=world.leader()
-    )
-    first = next(found)
-    # The next answer is on its way already, with ten records more.
-    world.net.cluster.log(TP).delete_before(60)
-    rest = list(found)
-    lost = [one for one in rest if isinstance(one, LostRange)]
-    assert [one.stretch for one in lost] == [stretch(20, 60)]
-    parts = [one for one in [first, *rest] if isinstance(one, RangePart)]
-    assert offsets(parts) == [*range(20), *range(60, 90)]
-
-
-@pytest.mark.parametrize("start", [90, 100, 150])
-def test_what_the_log_ends_in_front_of_is_lost_after_the_time_out(
-    decoder: PieceDecoder, world: RangeBench, start: int
-) -> None:
-    """The high watermark of a new leader may lag, so it is waited for."""
-    clock = ManualClock()
-    clock.step_ms = 500
-    found = world.reader(decoder, clock, fail_on_data_loss=False).read(stretch(start, 200))
-    *parts, lost = found
-    assert offsets(parts) == list(range(start, 100))
-    assert isinstance(lost, LostRange)
-    assert lost.stretch == stretch(max(start, 100), 200)
-    assert "ends at offset 100" in lost.reason
-    with pytest.raises(DataLost, match=r"ends at offset 100"):
-        list(world.reader(decoder, clock).read(stretch(start, 200)))
-
-
-def test_what_comes_late_is_not_lost(decoder: PieceDecoder, world: RangeBench) -> None:
-    """The high watermark catches up while it is waited for."""
-    reader = world.reader(decoder)
-    found = reader.read(stretch(90, 110), leader=world.leader())
-    first = next(found)
-    world.net.cluster.append(TP, values(*range(100, 110)))
-    assert offsets([first, *found]) == list(range(90, 110))
-
-
-@pytest.mark.parametrize("step", [Close(), Fail(ErrorCode.NOT_LEADER_FOR_PARTITION)])
-def test_a_new_leader_has_as_much_time_as_the_last_one(
-    decoder: PieceDecoder, world: RangeBench, step: Close
-) -> None:
-    """To learn how far consumers may read; the time without a leader is not its own."""
-    clock = ManualClock()
-    clock.step_ms = 1_000
-    short = Reply(answer(b"", high_watermark=50))
-    world.net.brokers[0].script(ApiKey.FETCH, short, *[step] * 30, short)
-    reader = world.reader(
-        decoder, clock, fail_on_data_loss=False, timeout_ms=20_000, poll_timeout_ms=120_000
-    )
-    found = reader.read(stretch(50, 100), leader=world.leader())
-    assert offsets(found) == list(range(50, 100))
-
-
-def test_gaps_of_compaction_are_passed_over_in_silence(decoder: PieceDecoder) -> None:
-    """In front, inside, across the end, and up to the end of the log."""
-    world = bench()
-    keep(world, 4, 7, 8, 30, end=40)
-    reader = world.reader(decoder)
-    assert offsets(reader.read(stretch(0, 9))) == [4, 7, 8]
-    assert offsets(reader.read(stretch(5, 8))) == [7]
-    assert offsets(reader.read(stretch(9, 20))) == []
-    assert offsets(reader.read(stretch(8, 31))) == [8, 30]
-    assert offsets(reader.read(stretch(30, 40))) == [30]
-    assert offsets(reader.read(stretch(33, 38))) == []
-
-
 def test_a_message_that_can_not_fit_is_an_error(decoder: PieceDecoder, world: RangeBench) -> None:
     """Those before it are handed out."""
     world.net.cluster.append(TP, [Record(-1, None, bytes(5_000))])
@@ -382,27 +277,6 @@ def test_failures_count_from_the_last_progress_on(decoder: PieceDecoder, world: 
     assert set(world.pauses) == {1}
 
 
-def test_one_empty_answer_proves_no_gap(decoder: PieceDecoder, world: RangeBench) -> None:
-    """A broker may read the log before it looks where that ends; nor is it the end of the log."""
-    clock = ManualClock()
-    clock.step_ms = 5_000
-    world.net.brokers[0].script(ApiKey.FETCH, Reply(answer(b"", high_watermark=100)))
-    assert offsets(world.reader(decoder, clock).read(stretch(0, 100))) == list(range(100))
-    assert world.pauses == []
-
-
-def test_an_empty_answer_of_a_leader_that_knows_less_proves_no_gap(
-    decoder: PieceDecoder, world: RangeBench
-) -> None:
-    """What the one before saw below the end, this one can't bring before it knows of the end."""
-    world.net.brokers[0].script(
-        ApiKey.FETCH,
-        Reply(answer(b"", high_watermark=100)),
-        Reply(answer(b"", high_watermark=50)),
-    )
-    assert offsets(world.reader(decoder).read(stretch(50, 100))) == list(range(50, 100))
-
-
 def test_an_answer_about_others_is_none(decoder: PieceDecoder, world: RangeBench) -> None:
     """It is asked for again."""
     world.net.brokers[0].script(
@@ -417,76 +291,3 @@ def test_a_broker_that_refuses_is_believed(decoder: PieceDecoder, world: RangeBe
     world.net.brokers[0].script(ApiKey.FETCH, Fail(ErrorCode.TOPIC_AUTHORIZATION_FAILED))
     with pytest.raises(PartitionFailed, match="t-0 stopped at offset 0: the broker refuses"):
         list(world.reader(decoder).read(stretch(0, 100)))
-
-
-def test_a_topic_that_is_gone_is_lost(decoder: PieceDecoder, world: RangeBench) -> None:
-    """After the time-out: a broker that has just started knows no topics either."""
-    world.net.cluster.delete_topic("t")
-    clock = ManualClock()
-    clock.step_ms = 1_000
-    with pytest.raises(DataLost, match=r"t-0: the offsets \[3, 9\).*topic is gone"):
-        list(world.reader(decoder, clock).read(stretch(3, 9)))
-    (lost,) = world.reader(decoder, clock, fail_on_data_loss=False).read(stretch(3, 9))
-    assert isinstance(lost, LostRange)
-    assert lost.stretch == stretch(3, 9)
-
-
-class Outage(list[int]):
-    """Pauses of a second each: a cluster is down for a while, and is back bit by bit."""
-
-    def __init__(self, world: RangeBench, clock: ManualClock, *, no_answer_for: int) -> None:
-        super().__init__()
-        self._world, self._clock, self._no_answer_for = world, clock, no_answer_for
-        world.net.cluster.move_leader(TP, None)
-        world.pauses = self
-
-    def append(self, pause_ms: int) -> None:
-        """Make a pause."""
-        super().append(pause_ms)
-        self._clock.advance(1_000)
-        if len(self) == 40:
-            knows_nothing = Reply(MetadataResponse(brokers=(), topics=()))
-            closes = [Close()] * self._no_answer_for
-            self._world.net.brokers[0].script(ApiKey.METADATA, knows_nothing, *closes)
-        if len(self) == 41 + self._no_answer_for:
-            self._world.net.cluster.move_leader(TP, 0)
-
-
-@pytest.mark.parametrize("no_answer_for", [0, 35])
-def test_a_topic_is_not_gone_that_a_broker_does_not_know_for_a_moment(
-    decoder: PieceDecoder, world: RangeBench, no_answer_for: int
-) -> None:
-    """It has just started; and one that does not answer at all does not say so, either."""
-    clock = ManualClock()
-    Outage(world, clock, no_answer_for=no_answer_for)
-    reader = world.reader(
-        decoder, clock, fail_on_data_loss=False, timeout_ms=30_000, poll_timeout_ms=120_000
-    )
-    assert offsets(reader.read(stretch(0, 100))) == list(range(100))
-
-
-def test_an_offset_that_is_in_range_after_all_is_asked_for_again(
-    decoder: PieceDecoder, world: RangeBench
-) -> None:
-    """The log may have been on its way to be cut, or to grow."""
-    world.net.brokers[0].script(ApiKey.FETCH, Fail(ErrorCode.OFFSET_OUT_OF_RANGE))
-    assert offsets(world.reader(decoder).read(stretch(0, 100))) == list(range(100))
-
-
-@pytest.mark.parametrize(
-    "spoil",
-    [
-        lambda world: world.net.brokers[0].script(ApiKey.LIST_OFFSETS, Fail(6)),
-        lambda world: world.net.brokers[0].script(ApiKey.LIST_OFFSETS, Close()),
-    ],
-)
-def test_edges_are_asked_for_until_they_are_told(
-    decoder: PieceDecoder, world: RangeBench, spoil: Callable[[RangeBench], None]
-) -> None:
-    """What is lost is not guessed."""
-    world.net.cluster.log(TP).delete_before(50)
-    spoil(world)
-    lost, *rest = world.reader(decoder, fail_on_data_loss=False).read(stretch(3, 80))
-    assert isinstance(lost, LostRange)
-    assert lost.stretch == stretch(3, 50)
-    assert offsets(rest) == list(range(50, 80))

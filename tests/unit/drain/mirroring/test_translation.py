@@ -1,0 +1,120 @@
+"""Where an offset of the source is in the target, by example and for any way of copying."""
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zkconsumer.drain.mirroring.mirror import target_ends
+from zkconsumer.drain.mirroring.translation import (
+    TableReader,
+    TranslatedRun,
+    Translation,
+    first_copies,
+    to_file,
+)
+from zkconsumer.drain.plan import Plan
+from zkconsumer.errors import DrainError
+from zkconsumer.model import OffsetRange, TopicPartition
+
+TP = TopicPartition("clicks", 1)
+
+
+def _translation(*runs: TranslatedRun) -> Translation:
+    return Translation({TP: runs})
+
+
+@pytest.mark.timeout(60)
+def test_a_compacted_log_has_many_runs_and_they_are_put_together_in_time() -> None:
+    """A run for each hole, in any order; looking at all of them for each would take hours."""
+    count = 50_000
+    runs = [TranslatedRun(3 * at, 3 * at + 1, at) for at in range(count)]
+    assert first_copies(reversed(runs)) == tuple(runs)
+    backwards = [TranslatedRun(3 * at, 3 * at + 1, count - at) for at in range(count)]
+    assert first_copies(backwards) == tuple(backwards)
+
+
+def test_a_batch_that_reads_nothing_has_no_ends_of_the_target() -> None:
+    """It is no damage to its plan; where it reads, it is."""
+    tp = TopicPartition("clicks", 0)
+    plan = Plan(number=1, created_ms=0, positions={tp: 0}, starts={tp: 0}, ranges=())
+    assert target_ends(plan) == {}
+    wanted = OffsetRange(topic_partition=tp, from_offset=0, until_offset=1)
+    with pytest.raises(DrainError, match="target_ends"):
+        target_ends(replace(plan, ranges=(wanted,)))
+
+
+def test_offsets_inside_a_run_keep_their_distance() -> None:
+    """Neighbours stay neighbours."""
+    translation = _translation(TranslatedRun(10, 20, 105))
+    assert translation.target(TP, 10) == 105
+    assert translation.target(TP, 19) == 114
+
+
+def test_a_hole_stands_for_the_message_behind_it() -> None:
+    """A group that would read a compacted offset next reads the one after it."""
+    translation = _translation(TranslatedRun(10, 12, 0), TranslatedRun(15, 20, 2))
+    assert [translation.target(TP, offset) for offset in (11, 12, 14, 15)] == [1, 2, 2, 2]
+
+
+def test_offsets_before_the_first_start_at_it() -> None:
+    """What expired before the drain is not in the target."""
+    assert _translation(TranslatedRun(10, 12, 7)).target(TP, 3) == 7
+
+
+def test_the_end_translates_and_what_is_not_mirrored_does_not() -> None:
+    """A group that has read everything goes on behind it; further on nobody knows."""
+    translation = _translation(TranslatedRun(10, 12, 7))
+    assert translation.target(TP, 12) == 9
+    assert translation.target(TP, 13) is None
+    assert translation.target(TopicPartition("clicks", 2), 0) is None
+
+
+def test_the_first_copy_counts() -> None:
+    """A try that was killed left a part; the next wrote what it did not find, and some twice."""
+    copies = [TranslatedRun(0, 50, 300), TranslatedRun(0, 300, 0), TranslatedRun(300, 1000, 350)]
+    assert first_copies(copies) == (TranslatedRun(0, 300, 0), TranslatedRun(300, 1000, 350))
+
+
+def test_of_a_run_that_was_there_in_part_the_rest_counts() -> None:
+    """Its messages are where they are, not where the run began."""
+    copies = [TranslatedRun(5, 10, 0), TranslatedRun(0, 20, 5)]
+    assert first_copies(copies) == (
+        TranslatedRun(0, 5, 5),
+        TranslatedRun(5, 10, 0),
+        TranslatedRun(10, 20, 15),
+    )
+
+
+def test_files_of_batches_add_up() -> None:
+    """Runs that continue each other across batches become one."""
+    first = to_file(1, {TP: [TranslatedRun(0, 10, 5)]})
+    second = to_file(2, {TP: [TranslatedRun(10, 12, 15), TranslatedRun(12, 14, 30)]})
+    translation = TableReader().add("1.json", first).add("2.json", second).translation()
+    assert translation.runs == {TP: (TranslatedRun(0, 12, 5), TranslatedRun(12, 14, 30))}
+
+
+def test_a_damaged_file_is_named() -> None:
+    """Offsets that groups start from are not guessed."""
+    with pytest.raises(DrainError, match=r"7\.json is damaged"):
+        TableReader().add("7.json", b'{"version": 1, "runs": [{}]}')
+
+
+_RUNS = st.lists(st.tuples(st.integers(0, 30), st.integers(1, 9)), max_size=12)
+"""Stretches of source offsets as they lie in the target, some of them again and again."""
+
+
+@given(_RUNS, st.integers(0, 5))
+def test_every_mirrored_offset_leads_to_its_first_copy(
+    stretches: list[tuple[int, int]], start: int
+) -> None:
+    """However a batch was tried again, each offset is where it was written first."""
+    copies: list[int] = []
+    runs: list[TranslatedRun] = []
+    for first, length in stretches:
+        runs.append(TranslatedRun(first, first + length, start + len(copies)))
+        copies.extend(range(first, first + length))
+    translation = Translation({TP: first_copies(runs)})
+    for offset in copies:
+        assert translation.target(TP, offset) == start + copies.index(offset)

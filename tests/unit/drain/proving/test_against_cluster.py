@@ -1,0 +1,63 @@
+"""What of a landing the cluster still has."""
+
+from collections.abc import Sequence
+from typing import Self
+
+import pytest
+
+from zkconsumer.drain.proving import against_cluster
+from zkconsumer.drain.proving.coverage import Run
+from zkconsumer.drain.proving.proof import ClusterCheck
+from zkconsumer.model import TopicPartition
+from zkconsumer.spark.options import SourceOptions
+from zkconsumer.spark.subscription import Subscription
+
+LOGS = {
+    TopicPartition("clicks", 0): (3, 20),
+    TopicPartition("clicks", 1): (0, 5),
+    TopicPartition("clicks", 2): (4, 9),
+    TopicPartition("other", 0): (0, 7),
+}
+
+
+class PaperReader:
+    """See ``ClusterReader``."""
+
+    @classmethod
+    def of(cls, _options: SourceOptions) -> Self:
+        """See ``ClusterReader``."""
+        return cls()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        pass
+
+    def partitions(self, _subscription: Subscription) -> tuple[TopicPartition, ...]:
+        """All there are."""
+        return tuple(LOGS)
+
+    def earliest(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        """See ``ClusterReader``."""
+        return {tp: LOGS[tp][0] for tp in partitions}
+
+    def latest(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
+        """See ``ClusterReader``."""
+        return {tp: LOGS[tp][1] for tp in partitions}
+
+
+def test_what_can_be_compared_and_what_is_still_to_come(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expired heads are left out; logs that end too early are no proof; new partitions are told."""
+    monkeypatch.setattr(against_cluster, "ClusterReader", PaperReader)
+    landed = {
+        TopicPartition("clicks", 0): Run(0, 15),
+        TopicPartition("clicks", 1): Run(0, 8),
+        TopicPartition("gone", 0): Run(2, 6),
+    }
+    found = against_cluster._look({"zookeeper.connect": "zk:1"}, landed)
+    assert found.keys() == landed.keys() | {TopicPartition("clicks", 2)}
+    assert found[TopicPartition("clicks", 0)] == ClusterCheck(compared=Run(3, 15), log_end=20)
+    assert "ends at 5" in str(found[TopicPartition("clicks", 1)].obstacle)
+    assert found[TopicPartition("clicks", 2)] == ClusterCheck(compared=Run(4, 4), log_end=9)
+    assert found[TopicPartition("gone", 0)].obstacle == "the cluster does not have it"

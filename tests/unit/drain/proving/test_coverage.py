@@ -1,0 +1,69 @@
+"""What is missing, there twice, or excused, by example."""
+
+import pytest
+
+from zkconsumer.drain.proving.coverage import SHOWN, Finding, Kind, Run, cover, sweep
+
+
+def test_a_whole_range_in_pieces_is_complete() -> None:
+    """Files that follow each other leave nothing to say."""
+    coverage = cover(Run(5, 20), [Run(5, 10), Run(10, 11), Run(11, 20)])
+    assert coverage.complete
+    assert coverage.rows == 15
+    assert coverage.findings == {}
+
+
+def test_nothing_found_is_one_gap() -> None:
+    """An empty landing lacks the whole range."""
+    coverage = cover(Run(5, 20), [])
+    assert not coverage.complete
+    assert coverage.findings == {Kind.GAP: Finding(15, 1, (Run(5, 20),))}
+
+
+def test_an_empty_range_wants_nothing() -> None:
+    """A topic-partition that had no message is complete with no row."""
+    assert cover(Run(7, 7), []).complete
+
+
+def test_kinds_are_told_apart() -> None:
+    """Expired head, a hole by compaction, a real gap, a file twice and one that nobody wanted."""
+    coverage = cover(
+        Run(0, 100),
+        [Run(10, 30), Run(20, 30), Run(35, 60), Run(70, 100), Run(100, 104)],
+        excuses={Kind.EXPIRED: [Run(0, 10)], Kind.COMPACTED: [Run(30, 35)]},
+    )
+    assert coverage.findings == {
+        Kind.EXPIRED: Finding(10, 1, (Run(0, 10),)),
+        Kind.COMPACTED: Finding(5, 1, (Run(30, 35),)),
+        Kind.GAP: Finding(10, 1, (Run(60, 70),)),
+        Kind.DUPLICATE: Finding(10, 1, (Run(20, 30),)),
+        Kind.STRAY: Finding(4, 1, (Run(100, 104),)),
+    }
+    assert not coverage.complete
+
+
+def test_excused_absence_alone_is_complete() -> None:
+    """What the log didn't have can't be missing from the landing."""
+    coverage = cover(Run(0, 9), [Run(4, 9)], excuses={Kind.EXPIRED: [Run(0, 4)]})
+    assert coverage.complete
+    assert coverage.of(Kind.EXPIRED).offsets == 4
+
+
+def test_a_third_copy_counts_twice_but_shows_once() -> None:
+    """Duplicates count copies too many; stretches of different depth that touch are one."""
+    coverage = cover(Run(0, 10), [Run(0, 10), Run(2, 6), Run(4, 6)])
+    assert coverage.of(Kind.DUPLICATE) == Finding(6, 1, (Run(2, 6),))
+
+
+def test_many_findings_are_counted_in_full_and_shown_in_part() -> None:
+    """A landing with a hole at every second offset keeps memory bounded."""
+    runs = (Run(offset, offset + 1) for offset in range(0, 4 * SHOWN, 2))
+    gap = cover(Run(0, 4 * SHOWN), runs).of(Kind.GAP)
+    assert (gap.offsets, gap.stretches) == (2 * SHOWN, 2 * SHOWN)
+    assert gap.shown == tuple(Run(offset, offset + 1) for offset in range(1, 2 * SHOWN, 2))
+
+
+def test_unsorted_runs_are_refused() -> None:
+    """A sweep over unsorted runs would report nonsense."""
+    with pytest.raises(ValueError, match=r"sorted: \[3, 4\) comes behind one from 5"):
+        list(sweep([Run(5, 6), Run(3, 4)]))

@@ -1,0 +1,185 @@
+"""From batches and rows to a verdict, and how it is told."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from zkconsumer.drain.checksum import Checksum, Contents
+from zkconsumer.drain.manifest import Absence, AbsenceKind, LandedPart, Manifest
+from zkconsumer.drain.plan import Plan
+from zkconsumer.drain.proving.coverage import Kind, Run, cover
+from zkconsumer.drain.proving.proof import (
+    ClusterCheck,
+    Difference,
+    Differing,
+    PartitionProof,
+    Proof,
+    Verdict,
+)
+from zkconsumer.drain.proving.record import PartitionRecord, read_record
+from zkconsumer.drain.proving.report import as_json, as_text
+from zkconsumer.model import OffsetRange, TopicPartition
+
+TP = TopicPartition("clicks", 0)
+
+
+def _range(start: int, end: int) -> OffsetRange:
+    return OffsetRange(topic_partition=TP, from_offset=start, until_offset=end)
+
+
+def _contents(rows: int, total: int = 0) -> Contents:
+    return Contents(rows=rows, first_offset=0, last_offset=9, checksum=Checksum(total))
+
+
+def _batch(
+    number: int,
+    wanted: OffsetRange,
+    *,
+    starts: int | None = None,
+    expired: tuple[OffsetRange, ...] = (),
+    absent: tuple[Absence, ...] = (),
+) -> tuple[Plan, Manifest]:
+    plan = Plan(
+        number=number,
+        created_ms=0,
+        positions={},
+        starts={} if starts is None else {TP: starts},
+        ranges=(wanted,),
+        expired=expired,
+    )
+    missing = sum(absence.count for absence in absent)
+    part = LandedPart(
+        offsets=wanted, contents=_contents(wanted.count - missing, number), absent=absent
+    )
+    return plan, Manifest(number=number, attempt="a", landed_ms=0, parts=(part,))
+
+
+def _proof(*found: Run, record: PartitionRecord | None = None, rows: int = 10) -> PartitionProof:
+    record = record or PartitionRecord(start=0, end=10, contents=_contents(10))
+    return PartitionProof(
+        topic_partition=TP,
+        record=record,
+        coverage=cover(record.wanted, found, excuses=record.excuses),
+        landed=_contents(rows),
+    )
+
+
+def _whole(*partitions: PartitionProof) -> Proof:
+    return Proof(path="/land", format="parquet", batches=1, partitions=partitions)
+
+
+def test_batches_that_follow_each_other_are_one_range() -> None:
+    """Start of the first, end of the last, and all contents together."""
+    record = read_record([_batch(1, _range(5, 9), starts=5), _batch(2, _range(9, 20))])
+    entry = record.partitions[TP]
+    assert entry.wanted == Run(5, 20)
+    assert entry.contents.rows == 15
+    assert entry.contents.checksum == Checksum(3)
+    assert entry.problems == []
+
+
+def test_a_hole_between_batches_is_a_problem_of_the_record() -> None:
+    """A manifest that went missing must show, even if its rows are gone, too."""
+    record = read_record([_batch(1, _range(0, 9), starts=0), _batch(3, _range(12, 20))])
+    assert record.partitions[TP].problems == [
+        "batch 3 begins at offset 12, and those before it end at 9"
+    ]
+
+
+def test_excuses_come_from_plans_and_manifests() -> None:
+    """Expired in front of a range, expired while reading, and compacted inside."""
+    absent = (
+        Absence(12, 13, 1, AbsenceKind.EXPIRED),
+        Absence(15, 17, 2, AbsenceKind.COMPACTED),
+    )
+    batches = [
+        _batch(1, _range(0, 4), starts=0),
+        _batch(2, _range(12, 20), expired=(_range(4, 12),), absent=absent),
+    ]
+    entry = read_record(batches).partitions[TP]
+    assert entry.problems == []
+    assert entry.excuses == {Kind.EXPIRED: [Run(4, 12), Run(12, 13)], Kind.COMPACTED: [Run(15, 17)]}
+    assert entry.absent == 11
+    proof = _proof(Run(0, 4), Run(13, 15), Run(17, 20), record=entry)
+    assert proof.coverage.complete
+
+
+def test_holes_that_were_too_many_to_note_excuse_no_more_than_their_number() -> None:
+    """A span with 3 holes excuses 3 absent offsets, not the whole span."""
+    absent = (Absence(0, 10, 3, AbsenceKind.COMPACTED),)
+    entry = read_record([_batch(1, _range(0, 10), starts=0, absent=absent)]).partitions[TP]
+    enough = _proof(Run(0, 2), Run(3, 4), Run(5, 6), Run(7, 10), record=entry, rows=7)
+    assert not [text for text in enough.problems() if "absent" in text]
+    fewer = _proof(Run(0, 2), Run(3, 4), Run(7, 10), record=entry, rows=7)
+    assert "clicks-0: 1 offsets more are absent than the batches noted" in fewer.problems()
+
+
+def test_everything_once_and_unchanged_is_proven() -> None:
+    """The good case, in words and as an exit status."""
+    proof = _whole(_proof(Run(0, 10)))
+    assert proof.verdict is Verdict.PROVEN
+    assert proof.verdict.value == 0
+    assert as_text(proof).splitlines()[-1].startswith("PROVEN")
+
+
+@pytest.mark.parametrize(
+    ("runs", "said"),
+    [
+        ([Run(0, 4), Run(5, 10)], "clicks-0: 1 offset is missing: [4, 5)"),
+        (
+            [Run(0, 10), Run(2, 4)],
+            "clicks-0: 2 offsets are too many (there more than once): [2, 4)",
+        ),
+        ([Run(0, 12)], "clicks-0: 2 offsets are there that were never to be landed: [10, 12)"),
+    ],
+)
+def test_what_is_not_there_once_is_not_proven(runs: list[Run], said: str) -> None:
+    """Each kind of damage alone is enough, and is named with its offsets."""
+    proof = _whole(_proof(*runs))
+    assert proof.verdict is Verdict.NOT_PROVEN
+    assert proof.problems == [said]
+    assert f"wrong: {said}" in as_text(proof)
+
+
+def test_changed_contents_are_not_proven() -> None:
+    """The right offsets with other bytes."""
+    one = replace(_proof(Run(0, 10)), landed=_contents(10, 77))
+    assert _whole(one).verdict is Verdict.NOT_PROVEN
+    assert "000000000000004d" in _whole(one).problems[0]
+
+
+def test_what_the_cluster_lost_since_is_no_fault() -> None:
+    """Compaction and retention go on behind a drain."""
+    check = ClusterCheck(
+        compared=Run(4, 10), log_end=12, differing={Difference.ONLY_LANDED: Differing(2, 5, 6)}
+    )
+    proof = _whole(replace(_proof(Run(0, 10)), cluster=check))
+    assert proof.verdict is Verdict.PROVEN
+    assert "same in [4, 10), 2 to come\n" in as_text(proof)
+
+
+@pytest.mark.parametrize("kind", [Difference.CONTENT, Difference.ONLY_IN_CLUSTER])
+def test_what_the_cluster_has_otherwise_is_a_fault(kind: Difference) -> None:
+    """Both say that the landing is not a copy of the log."""
+    check = ClusterCheck(compared=Run(0, 10), differing={kind: Differing(1, 5, 5)})
+    proof = _whole(replace(_proof(Run(0, 10)), cluster=check))
+    assert proof.verdict is Verdict.NOT_PROVEN
+
+
+def test_what_could_not_be_compared_leaves_it_open() -> None:
+    """No fault was found, and no proof either; a fault elsewhere still wins."""
+    check = ClusterCheck(compared=Run(10, 10), obstacle="the cluster does not have it")
+    doubtful = replace(_proof(Run(0, 10)), cluster=check)
+    assert _whole(doubtful).verdict is Verdict.UNKNOWN
+    assert _whole(doubtful, _proof(Run(0, 9))).verdict is Verdict.NOT_PROVEN
+
+
+def test_json_tells_all_that_the_table_tells() -> None:
+    """Programs get numbers and stretches."""
+    value = json.loads(as_json(_whole(_proof(Run(0, 4), Run(6, 10)))))
+    assert value["verdict"] == "not_proven"
+    (partition,) = value["partitions"]
+    assert partition["gap"] == {"offsets": 2, "stretches": 1, "shown": [[4, 6]]}
+    assert partition["cluster"] is None
+    assert not partition["complete"]

@@ -1,0 +1,63 @@
+"""Parameters and values under the names of Spark 1 and 2."""
+
+import pickle
+
+import pytest
+
+from zkconsumer.errors import ConfigError
+from zkconsumer.spark.legacy.values import (
+    Broker,
+    KafkaMessageAndMetadata,
+    OffsetRange,
+    TopicAndPartition,
+    legacy_params,
+    utf8_decoder,
+)
+
+
+@pytest.mark.parametrize("key", ["metadata.broker.list", "bootstrap.servers"])
+def test_brokers_by_either_name(key: str) -> None:
+    """As ``KafkaCluster`` took them; streams start at the largest offset unless told otherwise."""
+    params = legacy_params({key: "a:9092,b:9093", "fetch.message.max.bytes": "1234"})
+    assert params.address.bootstrap == (("a", 9092), ("b", 9093))
+    assert params.settings.fetch_bytes == 1234
+    assert params.settings.fail_on_data_loss
+    assert not params.from_smallest
+
+
+def test_zookeeper_instead_of_brokers() -> None:
+    """Ours takes that as well."""
+    params = legacy_params({"zookeeper.connect": "zk:2181/k", "auto.offset.reset": "smallest"})
+    assert params.address.zookeeper_connect == "zk:2181/k"
+    assert params.from_smallest
+
+
+@pytest.mark.parametrize(
+    ("params", "message"),
+    [
+        ({}, "kafkaParams name no cluster: set metadata.broker.list"),
+        ({"metadata.broker.list": "x"}, "'x' is no broker's address"),
+        ({"metadata.broker.list": "x:1", "auto.offset.reset": "latest"}, "auto.offset.reset is"),
+        ({"metadata.broker.list": "x:1", "socket.timeout.ms": "soon"}, "socket.timeout.ms is"),
+    ],
+)
+def test_bad_parameters(params: dict[str, str], message: str) -> None:
+    """One clear error that names the key."""
+    with pytest.raises(ConfigError, match=message):
+        legacy_params(params)
+
+
+def test_values_compare_and_pickle() -> None:
+    """They are keys of old programs' maps, and go to executors."""
+    for value in (OffsetRange("t", 1, 2, 3), TopicAndPartition("t", 1), Broker("h", 9092)):
+        assert pickle.loads(pickle.dumps(value)) == value
+        assert len({value, value}) == 1
+
+
+def test_a_message_decodes_when_asked() -> None:
+    """Key and value go through their decoders; nulls stay null."""
+    message = KafkaMessageAndMetadata(
+        "t", 1, 7, None, b"5", value_decoder=lambda raw: int(raw or 0)
+    )
+    assert (message.key, message.message, message.offset) == (None, 5, 7)
+    assert utf8_decoder("é".encode()) == "é"

@@ -1,0 +1,110 @@
+"""One clear error on the driver, naming the option."""
+
+from pathlib import Path
+
+import pytest
+
+from zkconsumer.errors import ConfigError
+from zkconsumer.produce.producer import ACKS_ALL, ACKS_LEADER
+from zkconsumer.records.codecs import Codec
+from zkconsumer.spark.kafka_options import ALIASES
+from zkconsumer.spark.sink.options import (
+    _EFFECTIVE,
+    DEFAULT_BACKOFF_MS,
+    DEFAULT_CLIENT_ID,
+    DEFAULT_RETRIES,
+    sink_options,
+)
+from zkconsumer.spark.sink.partitioner import PARTITIONERS
+
+BROKERS = {"kafka.bootstrap.servers": "one:9092,two:9093"}
+
+
+def test_defaults_lose_nothing() -> None:
+    """All in-sync replicas acknowledge, and tries last longer than it takes to replace a broker."""
+    chosen = sink_options(BROKERS)
+    assert chosen.address.bootstrap == (("one", 9092), ("two", 9093))
+    assert chosen.topic is None
+    assert chosen.partitioner == "kafka.producer.DefaultPartitioner"
+    producer = chosen.batch.producer
+    assert producer.acks == ACKS_ALL
+    assert producer.retries * producer.backoff_ms >= 30_000
+    assert chosen.batch.codec is Codec.NONE
+    assert chosen.notes == ()
+
+
+def test_everything_given() -> None:
+    """Names of either producer, in any case."""
+    chosen = sink_options(
+        {
+            "zookeeper.connect": "zk:2181/kafka",
+            "Topic": "out",
+            "kafka.Request.Required.Acks": "1",
+            "kafka.message.send.max.retries": "7",
+            "kafka.retry.backoff.ms": "11",
+            "kafka.timeout.ms": "1300",
+            "kafka.compression.codec": "Snappy",
+            "kafka.batch.size": "1000",
+            "kafka.client.id": "me",
+            "kafka.partitioner.class": "kafka.producer.ByteArrayPartitioner",
+        }
+    )
+    producer = chosen.batch.producer
+    assert chosen.address.zookeeper_connect == "zk:2181/kafka"
+    assert chosen.topic == "out"
+    assert (producer.acks, producer.retries, producer.backoff_ms) == (ACKS_LEADER, 7, 11)
+    assert (producer.timeout_ms, producer.client_id) == (1300, "me")
+    assert (chosen.batch.codec, chosen.batch.set_bytes) == (Codec.SNAPPY, 1000)
+    assert chosen.partitioner.endswith("ByteArrayPartitioner")
+    assert chosen.notes == ()
+
+
+def test_settings_without_effect_are_noted() -> None:
+    """As in Spark any name is taken, but the log says which do nothing."""
+    [note] = sink_options({**BROKERS, "kafka.linger.ms": "5"}).notes
+    assert "kafka.linger.ms" in note
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("topic", ""),
+        ("topic", "a b"),
+        ("kafka.acks", "0"),
+        ("kafka.acks", "2"),
+        ("kafka.request.required.acks", "none"),
+        ("kafka.retries", "-1"),
+        ("kafka.retries", "many"),
+        ("kafka.batch.size", "0"),
+        ("kafka.compression.type", "zstd"),
+        ("kafka.bootstrap.servers", "nowhere"),
+        ("kafka.partitioner.class", "org.example.Mine"),
+        ("kafka.key.serializer", "x"),
+        ("kafka.value.serializer", "x"),
+        ("kafka.serializer.class", "x"),
+        ("kafka.producer.type", "async"),
+        ("kafka.transactional.id", "x"),
+        ("kafka.security.protocol", "SASL_SSL"),
+    ],
+)
+def test_bad_values_are_refused(name: str, text: str) -> None:
+    """The error starts with the option's name."""
+    with pytest.raises(ConfigError, match=rf"^{name.replace('.', '[.]')}\b"):
+        sink_options({**BROKERS, name: text})
+
+
+def test_a_cluster_is_needed() -> None:
+    """Without any address, the error names both ways to give one."""
+    with pytest.raises(ConfigError, match=r"zookeeper\.connect.*kafka\.bootstrap\.servers"):
+        sink_options({"topic": "out"})
+
+
+def test_the_page_has_every_option() -> None:
+    """Names and defaults, and the partitioners."""
+    page = (Path(__file__).parents[4] / "docs" / "spark-writing.md").read_text("utf-8")
+    assert [
+        name for name in (*_EFFECTIVE - ALIASES.keys(), *PARTITIONERS) if name not in page
+    ] == []
+    assert f"| {DEFAULT_RETRIES} |" in page
+    assert f"| {DEFAULT_BACKOFF_MS} |" in page
+    assert f"`{DEFAULT_CLIENT_ID}`" in page

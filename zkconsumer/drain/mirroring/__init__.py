@@ -1,0 +1,1 @@
+"""Drains into another, modern cluster."""

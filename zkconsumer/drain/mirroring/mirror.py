@@ -1,0 +1,255 @@
+"""Lands messages in a modern Kafka cluster, through Spark's own Kafka sink.
+
+A cluster can't take messages back, and Spark's sink may write one twice when a task is tried again.
+So what exactly-once means here is found out instead of assumed: the plan notes where the target's
+logs end before anything is written; a batch that is tried again first looks behind there for what
+earlier tries wrote, and leaves that out; and when a batch is written it is read back, which gives
+its count, its checksums, and the table of offsets.
+"""
+
+import threading
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.drain import layout
+from zkconsumer.drain.fields import Fields, JsonValue, offsets_value
+from zkconsumer.drain.journal import Journal
+from zkconsumer.drain.manifest import LandedPart, Manifest
+from zkconsumer.drain.mirroring.mirrored_rows import Target, read_rows, write_rows
+from zkconsumer.drain.mirroring.target import TargetCluster
+from zkconsumer.drain.mirroring.translation import (
+    Runs,
+    TableReader,
+    TranslatedRun,
+    Translation,
+    first_copies,
+    to_file,
+)
+from zkconsumer.drain.offset_runs import runs_by
+from zkconsumer.drain.plan import Plan, Positions
+from zkconsumer.drain.proving.against_cluster import within
+from zkconsumer.drain.proving.coverage import Run
+from zkconsumer.drain.spark_errors import told_by_spark
+from zkconsumer.drain.storage import Storage
+from zkconsumer.errors import DrainError
+from zkconsumer.model import TopicPartition
+
+if TYPE_CHECKING:
+    from pyspark.sql import Column, DataFrame, SparkSession
+
+    from zkconsumer.drain.launch import Parts
+
+FORMAT = "kafka"
+TARGET_ENDS = "target_ends"
+TRANSLATION = "translation"
+COPIES = "copies"
+"""Names of a plan's or a manifest's notes."""
+
+_SETTLED_MS = 3_000
+_PATIENCE_MS = 60_000
+
+
+def kafka_landing(parts: "Parts") -> "KafkaLanding":
+    """The landing of a drain with the format ``kafka``.
+
+    Raises:
+        ConfigError: the session has no Kafka connector.
+        DrainError: the target cluster can't be asked.
+    """
+    settings = parts.settings
+    servers = {"kafka.bootstrap.servers": settings.target_bootstrap_servers or ""}
+    return KafkaLanding(
+        parts.storage,
+        parts.session,
+        {**settings.target_options, **servers},
+        # Not divided: a partition is read by one task, so that its order is the target's, too.
+        read=lambda plan: parts.rows.read(plan.ranges, divided=False),
+        count=parts.counter.count,
+    )
+
+
+class KafkaLanding:
+    """See ``Landing``.
+
+    Args:
+        storage: the drain's own files.
+        session: reads and writes; it has Spark's Kafka connector.
+        options: of Spark's Kafka source and sink; ``kafka.bootstrap.servers`` at least.
+        read: the rows of a plan, one task for each partition, in the order of their offsets.
+        count: what rows come to, held against the plan: a part for each of its ranges.
+        clock: says when a batch was landed.
+    """
+
+    def __init__(
+        self,
+        storage: Storage,
+        session: "SparkSession",
+        options: Mapping[str, str],
+        *,
+        read: "Callable[[Plan], DataFrame]",
+        count: "Callable[[Plan, DataFrame], tuple[LandedPart, ...]]",
+        clock: Clock | None = None,
+    ) -> None:
+        self._storage = storage
+        self._session = session
+        self._options = options
+        self._cluster = TargetCluster(session, options)
+        self._read = read
+        self._count = count
+        self._clock = clock or SystemClock()
+        self._pause = threading.Event()
+
+    @property
+    def format(self) -> str:
+        """See ``Landing``."""
+        return FORMAT
+
+    def prepare(self, plan: Plan) -> Mapping[str, JsonValue]:
+        """Make the topics that are missing, and note where their logs end before this batch."""
+        counts: dict[str, int] = {}
+        for topic, partition in plan.positions:
+            counts[topic] = max(counts.get(topic, 0), partition + 1)
+        self._cluster.make_topics(counts)
+        ends = self._cluster.ends(wanted.topic_partition for wanted in plan.ranges)
+        return {TARGET_ENDS: offsets_value(ends)}
+
+    def land(self, plan: Plan, attempt: str) -> Manifest:
+        """Write what is not there yet, and read back what is there then."""
+        starts = target_ends(plan)
+        if len(self._storage.names(layout.staging_folder(plan.number))) > 1:
+            self._await_earlier_attempts(starts)
+        with told_by_spark(f"batch {plan.number}"):
+            write_rows(self._left_of(plan, starts), self._target())
+            return self._read_back(plan, attempt, starts)
+
+    def _read_back(self, plan: Plan, attempt: str, starts: Positions) -> Manifest:
+        mirrored = self._mirrored(plan, starts)
+        found = translated_runs(mirrored)
+        runs = {tp: first_copies(of_tp) for tp, of_tp in found.items()}
+        copies = _rows(found) - _rows(runs)
+        table = f"{layout.TRANSLATION}/{layout.batch_name(plan.number)}-{attempt}.json"
+        self._storage.create(table, to_file(plan.number, runs))
+        once = self._first_copies(mirrored, runs) if copies else mirrored
+        return Manifest(
+            number=plan.number,
+            attempt=attempt,
+            landed_ms=self._clock.wall_ms(),
+            parts=self._count(plan, once.drop("target_offset")),
+            notes={TRANSLATION: table, COPIES: copies},
+        )
+
+    def publish(self, plan: Plan, manifest: Manifest) -> None:
+        """What a cluster acknowledged is visible already."""
+        del plan, manifest
+
+    def _target(self) -> Target:
+        identity = Journal(self._storage).identity()
+        if identity is None:
+            raise DrainError(f"{self._storage.uri('')}: the drain's identity is gone")
+        return Target(options=self._options, drain=identity.id)
+
+    def _mirrored(self, plan: Plan, starts: Positions) -> "DataFrame":
+        """What has arrived of a batch.
+
+        A task of an earlier batch that was given up may have written so late that its copies lie
+        behind this batch's starts: they are duplicates of that batch, and not in this one's way.
+        """
+        rows = read_rows(self._session, self._target(), starts, self._cluster.ends(starts))
+        ranges = {it.topic_partition: Run(it.from_offset, it.until_offset) for it in plan.ranges}
+        return within(rows, ranges)
+
+    def _left_of(self, plan: Plan, starts: Positions) -> "DataFrame":
+        """The plan's rows without those that an earlier try wrote."""
+        rows = self._read(plan)
+        if self._cluster.ends(starts) == starts:
+            return rows
+        with runs_by(self._mirrored(plan, starts), "topic", "partition") as runs:
+            arrived = runs.collect()
+        if not arrived:
+            return rows
+        from pyspark.sql.functions import broadcast  # noqa: PLC0415 - with Spark's own session
+
+        there = broadcast(self._session.createDataFrame(arrived)).alias("there")
+        same = (
+            "there.topic = rows.topic AND there.partition = rows.partition "
+            "AND rows.offset >= there.from_offset AND rows.offset < there.until_offset"
+        )
+        return rows.alias("rows").join(there, _expr(same), "left_anti")
+
+    def _first_copies(self, mirrored: "DataFrame", runs: Runs) -> "DataFrame":
+        """Each message once, where it is there more often."""
+        from pyspark.sql.functions import broadcast  # noqa: PLC0415 - as above
+
+        schema = "topic string, partition int, from_offset bigint, until_offset bigint, at bigint"
+        listed = [(*tp, *run) for tp, of_tp in runs.items() for run in of_tp]
+        kept = broadcast(self._session.createDataFrame(listed, schema))
+        joined = mirrored.join(kept, ["topic", "partition"])
+        first = "target_offset - offset = at - from_offset"
+        within = f"offset >= from_offset AND offset < until_offset AND {first}"
+        return joined.where(within).select(*mirrored.columns)
+
+    def _await_earlier_attempts(self, starts: Positions) -> None:
+        """Wait until nothing arrives any more: tasks of a killed driver may still be writing."""
+        deadline = self._clock.now_ms() + _PATIENCE_MS
+        before = self._cluster.ends(starts)
+        while self._clock.now_ms() < deadline:
+            self._pause.wait(_SETTLED_MS / 1000)
+            now = self._cluster.ends(starts)
+            if now == before:
+                return
+            before = now
+
+
+def target_ends(plan: Plan) -> dict[TopicPartition, int]:
+    """Where the target's logs ended before a batch, as its plan notes it.
+
+    A batch that reads nothing writes nothing, and has no such note.
+
+    Raises:
+        DrainError: the plan is damaged.
+    """
+    if not plan.ranges:
+        return {}
+    return Fields(layout.plan_file(plan.number), dict(plan.notes)).offsets(TARGET_ENDS)
+
+
+def translated_runs(mirrored: "DataFrame") -> Runs:
+    """Where every message is in the target, with all copies."""
+    moved = mirrored.withColumn("moved", _expr("target_offset - offset"))
+    found: dict[TopicPartition, list[TranslatedRun]] = {}
+    with runs_by(moved, "topic", "partition", "moved") as runs:
+        for row in runs.collect():
+            run = TranslatedRun(row.from_offset, row.until_offset, row.from_offset + row.moved)
+            found.setdefault(TopicPartition(row.topic, row.partition), []).append(run)
+    return found
+
+
+def _rows(runs: Runs) -> int:
+    return sum(run.until_offset - run.from_offset for of_tp in runs.values() for run in of_tp)
+
+
+def read_translation(storage: Storage) -> Translation:
+    """Where everything is in the target that a drain has mirrored.
+
+    Args:
+        storage: the drain's own files.
+
+    Raises:
+        DrainError: one of them is missing or damaged.
+    """
+    tables = TableReader()
+    for manifest in Journal(storage).manifests():
+        table = manifest.notes.get(TRANSLATION)
+        if isinstance(table, str):
+            data = storage.read(table)
+            if data is None:
+                raise DrainError(f"{storage.uri(table)} is gone: restore it from a backup")
+            tables.add(storage.uri(table), data)
+    return tables.translation()
+
+
+def _expr(text: str) -> "Column":
+    from pyspark.sql.functions import expr  # noqa: PLC0415 - with Spark's own session
+
+    return expr(text)

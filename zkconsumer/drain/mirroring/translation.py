@@ -1,0 +1,155 @@
+"""Which offset of the target a mirrored offset of the source became. Pure.
+
+A mirrored partition gets offsets of its own: the target's log may not begin at 0, others may write
+to it, and a batch that was tried again leaves copies. So each batch keeps a table of runs: so many
+offsets from here became as many offsets from there.
+"""
+
+from bisect import bisect_right, insort
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, Self
+
+from zkconsumer.drain.fields import Fields, JsonValue, to_bytes
+from zkconsumer.drain.proving.coverage import Run
+from zkconsumer.model import TopicPartition
+
+
+class TranslatedRun(NamedTuple):
+    """Neighbouring offsets of the source whose messages are neighbours in the target, too.
+
+    Attributes:
+        from_offset: the first, in the source.
+        until_offset: the one behind the last, in the source.
+        target_offset: where the first is in the target.
+    """
+
+    from_offset: int
+    until_offset: int
+    target_offset: int
+
+
+Runs = Mapping[TopicPartition, Sequence[TranslatedRun]]
+
+
+def first_copies(runs: Iterable[TranslatedRun]) -> tuple[TranslatedRun, ...]:
+    """Of each offset only the copy that comes first in the target; sorted by source offset.
+
+    Args:
+        runs: in any order; they may hold the same source offsets at different places.
+    """
+    kept: list[TranslatedRun] = []
+    for run in sorted(runs, key=lambda run: run.target_offset):
+        for rest in _uncovered(Run(run.from_offset, run.until_offset), kept):
+            skipped = rest.from_offset - run.from_offset
+            insort(kept, TranslatedRun(*rest, run.target_offset + skipped))
+    return tuple(_joined(kept))
+
+
+def _uncovered(wanted: Run, kept: Sequence[TranslatedRun]) -> list[Run]:
+    """The parts of a run that none of the sorted, disjoint others hold."""
+    parts = []
+    at = wanted.from_offset
+    # A compacted log has a run for each hole: those before are many.
+    first = bisect_right(kept, at, key=lambda run: run.until_offset)
+    for number in range(first, len(kept)):
+        run = kept[number]
+        if run.from_offset >= wanted.until_offset:
+            break
+        if run.from_offset > at:
+            parts.append(Run(at, run.from_offset))
+        at = run.until_offset
+    if at < wanted.until_offset:
+        parts.append(Run(at, wanted.until_offset))
+    return parts
+
+
+def _joined(runs: Iterable[TranslatedRun]) -> list[TranslatedRun]:
+    """Sorted, disjoint runs with those made one that continue each other on both sides."""
+    joined: list[TranslatedRun] = []
+    for run in runs:
+        last = joined[-1] if joined else None
+        if (
+            last is not None
+            and last.until_offset == run.from_offset
+            and last.target_offset + run.from_offset - last.from_offset == run.target_offset
+        ):
+            joined[-1] = TranslatedRun(last.from_offset, run.until_offset, last.target_offset)
+        else:
+            joined.append(run)
+    return joined
+
+
+class Translation:
+    """Looks up offsets.
+
+    Args:
+        runs: of each topic-partition, those of all batches, sorted and disjoint.
+    """
+
+    def __init__(self, runs: Runs) -> None:
+        self._runs = {tp: tuple(_joined(of_tp)) for tp, of_tp in runs.items()}
+        self._starts = {tp: [run.from_offset for run in of_tp] for tp, of_tp in self._runs.items()}
+
+    @property
+    def runs(self) -> Runs:
+        """All runs."""
+        return self._runs
+
+    def target(self, topic_partition: TopicPartition, offset: int) -> int | None:
+        """Where a consumer of the target goes on that would read this offset next in the source.
+
+        An offset without a message stands for the next one that has one; the offset behind the
+        last mirrored message for the offset behind its copy.
+
+        Returns:
+            None where that can't be told: offsets further on are not mirrored yet, or nothing of
+            the partition is.
+        """
+        runs = self._runs.get(topic_partition, ())
+        if not runs or offset > runs[-1].until_offset:
+            return None
+        at = bisect_right(self._starts[topic_partition], offset) - 1
+        if at < 0:
+            return runs[0].target_offset
+        run = runs[at]
+        if offset < run.until_offset or at == len(runs) - 1:
+            return run.target_offset + offset - run.from_offset
+        return runs[at + 1].target_offset
+
+
+def to_file(batch: int, runs: Runs) -> bytes:
+    """The table of one batch as a file."""
+    listed: list[JsonValue] = [
+        {
+            "topic": tp.topic,
+            "partition": tp.partition,
+            "from": run.from_offset,
+            "until": run.until_offset,
+            "target": run.target_offset,
+        }
+        for tp, of_tp in sorted(runs.items())
+        for run in of_tp
+    ]
+    return to_bytes({"batch": batch, "runs": listed})
+
+
+class TableReader:
+    """Puts the tables of batches together, in their order."""
+
+    def __init__(self) -> None:
+        self._runs: dict[TopicPartition, list[TranslatedRun]] = {}
+
+    def add(self, file: str, data: bytes) -> Self:
+        """Take one in.
+
+        Raises:
+            DrainError: the file is damaged.
+        """
+        for item in Fields.parse(file, data).items("runs"):
+            run = TranslatedRun(item.integer("from"), item.integer("until"), item.integer("target"))
+            self._runs.setdefault(item.topic_partition(), []).append(run)
+        return self
+
+    def translation(self) -> Translation:
+        """All of it."""
+        return Translation(self._runs)

@@ -1,0 +1,1 @@
+"""Proves from what is landed that every offset is there exactly once."""

@@ -1,0 +1,173 @@
+"""What verifying a drain found, as values, and the verdict that follows from it. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import Enum, StrEnum
+
+from zkconsumer.drain.checksum import Contents
+from zkconsumer.drain.proving.coverage import EXCUSED, Coverage, Finding, Kind, Run
+from zkconsumer.drain.proving.record import PartitionRecord
+from zkconsumer.model import TopicPartition
+
+
+class Verdict(Enum):
+    """What a verification says, worst last; the value is the command's exit status."""
+
+    PROVEN = 0
+    """Every offset that the log had is there exactly once, with the contents that were landed."""
+    NOT_PROVEN = 1
+    """Something is missing, there twice, or other than it was."""
+    UNKNOWN = 2
+    """Nothing was found to be wrong, but not all that was asked for could be looked at."""
+
+
+class Difference(StrEnum):
+    """How a landed message and the cluster's differ."""
+
+    CONTENT = "content"
+    """Both are there, and are not the same."""
+    ONLY_IN_CLUSTER = "only in cluster"
+    """The cluster has it now, and it was not landed."""
+    ONLY_LANDED = "only landed"
+    """It was landed, and the cluster has it no more: compacted or expired since. No fault."""
+
+
+@dataclass(frozen=True, slots=True)
+class Differing:
+    """All offsets of one partition that differ in one way: how many, the smallest, the largest."""
+
+    count: int
+    first_offset: int
+    last_offset: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterCheck:
+    """One topic-partition, held against the cluster as it is now.
+
+    Attributes:
+        compared: the landed range as far as the cluster still has it.
+        log_end: where the cluster's log ends now; None where it is not known.
+        differing: by the way in which offsets differ.
+        obstacle: why it could not be compared; None where it was.
+    """
+
+    compared: Run
+    log_end: int | None = None
+    differing: Mapping[Difference, Differing] = field(default_factory=dict)
+    obstacle: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartitionProof:
+    """What was found of one topic-partition.
+
+    Attributes:
+        topic_partition: which.
+        record: what the drain says of it.
+        coverage: what is there.
+        landed: what the rows that are there add up to.
+        cluster: against the cluster; None where that was not asked for.
+    """
+
+    topic_partition: TopicPartition
+    record: PartitionRecord
+    coverage: Coverage
+    landed: Contents
+    cluster: ClusterCheck | None = None
+
+    @property
+    def same_contents(self) -> bool:
+        """Whether the rows add up to what the batches noted when they were landed."""
+        return self.landed == self.record.contents
+
+    def problems(self) -> list[str]:
+        """What is wrong, one sentence each."""
+        said = list(self.record.problems)
+        said += [
+            f"{_offsets(finding)} {_WORDS[kind]}: {_stretches(finding)}"
+            for kind, finding in self.coverage.findings.items()
+            if kind not in EXCUSED
+        ]
+        excused = sum(self.coverage.of(kind).offsets for kind in EXCUSED)
+        if excused > self.record.absent:
+            said.append(
+                f"{excused - self.record.absent} offsets more are absent than the batches noted"
+            )
+        if not self.same_contents:
+            said.append(
+                f"the rows are not those that were landed: {self.landed.rows} with checksum "
+                f"{self.landed.checksum}, and {self.record.contents.rows} with checksum "
+                f"{self.record.contents.checksum} were noted"
+            )
+        for kind, found in () if self.cluster is None else self.cluster.differing.items():
+            if kind is not Difference.ONLY_LANDED:
+                said.append(
+                    f"{found.count} messages differ from the cluster's ({kind}), from offset "
+                    f"{found.first_offset} to {found.last_offset}"
+                )
+        return [f"{self.topic_partition}: {text}" for text in said]
+
+    def doubts(self) -> list[str]:
+        """What could not be looked at, though it was asked for."""
+        if self.cluster is None or self.cluster.obstacle is None:
+            return []
+        return [f"{self.topic_partition}: not compared with the cluster: {self.cluster.obstacle}"]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Proof:
+    """What was found of a whole drain.
+
+    Attributes:
+        path: where it is.
+        format: how it landed.
+        batches: how many were landed.
+        partitions: in order.
+        file_problems: what is wrong with files, one sentence each.
+        obstacles: what could not be looked at, one sentence each.
+    """
+
+    path: str
+    format: str
+    batches: int
+    partitions: tuple[PartitionProof, ...]
+    file_problems: tuple[str, ...] = ()
+    obstacles: tuple[str, ...] = ()
+
+    @property
+    def problems(self) -> list[str]:
+        """Everything that is wrong."""
+        of_partitions = [text for proof in self.partitions for text in proof.problems()]
+        return [*self.file_problems, *of_partitions]
+
+    @property
+    def doubts(self) -> list[str]:
+        """Everything that could not be looked at."""
+        of_partitions = [text for proof in self.partitions for text in proof.doubts()]
+        return [*self.obstacles, *of_partitions]
+
+    @property
+    def verdict(self) -> Verdict:
+        """What follows."""
+        if self.problems:
+            return Verdict.NOT_PROVEN
+        return Verdict.UNKNOWN if self.doubts else Verdict.PROVEN
+
+
+_WORDS = {
+    Kind.GAP: "missing",
+    Kind.DUPLICATE: "too many (there more than once)",
+    Kind.STRAY: "there that were never to be landed",
+}
+_SHOWN = 5
+
+
+def _offsets(finding: Finding) -> str:
+    return "1 offset is" if finding.offsets == 1 else f"{finding.offsets} offsets are"
+
+
+def _stretches(finding: Finding) -> str:
+    shown = ", ".join(map(str, finding.shown[:_SHOWN]))
+    more = finding.stretches - _SHOWN
+    return f"{shown} and {more} stretches more" if more > 0 else shown

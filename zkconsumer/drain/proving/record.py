@@ -1,0 +1,115 @@
+"""What a drain says of itself: the plans and manifests of all batches, read as one claim. Pure.
+
+The claim is checked for holes of its own: each batch must begin where the one before it ended.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from zkconsumer.drain.checksum import Contents
+from zkconsumer.drain.manifest import Absence, AbsenceKind, LandedFile, Manifest
+from zkconsumer.drain.plan import Plan
+from zkconsumer.drain.proving.coverage import Kind, Run
+from zkconsumer.model import TopicPartition
+
+_KINDS = {AbsenceKind.COMPACTED: Kind.COMPACTED, AbsenceKind.EXPIRED: Kind.EXPIRED}
+
+
+@dataclass(slots=True, kw_only=True)
+class PartitionRecord:
+    """What was landed of one topic-partition, as the batches tell it.
+
+    Attributes:
+        start: the first offset that the drain was to land.
+        end: the next one it will land.
+        contents: what all batches together landed.
+        excuses: offsets between them that the log did not have, by reason.
+        unnoted: how many offsets inside the excuses are there all the same: where a batch had too
+            many holes to note them one by one, an excuse spans them with what lies between.
+        problems: contradictions between batches.
+    """
+
+    start: int
+    end: int
+    contents: Contents = field(default_factory=Contents)
+    excuses: dict[Kind, list[Run]] = field(default_factory=dict)
+    unnoted: int = 0
+    problems: list[str] = field(default_factory=list)
+
+    @property
+    def wanted(self) -> Run:
+        """What must be there."""
+        return Run(self.start, self.end)
+
+    @property
+    def absent(self) -> int:
+        """How many offsets the log did not have."""
+        return sum(run.length for runs in self.excuses.values() for run in runs) - self.unnoted
+
+    def excuse(self, kind: Kind, run: Run) -> None:
+        """Note that the log did not have these."""
+        self.excuses.setdefault(kind, []).append(run)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Record:
+    """All batches.
+
+    Attributes:
+        batches: how many were landed.
+        partitions: of each topic-partition that the drain knows.
+        files: of all batches, by path.
+    """
+
+    batches: int
+    partitions: dict[TopicPartition, PartitionRecord]
+    files: dict[str, LandedFile]
+
+
+def read_record(landed: Iterable[tuple[Plan, Manifest]]) -> Record:
+    """Put the batches together.
+
+    Args:
+        landed: the plan and the manifest of every landed batch, in order.
+    """
+    partitions: dict[TopicPartition, PartitionRecord] = {}
+    files: dict[str, LandedFile] = {}
+    batches = 0
+    for plan, manifest in landed:
+        batches += 1
+        for tp, start in plan.starts.items():
+            partitions.setdefault(tp, PartitionRecord(start=start, end=start))
+        for lost in plan.expired:
+            entry = _entry(partitions, plan, lost.topic_partition, lost.from_offset)
+            entry.excuse(Kind.EXPIRED, Run(lost.from_offset, lost.until_offset))
+            entry.end = lost.until_offset
+        for part in manifest.parts:
+            wanted = part.offsets
+            entry = _entry(partitions, plan, part.topic_partition, wanted.from_offset)
+            entry.contents += part.contents
+            for absence in part.absent:
+                _note(entry, absence)
+            entry.end = wanted.until_offset
+        files.update((file.path, file) for file in manifest.files)
+    return Record(batches=batches, partitions=partitions, files=files)
+
+
+def _entry(
+    partitions: dict[TopicPartition, PartitionRecord], plan: Plan, tp: TopicPartition, at: int
+) -> PartitionRecord:
+    """The record of a partition that a batch goes on with at this offset."""
+    entry = partitions.get(tp)
+    if entry is None:
+        entry = partitions[tp] = PartitionRecord(start=at, end=at)
+        entry.problems.append(f"batch {plan.number} is the first of {tp}, and no start was noted")
+    elif entry.end != at:
+        entry.problems.append(
+            f"batch {plan.number} begins at offset {at}, and those before it end at {entry.end}"
+        )
+    return entry
+
+
+def _note(entry: PartitionRecord, absence: Absence) -> None:
+    run = Run(absence.from_offset, absence.until_offset)
+    entry.excuse(_KINDS[absence.kind], run)
+    entry.unnoted += run.length - absence.count

@@ -1,0 +1,148 @@
+"""A verification's findings for people, as a table, and for programs, as JSON. Pure.
+
+The JSON is one object; its fields are described in ``docs/drain-verify.md``. New ones may come.
+"""
+
+import json
+from collections.abc import Sequence
+
+from zkconsumer.drain.proving.coverage import Coverage, Finding, Kind, Run
+from zkconsumer.drain.proving.proof import ClusterCheck, Difference, PartitionProof, Proof, Verdict
+
+Json = None | bool | int | str | list["Json"] | dict[str, "Json"]
+
+_HEADS = (
+    "topic",
+    "partition",
+    "from",
+    "until",
+    "rows",
+    "gaps",
+    "duplicates",
+    "strays",
+    "compacted",
+    "expired",
+    "contents",
+    "cluster",
+)
+_LEFT = (0, len(_HEADS) - 2, len(_HEADS) - 1)
+_VERDICTS = {
+    Verdict.PROVEN: "PROVEN: every offset that the log had is there exactly once",
+    Verdict.NOT_PROVEN: "NOT PROVEN",
+    Verdict.UNKNOWN: "COULD NOT TELL: nothing is wrong, but not everything could be looked at",
+}
+
+
+def as_text(proof: Proof) -> str:
+    """The whole report in lines of text, the verdict last."""
+    lines = [f"{proof.path}: {proof.format}, {proof.batches} batches", ""]
+    lines += _table([_HEADS, *map(_row, proof.partitions)])
+    lines.append("")
+    lines += [f"wrong: {text}" for text in proof.problems]
+    lines += [f"open: {text}" for text in proof.doubts]
+    lines.append(_VERDICTS[proof.verdict])
+    return "\n".join(lines) + "\n"
+
+
+def as_json(proof: Proof) -> str:
+    """The same as JSON, with every stretch that was kept."""
+    value: Json = {
+        "path": proof.path,
+        "format": proof.format,
+        "verdict": proof.verdict.name.lower(),
+        "batches": proof.batches,
+        "problems": list(proof.problems),
+        "open": list(proof.doubts),
+        "partitions": [_partition(one) for one in proof.partitions],
+    }
+    return json.dumps(value, indent=1) + "\n"
+
+
+def _row(proof: PartitionProof) -> tuple[str, ...]:
+    coverage = proof.coverage
+    kinds = (Kind.GAP, Kind.DUPLICATE, Kind.STRAY, Kind.COMPACTED, Kind.EXPIRED)
+    return (
+        proof.topic_partition.topic,
+        str(proof.topic_partition.partition),
+        str(coverage.wanted.from_offset),
+        str(coverage.wanted.until_offset),
+        str(coverage.rows),
+        *(str(coverage.of(kind).offsets) for kind in kinds),
+        "as landed" if proof.same_contents else "CHANGED",
+        _cluster_word(proof.cluster),
+    )
+
+
+def _cluster_word(check: ClusterCheck | None) -> str:
+    if check is None:
+        return "not asked"
+    if check.obstacle is not None:
+        return "not compared"
+    if check.differing.keys() - {Difference.ONLY_LANDED}:
+        return "DIFFERS"
+    if check.compared.length == 0:
+        return f"holds none of it now{_lag(check)}"
+    return f"same in {check.compared}{_lag(check)}"
+
+
+def _lag(check: ClusterCheck) -> str:
+    """How much the log has that no batch has landed yet: what is proven says nothing of that."""
+    lag = 0 if check.log_end is None else check.log_end - check.compared.until_offset
+    return f", {lag} to come" if lag > 0 else ""
+
+
+def _table(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(
+            cell.ljust(width) if at in _LEFT else cell.rjust(width)
+            for at, (cell, width) in enumerate(zip(row, widths, strict=True))
+        ).rstrip()
+        for row in rows
+    ]
+
+
+def _partition(proof: PartitionProof) -> Json:
+    return {
+        "topic": proof.topic_partition.topic,
+        "partition": proof.topic_partition.partition,
+        "from": proof.coverage.wanted.from_offset,
+        "until": proof.coverage.wanted.until_offset,
+        "rows": proof.coverage.rows,
+        "complete": not proof.problems(),
+        **_findings(proof.coverage),
+        "checksum": str(proof.landed.checksum),
+        "noted_checksum": str(proof.record.contents.checksum),
+        "noted_rows": proof.record.contents.rows,
+        "cluster": _cluster(proof.cluster),
+    }
+
+
+def _findings(coverage: Coverage) -> dict[str, Json]:
+    return {f"{kind}": _finding(coverage.of(kind)) for kind in Kind}
+
+
+def _finding(finding: Finding) -> Json:
+    return {
+        "offsets": finding.offsets,
+        "stretches": finding.stretches,
+        "shown": [_run(run) for run in finding.shown],
+    }
+
+
+def _run(run: Run) -> Json:
+    return [run.from_offset, run.until_offset]
+
+
+def _cluster(check: ClusterCheck | None) -> Json:
+    if check is None:
+        return None
+    return {
+        "compared": _run(check.compared),
+        "log_end": check.log_end,
+        "obstacle": check.obstacle,
+        "differing": {
+            f"{kind}": {"count": it.count, "first": it.first_offset, "last": it.last_offset}
+            for kind, it in check.differing.items()
+        },
+    }

@@ -1,0 +1,230 @@
+"""Proves from what was landed that every offset is there exactly once, and is what it was.
+
+It reads what any reader of the landing would see, and trusts the drain's own record for one thing
+only: what was to be there. Batches that are not published yet are left out, so a drain may run.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, NamedTuple
+
+from zkconsumer.drain import layout
+from zkconsumer.drain.checksum import Contents, contents_by_partition
+from zkconsumer.drain.identity import Identity
+from zkconsumer.drain.journal import Journal
+from zkconsumer.drain.manifest import Manifest
+from zkconsumer.drain.mirroring.mirror import FORMAT, target_ends
+from zkconsumer.drain.mirroring.mirrored_rows import Target, read_rows
+from zkconsumer.drain.mirroring.target import TargetCluster
+from zkconsumer.drain.offset_runs import found_runs
+from zkconsumer.drain.plan import Plan
+from zkconsumer.drain.proving.against_cluster import check_cluster
+from zkconsumer.drain.proving.coverage import Coverage, cover
+from zkconsumer.drain.proving.delta_log import active_files
+from zkconsumer.drain.proving.landed_rows import (
+    compare_files,
+    delta_files,
+    is_of,
+    read_files,
+    visible_files,
+)
+from zkconsumer.drain.proving.proof import ClusterCheck, PartitionProof, Proof
+from zkconsumer.drain.proving.record import PartitionRecord, Record, read_record
+from zkconsumer.drain.spark_errors import told_by_spark
+from zkconsumer.drain.storage import Storage
+from zkconsumer.errors import DrainError
+from zkconsumer.model import TopicPartition
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_SHOWN = 10
+_PLACED = "offset IS NOT NULL AND partition IS NOT NULL AND topic IS NOT NULL"
+"""Other rows are of damaged files, or of foreign ones, which are named as such."""
+
+
+class Published(NamedTuple):
+    """Which batches a verification looks at.
+
+    Attributes:
+        last: the last one that should be there; 0 for none.
+        lost: numbers up to it that have no manifest.
+        pending: the batch that is landed and not wholly published, if there is one.
+    """
+
+    last: int
+    lost: tuple[int, ...]
+    pending: int | None
+
+
+class _Seen(NamedTuple):
+    """A drain, and what a verification has at hand."""
+
+    session: "SparkSession"
+    storage: Storage
+    journal: Journal
+    identity: Identity
+    published: Published
+    target_options: Mapping[str, str]
+
+
+def verify(
+    session: "SparkSession",
+    storage: Storage,
+    *,
+    cluster: Mapping[str, str] | None = None,
+    target_options: Mapping[str, str] | None = None,
+) -> Proof:
+    """Look at a whole drain.
+
+    Args:
+        session: reads the landing, and the cluster if that is given.
+        storage: where the drain is.
+        cluster: options of the source, to compare with the cluster, too; None not to.
+        target_options: where the drain mirrors to a cluster, of Spark's Kafka source, beside the
+            target's address; for a Delta table, of its storage, as ``deltalake`` takes them.
+
+    Raises:
+        DrainError: there is no drain at this path, or its own files are damaged.
+        ZkConsumerError: the storage or the cluster can't be read.
+    """
+    journal = Journal(storage)
+    identity = journal.identity()
+    if identity is None:
+        raise DrainError(f"there is no drain at {journal.path}: {layout.IDENTITY} is not there")
+    published = published_batches(storage)
+    seen = _Seen(session, storage, journal, identity, published, target_options or {})
+    record = read_record(_landed(journal, published))
+    with told_by_spark(f"verifying {journal.path}"):
+        rows, problems = _rows(seen, record)
+        if identity.format == "delta":
+            problems += _unplaced(rows)
+        rows = rows.where(_PLACED)
+        wanted = {tp: entry.wanted for tp, entry in record.partitions.items()}
+        checks = {} if cluster is None else check_cluster(rows, cluster, wanted)
+        partitions = _proofs(rows, record, checks)
+    if published.lost:
+        problems.append(_lost(published.lost))
+    return Proof(
+        path=journal.path,
+        format=identity.format,
+        batches=record.batches,
+        partitions=partitions,
+        file_problems=tuple(problems),
+        obstacles=_obstacles(published),
+    )
+
+
+def _obstacles(published: Published) -> tuple[str, ...]:
+    if published.pending is None:
+        # The first batch is landed even where there are no messages.
+        return () if published.last else ("no batch is landed yet: there is nothing to prove",)
+    return (
+        f"batch {published.pending} is landed and not published yet: let the drain go on, it does "
+        "that first",
+    )
+
+
+def published_batches(storage: Storage) -> Published:
+    """Which batches to look at, while a drain may be landing more.
+
+    A plan is written when the batch before it is published. So plans are listed before batches:
+    all but the last one that was there then must be landed. And staged files are looked for after
+    that: what is cleaned up by then was published.
+    """
+    plans = layout.numbers_of_files(storage.names(layout.PLANS))
+    landed = layout.numbers_of_files(storage.names(layout.BATCHES))
+    done = max(plans, default=1) - 1
+    newest = max(landed, default=0)
+    pending = None
+    if newest > done and storage.names(layout.staging_folder(newest)):
+        pending = newest
+    last = max(done, newest if pending is None else newest - 1)
+    return Published(last, tuple(sorted(set(range(1, last + 1)) - set(landed))), pending)
+
+
+def _landed(journal: Journal, published: Published) -> Iterator[tuple[Plan, Manifest]]:
+    for number in range(1, published.last + 1):
+        if number not in published.lost:
+            yield journal.plan(number), journal.manifest(number)
+
+
+def _lost(numbers: tuple[int, ...]) -> str:
+    shown = ", ".join(layout.manifest_file(number) for number in numbers[:_SHOWN])
+    more = f" and {len(numbers) - _SHOWN} more" if len(numbers) > _SHOWN else ""
+    return f"{len(numbers)} batches have no manifest: {shown}{more}"
+
+
+def _rows(seen: "_Seen", record: Record) -> "tuple[DataFrame, list[str]]":
+    """What a reader of the landing sees of these batches, and what is wrong with its files."""
+    if seen.identity.format == FORMAT:
+        return _mirrored(seen), []
+    stored = visible_files(seen.storage)
+    if seen.identity.format == "delta":
+        active = active_files(seen.storage, seen.target_options)
+        since = _landed_since(seen)
+        found = delta_files(sorted(path for path in active if not is_of(path, since)), stored)
+    else:
+        found = compare_files(record.files, stored, since=_landed_since(seen))
+    file_format = "json" if seen.identity.format == "json" else "parquet"
+    rows = read_files(seen.session, seen.storage.uri(""), found.readable, file_format)
+    return rows, list(found.problems)
+
+
+def _unplaced(rows: "DataFrame") -> list[str]:
+    """What a Delta table has that no drain wrote; its log does not tell whose a file is."""
+    count = rows.where(f"NOT ({_PLACED})").count()
+    return [f"{count} rows have no topic, partition or offset"] if count else []
+
+
+def _landed_since(seen: "_Seen") -> set[int]:
+    """Batches that are landed by now and not looked at; to be asked when files have been listed.
+
+    Files that claim to be of any other batch are nobody's.
+    """
+    landed = layout.numbers_of_files(seen.storage.names(layout.BATCHES))
+    return {number for number in landed if number > seen.published.last}
+
+
+def _mirrored(seen: "_Seen") -> "DataFrame":
+    """What the drain wrote to the target, up to where its next batch began to write."""
+    target = Target(
+        options={"kafka.bootstrap.servers": seen.identity.target or "", **seen.target_options},
+        drain=seen.identity.id,
+    )
+    last = seen.published.last
+    starts: dict[TopicPartition, int] = {}
+    for number in range(1, last + 1):
+        starts = {**target_ends(seen.journal.plan(number)), **starts}
+    ends = TargetCluster(seen.session, target.options).ends(starts)
+    # Plans are listed after the ends were asked for: each batch that wrote before these has one.
+    for number in reversed(layout.numbers_of_files(seen.storage.names(layout.PLANS))):
+        if number > last:
+            ends |= target_ends(seen.journal.plan(number))
+    return read_rows(seen.session, target, starts, ends).drop("target_offset")
+
+
+def _proofs(
+    rows: "DataFrame", record: Record, checks: Mapping[TopicPartition, ClusterCheck]
+) -> tuple[PartitionProof, ...]:
+    contents = contents_by_partition(rows)
+    coverages: dict[TopicPartition, Coverage] = {}
+    for tp, runs in found_runs(rows):
+        entry = record.partitions.get(tp, _UNKNOWN)
+        coverages[tp] = cover(entry.wanted, runs, excuses=entry.excuses)
+    proofs = []
+    for tp in sorted(record.partitions.keys() | coverages.keys() | checks.keys()):
+        entry = record.partitions.get(tp, _UNKNOWN)
+        coverage = coverages.get(tp) or cover(entry.wanted, [], excuses=entry.excuses)
+        proofs.append(
+            PartitionProof(
+                topic_partition=tp,
+                record=entry,
+                coverage=coverage,
+                landed=contents.get(tp, Contents()),
+                cluster=checks.get(tp),
+            )
+        )
+    return tuple(proofs)
+
+
+_UNKNOWN = PartitionRecord(start=0, end=0)

@@ -1,0 +1,1 @@
+"""Writes rows to brokers, in batches and streams."""

@@ -1,0 +1,154 @@
+"""The options of a query that writes, read and checked once, on the driver.
+
+``topic`` and ``kafka.*`` as in Spark's own Kafka sink; of the latter, the names of Kafka 0.8's
+Scala producer work as well. Case does not matter in names.
+
+Source: Spark 4.2 ``KafkaSourceProvider`` (``kafkaParamsForProducer``), Kafka 0.8.2.2
+``ProducerConfig`` of both producers.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from zkconsumer.errors import ConfigError
+from zkconsumer.produce.batch_producer import BatchSettings
+from zkconsumer.produce.producer import ACKS_ALL, ACKS_LEADER, ProducerSettings
+from zkconsumer.records.codecs import Codec
+from zkconsumer.spark.address import BOOTSTRAP, ClusterAddress, read_address
+from zkconsumer.spark.kafka_options import ALIASES, CLIENT_ID, PREFIX, SECURITY
+from zkconsumer.spark.option_values import read_choice, read_int, shown
+from zkconsumer.spark.sink.partitioner import DEFAULT_PARTITIONER, PARTITIONER_OPTION, key_hash
+from zkconsumer.zk.paths import is_topic_name
+
+TOPIC = "topic"
+ACKS = ("kafka.acks", "kafka.request.required.acks")
+RETRIES = ("kafka.retries", "kafka.message.send.max.retries")
+BACKOFF_MS = ("kafka.retry.backoff.ms",)
+TIMEOUT_MS = ("kafka.request.timeout.ms", "kafka.timeout.ms")
+COMPRESSION = ("kafka.compression.type", "kafka.compression.codec")
+SET_BYTES = ("kafka.batch.size",)
+DEFAULT_CLIENT_ID = "zkconsumer-spark-sink"
+
+DEFAULT_RETRIES = 60
+DEFAULT_BACKOFF_MS = 500
+"""Together half a minute: a broker that died is replaced once its session (6 s) has ended."""
+
+_EFFECTIVE = frozenset(
+    {
+        BOOTSTRAP,
+        CLIENT_ID,
+        SECURITY,
+        PARTITIONER_OPTION,
+        *ALIASES,
+        *ACKS,
+        *RETRIES,
+        *BACKOFF_MS,
+        *TIMEOUT_MS,
+        *COMPRESSION,
+        *SET_BYTES,
+    }
+)
+_BYTES = "it is not supported: key and value are written as they are, as bytes or as UTF-8"
+_REFUSED = {
+    "kafka.key.serializer": _BYTES,
+    "kafka.value.serializer": _BYTES,
+    "kafka.serializer.class": _BYTES,
+    "kafka.key.serializer.class": _BYTES,
+    "kafka.producer.type": "it is not supported: rows are always acknowledged before a task ends",
+    "kafka.transactional.id": "it is not supported: brokers before 0.11 have no transactions",
+    "kafka.interceptor.classes": "it is not supported: an interceptor could change messages",
+}
+_CODECS = {"none": Codec.NONE, "gzip": Codec.GZIP, "snappy": Codec.SNAPPY, "lz4": Codec.LZ4}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SinkOptions:
+    """All options of one query that writes.
+
+    Attributes:
+        address: where the cluster is.
+        topic: where all rows go; None leaves it to their ``topic`` column.
+        partitioner: whose rule keys follow: a class name of the original.
+        batch: how records are written.
+        notes: what to tell the user once, in the log.
+    """
+
+    address: ClusterAddress
+    topic: str | None
+    partitioner: str
+    batch: BatchSettings
+    notes: tuple[str, ...] = ()
+
+
+def sink_options(options: Mapping[str, str]) -> SinkOptions:
+    """Read the options of a query that writes.
+
+    Raises:
+        ConfigError: naming the option.
+    """
+    given = {ALIASES.get(name.lower(), name.lower()): text for name, text in options.items()}
+    for name, reason in _REFUSED.items():
+        if name in given:
+            raise ConfigError(f"{name}: {reason}")
+    if given.get(SECURITY, "PLAINTEXT").strip().upper() != "PLAINTEXT":
+        raise ConfigError(
+            f"{SECURITY} is {shown(given[SECURITY])}: brokers of the ZooKeeper era speak "
+            "PLAINTEXT only"
+        )
+    topic = given.get(TOPIC)
+    if topic is not None and not is_topic_name(topic):
+        raise ConfigError(f"{TOPIC} is {shown(topic)}: that is no topic's name")
+    partitioner = given.get(PARTITIONER_OPTION, DEFAULT_PARTITIONER).strip()
+    key_hash(partitioner)
+    return SinkOptions(
+        address=read_address(given),
+        topic=topic,
+        partitioner=partitioner,
+        batch=_batch_settings(given),
+        notes=tuple(
+            f"option {name} is accepted but has no effect when writing"
+            for name in sorted(given)
+            if name.startswith(PREFIX) and name not in _EFFECTIVE
+        ),
+    )
+
+
+def _batch_settings(given: Mapping[str, str]) -> BatchSettings:
+    usual = BatchSettings()
+    producer = ProducerSettings(
+        client_id=given.get(CLIENT_ID, DEFAULT_CLIENT_ID),
+        acks=_acks(given),
+        timeout_ms=_number(given, TIMEOUT_MS, usual.producer.timeout_ms, low=1),
+        retries=_number(given, RETRIES, DEFAULT_RETRIES, low=0),
+        backoff_ms=_number(given, BACKOFF_MS, DEFAULT_BACKOFF_MS, low=0),
+    )
+    name, text = _first(given, COMPRESSION, "none")
+    return BatchSettings(
+        producer=producer,
+        codec=_CODECS[read_choice(name, text, tuple(_CODECS))],
+        set_bytes=_number(given, SET_BYTES, usual.set_bytes, low=1),
+    )
+
+
+def _acks(given: Mapping[str, str]) -> int:
+    name, text = _first(given, ACKS, "all")
+    match text.strip().lower():
+        case "all" | "-1":
+            return ACKS_ALL
+        case "1":
+            return ACKS_LEADER
+        case _:
+            raise ConfigError(
+                f"{name} is {shown(text)}: it must be all, -1 or 1; without acknowledgements a row "
+                "that is lost would go unnoticed"
+            )
+
+
+def _number(given: Mapping[str, str], names: Sequence[str], default: int, *, low: int) -> int:
+    name, text = _first(given, names, str(default))
+    return read_int(name, text, low=low)
+
+
+def _first(given: Mapping[str, str], names: Sequence[str], default: str) -> tuple[str, str]:
+    """The first of these options that is given, with its value."""
+    return next(((name, given[name]) for name in names if name in given), (names[0], default))

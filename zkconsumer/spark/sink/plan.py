@@ -1,0 +1,57 @@
+"""What the driver makes out before any task of a writing query starts."""
+
+import logging
+from collections.abc import Mapping
+
+from pyspark.sql.types import StructType
+
+from zkconsumer.errors import ConfigError
+from zkconsumer.spark.cluster_reader import ClusterReader
+from zkconsumer.spark.sink.options import TOPIC, sink_options
+from zkconsumer.spark.sink.rows import sink_columns
+from zkconsumer.spark.sink.task import SinkPlan
+from zkconsumer.spark.subscription import TopicPattern
+
+log = logging.getLogger(__name__)
+
+
+def sink_plan(options: Mapping[str, str], schema: StructType) -> SinkPlan:
+    """Check everything that can be checked without the rows, and find the brokers.
+
+    Args:
+        options: of the query.
+        schema: of what it writes.
+
+    Raises:
+        ConfigError: an option or a column is wrong, or the topic of the option does not exist.
+        TransportError: no broker answers.
+        RegistryError: ZooKeeper is needed to find them, and does not answer.
+    """
+    chosen = sink_options(options)
+    columns = sink_columns(schema, topic=chosen.topic)
+    for note in chosen.notes:
+        log.warning("%s", note)
+    producer = chosen.batch.producer
+    with ClusterReader(
+        chosen.address, client_id=producer.client_id, timeout_ms=producer.timeout_ms
+    ) as reader:
+        if chosen.topic is not None:
+            _see_topic(reader, chosen.topic)
+        brokers = reader.brokers()
+    return SinkPlan(
+        brokers=brokers,
+        topic=chosen.topic,
+        columns=columns,
+        partitioner=chosen.partitioner,
+        batch=chosen.batch,
+    )
+
+
+def _see_topic(reader: ClusterReader, topic: str) -> None:
+    # A pattern that is just the name: it stands for no topic of Kafka's own, and a name has no
+    # other character that means something in a pattern.
+    if not reader.partitions(TopicPattern(topic.replace(".", "[.]"))):
+        raise ConfigError(
+            f"{TOPIC}: the cluster has no topic {topic} to write to: check the spelling, or create "
+            "it first"
+        )

@@ -1,0 +1,183 @@
+"""What one task of a writing query does: its rows out, each acknowledged, in bounded memory.
+
+Rows of one partition of a topic keep their order. A task that fails fails as a whole: Spark runs it
+again and then writes all its rows again, so that rows may be there twice, but none is lost.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import NoReturn
+
+import pyarrow as pa
+
+from zkconsumer.cluster.view import ClusterView
+from zkconsumer.errors import RowRefused
+from zkconsumer.model import Broker, Record, TopicPartition
+from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings
+from zkconsumer.produce.pending import WrittenSet, record_bytes
+from zkconsumer.spark.sink.partitioner import Chooser, key_hash
+from zkconsumer.spark.sink.rows import Row, SinkColumns, rows_of
+
+FLUSH_BYTES = 8 << 20
+"""A task holds about this much before it writes; a larger row goes by itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SinkPlan:
+    """All that a task needs to know; the driver makes it.
+
+    Attributes:
+        brokers: whom to ask for leaders.
+        topic: where all rows go; None leaves it to their column.
+        columns: where the columns stand.
+        partitioner: whose rule keys follow.
+        batch: how records are written.
+    """
+
+    brokers: tuple[Broker, ...]
+    topic: str | None
+    columns: SinkColumns
+    partitioner: str
+    batch: BatchSettings
+
+
+@dataclass(slots=True)
+class PartitionTally:
+    """What a task wrote to one partition.
+
+    Attributes:
+        count: how many rows.
+        first_offset: the first one's offset.
+        next_offset: behind the last one; other producers' records may lie in between.
+    """
+
+    count: int = 0
+    first_offset: int = -1
+    next_offset: int = -1
+
+    def add(self, written: WrittenSet) -> None:
+        """Count a set that was acknowledged."""
+        if not self.count:
+            self.first_offset = written.base_offset
+        self.count += written.count
+        self.next_offset = written.base_offset + written.count
+
+
+@dataclass(slots=True)
+class Tally:
+    """What a task wrote, by partition."""
+
+    partitions: dict[TopicPartition, PartitionTally] = field(default_factory=dict)
+
+    @property
+    def count(self) -> int:
+        """How many rows in all."""
+        return sum(one.count for one in self.partitions.values())
+
+    def add(self, sets: Iterable[WrittenSet]) -> None:
+        """Count sets that were acknowledged."""
+        for one in sets:
+            self.partitions.setdefault(one.topic_partition, PartitionTally()).add(one)
+
+
+class SinkTask:
+    """Writes the rows of one task.
+
+    Args:
+        plan: what the driver made out.
+        producer: writes; the caller closes it.
+        task: the task's number: where its keyless rows begin to go round.
+        flush_bytes: how much is held before it is written.
+    """
+
+    def __init__(
+        self,
+        plan: SinkPlan,
+        producer: BatchProducer,
+        *,
+        task: int,
+        flush_bytes: int = FLUSH_BYTES,
+    ) -> None:
+        self.tally = Tally()
+        self._plan = plan
+        self._producer = producer
+        self._task = task
+        self._flush_bytes = flush_bytes
+        self._hash_of = key_hash(plan.partitioner)
+        self._choosers: dict[str, Chooser] = {}
+        self._held: dict[TopicPartition, list[Record]] = defaultdict(list)
+        self._held_bytes = 0
+        self._row = 0
+
+    def write(self, batches: Iterable[pa.RecordBatch]) -> Tally:
+        """Write all rows.
+
+        Returns:
+            What was written; every row was acknowledged.
+
+        Raises:
+            RowRefused: a row has no topic, or names one that is not there, or a partition that is
+                not.
+            WriteFailed: brokers did not acknowledge some rows.
+        """
+        for batch in batches:
+            for row in rows_of(batch, self._plan.columns):
+                self._take(row)
+        self._flush()
+        return self.tally
+
+    def _take(self, row: Row) -> None:
+        topic, partition, key, value = row
+        self._row += 1
+        chooser = self._chooser(self._plan.topic or topic)
+        if partition is None:
+            partition = chooser[1].choose(key)
+        elif partition not in chooser[1].partitions:
+            there = sorted(chooser[1].partitions)
+            self._refuse(
+                f"partition {partition} of topic {chooser[0]} is not there, only "
+                f"{there[0]} to {there[-1]}"
+            )
+        record = Record(0, key, value)
+        self._held[TopicPartition(chooser[0], partition)].append(record)
+        self._held_bytes += record_bytes(record)
+        if self._held_bytes >= self._flush_bytes:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._held:
+            self.tally.add(self._producer.write(self._held))
+            self._held.clear()
+            self._held_bytes = 0
+
+    def _chooser(self, topic: str | None) -> tuple[str, Chooser]:
+        if topic is None:
+            self._refuse("its topic is null: set the option topic for rows without one")
+        chooser = self._choosers.get(topic)
+        if chooser is None:
+            self._learn(self._producer.whole_cluster())
+            chooser = self._choosers.get(topic)
+        if chooser is None:
+            self._refuse(f"topic {topic} does not exist: create it first")
+        return topic, chooser
+
+    def _learn(self, view: ClusterView) -> None:
+        led: dict[str, list[int]] = defaultdict(list)
+        every: dict[str, list[int]] = defaultdict(list)
+        for tp in sorted([*view.leaders, *view.leaderless]):
+            every[tp.topic].append(tp.partition)
+            if tp in view.leaders:
+                led[tp.topic].append(tp.partition)
+        for topic, partitions in every.items():
+            if topic not in self._choosers:
+                self._choosers[topic] = Chooser(
+                    partitions, available=led[topic], hash_of=self._hash_of, start=self._task
+                )
+
+    def _refuse(self, reason: str) -> NoReturn:
+        held = sum(map(len, self._held.values()))
+        raise RowRefused(
+            f"row {self._row} of this task can't be written: {reason}. {self.tally.count} rows of "
+            f"the task were written before, {held} were still held and were not"
+        )
