@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zkconsumer.drain.coverage import EXCUSED, Coverage, Kind, Run, cover, runs_of, sweep
+from zkconsumer.drain.proving.coverage import EXCUSED, Coverage, Kind, Run, cover, runs_of, sweep
 
 _OFFSETS = st.integers(0, 60)
 _RUNS = st.builds(lambda start, count: Run(start, start + count), _OFFSETS, st.integers(0, 12))

@@ -7,14 +7,14 @@ import pytest
 from pyspark.sql import SparkSession
 
 from tests.support.clusters import fresh_name
-from zkconsumer.drain.coverage import Kind, Run
 from zkconsumer.drain.hadoop_storage import HadoopStorage
 from zkconsumer.drain.launch import drain
-from zkconsumer.drain.proof import Proof, Verdict
-from zkconsumer.drain.report import as_text
+from zkconsumer.drain.proving.coverage import Kind, Run
+from zkconsumer.drain.proving.proof import Proof, Verdict
+from zkconsumer.drain.proving.report import as_text
+from zkconsumer.drain.proving.verify import verify
 from zkconsumer.drain.rows import drain_session
 from zkconsumer.drain.settings import DrainSettings
-from zkconsumer.drain.verify import verify
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.produce.producer import Producer
 from zkconsumer.sandbox import Sandbox

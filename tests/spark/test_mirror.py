@@ -9,17 +9,17 @@ from pyspark.sql import SparkSession
 
 from tests.support.clusters import fresh_name
 from tests.support.traffic import write
-from zkconsumer.drain.coverage import Kind
 from zkconsumer.drain.hadoop_storage import HadoopStorage
 from zkconsumer.drain.journal import Journal
 from zkconsumer.drain.launch import drain
-from zkconsumer.drain.mirror import COPIES, read_translation
-from zkconsumer.drain.mirrored_rows import Target, write_rows
-from zkconsumer.drain.proof import Proof, Verdict
-from zkconsumer.drain.report import as_text
+from zkconsumer.drain.mirroring.mirror import COPIES, read_translation
+from zkconsumer.drain.mirroring.mirrored_rows import Target, write_rows
+from zkconsumer.drain.proving.coverage import Kind
+from zkconsumer.drain.proving.proof import Proof, Verdict
+from zkconsumer.drain.proving.report import as_text
+from zkconsumer.drain.proving.verify import verify
 from zkconsumer.drain.rows import RangeRows, drain_session
 from zkconsumer.drain.settings import DrainSettings
-from zkconsumer.drain.verify import verify
 from zkconsumer.errors import DrainError
 from zkconsumer.model import OffsetRange, TopicPartition
 from zkconsumer.sandbox import Sandbox
@@ -182,7 +182,7 @@ def _die_in_batch(
                 write_rows(rows.read([asked], divided=False), target)
             raise Killed
 
-        patch.setattr("zkconsumer.drain.mirror.write_rows", die)
+        patch.setattr("zkconsumer.drain.mirroring.mirror.write_rows", die)
         with pytest.raises(Killed):
             drain(session, settings)
     assert Journal(storage).held().manifest is None

@@ -14,7 +14,7 @@ from zkconsumer.sandbox import Sandbox
 from zkconsumer.scope import ThreadScope
 from zkconsumer.spark.address import ClusterAddress, parse_bootstrap
 from zkconsumer.spark.cluster_reader import ClusterReader
-from zkconsumer.spark.partitioner import KeyHash, murmur_hash, text_hash
+from zkconsumer.spark.sink.partitioner import KeyHash, murmur_hash, text_hash
 
 pytestmark = [pytest.mark.spark, pytest.mark.sandbox]
 
