@@ -1,7 +1,6 @@
 """Puts a drain together and runs it: on a Spark session, to whatever kind of target."""
 
 import uuid
-from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
@@ -11,32 +10,13 @@ from zkconsumer.drain.hadoop_storage import HadoopStorage
 from zkconsumer.drain.journal import Journal
 from zkconsumer.drain.landing import Landing
 from zkconsumer.drain.landing_files import FilesLanding
+from zkconsumer.drain.parts import Parts
 from zkconsumer.drain.rows import RangeRows, RowCounter, SparkWriter, drain_session
 from zkconsumer.drain.runner import DrainReport, Runner, RunSettings, Sides
 from zkconsumer.drain.seams import NoWatch, Stop, Watch
 from zkconsumer.drain.settings import DrainSettings
 from zkconsumer.drain.stopping import StopFlag
-from zkconsumer.drain.storage import Storage
 from zkconsumer.spark.session import register
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Parts:
-    """What landings are made from.
-
-    Attributes:
-        settings: of the drain.
-        session: to read and write with; the drain's own.
-        storage: at the drain's path.
-        rows: reads ranges of the source.
-        counter: counts what was landed, and asks the source about what is missing.
-    """
-
-    settings: DrainSettings
-    session: SparkSession
-    storage: Storage
-    rows: RangeRows
-    counter: RowCounter
 
 
 def drain(

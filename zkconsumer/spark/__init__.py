@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING
 from zkconsumer.errors import ConfigError
 
 if TYPE_CHECKING:
-    from zkconsumer.spark.legacy.kafka_utils import KafkaRDD, KafkaUtils
+    from zkconsumer.spark.legacy.kafka_utils import KafkaUtils
+    from zkconsumer.spark.legacy.rdd import KafkaRDD
     from zkconsumer.spark.legacy.values import (
         Broker,
         KafkaMessageAndMetadata,
@@ -52,7 +53,7 @@ if _MISSING:
 _HOMES = {
     "Broker": "zkconsumer.spark.legacy.values",
     "KafkaMessageAndMetadata": "zkconsumer.spark.legacy.values",
-    "KafkaRDD": "zkconsumer.spark.legacy.kafka_utils",
+    "KafkaRDD": "zkconsumer.spark.legacy.rdd",
     "KafkaUtils": "zkconsumer.spark.legacy.kafka_utils",
     "OffsetRange": "zkconsumer.spark.legacy.values",
     "TopicAndPartition": "zkconsumer.spark.legacy.values",

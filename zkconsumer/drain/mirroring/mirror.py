@@ -38,7 +38,7 @@ from zkconsumer.model import TopicPartition
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-    from zkconsumer.drain.launch import Parts
+    from zkconsumer.drain.parts import Parts
 
 FORMAT = "kafka"
 TARGET_ENDS = "target_ends"

@@ -21,8 +21,8 @@ from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
 from zkconsumer.spark.cluster_reader import ClusterReader
 from zkconsumer.spark.input_partition import ZkInputPartition
-from zkconsumer.spark.legacy.kafka_utils import KafkaRDD, planned
 from zkconsumer.spark.legacy.ranges import BatchRanges, given_offsets
+from zkconsumer.spark.legacy.rdd import KafkaRDD, planned
 from zkconsumer.spark.legacy.values import LegacyParams, OffsetRange, TopicAndPartition
 from zkconsumer.spark.subscription import Topics
 

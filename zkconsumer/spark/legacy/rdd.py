@@ -1,0 +1,156 @@
+"""An RDD of fixed ranges: how they are planned on the driver, and read in the tasks.
+
+Source: Spark 2.4 ``KafkaRDD``, ``KafkaCluster``.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from typing import Any
+
+from pyspark import SparkContext
+from pyspark.core.rdd import PipelinedRDD
+
+from zkconsumer.errors import ConfigError
+from zkconsumer.fetch.range_parts import RangePart
+from zkconsumer.fetch.range_reader import RangeReader
+from zkconsumer.model import Broker as BrokerAddress
+from zkconsumer.model import OffsetRange as Stretch
+from zkconsumer.model import TopicPartition
+from zkconsumer.spark.cluster_reader import ClusterReader
+from zkconsumer.spark.input_partition import ZkInputPartition
+from zkconsumer.spark.legacy.values import (
+    Broker,
+    Decoder,
+    KafkaMessageAndMetadata,
+    LegacyParams,
+    OffsetRange,
+    TopicAndPartition,
+)
+from zkconsumer.spark.subscription import ASSIGN, Assigned
+from zkconsumer.spark.task import connections_for
+
+MessageHandler = Callable[[KafkaMessageAndMetadata], Any]
+_SHOWN = 10
+
+
+class KafkaRDD(PipelinedRDD[Any, Any]):
+    """Messages of fixed ranges: a partition of the RDD for each range, in the order given.
+
+    Args:
+        context: Spark's.
+        partitions: what each task reads.
+        read: what it makes of it.
+    """
+
+    def __init__(
+        self,
+        context: SparkContext,
+        partitions: Sequence[ZkInputPartition],
+        read: Callable[[ZkInputPartition], Iterator[Any]],
+    ) -> None:
+        def read_all(_split: int, slices: Iterable[ZkInputPartition]) -> Iterator[Any]:
+            for one in slices:
+                yield from read(one)
+
+        super().__init__(context.parallelize(partitions, max(1, len(partitions))), read_all)
+        self._ranges = [
+            OffsetRange(one.topic, one.partition, one.from_offset, one.until_offset)
+            for one in partitions
+        ]
+
+    def offsetRanges(self) -> list[OffsetRange]:  # noqa: N802 - Spark's name
+        """The ranges, in the order of the RDD's partitions."""
+        return list(self._ranges)
+
+
+def planned(
+    reader: ClusterReader,
+    params: LegacyParams,
+    ranges: Sequence[OffsetRange],
+    leaders: Mapping[TopicAndPartition, Broker],
+) -> list[ZkInputPartition]:
+    """What each task reads, once it is sure that the logs hold it.
+
+    Raises:
+        ConfigError: a range is none, or the log does not hold it from end to end.
+    """
+    stretches = [_stretch(one) for one in ranges]
+    wanted = sorted({one.topic_partition for one in stretches})
+    try:
+        reader.partitions(Assigned(tuple(wanted)))
+    except ConfigError as error:
+        raise ConfigError(f"offsetRanges: {str(error).removeprefix(f'{ASSIGN}: ')}") from error
+    earliest, latest = reader.earliest(wanted), reader.latest(wanted)
+    bad = [
+        f"{one} (the log has [{earliest[one.topic_partition]}, {latest[one.topic_partition]}))"
+        for one in stretches
+        if not earliest[one.topic_partition] <= one.from_offset
+        or not one.until_offset <= latest[one.topic_partition]
+    ]
+    if bad:
+        more = f" and {len(bad) - _SHOWN} more" if len(bad) > _SHOWN else ""
+        raise ConfigError(f"offsetRanges: not in the log: {', '.join(bad[:_SHOWN])}{more}")
+    found = reader.leaders(wanted)
+    brokers = reader.brokers()
+    return [
+        ZkInputPartition(
+            topic=one.topic_partition.topic,
+            partition=one.topic_partition.partition,
+            from_offset=one.from_offset,
+            until_offset=one.until_offset,
+            leader=_named(leaders, one.topic_partition) or found[one.topic_partition],
+            brokers=brokers,
+            settings=params.settings,
+        )
+        for one in stretches
+    ]
+
+
+def reading(
+    key_decoder: Decoder, value_decoder: Decoder, handler: MessageHandler | None
+) -> Callable[[ZkInputPartition], Iterator[Any]]:
+    """What a task makes of its range: pairs, or what the handler makes of each message."""
+
+    def read(partition: ZkInputPartition) -> Iterator[Any]:
+        topic, number = partition.topic_partition
+        settings = partition.settings
+        reader = RangeReader(
+            partition.brokers, connections=connections_for(settings), settings=settings
+        )
+        with closing(reader.read(partition.stretch, leader=partition.leader)) as parts:
+            for part in parts:
+                if not isinstance(part, RangePart):
+                    continue
+                for record in part.records():
+                    if handler is None:
+                        yield key_decoder(record.key), value_decoder(record.value)
+                        continue
+                    yield handler(
+                        KafkaMessageAndMetadata(
+                            topic,
+                            number,
+                            record.offset,
+                            record.key,
+                            record.value,
+                            key_decoder=key_decoder,
+                            value_decoder=value_decoder,
+                        )
+                    )
+
+    return read
+
+
+def _stretch(wanted: OffsetRange) -> Stretch:
+    try:
+        return Stretch(
+            topic_partition=TopicPartition(wanted.topic, wanted.partition),
+            from_offset=wanted.fromOffset,
+            until_offset=wanted.untilOffset,
+        )
+    except ValueError:
+        raise ConfigError(f"offsetRanges: {wanted} ends before it starts") from None
+
+
+def _named(leaders: Mapping[TopicAndPartition, Broker], tp: TopicPartition) -> BrokerAddress | None:
+    named = leaders.get(TopicAndPartition(*tp))
+    return None if named is None else BrokerAddress(-1, named.host, named.port)
