@@ -15,7 +15,7 @@ from zkconsumer.drain.landing_files import FilesLanding
 from zkconsumer.drain.manifest import Absence, AbsenceKind, LandedPart
 from zkconsumer.drain.plan import LogEnds, Plan, Positions
 from zkconsumer.drain.runner import DrainReport, Runner, RunSettings, Sides
-from zkconsumer.drain.seams import Look
+from zkconsumer.drain.seams import Look, Stop
 from zkconsumer.model import OffsetRange, TopicPartition
 from zkconsumer.testing.memory_storage import MemoryStorage
 
@@ -66,8 +66,14 @@ class World:
         every = range(self.earliest[tp], self.latest[tp])
         return [offset for offset in every if (tp, offset) not in self.compacted]
 
-    def run(self, *, max_offsets: int | None = 5, fail_on_data_loss: bool = False) -> DrainReport:
-        """One process, until all that is there is landed."""
+    def run(
+        self,
+        *,
+        max_offsets: int | None = 5,
+        fail_on_data_loss: bool = False,
+        stop: Stop | None = None,
+    ) -> DrainReport:
+        """One process, until all that is there is landed, or it is told to stop."""
         settings = RunSettings(
             identity=IDENTITY,
             once=True,
@@ -81,7 +87,7 @@ class World:
             source=PaperSource(self),
             landing=FilesLanding(self.storage, writer, "parquet", self.clock),
             group=PaperGroup(self),
-            stop=NeverStops(),
+            stop=stop or NeverStops(),
             new_attempt=lambda: f"attempt{next(self._attempts)}",
             clock=self.clock,
         )

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from zkconsumer.drain.settings import DrainSettings
 
 _KAFKA = "kafka"
+STOPPED = 130
+"""As shells have it for a program that Ctrl-C ended."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -169,7 +171,10 @@ def settings_of(args: argparse.Namespace) -> "DrainSettings":
 
 
 def run(args: argparse.Namespace) -> int:
-    """Drain, and say what was landed. 0 unless something failed.
+    """Drain, and say what was landed.
+
+    Returns:
+        0; 130 where ``--once`` was stopped before all was landed that it was to land.
 
     Raises:
         ZkConsumerError: what failed.
@@ -196,6 +201,9 @@ def run(args: argparse.Namespace) -> int:
     finally:
         close_session(session)
     sys.stderr.write(summary(settings.path, report) + "\n")
+    if settings.once and not report.finished:
+        sys.stderr.write("Stopped before the end: the same command goes on from here\n")
+        return STOPPED
     return 0
 
 

@@ -43,12 +43,14 @@ class DrainReport:
         rows: how many messages are in them.
         expired: what the logs lost before it could be read.
         positions: the next offset to land of every partition.
+        finished: whether there was nothing left of what the run was to land.
     """
 
     batches: int = 0
     rows: int = 0
     expired: tuple[OffsetRange, ...] = ()
     positions: Positions = field(default_factory=dict)
+    finished: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +145,7 @@ class Runner:
         goal = {tp: situation.until.get(tp, ends.latest) for tp, ends in look.ends.items()}
         self._sides.watch.looked(known, goal)
         if plan is None:
+            self._report = replace(self._report, finished=True)
             if self._settings.once:
                 return None
             self._sides.stop.wait(self._settings.interval_ms)
@@ -200,6 +203,7 @@ class Runner:
         before = self._report
         self._report = replace(
             before,
+            finished=False,
             batches=before.batches + 1,
             rows=before.rows + manifest.rows,
             expired=before.expired + plan.expired + _expired_since(manifest),

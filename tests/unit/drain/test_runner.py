@@ -13,6 +13,23 @@ from zkconsumer.model import OffsetRange, TopicPartition
 T = TopicPartition("t", 0)
 
 
+class StopsBehind:
+    """Asks to stop once so many files are published."""
+
+    def __init__(self, world: World, files: int) -> None:
+        self._world = world
+        self._files = files
+
+    def asked(self) -> bool:
+        """See ``Stop``."""
+        return (
+            sum(path.startswith("topic=") for path in self._world.storage.content) >= self._batches
+        )
+
+    def wait(self, timeout_ms: int) -> None:
+        """See ``Stop``."""
+
+
 def drained() -> World:
     """A world of one partition, landed."""
     world = World()
@@ -29,6 +46,17 @@ def test_a_run_says_what_it_landed() -> None:
     assert (report.batches, report.rows, report.positions) == (3, 12, {T: 12})
     again = world.run()
     assert (again.batches, again.rows, again.positions) == (0, 0, {T: 12})
+
+
+def test_who_is_stopped_before_the_end_says_so() -> None:
+    """And ends behind the batch in hand; the next run does the rest."""
+    world = World()
+    world.grow(T, 12)
+    report = world.run(max_offsets=5, stop=StopsBehind(world, 1))
+    assert (report.batches, report.rows, report.finished) == (1, 5, False)
+    assert world.published() == {T: list(range(5))}
+    rest = world.run()
+    assert (rest.rows, rest.finished) == (7, True)
 
 
 def test_what_comes_after_the_first_look_is_landed_from_its_beginning() -> None:
