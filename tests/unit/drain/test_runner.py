@@ -22,9 +22,8 @@ class StopsBehind:
 
     def asked(self) -> bool:
         """See ``Stop``."""
-        return (
-            sum(path.startswith("topic=") for path in self._world.storage.content) >= self._batches
-        )
+        files = [path for path in self._world.storage.content if path.startswith("topic=")]
+        return len(files) >= self._files
 
     def wait(self, timeout_ms: int) -> None:
         """See ``Stop``."""
