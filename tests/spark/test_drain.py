@@ -67,7 +67,7 @@ def test_topics_are_landed_once_and_then_committed(
     assert first.positions == dict.fromkeys(tps, 10)
     topic.write(3, partition=1)
     assert drain(spark, settings) == DrainReport(
-        batches=1, rows=3, positions={tps[0]: 10, tps[1]: 13}
+        finished=True, batches=1, rows=3, positions={tps[0]: 10, tps[1]: 13}
     )
     assert drain(spark, settings).batches == 0
     landed = spark.read.parquet(str(path))
