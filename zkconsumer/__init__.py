@@ -4,8 +4,7 @@ What makes up the consumer itself is loaded when it is first asked for. Spark st
 processes for a query, and each would otherwise take twice as long to import the source.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from zkconsumer.errors import (
     ConfigError,
@@ -21,6 +20,7 @@ from zkconsumer.errors import (
     RegistryError,
     ZkConsumerError,
 )
+from zkconsumer.lazy import load_later
 from zkconsumer.model import (
     Broker,
     ConsumerThreadId,
@@ -85,14 +85,8 @@ _LATER = {
 }
 
 
-if not TYPE_CHECKING:  # else type checkers would take any name for one of ours
-
-    def __getattr__(name: str) -> Any:
-        """Load a public name at its first use."""
-        if name not in _LATER:
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-        found = globals()[name] = getattr(import_module(f"{__name__}.{_LATER[name]}"), name)
-        return found
+if not TYPE_CHECKING:
+    __getattr__ = load_later(__name__, _LATER)
 
 
 def __dir__() -> list[str]:

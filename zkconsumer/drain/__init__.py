@@ -3,8 +3,9 @@
 These names are what programs need; they load Spark when they are first asked for.
 """
 
-from importlib import import_module
 from typing import TYPE_CHECKING
+
+from zkconsumer.lazy import load_later
 
 if TYPE_CHECKING:
     from zkconsumer.drain.hadoop_storage import HadoopStorage
@@ -15,17 +16,13 @@ if TYPE_CHECKING:
 
 __all__ = ["DrainReport", "DrainSettings", "HadoopStorage", "drain", "verify"]
 
-_HOMES = {
-    "drain": "zkconsumer.drain.launch",
-    "DrainReport": "zkconsumer.drain.runner",
-    "DrainSettings": "zkconsumer.drain.settings",
-    "HadoopStorage": "zkconsumer.drain.hadoop_storage",
-    "verify": "zkconsumer.drain.proving.verify",
+_LATER = {
+    "drain": "launch",
+    "DrainReport": "runner",
+    "DrainSettings": "settings",
+    "HadoopStorage": "hadoop_storage",
+    "verify": "proving.verify",
 }
 
-
-def __getattr__(name: str) -> object:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(home), name)
+if not TYPE_CHECKING:
+    __getattr__ = load_later(__name__, _LATER)

@@ -7,11 +7,11 @@ needs few of them.
 Source: Spark's own Kafka source (``spark-sql-kafka-0-10``) for options, columns and rules.
 """
 
-from importlib import import_module
 from importlib.util import find_spec
 from typing import TYPE_CHECKING
 
 from zkconsumer.errors import ConfigError
+from zkconsumer.lazy import load_later
 
 if TYPE_CHECKING:
     from zkconsumer.spark.legacy.kafka_utils import KafkaUtils
@@ -50,21 +50,17 @@ if _MISSING:
         f"zkconsumer.spark needs {' and '.join(_MISSING)}: pip install 'zkconsumer[spark]'"
     )
 
-_HOMES = {
-    "Broker": "zkconsumer.spark.legacy.values",
-    "KafkaMessageAndMetadata": "zkconsumer.spark.legacy.values",
-    "KafkaRDD": "zkconsumer.spark.legacy.rdd",
-    "KafkaUtils": "zkconsumer.spark.legacy.kafka_utils",
-    "OffsetRange": "zkconsumer.spark.legacy.values",
-    "TopicAndPartition": "zkconsumer.spark.legacy.values",
-    "utf8_decoder": "zkconsumer.spark.legacy.values",
-    "ZkDataSource": "zkconsumer.spark.source",
-    "build_session": "zkconsumer.spark.session",
+_LATER = {
+    "Broker": "legacy.values",
+    "KafkaMessageAndMetadata": "legacy.values",
+    "KafkaRDD": "legacy.rdd",
+    "KafkaUtils": "legacy.kafka_utils",
+    "OffsetRange": "legacy.values",
+    "TopicAndPartition": "legacy.values",
+    "utf8_decoder": "legacy.values",
+    "ZkDataSource": "source",
+    "build_session": "session",
 }
 
-
-def __getattr__(name: str) -> object:
-    home = _HOMES.get(name)
-    if home is None:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(home), name)
+if not TYPE_CHECKING:
+    __getattr__ = load_later(__name__, _LATER)

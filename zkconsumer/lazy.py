@@ -1,0 +1,27 @@
+"""Public names that load their modules at their first use, so that importing a package is cheap."""
+
+import sys
+from collections.abc import Callable, Mapping
+from importlib import import_module
+from typing import Any
+
+
+def load_later(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+    """A package's ``__getattr__``.
+
+    Keep it from type checkers (``if not TYPE_CHECKING``): they would take any name for one of the
+    package's.
+
+    Args:
+        package: its ``__name__``.
+        homes: the module of each name, as seen from the package.
+    """
+
+    def load(name: str) -> Any:
+        if name not in homes:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        found = getattr(import_module(f"{package}.{homes[name]}"), name)
+        setattr(sys.modules[package], name, found)
+        return found
+
+    return load
