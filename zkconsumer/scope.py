@@ -71,6 +71,11 @@ class Mailbox(Generic[T]):
                 return items
 
 
+def wait_ms(duration_ms: int) -> None:
+    """Wait so many milliseconds, where nothing is to end the wait sooner."""
+    Mailbox[None]().get(duration_ms)
+
+
 class ScopedThread:
     """A running thread of a scope."""
 

@@ -18,18 +18,13 @@ from zkconsumer.fetch.range_settings import RangeSettings
 from zkconsumer.fetch.ranges import Ask, RangeCursor, Verdict
 from zkconsumer.model import Broker, OffsetRange
 from zkconsumer.net.connection_cache import ConnectionCache
-from zkconsumer.scope import Mailbox
+from zkconsumer.scope import wait_ms
 from zkconsumer.wire.error_codes import error_name
 from zkconsumer.wire.messages.fetch import FetchedPartition
 
 __all__ = ["LostRange", "RangePart", "RangeReader", "RangeSettings"]
 
 log = logging.getLogger(__name__)
-
-
-def wait_ms(duration_ms: int) -> None:
-    """Wait: the default pause between two tries."""
-    Mailbox[None]().get(duration_ms)
 
 
 class RangeReader:

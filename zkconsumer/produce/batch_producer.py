@@ -27,10 +27,11 @@ from zkconsumer.model import Broker, Record, TopicPartition
 from zkconsumer.net.connection import BrokerConnection, InFlight
 from zkconsumer.net.transport import Connector
 from zkconsumer.produce.pending import Pending, WrittenSet
-from zkconsumer.produce.producer import ACKS_NONE, PRODUCE_VERSION, ProducerSettings, wait_ms
+from zkconsumer.produce.producer import ACKS_NONE, PRODUCE_VERSION, ProducerSettings
 from zkconsumer.produce.routes import Routes
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import Codec
+from zkconsumer.scope import wait_ms
 from zkconsumer.wire.error_codes import ErrorCode, error_name
 from zkconsumer.wire.messages.produce import (
     ProducePartition,

@@ -21,7 +21,7 @@ from zkconsumer.net.transport import Connector
 from zkconsumer.produce.routes import Routes
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import Codec
-from zkconsumer.scope import Mailbox
+from zkconsumer.scope import wait_ms
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.error_codes import ErrorCode, error_name
 from zkconsumer.wire.messages.produce import (
@@ -37,11 +37,6 @@ PRODUCE_VERSION = version_for(ApiKey.PRODUCE, OLDEST)
 ACKS_NONE = 0
 ACKS_LEADER = 1
 ACKS_ALL = -1
-
-
-def wait_ms(duration_ms: int) -> None:
-    """Wait: the default pause between two tries."""
-    Mailbox[None]().get(duration_ms)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

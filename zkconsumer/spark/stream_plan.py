@@ -19,7 +19,7 @@ from typing import Final
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import ConfigError, RegistryError, ZkConsumerError
 from zkconsumer.model import TopicPartition
-from zkconsumer.produce.producer import wait_ms
+from zkconsumer.scope import wait_ms
 from zkconsumer.spark.admission import Admission, AdmissionLimits
 from zkconsumer.spark.data_loss import LogBounds
 from zkconsumer.spark.group_progress import GroupProgress
