@@ -135,6 +135,9 @@ def test_any_bound_is_kept_and_nothing_is_lost(
         if decoded.error is not None:
             assert "raise fetch.max.decompressed.bytes" in decoded.error.reason
             assert found == every[: len(found)]
+            alone = decode(written, decoded.next_offset, room)
+            assert alone.error is not None
+            assert list(alone.records) == []
             break
         if decoded.next_offset == position:
             assert found == every

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 from tests.support.batches import NOW, decode, of_producer, records
 from zkconsumer.records.build_batch import BatchTraits, build_batch, build_marker
 from zkconsumer.records.codecs import Codec
-from zkconsumer.records.transactions import AbortedTransaction, Marker
+from zkconsumer.records.transactions import Marker
+from zkconsumer.wire.messages.fetch import AbortedTransaction
 
 PRODUCERS = [5, 6, 7]
 
@@ -56,7 +57,8 @@ class Log:
         if marker is Marker.COMMIT:
             self.committed += offsets
         elif offsets:
-            self.aborted.append((AbortedTransaction(producer_id, first), self.end))
+            one = AbortedTransaction(producer_id=producer_id, first_offset=first)
+            self.aborted.append((one, self.end))
         traits = of_producer(producer_id)
         self.append(build_marker(marker, self.end, timestamp=NOW, traits=traits), 1)
 

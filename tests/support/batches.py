@@ -6,7 +6,8 @@ from zkconsumer.model import Record, TimestampType
 from zkconsumer.records.batch_header import BATCH_HEADER
 from zkconsumer.records.build_batch import BatchTraits, with_crc
 from zkconsumer.records.decode_batches import DecodedBatches, decode_batches
-from zkconsumer.records.transactions import AbortedTransaction, IsolationLevel
+from zkconsumer.records.transactions import IsolationLevel
+from zkconsumer.wire.messages.fetch import AbortedTransaction
 
 ROOM = 1 << 20
 NOW = 1_700_000_000_000

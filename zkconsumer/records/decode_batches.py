@@ -18,7 +18,8 @@ from zkconsumer.records.decode import DecodedRows
 from zkconsumer.records.entries import cut_off_entry, entry_at
 from zkconsumer.records.legacy import MAGICS, read_messages
 from zkconsumer.records.rows import Headers, Rows
-from zkconsumer.records.transactions import AbortedTransaction, CommittedFilter, IsolationLevel
+from zkconsumer.records.transactions import CommittedFilter, IsolationLevel
+from zkconsumer.wire.messages.fetch import AbortedTransaction
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

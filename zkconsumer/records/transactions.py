@@ -22,9 +22,13 @@ KIP-98.
 import struct
 from collections.abc import Iterable
 from enum import IntEnum
-from typing import NamedTuple
 
 from zkconsumer.records.batch_header import NO_PRODUCER_ID, BatchHeader
+from zkconsumer.wire.messages.fetch import (
+    READ_COMMITTED,
+    READ_UNCOMMITTED,
+    AbortedTransaction,
+)
 
 _KEY = struct.Struct(">hh")
 
@@ -32,15 +36,8 @@ _KEY = struct.Struct(">hh")
 class IsolationLevel(IntEnum):
     """What a Fetch or ListOffsets asks for."""
 
-    READ_UNCOMMITTED = 0
-    READ_COMMITTED = 1
-
-
-class AbortedTransaction(NamedTuple):
-    """One of a Fetch answer's: whose, and the offset of its first record."""
-
-    producer_id: int
-    first_offset: int
+    READ_UNCOMMITTED = READ_UNCOMMITTED
+    READ_COMMITTED = READ_COMMITTED
 
 
 class Marker(IntEnum):

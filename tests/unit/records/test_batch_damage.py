@@ -62,6 +62,12 @@ def test_behind_the_last_batch_the_count_of_records_tells() -> None:
     assert error_in(spoiled(TEN, 23)).next_offset is None
 
 
+def test_a_batch_behind_that_begins_no_further_tells_nothing() -> None:
+    """Offsets never go back; so the count of records is asked."""
+    for following in (10, 3):
+        assert error_in(spoiled(TEN) + build_batch(records(following))).next_offset == 20
+
+
 @pytest.mark.parametrize("magic", [0, 1])
 def test_in_front_of_a_message_an_offset_is_lost(magic: int) -> None:
     """A set that goes on with messages: the damaged entry was most likely one."""

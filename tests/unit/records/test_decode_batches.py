@@ -176,6 +176,8 @@ def test_batches_share_the_bound() -> None:
     decoded = decode(one + two, fetch_offset=10, room=body_bytes)
     assert (decoded.error, decoded.next_offset, decoded.valid_bytes) == (None, 20, len(one))
     assert list(decoded.records) == TEN
+    some_left = decode(one + two, fetch_offset=10, room=body_bytes + 1)
+    assert (some_left.error, some_left.next_offset) == (None, 20)
     alone = decode(one, fetch_offset=10, room=body_bytes - 1)
     assert alone.error is not None
     assert "raise fetch.max.decompressed.bytes" in alone.error.reason

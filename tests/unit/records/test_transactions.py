@@ -6,13 +6,13 @@ from tests.support.batches import NOW, decode, of_producer, records
 from zkconsumer.records.build_batch import BatchTraits, build_batch, build_marker
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.transactions import (
-    AbortedTransaction,
     CommittedFilter,
     IsolationLevel,
     Marker,
     marker_of,
     readable_end,
 )
+from zkconsumer.wire.messages.fetch import AbortedTransaction
 
 
 def batch(producer_id: int, *offsets: int, is_transactional: bool = True) -> bytes:
@@ -38,12 +38,13 @@ def commit(producer_id: int, offset: int) -> bytes:
 
 def seen(data: bytes, *aborted: tuple[int, int], fetch_offset: int = 0) -> list[int]:
     """The offsets that a reader of committed records gets."""
-    some = [AbortedTransaction(*one) for one in aborted]
+    some = [AbortedTransaction(producer_id=one, first_offset=first) for one, first in aborted]
     decoded = decode(data, fetch_offset, aborted=some)
     assert decoded.error is None
     return [record.offset for record in decoded.records]
 
 
+OF_SEVEN = AbortedTransaction(producer_id=7, first_offset=0)
 ONE_ABORTED = batch(7, 0, 1) + batch(8, 2) + batch(7, 3) + abort(7, 4) + commit(8, 5) + batch(7, 6)
 
 
@@ -61,14 +62,14 @@ def test_readers_of_all_see_all_but_markers() -> None:
 
 def test_a_dropped_batch_moves_the_position() -> None:
     """An answer of aborted records only is progress."""
-    decoded = decode(batch(7, 0, 1), aborted=[AbortedTransaction(7, 0)])
+    decoded = decode(batch(7, 0, 1), aborted=[OF_SEVEN])
     assert (list(decoded.records), decoded.next_offset, decoded.error) == ([], 2, None)
 
 
 def test_a_dropped_batch_is_not_decompressed() -> None:
     """It needs no room, and no codec that is known."""
     data = build_batch(records(0, 1), codec=Codec.GZIP, traits=of_producer(7))
-    decoded = decode(data, room=0, aborted=[AbortedTransaction(7, 0)])
+    decoded = decode(data, room=0, aborted=[OF_SEVEN])
     assert (decoded.error, decoded.next_offset) == (None, 2)
 
 
