@@ -205,7 +205,7 @@ def test_any_body_with_a_right_crc_decodes_to_a_value(
         with_body(batch, noise) if data.draw(st.booleans()) else batch,
         **{name: changes[name] for name in chosen},
     )
-    for aborted in (None, []):
+    for aborted in (None, ()):
         decoded = decode(changed, 4, aborted=aborted)
         if decoded.error is None:
             assert decoded.valid_bytes == len(changed)

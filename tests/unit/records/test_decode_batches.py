@@ -1,5 +1,7 @@
 """Batches of magic 2: offsets, timestamps, headers, epochs, control batches, bounds, mixed sets."""
 
+import sys
+
 import pytest
 
 from tests.support.batches import NOW, ROOM, decode, of_producer, records, with_head
@@ -133,7 +135,7 @@ def test_leader_epochs_run_with_the_records() -> None:
 def test_markers_are_never_records(marker: Marker) -> None:
     """Whatever the isolation: the position passes over them."""
     data = build_marker(marker, 5, timestamp=NOW, traits=of_producer(7))
-    for aborted in (None, []):
+    for aborted in (None, ()):
         decoded = decode(data, fetch_offset=5, aborted=aborted)
         assert (list(decoded.records), decoded.next_offset, decoded.error) == ([], 6, None)
 
@@ -214,3 +216,13 @@ def test_an_unknown_codec_is_named(codec: int) -> None:
     assert isinstance(error, UnsupportedCodec)
     assert error.reason == f"unknown codec {codec} in magic 2"
     assert (error.offset, error.next_offset) == (10, 20)
+
+
+def test_headers_count_as_the_memory_that_they_take() -> None:
+    """Not less than their objects, and not much more."""
+    every = [("trace", b"x" * 100), ("", None), ("größe", b""), ("\U0001f980" * 9, b"y")]
+    for count in range(1, 5):
+        headers = tuple((f"{name}{count}", value) for name, value in every[:count])
+        parts = [part for pair in headers for part in (pair, *pair) if part is not None]
+        taken = sys.getsizeof(headers) + sum(map(sys.getsizeof, parts))
+        assert taken <= headers_bytes(headers) <= taken + 200 * (count + 1)
