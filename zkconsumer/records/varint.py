@@ -20,6 +20,10 @@ def read_varint(data: bytes, position: int) -> tuple[int, int]:
     byte = data[position]
     if byte < 0x80:
         return byte >> 1 ^ -(byte & 1), position + 1
+    # Two bytes are as common: sizes from 64 bytes on, times from 64 ms on.
+    second = data[position + 1]
+    if second < 0x80:
+        return (byte & 0x7F | second << 7) >> 1 ^ -(byte & 1), position + 2
     return _read_long(data, position, 32)
 
 
@@ -33,6 +37,10 @@ def read_varlong(data: bytes, position: int) -> tuple[int, int]:
     byte = data[position]
     if byte < 0x80:
         return byte >> 1 ^ -(byte & 1), position + 1
+    # Two bytes are as common: sizes from 64 bytes on, times from 64 ms on.
+    second = data[position + 1]
+    if second < 0x80:
+        return (byte & 0x7F | second << 7) >> 1 ^ -(byte & 1), position + 2
     return _read_long(data, position, 64)
 
 
