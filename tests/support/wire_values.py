@@ -12,8 +12,8 @@ from zkconsumer.wire.schema import (
     Blob,
     FixedBytes,
     FixedInt,
-    OnNull,
     Only,
+    OnNull,
     Struct,
     Text,
     WireType,
@@ -53,7 +53,9 @@ def _values(wire_type: WireType, version: int) -> st.SearchStrategy[Any]:
             return st.binary(min_size=count, max_size=count)
         case Blob(on_null, copied):
             data = st.binary(max_size=40)
-            values = data if copied else data.map(memoryview)
+            values: st.SearchStrategy[Any] = data
+            if not copied:
+                values = data.map(memoryview)
             return st.none() | values if on_null is OnNull.KEEP else values
         case Array(element, null_since):
             arrays = st.lists(_values(element, version), max_size=4).map(tuple)

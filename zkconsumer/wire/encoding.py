@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 from zkconsumer.wire.fault import Fault
 
-
 MAX_UVARINT = (1 << 32) - 1
 _UVARINT_BYTES = 5
 

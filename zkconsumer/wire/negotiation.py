@@ -1,14 +1,22 @@
 """Which versions to speak with a broker, found out by asking it: no setting, no guess.
 
-From 0.10 on a broker names what it serves. An older one closes the connection instead, as it does
-for whatever it does not know; so it is asked, each time on a new connection, for something that came
-with each release, the newest first. Every question is harmless: none creates a topic, and the
-answers are short. An answer is what proves a release; a closed connection only leads to the next
-question, and ApiVersions must fail twice, so that a broker that happens to stop is not taken for an
-old one. What was proved holds for one broker until its connection ends: it may be back as another.
+From 0.10 on a broker names what it serves. An older one can't, and is told by what it does with
+questions; each goes out on a new connection:
+
+- 0.8 closes the connection on what it does not know. So it is asked for something that came with
+  each release, the newest first. ApiVersions must fail twice before that, so that a broker that
+  happens to stop is not taken for an old one.
+- 0.9 neither answers what it does not know nor closes, but answers what comes behind it
+  (KAFKA-3547). So a Heartbeat goes out with ApiVersions, in one piece: if its answer comes first,
+  that is a 0.9.
+  Waiting for a time-out instead, as others do, takes seconds, and can't tell it from a slow broker.
+  Such a broker may also lose what other clients sent in the same instant: so it is asked once.
+
+Every question is harmless: none creates a topic, and the answers are short. What was proved holds
+for one broker until its connections end: it may be back as another.
 
 Here are the questions and what follows from the answers; connections are the caller's.
-Source: Kafka 0.8.0 to 0.9.0.1 ``RequestKeys``, ``ApiKeys``; KIP-35, KIP-511.
+Source: Kafka 0.8.0 to 0.9.0.1 ``RequestKeys``, ``ApiKeys``, ``SocketServer``; KIP-35, KIP-511.
 """
 
 import re
@@ -17,10 +25,10 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
-from zkconsumer.errors import BrokerError, UnsupportedVersion
+from zkconsumer.errors import BrokerError, DecodeError, UnsupportedVersion
 from zkconsumer.version import __version__
 from zkconsumer.wire.api import ApiKey, Request, Response
-from zkconsumer.wire.codec import REQUESTS
+from zkconsumer.wire.codec import REQUESTS, decode_response, encode_request
 from zkconsumer.wire.error_codes import ErrorCode, error_name
 from zkconsumer.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
@@ -83,7 +91,7 @@ class Probe:
     """A question to a broker of which nothing is known.
 
     Attributes:
-        request: what to send on a new connection, as its first request.
+        request: what to send on a new connection: ``question_bytes`` gives it.
         version: in which version.
         proves: what an answer says of the broker; None where it says it itself (ApiVersions).
     """
@@ -99,17 +107,16 @@ _API_VERSIONS: Final = ApiVersionsRequest(
     client_software_version=re.sub(r"[^A-Za-z0-9.]", "-", __version__),
 )
 
+_HEARTBEAT: Final = HeartbeatRequest(group_id=PROBE_GROUP, generation_id=-1, member_id="")
+_FIRST_ID, _FOLLOWER_ID = 1, 2
+
 PROBES: Final = (
     Probe(request=_API_VERSIONS, version=ApiVersionsRequest.API.last),
     Probe(request=_API_VERSIONS, version=0),
     Probe(request=ListGroupsRequest(), version=0, proves=BrokerGeneration.V0_9),
     # 0.8.2 lists this API and answers it with an error; the one it serves, ConsumerMetadata, would
     # create the topic of offsets, which a cluster whose groups use ZooKeeper does without.
-    Probe(
-        request=HeartbeatRequest(group_id=PROBE_GROUP, generation_id=-1, member_id=""),
-        version=0,
-        proves=BrokerGeneration.V0_8_2,
-    ),
+    Probe(request=_HEARTBEAT, version=0, proves=BrokerGeneration.V0_8_2),
     Probe(
         request=OffsetFetchRequest(group_id=PROBE_GROUP, topics=()),
         version=0,
@@ -122,8 +129,40 @@ PROBES: Final = (
 FIRST_PROBE: Final = PROBES[0]
 
 
+def question_bytes(probe: Probe, *, client_id: str) -> bytes:
+    """The frames to send, all at once and as the first on a new connection."""
+    data = encode_request(
+        probe.request, version=probe.version, correlation_id=_FIRST_ID, client_id=client_id
+    )
+    if probe.proves is None:
+        data += encode_request(
+            _HEARTBEAT, version=0, correlation_id=_FOLLOWER_ID, client_id=client_id
+        )
+    return data
+
+
+def after_frame(probe: Probe, frame: bytes | bytearray | memoryview) -> BrokerVersions | Probe:
+    """What is known now, or what to ask next on a new connection; this one is done with.
+
+    Args:
+        probe: what was asked.
+        frame: the first that came, without its length. What follows it is of no interest.
+
+    Raises:
+        BrokerError: the broker refuses to say what it serves.
+        DecodeError: the frame is no answer to that question.
+    """
+    correlation_id = int.from_bytes(frame[:4], "big")
+    if correlation_id == _FOLLOWER_ID and probe.proves is None:
+        return of_generation(BrokerGeneration.V0_9)
+    if correlation_id != _FIRST_ID:
+        reason = f"the answer to another request ({correlation_id}) than was asked"
+        raise DecodeError("ResponseHeader", "correlation_id", 0, reason)
+    return after_answer(probe, decode_response(probe.request, probe.version, frame)[1])
+
+
 def after_answer(probe: Probe, response: Response) -> BrokerVersions | Probe:
-    """What is known now, or what to ask next, on the same connection or on a new one.
+    """As ``after_frame``, for an answer to the question itself.
 
     Raises:
         BrokerError: the broker refuses to say what it serves.

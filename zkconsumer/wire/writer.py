@@ -6,7 +6,7 @@ Only those of fields that are noted as a ``Hint`` are dropped.
 """
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from operator import attrgetter
 from typing import Any, cast
@@ -19,8 +19,8 @@ from zkconsumer.wire.schema import (
     Field,
     FixedBytes,
     FixedInt,
-    OnNull,
     Only,
+    OnNull,
     Struct,
     Text,
     WireType,

@@ -5,10 +5,17 @@ from collections.abc import Mapping
 
 import pytest
 
-from zkconsumer.errors import BrokerError, UnsupportedVersion
+from zkconsumer.errors import BrokerError, DecodeError, UnsupportedVersion
 from zkconsumer.wire.api import ApiKey, Request, Response
-from zkconsumer.wire.codec import REQUESTS, decode_request, decode_response, encode_request
+from zkconsumer.wire.codec import (
+    REQUESTS,
+    decode_request,
+    decode_response,
+    encode_request,
+    encode_response,
+)
 from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.framing import FrameReader
 from zkconsumer.wire.messages.api_versions import (
     ApiVersion,
     ApiVersionsRequest,
@@ -25,8 +32,10 @@ from zkconsumer.wire.negotiation import (
     Probe,
     after_answer,
     after_close,
+    after_frame,
     of_answer,
     of_generation,
+    question_bytes,
 )
 from zkconsumer.wire.versions import KNOWN_VERSIONS, BrokerGeneration, VersionRange
 
@@ -110,11 +119,47 @@ TWICE = [(ApiKey.API_VERSIONS, 3), (ApiKey.API_VERSIONS, 0)]
 def test_old_brokers_are_told_by_what_they_answer(
     generation: BrokerGeneration, asked: list[ApiKey]
 ) -> None:
-    """Each generation is known by the first question that it answers, in version 0."""
+    """Where a broker closes on what it does not know, its first answer tells its generation."""
     questions, found = asked_of(generation)
     assert questions == [*TWICE, *((key, 0) for key in asked)]
     assert found == of_generation(generation)
     assert found.generation is generation
+
+
+def test_a_broker_that_ignores_what_it_does_not_know() -> None:
+    """It is a 0.9 if the answer to what went out behind ApiVersions comes first."""
+    for probe in PROBES[:2]:
+        sent = FrameReader(1000)
+        sent.receive(question_bytes(probe, client_id="c"))
+        frames = [sent.next_frame(), sent.next_frame()]
+        assert sent.is_empty
+        requests = [decode_request(frame) for frame in frames if frame is not None]
+        assert [each.api_key for each in requests] == [ApiKey.API_VERSIONS, ApiKey.HEARTBEAT]
+        first, follower = (each.correlation_id for each in requests)
+        refusal = HeartbeatResponse(error_code=ErrorCode.NOT_COORDINATOR)
+        frame = encode_response(refusal, version=0, correlation_id=follower)[4:]
+        assert after_frame(probe, frame) == of_generation(BrokerGeneration.V0_9)
+        answer = serving({18: (0, 3)})
+        frame = encode_response(answer, version=probe.version, correlation_id=first)[4:]
+        assert after_frame(probe, frame) == of_answer(answer)
+        with pytest.raises(DecodeError, match="another request"):
+            after_frame(probe, b"\0\0\0\x09" + frame[4:])
+
+
+def test_other_questions_go_out_alone() -> None:
+    """What only an old broker is asked has nothing behind it, and its answer is read."""
+    for probe in PROBES[2:]:
+        data = question_bytes(probe, client_id="c")
+        read = decode_request(data[4:])
+        assert read.request == probe.request
+        answer = ANSWERS[type(probe.request)]
+        frame = encode_response(answer, version=0, correlation_id=read.correlation_id)[4:]
+        assert probe.proves is not None
+        assert after_frame(probe, frame) == of_generation(probe.proves)
+        with pytest.raises(DecodeError):
+            after_frame(probe, frame + b"x")
+        with pytest.raises(DecodeError, match="another request"):
+            after_frame(probe, b"\0\0\0\x02" + frame[4:])
 
 
 def test_no_question_of_an_old_broker_is_dangerous() -> None:
@@ -141,7 +186,7 @@ def test_a_stranger_that_closes_everything() -> None:
     probe = FIRST_PROBE
     for _ in range(len(PROBES) - 1):
         probe = after_close(probe)
-    with pytest.raises(UnsupportedVersion, match="whatever it is asked.*TLS or SASL"):
+    with pytest.raises(UnsupportedVersion, match=r"whatever it is asked.*TLS or SASL"):
         after_close(probe)
 
 

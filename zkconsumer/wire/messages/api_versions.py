@@ -60,8 +60,8 @@ class ApiVersionsResponse(Response):
 class ApiVersionsRequest(Request[ApiVersionsResponse]):
     """Asks any broker, also before authentication.
 
-    From version 3 on brokers want a name and a version: letters, digits, and ``-`` and ``.`` within.
-    They answer anything else, also no text, with ``INVALID_REQUEST``.
+    From version 3 on brokers want a name and a version of letters, digits, and ``-`` and ``.``
+    within. They answer anything else, also no text, with ``INVALID_REQUEST``.
     """
 
     API: ClassVar[Api] = API_VERSIONS

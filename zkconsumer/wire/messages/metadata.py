@@ -12,7 +12,6 @@ from typing import Annotated, ClassVar
 from zkconsumer.wire.api import Api, ApiKey, Request, Response
 from zkconsumer.wire.schema import (
     Bool,
-    Hint,
     Int16,
     Int32,
     LenientString,
