@@ -5,8 +5,7 @@ answer echoes it, so that what comes after the core has moved on is recognised a
 ``FindCoordinator`` and heartbeats run beside the steps.
 """
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import Enum
 
 from zkconsumer.assignment.coordinated.strategy import Shares
@@ -228,7 +227,10 @@ class TakeOver:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SendJoin:
-    """JoinGroup. A step.
+    """JoinGroup. A step; it takes as long as the slowest member of the group.
+
+    The shell gives it the time that a rebalance waits, and 5 s more; after that the connection
+    counts as lost. It should have a connection of its own, so that nothing waits behind it.
 
     Attributes:
         owned, generation: the claim to carry in the subscription.
@@ -264,7 +266,7 @@ class SendSync:
     member_id: str
     generation: int
     protocol: str
-    shares: Shares = field(default_factory=dict[str, tuple[TopicPartition, ...]])
+    shares: Shares
 
 
 @dataclass(frozen=True, slots=True)
@@ -329,4 +331,4 @@ Action = (
     | Raise
 )
 
-NO_SHARES: Mapping[str, tuple[TopicPartition, ...]] = {}
+NO_SHARES: Shares = {}

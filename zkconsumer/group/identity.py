@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from zkconsumer.assignment.coordinated.strategy import Shares
 from zkconsumer.group import events as ev
 from zkconsumer.group.ownership import Ownership
 
@@ -58,7 +59,7 @@ class Identity:
             cause=cause,
         )
 
-    def sync(self, round_: int, shares: ev.Shares) -> ev.SendSync:
+    def sync(self, round_: int, shares: Shares) -> ev.SendSync:
         """The request."""
         return ev.SendSync(
             round=round_,

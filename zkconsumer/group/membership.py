@@ -19,6 +19,7 @@ Source: Kafka ``AbstractCoordinator``, ``ConsumerCoordinator``; KIP-62, 345, 394
 
 from collections.abc import Callable
 
+from zkconsumer.assignment.coordinated.strategy import Shares
 from zkconsumer.group import events as ev
 from zkconsumer.group.error_table import Handling, Request, explain, handling
 from zkconsumer.group.heartbeat import Heartbeat
@@ -180,7 +181,7 @@ class MembershipCore:
         if isinstance(event, ev.CoordinatorFound):
             self._search.found()
             self._heartbeat.found(self._now_ms)
-        elif event.code is None:
+        elif event.code is None or handling(Request.FIND, event.code) is Handling.RETRY:
             self._search.pause(self._now_ms)
         else:
             self._refused(Request.FIND, event.code)
@@ -212,12 +213,9 @@ class MembershipCore:
                 self._out.append(self.identity.heartbeat())
 
     def _leave_for_silence(self) -> None:
-        self._out.append(
-            ev.Notice(
-                f"no poll for {self._settings.max_poll_interval_ms} ms (max.poll.interval.ms): "
-                "leaving the group. Raise it, or lower max.poll.records"
-            )
-        )
+        text = f"no poll within max.poll.interval.ms={self._settings.max_poll_interval_ms}"
+        advice = "raise it, or lower max.poll.records"
+        self._out.append(ev.Notice(f"{text}: leaving the group ({advice})"))
         self._say_good_bye("consumer poll timeout has expired.")
         self._reset("the consumer stopped polling", ev.Cause.CAME_BACK, forget_member=True)
         self._awake = False
@@ -306,8 +304,6 @@ class MembershipCore:
         how = handling(request, code)
         reason = explain(request, code)
         match how:
-            case Handling.RETRY if request is Request.FIND:
-                self._search.pause(self._now_ms)
             case Handling.RETRY if request in (Request.JOIN, Request.SYNC):
                 self._try_again()
             case Handling.RELOCATE:
@@ -319,6 +315,8 @@ class MembershipCore:
                 self._request(ev.Cause.GROUP_REBALANCES)
             case Handling.REJOIN if self.state is State.STABLE:
                 self._request(ev.Cause.GROUP_REBALANCES)
+            case Handling.RESET_GENERATION if self._steps.open is Step.JOINING:
+                pass  # The generation that we are joining is there: its own answer is on the way.
             case Handling.RESET_GENERATION:
                 self._reset(reason, ev.Cause.VOID, forget_member=False)
             case Handling.RESET_MEMBER:
@@ -395,6 +393,6 @@ class MembershipCore:
         round_ = self._steps.begin(Step.JOINING, self._now_ms)
         self._out.append(self.identity.join(round_, self._read, self._ownership, cause))
 
-    def _sync(self, shares: ev.Shares) -> None:
+    def _sync(self, shares: Shares) -> None:
         round_ = self._steps.begin(Step.SYNCING, self._now_ms)
         self._out.append(self.identity.sync(round_, shares))

@@ -114,6 +114,7 @@ class FakeGroupCoordinator:
             answer = ev.JoinAnswered(round=request.round, code=code, member_id=member_id)
             yield connection, answer
             return
+        returned = not request.member_id and member_id in self.members
         request = replace(request, member_id=member_id)
         known = self.members.get(member_id)
         same = known is not None and self._claim(known.join) == self._claim(request)
@@ -121,9 +122,13 @@ class FakeGroupCoordinator:
         if known is None:
             known = self.members[member_id] = _Member(terms, request, expires_ms)
         known.join, known.terms, known.expires_ms = request, terms, expires_ms
-        followers = self.state == "Stable" and member_id != self.leader_id
-        if same and (followers or self.state == "CompletingRebalance"):
-            yield connection, self._welcome(member_id, request.round)
+        settled = self.state == "Stable" and (member_id != self.leader_id or returned)
+        # A returned static member's old id may be in the leader's hands by now: all over again.
+        completing = self.state == "CompletingRebalance" and not returned
+        if same and (settled or completing):
+            # Its answer was lost, or it is a static leader that came back (KIP-814).
+            lead = self.state == "CompletingRebalance" and member_id == self.leader_id
+            yield connection, self._welcome(member_id, request.round, lead=lead)
             return
         known.joining = connection
         yield from self._prepare(now_ms)

@@ -84,6 +84,11 @@ def eager() -> Member:
     return Member(GroupSettings(strategies=("range",)))
 
 
+def parts(*partitions: TopicPartition) -> Parts:
+    """A set of them."""
+    return frozenset(partitions)
+
+
 def of_kind(actions: list[ev.Action], kind: type[ev.Action]) -> list[ev.Action]:
     """The actions of one kind."""
     return [one for one in actions if isinstance(one, kind)]
@@ -106,11 +111,11 @@ def test_a_share_is_taken_over_in_a_poll_only() -> None:
     member = Member()
     sync = member.joined(member.subscribe())
     assert member.core.state is State.COMPLETING
-    assert member.tell(ev.SyncAnswered(sync.round, 0, frozenset({A0}))) == []
+    assert member.tell(ev.SyncAnswered(sync.round, 0, parts(A0))) == []
     assert (member.core.state, member.core.owned) == (State.STABLE, frozenset())
     (taken,) = member.poll()
     assert isinstance(taken, ev.TakeOver)
-    assert (taken.added, member.core.owned) == ({A0}, {A0})
+    assert (taken.added, member.core.owned) == (parts(A0), parts(A0))
 
 
 def test_the_leader_assigns_for_all() -> None:
@@ -158,59 +163,59 @@ def test_a_static_leader_that_came_back_does_not_assign() -> None:
 def test_an_eager_member_gives_up_all_before_it_joins_and_in_a_poll() -> None:
     """Heard of a rebalance between polls, it waits for the next one, beating on."""
     member = eager()
-    member.take(frozenset({A0, B0}))
+    member.take(parts(A0, B0))
     assert member.beat(E.REBALANCE_IN_PROGRESS) == []
     (given,) = member.poll()
     assert isinstance(given, ev.GiveUp)
-    assert (given.partitions, given.why) == ({A0, B0}, ev.Why.REVOKED)
+    assert (given.partitions, given.why) == (parts(A0, B0), ev.Why.REVOKED)
     assert member.core.owned == frozenset()
     (join,) = member.tell(ev.CallbackDone(given.round))
     assert isinstance(join, ev.SendJoin)
-    assert (join.owned, join.remembered, join.generation) == (frozenset(), {A0, B0}, 1)
+    assert (join.owned, join.remembered, join.generation) == (frozenset(), parts(A0, B0), 1)
     assert join.member_id == "me"
 
 
 def test_a_cooperative_member_joins_again_while_the_caller_works() -> None:
     """Nothing need be given up, so no poll is waited for; what it has it reads on."""
     member = Member()
-    member.take(frozenset({A0, B0}))
+    member.take(parts(A0, B0))
     (join,) = member.beat(E.REBALANCE_IN_PROGRESS)
     assert isinstance(join, ev.SendJoin)
-    assert (join.owned, join.generation) == ({A0, B0}, 1)
-    assert member.core.owned == {A0, B0}
+    assert (join.owned, join.generation) == (parts(A0, B0), 1)
+    assert member.core.owned == parts(A0, B0)
 
 
 def test_what_a_cooperative_share_lacks_is_given_up_and_the_group_joined_again() -> None:
     """KIP-429's two phases: out first, told by a second join that no longer claims it."""
     member = Member()
-    member.take(frozenset({A0, A1}))
+    member.take(parts(A0, A1))
     (join,) = member.beat(E.REBALANCE_IN_PROGRESS)
     assert isinstance(join, ev.SendJoin)
     sync = member.joined(join, 2)
-    member.tell(ev.SyncAnswered(sync.round, 0, frozenset({A0, B0})))
-    assert member.core.owned == {A0, A1}
+    member.tell(ev.SyncAnswered(sync.round, 0, parts(A0, B0)))
+    assert member.core.owned == parts(A0, A1)
     (given,) = member.poll()
     assert isinstance(given, ev.GiveUp)
-    assert (given.partitions, given.why) == ({A1}, ev.Why.REVOKED)
+    assert (given.partitions, given.why) == (parts(A1), ev.Why.REVOKED)
     (taken,) = member.tell(ev.CallbackDone(given.round))
     assert isinstance(taken, ev.TakeOver)
-    assert (taken.added, taken.owned) == ({B0}, {A0, B0})
+    assert (taken.added, taken.owned) == (parts(B0), parts(A0, B0))
     (again,) = member.tell(ev.CallbackDone(taken.round))
     assert isinstance(again, ev.SendJoin)
-    assert (again.owned, again.generation, again.cause) == ({A0, B0}, 2, ev.Cause.REVOKED)
+    assert (again.owned, again.generation, again.cause) == (parts(A0, B0), 2, ev.Cause.REVOKED)
 
 
 def test_what_is_no_longer_subscribed_goes_before_the_join() -> None:
     """A cooperative member keeps only what it still reads."""
     member = Member()
-    member.take(frozenset({A0, B0}))
+    member.take(parts(A0, B0))
     assert member.tell(ev.Subscribed(frozenset({"a"}))) == []
     (given,) = member.poll()
     assert isinstance(given, ev.GiveUp)
-    assert given.partitions == {B0}
+    assert given.partitions == parts(B0)
     (join,) = member.tell(ev.CallbackDone(given.round))
     assert isinstance(join, ev.SendJoin)
-    assert (join.owned, join.topics) == ({A0}, {"a"})
+    assert (join.owned, join.topics) == (parts(A0), frozenset({"a"}))
 
 
 def test_a_share_of_an_older_subscription_is_not_taken_over() -> None:
@@ -219,7 +224,7 @@ def test_a_share_of_an_older_subscription_is_not_taken_over() -> None:
     join = member.subscribe()
     sync = member.joined(join)
     member.tell(ev.Subscribed(frozenset({"a"})))
-    member.tell(ev.SyncAnswered(sync.round, 0, frozenset({A0, B0})))
+    member.tell(ev.SyncAnswered(sync.round, 0, parts(A0, B0)))
     assert member.core.owned == frozenset()
     (again,) = member.later(1000)
     assert isinstance(again, ev.SendJoin)
@@ -239,7 +244,7 @@ def test_the_id_that_is_required_is_used_at_once() -> None:
 def test_a_member_that_stops_polling_leaves_and_comes_back_and_says_so() -> None:
     """Its partitions are void at once; the next poll tells the listener, and joins as new."""
     member = eager()
-    member.take(frozenset({A0}))
+    member.take(parts(A0))
     for _ in range(99):
         assert member.beat(0) == []
     said = member.later(member.settings.heartbeat_interval_ms)
@@ -253,7 +258,7 @@ def test_a_member_that_stops_polling_leaves_and_comes_back_and_says_so() -> None
     back, given = member.poll()
     assert isinstance(back, ev.Notice)
     assert isinstance(given, ev.GiveUp)
-    assert (given.partitions, given.why) == ({A0}, ev.Why.LOST)
+    assert (given.partitions, given.why) == (parts(A0), ev.Why.LOST)
     (join,) = member.tell(ev.CallbackDone(given.round))
     assert isinstance(join, ev.SendJoin)
     assert (join.member_id, join.cause) == ("", ev.Cause.CAME_BACK)
@@ -262,14 +267,14 @@ def test_a_member_that_stops_polling_leaves_and_comes_back_and_says_so() -> None
 def test_a_static_member_never_says_good_bye() -> None:
     """KIP-345: its partitions wait for it, for as long as a session lives."""
     member = Member(GroupSettings(strategies=("range",), instance_id="one"))
-    member.take(frozenset({A0}))
+    member.take(parts(A0))
     assert of_kind(member.tell(ev.Leave()), ev.SendLeave) == []
 
 
 def test_leaving_gives_up_what_is_ours_and_says_good_bye() -> None:
     """In this order, so that the commit comes before the good-bye."""
     member = Member()
-    member.take(frozenset({A0}))
+    member.take(parts(A0))
     given, leave = member.tell(ev.Leave())
     assert isinstance(given, ev.GiveUp)
     assert given.why is ev.Why.REVOKED
@@ -283,7 +288,7 @@ def test_leaving_gives_up_what_is_ours_and_says_good_bye() -> None:
 def test_a_heartbeat_that_is_refused_voids_what_we_have(code: E, member_id: str) -> None:
     """An old generation keeps its member id; an unknown member doesn't."""
     member = Member()
-    member.take(frozenset({A0}))
+    member.take(parts(A0))
     (fence,) = member.beat(code)
     assert isinstance(fence, ev.Fence)
     assert member.core.owned == frozenset()
@@ -298,17 +303,30 @@ def test_a_heartbeat_that_is_refused_voids_what_we_have(code: E, member_id: str)
 def test_a_late_refusal_of_an_earlier_identity_changes_nothing() -> None:
     """The commit was sent in the generation before."""
     member = Member()
-    member.take(frozenset({A0}))
+    member.take(parts(A0))
     assert member.tell(ev.CommitAnswered("me", 0, E.ILLEGAL_GENERATION)) == []
-    assert member.core.owned == {A0}
+    assert member.core.owned == parts(A0)
     (fence,) = member.tell(ev.CommitAnswered("me", 1, E.ILLEGAL_GENERATION))
     assert isinstance(fence, ev.Fence)
+
+
+def test_an_old_generation_is_no_news_while_joining_the_next() -> None:
+    """The join is through, and a heartbeat of before it came in after it."""
+    member = Member()
+    member.take(parts(A0))
+    beat = member.later(3_000)[-1]
+    assert isinstance(beat, ev.SendHeartbeat)
+    (join,) = member.tell(ev.Triggered(ev.Cause.ASKED))
+    assert isinstance(join, ev.SendJoin)
+    assert member.tell(ev.HeartbeatAnswered("me", 1, E.ILLEGAL_GENERATION)) == []
+    assert member.core.owned == parts(A0)
+    member.joined(join, 2)
 
 
 def test_a_fenced_member_stays_out_until_it_unsubscribes() -> None:
     """Joining again would throw the other one out, and so on for ever."""
     member = Member(GroupSettings(strategies=("cooperative-sticky",), instance_id="one"))
-    member.take(frozenset({A0}))
+    member.take(parts(A0))
     fence, raised = member.beat(E.FENCED_INSTANCE_ID)
     assert isinstance(fence, ev.Fence)
     assert isinstance(raised, ev.Raise)
@@ -340,11 +358,11 @@ def test_a_fatal_refusal_is_raised_and_the_next_poll_tries_again() -> None:
 def test_a_coordinator_that_moved_is_looked_for_and_nothing_is_lost(code: E) -> None:
     """A member that is stable goes on, and beats at once where the coordinator is now."""
     member = Member()
-    member.take(frozenset({A0}))
+    member.take(parts(A0))
     forget, search = member.beat(code)
     assert isinstance(forget, ev.ForgetCoordinator)
     assert isinstance(search, ev.FindCoordinator)
-    assert (member.core.state, member.core.owned) == (State.STABLE, {A0})
+    assert (member.core.state, member.core.owned) == (State.STABLE, parts(A0))
     member.tell(ev.CoordinatorNotFound(search.round, E.COORDINATOR_NOT_AVAILABLE))
     (search,) = member.later(100)
     assert isinstance(search, ev.FindCoordinator)
@@ -375,7 +393,7 @@ def test_a_join_that_was_answered_too_late_leaves_no_ghost() -> None:
 def test_silence_of_the_coordinator_makes_us_look_for_it() -> None:
     """A whole session without an answer."""
     member = Member()
-    member.take(frozenset({A0}))
+    member.take(parts(A0))
     (beat,) = member.later(3_000)
     assert isinstance(beat, ev.SendHeartbeat)
     forget, search = member.later(42_000)
@@ -388,7 +406,7 @@ def test_a_rebalance_heard_of_before_the_share_is_there_is_no_news() -> None:
     member = Member()
     sync = member.joined(member.subscribe())
     assert member.beat(E.REBALANCE_IN_PROGRESS) == []
-    assert member.tell(ev.SyncAnswered(sync.round, 0, frozenset({A0}))) == []
+    assert member.tell(ev.SyncAnswered(sync.round, 0, parts(A0))) == []
     (taken,) = member.poll()
     assert isinstance(taken, ev.TakeOver)
 
@@ -396,7 +414,7 @@ def test_a_rebalance_heard_of_before_the_share_is_there_is_no_news() -> None:
 def test_only_a_leader_joins_again_for_new_partitions() -> None:
     """The others' leader sees them as well."""
     member = Member()
-    member.take(frozenset({A0}))
+    member.take(parts(A0))
     assert member.tell(ev.Triggered(ev.Cause.TOPICS)) == []
     assert of_kind(member.tell(ev.Triggered(ev.Cause.ASKED)), ev.SendJoin)
 
@@ -414,7 +432,7 @@ def test_a_protocol_that_is_not_ours_is_refused() -> None:
 def test_trust_ends_a_session_after_the_last_request_that_was_answered() -> None:
     """Counted from its sending, since the coordinator counts from its coming in."""
     member = Member()
-    member.take(frozenset({A0}))
+    member.take(parts(A0))
     assert member.core.trusted_until_ms == 45_000
     member.later(3_000)
     assert member.core.trusted_until_ms == 45_000
@@ -429,7 +447,7 @@ def test_trust_ends_with_the_time_that_a_rebalance_waits() -> None:
         strategies=("range",), max_poll_interval_ms=10_000, session_timeout_ms=9_000
     )
     member = Member(settings)
-    member.take(frozenset({A0}))
+    member.take(parts(A0))
     member.beat(0)
     member.beat(E.REBALANCE_IN_PROGRESS)
     member.beat(E.REBALANCE_IN_PROGRESS)
@@ -440,7 +458,7 @@ def _unasked(member: Member) -> list[Callable[[], list[ev.Action]]]:
     return [
         lambda: member.tell(ev.CallbackDone(77)),
         lambda: member.tell(ev.AssignmentMade(77, {})),
-        lambda: member.tell(ev.SyncAnswered(77, 0, frozenset({A0}))),
+        lambda: member.tell(ev.SyncAnswered(77, 0, parts(A0))),
         lambda: member.tell(ev.CoordinatorFound(77)),
         lambda: member.tell(ev.HeartbeatAnswered("me", 1, 25)),
     ]
@@ -450,6 +468,6 @@ def _unasked(member: Member) -> list[Callable[[], list[ev.Action]]]:
 def test_answers_to_nothing_change_nothing(which: int) -> None:
     """They belong to rounds that are over."""
     member = Member()
-    member.take(frozenset({A0}))
+    member.take(parts(A0))
     assert _unasked(member)[which]() == []
-    assert (member.core.state, member.core.owned) == (State.STABLE, {A0})
+    assert (member.core.state, member.core.owned) == (State.STABLE, parts(A0))
