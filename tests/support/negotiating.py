@@ -25,14 +25,15 @@ def negotiate(connect: Callable[[], Transport]) -> tuple[BrokerVersions, Asked]:
     found: BrokerVersions | Probe = FIRST_PROBE
     asked: Asked = []
     while isinstance(found, Probe):
-        asked.append((found.request.API.key, found.version))
+        probe = found
+        asked.append((probe.request.API.key, probe.version))
         transport = connect()
         try:
             transport.set_timeout_ms(TIMEOUT_MS)
-            transport.send(question_bytes(found, client_id="probe"))
-            found = after_frame(found, _first_frame(transport))
+            transport.send(question_bytes(probe, client_id="probe"))
+            found = after_frame(probe, _first_frame(transport))
         except ConnectionLost:
-            found = after_close(found)
+            found = after_close(probe)
         finally:
             transport.close()
     return found, asked
