@@ -36,8 +36,12 @@ def test_the_same_division_as_java(cases: list[Case], strategy: str) -> None:
     assert wrong == []
 
 
-def test_sticky_is_never_less_even_or_less_sticky_than_java_s(cases: list[Case]) -> None:
-    """Ties are broken otherwise, but no group is worse off: counts first, then what is kept."""
+def test_sticky_is_as_even_and_as_sticky_as_java_s(cases: list[Case]) -> None:
+    """None of these groups is worse off: counts first, then what is kept.
+
+    Ties are broken otherwise. Neither is the best possible where subscriptions differ: of 3,000
+    other groups ours was better in 286 and worse in 59.
+    """
     worse = []
     for strategy, view, java in cases:
         if strategy == "sticky" and merit(view, ours(strategy, view)) < merit(view, java):

@@ -139,6 +139,10 @@ def test_the_leader_assigns_for_all() -> None:
     (sync,) = member.tell(ev.AssignmentMade(assign.round, shares))
     assert isinstance(sync, ev.SendSync)
     assert (sync.generation, sync.protocol, sync.shares) == (4, "cooperative-sticky", shares)
+    assert member.core.identity.leading
+    member.tell(ev.SyncAnswered(sync.round, E.REBALANCE_IN_PROGRESS))
+    assert member.core.state is State.PREPARING
+    assert not member.core.identity.leading
 
 
 def test_a_static_leader_that_came_back_does_not_assign() -> None:
@@ -264,6 +268,17 @@ def test_a_member_that_stops_polling_leaves_and_comes_back_and_says_so() -> None
     assert (join.member_id, join.cause) == ("", ev.Cause.CAME_BACK)
 
 
+def test_a_silent_member_that_had_nothing_waits_for_a_poll_too() -> None:
+    """Nothing is there to tell the listener, and still nobody would read what it got."""
+    member = eager()
+    member.take(parts())
+    assert of_kind(member.later(300_000), ev.SendLeave)
+    assert member.later(1_000) == []
+    notice, join = member.poll()
+    assert isinstance(notice, ev.Notice)
+    assert isinstance(join, ev.SendJoin)
+
+
 def test_a_static_member_never_says_good_bye() -> None:
     """KIP-345: its partitions wait for it, for as long as a session lives."""
     member = Member(GroupSettings(strategies=("range",), instance_id="one"))
@@ -298,6 +313,27 @@ def test_a_heartbeat_that_is_refused_voids_what_we_have(code: E, member_id: str)
     (join,) = member.tell(ev.CallbackDone(given.round))
     assert isinstance(join, ev.SendJoin)
     assert (join.member_id, join.owned) == (member_id, frozenset())
+
+
+def test_a_heartbeat_of_an_earlier_generation_is_not_the_one_in_flight() -> None:
+    """The answers of two generations may cross."""
+    member = Member()
+    member.take(parts(A0), generation=2)
+    member.later(3_000)
+    assert member.tell(ev.HeartbeatAnswered("me", 1, E.UNKNOWN_MEMBER_ID)) == []
+    assert member.core.owned == parts(A0)
+
+
+def test_a_pattern_takes_topics_that_only_the_leader_knew() -> None:
+    """The leader's metadata may be younger than ours."""
+    member = Member()
+    join = member.subscribe()
+    member.tell(ev.Subscribed(TOPICS, open_ended=True))
+    sync = member.joined(join)
+    new = TopicPartition("new", 0)
+    member.tell(ev.SyncAnswered(sync.round, 0, parts(new)))
+    member.poll()
+    assert member.core.owned == parts(new)
 
 
 def test_a_late_refusal_of_an_earlier_identity_changes_nothing() -> None:
@@ -409,6 +445,7 @@ def test_a_rebalance_heard_of_before_the_share_is_there_is_no_news() -> None:
     assert member.tell(ev.SyncAnswered(sync.round, 0, parts(A0))) == []
     (taken,) = member.poll()
     assert isinstance(taken, ev.TakeOver)
+    assert member.tell(ev.CallbackDone(taken.round)) == []
 
 
 def test_only_a_leader_joins_again_for_new_partitions() -> None:
