@@ -139,6 +139,7 @@ def _decode(kind: type[M], data: bytes | memoryview, newest: int) -> tuple[int, 
     if version < 0:
         raise DecodeError(kind.__name__, "version", 0, f"there is no version {version}")
     try:
+        # At most the newest: a reader is compiled once for each version, and strangers send any.
         # The readers' values are as untyped as the schema they are compiled from.
         message: Any = reader_of(kind, min(version, newest))(buffer, _VERSION.size)[0]
     except Fault as fault:
