@@ -74,20 +74,16 @@ def _builder(message: type[Any], fields: Sequence[Field]) -> Callable[[list[Valu
     It fills the slots itself: the ``__init__`` of a frozen dataclass takes three times as long,
     and is the larger part of reading a frame.
     """
-    setters = tuple(getattr(message, field.name).__set__ for field in fields)
-    absent = tuple(
-        (getattr(message, field.name).__set__, field.default)
-        for field in all_fields_of(message)
-        if field not in fields
-    )
+    absent = [field for field in all_fields_of(message) if field not in fields]
+    setters = tuple(getattr(message, field.name).__set__ for field in (*fields, *absent))
+    defaults = [field.default for field in absent]
     new = object.__new__
 
     def build(values: list[Value]) -> Value:
         made = new(message)
+        values += defaults
         for fill, value in zip(setters, values, strict=True):
             fill(made, value)
-        for fill, default in absent:
-            fill(made, default)
         return made
 
     return build
