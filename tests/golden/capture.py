@@ -8,6 +8,8 @@ from tests.golden import (
     capture_assignments,
     capture_frames,
     capture_java_text,
+    capture_layouts,
+    capture_negotiated,
     capture_partitions,
     capture_records,
 )
@@ -20,6 +22,8 @@ def main() -> None:
     capture_assignments.main()
     capture_java_text.main()
     capture_partitions.main()
+    capture_layouts.main()
+    capture_negotiated.capture()
 
 
 if __name__ == "__main__":

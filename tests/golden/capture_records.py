@@ -22,7 +22,7 @@ from tests.support.real_topics import (
     write_lines,
 )
 from zkconsumer.model import TimestampType
-from zkconsumer.records.codecs import Codec
+from zkconsumer.records.codecs import CODECS_OF_MESSAGES, Codec
 from zkconsumer.sandbox.cluster import Sandbox
 
 DATA = Path(__file__).parent / "data"
@@ -61,7 +61,7 @@ def capture_fetched(version: str) -> Iterator[GoldenSet]:
     """Fetch what both producers wrote with each codec, whole, from the middle, and cut off."""
     with Sandbox(kafka=version) as cluster:
         reader = PartitionReader(cluster)
-        for codec in Codec:
+        for codec in CODECS_OF_MESSAGES:
             for java in (False, True):
                 producer = "Java" if java else "Scala"
                 topic = f"{codec.name.lower()}-{producer.lower()}"
@@ -95,7 +95,7 @@ def capture_logged(version: str) -> Iterator[GoldenSet]:
         tempfile.TemporaryDirectory() as folder,
         Sandbox(kafka=version, work_dir=folder) as cluster,
     ):
-        for codec in Codec:
+        for codec in CODECS_OF_MESSAGES:
             for time in ("CreateTime", "LogAppendTime"):
                 topic = f"{codec.name.lower()}-{time.lower()}"
                 cluster.create_topic(topic, config={"message.timestamp.type": time})

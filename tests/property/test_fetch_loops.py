@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.support.log_broker import Log, LogBroker
 from tests.support.log_readers import SETTINGS, Came, LogReader
 from tests.support.queues import needs_native_engine
-from zkconsumer.records.codecs import Codec
+from zkconsumer.records.codecs import CODECS_OF_MESSAGES, Codec
 from zkconsumer.records.engine import Engine
 
 pytestmark = needs_native_engine
@@ -77,7 +77,7 @@ def test_both_loops_bring_the_same(
     assert came[Engine.NATIVE] == came[Engine.PURE]
 
 
-@pytest.mark.parametrize("codec", list(Codec))
+@pytest.mark.parametrize("codec", CODECS_OF_MESSAGES)
 def test_a_long_log_comes_whole(codec: Codec) -> None:
     """Many answers in a row, each asked for before the one before it is read."""
     with LogBroker(2) as broker:

@@ -7,7 +7,18 @@ from hypothesis import strategies as st
 
 from zkconsumer.wire.api import Request, Response
 from zkconsumer.wire.codec import REQUESTS
-from zkconsumer.wire.schema import Array, Blob, FixedInt, OnNull, Struct, Text, WireType, fields_of
+from zkconsumer.wire.schema import (
+    Array,
+    Blob,
+    FixedBytes,
+    FixedInt,
+    Only,
+    OnNull,
+    Struct,
+    Text,
+    WireType,
+    fields_of,
+)
 
 REQUEST_VERSIONS: list[tuple[type[Request[Response]], int]] = [
     (request, version)
@@ -30,15 +41,28 @@ def messages(message: type[Any], version: int) -> st.SearchStrategy[Any]:
 
 def _values(wire_type: WireType, version: int) -> st.SearchStrategy[Any]:
     match wire_type:
+        case FixedInt("?"):
+            return st.booleans()
         case FixedInt(code):
             bits = 8 * struct.calcsize(">" + code)
             return st.integers(-(1 << (bits - 1)), (1 << (bits - 1)) - 1)
         case Text(on_null):
             text = st.text(st.characters(codec="utf-8"), max_size=12)
             return st.none() | text if on_null is OnNull.KEEP else text
-        case Blob():
-            return st.binary(max_size=40).map(memoryview)
-        case Array(element):
-            return st.lists(_values(element, version), max_size=4).map(tuple)
+        case FixedBytes(count):
+            return st.binary(min_size=count, max_size=count)
+        case Blob(on_null, copied):
+            data = st.binary(max_size=40)
+            values: st.SearchStrategy[Any] = data
+            if not copied:
+                values = data.map(memoryview)
+            return st.none() | values if on_null is OnNull.KEEP else values
+        case Array(element, null_since):
+            arrays = st.lists(_values(element, version), max_size=4).map(tuple)
+            may_be_null = null_since is not None and version >= null_since
+            return st.none() | arrays if may_be_null else arrays
         case Struct(message):
             return messages(message, version)
+        case Only(message, name):
+            (field,) = (field for field in fields_of(message) if field.name == name)
+            return _values(field.type, version)

@@ -9,7 +9,7 @@ from zlib import crc32
 
 from zkconsumer.errors import LocalProtocolError
 from zkconsumer.model import Record, TimestampType
-from zkconsumer.records.codecs import Codec, compress
+from zkconsumer.records.codecs import CODECS_OF_MESSAGES, Codec, compress
 from zkconsumer.records.legacy import LOG_APPEND_MASK, MAGICS
 
 _HEADER = struct.Struct(">qi")
@@ -38,6 +38,8 @@ def build_message_set(
     """
     if magic not in MAGICS:
         raise LocalProtocolError(f"can't write message sets of magic {magic}, only 0 and 1")
+    if codec not in CODECS_OF_MESSAGES:
+        raise LocalProtocolError(f"messages of magic {magic} can't be {codec.name.lower()}")
     chosen = list(records)
     if codec is Codec.NONE or not chosen:
         return b"".join(_entry(record, record.offset, magic) for record in chosen)

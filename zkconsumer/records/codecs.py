@@ -1,4 +1,4 @@
-"""The compression codecs of Kafka, and the only door to the snappy and lz4 libraries.
+"""The compression codecs of Kafka, and the only door to the libraries of snappy, lz4 and zstd.
 
 Rule: nothing here makes more than ``max_bytes`` of output, whatever the input claims.
 ``decompress`` and ``compress`` know no offsets; whoever calls them adds the place to an error.
@@ -12,7 +12,7 @@ from typing import Any
 import snappy
 
 from zkconsumer.errors import CorruptRecord, UnsupportedCodec
-from zkconsumer.records import lz4_header, xerial
+from zkconsumer.records import lz4_header, xerial, zstd_frames
 
 _GZIP_WINDOW = 31
 """zlib's ``wbits`` for a gzip wrapper around a 32 KiB window."""
@@ -22,13 +22,26 @@ _PIECE_BYTES = 16384
 """How much is fed to zlib at once: what it has not used comes back as a copy."""
 
 
+_ZSTD_STEP_BYTES = 1 << 20
+_ZSTD_WINDOW_BYTES = 1 << 27
+"""The largest window that the format's own tools take, and the largest that Kafka's levels make."""
+
+
 class Codec(IntEnum):
-    """The codec in the low bits of a message's attributes."""
+    """The codec in the low bits of a message's or a batch's attributes.
+
+    Magic 0 and 1 know no zstd (KIP-110).
+    """
 
     NONE = 0
     GZIP = 1
     SNAPPY = 2
     LZ4 = 3
+    ZSTD = 4
+
+
+CODECS_OF_MESSAGES = (Codec.NONE, Codec.GZIP, Codec.SNAPPY, Codec.LZ4)
+"""Those of magic 0 and 1."""
 
 
 class OverBound(CorruptRecord):
@@ -36,12 +49,12 @@ class OverBound(CorruptRecord):
 
 
 def decompress(codec: Codec, data: bytes | memoryview, *, magic: int, max_bytes: int) -> bytes:
-    """Decompress a wrapper's value.
+    """Decompress a wrapper's value, or the records of a batch.
 
     Args:
         codec: which codec; NONE gives the data back.
         data: the compressed bytes.
-        magic: the magic of the wrapper; it decides which lz4 header checksums are right.
+        magic: the magic of the wrapper or batch; it decides which lz4 header checksums are right.
         max_bytes: the most that may come out.
 
     Raises:
@@ -60,17 +73,19 @@ def decompress(codec: Codec, data: bytes | memoryview, *, magic: int, max_bytes:
                 return _unsnap(raw, max_bytes)
             case Codec.LZ4:
                 return _unlz4(raw, magic, max_bytes)
+            case Codec.ZSTD:
+                return _unzstd(raw, max_bytes)
     except (ValueError, zlib.error, RuntimeError, snappy.UncompressError) as error:
         name = codec.name.lower()
         raise _nowhere(f"can't decompress {len(raw)} bytes of {name}: {error}") from error
 
 
 def compress(codec: Codec, data: bytes, *, magic: int) -> bytes:
-    """Compress an inner message set as the original's producer does.
+    """Compress an inner message set, or a batch's records, as the original's producer does.
 
     Args:
         codec: which codec; NONE gives the data back.
-        data: the inner message set.
+        data: the inner message set, or the records.
         magic: 0 writes the lz4 header checksum that 0.8 and 0.9 brokers ask for.
 
     Raises:
@@ -96,6 +111,9 @@ def compress(codec: Codec, data: bytes, *, magic: int) -> bytes:
                 store_size=False,
             )
             return lz4_header.spoiled(packed) if magic == 0 else packed
+        case Codec.ZSTD:
+            zstd_packed: bytes = _zstandard().ZstdCompressor().compress(data)
+            return zstd_packed
 
 
 def _nowhere(reason: str) -> CorruptRecord:
@@ -162,12 +180,40 @@ def _unlz4(data: bytes, magic: int, max_bytes: int) -> bytes:
     return b"".join(parts)
 
 
-def _lz4_frame() -> Any:  # the library has no types
+def _unzstd(data: bytes, max_bytes: int) -> bytes:
+    """Unpack all frames; anything behind the last one is an error, as in Java."""
+    library = _zstandard()
+    # The library takes input that ends within a frame for all there was.
+    zstd_frames.check_whole(data)
+    parts: list[bytes] = []
+    room = max_bytes
     try:
-        return import_module("lz4.frame")
+        unpacker = library.ZstdDecompressor(max_window_size=_ZSTD_WINDOW_BYTES)
+        with unpacker.stream_reader(data, read_across_frames=True) as reader:
+            while part := reader.read(min(_ZSTD_STEP_BYTES, room + 1)):
+                room -= len(part)
+                if room < 0:
+                    raise _over(max_bytes)
+                parts.append(part)
+    except library.ZstdError as error:
+        raise ValueError(str(error)) from error
+    return b"".join(parts)
+
+
+def _lz4_frame() -> Any:  # the library has no types
+    return _optional("lz4.frame", "lz4", package="lz4")
+
+
+def _zstandard() -> Any:  # its classes are built in C, and it is not there for everybody
+    return _optional("zstandard", "zstd", package="zstandard")
+
+
+def _optional(module: str, extra: str, *, package: str) -> Any:
+    try:
+        return import_module(module)
     except ImportError as error:
         raise UnsupportedCodec(
-            "lz4 needs the lz4 package: pip install 'zkconsumer[lz4]'",
+            f"{extra} needs the {package} package: pip install 'zkconsumer[{extra}]'",
             offset=-1,
             position=0,
             next_offset=None,

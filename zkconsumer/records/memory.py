@@ -9,7 +9,7 @@ import sys
 from collections.abc import Iterable
 
 from zkconsumer.model import Record
-from zkconsumer.records.rows import Row, Rows
+from zkconsumer.records.rows import Headers, Row, Rows
 
 
 def _allocated(size_bytes: int) -> int:
@@ -29,6 +29,11 @@ VALUE_ONLY_BYTES = _RECORD_BYTES + _BYTES_BYTES
 KEY_AND_VALUE_BYTES = VALUE_ONLY_BYTES + _BYTES_BYTES
 """The same besides key and value, if neither is empty."""
 
+_MOST_CHARACTER_BYTES = 4
+_HEADER_BYTES = _allocated(sys.getsizeof((0, 0)) + 8) + _allocated(sys.getsizeof("\U0001f980"))
+_HEADERS_BYTES = _allocated(sys.getsizeof((0,))) + 128
+"""A tuple, and a place in a dictionary that grows by doubling."""
+
 
 def records_bytes(records: Iterable[Row]) -> int:
     """The bytes of memory that these records take once made, with the list that holds them."""
@@ -43,4 +48,14 @@ def records_bytes(records: Iterable[Row]) -> int:
             total += bytes_bytes + len(key)
         if timestamp >= 0:
             total += number_bytes
+    return total
+
+
+def headers_bytes(headers: Headers) -> int:
+    """The bytes of memory that the headers of one record take, and their place beside the rows."""
+    total = _HEADERS_BYTES
+    for key, value in headers:
+        total += _HEADER_BYTES + len(key) * _MOST_CHARACTER_BYTES
+        if value:
+            total += _BYTES_BYTES + len(value)
     return total

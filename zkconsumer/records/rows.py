@@ -14,6 +14,9 @@ _TYPES = {int(one): one for one in TimestampType}
 
 Row: TypeAlias = tuple[int, bytes | None, bytes | None, int, int]
 
+Headers: TypeAlias = tuple[tuple[str, bytes | None], ...]
+"""The headers of a record of magic 2, in its order; a name may come more than once (KIP-82)."""
+
 
 class Rows(Sequence[Record]):
     """A sequence of records that are made when they are asked for, anew each time.

@@ -52,7 +52,9 @@ def failure(request: Request[Response], code: int) -> Response:
         case OffsetFetchRequest():
             return _offsets_failure(request, code)
         case MetadataRequest(topics=topics):
-            failed = (TopicMetadata(error_code=code, topic=one, partitions=()) for one in topics)
+            failed = (
+                TopicMetadata(error_code=code, topic=one, partitions=()) for one in topics or ()
+            )
             return MetadataResponse(brokers=(), topics=tuple(failed))
         case ConsumerMetadataRequest():
             return ConsumerMetadataResponse(error_code=code, coordinator_id=-1, host="", port=-1)
@@ -136,6 +138,6 @@ def _offsets_failure(request: OffsetFetchRequest, code: int) -> OffsetFetchRespo
                 topic=one.topic,
                 partitions=tuple(no_offset(number, code) for number in one.partitions),
             )
-            for one in request.topics
+            for one in request.topics or ()
         )
     )

@@ -83,7 +83,7 @@ class OffsetAnswers:
                         for number in topic.partitions
                     ),
                 )
-                for topic in request.topics
+                for topic in request.topics or ()
             )
         )
 

@@ -21,15 +21,35 @@ class ApiKey(IntEnum):
     OFFSET_COMMIT = 8
     OFFSET_FETCH = 9
     CONSUMER_METADATA = 10
+    FIND_COORDINATOR = 10  # the same one: its name since 0.11
+    JOIN_GROUP = 11
+    HEARTBEAT = 12
+    LEAVE_GROUP = 13
+    SYNC_GROUP = 14
+    DESCRIBE_GROUPS = 15
+    LIST_GROUPS = 16
+    SASL_HANDSHAKE = 17
+    API_VERSIONS = 18
+    OFFSET_FOR_LEADER_EPOCH = 23
+    SASL_AUTHENTICATE = 36
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Api:
-    """An API and the versions of it that the codec knows: a new version raises ``last``."""
+    """An API and the versions of it that the codec knows: a new version raises ``last``.
+
+    ``flexible`` is the first version with compact lengths and tagged fields (KIP-482), None where
+    no version that the codec knows has them.
+    """
 
     key: ApiKey
     first: int = 0
     last: int
+    flexible: int | None = None
+
+    def is_flexible(self, version: int) -> bool:
+        """Whether that version has compact lengths and tagged fields."""
+        return self.flexible is not None and version >= self.flexible
 
 
 class Response:

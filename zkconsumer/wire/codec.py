@@ -1,7 +1,9 @@
 """Whole frames to messages and back: the only door of this package for those who send and receive.
 
 Theory: message classes are data (``schema``); ``reader`` and ``writer`` compile each of them once
-per version. Here the headers, the lengths and the errors are added. Covers Kafka 0.8.0 to 0.8.2.
+per version. Here the headers, the lengths and the errors are added. Covers what consumers of
+Kafka 0.8.0 to 4.x need. The headers of flexible versions end with tagged fields (KIP-482), save in
+answers to ApiVersions: they must be readable before anything is known of the broker (KIP-511).
 """
 
 import struct
@@ -11,17 +13,29 @@ from typing import Any, Final, TypeVar, cast
 
 from zkconsumer.errors import DecodeError, LocalProtocolError
 from zkconsumer.wire.api import Api, ApiKey, Request, Response
+from zkconsumer.wire.encoding import CLASSIC, FLEXIBLE, Encoding
+from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.fault import Fault
 from zkconsumer.wire.header import RequestHeader, ResponseHeader
-from zkconsumer.wire.messages.consumer_metadata import ConsumerMetadataRequest
+from zkconsumer.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from zkconsumer.wire.messages.describe_groups import DescribeGroupsRequest
 from zkconsumer.wire.messages.fetch import FetchRequest
+from zkconsumer.wire.messages.find_coordinator import FindCoordinatorRequest
+from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
+from zkconsumer.wire.messages.join_group import JoinGroupRequest
+from zkconsumer.wire.messages.leave_group import LeaveGroupRequest
+from zkconsumer.wire.messages.list_groups import ListGroupsRequest
 from zkconsumer.wire.messages.list_offsets import ListOffsetsRequest
 from zkconsumer.wire.messages.metadata import MetadataRequest
 from zkconsumer.wire.messages.offset_commit import OffsetCommitRequest
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
+from zkconsumer.wire.messages.offset_for_leader_epoch import OffsetForLeaderEpochRequest
 from zkconsumer.wire.messages.produce import ProduceRequest
+from zkconsumer.wire.messages.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
+from zkconsumer.wire.messages.sync_group import SyncGroupRequest
 from zkconsumer.wire.reader import reader_of
-from zkconsumer.wire.writer import Pieces, writer_of
+from zkconsumer.wire.tagged import NO_TAGS, Pieces, read_tags
+from zkconsumer.wire.writer import writer_of
 
 __all__ = [
     "REQUESTS",
@@ -37,6 +51,7 @@ __all__ = [
 R = TypeVar("R")
 _LENGTH = struct.Struct(">i")
 _HEADER_VERSION = 0
+_UNSUPPORTED = ErrorCode.UNSUPPORTED_VERSION.to_bytes(2, "big")
 MAX_FRAME_BYTES: Final = (1 << 31) - 1
 
 REQUESTS: Final[Mapping[ApiKey, type[Request[Response]]]] = {
@@ -48,7 +63,17 @@ REQUESTS: Final[Mapping[ApiKey, type[Request[Response]]]] = {
         MetadataRequest,
         OffsetCommitRequest,
         OffsetFetchRequest,
-        ConsumerMetadataRequest,
+        FindCoordinatorRequest,
+        JoinGroupRequest,
+        HeartbeatRequest,
+        LeaveGroupRequest,
+        SyncGroupRequest,
+        DescribeGroupsRequest,
+        ListGroupsRequest,
+        SaslHandshakeRequest,
+        ApiVersionsRequest,
+        OffsetForLeaderEpochRequest,
+        SaslAuthenticateRequest,
     )
 }
 """Every request class that the codec knows."""
@@ -80,7 +105,8 @@ def encode_request(
         correlation_id=correlation_id,
         client_id=client_id,
     )
-    return _frame(name, header, request, version)
+    tags = NO_TAGS if request.API.is_flexible(version) else b""
+    return _frame(name, header, tags, request, version)
 
 
 def encode_response(response: Response, *, version: int, correlation_id: int) -> bytes:
@@ -90,7 +116,9 @@ def encode_response(response: Response, *, version: int, correlation_id: int) ->
         LocalProtocolError: the version or a value can't be sent; names the field.
     """
     name = _checked_name(response, response.API, version)
-    return _frame(name, ResponseHeader(correlation_id=correlation_id), response, version)
+    tags = NO_TAGS if _header_has_tags(response, version) else b""
+    header = ResponseHeader(correlation_id=correlation_id)
+    return _frame(name, header, tags, response, version)
 
 
 def decode_response(
@@ -103,6 +131,9 @@ def decode_response(
         version: the version in which the request was sent.
         frame: without its length. Message sets stay views into it.
 
+    A broker that lacks the version of an ApiVersions request answers in version 0, with error
+    ``UNSUPPORTED_VERSION``: such an answer is read so (KIP-511).
+
     Raises:
         DecodeError: it is no such response; names message, field and position.
         LocalProtocolError: there is no such version.
@@ -110,7 +141,11 @@ def decode_response(
     response_type = request.RESPONSE
     name = _checked_name(response_type, response_type.API, version)
     buffer = memoryview(frame).cast("B")
-    header, position = _read(name, ResponseHeader, _HEADER_VERSION, buffer, 0)
+    header, position = _read_header(name, ResponseHeader, buffer)
+    if response_type is ApiVersionsResponse and buffer[position : position + 2] == _UNSUPPORTED:
+        name, version = f"{response_type.__name__} v0", 0
+    if _header_has_tags(response_type, version):
+        position = _skip_tags(name, buffer, position)
     response, position = _read(name, response_type, version, buffer, position)
     _check_end(name, buffer, position)
     return header.correlation_id, cast("R", response)
@@ -123,7 +158,7 @@ def decode_request(frame: bytes | bytearray | memoryview) -> RequestFrame:
         DecodeError: it is no request that the codec knows; names message, field and position.
     """
     buffer = memoryview(frame).cast("B")
-    header, position = _read("RequestHeader", RequestHeader, _HEADER_VERSION, buffer, 0)
+    header, position = _read_header("RequestHeader", RequestHeader, buffer)
     request_type = REQUESTS.get(header.api_key)
     if request_type is None:
         raise DecodeError("RequestHeader", "api_key", 0, f"API {header.api_key} is not known")
@@ -133,6 +168,8 @@ def decode_request(frame: bytes | bytearray | memoryview) -> RequestFrame:
             "RequestHeader", "api_version", 2, f"{api.key.name} version {version} is not known"
         )
     name = f"{request_type.__name__} v{version}"
+    if api.is_flexible(version):
+        position = _skip_tags("RequestHeader", buffer, position)
     request, position = _read(name, request_type, version, buffer, position)
     _check_end(name, buffer, position)
     return RequestFrame(
@@ -154,11 +191,22 @@ def _checked_name(message: object, api: Api, version: int) -> str:
     return f"{kind.__name__} v{version}"
 
 
-def _frame(name: str, header: object, body: object, version: int) -> bytes:
+def _header_has_tags(response: Response | type[Response], version: int) -> bool:
+    return response.API.is_flexible(version) and response.API.key is not ApiKey.API_VERSIONS
+
+
+def _encoding(api: Api, version: int) -> Encoding:
+    return FLEXIBLE if api.is_flexible(version) else CLASSIC
+
+
+def _frame(
+    name: str, header: object, tags: bytes, body: Request[Any] | Response, version: int
+) -> bytes:
     pieces: Pieces = [b""]
     try:
         writer_of(type(header), _HEADER_VERSION)(header, pieces)
-        writer_of(type(body), version)(body, pieces)
+        pieces.append(tags)
+        writer_of(type(body), version, _encoding(body.API, version))(body, pieces)
     except Fault as fault:
         raise LocalProtocolError(f"{name}: {fault.reason} (field {fault.path or '-'})") from None
     size = sum(len(piece) for piece in pieces)
@@ -173,9 +221,25 @@ def _read(
     name: str, message: type[Any], version: int, buffer: memoryview, position: int
 ) -> tuple[Any, int]:
     try:
-        return reader_of(message, version)(buffer, position)
+        return reader_of(message, version, _encoding(message.API, version))(buffer, position)
     except Fault as fault:
         raise DecodeError(name, fault.path, fault.position, fault.reason) from None
+
+
+def _read_header(name: str, header: type[Any], buffer: memoryview) -> tuple[Any, int]:
+    try:
+        return reader_of(header, _HEADER_VERSION)(buffer, 0)
+    except Fault as fault:
+        raise DecodeError(name, fault.path, fault.position, fault.reason) from None
+
+
+def _skip_tags(name: str, buffer: memoryview, position: int) -> int:
+    try:
+        return read_tags(buffer, position, {})[1]
+    except Fault as fault:
+        raise DecodeError(name, fault.path, fault.position, fault.reason) from None
+    except struct.error:
+        raise DecodeError(name, "", position, "the bytes end within its tagged fields") from None
 
 
 def _check_end(name: str, buffer: memoryview, position: int) -> None:

@@ -1,13 +1,18 @@
 """How lengths and counts are written: the part of the format that a protocol version can change.
 
-There is one way up to Kafka 2.3: a signed big-endian number, -1 for null. The "flexible" versions
-that followed write varints of length + 1 instead; they would be a second ``Encoding`` here, and
-the choice between the two a field of ``Api``.
+Up to Kafka 2.3 there is one way: a signed big-endian number, -1 for null. The "flexible" versions
+that followed (KIP-482) write length + 1 as a varint instead, 0 for null, and end every struct with
+a section of tagged fields. Which version of an API is which stands in its ``Api``.
 """
 
 import struct
 from collections.abc import Callable
 from dataclasses import dataclass
+
+from zkconsumer.wire.fault import Fault
+
+MAX_UVARINT = (1 << 32) - 1
+_UVARINT_BYTES = 5
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -16,7 +21,7 @@ class Prefix:
 
     Attributes:
         read: from a buffer and a position, the length (-1 for null) and the position behind it;
-            raises ``struct.error`` where the buffer ends too early.
+            raises ``struct.error`` where the buffer ends too early, ``Fault`` for no number.
         write: the bytes for a length, -1 for null.
         min_bytes: how many bytes it takes at least.
         limit: the largest length it can say.
@@ -30,11 +35,12 @@ class Prefix:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Encoding:
-    """The prefixes of everything that has one."""
+    """The prefixes of everything that has one, and whether structs end with tagged fields."""
 
     text: Prefix
     blob: Prefix
     array: Prefix
+    has_tags: bool = False
 
 
 def _fixed(code: str) -> Prefix:
@@ -48,5 +54,50 @@ def _fixed(code: str) -> Prefix:
     return Prefix(read=read, write=shape.pack, min_bytes=size, limit=(1 << (8 * size - 1)) - 1)
 
 
+def read_uvarint(buffer: memoryview, position: int) -> tuple[int, int]:
+    """An unsigned varint of up to 32 bits, and the position behind it.
+
+    Raises:
+        struct.error: the buffer ends within it.
+        Fault: it has more than 32 bits.
+    """
+    value = shift = 0
+    for place in range(position, min(position + _UVARINT_BYTES, len(buffer))):
+        byte = buffer[place]
+        value |= (byte & 0x7F) << shift
+        if byte < 0x80 and value <= MAX_UVARINT:
+            return value, place + 1
+        shift += 7
+    if position + _UVARINT_BYTES > len(buffer) and value <= MAX_UVARINT:
+        raise struct.error("the bytes end within a varint")
+    raise Fault("a varint of more than 32 bits", position=position)
+
+
+def write_uvarint(value: int) -> bytes:
+    """The bytes of an unsigned varint."""
+    if value < 0x80:
+        return bytes((value,))
+    data = bytearray()
+    while value >= 0x80:
+        data.append(value & 0x7F | 0x80)
+        value >>= 7
+    data.append(value)
+    return bytes(data)
+
+
+def _read_compact(buffer: memoryview, position: int) -> tuple[int, int]:
+    value, position = read_uvarint(buffer, position)
+    return value - 1, position
+
+
+def _write_compact(length: int) -> bytes:
+    return write_uvarint(length + 1)
+
+
 CLASSIC = Encoding(text=_fixed("h"), blob=_fixed("i"), array=_fixed("i"))
 """Lengths of text in two bytes, all others in four."""
+
+_COMPACT = Prefix(read=_read_compact, write=_write_compact, min_bytes=1, limit=(1 << 31) - 2)
+
+FLEXIBLE = Encoding(text=_COMPACT, blob=_COMPACT, array=_COMPACT, has_tags=True)
+"""All lengths plus one, as varints; tagged fields behind every struct. Source: KIP-482."""

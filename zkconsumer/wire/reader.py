@@ -1,4 +1,4 @@
-"""Compiles message classes to readers: one closure per class and version.
+"""Compiles message classes to readers: one closure per class, version and encoding.
 
 The rule: whatever the bytes, a reader returns or raises ``Fault``, and creates nothing that the
 bytes left in the frame could not hold: a count is checked against them before it is believed.
@@ -8,29 +8,43 @@ Integers that follow each other are read with one ``struct`` call.
 import struct
 from collections.abc import Callable, Sequence
 from functools import cache
-from typing import Any, TypeAlias, cast
+from operator import attrgetter
+from typing import Any, cast
 
 from zkconsumer.wire.encoding import CLASSIC, Encoding
 from zkconsumer.wire.fault import Fault
-from zkconsumer.wire.schema import Array, Blob, Field, FixedInt, OnNull, Struct, Text, WireType
+from zkconsumer.wire.schema import (
+    Array,
+    Blob,
+    Field,
+    FixedBytes,
+    FixedInt,
+    Only,
+    OnNull,
+    Struct,
+    Text,
+    WireType,
+    plain_and_tagged,
+)
 from zkconsumer.wire.schema import fields_of as all_fields_of
-
-Value: TypeAlias = Any
-ReadValue: TypeAlias = Callable[[memoryview, int], tuple[Value, int]]
+from zkconsumer.wire.tagged import ReadValue, Value, read_tags
 
 
-def reader_of(message: type[Any], version: int) -> ReadValue:
+def reader_of(message: type[Any], version: int, encoding: Encoding = CLASSIC) -> ReadValue:
     """What reads a message of that class and version: (frame, position) -> (message, position).
 
     It raises ``Fault`` for bytes that are not such a message.
     """
-    return _compiled(cast("Any", message), version)
+    return _compiled(cast("Any", message), version, encoding)
 
 
 @cache
-def _compiled(message: Any, version: int) -> ReadValue:
-    fields = [field for field in all_fields_of(message) if field.in_version(version)]
-    steps = tuple(_steps(fields, version))
+def _compiled(message: Any, version: int, encoding: Encoding) -> ReadValue:
+    fields, tagged = plain_and_tagged(message, version)
+    steps = _steps(fields, version, encoding)
+    if encoding.has_tags:
+        steps.append((None, _tags(tagged, version, encoding)))
+        fields += tagged
     build = _builder(message, fields)
 
     def read(buffer: memoryview, position: int) -> tuple[Value, int]:
@@ -60,23 +74,35 @@ def _builder(message: type[Any], fields: Sequence[Field]) -> Callable[[list[Valu
     It fills the slots itself: the ``__init__`` of a frozen dataclass takes three times as long,
     and is the larger part of reading a frame.
     """
-    setters = tuple(getattr(message, field.name).__set__ for field in fields)
-    absent = tuple(
-        (getattr(message, field.name).__set__, field.default)
-        for field in all_fields_of(message)
-        if field not in fields
-    )
+    absent = [field for field in all_fields_of(message) if field not in fields]
+    setters = tuple(getattr(message, field.name).__set__ for field in (*fields, *absent))
+    defaults = [field.default for field in absent]
     new = object.__new__
 
     def build(values: list[Value]) -> Value:
         made = new(message)
+        values += defaults
         for fill, value in zip(setters, values, strict=True):
             fill(made, value)
-        for fill, default in absent:
-            fill(made, default)
         return made
 
     return build
+
+
+def _tags(fields: Sequence[Field], version: int, encoding: Encoding) -> ReadValue:
+    """Reads the values of these fields, in their order, from the section of tagged fields."""
+    known = {
+        field.tag or 0: (field.name, _reader(field.type, version, encoding)) for field in fields
+    }
+    absent = [(field.name, field.default) for field in fields]
+
+    def read(buffer: memoryview, position: int) -> tuple[tuple[Value, ...], int]:
+        if position < len(buffer) and not buffer[position]:
+            return tuple(default for _, default in absent), position + 1
+        values, position = read_tags(buffer, position, known)
+        return tuple(values.get(name, default) for name, default in absent), position
+
+    return read
 
 
 def min_bytes(wire_type: WireType, version: int, encoding: Encoding = CLASSIC) -> int:
@@ -84,21 +110,23 @@ def min_bytes(wire_type: WireType, version: int, encoding: Encoding = CLASSIC) -
     match wire_type:
         case FixedInt(code):
             return struct.calcsize(">" + code)
+        case FixedBytes(count):
+            return count
         case Text():
             return encoding.text.min_bytes
         case Blob():
             return encoding.blob.min_bytes
         case Array():
             return encoding.array.min_bytes
-        case Struct(message):
-            return sum(
-                min_bytes(field.type, version, encoding)
-                for field in all_fields_of(message)
-                if field.in_version(version)
-            )
+        case Struct(message) | Only(message):
+            fields, _ = plain_and_tagged(message, version)
+            least = sum(min_bytes(field.type, version, encoding) for field in fields)
+            return least + encoding.has_tags
 
 
-def _steps(fields: Sequence[Field], version: int) -> list[tuple[str | None, ReadValue]]:
+def _steps(
+    fields: Sequence[Field], version: int, encoding: Encoding
+) -> list[tuple[str | None, ReadValue]]:
     """The name and reader of each field; of a run of integers no name, and one reader for all."""
     steps: list[tuple[str | None, ReadValue]] = []
     run: list[tuple[str, str]] = []
@@ -109,7 +137,7 @@ def _steps(fields: Sequence[Field], version: int) -> list[tuple[str | None, Read
         if run:
             steps.append((None, _integers(run)))
             run = []
-        steps.append((field.name, _reader(field.type, version, CLASSIC)))
+        steps.append((field.name, _reader(field.type, version, encoding)))
     if run:
         steps.append((None, _integers(run)))
     return steps
@@ -143,14 +171,18 @@ def _reader(wire_type: WireType, version: int, encoding: Encoding) -> ReadValue:
     match wire_type:
         case FixedInt(code):
             return _integer(code)
+        case FixedBytes(count):
+            return _fixed_bytes(count)
         case Text(on_null):
             return _text(on_null, encoding)
         case Blob():
-            return _blob(encoding)
-        case Array(element):
-            return _array(element, version, encoding)
+            return _blob(wire_type, encoding)
+        case Array():
+            return _array(wire_type, version, encoding)
         case Struct(message):
-            return reader_of(message, version)
+            return reader_of(message, version, encoding)
+        case Only(message, field):
+            return _only(reader_of(message, version, encoding), field)
 
 
 def _integer(code: str) -> ReadValue:
@@ -159,6 +191,26 @@ def _integer(code: str) -> ReadValue:
     def read(buffer: memoryview, position: int) -> tuple[int, int]:
         value: int = shape.unpack_from(buffer, position)[0]
         return value, position + shape.size
+
+    return read
+
+
+def _fixed_bytes(count: int) -> ReadValue:
+    def read(buffer: memoryview, position: int) -> tuple[bytes, int]:
+        end = position + count
+        if end > len(buffer):
+            raise Fault("the bytes end in the middle of it", position=position)
+        return bytes(buffer[position:end]), end
+
+    return read
+
+
+def _only(read_struct: ReadValue, field: str) -> ReadValue:
+    get = attrgetter(field)
+
+    def read(buffer: memoryview, position: int) -> tuple[Value, int]:
+        value, position = read_struct(buffer, position)
+        return get(value), position
 
     return read
 
@@ -184,29 +236,37 @@ def _text(on_null: OnNull, encoding: Encoding) -> ReadValue:
     return read
 
 
-def _blob(encoding: Encoding) -> ReadValue:
+def _blob(blob: Blob, encoding: Encoding) -> ReadValue:
     read_length = encoding.blob.read
+    null_is = None if blob.on_null is OnNull.KEEP else memoryview(b"")
+    kept: Callable[[Value], Value] = bytes if blob.copied else lambda view: view
 
-    def read(buffer: memoryview, position: int) -> tuple[memoryview, int]:
+    def read(buffer: memoryview, position: int) -> tuple[Value, int]:
         length, start = read_length(buffer, position)
-        if length < -1:
+        if length == -1:
+            return null_is if null_is is None else kept(null_is), start
+        if length < 0:
             raise Fault(_bad_length(length), position=position)
-        end = start + max(length, 0)
+        end = start + length
         if end > len(buffer):
             raise Fault(_too_long(length, len(buffer) - start), position=position)
-        return buffer[start:end], end
+        return kept(buffer[start:end]), end
 
     return read
 
 
-def _array(element: WireType, version: int, encoding: Encoding) -> ReadValue:
+def _array(array: Array, version: int, encoding: Encoding) -> ReadValue:
+    element = array.element
+    may_be_null = array.null_since is not None and version >= array.null_since
     read_count = encoding.array.read
     least = min_bytes(element, version, encoding)
     read_all = _integer_run(element.code) if isinstance(element, FixedInt) else None
     read_one = _reader(element, version, encoding)
 
-    def read(buffer: memoryview, position: int) -> tuple[tuple[Value, ...], int]:
+    def read(buffer: memoryview, position: int) -> tuple[tuple[Value, ...] | None, int]:
         count, start = read_count(buffer, position)
+        if count == -1 and may_be_null:
+            return None, start
         if count < 0 or count * least > len(buffer) - start:
             raise Fault(_bad_count(count, least, len(buffer) - start), position=position)
         if read_all is not None:

@@ -2,13 +2,17 @@
 
 The rule: fields lie on the wire in the order they are declared, those of other versions left out.
 A field that came with version 1 is ``Annotated[Int32, Since(1)] = 0``; one that version 5 dropped
-adds ``Until(4)``. Nested dataclasses and ``tuple[X, ...]`` need no annotation.
+adds ``Until(4)``. Nested dataclasses and ``tuple[X, ...]`` need no annotation; ``| None`` behind a
+tuple makes it one that may be null. ``Tagged`` and ``Hint`` say where a field lies and what becomes
+of it in versions without it. How lengths are written is no matter of the schema, but of ``Api``.
 """
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Annotated, Any, TypeAlias, get_args, get_origin, get_type_hints
+from types import NoneType, UnionType
+from typing import Annotated, Any, TypeAlias, Union, get_args, get_origin, get_type_hints
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +30,39 @@ class Until:
 
 
 @dataclass(frozen=True, slots=True)
+class NullSince:
+    """The first version in which an array may be null; without this note, all may be."""
+
+    version: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tagged:
+    """A field that lies in the tagged section behind the others (flexible versions, KIP-482).
+
+    Peers leave it out where it has its default, and skip it where they don't know it.
+    """
+
+    tag: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """A field without which older versions do well: there its value is left out, not refused."""
+
+
+@dataclass(frozen=True, slots=True)
 class FixedInt:
-    """A big-endian integer; ``code`` is the letter that ``struct`` gives it."""
+    """A big-endian integer or, with code ``?``, a bool; ``code`` is the letter of ``struct``."""
 
     code: str
+
+
+@dataclass(frozen=True, slots=True)
+class FixedBytes:
+    """So many bytes, without a length in front."""
+
+    count: int
 
 
 class OnNull(Enum):
@@ -49,14 +82,18 @@ class Text:
 
 @dataclass(frozen=True, slots=True)
 class Blob:
-    """Bytes behind their length; read as a view into the frame, a null as no bytes."""
+    """Bytes behind their length; read as a view into the frame, or as bytes of their own."""
+
+    on_null: OnNull = OnNull.EMPTY
+    copied: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Array:
-    """Elements behind their count."""
+    """Elements behind their count; ``null_since`` is the first version that may have a null."""
 
     element: "WireType"
+    null_since: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +103,18 @@ class Struct:
     message: type[Any]
 
 
-WireType: TypeAlias = FixedInt | Text | Blob | Array | Struct
+@dataclass(frozen=True, slots=True)
+class Only:
+    """A struct of which one field matters: in Python, the value is that field's."""
 
+    message: type[Any]
+    field: str
+
+
+WireType: TypeAlias = FixedInt | FixedBytes | Text | Blob | Array | Struct | Only
+
+Bool: TypeAlias = Annotated[bool, FixedInt("?")]
+Int8: TypeAlias = Annotated[int, FixedInt("b")]
 Int16: TypeAlias = Annotated[int, FixedInt("h")]
 Int32: TypeAlias = Annotated[int, FixedInt("i")]
 Int64: TypeAlias = Annotated[int, FixedInt("q")]
@@ -75,19 +122,33 @@ String: TypeAlias = Annotated[str, Text(OnNull.REFUSE)]
 NullableString: TypeAlias = Annotated[str | None, Text(OnNull.KEEP)]
 LenientString: TypeAlias = Annotated[str, Text(OnNull.EMPTY)]
 """Text where real peers also send a null; read as an empty one."""
+Uuid: TypeAlias = Annotated[bytes, FixedBytes(16)]
+Bytes: TypeAlias = Annotated[bytes, Blob(copied=True)]
+"""A small value: bytes of its own, so that it does not keep its whole frame alive."""
+NullableBytes: TypeAlias = Annotated[bytes | None, Blob(OnNull.KEEP, copied=True)]
 Records: TypeAlias = Annotated[memoryview, Blob()]
 RecordsToSend: TypeAlias = Annotated[bytes | memoryview, Blob()]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Field:
-    """A field of a message: where it goes, what it is, and the versions that have it."""
+    """A field of a message: where it goes, what it is, and the versions that have it.
+
+    Attributes:
+        since: the first version that has it.
+        until: the last, None where there is no end.
+        default: what it is in other versions.
+        tag: its number in the tagged section, None for all others.
+        hint: whether versions without it leave its value out; else they refuse it.
+    """
 
     name: str
     type: WireType
     since: int
     until: int | None
     default: object
+    tag: int | None
+    hint: bool
 
     def in_version(self, version: int) -> bool:
         """Whether that version has the field."""
@@ -104,24 +165,62 @@ def fields_of(message: type[Any]) -> tuple[Field, ...]:
     return tuple(_field(message, field, hints[field.name]) for field in dataclasses.fields(message))
 
 
+def plain_and_tagged(
+    message: type[Any], version: int
+) -> tuple[tuple[Field, ...], tuple[Field, ...]]:
+    """The fields that a version has: those in a row, and those of the tagged section by tag."""
+    fields = [field for field in fields_of(message) if field.in_version(version)]
+    tagged = [field for field in fields if field.tag is not None]
+    return (
+        tuple(field for field in fields if field.tag is None),
+        tuple(sorted(tagged, key=lambda field: field.tag or 0)),
+    )
+
+
 def _field(message: type[Any], field: "dataclasses.Field[Any]", hint: object) -> Field:
     notes = get_args(hint)[1:] if get_origin(hint) is Annotated else ()
     since = next((note.version for note in notes if isinstance(note, Since)), 0)
     until = next((note.version for note in notes if isinstance(note, Until)), None)
+    tag = next((note.tag for note in notes if isinstance(note, Tagged)), None)
     if (since or until is not None) and field.default is dataclasses.MISSING:
         raise TypeError(f"{message.__name__}.{field.name}: versions without it need its default")
-    return Field(field.name, _wire_type(message, field.name, hint), since, until, field.default)
+    return Field(
+        name=field.name,
+        type=_wire_type(message, field.name, hint),
+        since=since,
+        until=until,
+        default=field.default,
+        tag=tag,
+        hint=any(isinstance(note, Hint) for note in notes),
+    )
 
 
 def _wire_type(message: type[Any], name: str, hint: object) -> WireType:
     if get_origin(hint) is Annotated:
         inner, *notes = get_args(hint)
-        for note in notes:
-            if isinstance(note, FixedInt | Text | Blob):
-                return note
-        return _wire_type(message, name, inner)
+        return _noted(notes) or _with_null(_wire_type(message, name, inner), notes)
+    if get_origin(hint) in (Union, UnionType) and NoneType in get_args(hint):
+        (inner,) = (part for part in get_args(hint) if part is not NoneType)
+        array = _wire_type(message, name, inner)
+        if isinstance(array, Array):
+            return dataclasses.replace(array, null_since=0)
     if get_origin(hint) is tuple and get_args(hint)[1:] == (...,):
         return Array(_wire_type(message, name, get_args(hint)[0]))
     if isinstance(hint, type) and dataclasses.is_dataclass(hint):
         return Struct(hint)
     raise TypeError(f"{message.__name__}.{name}: {hint!r} says nothing about its bytes")
+
+
+def _noted(notes: Sequence[object]) -> WireType | None:
+    """The wire type among the notes of an annotation."""
+    for note in notes:
+        if isinstance(note, FixedInt | FixedBytes | Text | Blob | Only):
+            return note
+    return None
+
+
+def _with_null(wire_type: WireType, notes: Sequence[object]) -> WireType:
+    for note in notes:
+        if isinstance(note, NullSince) and isinstance(wire_type, Array):
+            return dataclasses.replace(wire_type, null_since=note.version)
+    return wire_type

@@ -1,7 +1,8 @@
 """Which versions of each API a broker can be sent, by its generation.
 
 Brokers before 0.10 can't be asked, and 0.8 brokers misread versions they don't know instead of
-refusing them, so this table must be right. Source: Kafka 0.8.0, 0.8.1.1, 0.8.2.2 ``RequestKeys``.
+refusing them, so this table must be right. ``negotiation`` finds out which of them a broker is, and
+asks all later ones. Source: Kafka 0.8.0, 0.8.1.1, 0.8.2.2 ``RequestKeys``; 0.9.0.1 ``Protocol``.
 """
 
 from collections.abc import Mapping
@@ -20,6 +21,7 @@ class BrokerGeneration(Enum):
     V0_8_0 = "0.8.0"
     V0_8_1 = "0.8.1"
     V0_8_2 = "0.8.2"
+    V0_9 = "0.9"
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,21 @@ KNOWN_VERSIONS: Final[Mapping[BrokerGeneration, Mapping[ApiKey, VersionRange]]] 
             ApiKey.OFFSET_COMMIT: VersionRange(0, 1),
             ApiKey.OFFSET_FETCH: VersionRange(0, 1),
             ApiKey.CONSUMER_METADATA: VersionRange(0, 0),
+        },
+        BrokerGeneration.V0_9: {
+            ApiKey.PRODUCE: _EVER,  # version 1, too, but the codec lacks it
+            ApiKey.FETCH: VersionRange(0, 1),
+            ApiKey.LIST_OFFSETS: _EVER,
+            ApiKey.METADATA: _EVER,
+            ApiKey.OFFSET_COMMIT: VersionRange(0, 2),
+            ApiKey.OFFSET_FETCH: VersionRange(0, 1),
+            ApiKey.FIND_COORDINATOR: VersionRange(0, 0),
+            ApiKey.JOIN_GROUP: VersionRange(0, 0),
+            ApiKey.HEARTBEAT: VersionRange(0, 0),
+            ApiKey.LEAVE_GROUP: VersionRange(0, 0),
+            ApiKey.SYNC_GROUP: VersionRange(0, 0),
+            ApiKey.DESCRIBE_GROUPS: VersionRange(0, 0),
+            ApiKey.LIST_GROUPS: VersionRange(0, 0),
         },
     }
 )

@@ -1,33 +1,47 @@
-"""Compiles message classes to writers: one closure per class and version.
+"""Compiles message classes to writers: one closure per class, version and encoding.
 
 A writer raises ``Fault`` for values that the bytes can't carry. Values for fields that the version
 does not have are refused too, unless they are the defaults: dropping them would lose them silently.
+Only those of fields that are noted as a ``Hint`` are dropped.
 """
 
 import struct
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cache
 from operator import attrgetter
-from typing import Any, TypeAlias, cast
+from typing import Any, cast
 
 from zkconsumer.wire.encoding import CLASSIC, Encoding, Prefix
 from zkconsumer.wire.fault import Fault
-from zkconsumer.wire.schema import Array, Blob, Field, FixedInt, OnNull, Struct, Text, WireType
+from zkconsumer.wire.schema import (
+    Array,
+    Blob,
+    Field,
+    FixedBytes,
+    FixedInt,
+    Only,
+    OnNull,
+    Struct,
+    Text,
+    WireType,
+    plain_and_tagged,
+)
 from zkconsumer.wire.schema import fields_of as all_fields_of
+from zkconsumer.wire.tagged import Pieces, Value, WriteValue, tags_writer
 
-Value: TypeAlias = Any
-Pieces: TypeAlias = list[bytes | memoryview]
-WriteValue: TypeAlias = Callable[[Value, Pieces], None]
+__all__ = ["Pieces", "writer_of"]
 
 
-def writer_of(message: type[Any], version: int) -> WriteValue:
+def writer_of(message: type[Any], version: int, encoding: Encoding = CLASSIC) -> WriteValue:
     """What writes a message of that class and version: (message, pieces to append to)."""
-    return _compiled(cast("Any", message), version)
+    return _compiled(cast("Any", message), version, encoding)
 
 
 @cache
-def _compiled(message: Any, version: int) -> WriteValue:
-    steps = tuple(_steps(all_fields_of(message), version))
+def _compiled(message: Any, version: int, encoding: Encoding) -> WriteValue:
+    steps = _steps(all_fields_of(message), version, encoding)
+    if encoding.has_tags:
+        steps.append(_tags(message, version, encoding))
 
     def write(value: Value, pieces: Pieces) -> None:
         if not isinstance(value, message):
@@ -38,13 +52,26 @@ def _compiled(message: Any, version: int) -> WriteValue:
     return write
 
 
-def _steps(fields: Sequence[Field], version: int) -> list[WriteValue]:
+def _tags(message: type[Any], version: int, encoding: Encoding) -> WriteValue:
+    _, tagged = plain_and_tagged(message, version)
+    return tags_writer(
+        [
+            (field.name, field.tag or 0, field.default, _writer(field.type, version, encoding))
+            for field in tagged
+        ]
+    )
+
+
+def _steps(fields: Sequence[Field], version: int, encoding: Encoding) -> list[WriteValue]:
     """One step for each run of integers, one for every other field."""
     steps: list[WriteValue] = []
     run: list[tuple[str, str]] = []
     for field in fields:
         if not field.in_version(version):
-            steps.append(_absent(field, version))
+            if not field.hint:
+                steps.append(_absent(field, version))
+            continue
+        if field.tag is not None:
             continue
         if isinstance(field.type, FixedInt):
             run.append((field.name, field.type.code))
@@ -52,7 +79,7 @@ def _steps(fields: Sequence[Field], version: int) -> list[WriteValue]:
         if run:
             steps.append(_integers(run))
             run = []
-        steps.append(_named(field.name, _writer(field.type, version, CLASSIC)))
+        steps.append(_named(field.name, _writer(field.type, version, encoding)))
     if run:
         steps.append(_integers(run))
     return steps
@@ -110,14 +137,18 @@ def _writer(wire_type: WireType, version: int, encoding: Encoding) -> WriteValue
     match wire_type:
         case FixedInt(code):
             return _integer(code)
+        case FixedBytes(count):
+            return _fixed_bytes(count)
         case Text(on_null):
             return _text(on_null, encoding)
-        case Blob():
-            return _blob(encoding)
-        case Array(element):
-            return _array(_writer(element, version, encoding), encoding)
+        case Blob(on_null):
+            return _blob(on_null, encoding)
+        case Array():
+            return _array(wire_type, version, encoding)
         case Struct(message):
-            return writer_of(message, version)
+            return writer_of(message, version, encoding)
+        case Only(message, field):
+            return _only(writer_of(message, version, encoding), message, field)
 
 
 def _integer(code: str) -> WriteValue:
@@ -129,6 +160,26 @@ def _integer(code: str) -> WriteValue:
         except struct.error:
             bits = 8 * struct.calcsize(">" + code)
             raise Fault(f"{value!r} is not a signed {bits}-bit integer") from None
+
+    return write
+
+
+def _fixed_bytes(count: int) -> WriteValue:
+    def write(value: Value, pieces: Pieces) -> None:
+        if not isinstance(value, bytes) or len(value) != count:
+            raise Fault(f"{value!r} where {count} bytes must be")
+        pieces.append(value)
+
+    return write
+
+
+def _only(write_struct: WriteValue, message: type[Any], field: str) -> WriteValue:
+    def write(value: Value, pieces: Pieces) -> None:
+        try:
+            write_struct(message(**{field: value}), pieces)
+        except Fault as fault:
+            fault.steps.pop()  # the caller knows nothing of the struct
+            raise
 
     return write
 
@@ -152,10 +203,13 @@ def _text(on_null: OnNull, encoding: Encoding) -> WriteValue:
     return write
 
 
-def _blob(encoding: Encoding) -> WriteValue:
+def _blob(on_null: OnNull, encoding: Encoding) -> WriteValue:
     prefix = encoding.blob
 
     def write(value: Value, pieces: Pieces) -> None:
+        if value is None and on_null is OnNull.KEEP:
+            pieces.append(prefix.write(-1))
+            return
         if not isinstance(value, bytes | bytearray | memoryview):
             raise Fault(f"a {type(value).__name__} where bytes must be")
         data = value.cast("B") if isinstance(value, memoryview) else memoryview(value)
@@ -165,10 +219,17 @@ def _blob(encoding: Encoding) -> WriteValue:
     return write
 
 
-def _array(write_one: WriteValue, encoding: Encoding) -> WriteValue:
+def _array(array: Array, version: int, encoding: Encoding) -> WriteValue:
+    write_one = _writer(array.element, version, encoding)
+    may_be_null = array.null_since is not None and version >= array.null_since
     prefix = encoding.array
 
     def write(values: Value, pieces: Pieces) -> None:
+        if values is None and may_be_null:
+            pieces.append(prefix.write(-1))
+            return
+        if values is None and array.null_since is not None:
+            raise Fault(f"version {version} has no null in its place")
         if not isinstance(values, tuple | list):
             raise Fault(f"a {type(values).__name__} where a tuple must be")
         pieces.append(_length(prefix, len(values), "elements"))

@@ -6,13 +6,13 @@ from tests.support.real_topics import PartitionReader, keyed_lines, write_lines
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.produce.producer import Producer
 from zkconsumer.records import xerial
-from zkconsumer.records.codecs import Codec
+from zkconsumer.records.codecs import CODECS_OF_MESSAGES, Codec
 from zkconsumer.records.entries import entry_at
 from zkconsumer.sandbox.cluster import Sandbox
 
 pytestmark = pytest.mark.sandbox
 
-CODECS = list(Codec)
+CODECS = list(CODECS_OF_MESSAGES)
 COMPRESSING = [Codec.GZIP, Codec.SNAPPY, Codec.LZ4]
 LINES = keyed_lines(3000)
 RECORDS = [

@@ -94,8 +94,8 @@ def test_a_failure_closes_the_connection(
 def test_requests_that_cannot_be_sent_change_nothing(net: FakeNet) -> None:
     """A request that can't be encoded is our error; the connection goes on."""
     connection = net.connect()
-    with pytest.raises(LocalProtocolError, match="there is no version 9"):
-        connection.request(QUESTION, version=9, timeout_ms=LONG_MS)
+    with pytest.raises(LocalProtocolError, match="there is no version 99"):
+        connection.request(QUESTION, version=99, timeout_ms=LONG_MS)
     with pytest.raises(LocalProtocolError, match=r"field topics\[0\]\.topic"):
         connection.request(
             FetchRequest(

@@ -192,7 +192,7 @@ def test_offset_and_metadata_arrive(bench: OffsetBench) -> None:
         oc.OffsetCommitRequest(
             group_id="g",
             generation_id=-1,
-            consumer_id="",
+            member_id="",
             topics=(oc.OffsetCommitTopic(topic="t", partitions=(partition,)),),
         ),
     )

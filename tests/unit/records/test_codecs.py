@@ -9,13 +9,14 @@ from collections.abc import Callable
 
 import pytest
 import snappy
+import zstandard
 
 from tests.support.record_sets import gzip_of_zeros
 from zkconsumer.errors import CorruptRecord
 from zkconsumer.records import xerial
 from zkconsumer.records.codecs import Codec, OverBound, compress, decompress
 
-COMPRESSING = [Codec.GZIP, Codec.SNAPPY, Codec.LZ4]
+COMPRESSING = [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD]
 TEXT = b"".join(b"line %d of a log\n" % number for number in range(9000))
 MEBIBYTE = 1 << 20
 
@@ -55,13 +56,20 @@ def test_foreign_data_is_an_error(codec: Codec) -> None:
         decompress(codec, b"\xfe\xff" * 20, magic=0, max_bytes=MEBIBYTE)
 
 
+def zstd_of_zeros(megabytes: int) -> bytes:
+    """Compress zeros into a zstd frame that does not say how large its content is."""
+    packer = zstandard.ZstdCompressor().compressobj()
+    return packer.compress(bytes(megabytes * MEBIBYTE)) + packer.flush()
+
+
 def lz4_of_zeros(megabytes: int) -> bytes:
     """Compress zeros into an LZ4 frame: 255 to 1."""
     return compress(Codec.LZ4, bytes(megabytes * MEBIBYTE), magic=0)
 
 
 @pytest.mark.parametrize(
-    ("codec", "bomb"), [(Codec.GZIP, gzip_of_zeros), (Codec.LZ4, lz4_of_zeros)]
+    ("codec", "bomb"),
+    [(Codec.GZIP, gzip_of_zeros), (Codec.LZ4, lz4_of_zeros), (Codec.ZSTD, zstd_of_zeros)],
 )
 def test_bombs_allocate_no_more_than_the_bound(codec: Codec, bomb: Callable[[int], bytes]) -> None:
     """200 MiB from less than one meet a bound of 1 MiB without taking much more than that."""
@@ -140,16 +148,54 @@ def test_lz4_of_many_blocks_grows_step_by_step() -> None:
     assert decompress(Codec.LZ4, packed, magic=0, max_bytes=len(data)) == data
 
 
-def test_missing_lz4_names_the_extra() -> None:
-    """Without the lz4 package both directions say what to install; the other codecs work."""
-    script = """
+def test_zstd_frames_are_joined() -> None:
+    """Frames follow each other, some of them to be skipped; anything else behind them is damage."""
+    one, two = (zstandard.compress(text) for text in (b"one ", b"two"))
+    skipped = b"\x5a\x2a\x4d\x18" + (3).to_bytes(4, "little") + b"any"
+    packed = one + skipped + two
+    assert decompress(Codec.ZSTD, packed, magic=2, max_bytes=7) == b"one two"
+    with pytest.raises(OverBound):
+        decompress(Codec.ZSTD, packed, magic=2, max_bytes=6)
+    with pytest.raises(CorruptRecord, match="not a zstd frame"):
+        decompress(Codec.ZSTD, packed + b"\0tail", magic=2, max_bytes=7)
+
+
+@pytest.mark.parametrize("with_size", [False, True])
+@pytest.mark.parametrize("with_checksum", [False, True])
+@pytest.mark.parametrize("data", [b"", b"x", bytes(300), TEXT, bytes(300_000)])
+def test_zstd_of_every_head(data: bytes, *, with_size: bool, with_checksum: bool) -> None:
+    """Whatever a frame's head has or leaves out, its end is found, and a byte less is cut off."""
+    packer = zstandard.ZstdCompressor(write_content_size=with_size, write_checksum=with_checksum)
+    packed = packer.compress(data)
+    assert decompress(Codec.ZSTD, packed, magic=2, max_bytes=len(data)) == data
+    with pytest.raises(CorruptRecord, match="cut off"):
+        decompress(Codec.ZSTD, packed[:-1], magic=2, max_bytes=len(data))
+
+
+def test_zstd_checksum_is_checked() -> None:
+    """A wrong checksum at a frame's end is damage."""
+    packed = bytearray(zstandard.ZstdCompressor(write_checksum=True).compress(TEXT))
+    packed[-1] ^= 1
+    with pytest.raises(CorruptRecord, match="can't decompress"):
+        decompress(Codec.ZSTD, bytes(packed), magic=2, max_bytes=MEBIBYTE)
+
+
+OPTIONAL = [(Codec.LZ4, "lz4", "lz4.frame", "lz4"), (Codec.ZSTD, "zstd", "zstandard", "zstandard")]
+
+
+@pytest.mark.parametrize(("codec", "extra", "module", "package"), OPTIONAL)
+def test_a_missing_library_names_the_extra(
+    codec: Codec, extra: str, module: str, package: str
+) -> None:
+    """Without its package both directions say what to install; the other codecs work."""
+    script = f"""
 import sys
-sys.modules["lz4"] = sys.modules["lz4.frame"] = None
+sys.modules["{package}"] = sys.modules["{module}"] = None
 from zkconsumer.errors import UnsupportedCodec
 from zkconsumer.records.codecs import Codec, compress, decompress
 for call in (
-    lambda: compress(Codec.LZ4, b"x", magic=0),
-    lambda: decompress(Codec.LZ4, b"x", magic=0, max_bytes=9),
+    lambda: compress(Codec.{codec.name}, b"x", magic=0),
+    lambda: decompress(Codec.{codec.name}, b"x", magic=0, max_bytes=9),
 ):
     try:
         call()
@@ -160,5 +206,5 @@ print(decompress(Codec.GZIP, compress(Codec.GZIP, b"ok", magic=0), magic=0, max_
     run = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60
     )
-    advice = "lz4 needs the lz4 package: pip install 'zkconsumer[lz4]'"
+    advice = f"{extra} needs the {package} package: pip install 'zkconsumer[{extra}]'"
     assert run.stdout.splitlines() == [advice, advice, "b'ok'"]

@@ -24,6 +24,9 @@ def test_every_version_in_the_table_can_be_encoded() -> None:
         (ApiKey.OFFSET_COMMIT, BrokerGeneration.V0_8_2, None, 1),
         (ApiKey.OFFSET_COMMIT, BrokerGeneration.V0_8_2, 0, 0),
         (ApiKey.OFFSET_FETCH, BrokerGeneration.V0_8_2, 5, 1),
+        (ApiKey.OFFSET_COMMIT, BrokerGeneration.V0_9, None, 2),
+        (ApiKey.FETCH, BrokerGeneration.V0_9, None, 1),
+        (ApiKey.JOIN_GROUP, BrokerGeneration.V0_9, None, 0),
     ],
 )
 def test_newest_version_of_a_generation(

@@ -2,25 +2,73 @@
 
 v0 is all that 0.8 brokers know. They answer at once if anything is wrong, else when ``min_bytes``
 are there or ``max_wait_ms`` is over. A set is cut off where ``max_bytes`` end, in mid-message.
-Source: Kafka 0.8.2.2 ``FetchRequest``, ``FetchResponse``.
+v2 (0.10.0) has magic 1, v3 (0.10.1) a bound on the whole answer, and a first set that is never cut
+short of one message; v4 (0.11) magic 2 and transactions, v7 (1.1) sessions, v9 (2.0) leader epochs,
+v10 zstd, v11 (2.3) the rack's replica, v12 (2.7) tells where a log diverged. v13 names topics by
+their ids, which a consumer can do without.
+Source: Kafka 0.8.2.2 and 3.9 ``FetchRequest``, ``FetchResponse``; KIP-74, KIP-98, KIP-227, KIP-320,
+KIP-392, KIP-595.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from zkconsumer.model import CONSUMER_REPLICA_ID
 from zkconsumer.wire.api import Api, ApiKey, Request, Response
-from zkconsumer.wire.schema import Int16, Int32, Int64, Records, String
+from zkconsumer.wire.schema import (
+    Hint,
+    Int8,
+    Int16,
+    Int32,
+    Int64,
+    NullableString,
+    NullSince,
+    Records,
+    Since,
+    String,
+    Tagged,
+)
 
-FETCH = Api(key=ApiKey.FETCH, last=0)
+FETCH = Api(key=ApiKey.FETCH, last=12, flexible=12)
+
+READ_UNCOMMITTED = 0
+"""The isolation level that gives all records up to the high watermark."""
+
+READ_COMMITTED = 1
+"""The isolation level that ends at the last stable offset, and names aborted transactions."""
+
+NO_SESSION = 0
+"""The session id of a fetch outside of any session, or of the one that asks for a session."""
+
+SESSIONLESS_EPOCH = -1
+"""The session epoch of a full fetch that wants no session, and closes the one it names."""
+
+FIRST_EPOCH = 0
+"""The session epoch of a full fetch that asks for a session; the next has 1, and so on."""
+
+NO_EPOCH = -1
+"""A leader epoch that is not known."""
+
+NO_OFFSET = -1
+"""An offset that is not known."""
+
+NO_BROKER = -1
+"""No broker: read from the leader; or the leader is not known."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchPartition:
-    """What is wanted of one partition."""
+    """What is wanted of one partition.
+
+    With ``last_fetched_epoch`` (that of the last record that was read) the broker itself sees
+    whether the log was truncated below the offset. ``log_start_offset`` is for replicas.
+    """
 
     partition: Int32
+    current_leader_epoch: Annotated[Int32, Since(9), Hint()] = NO_EPOCH
     fetch_offset: Int64
+    last_fetched_epoch: Annotated[Int32, Since(12), Hint()] = NO_EPOCH
+    log_start_offset: Annotated[Int64, Since(5), Hint()] = NO_OFFSET
     max_bytes: Int32
 
 
@@ -33,15 +81,71 @@ class FetchTopic:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ForgottenTopic:
+    """Partitions that leave the session."""
+
+    topic: String
+    partitions: tuple[Int32, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DivergingEpoch:
+    """The largest epoch that the log shares with what was read, and where it ends."""
+
+    epoch: Int32 = NO_EPOCH
+    end_offset: Int64 = NO_OFFSET
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CurrentLeader:
+    """Who leads the partition, where the broker that was asked does not."""
+
+    leader_id: Int32 = NO_BROKER
+    leader_epoch: Int32 = NO_EPOCH
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SnapshotId:
+    """Of the cluster's own metadata log; never of a topic that a consumer reads."""
+
+    end_offset: Int64 = NO_OFFSET
+    epoch: Int32 = NO_EPOCH
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AbortedTransaction:
+    """A transaction that was aborted; it starts at ``first_offset``, at the marker it ends."""
+
+    producer_id: Int64
+    first_offset: Int64
+
+
+NO_DIVERGENCE = DivergingEpoch()
+NO_NEW_LEADER = CurrentLeader()
+NO_SNAPSHOT = SnapshotId()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class FetchedPartition:
     """One partition's answer; ``records`` is a view into the frame, cut where the bytes ended.
 
-    ``high_watermark`` is -1 with an error.
+    ``high_watermark`` is -1 with an error. ``aborted_transactions`` is None where the isolation
+    level is not ``READ_COMMITTED``; they stand in no order. A ``preferred_read_replica`` comes
+    without records: they are to be read there.
     """
 
     partition: Int32
     error_code: Int16
     high_watermark: Int64
+    last_stable_offset: Annotated[Int64, Since(4)] = NO_OFFSET
+    log_start_offset: Annotated[Int64, Since(5)] = NO_OFFSET
+    diverging_epoch: Annotated[DivergingEpoch, Since(12), Tagged(0)] = NO_DIVERGENCE
+    current_leader: Annotated[CurrentLeader, Since(12), Tagged(1)] = NO_NEW_LEADER
+    snapshot_id: Annotated[SnapshotId, Since(12), Tagged(2)] = NO_SNAPSHOT
+    aborted_transactions: Annotated[
+        tuple[AbortedTransaction, ...] | None, NullSince(4), Since(4)
+    ] = None
+    preferred_read_replica: Annotated[Int32, Since(11)] = NO_BROKER
     records: Records
 
 
@@ -55,16 +159,26 @@ class FetchedTopic:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchResponse(Response):
-    """One answer for each partition that was asked for."""
+    """One answer for each partition that was asked for; in a session, for those with news.
+
+    ``session_id`` is 0 where the broker gives no session. An ``error_code`` is that of the session.
+    """
 
     API: ClassVar[Api] = FETCH
 
+    throttle_time_ms: Annotated[Int32, Since(1)] = 0
+    error_code: Annotated[Int16, Since(7)] = 0
+    session_id: Annotated[Int32, Since(7)] = NO_SESSION
     topics: tuple[FetchedTopic, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchRequest(Request[FetchResponse]):
-    """Asks the leader of all these partitions."""
+    """Asks the leader of all these partitions.
+
+    In a session (KIP-227) ``topics`` holds what is new or changed, ``forgotten_topics`` what is no
+    longer wanted. ``max_bytes`` bounds the whole answer, save its first batch.
+    """
 
     API: ClassVar[Api] = FETCH
     RESPONSE: ClassVar[type[Response]] = FetchResponse
@@ -72,4 +186,11 @@ class FetchRequest(Request[FetchResponse]):
     replica_id: Int32 = CONSUMER_REPLICA_ID
     max_wait_ms: Int32
     min_bytes: Int32
+    max_bytes: Annotated[Int32, Since(3), Hint()] = (1 << 31) - 1
+    isolation_level: Annotated[Int8, Since(4), Hint()] = READ_UNCOMMITTED
+    session_id: Annotated[Int32, Since(7)] = NO_SESSION
+    session_epoch: Annotated[Int32, Since(7), Hint()] = SESSIONLESS_EPOCH
     topics: tuple[FetchTopic, ...]
+    forgotten_topics: Annotated[tuple[ForgottenTopic, ...], Since(7)] = ()
+    rack_id: Annotated[String, Since(11), Hint()] = ""
+    cluster_id: Annotated[NullableString, Since(12), Tagged(0), Hint()] = None

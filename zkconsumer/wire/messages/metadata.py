@@ -1,19 +1,42 @@
 """Metadata: the brokers, and the leaders of topics.
 
-v0: an empty topic list asks for every topic. Asking creates a topic where the broker's
-``auto.create.topics.enable`` is on. Source: Kafka 0.8.2.2 ``TopicMetadataRequest``.
+v0: an empty topic list asks for every topic; from v1 on (0.10) it asks for none, and a null for
+every topic. Asking creates a topic where the broker's ``auto.create.topics.enable`` is on; v4
+(0.11) can forbid that. v7 (2.1) has leader epochs, v10 (2.8) topic ids.
+Source: Kafka 0.8.2.2 ``TopicMetadataRequest``, Kafka 3.9 ``MetadataRequest``, KIP-320, KIP-516.
 """
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Annotated, ClassVar
 
 from zkconsumer.wire.api import Api, ApiKey, Request, Response
-from zkconsumer.wire.schema import Int16, Int32, String
+from zkconsumer.wire.schema import (
+    Bool,
+    Int16,
+    Int32,
+    LenientString,
+    NullableString,
+    NullSince,
+    Only,
+    Since,
+    String,
+    Until,
+    Uuid,
+)
 
-METADATA = Api(key=ApiKey.METADATA, last=0)
+METADATA = Api(key=ApiKey.METADATA, last=12, flexible=9)
 
 NO_LEADER = -1
 """The leader of a partition that has none now."""
+
+NO_EPOCH = -1
+"""The leader epoch where the broker does not tell it."""
+
+NO_TOPIC_ID = bytes(16)
+"""The id of a topic where the broker does not tell it."""
+
+NO_OPERATIONS = -(1 << 31)
+"""Authorised operations that were not asked for."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,17 +46,23 @@ class MetadataBroker:
     id: Int32
     host: String
     port: Int32
+    rack: Annotated[NullableString, Since(1)] = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartitionMetadata:
-    """One partition: ``leader`` may be -1; dead replicas are left out (error 9)."""
+    """One partition: ``leader`` may be -1; dead replicas are left out (error 9).
+
+    From version 5 on they are not: ``offline_replicas`` names them.
+    """
 
     error_code: Int16
     partition: Int32
     leader: Int32
+    leader_epoch: Annotated[Int32, Since(7)] = NO_EPOCH
     replicas: tuple[Int32, ...]
     isr: tuple[Int32, ...]
+    offline_replicas: Annotated[tuple[Int32, ...], Since(5)] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -41,8 +70,11 @@ class TopicMetadata:
     """One topic: the partitions come in no particular order."""
 
     error_code: Int16
-    topic: String
+    topic: LenientString
+    topic_id: Annotated[Uuid, Since(10)] = NO_TOPIC_ID
+    is_internal: Annotated[Bool, Since(1)] = False
     partitions: tuple[PartitionMetadata, ...]
+    authorized_operations: Annotated[Int32, Since(8)] = NO_OPERATIONS
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,15 +83,38 @@ class MetadataResponse(Response):
 
     API: ClassVar[Api] = METADATA
 
+    throttle_time_ms: Annotated[Int32, Since(3)] = 0
     brokers: tuple[MetadataBroker, ...]
+    cluster_id: Annotated[NullableString, Since(2)] = None
+    controller_id: Annotated[Int32, Since(1)] = -1
     topics: tuple[TopicMetadata, ...]
+    authorized_operations: Annotated[Int32, Since(8), Until(10)] = NO_OPERATIONS
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class AskedTopic:
+    """A topic in a request, which may also be named by its id; we name it by its name."""
+
+    topic_id: Annotated[Uuid, Since(10)] = NO_TOPIC_ID
+    topic: LenientString
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MetadataRequest(Request[MetadataResponse]):
-    """Asks any broker about these topics; about all where there are none."""
+    """Asks any broker about these topics; ``all_topics`` gives what asks about all.
+
+    ``allow_auto_topic_creation`` false is refused in versions below 4: they would create topics.
+    """
 
     API: ClassVar[Api] = METADATA
     RESPONSE: ClassVar[type[Response]] = MetadataResponse
 
-    topics: tuple[String, ...]
+    topics: Annotated[tuple[Annotated[str, Only(AskedTopic, "topic")], ...] | None, NullSince(1)]
+    allow_auto_topic_creation: Annotated[Bool, Since(4)] = True
+    include_cluster_authorized_operations: Annotated[Bool, Since(8), Until(10)] = False
+    include_topic_authorized_operations: Annotated[Bool, Since(8)] = False
+
+
+def all_topics(version: int) -> tuple[str, ...] | None:
+    """The ``topics`` of a request for every topic, in that version."""
+    return () if version == 0 else None

@@ -1,0 +1,171 @@
+"""Captures batches of magic 2 as Kafka's own classes write and read them.
+
+Run it with ``python -m tests.golden.capture_batches``; it needs a JDK and writes data/batches.json:
+what Kafka 2.8 writes from given records, what its log cleaner leaves of them, markers, and what we
+write with each codec; each with what Kafka 3.9 reads in it.
+"""
+
+import json
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TypedDict
+
+from tests.golden.jvm import DATA, run_oracle
+from zkconsumer.model import Record, TimestampType
+from zkconsumer.records.build_batch import BatchTraits, build_batch, build_marker
+from zkconsumer.records.codecs import Codec
+from zkconsumer.records.rows import Headers
+from zkconsumer.records.transactions import Marker
+from zkconsumer.sandbox import jars
+
+BATCHES = DATA / "batches.json"
+WRITER, READER = "BatchWriterOracle.java", "BatchReaderOracle.java"
+NOW = 1_700_000_000_000
+APPENDED = NOW + 7
+
+KINDS = {TimestampType.CREATE_TIME: "CreateTime", TimestampType.LOG_APPEND_TIME: "LogAppendTime"}
+
+
+class Golden(TypedDict):
+    """A set and what Kafka 3.9 reads in it."""
+
+    name: str
+    hex: str
+    read: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """What to write into one batch."""
+
+    name: str
+    records: list[Record]
+    headers: dict[int, Headers]
+    codec: Codec
+    kind: TimestampType
+    traits: BatchTraits
+
+    def ours(self) -> bytes:
+        """The batch as we write it."""
+        return build_batch(self.records, codec=self.codec, headers=self.headers, traits=self.traits)
+
+    def question(self) -> str:
+        """The line that asks the writer for it; with append time, records keep the producer's."""
+        traits = self.traits
+        words: list[object] = ["write", self.codec.name.lower(), KINDS[self.kind], APPENDED]
+        words += [traits.base_offset, traits.producer_id, traits.producer_epoch]
+        words += [traits.base_sequence, str(traits.is_transactional).lower(), traits.leader_epoch]
+        for place, one in enumerate(self.records):
+            parts = [str(one.offset), str(one.timestamp), in_hex(one.key), in_hex(one.value)]
+            for name, value in self.headers.get(place, ()):
+                parts.append(f"{name.encode().hex()}={in_hex(value)}")
+            words.append(":".join(parts))
+        return " ".join(map(str, words))
+
+
+def in_hex(data: bytes | None) -> str:
+    """Bytes as the oracles want them."""
+    return "-" if data is None else data.hex() or "."
+
+
+def cases() -> Iterator[Case]:
+    """Batches with each codec and each kind of time, in and out of transactions."""
+    source = random.Random(9)
+    for codec in Codec:
+        for kind, time in KINDS.items():
+            for is_transactional in (False, True):
+                base = source.choice([0, 70, 2**40])
+                stamp = APPENDED if kind is TimestampType.LOG_APPEND_TIME else NOW
+                records = [
+                    Record(
+                        base + at,
+                        source.choice([None, b"", f"key-{at}".encode()]),
+                        source.choice([None, b"", b"v" * 70, source.randbytes(9)]),
+                        stamp + (source.randint(-9000, 9000) if stamp == NOW else 0),
+                        kind,
+                    )
+                    for at in range(source.choice([1, 12, 80]))
+                ]
+                headers: dict[int, Headers] = {
+                    at: (("trace", source.randbytes(8)), ("größe", None), ("trace", b""))
+                    for at in range(0, len(records), 5)
+                }
+                traits = BatchTraits(
+                    base_offset=base,
+                    leader_epoch=source.randint(-1, 300),
+                    producer_id=source.randint(0, 2**50) if is_transactional else -1,
+                    producer_epoch=4 if is_transactional else -1,
+                    base_sequence=30 if is_transactional else -1,
+                    is_transactional=is_transactional,
+                )
+                name = f"{codec.name.lower()} {time} {len(records)} records"
+                name += " in a transaction" if is_transactional else ""
+                yield Case(
+                    name=name,
+                    records=records,
+                    headers=headers,
+                    codec=codec,
+                    kind=kind,
+                    traits=traits,
+                )
+
+
+MARKERS = {
+    "abort": (Marker.ABORT, 9, NOW, 77, 3, 5, 2),
+    "commit": (Marker.COMMIT, 2**33, NOW, 2**40, 0, -1, 2**31 - 1),
+}
+"""Type, offset, timestamp, producer id and epoch, leader epoch, coordinator epoch."""
+
+KEPT = [(), (0,), (3, 4, 7), (11,)]
+"""What the cleaner leaves, by place among the records of a batch of twelve."""
+
+
+def our_marker(name: str) -> bytes:
+    """A marker as we write it."""
+    kind, offset, timestamp, producer_id, epoch, leader_epoch, coordinator_epoch = MARKERS[name]
+    traits = BatchTraits(producer_id=producer_id, producer_epoch=epoch, leader_epoch=leader_epoch)
+    return build_marker(
+        kind, offset, timestamp=timestamp, traits=traits, coordinator_epoch=coordinator_epoch
+    )
+
+
+def ask(oracle: str, version: str, lines: Sequence[str]) -> list[str]:
+    """The answers of an oracle on the class path of a version."""
+    return run_oracle(oracle, [], lines, class_path=jars.class_path(version))
+
+
+def capture() -> list[Golden]:
+    """Write with theirs and with ours, and have all of it read."""
+    every = list(cases())
+    names = [f"Kafka's {case.name}" for case in every]
+    questions = [case.question() for case in every]
+    names += [f"Kafka's {name} marker" for name in MARKERS]
+    questions += [
+        " ".join(map(str, ["marker", kind.name, *rest])) for kind, *rest in MARKERS.values()
+    ]
+    written = ask(WRITER, "2.8.2", questions)
+    twelve = [at for at, case in enumerate(every) if len(case.records) == 12]
+    compacting = [(at, kept) for at in twelve for kept in KEPT]
+    names += [f"Kafka's {every[at].name}, compacted to {list(kept)}" for at, kept in compacting]
+    written += ask(
+        WRITER,
+        "2.8.2",
+        [
+            " ".join(
+                ["compact", written[at], *(str(every[at].records[one].offset) for one in kept)]
+            )
+            for at, kept in compacting
+        ],
+    )
+    names += [f"our {case.name}" for case in every] + [f"our {name} marker" for name in MARKERS]
+    written += [case.ours().hex() for case in every] + [our_marker(one).hex() for one in MARKERS]
+    read = ask(READER, "3.9.1", written)
+    return [
+        Golden(name=name, hex=data, read=words)
+        for name, data, words in zip(names, written, read, strict=True)
+    ]
+
+
+if __name__ == "__main__":
+    BATCHES.write_text(json.dumps(capture(), indent=1) + "\n")

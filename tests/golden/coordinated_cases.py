@@ -1,0 +1,83 @@
+"""Random coordinator groups, as lines for the Java oracle and as values for ours.
+
+``python -m tests.golden.coordinated_cases`` captures the answers anew; it needs a JDK.
+"""
+
+import gzip
+import json
+import random
+
+from tests.golden.jvm import DATA, run_oracle
+from zkconsumer.assignment.coordinated.view import CoordinatedView, MemberView
+from zkconsumer.model import TopicPartition
+from zkconsumer.sandbox import jars
+
+COORDINATED = DATA / "coordinated.json.gz"
+KAFKA = "3.9.1"
+COUNT = 300
+STRATEGIES = ("range", "roundrobin", "sticky")
+
+
+def main() -> None:
+    """Write the file anew."""
+    rng = random.Random(391)
+    lines = [_line(rng, STRATEGIES[number % 3]) for number in range(COUNT)]
+    clients = [one for one in jars.class_path(KAFKA) if one.name.startswith(("kafka-cl", "slf4j-api"))]
+    answers = run_oracle("CoordinatedOracle.java", [], lines, class_path=clients)
+    text = json.dumps(list(zip(lines, answers, strict=True)), separators=(",", ":"))
+    COORDINATED.write_bytes(gzip.compress(text.encode(), mtime=0))
+
+
+def _line(rng: random.Random, strategy: str) -> str:
+    topics = [f"t{number}" for number in range(rng.randint(1, 5))]
+    counts = {topic: rng.randint(1, 12) for topic in topics}
+    free = [f"{topic}-{number}" for topic in topics for number in range(counts[topic])]
+    rng.shuffle(free)
+    same = rng.random() < 0.5
+    members = []
+    for number in range(rng.randint(1, 8)):
+        read = topics if same else rng.sample(topics, rng.randint(1, len(topics)))
+        claims = [free.pop() for _ in range(rng.randint(0, 9)) if free]
+        instance = f"i{rng.randrange(1000)}x{number}" if rng.random() < 0.3 else ""
+        claims = [one for one in claims if one.partition("-")[0] in read]
+        name = f"m{rng.randrange(1000)}y{number}"
+        members.append(f"{name}/{instance}/{'+'.join(read)}/3/{'+'.join(claims)}")
+    # The interface gives the assignor only the topics that somebody reads.
+    known = {topic for member in members for topic in member.split("/")[2].split("+")}
+    shown = ",".join(f"{topic}={count}" for topic, count in counts.items() if topic in known)
+    return f"{strategy}\t{shown}\t{','.join(members)}"
+
+
+def read_case(line: str) -> tuple[str, CoordinatedView]:
+    """The strategy and the group of a line."""
+    strategy, topics, members = line.split("\t")
+    counts = dict(one.split("=") for one in topics.split(","))
+    view: dict[str, MemberView] = {}
+    for one in members.split(","):
+        name, instance, read, generation, claims = one.split("/")
+        view[name] = MemberView(
+            topics=frozenset(read.split("+")),
+            owned=partitions(claims),
+            generation=int(generation),
+            instance_id=instance or None,
+        )
+    numbers = {topic: tuple(range(int(count))) for topic, count in counts.items()}
+    return strategy, CoordinatedView(view, numbers)
+
+
+def read_answer(line: str) -> dict[str, frozenset[TopicPartition]]:
+    """What Java gave each member."""
+    return {
+        name: partitions(share)
+        for name, _, share in (one.partition("=") for one in line.split(","))
+    }
+
+
+def partitions(text: str) -> frozenset[TopicPartition]:
+    """Topic-number by +."""
+    names = (one.rpartition("-") for one in text.split("+") if one)
+    return frozenset(TopicPartition(topic, int(number)) for topic, _, number in names)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,68 @@
+"""Batches as Kafka's classes write and read them; ``capture_batches`` captures them again."""
+
+import json
+
+import pytest
+
+from tests.golden.capture_batches import BATCHES, MARKERS, Golden, cases, in_hex, our_marker
+from tests.support.batches import decode
+from zkconsumer.records.batch_header import sound_header
+from zkconsumer.records.codecs import Codec
+from zkconsumer.records.entries import entry_at
+
+SETS: dict[str, Golden] = {one["name"]: one for one in json.loads(BATCHES.read_text())}
+CASES = {case.name: case for case in cases()}
+
+
+def described(data: bytes) -> str:
+    """What is in a batch, in the words of the oracle."""
+    entry = entry_at(data, 0)
+    assert entry is not None
+    head = sound_header(data, entry)
+    parts = [
+        *(head.base_offset, head.last_offset, head.leader_epoch, head.producer_id),
+        *(head.producer_epoch, head.base_sequence, head.is_transactional, head.is_control),
+    ]
+    words = [",".join(map(str, parts)).replace("True", "true").replace("False", "false")]
+    decoded = decode(data)
+    assert decoded.error is None
+    assert decoded.next_offset == head.last_offset + 1
+    for at, one in enumerate(decoded.records):
+        fields = [str(one.offset), str(one.timestamp), str(int(one.timestamp_type))]
+        fields += [in_hex(one.key), in_hex(one.value)]
+        fields += [
+            f"{name.encode().hex()}={in_hex(value)}" for name, value in decoded.headers.get(at, ())
+        ]
+        words.append(":".join(fields))
+    return " ".join(words)
+
+
+@pytest.mark.parametrize("name", [name for name in SETS if "marker" not in name])
+def test_batches_are_read_as_kafka_does(name: str) -> None:
+    """Theirs, what their log cleaner leaves of them, and ours: offsets, times, content, headers."""
+    one = SETS[name]
+    assert described(bytes.fromhex(one["hex"])) == one["read"]
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_batches_are_written_as_kafka_does(name: str) -> None:
+    """Byte for byte without a codec; in the others Kafka reads the same as in its own."""
+    theirs, ours = SETS[f"Kafka's {name}"], SETS[f"our {name}"]
+    assert ours["read"] == theirs["read"]
+    if CASES[name].codec is Codec.NONE:
+        assert CASES[name].ours().hex() == ours["hex"] == theirs["hex"]
+
+
+@pytest.mark.parametrize("name", MARKERS)
+def test_markers_are_written_as_kafka_does(name: str) -> None:
+    """Byte for byte, and no record comes out of them."""
+    one = SETS[f"Kafka's {name} marker"]
+    assert our_marker(name).hex() == one["hex"]
+    assert described(bytes.fromhex(one["hex"])) == one["read"].split(" ")[0]
+
+
+def test_every_kind_of_batch_was_captured() -> None:
+    """With each codec, empty ones among them."""
+    assert {bytes.fromhex(one["hex"])[22] & 7 for one in SETS.values()} == set(Codec)
+    assert sum("compacted to []" in name for name in SETS) >= 1
+    assert any(" " not in one["read"] for one in SETS.values())

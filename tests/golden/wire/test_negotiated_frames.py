@@ -1,0 +1,92 @@
+"""The APIs of consumers as they really went to brokers 0.9 to 3.9 and back, version by version."""
+
+import gzip
+import json
+from typing import Any
+
+import pytest
+
+from tests.golden.capture_negotiated import VERSIONS
+from tests.golden.jvm import DATA
+from tests.support.paths import at
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.codec import (
+    REQUESTS,
+    decode_request,
+    decode_response,
+    encode_request,
+    encode_response,
+)
+from zkconsumer.wire.messages.api_versions import ApiVersionsResponse
+from zkconsumer.wire.negotiation import BrokerVersions, of_answer, of_generation
+from zkconsumer.wire.versions import BrokerGeneration
+
+FRAMES: dict[str, dict[str, Any]] = {
+    f"{kafka} {frame['name']}": frame
+    for kafka in VERSIONS
+    for frame in json.loads(gzip.decompress((DATA / f"negotiated-{kafka}.json.gz").read_bytes()))
+}
+WITH_API_VERSIONS = VERSIONS[1:]
+SASL = {ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE}
+
+
+@pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
+def test_answers(frame: dict[str, Any]) -> None:
+    """A real answer says what it must, and written by us it is the same to the byte."""
+    data = bytes.fromhex(frame["response"])
+    request_type = REQUESTS[ApiKey[frame["api"]]]
+    correlation_id, response = decode_response(request_type, frame["version"], data[4:])
+    for path, value in frame["facts"].items():
+        found = at(response, path)
+        assert (list(found) if isinstance(found, tuple) else found) == value, path
+    again = encode_response(response, version=frame["version"], correlation_id=correlation_id)
+    assert again == data
+
+
+@pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
+def test_requests(frame: dict[str, Any]) -> None:
+    """What the broker understood is what we would write again."""
+    data = bytes.fromhex(frame["request"])
+    read = decode_request(data[4:])
+    again = encode_request(
+        read.request,
+        version=read.version,
+        correlation_id=read.correlation_id,
+        client_id=read.client_id or "",
+    )
+    assert again == data
+
+
+@pytest.mark.parametrize("kafka", WITH_API_VERSIONS)
+def test_every_common_version_was_captured(kafka: str) -> None:
+    """What broker and codec have in common, by the broker's own words, was all exchanged."""
+    frame = FRAMES[f"{kafka} ApiVersionsRequest v0"]
+    _, answer = decode_response(
+        REQUESTS[ApiKey.API_VERSIONS], 0, bytes.fromhex(frame["response"])[4:]
+    )
+    assert isinstance(answer, ApiVersionsResponse)
+    assert captured_from(kafka) == versions_in(of_answer(answer))
+
+
+def test_every_version_of_0_9_was_captured() -> None:
+    """The broker that can't say it answered all that the table says of it."""
+    assert captured_from("0.9.0.1") == versions_in(of_generation(BrokerGeneration.V0_9))
+
+
+def captured_from(kafka: str) -> set[tuple[str, int]]:
+    """Each API and version that was exchanged with that release."""
+    return {
+        (each["api"], each["version"])
+        for name, each in FRAMES.items()
+        if name.startswith(f"{kafka} ")
+    }
+
+
+def versions_in(found: BrokerVersions) -> set[tuple[str, int]]:
+    """Each API and version that can be used, but for those that the scene does without."""
+    return {
+        (key.name, version)
+        for key, versions in found.common.items()
+        if key not in SASL | {ApiKey.PRODUCE}
+        for version in range(versions.first, versions.last + 1)
+    }

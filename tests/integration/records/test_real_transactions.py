@@ -1,0 +1,100 @@
+"""Transactions of real Java producers, on real brokers: we read what a Java consumer reads."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.golden.jvm import no_compiler_because, run_oracle
+from zkconsumer.model import Record
+from zkconsumer.net.connection import BrokerConnection
+from zkconsumer.net.connector import BrokerConnector
+from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.records.codecs import Codec
+from zkconsumer.records.decode_batches import decode_batches
+from zkconsumer.records.transactions import IsolationLevel
+from zkconsumer.sandbox import jars
+from zkconsumer.sandbox.cluster import Sandbox
+from zkconsumer.wire.messages.fetch import FetchPartition, FetchRequest, FetchTopic
+
+pytestmark = [
+    pytest.mark.sandbox,
+    pytest.mark.skipif(no_compiler_because() is not None, reason=str(no_compiler_because())),
+]
+
+TIMEOUT_MS = 30_000
+VERSIONS = {"0.11.0.3": 4, "1.1.1": 6, "2.8.2": 12, "3.9.1": 12}
+"""Releases of brokers, and the newest version of Fetch that each has and we speak."""
+
+SCRIPT = [
+    *("a begin", "b begin", "a send a1 a2", "b send b1", "- send p1 p2", "a send a3", "a abort"),
+    *("b send b2", "a begin", "a send a4 a5 a6", "b abort", "- send p3", "a commit"),
+    *("b begin", "b send b3", "b commit", "a begin", "a send a7", "a abort", "- send p4"),
+    *("a begin", "a send a8", "a commit", "b begin", "b send b4", "- send p5"),
+]
+COMMITTED = ["p1", "p2", "a4", "a5", "a6", "p3", "b3", "p4", "a8"]
+"""In order of the log; what is behind b4, which nobody has committed yet, is not readable."""
+
+
+@pytest.fixture(scope="module", params=VERSIONS)
+def brokers(request: pytest.FixtureRequest) -> Iterator[Sandbox]:
+    """A broker of each release that has transactions."""
+    with Sandbox(kafka=request.param) as cluster:
+        yield cluster
+
+
+def read(
+    connection: BrokerConnection, topic: str, *, version: int, max_bytes: int, start: int
+) -> tuple[list[Record], int]:
+    """Read what is committed from an offset to the last stable one, which comes with it."""
+    found: list[Record] = []
+    offset = start
+    while True:
+        wanted = FetchPartition(partition=0, fetch_offset=offset, max_bytes=max_bytes)
+        request = FetchRequest(
+            max_wait_ms=0,
+            min_bytes=1,
+            isolation_level=IsolationLevel.READ_COMMITTED,
+            topics=(FetchTopic(topic=topic, partitions=(wanted,)),),
+        )
+        answer = connection.request(request, version=version, timeout_ms=TIMEOUT_MS)
+        (fetched,) = answer.topics[0].partitions
+        assert fetched.error_code == 0
+        decoded = decode_batches(
+            fetched.records,
+            fetch_offset=offset,
+            max_decompressed_bytes=1 << 20,
+            isolation=IsolationLevel.READ_COMMITTED,
+            aborted=fetched.aborted_transactions,
+        )
+        assert decoded.error is None
+        found += decoded.records
+        if offset >= fetched.last_stable_offset:
+            return found, fetched.last_stable_offset
+        assert decoded.next_offset > offset
+        offset = decoded.next_offset
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.LZ4, Codec.ZSTD])
+def test_committed_records_are_read_as_java_does(brokers: Sandbox, codec: Codec) -> None:
+    """Whatever the size of the answers, and from every offset: aborted ones and markers are not."""
+    version = VERSIONS[brokers.kafka]
+    if codec is Codec.ZSTD and version < 10:
+        pytest.skip("has no zstd")
+    topic = f"transactions-{codec.name.lower()}"
+    brokers.create_topic(topic)
+    java = run_oracle(
+        "TransactionOracle.java",
+        [brokers.bootstrap_servers, topic, codec.name.lower()],
+        SCRIPT,
+        class_path=jars.class_path(brokers.kafka),
+    )
+    assert [line.split()[1] for line in java] == COMMITTED
+    connector = BrokerConnector(TcpConnector(), client_id="tests", timeout_ms=TIMEOUT_MS)
+    connection = connector.open(brokers.brokers[0])
+    for max_bytes in (1, 150, 400, 1 << 20):
+        found, stable = read(connection, topic, version=version, max_bytes=max_bytes, start=0)
+        assert [f"{one.offset} {(one.value or b'').decode()}" for one in found] == java
+        for start in range(stable):
+            later, _ = read(connection, topic, version=version, max_bytes=max_bytes, start=start)
+            assert later == [one for one in found if one.offset >= start]
+    connection.close()

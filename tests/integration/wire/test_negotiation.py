@@ -1,0 +1,55 @@
+"""Real brokers of every release are told apart by asking them, at once and without traces."""
+
+from contextlib import closing
+
+import pytest
+
+from tests.golden.capture_negotiated import VERSIONS
+from tests.support.negotiating import TIMEOUT_MS, negotiate
+from zkconsumer.clock import SystemClock
+from zkconsumer.net.connector import BrokerConnector
+from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.sandbox.cluster import Sandbox
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.messages.metadata import MetadataRequest
+from zkconsumer.wire.negotiation import PROBES
+from zkconsumer.wire.versions import BrokerGeneration, VersionRange
+
+GENERATIONS = {
+    "0.8.0": (BrokerGeneration.V0_8_0, 6),
+    "0.8.1.1": (BrokerGeneration.V0_8_1, 5),
+    "0.8.2.2": (BrokerGeneration.V0_8_2, 4),
+    "0.9.0.1": (BrokerGeneration.V0_9, 1),
+}
+"""The generation of each release that can't say it, and how many questions tell."""
+
+NEWEST_FETCH = {"0.10.2.2": 3, "0.11.0.3": 5, "1.1.1": 7, "2.8.2": 12, "3.9.1": 12}
+SOON_MS = 3_000
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("kafka", [*GENERATIONS, *VERSIONS[1:]])
+def test_negotiation(kafka: str) -> None:
+    """The release is known within a moment, and nothing was created on the way."""
+    with Sandbox(kafka=kafka) as cluster:
+        (broker,) = cluster.brokers
+        clock = SystemClock()
+        start_ms = clock.now_ms()
+        found, asked = negotiate(
+            lambda: TcpConnector().connect(broker.host, broker.port, timeout_ms=TIMEOUT_MS)
+        )
+        assert clock.now_ms() - start_ms < SOON_MS
+        if kafka in GENERATIONS:
+            generation, count = GENERATIONS[kafka]
+            assert found.generation is generation
+            assert asked == [(each.request.API.key, each.version) for each in PROBES[:count]]
+        else:
+            assert found.generation is None
+            assert found.version_for(ApiKey.FETCH) == NEWEST_FETCH[kafka]
+            assert found.common[ApiKey.HEARTBEAT].first == 0
+        assert found.common[ApiKey.METADATA].first == 0
+        assert found.common.get(ApiKey.PRODUCE) == VersionRange(0, 0)
+        connector = BrokerConnector(TcpConnector(), client_id="test", timeout_ms=TIMEOUT_MS)
+        with closing(connector.open(broker)) as connection:
+            every = MetadataRequest(topics=())
+            assert not connection.request(every, version=0, timeout_ms=TIMEOUT_MS).topics

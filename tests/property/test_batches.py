@@ -1,0 +1,236 @@
+"""Record sets with batches of magic 2 under random content, cuts, damage and noise."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.property.test_records_sets import boundaries, record_lists
+from tests.support.batches import ROOM, decode, with_body, with_head
+from zkconsumer.model import Record, TimestampType
+from zkconsumer.records.build import build_message_set
+from zkconsumer.records.build_batch import BatchTraits, build_batch
+from zkconsumer.records.codecs import CODECS_OF_MESSAGES, Codec
+from zkconsumer.records.decode import decode_rows
+from zkconsumer.records.decode_batches import decode_batches
+from zkconsumer.records.rows import Headers
+
+BLOBS = st.none() | st.binary(max_size=150)
+STAMPS = st.integers(-1, 2**41) | st.integers(-(2**62), 2**62)
+HEADERS = st.lists(st.tuples(st.text(max_size=5), BLOBS), max_size=3).map(tuple)
+bounded = settings(max_examples=150, deadline=None)
+
+Made = tuple[list[Record], list[Headers], bytes]
+
+
+@st.composite
+def one_batch(draw: st.DrawFn, first: int) -> tuple[list[Record], list[Headers], bytes, int]:
+    """Draw a batch from an offset on, as compaction may have left it, and where the next begins."""
+    before, after = draw(st.integers(0, 3)), draw(st.integers(0, 3))
+    steps = draw(st.lists(st.integers(1, 70), max_size=6))
+    has_append_time = bool(steps) and draw(st.booleans())
+    stamp = draw(STAMPS)
+    found: list[Record] = []
+    offset = first + before - 1
+    for step in steps:
+        offset += step
+        if has_append_time:
+            kind = TimestampType.LOG_APPEND_TIME
+        else:
+            kind, stamp = TimestampType.CREATE_TIME, draw(STAMPS)
+        found.append(Record(offset, draw(BLOBS), draw(BLOBS), stamp, kind))
+    headers = [draw(HEADERS) for _ in found]
+    traits = BatchTraits(
+        base_offset=first,
+        last_offset=offset + after + (not steps),
+        leader_epoch=draw(st.integers(-1, 5)),
+        producer_id=draw(st.integers(-1, 5)),
+        is_transactional=draw(st.booleans()),
+        delete_horizon_ms=draw(st.none() | STAMPS),
+    )
+    batch = build_batch(
+        found,
+        codec=draw(st.sampled_from(Codec)),
+        headers={place: one for place, one in enumerate(headers) if one},
+        traits=traits,
+    )
+    return found, headers, batch, offset + after + (not steps) + 1
+
+
+@st.composite
+def mixed_sets(draw: st.DrawFn) -> tuple[list[Record], list[Headers], bytes, int]:
+    """Draw a set of parts of any magic, what is in it, and the offset behind it."""
+    every: list[Record] = []
+    headers: list[Headers] = []
+    data, first = b"", draw(st.integers(0, 5))
+    for _ in range(draw(st.integers(1, 5))):
+        magic = draw(st.sampled_from([0, 1, 2, 2, 2]))
+        if magic == 2:
+            part, beside, written, first = draw(one_batch(first))
+        else:
+            part = draw(record_lists(magic, first=first))
+            codec = draw(st.sampled_from(CODECS_OF_MESSAGES))
+            written = build_message_set(part, magic=magic, codec=codec)
+            beside, first = [()] * len(part), part[-1].offset + 1
+        every += part
+        headers += beside
+        data += written
+    return every, headers, data, first
+
+
+@bounded
+@given(mixed_sets(), st.data())
+def test_round_trip_from_any_offset(
+    made: tuple[list[Record], list[Headers], bytes, int], data: st.DataObject
+) -> None:
+    """From every fetch offset come exactly the records from there on, with their headers."""
+    every, headers, written, behind = made
+    fetch_offset = data.draw(st.integers(0, behind + 2))
+    decoded = decode(written, fetch_offset)
+    assert decoded.error is None
+    wanted = [
+        (one, beside)
+        for one, beside in zip(every, headers, strict=True)
+        if one.offset >= fetch_offset
+    ]
+    assert list(decoded.records) == [one for one, _ in wanted]
+    assert [decoded.headers.get(at, ()) for at in range(len(wanted))] == [
+        beside for _, beside in wanted
+    ]
+    assert decoded.valid_bytes == len(written)
+    assert decoded.next_offset == max(fetch_offset, behind)
+
+
+@settings(max_examples=25, deadline=None)
+@given(mixed_sets())
+def test_cut_at_every_byte(made: tuple[list[Record], list[Headers], bytes, int]) -> None:
+    """A cut set gives the whole entries before the cut, no error, and goes on without loss."""
+    every, _, written, _ = made
+    ends = boundaries(written)
+    for size in range(len(written)):
+        decoded = decode(written[:size])
+        assert decoded.error is None
+        assert decoded.valid_bytes == max(end for end in ends if end <= size)
+        assert list(decoded.records) == every[: len(decoded.records)]
+        rest = decode(written, decoded.next_offset)
+        assert [*decoded.records, *rest.records] == every
+
+
+@bounded
+@given(mixed_sets(), st.data())
+def test_any_bound_is_kept_and_nothing_is_lost(
+    made: tuple[list[Record], list[Headers], bytes, int], data: st.DataObject
+) -> None:
+    """With little room the set comes in several calls; only a batch too large alone is an error."""
+    every, _, written, behind = made
+    room = data.draw(st.integers(0, 600))
+    found: list[Record] = []
+    position = 0
+    while True:
+        decoded = decode_batches(
+            written,
+            fetch_offset=position,
+            max_decompressed_bytes=room,
+            enough_bytes=data.draw(st.none() | st.integers(0, 600)),
+        )
+        found += decoded.records
+        if decoded.error is not None:
+            assert "raise fetch.max.decompressed.bytes" in decoded.error.reason
+            assert found == every[: len(found)]
+            alone = decode(written, decoded.next_offset, room)
+            assert alone.error is not None
+            assert list(alone.records) == []
+            break
+        if decoded.next_offset == position:
+            assert found == every
+            assert position in (behind, 0)
+            break
+        position = decoded.next_offset
+
+
+@bounded
+@given(mixed_sets(), st.data())
+def test_damage_is_found_or_harmless(
+    made: tuple[list[Record], list[Headers], bytes, int], data: st.DataObject
+) -> None:
+    """One changed byte gives no record that was not there, but where no CRC covers it.
+
+    Offsets, and leader epochs, lie in front of the CRC; so only what records hold is compared.
+    """
+    every, _, written, _ = made
+    at = data.draw(st.integers(0, len(written) - 1))
+    changed = bytearray(written)
+    changed[at] ^= data.draw(st.integers(1, 255))
+    decoded = decode(bytes(changed), data.draw(st.integers(0, 40)))
+    assert decoded.next_offset >= 0
+    contents = {one[1:4] for one in every}
+    assert all(one[1:4] in contents for one in decoded.records)
+
+
+@bounded
+@given(mixed_sets(), st.data())
+def test_any_error_that_says_where_to_go_on_can_be_passed_over(
+    made: tuple[list[Record], list[Headers], bytes, int], data: st.DataObject
+) -> None:
+    """Going on where errors say reaches the end of the set, and meets none of them twice."""
+    _, _, written, _ = made
+    changed = bytearray(written)
+    for _ in range(data.draw(st.integers(1, 3))):
+        changed[data.draw(st.integers(0, len(written) - 1))] ^= data.draw(st.integers(1, 255))
+    position, met = 0, set[tuple[int, int]]()
+    while True:
+        decoded = decode(bytes(changed), position)
+        error = decoded.error
+        if error is None or error.next_offset is None:
+            break
+        assert error.next_offset > position or error.next_offset >= decoded.next_offset
+        assert (error.position, error.offset) not in met
+        met.add((error.position, error.offset))
+        position = max(error.next_offset, decoded.next_offset)
+
+
+@bounded
+@given(one_batch(3), st.binary(max_size=80), st.data())
+def test_any_body_with_a_right_crc_decodes_to_a_value(
+    made: tuple[list[Record], list[Headers], bytes, int], noise: bytes, data: st.DataObject
+) -> None:
+    """Whatever a producer puts where records should be, and whatever the head says of it."""
+    _, _, batch, _ = made
+    changes = {
+        "attributes": data.draw(st.integers(-(2**15), 2**15 - 1)),
+        "record_count": data.draw(st.integers(-2, 60) | st.just(2**31 - 1)),
+        "last_offset_delta": data.draw(st.integers(-2, 60) | st.just(2**31 - 1)),
+        "base_timestamp": data.draw(st.integers(-(2**63), 2**63 - 1)),
+    }
+    chosen = data.draw(st.sets(st.sampled_from(sorted(changes))))
+    changed = with_head(
+        with_body(batch, noise) if data.draw(st.booleans()) else batch,
+        **{name: changes[name] for name in chosen},
+    )
+    for aborted in (None, ()):
+        decoded = decode(changed, 4, aborted=aborted)
+        if decoded.error is None:
+            assert decoded.valid_bytes == len(changed)
+        offsets = [record.offset for record in decoded.records]
+        assert offsets == sorted(set(offsets))
+        assert all(4 <= offset < decoded.next_offset for offset in offsets)
+        assert all(-(2**63) <= record.timestamp < 2**63 for record in decoded.records)
+
+
+@bounded
+@given(st.binary(max_size=200))
+def test_any_bytes_decode_to_a_value(noise: bytes) -> None:
+    """Nothing raises."""
+    decoded = decode(noise)
+    assert 0 <= decoded.valid_bytes <= len(noise)
+
+
+@bounded
+@given(record_lists(1), st.sampled_from(CODECS_OF_MESSAGES), st.integers(0, 30))
+def test_messages_decode_as_without_batches(
+    some: list[Record], codec: Codec, fetch_offset: int
+) -> None:
+    """Sets of magic 0 and 1 give what the decoder for older versions gives."""
+    written = build_message_set(some, magic=1, codec=codec)
+    old = decode_rows(written, fetch_offset=fetch_offset, max_decompressed_bytes=ROOM)
+    new = decode(written, fetch_offset)
+    for name in old.__dataclass_fields__:
+        assert getattr(old, name) == getattr(new, name)

@@ -1,0 +1,134 @@
+"""All assignors of coordinator groups: whole, within subscriptions, even, sticky, safe."""
+
+from collections.abc import Mapping
+from itertools import product
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from zkconsumer.assignment.coordinated import cooperative, sticky
+from zkconsumer.assignment.coordinated.strategy import ASSIGNORS
+from zkconsumer.assignment.coordinated.view import CoordinatedView, MemberView
+from zkconsumer.model import TopicPartition
+
+TOPICS = "abcd"
+NAMES = [f"m{number}" for number in range(6)]
+Shares = Mapping[str, tuple[TopicPartition, ...]]
+
+
+@st.composite
+def views(draw: st.DrawFn, *, same_topics: bool = False) -> CoordinatedView:
+    """Groups with claims that may be of any generation, gone, shared or unread."""
+    partitions = {topic: tuple(range(draw(st.integers(0, 6)))) for topic in TOPICS}
+    claimable = [TopicPartition(topic, number) for topic in TOPICS for number in range(7)]
+    same = draw(st.frozensets(st.sampled_from(TOPICS)))
+    members = {
+        name: MemberView(
+            topics=same if same_topics else draw(st.frozensets(st.sampled_from(TOPICS))),
+            owned=draw(st.frozensets(st.sampled_from(claimable), max_size=8)),
+            generation=draw(st.integers(-1, 3)),
+            instance_id=draw(st.sampled_from([None, None, f"i{name}"])),
+        )
+        for name in draw(st.sets(st.sampled_from(NAMES), min_size=1))
+    }
+    return CoordinatedView(members, partitions)
+
+
+def owned_by(view: CoordinatedView, shares: Shares) -> CoordinatedView:
+    """The same group a generation later, when all have what they were given."""
+    members = {
+        name: MemberView(
+            topics=one.topics,
+            owned=frozenset(shares[name]),
+            generation=9,
+            instance_id=one.instance_id,
+        )
+        for name, one in view.members.items()
+    }
+    return CoordinatedView(members, view.partitions)
+
+
+def assert_whole(view: CoordinatedView, shares: Shares) -> None:
+    """Each partition once, and to who subscribes."""
+    dealt = [tp for share in shares.values() for tp in share]
+    assert len(dealt) == len(set(dealt))
+    assert set(dealt) == {tp for topic in view.readers() for tp in view.partitions_of(topic)}
+    assert shares.keys() == view.members.keys()
+    for name, share in shares.items():
+        assert {tp.topic for tp in share} <= view.members[name].topics
+
+
+def assert_even(view: CoordinatedView, shares: Shares) -> None:
+    """As KIP-54 has it."""
+    for full, empty in product(shares, repeat=2):
+        if len(shares[full]) >= len(shares[empty]) + 2:
+            could_go = {tp.topic for tp in shares[full]} & view.members[empty].topics
+            assert not could_go, f"{full} could give {empty} of {could_go}"
+
+
+@given(views(), st.sampled_from(sorted(ASSIGNORS)))
+def test_every_partition_has_one_reader_who_subscribes(view: CoordinatedView, name: str) -> None:
+    """Whatever the members claim; the cooperative one once nothing is claimed."""
+    if ASSIGNORS[name].cooperative:
+        nothing = dict.fromkeys(view.members, ())
+        view = owned_by(view, nothing)
+    assert_whole(view, ASSIGNORS[name].assign(view))
+
+
+@settings(max_examples=400)
+@given(views())
+def test_sticky_is_as_even_as_the_subscriptions_allow(view: CoordinatedView) -> None:
+    """Nobody has two more than another who could take one of them."""
+    assert_even(view, sticky.assign(view))
+
+
+@given(views())
+def test_sticky_moves_nothing_that_is_at_rest(view: CoordinatedView) -> None:
+    """Asked again, it gives the same; also to the cooperative one."""
+    shares = sticky.assign(view)
+    later = owned_by(view, shares)
+    assert sticky.assign(later) == shares
+    assert cooperative.assign(later) == shares
+
+
+@given(views(same_topics=True))
+def test_sticky_keeps_the_most_that_an_even_share_can(view: CoordinatedView) -> None:
+    """With equal subscriptions the most is known: fill each hand up to its fair count."""
+    shares = sticky.assign(view)
+    had: dict[str, int] = dict.fromkeys(view.members, 0)
+    for owner in sticky.rightful_owners(view).values():
+        had[owner] += 1
+    low, rest = divmod(sum(len(share) for share in shares.values()), len(shares))
+    most = sum(min(count, low) for count in had.values())
+    most += min(rest, sum(count > low for count in had.values()))
+    rightful = sticky.rightful_owners(view)
+    kept = sum(rightful.get(tp) == name for name, share in shares.items() for tp in share)
+    assert kept == most
+
+
+@given(views(), st.data())
+def test_who_leaves_moves_only_his_own(view: CoordinatedView, data: st.DataObject) -> None:
+    """With equal subscriptions the others keep all that they had."""
+    topics = frozenset(TOPICS)
+    members = {name: MemberView(topics=topics) for name in view.members}
+    shares = sticky.assign(CoordinatedView(members, view.partitions))
+    gone = data.draw(st.sampled_from(sorted(members)))
+    later = owned_by(CoordinatedView(members, view.partitions), shares)
+    left = {name: one for name, one in later.members.items() if name != gone}
+    for name, share in sticky.assign(CoordinatedView(left, view.partitions)).items():
+        assert set(shares[name]) <= set(share)
+
+
+@settings(max_examples=300)
+@given(views())
+def test_cooperative_gives_nobody_what_another_one_claims(view: CoordinatedView) -> None:
+    """And comes to the sticky assignment once all have given up what they were told to."""
+    shares: Shares = {}
+    for _ in range(4):
+        shares = cooperative.assign(view)
+        for name, share in shares.items():
+            for tp in set(share) - view.members[name].owned:
+                assert not any(tp in one.owned for one in view.members.values())
+        view = owned_by(view, shares)
+    assert_whole(view, shares)
+    assert_even(view, shares)

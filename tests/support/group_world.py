@@ -1,0 +1,329 @@
+"""Several membership cores and one coordinator, in random order of everything that can happen.
+
+A turn is one thing: a request or an answer arrives, a caller polls, a listener returns, time goes
+on, or something breaks. What is delivered by two members at a time is an error, at any turn.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from random import Random
+
+from zkconsumer.assignment.coordinated.strategy import ASSIGNORS, Shares
+from zkconsumer.assignment.coordinated.view import CoordinatedView, MemberView
+from zkconsumer.group import events as ev
+from zkconsumer.group.membership import MembershipCore
+from zkconsumer.group.states import TRANSITIONS, GroupSettings, State
+from zkconsumer.model import TopicPartition
+from zkconsumer.testing.fake_group import FakeGroupCoordinator, GroupRequest, Terms
+from zkconsumer.wire.error_codes import ErrorCode
+
+SESSION_MS, INTERVAL_MS, POLL_MS = 1000, 300, 3000
+
+
+@dataclass
+class Client:
+    """One process: its core, its connection, and what it has still to do."""
+
+    name: str
+    settings: GroupSettings
+    core: MembershipCore
+    topics: frozenset[str]
+    connection: int = 0
+    frozen: bool = False
+    stuck: bool = False
+    dead: bool = False
+    todo: list[ev.Event] = field(default_factory=list)
+    requests: list[tuple[int, GroupRequest]] = field(default_factory=list)
+    answers: list[ev.Event] = field(default_factory=list)
+    broken: bool = False
+    held: frozenset[TopicPartition] = frozenset()
+    notices: list[str] = field(default_factory=list)
+    raised: list[ev.Raise] = field(default_factory=list)
+
+
+class GroupWorld:
+    """See the module."""
+
+    def __init__(self, seed: int, strategies: tuple[str, ...], *, static: bool = False) -> None:
+        self.random = Random(seed)
+        self.strategies = strategies
+        self.static = static
+        self.now_ms = 0
+        self.partitions = {"a": (0, 1, 2, 3), "b": (0, 1, 2)}
+        self.coordinator = FakeGroupCoordinator(member_id_required=self.random.random() < 0.5)
+        self.clients: list[Client] = []
+        self.moves = 0
+
+    # --- things that happen -------------------------------------------------------------
+
+    def start(self, topics: frozenset[str] = frozenset({"a", "b"})) -> Client:
+        name = f"c{len(self.clients)}"
+        settings = GroupSettings(
+            strategies=self.strategies,
+            instance_id=name if self.static else None,
+            session_timeout_ms=SESSION_MS,
+            heartbeat_interval_ms=INTERVAL_MS,
+            max_poll_interval_ms=POLL_MS,
+            retry_backoff_ms=20,
+            retry_backoff_max_ms=100,
+        )
+        client = Client(name, settings, MembershipCore(settings, self.random.random), topics)
+        self.clients.append(client)
+        self.tell(client, ev.Subscribed(topics))
+        return client
+
+    def tell(self, client: Client, event: ev.Event) -> None:
+        before = client.core.state
+        actions = client.core.receive(event, self.now_ms)
+        after = client.core.state
+        reached = {before} | TRANSITIONS[before]
+        # One event may lead over a state, such as out and in again.
+        reached |= {State.UNJOINED} | TRANSITIONS[State.UNJOINED]
+        assert after in reached, f"{before} to {after} by {event}"
+        for action in actions:
+            self._run(client, action)
+        self.check()
+
+    def _run(self, client: Client, action: ev.Action) -> None:
+        match action:
+            case ev.SendJoin() | ev.SendSync() | ev.SendHeartbeat() | ev.SendLeave():
+                client.requests.append((client.connection, action))
+            case ev.FindCoordinator(round_):
+                found = self.random.random() < 0.8
+                client.todo.append(
+                    ev.CoordinatorFound(round_) if found else ev.CoordinatorNotFound(round_, 15)
+                )
+            case ev.ForgetCoordinator():
+                self._cut(client)
+            case ev.GiveUp(round_, partitions, _):
+                assert partitions <= client.held, "it gives up what it never took over"
+                client.held -= partitions
+                client.todo.append(ev.CallbackDone(round_))
+            case ev.TakeOver(round_, added, owned):
+                assert client.held.isdisjoint(added), "it takes over what it has"
+                client.held |= added
+                assert client.held == owned
+                client.todo.append(ev.CallbackDone(round_))
+            case ev.Assign(round_, protocol, members):
+                client.todo.append(ev.AssignmentMade(round_, self.assign(protocol, members)))
+            case ev.Notice(text):
+                client.notices.append(text)
+            case ev.Raise():
+                client.raised.append(action)
+            case ev.Fence():
+                pass
+
+    def assign(self, protocol: str, members: tuple[ev.JoinedMember, ...]) -> Shares:
+        view = {
+            one.member_id: MemberView(
+                topics=one.topics,
+                owned=one.owned,
+                generation=one.generation,
+                instance_id=one.instance_id,
+            )
+            for one in members
+        }
+        return ASSIGNORS[protocol].assign(CoordinatedView(view, self.partitions))
+
+    def _cut(self, client: Client) -> None:
+        """What was sent may still arrive; its answer does not."""
+        sent, client.requests = client.requests, []
+        if self.random.random() < 0.5:
+            for one in sent:
+                self._carry(client, *one)
+        client.connection += 1
+        client.answers.clear()
+
+    def carry_request(self, client: Client) -> None:
+        self._carry(client, *client.requests.pop(0))
+
+    def _carry(self, client: Client, connection: int, request: GroupRequest) -> None:
+        terms = Terms(
+            session_timeout_ms=SESSION_MS,
+            rebalance_timeout_ms=POLL_MS,
+            strategies=self.strategies,
+            instance_id=client.settings.instance_id,
+        )
+        address = f"{client.name} {connection}"
+        self._deliver(self.coordinator.receive(address, request, terms, self.now_ms))
+
+    def _deliver(self, answers: list[tuple[str, ev.Event]]) -> None:
+        for address, answer in answers:
+            for client in self.clients:
+                if address == f"{client.name} {client.connection}" and not client.dead:
+                    client.answers.append(answer)
+
+    def pass_time(self, most_ms: int) -> None:
+        self.now_ms += self.random.randrange(1, most_ms)
+        self._deliver(self.coordinator.tick(self.now_ms))
+        self.check()
+
+    def tick(self, client: Client) -> None:
+        deadline = client.core.next_deadline_ms()
+        if deadline is not None and self.now_ms >= deadline:
+            self.tell(client, ev.Tick())
+
+    def lose_connection(self, client: Client) -> None:
+        self._cut(client)
+        self.tell(client, ev.CoordinatorLost())
+
+    def move_coordinator(self) -> None:
+        if self.static and self.coordinator.state != "Stable":
+            # A coordinator that moves in a rebalance forgets the new ids of static members, and
+            # says that they are fenced: it is so with the real one.
+            return
+        self.moves += 1
+        self.coordinator.move(self.now_ms)
+        for client in self.clients:
+            if client.frozen:
+                client.broken = True
+            elif not client.dead:
+                self.lose_connection(client)
+
+    def thaw(self, client: Client) -> None:
+        client.frozen = False
+        if client.broken:
+            client.broken = False
+            self.lose_connection(client)
+
+    def kill(self, client: Client) -> None:
+        client.dead = True
+        client.requests.clear()
+
+    def close(self, client: Client) -> None:
+        self.tell(client, ev.Leave())
+        client.dead = True
+
+    def add_partition(self) -> None:
+        topic = self.random.choice(sorted(self.partitions))
+        self.partitions[topic] = (*self.partitions[topic], len(self.partitions[topic]))
+        self.tell_topics_changed()
+
+    def tell_topics_changed(self) -> None:
+        for client in self.live():
+            self.tell(client, ev.Triggered(ev.Cause.TOPICS))
+
+    def change_topics(self, client: Client) -> None:
+        choices = (frozenset({"a"}), frozenset({"b"}), frozenset({"a", "b"}))
+        client.topics = self.random.choice(choices)
+        self.tell(client, ev.Subscribed(client.topics))
+
+    # --- turns --------------------------------------------------------------------------
+
+    def live(self) -> list[Client]:
+        return [one for one in self.clients if not one.dead and not one.frozen]
+
+    def turn(self) -> None:
+        """One thing, mostly an ordinary one."""
+        roll = self.random.random()
+        alive = self.live()
+        if roll < 0.03 or not alive:
+            self.break_something()
+            return
+        if roll < 0.25:
+            self.pass_time(120)
+        client = self.random.choice(alive)
+        self.tick(client)
+        self.ordinary(client)
+
+    def ordinary(self, client: Client) -> None:
+        can: list[Callable[[], None]] = []
+        if client.requests:
+            can += [lambda: self.carry_request(client)] * 2
+        if client.answers:
+            can += [lambda: self.tell(client, client.answers.pop(0))] * 2
+        if client.todo:
+            can += [lambda: self.tell(client, client.todo.pop(0))] * 2
+        if not client.stuck and not self._in_callback(client):
+            can.append(lambda: self.tell(client, ev.Polled()))
+        if can:
+            self.random.choice(can)()
+
+    @staticmethod
+    def _in_callback(client: Client) -> bool:
+        return any(isinstance(one, ev.CallbackDone) for one in client.todo)
+
+    def break_something(self) -> None:  # noqa: C901 - a table of accidents
+        everybody = [one for one in self.clients if not one.dead]
+        what = self.random.randrange(10)
+        if len(everybody) < 2 or (what == 0 and len(everybody) < 5):
+            self.start()
+            return
+        client = self.random.choice(everybody)
+        if client.frozen:
+            self.thaw(client)
+        elif what == 1:
+            client.frozen = True
+        elif what == 2:
+            client.stuck = not client.stuck
+        elif what == 3:
+            self.kill(client)
+        elif what == 4:
+            self.close(client)
+        elif what == 5:
+            self.move_coordinator()
+        elif what == 6:
+            self.add_partition()
+        elif what == 7:
+            self.change_topics(client)
+        elif what == 8:
+            code = self.random.choice((ErrorCode.NOT_COORDINATOR, ErrorCode.REBALANCE_IN_PROGRESS))
+            us = client.core.identity
+            self.tell(client, ev.CommitAnswered(us.member_id, us.generation, code))
+        else:
+            self.lose_connection(client)
+
+    def settle(self, turns: int = 4000) -> None:
+        """No more accidents: everybody polls, and everything arrives."""
+        for client in self.clients:
+            client.stuck = False
+            if client.frozen and not client.dead:
+                self.thaw(client)
+        self.tell_topics_changed()
+        for count in range(turns):
+            for client in self.live():
+                self.tick(client)
+                while client.requests:
+                    self.carry_request(client)
+                while client.answers:
+                    self.tell(client, client.answers.pop(0))
+                while client.todo:
+                    self.tell(client, client.todo.pop(0))
+                self.tell(client, ev.Polled())
+            self.pass_time(40)
+            if count == 50:
+                # A static leader that came back took the share it had, and is told no members:
+                # what changed while it was away it would not see (Kafka's does not either).
+                self.tell_topics_changed()
+            if count > 100 and count % 10 == 0 and self.settled():
+                return
+        raise AssertionError(f"never at rest: {self}")
+
+    def settled(self) -> bool:
+        live = self.live()
+        states = {(one.core.state, one.core.identity.generation) for one in live}
+        shared = sum(len(one.core.owned) for one in live)
+        read = frozenset[str]().union(*(one.topics for one in live))
+        whole = sum(len(self.partitions[topic]) for topic in read)
+        at_rest = states == {(State.STABLE, self.coordinator.generation)}
+        return at_rest and shared == whole and not any(one.todo or one.answers for one in live)
+
+    # --- what must hold -----------------------------------------------------------------
+
+    def delivers(self, client: Client) -> frozenset[TopicPartition]:
+        until_ms = client.core.trusted_until_ms
+        if client.dead or until_ms is None or self.now_ms >= until_ms:
+            return frozenset()
+        return client.core.owned
+
+    def check(self) -> None:
+        readers: dict[TopicPartition, str] = {}
+        for client in self.clients:
+            for tp in self.delivers(client):
+                assert tp not in readers, f"{tp} is read by {readers[tp]} and {client.name}"
+                readers[tp] = client.name
+
+    def __repr__(self) -> str:
+        lines = [f"{self.coordinator.state} {self.coordinator.generation} at {self.now_ms}"]
+        lines += [f"{one.name}: {one.core!r} todo={one.todo}" for one in self.live()]
+        return "\n".join(lines)

@@ -1,0 +1,50 @@
+"""Negotiation over real connections, each question on a new one."""
+
+from collections.abc import Callable
+
+from zkconsumer.errors import ConnectionLost
+from zkconsumer.net.transport import Transport
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.framing import FrameReader
+from zkconsumer.wire.negotiation import (
+    FIRST_PROBE,
+    BrokerVersions,
+    Probe,
+    after_close,
+    after_frame,
+    question_bytes,
+)
+
+TIMEOUT_MS = 10_000
+MAX_BYTES = 1 << 20
+Asked = list[tuple[ApiKey, int]]
+
+
+def negotiate(connect: Callable[[], Transport]) -> tuple[BrokerVersions, Asked]:
+    """What the broker serves, and what it was asked until that was known."""
+    found: BrokerVersions | Probe = FIRST_PROBE
+    asked: Asked = []
+    while isinstance(found, Probe):
+        probe = found
+        asked.append((probe.request.API.key, probe.version))
+        transport = connect()
+        try:
+            transport.set_timeout_ms(TIMEOUT_MS)
+            transport.send(question_bytes(probe, client_id="probe"))
+            found = after_frame(probe, _first_frame(transport))
+        except ConnectionLost:
+            found = after_close(probe)
+        finally:
+            transport.close()
+    return found, asked
+
+
+def _first_frame(transport: Transport) -> memoryview:
+    reader = FrameReader(MAX_BYTES)
+    buffer = memoryview(bytearray(1 << 16))
+    while (frame := reader.next_frame()) is None:
+        count = transport.receive_into(buffer)
+        if not count:
+            raise ConnectionLost("closed instead of an answer")
+        reader.receive(buffer[:count])
+    return frame

@@ -1,0 +1,71 @@
+"""Range and round-robin of the 0.9+ clients, where they differ from the ZooKeeper ones."""
+
+from zkconsumer.assignment.coordinated import range as range_assignor
+from zkconsumer.assignment.coordinated import round_robin
+from zkconsumer.assignment.coordinated.strategy import ASSIGNORS, RebalanceMode, mode_of
+from zkconsumer.assignment.coordinated.view import CoordinatedView, MemberView
+from zkconsumer.model import TopicPartition
+
+
+def view(members: dict[str, str], **partitions: int) -> CoordinatedView:
+    """Members by their topics, a letter each; topics by their number of partitions."""
+    return CoordinatedView(
+        {name: MemberView(topics=frozenset(topics)) for name, topics in members.items()},
+        {topic: tuple(range(count)) for topic, count in partitions.items()},
+    )
+
+
+def shown(shares: dict[str, tuple[TopicPartition, ...]]) -> dict[str, str]:
+    """The shares, each as a line."""
+    return {
+        member: " ".join(f"{one.topic}{one.partition}" for one in share)
+        for member, share in shares.items()
+    }
+
+
+def test_range_gives_the_first_members_one_more_of_each_topic() -> None:
+    """The example of RangeAssignor's documentation."""
+    shares = range_assignor.assign(view({"c1": "ts", "c0": "ts"}, t=3, s=3))
+    assert shown(shares) == {"c0": "s0 s1 t0 t1", "c1": "s2 t2"}
+
+
+def test_range_counts_only_the_topic_s_readers() -> None:
+    """Members without it, and topics without partitions, change nothing."""
+    shares = range_assignor.assign(view({"a": "t", "b": "s", "c": "ts"}, t=2))
+    assert shown(shares) == {"a": "t0", "b": "", "c": "t1"}
+
+
+def test_round_robin_goes_round_through_all_topics() -> None:
+    """The first example of RoundRobinAssignor's documentation."""
+    shares = round_robin.assign(view({"c0": "ts", "c1": "ts"}, s=3, t=3))
+    assert shown(shares) == {"c0": "s0 s2 t1", "c1": "s1 t0 t2"}
+
+
+def test_round_robin_passes_over_who_does_not_read_the_topic() -> None:
+    """Its second example."""
+    shares = round_robin.assign(view({"c0": "a", "c1": "ab", "c2": "abc"}, a=1, b=2, c=3))
+    assert shown(shares) == {"c0": "a0", "c1": "b0", "c2": "b1 c0 c1 c2"}
+
+
+def test_static_members_come_first_by_instance_id() -> None:
+    """So a restart, which changes the member id, moves nothing."""
+    topics = frozenset({"t"})
+    members = {
+        "a": MemberView(topics=topics),
+        "z1": MemberView(topics=topics, instance_id="two"),
+        "y2": MemberView(topics=topics, instance_id="one"),
+    }
+    assert CoordinatedView(members, {}).ordered_members() == ["y2", "z1", "a"]
+
+
+def test_members_are_ordered_as_java_orders_text() -> None:
+    """By UTF-16 code unit: a character outside the base plane comes before U+FFFD."""
+    members = {name: MemberView(topics=frozenset()) for name in ("\ufffd", "\U0001f600", "z")}
+    assert CoordinatedView(members, {}).ordered_members() == ["z", "\U0001f600", "\ufffd"]
+
+
+def test_a_member_is_cooperative_only_if_all_its_strategies_are() -> None:
+    """The first of KIP-429's two rolling restarts is still eager."""
+    assert mode_of(["cooperative-sticky"]) is RebalanceMode.COOPERATIVE
+    assert mode_of(["cooperative-sticky", "range"]) is RebalanceMode.EAGER
+    assert set(ASSIGNORS) == {"range", "roundrobin", "sticky", "cooperative-sticky"}

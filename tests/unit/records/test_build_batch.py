@@ -1,0 +1,70 @@
+"""What can't be written into a batch is refused, and how its traits lie in its head."""
+
+import pytest
+
+from tests.support.batches import NOW, records
+from zkconsumer.errors import LocalProtocolError
+from zkconsumer.model import Record, TimestampType
+from zkconsumer.records.batch_header import BATCH_HEADER, BatchHeader
+from zkconsumer.records.build_batch import BatchTraits, build_batch, build_marker
+from zkconsumer.records.transactions import Marker
+
+
+def head_of(batch: bytes) -> BatchHeader:
+    """The head of a batch."""
+    return BatchHeader._make(BATCH_HEADER.unpack_from(batch))
+
+
+def test_traits_lie_in_the_head() -> None:
+    """Each in its place; attributes in their bits."""
+    traits = BatchTraits(
+        base_offset=3,
+        last_offset=9,
+        leader_epoch=4,
+        producer_id=5,
+        producer_epoch=6,
+        base_sequence=7,
+        is_transactional=True,
+        delete_horizon_ms=NOW,
+    )
+    head = head_of(build_batch(records(4, 8), traits=traits))
+    assert head[:3] == (3, head.size, 4)
+    assert (head.attributes, head.last_offset_delta, head.record_count) == (0x50, 6, 2)
+    assert (head.base_timestamp, head.max_timestamp) == (NOW, NOW + 8)
+    assert head[9:12] == (5, 6, 7)
+    assert (head.last_offset, head.is_control, head.is_transactional) == (9, False, True)
+
+
+def test_a_marker_is_a_control_batch_of_a_transaction() -> None:
+    """Whatever the traits say."""
+    head = head_of(build_marker(Marker.COMMIT, 5, timestamp=NOW, traits=BatchTraits()))
+    assert (head.is_control, head.is_transactional, head.attributes) == (True, True, 0x30)
+    assert (head.base_offset, head.last_offset, head.base_sequence) == (5, 5, -1)
+
+
+@pytest.mark.parametrize("offsets", [(2, 1), (1, 1), (0, 2**31 + 1), (-1, 0)])
+def test_offsets_ascend_and_fit(offsets: tuple[int, int]) -> None:
+    """They are written as distances of 32 bits from the first."""
+    with pytest.raises(LocalProtocolError):
+        build_batch(records(*offsets))
+
+
+@pytest.mark.parametrize(
+    "traits",
+    [BatchTraits(), BatchTraits(base_offset=5, last_offset=9), BatchTraits(last_offset=3)],
+)
+def test_bounds_are_around_the_records(traits: BatchTraits) -> None:
+    """An empty batch needs both; a batch holds no record outside of them."""
+    some = [] if traits == BatchTraits() else records(4)
+    with pytest.raises(LocalProtocolError):
+        build_batch(some, traits=traits)
+
+
+def test_timestamps_are_of_one_kind() -> None:
+    """And with append time all the same."""
+    kinds = [TimestampType.CREATE_TIME, TimestampType.LOG_APPEND_TIME]
+    some = [Record(at, None, None, NOW, kind) for at, kind in enumerate(kinds)]
+    with pytest.raises(LocalProtocolError, match="one kind"):
+        build_batch(some)
+    with pytest.raises(LocalProtocolError, match="one kind"):
+        build_batch([Record(at, None, None, NOW + at, kinds[1]) for at in range(2)])

@@ -1,0 +1,148 @@
+"""The filter of read_committed: what is dropped, from where to where, and of whom."""
+
+import pytest
+
+from tests.support.batches import NOW, decode, of_producer, records
+from zkconsumer.records.build_batch import BatchTraits, build_batch, build_marker
+from zkconsumer.records.codecs import Codec
+from zkconsumer.records.transactions import (
+    CommittedFilter,
+    IsolationLevel,
+    Marker,
+    marker_of,
+    readable_end,
+)
+from zkconsumer.wire.messages.fetch import AbortedTransaction
+
+
+def batch(producer_id: int, *offsets: int, is_transactional: bool = True) -> bytes:
+    """A batch of a producer's."""
+    traits = of_producer(producer_id, is_transactional=is_transactional)
+    return build_batch(records(*offsets), traits=traits)
+
+
+def end(marker: Marker, producer_id: int, offset: int) -> bytes:
+    """The end of a producer's transaction."""
+    return build_marker(marker, offset, timestamp=NOW, traits=of_producer(producer_id))
+
+
+def abort(producer_id: int, offset: int) -> bytes:
+    """The end of one that was aborted."""
+    return end(Marker.ABORT, producer_id, offset)
+
+
+def commit(producer_id: int, offset: int) -> bytes:
+    """The end of one that was committed."""
+    return end(Marker.COMMIT, producer_id, offset)
+
+
+def seen(data: bytes, *aborted: tuple[int, int], fetch_offset: int = 0) -> list[int]:
+    """The offsets that a reader of committed records gets."""
+    some = [AbortedTransaction(producer_id=one, first_offset=first) for one, first in aborted]
+    decoded = decode(data, fetch_offset, aborted=some)
+    assert decoded.error is None
+    return [record.offset for record in decoded.records]
+
+
+OF_SEVEN = AbortedTransaction(producer_id=7, first_offset=0)
+ONE_ABORTED = batch(7, 0, 1) + batch(8, 2) + batch(7, 3) + abort(7, 4) + commit(8, 5) + batch(7, 6)
+
+
+def test_an_aborted_transaction_is_dropped_up_to_its_marker() -> None:
+    """Those of others among it are seen, and what the same producer writes behind the marker."""
+    assert seen(ONE_ABORTED, (7, 0)) == [2, 6]
+
+
+def test_readers_of_all_see_all_but_markers() -> None:
+    """Without the isolation the list means nothing."""
+    decoded = decode(ONE_ABORTED)
+    assert [record.offset for record in decoded.records] == [0, 1, 2, 3, 6]
+    assert decoded.next_offset == 7
+
+
+def test_a_dropped_batch_moves_the_position() -> None:
+    """An answer of aborted records only is progress."""
+    decoded = decode(batch(7, 0, 1), aborted=[OF_SEVEN])
+    assert (list(decoded.records), decoded.next_offset, decoded.error) == ([], 2, None)
+
+
+def test_a_dropped_batch_is_not_decompressed() -> None:
+    """It needs no room, and no codec that is known."""
+    data = build_batch(records(0, 1), codec=Codec.GZIP, traits=of_producer(7))
+    decoded = decode(data, room=0, aborted=[OF_SEVEN])
+    assert (decoded.error, decoded.next_offset) == (None, 2)
+
+
+def test_a_producer_can_abort_again() -> None:
+    """One transaction after the other, some committed: each has its own first offset."""
+    data = batch(7, 0) + abort(7, 1) + batch(7, 2) + commit(7, 3) + batch(7, 4) + abort(7, 5)
+    assert seen(data, (7, 4), (7, 0)) == [2]
+
+
+def test_what_is_not_transactional_is_never_dropped() -> None:
+    """An idempotent producer has an id, too; one without an id has no transactions."""
+    data = batch(7, 0) + batch(7, 1, is_transactional=False) + build_batch(records(2))
+    assert seen(data, (7, 0)) == [1, 2]
+
+
+def test_a_transaction_that_begins_inside_of_a_batch_drops_it() -> None:
+    """Compaction may move a batch's first offset below that of the transaction's first record."""
+    traits = BatchTraits(base_offset=0, last_offset=9, producer_id=7, is_transactional=True)
+    assert seen(build_batch(records(5), traits=traits), (7, 5)) == []
+
+
+def test_markers_below_the_fetch_offset_count() -> None:
+    """A set may begin in front of the offset asked for: what ended there has ended."""
+    data = batch(7, 0) + abort(7, 1) + batch(7, 2)
+    assert seen(data, (7, 0), fetch_offset=2) == [2]
+
+
+def test_a_marker_of_another_kind_ends_nothing() -> None:
+    """Nor does one that compaction emptied; both are passed over."""
+    traits = BatchTraits(base_offset=1, last_offset=1, producer_id=7, is_control=True)
+    data = batch(7, 0) + build_batch([], traits=traits) + end(Marker.OTHER, 7, 2) + batch(7, 3)
+    assert seen(data, (7, 0)) == []
+
+
+def test_control_batches_without_a_producer_are_passed_over() -> None:
+    """Such as the leaders of a metadata log write."""
+    data = build_marker(Marker.COMMIT, 0, timestamp=NOW, traits=BatchTraits())
+    assert seen(data + batch(7, 1)) == [1]
+
+
+def test_an_answer_without_a_list_drops_nothing() -> None:
+    """A broker sends null where there is none."""
+    keeps = CommittedFilter(None)
+    assert repr(keeps) == "CommittedFilter(open=[], to_come=[])"
+    assert seen(batch(7, 0)) == [0]
+
+
+@pytest.mark.parametrize(
+    ("key", "marker"),
+    [
+        ("00000000", Marker.ABORT),
+        ("00000001", Marker.COMMIT),
+        ("00000002", Marker.OTHER),
+        ("0001000000", Marker.ABORT),
+        ("0000ffff", Marker.OTHER),
+    ],
+)
+def test_the_key_of_a_marker(key: str, marker: Marker) -> None:
+    """A version and a type; a later version may add to it."""
+    assert marker_of(bytes.fromhex(key)) is marker
+
+
+@pytest.mark.parametrize("key", [None, b"", b"\0\0\0", b"\xff\xff\0\0"])
+def test_a_key_that_is_none(key: bytes | None) -> None:
+    """Too short, or of a version that can't be."""
+    with pytest.raises(ValueError, match="control record"):
+        marker_of(key)
+
+
+def test_the_end_that_a_reader_can_reach() -> None:
+    """Of committed records the last stable offset, of all the high watermark; -1 is not known."""
+    committed, every = IsolationLevel.READ_COMMITTED, IsolationLevel.READ_UNCOMMITTED
+    assert readable_end(high_watermark=9, last_stable_offset=5, isolation=committed) == 5
+    assert readable_end(high_watermark=9, last_stable_offset=5, isolation=every) == 9
+    assert readable_end(high_watermark=9, last_stable_offset=-1, isolation=committed) is None
+    assert readable_end(high_watermark=-1, last_stable_offset=0, isolation=every) is None

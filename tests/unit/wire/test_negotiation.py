@@ -1,0 +1,280 @@
+"""Which versions to speak: the broker's own words, or what its closed connections tell."""
+
+import re
+from collections.abc import Mapping
+
+import pytest
+
+from zkconsumer.errors import BrokerError, DecodeError, UnsupportedVersion
+from zkconsumer.wire.api import ApiKey, Request, Response
+from zkconsumer.wire.codec import (
+    REQUESTS,
+    decode_request,
+    decode_response,
+    encode_request,
+    encode_response,
+)
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.framing import FrameReader
+from zkconsumer.wire.messages.api_versions import (
+    ApiVersion,
+    ApiVersionsRequest,
+    ApiVersionsResponse,
+)
+from zkconsumer.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from zkconsumer.wire.messages.list_groups import ListGroupsRequest, ListGroupsResponse
+from zkconsumer.wire.messages.list_offsets import ListOffsetsRequest, ListOffsetsResponse
+from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
+from zkconsumer.wire.negotiation import (
+    FIRST_PROBE,
+    PROBES,
+    BrokerVersions,
+    Probe,
+    after_answer,
+    after_close,
+    after_frame,
+    of_answer,
+    of_generation,
+    question_bytes,
+)
+from zkconsumer.wire.versions import KNOWN_VERSIONS, BrokerGeneration, VersionRange
+
+ANSWERS: dict[type[Request[Response]], Response] = {
+    ListGroupsRequest: ListGroupsResponse(error_code=15, groups=()),
+    HeartbeatRequest: HeartbeatResponse(error_code=-1),
+    OffsetFetchRequest: OffsetFetchResponse(topics=()),
+    ListOffsetsRequest: ListOffsetsResponse(topics=()),
+}
+
+# What Kafka 4.0 still serves of the APIs that consumers use (KIP-896).
+FLOOR_OF_4 = {
+    ApiKey.FETCH: (4, 17),
+    ApiKey.LIST_OFFSETS: (1, 10),
+    ApiKey.METADATA: (0, 13),
+    ApiKey.OFFSET_COMMIT: (2, 9),
+    ApiKey.OFFSET_FETCH: (1, 9),
+    ApiKey.FIND_COORDINATOR: (0, 6),
+    ApiKey.JOIN_GROUP: (0, 9),
+    ApiKey.HEARTBEAT: (0, 4),
+    ApiKey.LEAVE_GROUP: (0, 5),
+    ApiKey.SYNC_GROUP: (0, 5),
+    ApiKey.DESCRIBE_GROUPS: (0, 6),
+    ApiKey.LIST_GROUPS: (0, 5),
+    ApiKey.SASL_HANDSHAKE: (0, 1),
+    ApiKey.SASL_AUTHENTICATE: (0, 2),
+    ApiKey.API_VERSIONS: (0, 4),
+    ApiKey.OFFSET_FOR_LEADER_EPOCH: (2, 4),
+}
+
+
+def serving(
+    served: Mapping[int, tuple[int, int]], error: ErrorCode = ErrorCode.NONE
+) -> ApiVersionsResponse:
+    """An answer of a broker that serves these versions."""
+    return ApiVersionsResponse(
+        error_code=error,
+        api_versions=tuple(
+            ApiVersion(api_key=key, min_version=first, max_version=last)
+            for key, (first, last) in served.items()
+        ),
+    )
+
+
+def asked_of(knows: BrokerGeneration) -> tuple[list[tuple[ApiKey, int]], BrokerVersions]:
+    """What a broker of a generation is asked until it is known, each time anew."""
+    asked: list[tuple[ApiKey, int]] = []
+    found: BrokerVersions | Probe = FIRST_PROBE
+    while isinstance(found, Probe):
+        key = found.request.API.key
+        asked.append((key, found.version))
+        # 0.8.2 answers Heartbeat, though it does not serve it.
+        answers = {*KNOWN_VERSIONS[knows]}
+        if knows is BrokerGeneration.V0_8_2:
+            answers.add(ApiKey.HEARTBEAT)
+        if key in answers:
+            found = after_answer(found, ANSWERS[type(found.request)])
+        else:
+            found = after_close(found)
+    return asked, found
+
+
+TWICE = [(ApiKey.API_VERSIONS, 3), (ApiKey.API_VERSIONS, 0)]
+
+
+@pytest.mark.parametrize(
+    ("generation", "asked"),
+    [
+        (BrokerGeneration.V0_9, [ApiKey.LIST_GROUPS]),
+        (BrokerGeneration.V0_8_2, [ApiKey.LIST_GROUPS, ApiKey.HEARTBEAT]),
+        (
+            BrokerGeneration.V0_8_1,
+            [ApiKey.LIST_GROUPS, ApiKey.HEARTBEAT, ApiKey.OFFSET_FETCH],
+        ),
+        (
+            BrokerGeneration.V0_8_0,
+            [ApiKey.LIST_GROUPS, ApiKey.HEARTBEAT, ApiKey.OFFSET_FETCH, ApiKey.LIST_OFFSETS],
+        ),
+    ],
+)
+def test_old_brokers_are_told_by_what_they_answer(
+    generation: BrokerGeneration, asked: list[ApiKey]
+) -> None:
+    """Where a broker closes on what it does not know, its first answer tells its generation."""
+    questions, found = asked_of(generation)
+    assert questions == [*TWICE, *((key, 0) for key in asked)]
+    assert found == of_generation(generation)
+    assert found.generation is generation
+
+
+def test_a_broker_that_ignores_what_it_does_not_know() -> None:
+    """It is a 0.9 if the answer to what went out behind ApiVersions comes first."""
+    for probe in PROBES[:2]:
+        sent = FrameReader(1000)
+        sent.receive(question_bytes(probe, client_id="c"))
+        frames = [sent.next_frame(), sent.next_frame()]
+        assert sent.is_empty
+        requests = [decode_request(frame) for frame in frames if frame is not None]
+        assert [each.api_key for each in requests] == [ApiKey.API_VERSIONS, ApiKey.HEARTBEAT]
+        first, follower = (each.correlation_id for each in requests)
+        refusal = HeartbeatResponse(error_code=ErrorCode.NOT_COORDINATOR)
+        frame = encode_response(refusal, version=0, correlation_id=follower)[4:]
+        assert after_frame(probe, frame) == of_generation(BrokerGeneration.V0_9)
+        answer = serving({18: (0, 3)})
+        frame = encode_response(answer, version=probe.version, correlation_id=first)[4:]
+        assert after_frame(probe, frame) == of_answer(answer)
+        with pytest.raises(DecodeError, match="another request"):
+            after_frame(probe, b"\0\0\0\x09" + frame[4:])
+
+
+def test_other_questions_go_out_alone() -> None:
+    """What only an old broker is asked has nothing behind it, and its answer is read."""
+    for probe in PROBES[2:]:
+        data = question_bytes(probe, client_id="c")
+        read = decode_request(data[4:])
+        assert read.request == probe.request
+        answer = ANSWERS[type(probe.request)]
+        frame = encode_response(answer, version=0, correlation_id=read.correlation_id)[4:]
+        assert probe.proves is not None
+        assert after_frame(probe, frame) == of_generation(probe.proves)
+        with pytest.raises(DecodeError):
+            after_frame(probe, frame + b"x")
+        with pytest.raises(DecodeError, match="another request"):
+            after_frame(probe, b"\0\0\0\x02" + frame[4:])
+
+
+def test_no_question_of_an_old_broker_is_dangerous() -> None:
+    """Nothing is asked that creates a topic, commits, or names a topic."""
+    harmful = {ApiKey.METADATA, ApiKey.FIND_COORDINATOR, ApiKey.OFFSET_COMMIT, ApiKey.PRODUCE}
+    assert not harmful & {probe.request.API.key for probe in PROBES}
+
+
+def test_questions_can_be_sent() -> None:
+    """Every question goes through the codec, with a software version that brokers take."""
+    for probe in PROBES:
+        frame = encode_request(
+            probe.request, version=probe.version, correlation_id=1, client_id="c"
+        )
+        read = decode_request(frame[4:]).request
+        if probe is FIRST_PROBE:
+            assert isinstance(read, ApiVersionsRequest)
+            for text in (read.client_software_name, read.client_software_version):
+                assert re.fullmatch(r"[a-zA-Z0-9](?:[a-zA-Z0-9\-.]*[a-zA-Z0-9])?", text)
+
+
+def test_a_stranger_that_closes_everything() -> None:
+    """Who closes on every question is no broker that we could speak with."""
+    probe = FIRST_PROBE
+    for _ in range(len(PROBES) - 1):
+        probe = after_close(probe)
+    with pytest.raises(UnsupportedVersion, match=r"whatever it is asked.*TLS or SASL"):
+        after_close(probe)
+
+
+def test_a_broker_that_says_what_it_serves() -> None:
+    """The newest version of both sides is taken; what we don't know is left out."""
+    answer = serving({1: (4, 17), 3: (0, 5), 18: (0, 4), 75: (0, 0), 11: (99, 100)})
+    found = after_answer(FIRST_PROBE, answer)
+    assert isinstance(found, BrokerVersions)
+    assert found.common == {
+        ApiKey.FETCH: VersionRange(4, 12),
+        ApiKey.METADATA: VersionRange(0, 5),
+        ApiKey.API_VERSIONS: VersionRange(0, 3),
+    }
+    assert found.generation is None
+    assert found.version_for(ApiKey.FETCH) == 12
+    assert found.version_for(ApiKey.FETCH, at_most=5) == 5
+    assert found.version_for(ApiKey.METADATA, at_least=5) == 5
+
+
+@pytest.mark.parametrize(
+    ("api", "at_least", "at_most", "complaint"),
+    [
+        (ApiKey.FETCH, 0, 3, "lacks FETCH up to version 3, only 4 to 12"),
+        (ApiKey.METADATA, 6, None, "lacks METADATA from version 6, only 0 to 5"),
+        (ApiKey.JOIN_GROUP, 0, None, "the broker lacks JOIN_GROUP$"),
+    ],
+)
+def test_what_a_broker_lacks(
+    api: ApiKey, at_least: int, at_most: int | None, complaint: str
+) -> None:
+    """Where there is no common version within the bounds, the message says what there is."""
+    found = of_answer(serving({1: (4, 17), 3: (0, 5), 11: (10, 12)}))
+    assert not found.has(api, at_least=at_least, at_most=at_most)
+    with pytest.raises(UnsupportedVersion, match=complaint):
+        found.version_for(api, at_least=at_least, at_most=at_most)
+
+
+def test_an_old_broker_is_named_where_it_lacks_something() -> None:
+    """The message names the release that the broker proved to be."""
+    with pytest.raises(UnsupportedVersion, match=r"broker \(Kafka 0.8.1\) lacks JOIN_GROUP"):
+        of_generation(BrokerGeneration.V0_8_1).version_for(ApiKey.JOIN_GROUP)
+
+
+@pytest.mark.parametrize(
+    ("body", "version"),
+    [
+        ("0023 00000000", 0),  # 0.10 to 2.3 name nothing
+        ("0023 00000001 0012 0000 0002", 2),  # from 2.4 on
+        ("0023 00000001 0012 0000 0001", 1),
+        ("0023 00000001 0012 0000 0009", 2),  # contradicts itself: never ask the same again
+        ("002a 00000000", 0),  # dislikes the name of our software, say
+    ],
+)
+def test_brokers_that_lack_the_version(body: str, version: int) -> None:
+    """The answer is read as version 0, and says in which version to ask again."""
+    if body.startswith("0023"):
+        frame = bytes.fromhex("00000007" + body)
+        correlation_id, answer = decode_response(ApiVersionsRequest, 3, frame)
+        assert correlation_id == 7
+    else:
+        answer = serving({}, ErrorCode.INVALID_REQUEST)
+    again = after_answer(FIRST_PROBE, answer)
+    assert isinstance(again, Probe)
+    assert (again.request.API.key, again.version, again.proves) == (
+        ApiKey.API_VERSIONS,
+        version,
+        None,
+    )
+    assert after_close(again) == (PROBES[1] if version else PROBES[2])
+
+
+def test_refusal_in_version_0() -> None:
+    """A broker that refuses version 0, too, is an error with its code."""
+    with pytest.raises(
+        BrokerError, match="does not say what it serves: SECURITY_DISABLED"
+    ) as caught:
+        after_answer(PROBES[1], serving({}, ErrorCode.SECURITY_DISABLED))
+    assert caught.value.code == ErrorCode.SECURITY_DISABLED
+
+
+def test_answers_to_other_questions() -> None:
+    """An answer of the wrong kind is the caller's mistake."""
+    with pytest.raises(TypeError, match="a HeartbeatResponse answers no question"):
+        after_answer(FIRST_PROBE, HeartbeatResponse(error_code=0))
+
+
+def test_kafka_4_can_be_spoken_with() -> None:
+    """Of every API of consumers there is a version that Kafka 4 still serves."""
+    found = of_answer(serving({int(key): versions for key, versions in FLOOR_OF_4.items()}))
+    assert set(found.common) == set(REQUESTS) - {ApiKey.PRODUCE}
+    assert all(found.has(key) for key in FLOOR_OF_4)

@@ -1,0 +1,24 @@
+"""The range assignor: every topic for itself, cut into runs of neighbouring partitions.
+
+Source: Kafka ``RangeAssignor`` of the 0.9+ clients, without racks (KIP-881).
+"""
+
+from zkconsumer.assignment.coordinated.view import CoordinatedView
+from zkconsumer.model import TopicPartition
+
+
+def assign(view: CoordinatedView) -> dict[str, tuple[TopicPartition, ...]]:
+    """Each member's partitions, for the whole group; a member without any is there as well.
+
+    Where a topic does not come out even, its first readers get one more.
+    """
+    shares: dict[str, list[TopicPartition]] = {member_id: [] for member_id in view.members}
+    for topic, readers in view.readers().items():
+        partitions = view.partitions_of(topic)
+        share, rest = divmod(len(partitions), len(readers))
+        start = 0
+        for position, member_id in enumerate(readers):
+            end = start + share + (position < rest)
+            shares[member_id] += partitions[start:end]
+            start = end
+    return {member_id: tuple(share) for member_id, share in shares.items()}

@@ -1,0 +1,63 @@
+"""The assignors by their names in ``partition.assignment.strategy``, and what they need."""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum
+
+from zkconsumer.assignment.coordinated import cooperative, round_robin, sticky
+from zkconsumer.assignment.coordinated import range as range_assignor
+from zkconsumer.assignment.coordinated.view import CoordinatedView
+from zkconsumer.model import TopicPartition
+
+Shares = Mapping[str, tuple[TopicPartition, ...]]
+
+
+class RebalanceMode(Enum):
+    """What a member gives up before it joins again (KIP-429)."""
+
+    EAGER = "everything"
+    COOPERATIVE = "only what it no longer reads"
+
+
+@dataclass(frozen=True, slots=True)
+class Assignor:
+    """One strategy.
+
+    Attributes:
+        name: as the group's members and the configuration name it.
+        assign: from a group to the share of each of its members.
+        cooperative: whether a member that uses it may keep its partitions while it joins.
+        remembers: whether members tell in the assignor's own data what they had (``sticky``
+            does, since a claim of an eager member is empty by the time it joins).
+    """
+
+    name: str
+    assign: Callable[[CoordinatedView], Shares]
+    cooperative: bool = False
+    remembers: bool = False
+
+
+ASSIGNORS: Mapping[str, Assignor] = {
+    one.name: one
+    for one in (
+        Assignor("range", range_assignor.assign),
+        Assignor("roundrobin", round_robin.assign),
+        Assignor("sticky", sticky.assign, remembers=True),
+        Assignor("cooperative-sticky", cooperative.assign, cooperative=True),
+    )
+}
+
+
+def mode_of(names: Iterable[str]) -> RebalanceMode:
+    """How a member with these strategies rebalances.
+
+    Cooperative only if all of them can: the group may settle on any. So a group moves over in two
+    rolling restarts, first to both strategies and then to the cooperative one alone.
+
+    Source: KIP-429, Kafka ``ConsumerCoordinator``.
+
+    Raises:
+        KeyError: a name that is not in ``ASSIGNORS``.
+    """
+    cooperates = [ASSIGNORS[name].cooperative for name in names]
+    return RebalanceMode.COOPERATIVE if all(cooperates) else RebalanceMode.EAGER

@@ -1,0 +1,73 @@
+"""The values that the assignors of coordinator groups work on."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from zkconsumer.model import TopicPartition, utf16_key
+
+NO_GENERATION = -1
+"""The generation of a claim whose maker did not say when it got it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberView:
+    """What one member asked for when it joined.
+
+    Attributes:
+        topics: what it reads, patterns already expanded.
+        owned: what it says it owns: still being read (cooperative), or read before it joined
+            (sticky). Not to be trusted: it may name what is gone, or what others own.
+        generation: the generation in which it got that; NO_GENERATION where it did not say.
+        instance_id: ``group.instance.id`` of a static member.
+    """
+
+    topics: frozenset[str]
+    owned: frozenset[TopicPartition] = frozenset()
+    generation: int = NO_GENERATION
+    instance_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CoordinatedView:
+    """A whole group as its leader sees it.
+
+    Attributes:
+        members: by member id.
+        partitions: partition numbers of every topic that a member reads; a topic that is missing
+            here has none. Their order does not matter.
+    """
+
+    members: Mapping[str, MemberView]
+    partitions: Mapping[str, tuple[int, ...]]
+
+    def ordered_members(self) -> list[str]:
+        """Member ids in the order in which partitions are dealt out.
+
+        Static members come first, by instance id, so that a restart (which changes the member id)
+        changes nothing; the others by member id, both by UTF-16 code unit.
+
+        Source: Kafka ``AbstractPartitionAssignor.MemberInfo.compareTo``.
+        """
+        return sorted(self.members, key=self._rank)
+
+    def _rank(self, member_id: str) -> tuple[bool, bytes]:
+        instance_id = self.members[member_id].instance_id
+        if instance_id is None:
+            return True, utf16_key(member_id)
+        return False, utf16_key(instance_id)
+
+    def readers(self) -> dict[str, tuple[str, ...]]:
+        """Who reads each topic that has partitions: member ids in the order of dealing."""
+        readers: dict[str, list[str]] = {}
+        for member_id in self.ordered_members():
+            for topic in self.members[member_id].topics:
+                readers.setdefault(topic, []).append(member_id)
+        return {
+            topic: tuple(readers[topic])
+            for topic in sorted(readers, key=utf16_key)
+            if self.partitions.get(topic)
+        }
+
+    def partitions_of(self, topic: str) -> list[TopicPartition]:
+        """A topic's partitions, sorted as numbers."""
+        return [TopicPartition(topic, one) for one in sorted(self.partitions.get(topic, ()))]

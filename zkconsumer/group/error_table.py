@@ -1,0 +1,141 @@
+"""What a member does about each error code of each request: one table.
+
+A code that the table does not name for a request is ``FATAL``: the caller hears it, and its next
+poll tries again. The documents' codes are those of Kafka's ``JoinGroupResponseHandler``,
+``SyncGroupResponseHandler``, ``HeartbeatResponseHandler``, ``FindCoordinatorResponseHandler`` and
+``OffsetCommitResponseHandler``, from 0.9 to 3.9.
+"""
+
+from collections.abc import Mapping
+from enum import Enum, auto
+
+from zkconsumer.wire.error_codes import ErrorCode as E
+from zkconsumer.wire.error_codes import error_name
+
+
+class Request(Enum):
+    """The requests whose answers tell of membership."""
+
+    FIND = "FindCoordinator"
+    JOIN = "JoinGroup"
+    SYNC = "SyncGroup"
+    HEARTBEAT = "Heartbeat"
+    COMMIT = "OffsetCommit"
+
+
+class Handling(Enum):
+    """What to do."""
+
+    FINE = auto()
+    """Nothing."""
+    RETRY = auto()
+    """Ask the same again after a pause."""
+    RELOCATE = auto()
+    """Look for the coordinator again, then ask again."""
+    REJOIN = auto()
+    """Join again under the same identity; what we own is ours until then."""
+    TAKE_ID = auto()
+    """Join again with the member id that came along (KIP-394)."""
+    RESET_GENERATION = auto()
+    """Our generation is over and what we had is lost; the member id may still be known."""
+    RESET_MEMBER = auto()
+    """As before, and the coordinator has forgotten the member id."""
+    FATAL = auto()
+    """The caller hears it. Its next poll tries again."""
+    FENCED = auto()
+    """Another member has our instance id. Joining again would throw *it* out, so we don't."""
+
+
+_COORDINATOR_GONE: Mapping[int, Handling] = {
+    E.COORDINATOR_NOT_AVAILABLE: Handling.RELOCATE,
+    E.NOT_COORDINATOR: Handling.RELOCATE,
+}
+
+TABLE: Mapping[Request, Mapping[int, Handling]] = {
+    Request.FIND: {
+        E.COORDINATOR_NOT_AVAILABLE: Handling.RETRY,
+        E.COORDINATOR_LOAD_IN_PROGRESS: Handling.RETRY,
+        E.NOT_COORDINATOR: Handling.RETRY,
+        E.LEADER_NOT_AVAILABLE: Handling.RETRY,
+        E.REQUEST_TIMED_OUT: Handling.RETRY,
+        E.GROUP_AUTHORIZATION_FAILED: Handling.FATAL,
+        E.INVALID_GROUP_ID: Handling.FATAL,
+    },
+    Request.JOIN: {
+        **_COORDINATOR_GONE,
+        E.COORDINATOR_LOAD_IN_PROGRESS: Handling.RETRY,
+        # The broker could not write its log in time.
+        E.REBALANCE_IN_PROGRESS: Handling.RETRY,
+        E.MEMBER_ID_REQUIRED: Handling.TAKE_ID,
+        E.UNKNOWN_MEMBER_ID: Handling.RESET_MEMBER,
+        E.FENCED_INSTANCE_ID: Handling.FENCED,
+        # The consumer groups of KIP-848: a static member of the other kind has not gone yet.
+        E.UNRELEASED_INSTANCE_ID: Handling.FATAL,
+        E.INCONSISTENT_GROUP_PROTOCOL: Handling.FATAL,
+        E.INVALID_SESSION_TIMEOUT: Handling.FATAL,
+        E.INVALID_GROUP_ID: Handling.FATAL,
+        E.GROUP_AUTHORIZATION_FAILED: Handling.FATAL,
+        E.GROUP_MAX_SIZE_REACHED: Handling.FATAL,
+        E.UNSUPPORTED_VERSION: Handling.FATAL,
+    },
+    Request.SYNC: {
+        **_COORDINATOR_GONE,
+        E.COORDINATOR_LOAD_IN_PROGRESS: Handling.RETRY,
+        E.REBALANCE_IN_PROGRESS: Handling.REJOIN,
+        E.ILLEGAL_GENERATION: Handling.RESET_GENERATION,
+        E.UNKNOWN_MEMBER_ID: Handling.RESET_MEMBER,
+        E.FENCED_INSTANCE_ID: Handling.FENCED,
+        E.INCONSISTENT_GROUP_PROTOCOL: Handling.FATAL,
+        E.GROUP_AUTHORIZATION_FAILED: Handling.FATAL,
+    },
+    Request.HEARTBEAT: {
+        **_COORDINATOR_GONE,
+        E.COORDINATOR_LOAD_IN_PROGRESS: Handling.RETRY,
+        E.REBALANCE_IN_PROGRESS: Handling.REJOIN,
+        E.ILLEGAL_GENERATION: Handling.RESET_GENERATION,
+        E.UNKNOWN_MEMBER_ID: Handling.RESET_MEMBER,
+        E.FENCED_INSTANCE_ID: Handling.FENCED,
+        E.GROUP_AUTHORIZATION_FAILED: Handling.FATAL,
+    },
+    # Whether the offsets are committed is the offset store's affair; this is what a refusal says
+    # of the member. All other codes say nothing of it.
+    Request.COMMIT: {
+        **_COORDINATOR_GONE,
+        E.REQUEST_TIMED_OUT: Handling.RELOCATE,
+        E.REBALANCE_IN_PROGRESS: Handling.REJOIN,
+        E.ILLEGAL_GENERATION: Handling.RESET_GENERATION,
+        E.UNKNOWN_MEMBER_ID: Handling.RESET_MEMBER,
+        E.FENCED_INSTANCE_ID: Handling.FENCED,
+    },
+}
+
+
+def handling(request: Request, code: int) -> Handling:
+    """What to do about this answer."""
+    if code == E.NONE:
+        return Handling.FINE
+    default = Handling.FINE if request is Request.COMMIT else Handling.FATAL
+    return TABLE[request].get(code, default)
+
+
+_ADVICE: Mapping[int, str] = {
+    E.INCONSISTENT_GROUP_PROTOCOL: (
+        "no strategy of partition.assignment.strategy is common to all members of the group"
+    ),
+    E.INVALID_SESSION_TIMEOUT: (
+        "session.timeout.ms must lie between the broker's group.min.session.timeout.ms and "
+        "group.max.session.timeout.ms"
+    ),
+    E.GROUP_MAX_SIZE_REACHED: "the broker's group.max.size is reached",
+    E.FENCED_INSTANCE_ID: (
+        "another member joined with the same group.instance.id, and has its partitions now: give "
+        "each member an id of its own, then unsubscribe and subscribe again"
+    ),
+    E.UNSUPPORTED_VERSION: "brokers before 2.3 know no group.instance.id",
+}
+
+
+def explain(request: Request, code: int) -> str:
+    """A sentence for the caller: which request was refused, why, and what may help."""
+    why = _ADVICE.get(code, E.of(code).text)
+    return f"{request.value} was refused with {error_name(code)}: {why}"

@@ -1,0 +1,70 @@
+"""Who a member is to its group, and the requests that say so."""
+
+from dataclasses import dataclass
+
+from zkconsumer.assignment.coordinated.strategy import Shares
+from zkconsumer.group import events as ev
+from zkconsumer.group.ownership import Ownership
+
+
+@dataclass(slots=True)
+class Identity:
+    """What the coordinator fences by; without a generation we are no member.
+
+    Attributes:
+        member_id: given by the coordinator; empty before that, and after it has forgotten us.
+        generation: of the last JoinGroup; -1 where that is void.
+        protocol: the strategy of that generation.
+        leading: whether we assign in it.
+    """
+
+    member_id: str = ""
+    generation: int = -1
+    protocol: str = ""
+    leading: bool = False
+
+    def enter(self, answer: ev.JoinAnswered) -> None:
+        """We are in that generation."""
+        self.member_id, self.generation = answer.member_id, answer.generation
+        self.protocol, self.leading = answer.protocol, answer.leader_id == answer.member_id
+
+    def void(self, *, forget_member: bool) -> None:
+        """We are in no generation."""
+        self.generation = -1
+        self.protocol = ""
+        self.leading = False
+        if forget_member:
+            self.member_id = ""
+
+    def sent(self, answer: ev.HeartbeatAnswered | ev.CommitAnswered) -> bool:
+        """Whether that answers a request of who we are now, not of who we were."""
+        return (answer.member_id, answer.generation) == (self.member_id, self.generation)
+
+    def heartbeat(self) -> ev.SendHeartbeat:
+        """The request."""
+        return ev.SendHeartbeat(self.member_id, self.generation)
+
+    def join(
+        self, round_: int, topics: frozenset[str], ownership: Ownership, cause: ev.Cause
+    ) -> ev.SendJoin:
+        """The request; the next generation's leader is not known yet."""
+        self.leading = False
+        return ev.SendJoin(
+            round=round_,
+            member_id=self.member_id,
+            topics=topics,
+            owned=ownership.owned,
+            remembered=ownership.remembered,
+            generation=ownership.generation,
+            cause=cause,
+        )
+
+    def sync(self, round_: int, shares: Shares) -> ev.SendSync:
+        """The request."""
+        return ev.SendSync(
+            round=round_,
+            member_id=self.member_id,
+            generation=self.generation,
+            protocol=self.protocol,
+            shares=shares,
+        )

@@ -1,0 +1,398 @@
+"""One member of a coordinator group as a state machine: events in, actions out, nothing else.
+
+``states`` draws the states. The rules:
+
+1. One step at a time. A reason to join again that arrives on the way means one more round.
+2. The listener is called only in the caller's poll, so only ``Polled`` and ``CallbackDone`` bring
+   ``GiveUp`` and ``TakeOver``. All else goes on while the caller works, also a cooperative
+   rebalance that takes nothing from us.
+3. A share is taken over before anything else is joined. What it takes away is given up first, and
+   then the group is joined once more (KIP-429).
+4. The claim is what we really have: what was given up is not in it, what was not is.
+5. When the generation is void, so is ownership, at once; the listener hears it at the next poll.
+6. A caller that stops polling makes us leave; its next poll makes us come back, and we say so.
+7. Answers under an identity that we no longer have change nothing.
+8. A member that another one fenced stays out until the caller unsubscribes.
+
+Source: Kafka ``AbstractCoordinator``, ``ConsumerCoordinator``; KIP-62, 345, 394, 429, 814.
+"""
+
+from collections.abc import Callable
+
+from zkconsumer.assignment.coordinated.strategy import Shares
+from zkconsumer.group import events as ev
+from zkconsumer.group.error_table import Handling, Request, explain, handling
+from zkconsumer.group.heartbeat import Heartbeat
+from zkconsumer.group.identity import Identity
+from zkconsumer.group.ownership import Ownership
+from zkconsumer.group.pauses import Pauses
+from zkconsumer.group.search import CoordinatorSearch
+from zkconsumer.group.states import HEARTBEATS, GroupSettings, State
+from zkconsumer.group.steps import Step, Steps
+from zkconsumer.model import TopicPartition
+from zkconsumer.wire.error_codes import ErrorCode
+
+_LEAVING = 0
+"""The round of a member that leaves: nobody waits for the answer."""
+
+
+class MembershipCore:
+    """One member.
+
+    Args:
+        settings: see there.
+        random: numbers in [0, 1) that spread the retries of members that failed together.
+    """
+
+    def __init__(self, settings: GroupSettings, random: Callable[[], float]) -> None:
+        self._settings = settings
+        self._heartbeat = Heartbeat(settings)
+        self._ownership = Ownership(settings.mode)
+        self._search = CoordinatorSearch(settings, random)
+        self._tries = Pauses(settings, random)
+        self._now_ms = 0
+        self._out: list[ev.Action] = []
+        self._topics: frozenset[str] | None = None
+        self._open_ended = False
+        self._awake = False
+        self._silent = False
+        self._fenced = False
+        self._want: ev.Cause | None = None
+        self._steps = Steps()
+        self.state = State.UNJOINED
+        self.identity = Identity()
+
+    def __repr__(self) -> str:
+        return (
+            f"MembershipCore({self.state.name}, {self.identity}, step={self._steps.open}, "
+            f"wants={self._want}, owned={len(self._ownership.owned)})"
+        )
+
+    # --- what the shell reads -----------------------------------------------------------
+
+    @property
+    def owned(self) -> frozenset[TopicPartition]:
+        """What may be delivered and committed; what is being given up is not in it."""
+        return self._ownership.deliverable
+
+    @property
+    def trusted_until_ms(self) -> int | None:
+        """Until when ``owned`` is ours for sure, whatever the network does; see ``Heartbeat``."""
+        return self._heartbeat.trusted_until_ms
+
+    def next_deadline_ms(self) -> int | None:
+        """When to send a ``Tick``; None: not before something else happens."""
+        if self._topics is None or self._fenced:
+            return None
+        deadlines: list[int | None] = []
+        if self._search.located and self.state in HEARTBEATS:
+            deadlines.append(self._heartbeat.next_deadline_ms())
+        if self._awake:
+            deadlines += [self._search.deadline_ms, self._tries.until_ms]
+            if self.state is not State.UNJOINED:
+                deadlines.append(self._heartbeat.poll_deadline_ms)
+        return min(
+            (one for one in deadlines if one is not None and one > self._now_ms), default=None
+        )
+
+    # --- events -------------------------------------------------------------------------
+
+    def receive(self, event: ev.Event, now_ms: int) -> tuple[ev.Action, ...]:
+        """Take an event; the actions are to be run in order."""
+        self._now_ms = now_ms
+        self._out = []
+        if isinstance(event, ev.Answer):
+            self._answer(event)
+        elif isinstance(event, ev.Wish):
+            self._obey(event)
+        else:
+            self._hear(event)
+        self._look_at_the_time()
+        self._advance(in_poll=isinstance(event, ev.Polled | ev.CallbackDone))
+        return tuple(self._out)
+
+    def _obey(self, wish: ev.Wish) -> None:
+        match wish:
+            case ev.Subscribed(topics, open_ended):
+                self._subscribed(topics, open_ended=open_ended)
+            case ev.Leave():
+                self._leave()
+            case ev.Polled():
+                self._polled()
+            case ev.Triggered(cause):
+                if self.identity.leading or cause is ev.Cause.ASKED:
+                    self._request(cause)
+            case ev.Tick():
+                pass
+
+    def _hear(self, news: ev.News) -> None:
+        match news:
+            case ev.CoordinatorLost():
+                self._forget_coordinator()
+            case ev.CoordinatorFound() | ev.CoordinatorNotFound():
+                self._searched(news)
+            case ev.HeartbeatAnswered():
+                self._heartbeat_answered(news)
+            case ev.CommitAnswered():
+                if self.identity.sent(news):
+                    self._refused(Request.COMMIT, news.code)
+
+    def _subscribed(self, topics: frozenset[str], *, open_ended: bool) -> None:
+        if self._topics is None:
+            self._request(ev.Cause.JOINED)
+        elif topics != self._topics:
+            self._request(ev.Cause.SUBSCRIPTION)
+        self._topics, self._open_ended = topics, open_ended
+
+    def _polled(self) -> None:
+        self._heartbeat.polled(self._now_ms)
+        self._awake = True
+        if self._silent and self._topics is not None:
+            self._silent = False
+            self._out.append(ev.Notice("polled again after it left for want of polls: it rejoins"))
+
+    def _leave(self) -> None:
+        """Give up what we have, then say good-bye."""
+        given_up = self._ownership.leave()
+        if given_up is not None:
+            self._out.append(ev.GiveUp(_LEAVING, *given_up))
+        if self._settings.leave_on_close:
+            self._say_good_bye("the consumer is being closed")
+        self._void(forget_member=True)
+        self._steps.drop()
+        self._topics = None
+        self._want = None
+        self._awake = self._silent = self._fenced = False
+
+    def _say_good_bye(self, reason: str) -> None:
+        # A static member's partitions wait for it until its session ends (KIP-345).
+        member_id = self.identity.member_id if self.state is not State.UNJOINED else ""
+        if member_id and self._search.located and self._settings.instance_id is None:
+            self._out.append(ev.SendLeave(member_id, reason))
+
+    def _request(self, cause: ev.Cause) -> None:
+        self._want = self._want or cause
+
+    # --- the coordinator ----------------------------------------------------------------
+
+    def _searched(self, event: ev.CoordinatorFound | ev.CoordinatorNotFound) -> None:
+        if not self._search.answered(event.round):
+            return
+        if isinstance(event, ev.CoordinatorFound):
+            self._search.found()
+            self._heartbeat.found(self._now_ms)
+        elif event.code is None or handling(Request.FIND, event.code) is Handling.RETRY:
+            self._search.pause(self._now_ms)
+        else:
+            self._refused(Request.FIND, event.code)
+
+    def _forget_coordinator(self, reason: str | None = None) -> None:
+        """What is in flight there will not be heard; ``reason`` is None if it broke by itself."""
+        if not self._search.located:
+            return
+        self._search.located = False
+        self._heartbeat.in_flight = False
+        if reason is not None:
+            self._out.append(ev.ForgetCoordinator(reason))
+        if self._steps.drop_request():
+            self._try_again()
+
+    # --- time ---------------------------------------------------------------------------
+
+    def _look_at_the_time(self) -> None:
+        if self._topics is None:
+            return
+        expired = self._heartbeat.poll_expired(self._now_ms)
+        if expired and self._awake and self.state is not State.UNJOINED:
+            self._leave_for_silence()
+        if self._search.located and self.state in HEARTBEATS:
+            if self._heartbeat.session_expired(self._now_ms):
+                self._forget_coordinator("session timed out without receiving a heartbeat response")
+            elif self._heartbeat.due(self._now_ms):
+                self._heartbeat.sent(self._now_ms)
+                self._out.append(self.identity.heartbeat())
+
+    def _leave_for_silence(self) -> None:
+        text = f"no poll within max.poll.interval.ms={self._settings.max_poll_interval_ms}"
+        advice = "raise it, or lower max.poll.records"
+        self._out.append(ev.Notice(f"{text}: leaving the group ({advice})"))
+        self._say_good_bye("consumer poll timeout has expired.")
+        self._reset("the consumer stopped polling", ev.Cause.CAME_BACK, forget_member=True)
+        self._awake = False
+        self._silent = True
+
+    # --- answers ------------------------------------------------------------------------
+
+    def _heartbeat_answered(self, event: ev.HeartbeatAnswered) -> None:
+        if not self.identity.sent(event) or not self._heartbeat.in_flight:
+            return
+        how = handling(Request.HEARTBEAT, event.code)
+        if how is Handling.FINE:
+            self._heartbeat.answered(self._now_ms)
+        elif how is Handling.REJOIN:
+            self._heartbeat.answered(self._now_ms, rebalancing=True)
+            if self.state is State.STABLE:
+                self._request(ev.Cause.GROUP_REBALANCES)
+        else:
+            self._heartbeat.failed(self._now_ms)
+            self._refused(Request.HEARTBEAT, event.code)
+
+    def _answer(self, event: ev.Answer) -> None:
+        if event.round != self._steps.round or self._steps.open is None:
+            self._late(event)
+            return
+        step = self._steps.end()
+        match event:
+            case ev.CallbackDone():
+                if step is Step.GIVING_UP and self._ownership.given_up():
+                    self._request(ev.Cause.REVOKED)
+            case ev.JoinAnswered():
+                self._join_answered(event)
+            case ev.AssignmentMade(_, shares):
+                self._sync(shares)
+            case ev.AssignmentFailed(_, reason):
+                self._out.append(ev.Raise(None, f"the group's leader can't assign: {reason}"))
+                self._try_again()
+            case ev.SyncAnswered():
+                self._sync_answered(event)
+
+    def _late(self, event: ev.Answer) -> None:
+        """A join that nobody waits for any more leaves a member behind, which would hold up all."""
+        if not isinstance(event, ev.JoinAnswered) or event.code != ErrorCode.NONE:
+            return
+        dynamic = self._settings.instance_id is None
+        if dynamic and self._search.located and event.member_id != self.identity.member_id:
+            self._out.append(ev.SendLeave(event.member_id, "its join was given up"))
+
+    def _join_answered(self, event: ev.JoinAnswered) -> None:
+        if event.code == ErrorCode.MEMBER_ID_REQUIRED:
+            self.identity.member_id = event.member_id
+            self._request(ev.Cause.MEMBER_ID)
+        elif event.code != ErrorCode.NONE:
+            self._refused(Request.JOIN, event.code)
+        elif event.protocol not in self._settings.strategies:
+            self._refused(Request.JOIN, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+        else:
+            self.identity.enter(event)
+            self.state = State.COMPLETING
+            self._heartbeat.joined(self._steps.begun_ms, self._now_ms)
+            if self.identity.leading and not event.skip_assignment:
+                round_ = self._steps.begin(Step.ASSIGNING, self._now_ms)
+                self._out.append(ev.Assign(round_, event.protocol, event.members))
+            else:
+                self._sync(ev.NO_SHARES)
+
+    def _sync_answered(self, event: ev.SyncAnswered) -> None:
+        if event.code != ErrorCode.NONE:
+            self._refused(Request.SYNC, event.code)
+        elif event.protocol not in ("", self.identity.protocol):
+            self._refused(Request.SYNC, ErrorCode.INCONSISTENT_GROUP_PROTOCOL)
+        else:
+            self.state = State.STABLE
+            self._heartbeat.confirmed(self._steps.begun_ms)
+            if not self._open_ended and any(tp.topic not in self._read for tp in event.partitions):
+                # The subscription changed on the way. What we have stays in our claim.
+                self._want = ev.Cause.MISFIT
+                self._tries.pause(self._now_ms)
+            else:
+                self._tries.over()
+                self._ownership.offered(event.partitions, self.identity.generation)
+
+    # --- what refusals mean -------------------------------------------------------------
+
+    def _refused(self, request: Request, code: int) -> None:
+        how = handling(request, code)
+        reason = explain(request, code)
+        match how:
+            case Handling.RETRY if request in (Request.JOIN, Request.SYNC):
+                self._try_again()
+            case Handling.RELOCATE:
+                self._forget_coordinator(reason)
+                if request in (Request.JOIN, Request.SYNC):
+                    self._try_again()
+            case Handling.REJOIN if request is Request.SYNC:
+                self.state = State.PREPARING
+                self._request(ev.Cause.GROUP_REBALANCES)
+            case Handling.REJOIN if self.state is State.STABLE:
+                self._request(ev.Cause.GROUP_REBALANCES)
+            case Handling.RESET_GENERATION if self._steps.open is Step.JOINING:
+                pass  # The generation that we are joining is there: its own answer is on the way.
+            case Handling.RESET_GENERATION:
+                self._reset(reason, ev.Cause.VOID, forget_member=False)
+            case Handling.RESET_MEMBER:
+                self._reset(reason, ev.Cause.VOID, forget_member=True)
+            case Handling.FATAL | Handling.FENCED:
+                self._fenced = how is Handling.FENCED
+                self._reset(reason, ev.Cause.FAILED, forget_member=self._fenced)
+                self._awake = False
+                self._out.append(ev.Raise(code, reason, final=self._fenced))
+            case _:
+                pass
+
+    def _try_again(self) -> None:
+        self.state = State.PREPARING
+        self._request(ev.Cause.FAILED)
+        self._tries.pause(self._now_ms)
+
+    def _reset(self, reason: str, cause: ev.Cause, *, forget_member: bool) -> None:
+        """Our generation is over, and with it what we had in it."""
+        if self._ownership.void():
+            self._out.append(ev.Fence(reason))
+        self._void(forget_member=forget_member)
+        self._want = cause
+
+    def _void(self, *, forget_member: bool) -> None:
+        self._steps.drop_request()
+        self.state = State.UNJOINED
+        self.identity.void(forget_member=forget_member)
+        self._heartbeat.void()
+
+    # --- going on -----------------------------------------------------------------------
+
+    @property
+    def _read(self) -> frozenset[str]:
+        return self._topics or frozenset()
+
+    def _advance(self, *, in_poll: bool) -> None:
+        if self._topics is None:
+            return
+        willing = self._awake and not self._fenced
+        if willing and (search := self._search.start(self._now_ms)) is not None:
+            self._out.append(ev.FindCoordinator(search))
+        if self._steps.open is not None:
+            return
+        if self._ownership.to_tell:
+            if in_poll:
+                self._tell_listener()
+        elif willing and self._want is not None and self._search.located:
+            self._join(self._want, in_poll=in_poll)
+
+    def _tell_listener(self) -> None:
+        """Of losses first, then of the new share."""
+        giving = self._ownership.give_up_for_share()
+        if giving is not None:
+            round_ = self._steps.begin(Step.GIVING_UP, self._now_ms)
+            self._out.append(ev.GiveUp(round_, *giving))
+        else:
+            added = self._ownership.take_over()
+            round_ = self._steps.begin(Step.TAKING_OVER, self._now_ms)
+            self._out.append(ev.TakeOver(round_, added, self._ownership.owned))
+
+    def _join(self, cause: ev.Cause, *, in_poll: bool) -> None:
+        """Give up what must be given up before; then JoinGroup, once the pause is over."""
+        if giving := self._ownership.before_join(self._read):
+            if in_poll:
+                self._ownership.give_up(giving)
+                round_ = self._steps.begin(Step.GIVING_UP, self._now_ms)
+                self._out.append(ev.GiveUp(round_, giving, ev.Why.REVOKED))
+            return
+        if self._now_ms < self._tries.until_ms:
+            return
+        self.state = State.PREPARING
+        self._want = None
+        round_ = self._steps.begin(Step.JOINING, self._now_ms)
+        self._out.append(self.identity.join(round_, self._read, self._ownership, cause))
+
+    def _sync(self, shares: Shares) -> None:
+        round_ = self._steps.begin(Step.SYNCING, self._now_ms)
+        self._out.append(self.identity.sync(round_, shares))

@@ -1,0 +1,106 @@
+"""What a member has, what it was given, and what it must give up: sets, no protocol.
+
+The life of a partition: *offered* by SyncGroup, *taken over* in the caller's poll, *given up* in
+another, or *void* at once when the generation ends under it (then the listener hears it as lost).
+"""
+
+from zkconsumer.assignment.coordinated.strategy import RebalanceMode
+from zkconsumer.group.events import Why
+from zkconsumer.model import TopicPartition
+
+Partitions = frozenset[TopicPartition]
+_NONE: Partitions = frozenset()
+
+
+class Ownership:
+    """One member's partitions.
+
+    Attributes:
+        owned: what was taken over and not given up; the claim of the next join.
+        remembered: the last share that was taken over, also after it was given up.
+        generation: the generation of these two.
+    """
+
+    def __init__(self, mode: RebalanceMode) -> None:
+        self._mode = mode
+        self._offer: tuple[Partitions, int] | None = None
+        self._giving: Partitions = _NONE
+        self._lost = False
+        self._revoked_for_share = False
+        self.owned: Partitions = _NONE
+        self.remembered: Partitions = _NONE
+        self.generation = -1
+
+    @property
+    def deliverable(self) -> Partitions:
+        """What may be delivered now."""
+        return _NONE if self._lost else self.owned - self._giving
+
+    @property
+    def to_tell(self) -> bool:
+        """Whether the listener must hear something: a loss, or a share to take over."""
+        return self._offer is not None or (self._lost and bool(self.owned))
+
+    def offered(self, share: Partitions, generation: int) -> None:
+        """SyncGroup gave us this."""
+        self._offer = share, generation
+
+    def void(self) -> bool:
+        """The generation is over: what we have is others' now; tells whether there was any."""
+        self._offer = None
+        self._revoked_for_share = False
+        had = bool(self.deliverable)
+        self._lost = bool(self.owned)
+        return had
+
+    def give_up_for_share(self) -> tuple[Partitions, Why] | None:
+        """What must go before the offer can be taken over: all that is lost, or not in it."""
+        if self._lost:
+            return self._give(self.owned), Why.LOST
+        assert self._offer is not None
+        revoked = self.owned - self._offer[0]
+        if not revoked:
+            return None
+        self._revoked_for_share = True
+        return self._give(revoked), Why.REVOKED
+
+    def before_join(self, topics: frozenset[str]) -> Partitions:
+        """What must go before we join: all, or (cooperative) what we no longer subscribe to."""
+        if self._mode is RebalanceMode.EAGER:
+            return self.owned
+        return frozenset(tp for tp in self.owned if tp.topic not in topics)
+
+    def give_up(self, partitions: Partitions) -> None:
+        """These are on their way out."""
+        self._give(partitions)
+
+    def _give(self, partitions: Partitions) -> Partitions:
+        self._giving = partitions
+        return partitions
+
+    def given_up(self) -> bool:
+        """They are out; tells whether others wait for us to join again without them."""
+        self.owned -= self._giving
+        self._giving = _NONE
+        self._lost = self._lost and bool(self.owned)
+        awaited, self._revoked_for_share = self._revoked_for_share, False
+        return awaited
+
+    def take_over(self) -> Partitions:
+        """The offer is ours; gives what came to what we had."""
+        assert self._offer is not None
+        share, self.generation = self._offer
+        self._offer = None
+        added = share - self.owned
+        self.owned = self.remembered = share
+        return added
+
+    def leave(self) -> tuple[Partitions, Why] | None:
+        """Have nothing any more; gives what the listener must hear of."""
+        partitions, lost = self.owned - self._giving, self._lost
+        self.owned = self._giving = _NONE
+        self._offer = None
+        self._lost = self._revoked_for_share = False
+        if not partitions:
+            return None
+        return partitions, Why.LOST if lost else Why.REVOKED

@@ -1,0 +1,84 @@
+r"""Where a member of a coordinator group stands, and what the configuration says of it.
+
+::
+
+                   a poll wants          JoinGroup            SyncGroup
+                   to be a member        answered             answered
+    UNJOINED -----------------> PREPARING -----> COMPLETING -----------> STABLE
+     ^   ^                       ^  |   ^            |  |                 |  |
+     |   |                       |  |   +------------+  |                 |  |
+     |   |                       |  |    refused, lost  |                 |  |
+     |   |                       +--|-------------------|-- a trigger ----+  |
+     |   +--------------------------+-------------------+--------------------+
+     |        the generation is void: fenced, unknown to the coordinator,
+     +------  stopped polling, left
+
+Source: Kafka ``AbstractCoordinator.MemberState``.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum, auto
+
+from zkconsumer.assignment.coordinated.strategy import RebalanceMode, mode_of
+
+
+class State(Enum):
+    """Where a member stands."""
+
+    UNJOINED = auto()
+    """In no generation: not joined yet, left, or thrown out. What it had is lost."""
+    PREPARING = auto()
+    """On the way into the next generation: JoinGroup was sent, or failed and will be again.
+
+    A cooperative member reads on what it has.
+    """
+    COMPLETING = auto()
+    """In a generation and without its share: until SyncGroup is answered."""
+    STABLE = auto()
+    """In a generation with its share, which the next poll takes over."""
+
+
+TRANSITIONS: Mapping[State, frozenset[State]] = {
+    State.UNJOINED: frozenset({State.PREPARING}),
+    State.PREPARING: frozenset({State.COMPLETING, State.UNJOINED}),
+    State.COMPLETING: frozenset({State.STABLE, State.PREPARING, State.UNJOINED}),
+    State.STABLE: frozenset({State.PREPARING, State.UNJOINED}),
+}
+"""Where each state may lead."""
+
+HEARTBEATS = frozenset({State.COMPLETING, State.STABLE})
+"""A JoinGroup that is under way keeps the member alive by itself."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupSettings:
+    """What the configuration says of membership.
+
+    Attributes:
+        strategies: ``partition.assignment.strategy``, the preferred one first.
+        instance_id: ``group.instance.id``, of a static member (KIP-345).
+        session_timeout_ms: ``session.timeout.ms``.
+        heartbeat_interval_ms: ``heartbeat.interval.ms``.
+        max_poll_interval_ms: ``max.poll.interval.ms``.
+        rebalance_timeout_ms: how long a rebalance waits for us, as told in JoinGroup; None: as
+            ``max_poll_interval_ms``. JoinGroup 0 can't tell: there it is ``session_timeout_ms``.
+        retry_backoff_ms: ``retry.backoff.ms``, the first pause after a failure; they double...
+        retry_backoff_max_ms: ``retry.backoff.max.ms``: ... up to this one.
+        leave_on_close: whether a dynamic member that closes says so.
+    """
+
+    strategies: tuple[str, ...] = ("range", "cooperative-sticky")
+    instance_id: str | None = None
+    session_timeout_ms: int = 45_000
+    heartbeat_interval_ms: int = 3_000
+    max_poll_interval_ms: int = 300_000
+    rebalance_timeout_ms: int | None = None
+    retry_backoff_ms: int = 100
+    retry_backoff_max_ms: int = 1_000
+    leave_on_close: bool = True
+
+    @property
+    def mode(self) -> RebalanceMode:
+        """What is given up before joining again."""
+        return mode_of(self.strategies)

@@ -1,0 +1,200 @@
+"""Batches of magic 2: which of them a reader sees, and the errors about them.
+
+A batch that ends below the fetch offset is passed over, and so is one that is damaged if the error
+about it said to go on at or before the fetch offset. Control batches hold no records of a user's,
+and with a filter the batches of aborted transactions are dropped as well: by their head, without
+decompressing them.
+
+A batch is bounded as a wrapper of magic 0 or 1 is: see ``legacy``.
+
+The native core can take this over in the way of 0020: heads, CRC and the records as runs.
+"""
+
+from zkconsumer.errors import CorruptRecord, UnsupportedCodec
+from zkconsumer.records.batch_header import (
+    BATCH_HEADER,
+    MAGIC,
+    NO_LEADER_EPOCH,
+    BatchHeader,
+    sound_header,
+)
+from zkconsumer.records.batch_records import read_records
+from zkconsumer.records.codecs import Codec, OverBound, decompress
+from zkconsumer.records.entries import Entry, Gathered, entry_at, offset_behind
+from zkconsumer.records.memory import headers_bytes, records_bytes
+from zkconsumer.records.rows import Headers
+from zkconsumer.records.transactions import CommittedFilter, Marker, marker_of
+
+_CODECS = frozenset(Codec)
+
+
+class GatheredBatches(Gathered):
+    """What readers add to, with what only batches have; it lies beside the rows.
+
+    Attributes:
+        committed: says which batches are dropped; None to see those of aborted transactions, too.
+        headers: of the records that have some, by their place in ``rows``.
+        leader_epochs: pairs of a place in ``rows`` and the epoch of the leader that wrote the
+            records from there on, -1 where it is not known.
+        last_leader_epoch: of the last batch that was read, if it was dropped, too.
+    """
+
+    __slots__ = ("committed", "headers", "last_leader_epoch", "leader_epochs")
+
+    def __init__(
+        self,
+        fetch_offset: int,
+        max_decompressed_bytes: int,
+        enough_bytes: int | None = None,
+        committed: CommittedFilter | None = None,
+    ) -> None:
+        super().__init__(fetch_offset, max_decompressed_bytes, enough_bytes)
+        self.committed = committed
+        self.headers: dict[int, Headers] = {}
+        self.leader_epochs: list[tuple[int, int]] = []
+        self.last_leader_epoch = NO_LEADER_EPOCH
+
+    def begin(self, leader_epoch: int) -> None:
+        """Note that the rows from here on were written in this epoch."""
+        self.last_leader_epoch = leader_epoch
+        if self.leader_epochs and self.leader_epochs[-1][0] == len(self.rows):
+            self.leader_epochs.pop()
+        known = self.leader_epochs[-1][1] if self.leader_epochs else None
+        if known != leader_epoch:
+            self.leader_epochs.append((len(self.rows), leader_epoch))
+
+
+def read_batches(data: bytes, position: int, gathered: GatheredBatches) -> int:
+    """Read whole batches up to the first entry that is cut off or of another format.
+
+    Returns:
+        The position behind the last batch read.
+
+    Raises:
+        CorruptRecord: at the first batch that is not sound; what came before is gathered.
+    """
+    while (entry := entry_at(data, position)) is not None and entry.magic == MAGIC:
+        header = _header(data, entry, gathered.fetch_offset)
+        if header is not None:
+            if not _read_batch(data, entry, header, gathered):
+                break
+            gathered.advance(header.last_offset)
+        position = entry.stop
+    return position
+
+
+def passed_over(error: CorruptRecord, fetch_offset: int) -> bool:
+    """Whether a damaged entry is one that the fetch offset says to go on behind."""
+    return error.next_offset is not None and error.next_offset <= fetch_offset
+
+
+def _header(data: bytes, entry: Entry, fetch_offset: int) -> BatchHeader | None:
+    try:
+        return sound_header(data, entry)
+    except CorruptRecord as error:
+        if passed_over(error, fetch_offset):
+            return None
+        raise
+
+
+def _read_batch(data: bytes, entry: Entry, header: BatchHeader, gathered: GatheredBatches) -> bool:
+    """Read a sound batch, or drop it; False if it must wait for more room."""
+    if _is_dropped(data, entry, header, gathered) or header.last_offset < gathered.fetch_offset:
+        gathered.begin(header.leader_epoch)
+        return True
+    if header.codec and header.record_count and gathered.has_enough:
+        gathered.is_full = True
+        return False
+    room_is_whole = gathered.room_bytes == gathered.bound_bytes
+    try:
+        body, start, stop = _body(data, entry, header, gathered)
+    except OverBound as error:
+        if not room_is_whole:
+            # The batches before it used up the room: the next fetch starts at this one.
+            gathered.is_full = True
+            return False
+        raise _placed(error, data, entry, header) from error
+    except CorruptRecord as error:
+        raise _placed(error, data, entry, header) from error
+    gathered.begin(header.leader_epoch)
+    found, damage = read_records(body, start, stop, header, gathered.fetch_offset)
+    count = len(gathered.rows)
+    gathered.rows += found.rows
+    gathered.memory_bytes += records_bytes(found.rows)
+    for place, headers in found.headers.items():
+        gathered.headers[count + place] = headers
+        gathered.memory_bytes += headers_bytes(headers)
+    if damage is not None:
+        if found.rows:
+            gathered.advance(found.rows[-1][0])
+        raise _placed(damage, data, entry, header) from damage
+    return True
+
+
+def _is_dropped(data: bytes, entry: Entry, header: BatchHeader, gathered: GatheredBatches) -> bool:
+    if gathered.committed is None:
+        return header.is_control
+    marker = None
+    if header.is_control:
+        try:
+            marker = _marker(data, entry, header)
+        except CorruptRecord:
+            if header.last_offset >= gathered.fetch_offset:
+                raise
+    return gathered.committed.drops(header, marker)
+
+
+def _marker(data: bytes, entry: Entry, header: BatchHeader) -> Marker:
+    """Read what a control batch says; brokers write these without a codec."""
+    if not header.record_count:
+        return Marker.OTHER  # compaction took it, as the transaction has nothing left in the log
+    if header.codec:
+        raise _placed(_unplaced("compressed control batch"), data, entry, header)
+    start = entry.position + BATCH_HEADER.size
+    found, damage = read_records(data, start, entry.stop, header, 0)
+    if damage is not None:
+        raise _placed(damage, data, entry, header) from damage
+    try:
+        return marker_of(found.rows[0][1])
+    except ValueError as error:
+        raise _placed(_unplaced(str(error)), data, entry, header) from error
+
+
+def _body(
+    data: bytes, entry: Entry, header: BatchHeader, gathered: GatheredBatches
+) -> tuple[bytes, int, int]:
+    """Find a batch's records, decompressed: where they lie, from where to where."""
+    if not header.record_count:
+        return b"", 0, 0
+    start = entry.position + BATCH_HEADER.size
+    if not header.codec:
+        return data, start, entry.stop
+    if header.codec not in _CODECS:
+        raise _unplaced(f"unknown codec {header.codec} in magic {MAGIC}", UnsupportedCodec)
+    body = decompress(
+        Codec(header.codec),
+        memoryview(data)[start : entry.stop],
+        magic=MAGIC,
+        max_bytes=gathered.room_bytes,
+    )
+    gathered.room_bytes -= len(body)
+    return body, 0, len(body)
+
+
+def _unplaced(reason: str, kind: type[CorruptRecord] = CorruptRecord) -> CorruptRecord:
+    return kind(reason, offset=-1, position=0, next_offset=None)
+
+
+def _placed(error: CorruptRecord, data: bytes, entry: Entry, header: BatchHeader) -> CorruptRecord:
+    """Say of an error inside of a batch where it lies in the whole record set."""
+    is_inside = error.offset >= 0
+    where = f"in the batch from offset {entry.offset}: " if is_inside else ""
+    return type(error)(
+        where + error.reason,
+        offset=error.offset if is_inside else entry.offset,
+        position=entry.position,
+        next_offset=offset_behind(header.last_offset)
+        if error.next_offset is None
+        else error.next_offset,
+        raw=data[entry.position : entry.stop],
+    )

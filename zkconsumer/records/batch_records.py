@@ -1,0 +1,153 @@
+"""The records inside of a batch of magic 2, once it is decompressed.
+
+    length varint | attributes int8 | timestamp delta varlong | offset delta varint
+    | key | value | header count varint | headers
+
+Keys and values are a varint length (-1 = null) and that many bytes; a header is a name, which can't
+be null, and a value. Deltas count from the batch's base offset and base timestamp; where the broker
+set the time, all records have the batch's largest timestamp. The attributes of a record mean
+nothing yet.
+
+A record below the fetch offset is passed over by its length, its key and value unread: so reading
+can go on behind a damaged one in the middle of a batch.
+
+Stricter than Java in two things, which no client writes: a length below -1 is damage, not null; and
+offsets ascend within the batch, else a position behind one record would pass over others.
+
+Source: Kafka 0.11 and 3.9 ``DefaultRecord``; KIP-82, KIP-98.
+"""
+
+from zkconsumer.errors import CorruptRecord
+from zkconsumer.model import TimestampType
+from zkconsumer.records.batch_header import BatchHeader
+from zkconsumer.records.entries import offset_behind
+from zkconsumer.records.rows import Headers, Row
+from zkconsumer.records.varint import read_varint, read_varlong
+
+_APPEND_TIME, _CREATE_TIME = int(TimestampType.LOG_APPEND_TIME), int(TimestampType.CREATE_TIME)
+_MIN_HEADER_BYTES = 2
+_TIMESTAMPS = range(-(2**63), 2**63)
+
+
+class BatchRows:
+    """Takes the records of one batch.
+
+    Attributes:
+        rows: those from the fetch offset on.
+        headers: those that some of them have, by the place in ``rows``.
+    """
+
+    __slots__ = ("headers", "rows")
+
+    def __init__(self) -> None:
+        self.rows: list[Row] = []
+        self.headers: dict[int, Headers] = {}
+
+
+def read_records(
+    data: bytes, start: int, stop: int, header: BatchHeader, fetch_offset: int
+) -> tuple[BatchRows, CorruptRecord | None]:
+    """Read as many records of a batch as are sound.
+
+    Args:
+        data: where they lie, from ``start`` to ``stop``.
+        start: the first byte of the first one.
+        stop: the byte behind the last one.
+        header: of the batch.
+        fetch_offset: records below it are left out.
+
+    Returns:
+        The records, and what is wrong with the first one that is not sound. That error has an
+        offset if only this record is lost; else -1, as no record behind it can be read.
+    """
+    found = BatchRows()
+    rows, base_offset, base_time = found.rows, header.base_offset, header.base_timestamp
+    kind = _APPEND_TIME if header.has_append_time else _CREATE_TIME
+    timestamp, position, last = header.max_timestamp, start, -1
+    for _ in range(header.record_count):
+        try:
+            size, at = read_varint(data, position)
+            end = at + size
+            time_delta, at = read_varlong(data, at + 1)
+            delta, at = read_varint(data, at)
+        except (IndexError, ValueError):
+            return found, _lost(f"byte {position - start} inside begins no record", position)
+        if not at <= end <= stop or not last < delta <= header.last_offset_delta:
+            return found, _lost(
+                f"size or offset at byte {position - start} inside is wrong", position
+            )
+        last = delta
+        offset = base_offset + delta
+        if offset >= fetch_offset:
+            try:
+                key, value, headers = _content(data, at, end)
+                if kind == _CREATE_TIME:
+                    timestamp = _timestamp(base_time + time_delta)
+            except (IndexError, ValueError) as error:
+                return found, CorruptRecord(
+                    f"record is damaged inside: {error}",
+                    offset=offset,
+                    position=position,
+                    next_offset=offset_behind(offset),
+                )
+            if headers:
+                found.headers[len(rows)] = headers
+            rows.append((offset, key, value, timestamp, kind))
+        position = end
+    if position != stop:
+        return found, _lost(f"{stop - position} bytes are left behind the last record", position)
+    return found, None
+
+
+def _lost(reason: str, position: int) -> CorruptRecord:
+    return CorruptRecord(reason, offset=-1, position=position, next_offset=None)
+
+
+def _timestamp(found: int) -> int:
+    if found not in _TIMESTAMPS:
+        raise ValueError(f"timestamp {found} is none")
+    return found
+
+
+def _content(data: bytes, at: int, end: int) -> tuple[bytes | None, bytes | None, Headers]:
+    """Read what is behind a record's offset; it has to end with the record."""
+    size, at = read_varint(data, at)
+    key = None
+    if size >= 0:
+        key = data[at : at + size]
+        at += size
+    if size >= -1:
+        size, at = read_varint(data, at)
+        value = None
+        if size >= 0:
+            value = data[at : at + size]
+            at += size
+        if size >= -1:
+            count, at = read_varint(data, at)
+            if not count and at == end:
+                return key, value, ()
+            return key, value, _headers(data, at, end, count)
+    raise ValueError(f"length {size} of key or value")
+
+
+def _headers(data: bytes, at: int, end: int, count: int) -> Headers:
+    if not 0 <= count <= (end - at) // _MIN_HEADER_BYTES:
+        raise ValueError(f"{count} headers in {end - at} bytes")
+    found: list[tuple[str, bytes | None]] = []
+    for _ in range(count):
+        size, at = read_varint(data, at)
+        if not 0 <= size <= end - at:
+            raise ValueError(f"length {size} of a header's name")
+        # Java reads a name that is no UTF-8 in this way, too.
+        name = data[at : at + size].decode(errors="replace")
+        size, at = read_varint(data, at + size)
+        value = None
+        if size >= 0:
+            value = data[at : at + size]
+            at += size
+        elif size != -1:
+            raise ValueError(f"length {size} of a header's value")
+        found.append((name, value))
+    if at != end:
+        raise ValueError("lengths contradict the record's")
+    return tuple(found)

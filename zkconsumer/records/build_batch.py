@@ -1,0 +1,191 @@
+"""Writes batches of magic 2, byte for byte as the original's producers and brokers do.
+
+Used by fakes and tests; the layout is described in ``batch_header`` and ``batch_records``.
+"""
+
+import struct
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+from zkconsumer.errors import LocalProtocolError
+from zkconsumer.model import Record, TimestampType
+from zkconsumer.records.batch_header import (
+    BATCH_HEADER,
+    CHECKED_FROM,
+    CONTROL_MASK,
+    DELETE_HORIZON_MASK,
+    LOG_APPEND_MASK,
+    MAGIC,
+    MIN_BATCH_SIZE,
+    NO_LEADER_EPOCH,
+    NO_PRODUCER_ID,
+    TRANSACTIONAL_MASK,
+)
+from zkconsumer.records.castagnoli import crc32c
+from zkconsumer.records.codecs import Codec, compress
+from zkconsumer.records.rows import Headers
+from zkconsumer.records.transactions import Marker
+from zkconsumer.records.varint import varint
+
+_CRC_AT = 17
+_CRC = struct.Struct(">I")
+_MARKER_KEY = struct.Struct(">hh")
+_MARKER_VALUE = struct.Struct(">hi")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchTraits:
+    """What a batch says besides its records.
+
+    Attributes:
+        base_offset: from which its records count; None for the first one's offset.
+        last_offset: the last offset that it stands for; None for the last one's. Compaction takes
+            records away at both ends and keeps these two.
+        leader_epoch: of the leader that appended it, -1 for none.
+        producer_id: whose it is, -1 if the producer is neither idempotent nor transactional.
+        producer_epoch: of that id, -1 for none.
+        base_sequence: of its first record, -1 for none.
+        is_transactional: whether it belongs to a transaction.
+        is_control: whether its record is a marker.
+        delete_horizon_ms: when its tombstones may go (KIP-534); None if that is not set.
+    """
+
+    base_offset: int | None = None
+    last_offset: int | None = None
+    leader_epoch: int = NO_LEADER_EPOCH
+    producer_id: int = NO_PRODUCER_ID
+    producer_epoch: int = -1
+    base_sequence: int = -1
+    is_transactional: bool = False
+    is_control: bool = False
+    delete_horizon_ms: int | None = None
+
+
+PLAIN = BatchTraits()
+
+
+def build_batch(
+    records: Iterable[Record],
+    *,
+    codec: Codec = Codec.NONE,
+    headers: Mapping[int, Headers] | None = None,
+    traits: BatchTraits = PLAIN,
+) -> bytes:
+    """Build one batch.
+
+    Args:
+        records: in log order, of one timestamp type; if that is LOG_APPEND_TIME, of one timestamp.
+            None if ``traits`` says from where to where the batch goes.
+        codec: how its records are compressed.
+        headers: of the records that have some, by their place among them.
+        traits: what else it says.
+
+    Raises:
+        LocalProtocolError: the records can't be written in that way.
+        UnsupportedCodec: the library for the codec is not installed.
+    """
+    chosen = list(records)
+    base, last = _bounds(chosen, traits)
+    types = {record.timestamp_type for record in chosen}
+    stamps = [record.timestamp for record in chosen]
+    has_append_time = types == {TimestampType.LOG_APPEND_TIME}
+    if len(types) > 1 or (has_append_time and len(set(stamps)) > 1):
+        raise LocalProtocolError(f"records {base} to {last} need timestamps of one kind in a batch")
+    base_time = traits.delete_horizon_ms
+    if base_time is None:
+        base_time = stamps[0] if stamps else -1
+    found = headers or {}
+    try:
+        body = b"".join(
+            _record(
+                record, record.offset - base, record.timestamp - base_time, found.get(place, ())
+            )
+            for place, record in enumerate(chosen)
+        )
+        packed = compress(codec, body, magic=MAGIC)
+        head = BATCH_HEADER.pack(
+            base,
+            MIN_BATCH_SIZE + len(packed),
+            traits.leader_epoch,
+            MAGIC,
+            0,
+            codec | LOG_APPEND_MASK * has_append_time | _flags(traits),
+            last - base,
+            base_time,
+            max(stamps, default=-1),
+            traits.producer_id,
+            traits.producer_epoch,
+            traits.base_sequence,
+            len(chosen),
+        )
+    except struct.error as error:
+        raise LocalProtocolError(
+            f"records {base} to {last} do not fit in a batch: {error}"
+        ) from error
+    return with_crc(head + packed)
+
+
+def build_marker(
+    marker: Marker, offset: int, *, timestamp: int, traits: BatchTraits, coordinator_epoch: int = 0
+) -> bytes:
+    """Build the control batch that ends a producer's transaction.
+
+    Args:
+        marker: COMMIT or ABORT.
+        offset: that it takes in the log.
+        timestamp: of its record.
+        traits: whose transaction it is, and the leader epoch; it is transactional and a control
+            batch whatever they say.
+        coordinator_epoch: of the coordinator that wrote it.
+    """
+    written = BatchTraits(
+        leader_epoch=traits.leader_epoch,
+        producer_id=traits.producer_id,
+        producer_epoch=traits.producer_epoch,
+        is_transactional=True,
+        is_control=True,
+    )
+    key, value = _MARKER_KEY.pack(0, marker), _MARKER_VALUE.pack(0, coordinator_epoch)
+    record = Record(offset, key, value, timestamp, TimestampType.CREATE_TIME)
+    return build_batch([record], traits=written)
+
+
+def with_crc(batch: bytes) -> bytes:
+    """The same batch with the CRC that its bytes ask for."""
+    crc = _CRC.pack(crc32c(batch[CHECKED_FROM:]))
+    return batch[:_CRC_AT] + crc + batch[_CRC_AT + len(crc) :]
+
+
+def _bounds(records: list[Record], traits: BatchTraits) -> tuple[int, int]:
+    offsets = [record.offset for record in records]
+    base, last = traits.base_offset, traits.last_offset
+    if not offsets and (base is None or last is None):
+        raise LocalProtocolError("an empty batch needs its first and its last offset")
+    base = offsets[0] if base is None else base
+    last = offsets[-1] if last is None else last
+    every = [base - 1, *offsets, last + 1]
+    if any(one >= other for one, other in pairwise(every)) or base < 0:
+        raise LocalProtocolError(f"a batch from {base} to {last} can't hold offsets {offsets}")
+    return base, last
+
+
+def _flags(traits: BatchTraits) -> int:
+    return (
+        TRANSACTIONAL_MASK * traits.is_transactional
+        | CONTROL_MASK * traits.is_control
+        | DELETE_HORIZON_MASK * (traits.delete_horizon_ms is not None)
+    )
+
+
+def _record(record: Record, delta: int, time_delta: int, headers: Headers) -> bytes:
+    parts = [b"\0", varint(time_delta), varint(delta), _sized(record.key), _sized(record.value)]
+    parts.append(varint(len(headers)))
+    for name, value in headers:
+        parts += (_sized(name.encode()), _sized(value))
+    body = b"".join(parts)
+    return varint(len(body)) + body
+
+
+def _sized(data: bytes | None) -> bytes:
+    return varint(-1) if data is None else varint(len(data)) + data

@@ -1,0 +1,70 @@
+"""Integers of variable size, as batches of magic 2 hold them.
+
+Seven bits a byte, the lowest first; the high bit says that another byte follows. Signed numbers are
+zigzag before that: 0, -1, 1, -2 are 0, 1, 2, 3. An int32 takes at most five bytes, an int64 ten.
+
+Source: Kafka 0.11 ``ByteUtils.readVarint``, ``readVarlong``; KIP-98.
+"""
+
+MOST_INT32_BYTES = 5
+MOST_INT64_BYTES = 10
+
+
+def read_varint(data: bytes, position: int) -> tuple[int, int]:
+    """Read an int32 and the position behind it.
+
+    Raises:
+        IndexError: the data ends in it.
+        ValueError: it does not fit into 32 bits.
+    """
+    byte = data[position]
+    if byte < 0x80:
+        return byte >> 1 ^ -(byte & 1), position + 1
+    # Two bytes are as common: sizes from 64 bytes on, times from 64 ms on.
+    second = data[position + 1]
+    if second < 0x80:
+        return (byte & 0x7F | second << 7) >> 1 ^ -(byte & 1), position + 2
+    return _read_long(data, position, 32)
+
+
+def read_varlong(data: bytes, position: int) -> tuple[int, int]:
+    """Read an int64 and the position behind it.
+
+    Raises:
+        IndexError: the data ends in it.
+        ValueError: it does not fit into 64 bits.
+    """
+    byte = data[position]
+    if byte < 0x80:
+        return byte >> 1 ^ -(byte & 1), position + 1
+    # Two bytes are as common: sizes from 64 bytes on, times from 64 ms on.
+    second = data[position + 1]
+    if second < 0x80:
+        return (byte & 0x7F | second << 7) >> 1 ^ -(byte & 1), position + 2
+    return _read_long(data, position, 64)
+
+
+def varint(number: int) -> bytes:
+    """Write an int32 or an int64: the bytes of the two differ in nothing but their bound."""
+    rest = number << 1 if number >= 0 else (-number << 1) - 1
+    if rest < 0x80:
+        return bytes((rest,))
+    written = bytearray()
+    while rest >= 0x80:
+        written.append(rest & 0x7F | 0x80)
+        rest >>= 7
+    written.append(rest)
+    return bytes(written)
+
+
+def _read_long(data: bytes, position: int, bits: int) -> tuple[int, int]:
+    found = 0
+    for shift in range(0, bits, 7):
+        byte = data[position]
+        position += 1
+        found |= (byte & 0x7F) << shift
+        if byte < 0x80:
+            if found >> bits:
+                break
+            return found >> 1 ^ -(found & 1), position
+    raise ValueError(f"a number of more than {bits} bits")

@@ -1,0 +1,55 @@
+"""Where zstd frames end, by their sizes alone: the library does not say that input is cut off.
+
+A frame is a magic, a head, blocks with three bytes of head each, and perhaps a checksum. Frames
+follow each other; some are to be skipped.
+
+Source: RFC 8878, 3.1.
+"""
+
+MAGIC = b"\x28\xb5\x2f\xfd"
+
+_SKIPPABLE = 0x184D2A50
+_SKIPPABLE_MASK = 0xFFFFFFF0
+_ID_BYTES = (0, 1, 2, 4)
+_CONTENT_SIZE_BYTES = (0, 2, 4, 8)
+_RLE, _RESERVED = 1, 3
+
+
+def check_whole(data: bytes) -> None:
+    """Judge whether data is whole frames, one or more, and nothing else.
+
+    Raises:
+        ValueError: it is not.
+    """
+    position = _frame_end(data, 0)
+    while position < len(data):
+        position = _frame_end(data, position)
+
+
+def _frame_end(data: bytes, position: int) -> int:
+    if len(data) - position < 5:
+        raise ValueError("cut off")
+    if int.from_bytes(data[position : position + 4], "little") & _SKIPPABLE_MASK == _SKIPPABLE:
+        size = int.from_bytes(data[position + 4 : position + 8], "little")
+        return _within(data, position + 8 + size)
+    if not data.startswith(MAGIC, position):
+        raise ValueError("not a zstd frame")
+    descriptor = data[position + 4]
+    is_single = descriptor >> 5 & 1
+    # A window's size, or in a frame of a single segment at least one byte of content size.
+    position += 5 + (1 - is_single) + _ID_BYTES[descriptor & 3]
+    position += _CONTENT_SIZE_BYTES[descriptor >> 6] or is_single
+    is_last = 0
+    while not is_last:
+        head = int.from_bytes(data[position : position + 3], "little")
+        is_last, kind, size = head & 1, head >> 1 & 3, head >> 3
+        if kind == _RESERVED:
+            raise ValueError("zstd block of an unknown kind")
+        position = _within(data, position + 3 + (1 if kind == _RLE else size))
+    return _within(data, position + 4 * (descriptor >> 2 & 1))
+
+
+def _within(data: bytes, position: int) -> int:
+    if position > len(data):
+        raise ValueError("cut off")
+    return position

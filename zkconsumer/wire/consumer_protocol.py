@@ -1,0 +1,148 @@
+"""The embedded protocol of consumer groups: what members and leader tell each other.
+
+The coordinator passes these bytes on without reading them. Both kinds start with their version, and
+the rule for readers is: a version that is not known reads as the newest that is, and bytes behind
+what is known are skipped. So members of all ages share a group. Never flexible.
+Source: Kafka 0.9.0.1 and 3.9 ``ConsumerProtocol``; KIP-429, KIP-792, KIP-881.
+"""
+
+import struct
+from dataclasses import dataclass
+from typing import Annotated, Any, Final, TypeVar
+
+from zkconsumer.errors import DecodeError, LocalProtocolError
+from zkconsumer.wire.fault import Fault
+from zkconsumer.wire.reader import reader_of
+from zkconsumer.wire.schema import Hint, Int32, NullableBytes, NullableString, Since, String
+from zkconsumer.wire.writer import Pieces, writer_of
+
+SUBSCRIPTION_VERSION: Final = 3
+"""The newest version of a subscription."""
+
+ASSIGNMENT_VERSION: Final = 3
+"""The newest version of an assignment: all have the same bytes."""
+
+NO_GENERATION: Final = -1
+"""The generation of a member that had none, or does not say."""
+
+_VERSION = struct.Struct(">h")
+M = TypeVar("M")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicPartitions:
+    """Partitions of one topic."""
+
+    topic: String
+    partitions: tuple[Int32, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Subscription:
+    """What a member reads, as it tells the leader.
+
+    Attributes:
+        topics: the topics, in no particular order.
+        user_data: the assignment strategy's own bytes.
+        owned_partitions: what it has now (cooperative strategies).
+        generation_id: in which generation it got them, -1 for none.
+        rack_id: where it runs, None where it does not say.
+    """
+
+    topics: tuple[String, ...]
+    user_data: NullableBytes = None
+    owned_partitions: Annotated[tuple[TopicPartitions, ...], Since(1), Hint()] = ()
+    generation_id: Annotated[Int32, Since(2), Hint()] = NO_GENERATION
+    rack_id: Annotated[NullableString, Since(3), Hint()] = None
+
+    def least_version(self) -> int:
+        """The oldest version that carries all that it says."""
+        if self.rack_id is not None:
+            return 3
+        if self.generation_id != NO_GENERATION:
+            return 2
+        return 1 if self.owned_partitions else 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Assignment:
+    """What a member gets, as the leader tells it."""
+
+    assigned_partitions: tuple[TopicPartitions, ...]
+    user_data: NullableBytes = None
+
+
+def encode_subscription(subscription: Subscription, *, version: int | None = None) -> bytes:
+    """The bytes of a subscription: metadata of a JoinGroup protocol.
+
+    Args:
+        subscription: what to tell. What the version lacks is left out.
+        version: by default the oldest that carries all: some clients read no newer ones.
+
+    Raises:
+        LocalProtocolError: a value can't be sent, or there is no such version; names the field.
+    """
+    least = subscription.least_version()
+    return _encode(subscription, least if version is None else version, SUBSCRIPTION_VERSION)
+
+
+def encode_assignment(assignment: Assignment, *, version: int = 0) -> bytes:
+    """The bytes of an assignment, for SyncGroup.
+
+    Raises:
+        LocalProtocolError: a value can't be sent, or there is no such version; names the field.
+    """
+    return _encode(assignment, version, ASSIGNMENT_VERSION)
+
+
+def decode_subscription(data: bytes | memoryview) -> tuple[int, Subscription]:
+    """A subscription, and the version in which its member wrote it, which may be a newer one.
+
+    Raises:
+        DecodeError: it is none; names field and position.
+    """
+    return _decode(Subscription, data, SUBSCRIPTION_VERSION)
+
+
+def decode_assignment(data: bytes | memoryview) -> tuple[int, Assignment]:
+    """An assignment, and the version in which the leader wrote it, which may be a newer one.
+
+    No bytes are what a coordinator gives to members of whom the leader said nothing: they are
+    an empty assignment of version 0.
+
+    Raises:
+        DecodeError: it is none; names field and position.
+    """
+    if not data:
+        return 0, Assignment(assigned_partitions=())
+    return _decode(Assignment, data, ASSIGNMENT_VERSION)
+
+
+def _encode(message: object, version: int, newest: int) -> bytes:
+    name = type(message).__name__
+    if not 0 <= version <= newest:
+        raise LocalProtocolError(f"{name}: there is no version {version}, only 0 to {newest}")
+    pieces: Pieces = [_VERSION.pack(version)]
+    try:
+        writer_of(type(message), version)(message, pieces)
+    except Fault as fault:
+        where = f"{name} v{version}"
+        raise LocalProtocolError(f"{where}: {fault.reason} (field {fault.path or '-'})") from None
+    return b"".join(pieces)
+
+
+def _decode(kind: type[M], data: bytes | memoryview, newest: int) -> tuple[int, M]:
+    buffer = memoryview(data).cast("B")
+    if len(buffer) < _VERSION.size:
+        raise DecodeError(kind.__name__, "version", 0, "the bytes end in the middle of it")
+    (version,) = _VERSION.unpack_from(buffer)
+    if version < 0:
+        raise DecodeError(kind.__name__, "version", 0, f"there is no version {version}")
+    try:
+        # At most the newest: a reader is compiled once for each version, and strangers send any.
+        # The readers' values are as untyped as the schema they are compiled from.
+        message: Any = reader_of(kind, min(version, newest))(buffer, _VERSION.size)[0]
+    except Fault as fault:
+        name = f"{kind.__name__} v{version}"
+        raise DecodeError(name, fault.path, fault.position, fault.reason) from None
+    return version, message

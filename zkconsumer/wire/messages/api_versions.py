@@ -1,0 +1,71 @@
+"""ApiVersions: which versions of which APIs a broker serves (from 0.10 on).
+
+The only API that may be asked of a broker in a version that it lacks: the answer then has error
+``UNSUPPORTED_VERSION`` and is in version 0; brokers from 2.4 on name the versions of ApiVersions in
+it, older ones nothing. Brokers before 0.10 close the connection. Source: KIP-35, KIP-511.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from zkconsumer.wire.api import Api, ApiKey, Request, Response
+from zkconsumer.wire.schema import Bool, Hint, Int16, Int32, Int64, Since, String, Tagged
+
+API_VERSIONS = Api(key=ApiKey.API_VERSIONS, last=3, flexible=3)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiVersion:
+    """One API: ``api_key`` is a number, since brokers know many that we don't."""
+
+    api_key: Int16
+    min_version: Int16
+    max_version: Int16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SupportedFeature:
+    """A feature that the broker has (KIP-584)."""
+
+    name: String
+    min_version: Int16
+    max_version: Int16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FinalizedFeature:
+    """A feature that the cluster uses (KIP-584)."""
+
+    name: String
+    max_version_level: Int16
+    min_version_level: Int16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiVersionsResponse(Response):
+    """What the broker serves; with error ``UNSUPPORTED_VERSION`` it may be nothing."""
+
+    API: ClassVar[Api] = API_VERSIONS
+
+    error_code: Int16
+    api_versions: tuple[ApiVersion, ...]
+    throttle_time_ms: Annotated[Int32, Since(1)] = 0
+    supported_features: Annotated[tuple[SupportedFeature, ...], Since(3), Tagged(0)] = ()
+    finalized_features_epoch: Annotated[Int64, Since(3), Tagged(1)] = -1
+    finalized_features: Annotated[tuple[FinalizedFeature, ...], Since(3), Tagged(2)] = ()
+    zk_migration_ready: Annotated[Bool, Since(3), Tagged(3)] = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ApiVersionsRequest(Request[ApiVersionsResponse]):
+    """Asks any broker, also before authentication.
+
+    From version 3 on brokers want a name and a version of letters, digits, and ``-`` and ``.``
+    within. They answer anything else, also no text, with ``INVALID_REQUEST``.
+    """
+
+    API: ClassVar[Api] = API_VERSIONS
+    RESPONSE: ClassVar[type[Response]] = ApiVersionsResponse
+
+    client_software_name: Annotated[String, Since(3), Hint()] = ""
+    client_software_version: Annotated[String, Since(3), Hint()] = ""

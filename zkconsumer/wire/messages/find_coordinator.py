@@ -1,0 +1,42 @@
+"""FindCoordinator: which broker keeps a group (from 0.8.2 on, as ConsumerMetadata).
+
+Asking creates the offsets topic where there is none: the answer is ``COORDINATOR_NOT_AVAILABLE``
+until it has leaders. Version 4, which asks for many groups at once, is of no use to one consumer.
+Source: Kafka 0.8.2.2 ``ConsumerMetadataRequest``, Kafka 3.9 ``FindCoordinatorRequest``.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from zkconsumer.wire.api import Api, ApiKey, Request, Response
+from zkconsumer.wire.schema import Int8, Int16, Int32, LenientString, NullableString, Since, String
+
+FIND_COORDINATOR = Api(key=ApiKey.FIND_COORDINATOR, last=3, flexible=3)
+
+GROUP_KEY_TYPE = 0
+"""The key is a group id; 1 would be a transactional id."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindCoordinatorResponse(Response):
+    """The coordinator; with an error -1, "", -1."""
+
+    API: ClassVar[Api] = FIND_COORDINATOR
+
+    throttle_time_ms: Annotated[Int32, Since(1)] = 0
+    error_code: Int16
+    error_message: Annotated[NullableString, Since(1)] = None
+    coordinator_id: Int32
+    host: LenientString
+    port: Int32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FindCoordinatorRequest(Request[FindCoordinatorResponse]):
+    """Asks any broker."""
+
+    API: ClassVar[Api] = FIND_COORDINATOR
+    RESPONSE: ClassVar[type[Response]] = FindCoordinatorResponse
+
+    group_id: String
+    key_type: Annotated[Int8, Since(1)] = GROUP_KEY_TYPE

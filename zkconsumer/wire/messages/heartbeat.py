@@ -1,0 +1,35 @@
+"""Heartbeat: a member lives; the answer says whether its group rebalances (from 0.9 on).
+
+Source: Kafka 0.9.0.1 and 3.9 ``HeartbeatRequest``, ``HeartbeatResponse``; KIP-345.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from zkconsumer.wire.api import Api, ApiKey, Request, Response
+from zkconsumer.wire.schema import Int16, Int32, NullableString, Since, String
+
+HEARTBEAT = Api(key=ApiKey.HEARTBEAT, last=4, flexible=4)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeartbeatResponse(Response):
+    """``REBALANCE_IN_PROGRESS`` asks the member to join again; it is still a member."""
+
+    API: ClassVar[Api] = HEARTBEAT
+
+    throttle_time_ms: Annotated[Int32, Since(1)] = 0
+    error_code: Int16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class HeartbeatRequest(Request[HeartbeatResponse]):
+    """Tells the coordinator."""
+
+    API: ClassVar[Api] = HEARTBEAT
+    RESPONSE: ClassVar[type[Response]] = HeartbeatResponse
+
+    group_id: String
+    generation_id: Int32
+    member_id: String
+    group_instance_id: Annotated[NullableString, Since(3)] = None

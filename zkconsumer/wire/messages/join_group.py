@@ -1,0 +1,89 @@
+"""JoinGroup: enters a group, or its next generation (from 0.9 on).
+
+The coordinator answers when all members have joined or the rebalance time-out is over. The leader
+alone gets the members. Version 1 tells the rebalance time-out from the session's (KIP-62); from
+version 4 on a new member is first given its id, with ``MEMBER_ID_REQUIRED`` (KIP-394); 5 has static
+members (KIP-345), 8 a reason (KIP-800), 9 leaders that need not assign (KIP-814).
+Source: Kafka 0.9.0.1 and 3.9 ``JoinGroupRequest``, ``JoinGroupResponse``.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from zkconsumer.wire.api import Api, ApiKey, Request, Response
+from zkconsumer.wire.schema import (
+    Bool,
+    Bytes,
+    Hint,
+    Int16,
+    Int32,
+    LenientString,
+    NullableString,
+    Since,
+    String,
+)
+
+JOIN_GROUP = Api(key=ApiKey.JOIN_GROUP, last=9, flexible=6)
+
+CONSUMER_PROTOCOL_TYPE = "consumer"
+"""The protocol type of groups whose members read topics."""
+
+NO_MEMBER_ID = ""
+"""The member id of one that has none yet."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinGroupProtocol:
+    """An assignment strategy that the member supports, and its subscription for that strategy."""
+
+    name: String
+    metadata: Bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinGroupMember:
+    """A member as the leader hears of it: its metadata for the strategy that was chosen."""
+
+    member_id: String
+    group_instance_id: Annotated[NullableString, Since(5), Hint()] = None
+    metadata: Bytes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinGroupResponse(Response):
+    """The generation; with an error -1, and only ``member_id`` may say something.
+
+    ``skip_assignment``: the leader is to send no assignments, they stay as they are.
+    """
+
+    API: ClassVar[Api] = JOIN_GROUP
+
+    throttle_time_ms: Annotated[Int32, Since(2)] = 0
+    error_code: Int16
+    generation_id: Int32
+    protocol_type: Annotated[NullableString, Since(7), Hint()] = None
+    protocol_name: LenientString
+    leader: String
+    skip_assignment: Annotated[Bool, Since(9)] = False
+    member_id: String
+    members: tuple[JoinGroupMember, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JoinGroupRequest(Request[JoinGroupResponse]):
+    """Asks the coordinator; the protocols stand in order of preference.
+
+    Version 0 waits for the others as long as the session time-out.
+    """
+
+    API: ClassVar[Api] = JOIN_GROUP
+    RESPONSE: ClassVar[type[Response]] = JoinGroupResponse
+
+    group_id: String
+    session_timeout_ms: Int32
+    rebalance_timeout_ms: Annotated[Int32, Since(1), Hint()] = -1
+    member_id: String = NO_MEMBER_ID
+    group_instance_id: Annotated[NullableString, Since(5)] = None
+    protocol_type: String = CONSUMER_PROTOCOL_TYPE
+    protocols: tuple[JoinGroupProtocol, ...]
+    reason: Annotated[NullableString, Since(8), Hint()] = None

@@ -1,0 +1,44 @@
+"""ListGroups: the groups that one broker coordinates (from 0.9 on).
+
+Source: Kafka 0.9.0.1 and 3.9 ``ListGroupsRequest``, ``ListGroupsResponse``; KIP-518, KIP-848.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from zkconsumer.wire.api import Api, ApiKey, Request, Response
+from zkconsumer.wire.schema import Hint, Int16, Int32, Since, String
+
+LIST_GROUPS = Api(key=ApiKey.LIST_GROUPS, last=5, flexible=3)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListedGroup:
+    """A group; ``protocol_type`` is "" for one that only stores offsets."""
+
+    group_id: String
+    protocol_type: String
+    state: Annotated[String, Since(4), Hint()] = ""
+    type: Annotated[String, Since(5), Hint()] = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListGroupsResponse(Response):
+    """The groups of this broker, in no particular order."""
+
+    API: ClassVar[Api] = LIST_GROUPS
+
+    throttle_time_ms: Annotated[Int32, Since(1)] = 0
+    error_code: Int16
+    groups: tuple[ListedGroup, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ListGroupsRequest(Request[ListGroupsResponse]):
+    """Asks one broker: every broker must be asked for all groups. No filter means all."""
+
+    API: ClassVar[Api] = LIST_GROUPS
+    RESPONSE: ClassVar[type[Response]] = ListGroupsResponse
+
+    states_filter: Annotated[tuple[String, ...], Since(4)] = ()
+    types_filter: Annotated[tuple[String, ...], Since(5)] = ()

@@ -1,0 +1,61 @@
+"""SaslHandshake and SaslAuthenticate: who we are (from 0.10 and 1.0 on).
+
+After a handshake of version 0 the mechanism's own bytes follow, each behind a length of four bytes,
+without any header; after one of version 1 they travel in SaslAuthenticate requests (KIP-152). From
+version 1 on the answer to the last of these says when to authenticate anew (KIP-368). Brokers 0.9
+know GSSAPI alone, without handshake. Source: Kafka 0.10.2.2, 3.9 ``SaslHandshakeRequest``.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from zkconsumer.wire.api import Api, ApiKey, Request, Response
+from zkconsumer.wire.schema import Bytes, Int16, Int64, NullableString, Since, String
+
+SASL_HANDSHAKE = Api(key=ApiKey.SASL_HANDSHAKE, last=1)
+SASL_AUTHENTICATE = Api(key=ApiKey.SASL_AUTHENTICATE, last=2, flexible=2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaslHandshakeResponse(Response):
+    """The mechanisms that the broker has; ``UNSUPPORTED_SASL_MECHANISM`` if not this one."""
+
+    API: ClassVar[Api] = SASL_HANDSHAKE
+
+    error_code: Int16
+    mechanisms: tuple[String, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaslHandshakeRequest(Request[SaslHandshakeResponse]):
+    """Names the mechanism, such as ``SCRAM-SHA-256``."""
+
+    API: ClassVar[Api] = SASL_HANDSHAKE
+    RESPONSE: ClassVar[type[Response]] = SaslHandshakeResponse
+
+    mechanism: String
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SaslAuthenticateResponse(Response):
+    """The server's next bytes; a lifetime of 0 ms has no end."""
+
+    API: ClassVar[Api] = SASL_AUTHENTICATE
+
+    error_code: Int16
+    error_message: NullableString
+    auth_bytes: Bytes
+    session_lifetime_ms: Annotated[Int64, Since(1)] = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class SaslAuthenticateRequest(Request[SaslAuthenticateResponse]):
+    """The client's next bytes: they may hold a password, so ``repr`` does not show them."""
+
+    API: ClassVar[Api] = SASL_AUTHENTICATE
+    RESPONSE: ClassVar[type[Response]] = SaslAuthenticateResponse
+
+    auth_bytes: Bytes
+
+    def __repr__(self) -> str:
+        return f"SaslAuthenticateRequest(auth_bytes=<{len(self.auth_bytes)} bytes>)"

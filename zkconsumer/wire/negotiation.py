@@ -1,0 +1,236 @@
+"""Which versions to speak with a broker, found out by asking it: no setting, no guess.
+
+From 0.10 on a broker names what it serves. An older one can't, and is told by what it does with
+questions; each goes out on a new connection:
+
+- 0.8 closes the connection on what it does not know. So it is asked for something that came with
+  each release, the newest first. ApiVersions must fail twice before that, so that a broker that
+  happens to stop is not taken for an old one.
+- 0.9 neither answers what it does not know nor closes, but answers what comes behind it
+  (KAFKA-3547). So a Heartbeat goes out with ApiVersions, in one piece: if its answer comes first,
+  that is a 0.9.
+  Waiting for a time-out instead, as others do, takes seconds, and can't tell it from a slow broker.
+  Such a broker may also lose what other clients sent in the same instant: so it is asked once.
+
+Every question is harmless: none creates a topic, and the answers are short. What was proved holds
+for one broker until its connections end: it may be back as another.
+
+Here are the questions and what follows from the answers; connections are the caller's.
+Source: Kafka 0.8.0 to 0.9.0.1 ``RequestKeys``, ``ApiKeys``, ``SocketServer``; KIP-35, KIP-511.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from zkconsumer.errors import BrokerError, DecodeError, UnsupportedVersion
+from zkconsumer.version import __version__
+from zkconsumer.wire.api import ApiKey, Request, Response
+from zkconsumer.wire.codec import REQUESTS, decode_response, encode_request
+from zkconsumer.wire.error_codes import ErrorCode, error_name
+from zkconsumer.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
+from zkconsumer.wire.messages.list_groups import ListGroupsRequest
+from zkconsumer.wire.messages.list_offsets import ListOffsetsRequest
+from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
+from zkconsumer.wire.versions import KNOWN_VERSIONS, BrokerGeneration, VersionRange
+
+PROBE_GROUP: Final = "zkconsumer-probe"
+"""The group that questions name which need one; it never comes to be."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerVersions:
+    """What a broker and the codec both know.
+
+    Attributes:
+        common: the versions of each API; one that is not there can't be used.
+        generation: what the broker is, where it can't say what it serves; else None.
+    """
+
+    common: Mapping[ApiKey, VersionRange]
+    generation: BrokerGeneration | None = None
+
+    def has(self, api: ApiKey, *, at_least: int = 0, at_most: int | None = None) -> bool:
+        """Whether some version within these bounds can be sent."""
+        return self._within(api, at_least, at_most) is not None
+
+    def version_for(self, api: ApiKey, *, at_least: int = 0, at_most: int | None = None) -> int:
+        """The newest version to send.
+
+        Args:
+            api: what to ask.
+            at_least: the first version that does what is needed.
+            at_most: for APIs whose versions differ in meaning, as ``versions.version_for`` says.
+
+        Raises:
+            UnsupportedVersion: there is none within these bounds.
+        """
+        version = self._within(api, at_least, at_most)
+        if version is None:
+            limits = f" from version {at_least}" if at_least else ""
+            limits += f" up to version {at_most}" if at_most is not None else ""
+            common = self.common.get(api)
+            served = f", only {common.first} to {common.last}" if common else ""
+            old = f" (Kafka {self.generation.value})" if self.generation else ""
+            raise UnsupportedVersion(f"the broker{old} lacks {api.name}{limits}{served}")
+        return version
+
+    def _within(self, api: ApiKey, at_least: int, at_most: int | None) -> int | None:
+        common = self.common.get(api)
+        if common is None:
+            return None
+        last = common.last if at_most is None else min(common.last, at_most)
+        return last if last >= max(common.first, at_least) else None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Probe:
+    """A question to a broker of which nothing is known.
+
+    Attributes:
+        request: what to send on a new connection: ``question_bytes`` gives it.
+        version: in which version.
+        proves: what an answer says of the broker; None where it says it itself (ApiVersions).
+    """
+
+    request: Request[Response]
+    version: int
+    proves: BrokerGeneration | None = None
+
+
+# A "+" of a local version, say, would make the broker refuse the request.
+_API_VERSIONS: Final = ApiVersionsRequest(
+    client_software_name="zkconsumer",
+    client_software_version=re.sub(r"[^A-Za-z0-9.]", "-", __version__),
+)
+
+_HEARTBEAT: Final = HeartbeatRequest(group_id=PROBE_GROUP, generation_id=-1, member_id="")
+_FIRST_ID, _FOLLOWER_ID = 1, 2
+
+PROBES: Final = (
+    Probe(request=_API_VERSIONS, version=ApiVersionsRequest.API.last),
+    Probe(request=_API_VERSIONS, version=0),
+    Probe(request=ListGroupsRequest(), version=0, proves=BrokerGeneration.V0_9),
+    # 0.8.2 lists this API and answers it with an error; the one it serves, ConsumerMetadata, would
+    # create the topic of offsets, which a cluster whose groups use ZooKeeper does without.
+    Probe(request=_HEARTBEAT, version=0, proves=BrokerGeneration.V0_8_2),
+    Probe(
+        request=OffsetFetchRequest(group_id=PROBE_GROUP, topics=()),
+        version=0,
+        proves=BrokerGeneration.V0_8_1,
+    ),
+    Probe(request=ListOffsetsRequest(topics=()), version=0, proves=BrokerGeneration.V0_8_0),
+)
+"""The questions in their order."""
+
+FIRST_PROBE: Final = PROBES[0]
+
+
+def question_bytes(probe: Probe, *, client_id: str) -> bytes:
+    """The frames to send, all at once and as the first on a new connection."""
+    data = encode_request(
+        probe.request, version=probe.version, correlation_id=_FIRST_ID, client_id=client_id
+    )
+    if probe.proves is None:
+        data += encode_request(
+            _HEARTBEAT, version=0, correlation_id=_FOLLOWER_ID, client_id=client_id
+        )
+    return data
+
+
+def after_frame(probe: Probe, frame: bytes | bytearray | memoryview) -> BrokerVersions | Probe:
+    """What is known now, or what to ask next on a new connection; this one is done with.
+
+    Args:
+        probe: what was asked.
+        frame: the first that came, without its length. What follows it is of no interest.
+
+    Raises:
+        BrokerError: the broker refuses to say what it serves.
+        DecodeError: the frame is no answer to that question.
+    """
+    correlation_id = int.from_bytes(frame[:4], "big")
+    if correlation_id == _FOLLOWER_ID and probe.proves is None:
+        return of_generation(BrokerGeneration.V0_9)
+    if correlation_id != _FIRST_ID:
+        reason = f"the answer to another request ({correlation_id}) than was asked"
+        raise DecodeError("ResponseHeader", "correlation_id", 0, reason)
+    return after_answer(probe, decode_response(probe.request, probe.version, frame)[1])
+
+
+def after_answer(probe: Probe, response: Response) -> BrokerVersions | Probe:
+    """As ``after_frame``, for an answer to the question itself.
+
+    Raises:
+        BrokerError: the broker refuses to say what it serves.
+    """
+    if probe.proves is not None:
+        return of_generation(probe.proves)
+    if not isinstance(response, ApiVersionsResponse):
+        raise TypeError(f"a {type(response).__name__} answers no question for versions")
+    if response.error_code == ErrorCode.NONE:
+        return of_answer(response)
+    if probe.version == 0:
+        raise BrokerError(
+            response.error_code,
+            ApiKey.API_VERSIONS.name,
+            f"the broker does not say what it serves: {error_name(response.error_code)}",
+        )
+    served = _served(response).get(ApiKey.API_VERSIONS)
+    older = probe.version - 1
+    if response.error_code != ErrorCode.UNSUPPORTED_VERSION or served is None:
+        older = 0
+    return Probe(request=_API_VERSIONS, version=max(0, min(older, served.last if served else 0)))
+
+
+def after_close(probe: Probe) -> Probe:
+    """What to ask next, when the broker took the question and closed the connection.
+
+    That a connection can't be made, or that no answer comes in time, says nothing: ask again.
+
+    Raises:
+        UnsupportedVersion: it does so with every question.
+    """
+    if probe.proves is None and probe.version != 0:
+        return PROBES[1]
+    place = PROBES.index(probe) + 1
+    if place == len(PROBES):
+        raise UnsupportedVersion(
+            "the broker closes the connection whatever it is asked: it is older than Kafka 0.8, no "
+            "Kafka at all, or wants TLS or SASL first"
+        )
+    return PROBES[place]
+
+
+def of_answer(response: ApiVersionsResponse) -> BrokerVersions:
+    """What a broker serves, by its own words."""
+    return BrokerVersions(common=_common(_served(response)))
+
+
+def of_generation(generation: BrokerGeneration) -> BrokerVersions:
+    """What the brokers of a generation serve that can't say it."""
+    return BrokerVersions(common=_common(KNOWN_VERSIONS[generation]), generation=generation)
+
+
+def _served(response: ApiVersionsResponse) -> dict[ApiKey, VersionRange]:
+    """What the broker serves of what we know by name."""
+    known = {int(key): key for key in ApiKey}
+    return {
+        known[each.api_key]: VersionRange(each.min_version, each.max_version)
+        for each in response.api_versions
+        if each.api_key in known
+    }
+
+
+def _common(served: Mapping[ApiKey, VersionRange]) -> Mapping[ApiKey, VersionRange]:
+    """What both sides know; an API without a common version is left out."""
+    common: dict[ApiKey, VersionRange] = {}
+    for key, theirs in served.items():
+        ours = REQUESTS[key].API
+        first, last = max(theirs.first, ours.first), min(theirs.last, ours.last)
+        if first <= last:
+            common[key] = VersionRange(first, last)
+    return MappingProxyType(common)
