@@ -19,7 +19,7 @@ from zkconsumer.errors import MessageTooLarge, PartitionFailed
 from zkconsumer.fetch.range_parts import LostRange, PieceDecoder, RangePart
 from zkconsumer.model import Record
 from zkconsumer.records.build import build_message_set
-from zkconsumer.records.codecs import Codec
+from zkconsumer.records.codecs import CODECS_OF_MESSAGES, Codec
 from zkconsumer.testing.fake_script import Close, Cut, Fail, Hang, Raw, Reply
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.error_codes import ErrorCode
@@ -48,7 +48,7 @@ def test_a_range_is_read_exactly(
     assert world.pauses == []
 
 
-@pytest.mark.parametrize("codec", Codec)
+@pytest.mark.parametrize("codec", CODECS_OF_MESSAGES)
 @pytest.mark.parametrize("fetch_bytes", [40, 200, 1 << 20])
 def test_sets_are_cut_where_the_range_is(
     decoder: PieceDecoder, codec: Codec, fetch_bytes: int
