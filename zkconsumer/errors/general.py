@@ -1,8 +1,4 @@
-"""Every error a caller can meet, by whose fault it is.
-
-Outcomes that are part of normal life (a claim conflict, one partition's error code) are values,
-not exceptions. No exception of another library crosses its door: it is wrapped with ``from``.
-"""
+"""The errors of both consumers and of what they share, by whose fault they are."""
 
 from collections.abc import Mapping
 

@@ -1,0 +1,1 @@
+"""The poll API: ``KafkaConsumer``, over a coordinator's group, a ZooKeeper group, or none."""
