@@ -8,7 +8,7 @@ import os
 import pytest
 from hypothesis import settings
 
-from tests.support.clusters import broker_of, cluster, cluster3, zookeeper
+from tests.support.clusters import broker_of, cluster, cluster3, kraft, zookeeper
 
 settings.register_profile("ci", derandomize=True)
 if os.environ.get("CI"):
@@ -20,4 +20,4 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 
-__all__ = ["broker_of", "cluster", "cluster3", "zookeeper"]
+__all__ = ["broker_of", "cluster", "cluster3", "kraft", "zookeeper"]

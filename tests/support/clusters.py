@@ -13,6 +13,7 @@ from contextlib import ExitStack
 import pytest
 
 from zkconsumer.sandbox import Sandbox
+from zkconsumer.sandbox.kraft import KraftNode
 
 BrokerOf = Callable[[str], Sandbox]
 """Gives the one broker of a Kafka version; starts it when it is first asked for."""
@@ -66,3 +67,10 @@ def broker_of() -> Iterator[BrokerOf]:
             return started[version]
 
         yield broker
+
+
+@pytest.fixture(scope="session")
+def kraft() -> Iterator[KraftNode]:
+    """One node of Kafka 4, which has no ZooKeeper, for all tests of the session."""
+    with KraftNode() as node:
+        yield node

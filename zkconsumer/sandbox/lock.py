@@ -1,8 +1,8 @@
 """Writes ``jars.lock.json`` anew: ``python -m zkconsumer.sandbox.lock``.
 
-Resolves every version of the table and hashes every jar, and those of Spark's connector. Run it
-after a change of the table and read the difference: a jar whose checksum changed for the same
-coordinate is not to be trusted.
+Resolves every version of the table, and Kafka 4, and hashes every jar, and those of Spark's
+connector. Run it after a change of the table and read the difference: a jar whose checksum changed
+for the same coordinate is not to be trusted.
 """
 
 import tempfile
@@ -11,6 +11,7 @@ from pathlib import Path
 
 from zkconsumer.sandbox import maven
 from zkconsumer.sandbox.jars import LOCK_FILE, sha256_of
+from zkconsumer.sandbox.kraft import KRAFT
 from zkconsumer.sandbox.lockfile import Jar, JarLock, PinnedJar, render_lock
 from zkconsumer.sandbox.spark_connector import CONNECTOR, COORDINATES
 from zkconsumer.sandbox.versions import VERSIONS, KafkaVersion
@@ -43,7 +44,7 @@ def main() -> None:
     """Write the file beside this one."""
     repository = maven.configured_repository()
     with tempfile.TemporaryDirectory() as scratch:
-        kafka = make_lock(list(VERSIONS.values()), Path(scratch), repository)
+        kafka = make_lock([*VERSIONS.values(), KRAFT], Path(scratch), repository)
         connector = pin(map(Jar.parse, COORDINATES), Path(scratch), repository)
     lock = JarLock({**kafka.versions, CONNECTOR: connector})
     Path(__file__).with_name(LOCK_FILE).write_text(render_lock(lock), "utf-8")

@@ -1,0 +1,186 @@
+"""One node of Kafka 4, broker and controller in one: what it still serves is tested against it.
+
+It knows no ZooKeeper, so it is no ``Sandbox``; of the sandbox's parts it uses what starts and ends
+processes, and the original's tools.
+"""
+
+import os
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Self
+
+from zkconsumer.errors import SandboxError
+from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.sandbox import jars
+from zkconsumer.sandbox.broker_probe import ask_knowledge
+from zkconsumer.sandbox.java import find_java
+from zkconsumer.sandbox.ports import LOOPBACK, pick_free
+from zkconsumer.sandbox.processes import SupervisedProcesses
+from zkconsumer.sandbox.rendering import BROKER_MAIN, render_properties
+from zkconsumer.sandbox.server import Launcher, Server
+from zkconsumer.sandbox.tools import ScalaTool, ToolBox, ToolResult
+from zkconsumer.sandbox.versions import KafkaVersion
+from zkconsumer.sandbox.waiting import await_answer
+
+KRAFT: Final = KafkaVersion(
+    name="4.1.0",
+    scala="2.13",
+    extra=(
+        "org.apache.kafka:kafka-tools:4.1.0",
+        # Without these nobody writes down what a node complains of.
+        "org.apache.logging.log4j:log4j-slf4j-impl:2.24.3",
+        "org.apache.logging.log4j:log4j-1.2-api:2.24.3",
+    ),
+    # It reads our settings of the log, which are in the form of log4j 1.
+    jvm_flags=("-Dlog4j1.compatibility=true",),
+)
+"""The release; not in the sandbox's own table, whose releases all come with a ZooKeeper."""
+
+_CLUSTER_ID: Final = "4L6g3nShT-eMCtK--X86sw"
+_TOOL_MS: Final = 60_000
+
+
+def node_properties(folder: Path, port: int, controller_port: int) -> dict[str, str]:
+    """The settings of the node; its internal topics are small, and of one replica."""
+    return {
+        "process.roles": "broker,controller",
+        "node.id": "1",
+        "controller.quorum.voters": f"1@{LOOPBACK}:{controller_port}",
+        "listeners": f"PLAINTEXT://{LOOPBACK}:{port},CONTROLLER://{LOOPBACK}:{controller_port}",
+        "advertised.listeners": f"PLAINTEXT://{LOOPBACK}:{port}",
+        "controller.listener.names": "CONTROLLER",
+        "log.dirs": str(folder / "data"),
+        "auto.create.topics.enable": "false",
+        "offsets.topic.replication.factor": "1",
+        "offsets.topic.num.partitions": "2",
+        "transaction.state.log.replication.factor": "1",
+        "transaction.state.log.min.isr": "1",
+        "group.initial.rebalance.delay.ms": "0",
+        "log.cleaner.enable": "false",
+        "num.network.threads": "2",
+        "num.io.threads": "4",
+    }
+
+
+class KraftNode:
+    """The node as a context manager; nothing of it outlives this process.
+
+    Args:
+        heap_mb: its heap.
+        start_timeout_ms: how long it may take to come up.
+    """
+
+    def __init__(self, *, heap_mb: int = 320, start_timeout_ms: int = 60_000) -> None:
+        self._heap_mb = heap_mb
+        self._start_timeout_ms = start_timeout_ms
+        self._processes: SupervisedProcesses | None = None
+        self._tools: ToolBox | None = None
+        self._port = 0
+
+    def __enter__(self) -> Self:
+        self._processes = SupervisedProcesses()
+        try:
+            self._start(self._processes)
+        except BaseException:
+            self.close()
+            raise
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End it, and remove its data. Idempotent."""
+        processes, self._processes, self._tools = self._processes, None, None
+        if processes is not None:
+            processes.close()
+
+    @property
+    def bootstrap_servers(self) -> str:
+        """Where it listens, as ``host:port``."""
+        return f"{LOOPBACK}:{self._port}"
+
+    @property
+    def _node(self) -> Broker:
+        return Broker(1, LOOPBACK, self._port)
+
+    def create_topic(self, name: str, partitions: int = 1) -> None:
+        """Create a topic; returns when all its partitions have a leader.
+
+        Raises:
+            SandboxError: it can't be created; the message has the tool's last lines.
+        """
+        self.run_tool(
+            "org.apache.kafka.tools.TopicCommand",
+            *("--bootstrap-server", self.bootstrap_servers, "--create"),
+            *("--topic", name, "--partitions", str(partitions), "--replication-factor", "1"),
+        )
+        wanted = {TopicPartition(name, number) for number in range(partitions)}
+
+        def led() -> bool:
+            knowledge = ask_knowledge(self._node)
+            return knowledge is not None and wanted <= knowledge.leaders.keys()
+
+        await_answer(led, timeout_ms=_TOOL_MS, complaint=lambda: f"topic {name} has no leader")
+
+    def start_tool(self, main_class: str, *arguments: str, stdin: bytes = b"") -> ScalaTool:
+        """Start one of its tools.
+
+        Raises:
+            SandboxError: the node does not run, or Java could not be started.
+        """
+        if self._tools is None:
+            raise SandboxError("the node does not run: use it in a with statement")
+        return self._tools.start(main_class, *arguments, stdin=stdin)
+
+    def run_tool(self, main_class: str, *arguments: str, stdin: bytes = b"") -> ToolResult:
+        """Run one of its tools to its end.
+
+        Raises:
+            SandboxError: it failed, or took longer than a minute.
+        """
+        with self.start_tool(main_class, *arguments, stdin=stdin) as tool:
+            result = tool.wait(_TOOL_MS)
+        if result.status != 0:
+            last = (result.output + result.errors)[-500:]
+            raise SandboxError(f"{main_class} failed with status {result.status}: {last}")
+        return result
+
+    def _start(self, processes: SupervisedProcesses) -> None:
+        class_path = tuple(jars.class_path(KRAFT.name))
+        folder = Path(tempfile.mkdtemp(prefix="zkconsumer-kraft-"))
+        processes.remove_at_end(folder)
+        launcher = Launcher(
+            processes=processes,
+            java=find_java(os.environ),
+            version=KRAFT,
+            class_path=class_path,
+            heap_mb=self._heap_mb,
+        )
+        taken: set[int] = set()
+        self._port = pick_free(taken)
+        settings = node_properties(folder, self._port, pick_free(taken))
+        self._tools = ToolBox(launcher, folder / "tools")
+        self._format(folder, settings)
+        home = folder / "node"
+        home.mkdir()
+        server = Server(
+            "the Kafka 4 node",
+            home,
+            launch=lambda: launcher.launch_server(home, BROKER_MAIN, settings),
+            ready=lambda: ask_knowledge(self._node) is not None,
+        )
+        server.launch()
+        server.await_ready(self._start_timeout_ms)
+
+    def _format(self, folder: Path, settings: dict[str, str]) -> None:
+        """Give its folder an identity, without which it does not start."""
+        file = folder / "format.properties"
+        file.write_text(render_properties(settings), "ascii")
+        self.run_tool("kafka.tools.StorageTool", "format", "-t", _CLUSTER_ID, "-c", str(file))
