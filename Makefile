@@ -4,7 +4,7 @@ PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
 .PHONY: demo test lint types imports native unit sandbox-tests spark-tests pure-tests simulate chaos fuzz-native \
-	bench bench-rebalance bench-spark drain-kills golden races-native arm wheel wheels clean
+	bench bench-rebalance bench-spark bench-poll drain-kills golden races-native arm wheel wheels clean
 
 NATIVE := $(wildcard zkconsumer/native/_* zkconsumer/native/csrc/*.[ch])
 $(STAMP): setup.cfg pyproject.toml setup.py scripts/make-venv scripts/apt-install $(filter-out %.so,$(NATIVE))
@@ -118,6 +118,10 @@ bench-rebalance: $(STAMP)
 # Spark with our source beside Spark with its own, on an old and a modern broker: 15 minutes.
 bench-spark: $(STAMP)
 	$(PY) -m tests.benchmarks.spark $(ARGS)
+
+# The poll API beside kafka-python and confluent-kafka on a broker 3.9.1: 25 minutes.
+bench-poll: $(STAMP)
+	$(PY) -m tests.benchmarks.poll $(ARGS)
 
 clean:
 	rm -rf $(VENV) .venv-bench* build dist *.egg-info

@@ -25,7 +25,7 @@ class Bound:
 
 
 def bounds(kind: str) -> list[Bound]:
-    """``goals`` and ``compressed_goals`` for the whole suite, ``floors`` for CI."""
+    """Those of a kind: what ends in ``goals`` is for a whole suite, in ``floors`` for CI."""
     return [Bound(**one) for one in json.loads(FILE.read_text("utf-8"))[kind]]
 
 

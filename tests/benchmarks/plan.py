@@ -67,6 +67,15 @@ def spark_topics(*, quick: bool) -> list[TopicSpec]:
     ]
 
 
+def poll_topics(*, quick: bool) -> list[TopicSpec]:
+    """The topics that members of coordinator groups read."""
+    return [
+        _topic(CORE_BYTES, codec, count, quick=quick)
+        for codec in (Codec.NONE, Codec.LZ4, Codec.SNAPPY)
+        for count in PARTITIONS
+    ]
+
+
 def latencies(section: str, *, quick: bool) -> list[LatencyPlan]:
     """The runs at a low rate."""
     if section != "latency":

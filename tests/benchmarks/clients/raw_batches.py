@@ -1,0 +1,93 @@
+"""The yardstick for brokers from 0.11 on: asks for a topic and throws the bytes away.
+
+As ``raw``, but with Fetch v4, so that the broker sends its record batches as they lie in its log.
+Of a batch only the head is looked at: it tells how many records it has, and which offset is next.
+"""
+
+import socket
+import struct
+
+from tests.benchmarks.clients.job import Job, Stopwatch
+
+_FETCH, _VERSION = 1, 4
+_MAX_WAIT_MS = 100
+_MAX_BYTES = 50 << 20  # of an answer, as consumers ask by default
+_BATCH_HEAD = struct.Struct(">qi")  # base offset, size of what follows
+_LAST_DELTA_AT, _COUNT_AT, _HEAD_BYTES = 23, 57, 61
+
+
+class RawReader:
+    """Reads a topic of record batches (magic 2)."""
+
+    def __init__(self, job: Job, connection: socket.socket) -> None:
+        self._job = job
+        self._socket = connection
+        self._offsets = [0] * job.partitions
+        self._buffer = memoryview(bytearray(job.partitions * (job.fetch_bytes + 512) + (1 << 20)))
+
+    def read(self) -> int:
+        """One request and its answer: how many records of whole batches came."""
+        topic = self._job.topic.encode()
+        body = struct.pack(">hhih", _FETCH, _VERSION, 1, -1)
+        body += struct.pack(">iiiib", -1, _MAX_WAIT_MS, 1, _MAX_BYTES, 0)
+        body += struct.pack(">ih", 1, len(topic)) + topic
+        body += struct.pack(">i", len(self._offsets))
+        for number, offset in enumerate(self._offsets):
+            body += struct.pack(">iqi", number, offset, self._job.fetch_bytes)
+        self._socket.sendall(struct.pack(">i", len(body)) + body)
+        (size,) = struct.unpack(">i", self._receive(4))
+        return self._count(self._receive(size), len(topic))
+
+    def _receive(self, size: int) -> memoryview:
+        got = 0
+        while got < size:
+            more = self._socket.recv_into(self._buffer[got:size], size - got, socket.MSG_WAITALL)
+            if not more:
+                raise ConnectionError("the broker closed the connection")
+            got += more
+        return self._buffer[:size]
+
+    def _count(self, answer: memoryview, topic_bytes: int) -> int:
+        at = 4 + 4 + 4 + 2 + topic_bytes + 4  # correlation, throttle, topics, name, partitions
+        total = 0
+        for _ in self._offsets:
+            number, error, _, _, aborted = struct.unpack_from(">ihqqi", answer, at)
+            if error:
+                raise ConnectionError(f"partition {number}: error {error}")
+            at += 26 + 16 * max(0, aborted)
+            (size,) = struct.unpack_from(">i", answer, at)
+            at += 4
+            total += self._count_batches(number, answer[at : at + max(0, size)])
+            at += max(0, size)
+        return total
+
+    def _count_batches(self, number: int, data: memoryview) -> int:
+        at = total = 0
+        while at + _HEAD_BYTES <= len(data):
+            base, size = _BATCH_HEAD.unpack_from(data, at)
+            if at + 12 + size > len(data):
+                break  # the answer ends inside this one
+            (last_delta,) = struct.unpack_from(">i", data, at + _LAST_DELTA_AT)
+            (count,) = struct.unpack_from(">i", data, at + _COUNT_AT)
+            self._offsets[number] = base + last_delta + 1
+            total += count
+            at += 12 + size
+        return total
+
+
+def main() -> None:
+    """Read it."""
+    job = Job.of_command_line()
+    watch = Stopwatch()
+    with socket.create_connection(job.address, 30) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        reader = RawReader(job, connection)
+        count = reader.read()
+        watch.first()
+        while count < job.records:
+            count += reader.read()
+    watch.finish(count, count * job.value_bytes)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""``make bench-poll``: the poll API's speed beside that of other clients, on a modern broker.
+
+ARGS of ``make bench-poll``:
+  --quick                 smaller topics, two rounds: a look, no figures to quote
+  --topics 100-none-p4    which of them; all without it
+  --only poll,iterate     who takes part; baselines of ratios are not added by themselves
+  --rounds 5
+  --into FOLDER           where poll.json and poll.md go
+  --from poll.json        measure nothing, make the tables again
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.benchmarks.plan import poll_topics
+from tests.benchmarks.poll import report
+from tests.benchmarks.poll.catalog import everybody
+from tests.benchmarks.results import Results, this_machine
+from tests.benchmarks.session import Session, running_sandbox
+
+KAFKA = "3.9.1"
+
+
+def main(argv: Sequence[str]) -> None:
+    """Measure and report."""
+    options = _parser().parse_args(argv)
+    results = Results.load(options.load) if options.load is not None else measure(options)
+    parts = [", ".join(f"{key}: {value}" for key, value in results.machine.items())]
+    parts.append(report.overview(results.runs, results.labels))
+    parts.append(report.tables(results.runs, results.skipped, results.labels))
+    text = "\n\n".join(parts) + "\n"
+    sys.stdout.write(text)
+    options.into.mkdir(parents=True, exist_ok=True)
+    (options.into / "poll.md").write_text(text, "utf-8")
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="make bench-poll", description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+
+    def names(text: str) -> list[str]:
+        return text.split(",")
+
+    parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--topics", type=names, default=[])
+    parser.add_argument("--only", type=names, default=[])
+    parser.add_argument("--rounds", type=int)
+    parser.add_argument("--patience", type=int, default=2, help="tries more for a disturbed pass")
+    parser.add_argument("--into", type=Path, default=Path("build/bench"))
+    parser.add_argument("--from", type=Path, dest="load")
+    return parser
+
+
+def measure(options: argparse.Namespace) -> Results:
+    """Run all that was asked for; what is there is saved after each topic."""
+    specs = {spec.name: spec for spec in poll_topics(quick=options.quick)}
+    contestants = {one.name: one for one in everybody()}
+    unknown = set(options.topics) - set(specs) | set(options.only) - set(contestants)
+    if unknown:
+        raise SystemExit(f"make bench-poll knows nothing of {', '.join(sorted(unknown))}")
+    chosen = [contestants[name] for name in options.only or contestants]
+    labels = {one.name: one.label for one in chosen}
+    with running_sandbox(KAFKA) as sandbox:
+        session = Session(sandbox, chosen, patience=options.patience)
+        results = Results(this_machine(), labels, session.runs, skipped=session.skipped)
+        for name in options.topics or specs:
+            session.measure(specs[name], options.rounds or (2 if options.quick else 5))
+            results.save(options.into / "poll.json")
+    return results
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

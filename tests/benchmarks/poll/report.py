@@ -1,0 +1,90 @@
+"""The figures about the poll API as Markdown, and whether the goals were reached."""
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from tests.benchmarks.bounds import bounds
+from tests.benchmarks.figures import Row, Run, ratio, rows
+from tests.benchmarks.poll import catalog
+
+_BASELINES = {
+    catalog.KAFKA_PYTHON: "x kafka-python",
+    catalog.CONFLUENT: "x confluent-kafka",
+    catalog.RAW: "of raw",
+}
+_HEAD = (
+    "| what | M records/s | lowest - highest | "
+    + " | ".join(_BASELINES.values())
+    + " | client CPU s a M | broker CPU s a M | peak MB | join ms | first record ms | disturbed |"
+)
+
+
+def overview(runs: Sequence[Run], labels: Mapping[str, str]) -> str:
+    """Everybody and every topic at a glance: medians in million records a second."""
+    by_topic = rows(runs)
+    names = dict.fromkeys(name for found in by_topic.values() for name in found)
+    lines = [
+        "### Million records a second",
+        "",
+        "| what | " + " | ".join(by_topic) + " |",
+        "|---|" + "---:|" * len(by_topic),
+    ]
+    for name in names:
+        cells = (
+            f"{found[name].rate / 1e6:.3g}" if name in found else "" for found in by_topic.values()
+        )
+        lines.append(f"| {labels.get(name, name)} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
+
+
+def tables(
+    runs: Sequence[Run], skipped: Mapping[tuple[str, str], str], labels: Mapping[str, str]
+) -> str:
+    """A table for each topic, and the goals behind it."""
+    parts = []
+    for topic, found in rows(runs).items():
+        lines = [f"### {topic}", "", _HEAD, "|---|" + "---:|" * (_HEAD.count("|") - 2)]
+        lines += [_line(runs, topic, row, labels) for row in found.values()]
+        lines += [
+            f"| {labels.get(name, name)} | {reason} |"
+            for (where, name), reason in skipped.items()
+            if where == topic
+        ]
+        parts.append("\n".join([*lines, "", *_goals(runs, topic)]))
+    return "\n\n".join(parts)
+
+
+def _line(runs: Sequence[Run], topic: str, row: Row, labels: Mapping[str, str]) -> str:
+    ratios = []
+    for baseline in _BASELINES:
+        found = None
+        if baseline != row.contestant:
+            found = ratio(runs, topic, row.contestant, baseline)
+        ratios.append("" if found is None else f"{found.median:.2f}")
+    cells = (
+        labels.get(row.contestant, row.contestant),
+        f"**{row.rate / 1e6:.3g}**",
+        f"{row.lowest / 1e6:.3g} - {row.highest / 1e6:.3g}",
+        *ratios,
+        f"{row.cpu_seconds:.2f}",
+        f"{row.broker_cpu_seconds:.2f}",
+        f"{row.peak_kb / 1024:.0f}",
+        _whole(row.join_ms),
+        _whole(row.first_record_ms),
+        f"{row.disturbed} of {row.rounds}",
+    )
+    return "| " + " | ".join(cells) + " |"
+
+
+def _whole(value: float | None) -> str:
+    return "" if value is None else f"{value:.0f}"
+
+
+def _goals(runs: Sequence[Run], topic: str) -> Iterator[str]:
+    for goal in bounds("poll_goals"):
+        found = goal.found(runs, topic)
+        if found is not None:
+            verdict = "reached" if found.median >= goal.at_least else "MISSED"
+            yield (
+                f"- {goal.contestant} to {goal.baseline}: {found.median:.2f} "
+                f"({found.lowest:.2f} - {found.highest:.2f}), at least {goal.at_least:g}: {verdict}"
+            )

@@ -1,0 +1,102 @@
+"""What is made of passes of the poll API: tables and verdicts."""
+
+import socket
+import struct
+
+from tests.benchmarks.bounds import bounds
+from tests.benchmarks.clients.job import Job
+from tests.benchmarks.clients.raw_batches import RawReader
+from tests.benchmarks.contestants.contestant import Pass
+from tests.benchmarks.figures import Run
+from tests.benchmarks.poll import catalog
+from tests.benchmarks.poll.report import overview, tables
+from zkconsumer.model import Record
+from zkconsumer.records.build_batch import build_batch
+
+TOPIC = "100-none-p4"
+LABELS = {one.name: one.label for one in catalog.everybody()}
+
+
+def a_run(contestant: str, number: int, seconds: float) -> Run:
+    """A pass over a million records."""
+    return Run(
+        topic=TOPIC,
+        contestant=contestant,
+        round=number,
+        result=Pass(records=1_000_000, seconds=seconds, cpu_seconds=2.0, peak_kb=2048, join_ms=60),
+        value_bytes=100,
+        broker_cpu_seconds=0.25,
+        foreign_cpu_seconds=0.0,
+        wall_seconds=seconds,
+    )
+
+
+# The whole machine is half as fast in the second round, which no ratio may show.
+RUNS = [
+    a_run(catalog.CONFLUENT, 0, 1.0),
+    a_run(catalog.KAFKA_PYTHON, 0, 4.0),
+    a_run(catalog.POLL, 0, 0.25),
+    a_run(catalog.CONFLUENT, 1, 2.0),
+    a_run(catalog.KAFKA_PYTHON, 1, 4.0),
+    a_run(catalog.POLL, 1, 0.5),
+]
+
+
+def test_each_goal_that_was_measured_is_judged() -> None:
+    """Four times the one is enough, twelve times the other in the middle, too."""
+    text = tables(RUNS, {}, LABELS)
+    assert "- poll to confluent-kafka: 4.00 (4.00 - 4.00), at least 1: reached" in text
+    assert "- poll to kafka-python: 12.00 (8.00 - 16.00), at least 10: reached" in text
+    assert "| **3** | 2 - 4 | 12.00 | 4.00 |  | 2.00 | 0.25 | 2 | 60 |  | 0 of 2 |" in text
+    slow = [a_run(catalog.POLL, 0, 1.0), a_run(catalog.KAFKA_PYTHON, 0, 9.0)]
+    assert "9.00 (9.00 - 9.00), at least 10: MISSED" in tables(slow, {}, LABELS)
+
+
+def test_who_is_missing_is_said() -> None:
+    """With the reason; and the overview leaves its cell empty."""
+    text = tables(RUNS, {(TOPIC, catalog.ARROW): "pyarrow is not installed"}, LABELS)
+    assert f"| {LABELS[catalog.ARROW]} | pyarrow is not installed |" in text
+    other = [*RUNS, *(a_run(catalog.RAW, 0, 0.1) for _ in range(1))]
+    assert f"| {LABELS[catalog.RAW]} | 10 |" in overview(other, LABELS)
+
+
+def test_goals_and_floors_name_who_takes_part() -> None:
+    """Anything else would be judged by nobody."""
+    named = {
+        name
+        for kind in ("poll_goals", "poll_floors")
+        for bound in bounds(kind)
+        for name in (bound.contestant, bound.baseline)
+    }
+    assert named <= set(LABELS)
+    assert {catalog.POLL, catalog.ITERATE} <= named
+
+
+def test_the_raw_fetch_counts_whole_batches_by_their_heads() -> None:
+    """What the answer cuts off is asked for again, at the offset behind the last whole batch."""
+    job = Job(
+        bootstrap="h:1",
+        zookeeper="",
+        topic="t",
+        partitions=1,
+        records=9,
+        value_bytes=1,
+        fetch_bytes=1000,
+        group="g",
+    )
+    first, second, cut = (
+        build_batch([Record(offset, None, b"v") for offset in range(start, start + 3)])
+        for start in (0, 3, 6)
+    )
+    sets = first + second + cut[:-1]
+    answer = struct.pack(">iiih1sii", 7, 0, 1, 1, b"t", 1, 0) + struct.pack(">hqqi", 0, 9, 9, -1)
+    answer += struct.pack(">i", len(sets)) + sets
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        theirs.sendall(struct.pack(">i", len(answer)) + answer)
+        reader = RawReader(job, ours)
+        assert reader.read() == 6
+        theirs.sendall(struct.pack(">i", len(answer)) + answer)
+        reader.read()
+        asked = theirs.recv(1 << 16)  # both requests
+    assert struct.unpack(">q", asked[-12:-4]) == (6,)
