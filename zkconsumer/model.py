@@ -61,10 +61,15 @@ class OffsetRange:
 
 @dataclass(frozen=True, slots=True)
 class OffsetAndMetadata:
-    """A position to commit: the next offset to read, and the committer's free text."""
+    """A position to commit: the next offset to read, and the committer's free text.
+
+    ``leader_epoch`` is that of the record before, -1 where unknown: by it a reader finds out that
+    the log was cut back (KIP-320). ZooKeeper, and brokers before 2.1, don't keep it.
+    """
 
     offset: int
     metadata: str = ""
+    leader_epoch: int = -1
 
 
 class TimestampType(IntEnum):
