@@ -97,26 +97,25 @@ def _verify(args: argparse.Namespace) -> tuple[int, str]:
     cluster = _cluster(args)
     target = _options("--target-option", args.target_option)
     # Spark is loaded by this command only, and may not be installed: the first one says so.
-    from zkconsumer.spark.session import build_session, close_session, register  # noqa: I001, PLC0415
+    from zkconsumer.spark.session import register  # noqa: I001, PLC0415
     from zkconsumer.drain.hadoop_storage import HadoopStorage  # noqa: PLC0415
     from zkconsumer.drain.proving.report import as_json, as_text  # noqa: PLC0415
-    from zkconsumer.drain.rows import drain_session  # noqa: PLC0415
     from zkconsumer.drain.proving.verify import verify  # noqa: PLC0415
+    from zkconsumer.drain.rows import drain_session  # noqa: PLC0415
+    from zkconsumer.drain.session import command_session  # noqa: PLC0415
 
-    settings = {"spark.ui.showConsoleProgress": "false", **_options("--conf", args.conf)}
-    if args.jars:
-        settings["spark.jars"] = args.jars
-    session = build_session(
-        "zkconsumer drain verify", master=args.master, settings=settings, packages=args.package
+    opened = command_session(
+        "zkconsumer drain verify",
+        master=args.master,
+        settings=_options("--conf", args.conf),
+        jars=args.jars.split(",") if args.jars else (),
+        packages=args.package,
     )
-    session.sparkContext.setLogLevel("ERROR")
-    try:
+    with opened as session:
         own = drain_session(session)
         register(own)
         storage = HadoopStorage(own, args.path)
         proof = verify(own, storage, cluster=cluster, target_options=target)
-    finally:
-        close_session(session)
     return proof.verdict.value, (as_json if args.json else as_text)(proof)
 
 

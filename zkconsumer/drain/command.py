@@ -8,7 +8,6 @@ import signal
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
 
@@ -182,24 +181,18 @@ def run(args: argparse.Namespace) -> int:
     settings = settings_of(args)
     from zkconsumer.drain.launch import drain  # noqa: PLC0415 - loads Spark
     from zkconsumer.drain.progress import shown  # noqa: PLC0415
-    from zkconsumer.drain.spark_errors import told_by_spark  # noqa: PLC0415 - loads Spark
-    from zkconsumer.spark.session import build_session, close_session  # noqa: PLC0415 - as above
+    from zkconsumer.drain.session import command_session  # noqa: PLC0415 - as above
 
-    with told_by_spark("Spark can't be started: see --master, --conf, --jars and --package"):
-        session = build_session(
-            "zkconsumer drain",
-            master=args.master,
-            settings={"spark.ui.showConsoleProgress": "false", **dict(args.conf)},
-            jars=[Path(jar) for jar in args.jars],
-            packages=args.package,
-        )
-    session.sparkContext.setLogLevel("ERROR")
+    opened = command_session(
+        "zkconsumer drain",
+        master=args.master,
+        settings=dict(args.conf),
+        jars=args.jars,
+        packages=args.package,
+    )
     stop = StopFlag()
-    try:
-        with _asking(stop), shown() as watch:
-            report = drain(session, settings, watch=watch, stop=stop)
-    finally:
-        close_session(session)
+    with opened as session, _asking(stop), shown() as watch:
+        report = drain(session, settings, watch=watch, stop=stop)
     sys.stderr.write(summary(settings.path, report) + "\n")
     if settings.once and not report.finished:
         sys.stderr.write("Stopped before the end: the same command goes on from here\n")
