@@ -1,0 +1,44 @@
+"""The settings of fetching for a poll, taken out of the configuration once."""
+
+from dataclasses import dataclass
+
+from zkconsumer.fetch.polled.starts import LATEST, ResetPolicy
+from zkconsumer.records.transactions import IsolationLevel
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PollFetchSettings:
+    """How to fetch (all sizes in bytes, all times in milliseconds).
+
+    Attributes:
+        min_bytes: a broker that has less than this waits, ``fetch.min.bytes``.
+        max_wait_ms: but not longer than this, ``fetch.max.wait.ms``.
+        max_bytes: of one answer, ``fetch.max.bytes``; its first batch comes whatever its size.
+            So much may wait for the caller, of each broker, before fetching ahead pauses.
+        max_partition_bytes: of one partition in one answer, ``max.partition.fetch.bytes``.
+        growth_max_bytes: how far that grows for a partition whose next message is larger; only
+            brokers before 0.10.1 need it, newer ones send a whole batch whatever its size.
+        max_decompressed_bytes: the most that one answer of one partition may unpack to.
+        request_timeout_ms: without an answer for so long the broker counts as gone.
+        retry_backoff_ms: the first pause after a failure; each further one doubles it.
+        retry_backoff_max_ms: the longest of these pauses.
+        isolation: whether records of open and aborted transactions are left out.
+        reset: where to go on when the position is out of range or its part of the log was
+            truncated; None (``auto.offset.reset=none``) raises it to the caller instead.
+        client_rack: where the caller is, to be served by the nearest replica (KIP-392).
+        check_crcs: accepted as other clients have it; checksums are always verified.
+    """
+
+    min_bytes: int = 1
+    max_wait_ms: int = 500
+    max_bytes: int = 50 * 1024 * 1024
+    max_partition_bytes: int = 1024 * 1024
+    growth_max_bytes: int = 100 * 1024 * 1024
+    max_decompressed_bytes: int = 128 * 1024 * 1024
+    request_timeout_ms: int = 30_000
+    retry_backoff_ms: int = 100
+    retry_backoff_max_ms: int = 1_000
+    isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
+    reset: ResetPolicy | None = LATEST
+    client_rack: str = ""
+    check_crcs: bool = True

@@ -1,0 +1,74 @@
+"""Where reading of a partition begins: at an offset that the caller names, or by a policy."""
+
+from dataclasses import dataclass
+from enum import IntEnum
+from typing import Final, TypeAlias
+
+NO_EPOCH: Final = -1
+"""A leader epoch that is not known."""
+
+
+class Edge(IntEnum):
+    """An end of the log; the value is ListOffsets' time."""
+
+    EARLIEST = -2
+    LATEST = -1
+
+
+@dataclass(frozen=True, slots=True)
+class ByTime:
+    """The first record that is not older than a time; the end of the log where all are.
+
+    Attributes:
+        timestamp_ms: since the epoch.
+    """
+
+    timestamp_ms: int
+
+
+ResetPolicy: TypeAlias = Edge | ByTime
+
+EARLIEST: Final = Edge.EARLIEST
+LATEST: Final = Edge.LATEST
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """At an offset.
+
+    Attributes:
+        offset: the next one to read.
+        leader_epoch: of the record in front of it, -1 if not known. With it a log that was
+            truncated below the offset is found out (KIP-320).
+    """
+
+    offset: int
+    leader_epoch: int = NO_EPOCH
+
+
+@dataclass(frozen=True, slots=True)
+class Reset:
+    """Where the policy says; the position is not known until the broker has answered."""
+
+    policy: ResetPolicy
+
+
+Start: TypeAlias = At | Reset
+
+
+@dataclass(frozen=True, slots=True)
+class PositionView:
+    """Where a caller stands.
+
+    Attributes:
+        offset: the next record to hand out.
+        leader_epoch: of the leader that wrote what lies in front of it; -1 if not known.
+    """
+
+    offset: int
+    leader_epoch: int = NO_EPOCH
+
+
+def timestamp_of(policy: ResetPolicy) -> int:
+    """What ListOffsets is asked for."""
+    return policy.timestamp_ms if isinstance(policy, ByTime) else int(policy)
