@@ -8,7 +8,8 @@ import os
 from enum import StrEnum
 from typing import Final
 
-from zkconsumer.records import checksum, decode
+from zkconsumer.records import checksum, decode, pure_fetched
+from zkconsumer.records.slices import FetchedDecoder
 
 SWITCH = "ZKCONSUMER_PURE"
 
@@ -49,4 +50,15 @@ if ENGINE is Engine.NATIVE:
 else:
     decode_record_set, decode_rows = decode.decode_record_set, decode.decode_rows
 
-__all__ = ["CRC", "ENGINE", "SWITCH", "WHY", "Engine", "decode_record_set", "decode_rows"]
+decode_fetched: Final[FetchedDecoder] = pure_fetched.decode_fetched
+
+__all__ = [
+    "CRC",
+    "ENGINE",
+    "SWITCH",
+    "WHY",
+    "Engine",
+    "decode_fetched",
+    "decode_record_set",
+    "decode_rows",
+]

@@ -1,0 +1,159 @@
+"""What a poll gives: names, laziness, equality, pickling."""
+
+import copy
+import json
+import pickle
+
+import pytest
+
+from tests.support.batches import NOW, ROOM, records
+from zkconsumer.model import Record, TimestampType, TopicPartition
+from zkconsumer.records.build import build_message_set
+from zkconsumer.records.build_batch import BatchTraits, build_batch
+from zkconsumer.records.consumer_record import ConsumerRecord, RecordOrigin
+from zkconsumer.records.fetched import decode_fetched
+from zkconsumer.records.pure_fetched import decode_fetched as decode_purely
+from zkconsumer.records.slices import FetchedDecoder
+
+TP = TopicPartition("clicks", 3)
+HEADERS = (("trace", b"\x00\x01"), ("trace", None), ("Spur \u00e4", b""))
+engines = pytest.mark.parametrize("decode", [decode_purely, decode_fetched], ids=["pure", "engine"])
+
+
+def batch() -> bytes:
+    """Two records, the first with headers."""
+    first = Record(7, b"k", b'{"a": 1}', NOW, TimestampType.CREATE_TIME)
+    second = Record(8, None, None, NOW + 5, TimestampType.CREATE_TIME)
+    traits = BatchTraits(leader_epoch=4)
+    return build_batch([first, second], headers={0: HEADERS}, traits=traits)
+
+
+def made(
+    decode: FetchedDecoder, data: bytes, origin: RecordOrigin | None = None
+) -> list[ConsumerRecord]:
+    """All records of a set."""
+    fetched = decode(data, fetch_offset=0, max_decompressed_bytes=ROOM)
+    assert fetched.error is None
+    return fetched.take(len(fetched)).records(origin or RecordOrigin(TP))
+
+
+@engines
+def test_every_field_has_its_name(decode: FetchedDecoder) -> None:
+    """As kafka-python's users know them."""
+    first, second = made(decode, batch())
+    assert isinstance(first, ConsumerRecord)
+    assert (first.topic, first.partition, first.offset) == ("clicks", 3, 7)
+    assert first.topic_partition == TP
+    assert first.leader_epoch == 4
+    assert (first.timestamp, first.timestamp_type) == (NOW, 0)
+    assert first.timestamp_type is TimestampType.CREATE_TIME
+    assert (first.key, first.value) == (b"k", b'{"a": 1}')
+    assert (first.raw_key, first.raw_value) == (b"k", b'{"a": 1}')
+    assert first.headers == list(HEADERS)
+    assert first.checksum is None
+    assert (first.serialized_key_size, first.serialized_value_size) == (1, 8)
+    assert first.serialized_header_size == 2 * len("trace") + 2 + len("Spur ä".encode())
+    assert (second.key, second.value, second.headers) == (None, None, [])
+    assert (second.serialized_key_size, second.serialized_value_size) == (-1, -1)
+    assert second.serialized_header_size == -1
+
+
+@engines
+def test_headers_are_the_callers_own(decode: FetchedDecoder) -> None:
+    """Who changes the list changes nothing of the record."""
+    first, _ = made(decode, batch())
+    first.headers.clear()
+    assert first.headers == list(HEADERS)
+
+
+@engines
+def test_deserialisers_are_called_when_asked_and_never_for_null(decode: FetchedDecoder) -> None:
+    """An error is raised where the value is asked for, each time."""
+    calls = []
+
+    def noting(data: bytes) -> str:
+        calls.append(data)
+        return data.decode()
+
+    first, second = made(decode, batch(), RecordOrigin(TP, noting, json.loads))
+    assert calls == []
+    assert first.key == "k"
+    assert first.value == {"a": 1}
+    assert (second.key, second.value) == (None, None)
+    assert calls == [b"k"]
+    assert (first.raw_key, first.raw_value) == (b"k", b'{"a": 1}')
+    (bad, _) = made(decode, batch(), RecordOrigin(TP, json.loads, None))
+    for _ in range(2):
+        with pytest.raises(json.JSONDecodeError):
+            _ = bad.key
+    assert bad.value == b'{"a": 1}'
+
+
+@engines
+def test_messages_have_no_epoch_and_no_headers(decode: FetchedDecoder) -> None:
+    """Those of older brokers, or older topics."""
+    (one,) = made(decode, build_message_set([Record(1, b"k", b"v")]))
+    assert (one.leader_epoch, one.timestamp, one.timestamp_type) == (None, -1, -1)
+    assert one.headers == []
+
+
+@engines
+def test_equal_is_what_the_log_says_of_both(decode: FetchedDecoder) -> None:
+    """Deserialisers play no part in it, nor does the engine."""
+    first, second = made(decode, batch())
+    again = made(decode_purely, batch(), RecordOrigin(TP, None, json.loads))
+    natively = made(decode_fetched, batch(), RecordOrigin(TP, None, json.loads))
+    assert first == again[0] == natively[0] == first
+    assert natively[0] == again[0]
+    assert {first, again[0], natively[0]} == {first}
+    assert first != second
+    assert second != first
+    assert first != (1, 2)
+    assert made(decode, batch(), RecordOrigin(TopicPartition("clicks", 4)))[0] != first
+    other_epoch = build_batch(
+        [Record(8, None, None, NOW + 5, TimestampType.CREATE_TIME)],
+        traits=BatchTraits(leader_epoch=5),
+    )
+    assert made(decode, other_epoch)[0] != second
+
+
+@engines
+def test_a_pickled_record_needs_no_deserialiser(decode: FetchedDecoder) -> None:
+    """Not even one that can't be pickled."""
+    origin = RecordOrigin(TP, lambda data: data.decode(), lambda data: [json.loads(data)])
+    for one in made(decode, batch(), origin):
+        again = pickle.loads(pickle.dumps(one))
+        assert again == one
+        assert (again.key, again.value) == (one.key, one.value)
+        assert pickle.loads(pickle.dumps(again)) == one
+        assert copy.deepcopy(one) == copy.copy(one) == one
+
+
+@engines
+def test_representation_names_all_and_calls_nobody(decode: FetchedDecoder) -> None:
+    """A log line must not fail, whatever the deserialiser thinks of the bytes."""
+    first, _ = made(decode, batch(), RecordOrigin(TP, None, int))
+    text = repr(first)
+    for part in ("topic='clicks'", "partition=3", "offset=7", "leader_epoch=4", "b'k'", "'trace'"):
+        assert part in text
+    assert text == repr(made(decode_purely, batch())[0])
+
+
+@engines
+def test_a_record_can_not_be_changed(decode: FetchedDecoder) -> None:
+    """It is a value."""
+    first, _ = made(decode, batch())
+    for name in ("offset", "key", "value", "headers", "topic", "anything"):
+        with pytest.raises(AttributeError):
+            setattr(first, name, 1)
+
+
+@engines
+def test_iterating_gives_what_making_all_gives(decode: FetchedDecoder) -> None:
+    """One by one or at once, and again."""
+    data = build_batch(records(3, 4, 9)) + build_message_set(records(12, 13), magic=1)
+    fetched = decode(data, fetch_offset=4, max_decompressed_bytes=ROOM)
+    taken = fetched.take(10)
+    origin = RecordOrigin(TP)
+    assert [one.offset for one in taken.iterate(origin)] == [4, 9, 12, 13]
+    assert list(taken.iterate(origin)) == taken.records(origin) == taken.records(origin)

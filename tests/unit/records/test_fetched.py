@@ -1,0 +1,155 @@
+"""What is fetched and waits, and the slices that are taken of it."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.support.batches import NOW, ROOM, of_producer, records
+from zkconsumer.errors import CorruptRecord
+from zkconsumer.model import TopicPartition
+from zkconsumer.records.build import build_message_set
+from zkconsumer.records.build_batch import BatchTraits, build_batch, build_marker
+from zkconsumer.records.fetched import (
+    FetchedRecords,
+    IsolationLevel,
+    RecordOrigin,
+    decode_fetched,
+)
+from zkconsumer.records.pure_fetched import decode_fetched as decode_purely
+from zkconsumer.records.slices import FetchedDecoder
+from zkconsumer.records.transactions import Marker
+from zkconsumer.wire.messages.fetch import AbortedTransaction
+
+ORIGIN = RecordOrigin(TopicPartition("clicks", 3))
+engines = pytest.mark.parametrize("decode", [decode_purely, decode_fetched], ids=["pure", "engine"])
+
+
+def marker(kind: Marker, offset: int, leader_epoch: int = -1) -> bytes:
+    """The end of a transaction of producer 9."""
+    traits = replace(of_producer(9), leader_epoch=leader_epoch)
+    return build_marker(kind, offset, timestamp=NOW, traits=traits)
+
+
+def fetched(decode: FetchedDecoder, data: bytes, fetch_offset: int = 0) -> FetchedRecords:
+    """Decode with a bound that no small batch meets."""
+    return decode(data, fetch_offset=fetch_offset, max_decompressed_bytes=ROOM)
+
+
+@engines
+def test_slices_take_from_the_front_and_the_rest_stays(decode: FetchedDecoder) -> None:
+    """Across batches, in order, each record once."""
+    data = build_batch(records(1, 2, 3)) + build_batch(records(7, 8))
+    whole = fetched(decode, data, 2)
+    assert (len(whole), whole.first_offset, whole.last_offset) == (4, 2, 8)
+    first = whole.take(1)
+    assert (len(first), first.first_offset, first.next_offset) == (1, 2, 3)
+    second = whole.take(2)
+    assert (len(second), second.first_offset, second.next_offset) == (2, 3, 8)
+    assert (len(whole), whole.first_offset) == (1, 8)
+    last = whole.take(500)
+    assert [one.offset for one in last.records(ORIGIN)] == [8]
+    assert (len(whole), whole.first_offset, whole.last_offset) == (0, None, None)
+    assert [one.offset for one in first.records(ORIGIN)] == [2]
+    assert [one.offset for one in second.records(ORIGIN)] == [3, 7]
+
+
+@engines
+def test_who_takes_the_last_record_is_behind_all_that_was_read(decode: FetchedDecoder) -> None:
+    """Behind markers, too; and in the epoch of those."""
+    data = build_batch(records(1, 2), traits=BatchTraits(leader_epoch=3, last_offset=5))
+    data += marker(Marker.COMMIT, 6, leader_epoch=4)
+    whole = fetched(decode, data)
+    assert (whole.next_offset, whole.last_leader_epoch) == (7, 4)
+    one = whole.take(1)
+    assert (one.next_offset, one.leader_epoch) == (2, 3)
+    other = whole.take(1)
+    assert (other.next_offset, other.leader_epoch) == (7, 4)
+    nothing = whole.take(1)
+    assert (len(nothing), nothing.first_offset, nothing.next_offset) == (0, 7, 7)
+    assert nothing.records(ORIGIN) == []
+
+
+@engines
+def test_progress_without_records(decode: FetchedDecoder) -> None:
+    """A set of markers only, or one whose transaction was aborted."""
+    data = build_batch(records(4, 5), traits=of_producer(9))
+    data += marker(Marker.ABORT, 6)
+    whole = decode(
+        data,
+        fetch_offset=4,
+        max_decompressed_bytes=ROOM,
+        isolation=IsolationLevel.READ_COMMITTED,
+        aborted=[AbortedTransaction(producer_id=9, first_offset=4)],
+    )
+    assert (len(whole), whole.first_offset, whole.next_offset) == (0, None, 7)
+    assert whole.take(3).next_offset == 7
+    assert not fetched(decode, b"")
+    assert fetched(decode, b"", 12).take(1).next_offset == 12
+
+
+@engines
+def test_taking_nothing_changes_nothing(decode: FetchedDecoder) -> None:
+    """Nor does taking less than that."""
+    whole = fetched(decode, build_batch(records(4, 5)))
+    for count in (0, -3):
+        nothing = whole.take(count)
+        assert (len(nothing), nothing.first_offset, nothing.next_offset) == (0, 4, 4)
+        assert nothing.parts() == []
+    assert len(whole.take(2)) == 2
+
+
+@engines
+def test_each_record_has_its_own_epoch_and_headers(decode: FetchedDecoder) -> None:
+    """However the slices fall."""
+    data = build_message_set(records(1, 2), magic=1)
+    data += build_batch(
+        records(3, 4, 5), headers={1: (("h", b"4"),)}, traits=BatchTraits(leader_epoch=0)
+    )
+    data += build_batch(records(6), headers={0: (("h", b"6"),)}, traits=BatchTraits(leader_epoch=2))
+    for step in (1, 2, 3, 10):
+        whole = fetched(decode, data)
+        found, told = [], []
+        while whole:
+            taken = whole.take(step)
+            found += taken.records(ORIGIN)
+            beside, epochs = taken.headers(), dict(taken.leader_epochs())
+            epoch = None
+            for index in range(len(taken)):
+                epoch = epochs.get(index, epoch)
+                told.append((epoch, list(beside.get(index, ()))))
+        assert [one.leader_epoch for one in found] == [None, None, 0, 0, 0, 2]
+        assert [one.headers for one in found] == [[], [], [], [("h", b"4")], [], [("h", b"6")]]
+        assert told == [
+            (-1 if one.leader_epoch is None else one.leader_epoch, one.headers) for one in found
+        ]
+
+
+@engines
+def test_sizes_are_those_of_keys_and_values(decode: FetchedDecoder) -> None:
+    """Whichever engine counts them, and however they lie there."""
+    some = records(3, 4)
+    whole = fetched(decode, build_batch(some))
+    assert whole.memory_bytes > 0
+    for one in some:
+        assert whole.take(1).size_bytes == len(one.key or b"") + len(one.value or b"")
+
+
+@engines
+def test_an_error_comes_behind_the_records_before_it(decode: FetchedDecoder) -> None:
+    """They can be taken; the position behind them is where it lies."""
+    bad = bytearray(build_batch(records(6, 7)))
+    bad[-1] ^= 1
+    whole = fetched(decode, build_batch(records(4, 5)) + bytes(bad))
+    assert isinstance(whole.error, CorruptRecord)
+    assert (len(whole), whole.next_offset) == (2, 6)
+    assert whole.take(9).next_offset == 6
+
+
+@engines
+def test_a_set_that_does_not_fit_says_how_large_it_is(decode: FetchedDecoder) -> None:
+    """As for all other readers."""
+    data = build_batch(records(6, 7))
+    whole = fetched(decode, data[:-1], 6)
+    assert (len(whole), whole.next_offset, whole.valid_bytes) == (0, 6, 0)
+    assert whole.first_entry_size_bytes == len(data)
+    assert fetched(decode, data).valid_bytes == len(data)
