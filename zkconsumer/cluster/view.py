@@ -1,28 +1,49 @@
 """A snapshot of the cluster as one broker described it. Pure."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.wire.error_codes import ErrorCode
-from zkconsumer.wire.messages.metadata import MetadataResponse
+from zkconsumer.wire.messages.metadata import NO_EPOCH, NO_TOPIC_ID, MetadataResponse
+
+_NO_CONTROLLER = -1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ClusterView:
     """Who leads what.
 
+    What old brokers don't tell is missing: it came with 0.10 (``internal``, ``controller_id``),
+    0.10.1 (``cluster_id``), 2.1 (``leader_epochs``), 2.8 (``topic_ids``).
+
     Attributes:
         brokers: the live brokers by id.
         leaders: the leader of every partition that has one among them.
         leaderless: the partitions without one, each with its error code.
         errors: the error code of every topic that has one.
+        partitions: the partition ids of every topic that has some, ascending.
+        leader_epochs: how often the leader changed, as far as the broker tells.
+        internal: the topics that belong to the cluster itself.
+        topic_ids: a topic that is deleted and made again gets another one.
+        cluster_id: of the whole cluster.
+        controller_id: the broker that leads the cluster, None where there is none.
     """
 
     brokers: Mapping[int, Broker]
     leaders: Mapping[TopicPartition, Broker]
     leaderless: Mapping[TopicPartition, int]
     errors: Mapping[str, int]
+    partitions: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    leader_epochs: Mapping[TopicPartition, int] = field(default_factory=dict)
+    internal: frozenset[str] = frozenset()
+    topic_ids: Mapping[str, bytes] = field(default_factory=dict)
+    cluster_id: str | None = None
+    controller_id: int | None = None
+
+
+NOTHING_KNOWN = ClusterView(brokers={}, leaders={}, leaderless={}, errors={})
+"""What is known before anybody was asked."""
 
 
 def from_metadata(response: MetadataResponse) -> ClusterView:
@@ -34,10 +55,8 @@ def from_metadata(response: MetadataResponse) -> ClusterView:
     brokers = {one.id: Broker(one.id, one.host, one.port) for one in response.brokers}
     leaders: dict[TopicPartition, Broker] = {}
     leaderless: dict[TopicPartition, int] = {}
-    errors: dict[str, int] = {}
+    epochs: dict[TopicPartition, int] = {}
     for topic in response.topics:
-        if topic.error_code != ErrorCode.NONE:
-            errors[topic.topic] = topic.error_code
         for partition in topic.partitions:
             tp = TopicPartition(topic.topic, partition.partition)
             leader = brokers.get(partition.leader)
@@ -45,4 +64,75 @@ def from_metadata(response: MetadataResponse) -> ClusterView:
                 leaderless[tp] = partition.error_code
             else:
                 leaders[tp] = leader
-    return ClusterView(brokers=brokers, leaders=leaders, leaderless=leaderless, errors=errors)
+            if partition.leader_epoch != NO_EPOCH:
+                epochs[tp] = partition.leader_epoch
+    topics = response.topics
+    controller_id = response.controller_id
+    return ClusterView(
+        brokers=brokers,
+        leaders=leaders,
+        leaderless=leaderless,
+        errors={one.topic: one.error_code for one in topics if one.error_code != ErrorCode.NONE},
+        partitions={
+            one.topic: tuple(sorted(partition.partition for partition in one.partitions))
+            for one in topics
+            if one.partitions
+        },
+        leader_epochs=epochs,
+        internal=frozenset(one.topic for one in topics if one.is_internal),
+        topic_ids={one.topic: one.topic_id for one in topics if one.topic_id != NO_TOPIC_ID},
+        cluster_id=response.cluster_id,
+        controller_id=None if controller_id == _NO_CONTROLLER else controller_id,
+    )
+
+
+def limited_to(view: ClusterView, topics: Collection[str]) -> ClusterView:
+    """What a view says of these topics, as if they had been asked for by name.
+
+    Those that it lacks get the error ``UNKNOWN_TOPIC_OR_PARTITION``.
+    """
+    wanted = frozenset(topics)
+    told = view.partitions.keys() | view.errors.keys()
+    errors = {topic: code for topic, code in view.errors.items() if topic in wanted}
+    errors.update(dict.fromkeys(wanted - told, int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)))
+    return replace(
+        view,
+        leaders={tp: one for tp, one in view.leaders.items() if tp.topic in wanted},
+        leaderless={tp: code for tp, code in view.leaderless.items() if tp.topic in wanted},
+        errors=errors,
+        partitions={topic: ids for topic, ids in view.partitions.items() if topic in wanted},
+        leader_epochs={tp: one for tp, one in view.leader_epochs.items() if tp.topic in wanted},
+        internal=view.internal & wanted,
+        topic_ids={topic: one for topic, one in view.topic_ids.items() if topic in wanted},
+    )
+
+
+def kept_current(before: ClusterView, after: ClusterView) -> ClusterView:
+    """The later view, without going back behind leaders that were known already (KIP-320).
+
+    The broker that was asked may not have heard of a new leader yet: where the partition is the
+    same one (by its topic's id) and its epoch smaller than before, what was known stays.
+    """
+    stale = [
+        tp
+        for tp, epoch in after.leader_epochs.items()
+        if epoch < before.leader_epochs.get(tp, NO_EPOCH)
+        and tp.topic in after.topic_ids
+        and after.topic_ids[tp.topic] == before.topic_ids.get(tp.topic)
+    ]
+    if not stale:
+        return after
+    leaders, leaderless = dict(after.leaders), dict(after.leaderless)
+    epochs = dict(after.leader_epochs)
+    for tp in stale:
+        leaders.pop(tp, None)
+        leaderless.pop(tp, None)
+        epochs[tp] = before.leader_epochs[tp]
+        leader = before.leaders.get(tp)
+        # At another address by now, perhaps; or gone, which the epoch to come will tell.
+        at_present = None if leader is None else after.brokers.get(leader.id)
+        if at_present is None:
+            leaderless[tp] = ErrorCode.LEADER_NOT_AVAILABLE
+        else:
+            leaders[tp] = at_present
+    return replace(after, leaders=leaders, leaderless=leaderless, leader_epochs=epochs)

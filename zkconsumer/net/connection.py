@@ -15,7 +15,7 @@ from zkconsumer.errors import ConnectionLost, DecodeError, LocalProtocolError, R
 from zkconsumer.model import Broker
 from zkconsumer.net.transport import HasDescriptor, Transport
 from zkconsumer.wire.codec import Request, decode_response, encode_request
-from zkconsumer.wire.framing import LENGTH_BYTES, checked_length
+from zkconsumer.wire.framing import LENGTH_BYTES, MIN_FRAME_BYTES, checked_length
 
 R = TypeVar("R")
 
@@ -131,6 +131,29 @@ class BrokerConnection:
         """Send a request that the broker does not answer (Produce with acks 0)."""
         self._send(request, version, timeout_ms)
 
+    def exchange(self, data: bytes, *, timeout_ms: int) -> memoryview:
+        """Send bytes as they are, and read one frame as it is: for what has no header, or none yet.
+
+        Args:
+            data: with their length in front; may be empty, to read one frame more.
+            timeout_ms: for both.
+
+        Raises:
+            LocalProtocolError: a request is in flight; nothing was sent.
+            DecodeError: the length of the frame makes no sense; the connection is closed.
+            TransportError: as ``request``; the connection is closed.
+        """
+        self._require_none_in_flight("bytes")
+        deadline_ms = self._clock.now_ms() + timeout_ms
+        try:
+            if data:
+                self._transport.set_timeout_ms(timeout_ms)
+                self._transport.send(data)
+            return self._receive_frame(deadline_ms, least_bytes=0)
+        except BaseException:
+            self.close()
+            raise
+
     @property
     def has_descriptor(self) -> bool:
         """Whether it can be lent."""
@@ -182,11 +205,7 @@ class BrokerConnection:
         return response
 
     def _send(self, request: Request[R], version: int, timeout_ms: int) -> int:
-        if self._in_flight is not None and not self._closed:
-            name = type(request).__name__
-            raise LocalProtocolError(
-                f"{self.broker}: {name} can't be sent while another request is in flight (field -)"
-            )
+        self._require_none_in_flight(type(request).__name__)
         correlation_id = self._correlation_id
         self._correlation_id = (correlation_id + 1) & 0x7FFFFFFF
         data = encode_request(
@@ -200,9 +219,15 @@ class BrokerConnection:
             raise
         return correlation_id
 
-    def _receive_frame(self, deadline_ms: int) -> memoryview:
+    def _require_none_in_flight(self, name: str) -> None:
+        if self._in_flight is not None and not self._closed:
+            raise LocalProtocolError(
+                f"{self.broker}: {name} can't be sent while another request is in flight (field -)"
+            )
+
+    def _receive_frame(self, deadline_ms: int, *, least_bytes: int = MIN_FRAME_BYTES) -> memoryview:
         prefix = self._receive_exactly(LENGTH_BYTES, deadline_ms)
-        size = checked_length(prefix, self._max_response_bytes)
+        size = checked_length(prefix, self._max_response_bytes, least_bytes)
         return self._receive_exactly(size, deadline_ms)
 
     def _receive_exactly(self, size: int, deadline_ms: int) -> memoryview:

@@ -52,3 +52,12 @@ class Connector(Protocol):
             ConnectFailed: naming the address and the reason.
         """
         ...
+
+
+@runtime_checkable
+class Stoppable(Protocol):
+    """A connector that can be stopped; ``TcpConnector`` is one."""
+
+    def stop(self) -> None:
+        """Break off connecting, and connect no more; what is connected lives on. Thread: any."""
+        ...

@@ -14,20 +14,24 @@ MIN_FRAME_BYTES = 4
 """No frame is shorter than a correlation id."""
 
 
-def checked_length(prefix: bytes | bytearray | memoryview, max_frame_bytes: int) -> int:
+def checked_length(
+    prefix: bytes | bytearray | memoryview,
+    max_frame_bytes: int,
+    min_frame_bytes: int = MIN_FRAME_BYTES,
+) -> int:
     """The length of the frame that these bytes, four or more, announce.
 
     Raises:
         DecodeError: it is negative, too small, or above the bound.
     """
     (length,) = _LENGTH.unpack_from(prefix)
-    if MIN_FRAME_BYTES <= length <= max_frame_bytes:
+    if min_frame_bytes <= length <= max_frame_bytes:
         return int(length)
     raise DecodeError(
         "Frame",
         "length",
         0,
-        f"a length of {length}, but only {MIN_FRAME_BYTES} to {max_frame_bytes} make sense: the "
+        f"a length of {length}, but only {min_frame_bytes} to {max_frame_bytes} make sense: the "
         "peer speaks another protocol, or the bound on responses is too low",
     )
 

@@ -1,0 +1,173 @@
+"""Opens connections to brokers of any version: TCP, TLS, who we are, what the broker serves."""
+
+import threading
+from collections.abc import Callable
+
+from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.errors import ConnectionLost, RequestTimedOut, TransportError
+from zkconsumer.model import Broker
+from zkconsumer.net.connection import BrokerConnection
+from zkconsumer.net.connector import DEFAULT_MAX_RESPONSE_BYTES
+from zkconsumer.net.known_versions import Finding, KnownVersions
+from zkconsumer.net.negotiated_connection import NegotiatedConnection, Renewal
+from zkconsumer.net.security import PLAINTEXT, SecuritySettings
+from zkconsumer.net.transport import Connector, Stoppable, Transport
+from zkconsumer.net.version_search import Found, VersionSearch
+from zkconsumer.wire.negotiation import FIRST_PROBE, BrokerVersions
+
+__all__ = ["BrokerDialer", "NegotiatedConnection"]
+
+
+class BrokerDialer:
+    """Thread: any; several may dial at a time.
+
+    Args:
+        connector: makes the transports; ``stop`` stops it, too, where it can be.
+        client_id: sent with every request.
+        security: TLS and SASL.
+        connect_timeout_ms: how long one connect may take.
+        request_timeout_ms: how long the rest of dialling may take: TLS, SASL, versions.
+        max_response_bytes: the largest answer that a connection takes.
+        clock: for deadlines.
+    """
+
+    def __init__(  # noqa: PLR0913 - one part a line, all by name
+        self,
+        connector: Connector,
+        *,
+        client_id: str,
+        security: SecuritySettings = PLAINTEXT,
+        connect_timeout_ms: int,
+        request_timeout_ms: int,
+        max_response_bytes: int = DEFAULT_MAX_RESPONSE_BYTES,
+        clock: Clock | None = None,
+    ) -> None:
+        self._connector = connector
+        self._client_id = client_id
+        self._security = security
+        self._connect_timeout_ms = connect_timeout_ms
+        self._request_timeout_ms = request_timeout_ms
+        self._max_response_bytes = max_response_bytes
+        self._clock = clock or SystemClock()
+        self._known = KnownVersions()
+        # Reentrant: a signal handler may stop it in the middle of a call.
+        self._lock = threading.RLock()
+        self._dialling: set[BrokerConnection] = set()
+        self._stopped = False
+
+    def dial(self, broker: Broker, *, timeout_ms: int | None = None) -> NegotiatedConnection:
+        """Connect, and find out what the broker serves.
+
+        Args:
+            broker: whom to call; one that is only known by its address has an id below 0.
+            timeout_ms: bounds all of it, where that is less than what the settings allow.
+
+        Raises:
+            TransportError: no connection came to be, or ``stop`` was called; it may work later.
+            AuthenticationFailed: TLS or SASL failed; it will not work later.
+            UnsupportedVersion: the broker is none that can be spoken with.
+            BrokerError: it refuses to say what it serves.
+            RemoteProtocolError: what answers is no broker.
+        """
+        limit_ms = self._connect_timeout_ms + self._request_timeout_ms
+        deadline_ms = self._clock.now_ms() + min(limit_ms, timeout_ms or limit_ms)
+        opened: list[BrokerConnection] = []
+        connected = False
+        try:
+            connection = self._dial(broker, deadline_ms, opened)
+            connected = True
+        except TransportError:
+            self._known.forget((broker.host, broker.port))
+            raise
+        finally:
+            with self._lock:
+                self._dialling.difference_update(opened)
+            if not connected:
+                for one in opened:
+                    one.close()
+        return connection
+
+    def stop(self) -> None:
+        """Wake whoever is in ``dial``, and let no later one connect; what is open lives on.
+
+        (The system's resolution of host names can't be broken off.) Idempotent. Thread: any.
+        """
+        self._stopped = True
+        if isinstance(self._connector, Stoppable):
+            self._connector.stop()
+        with self._lock:
+            dialling = list(self._dialling)
+        for connection in dialling:
+            connection.close()
+
+    def _dial(
+        self, broker: Broker, deadline_ms: int, opened: list[BrokerConnection]
+    ) -> NegotiatedConnection:
+        def connect() -> BrokerConnection:
+            connection = self._open(broker, deadline_ms)
+            opened.append(connection)
+            return connection
+
+        found = self._find(broker, deadline_ms, connect)
+        connection = found.connection or connect()
+        renewal: Renewal | None = None
+        return self._handed_over(connection, found, renewal)
+
+    def _find(
+        self, broker: Broker, deadline_ms: int, connect: Callable[[], BrokerConnection]
+    ) -> Found:
+        known = self._known.of((broker.host, broker.port))
+        if isinstance(known, BrokerVersions):
+            return Found(known, known, None)
+        search = VersionSearch(
+            broker=broker,
+            connect=connect,
+            client_id=self._client_id,
+            before_sasl=self._security.uses_sasl,
+            deadline_ms=deadline_ms,
+            stopped=lambda: self._stopped,
+            clock=self._clock,
+        )
+        return search.run(known or FIRST_PROBE)
+
+    def _handed_over(
+        self, connection: BrokerConnection, found: Found, renewal: Renewal | None
+    ) -> NegotiatedConnection:
+        broker = connection.broker
+        finding: Finding = self._known.use((broker.host, broker.port), found.fact)
+        return NegotiatedConnection(
+            connection,
+            found.versions,
+            on_end=lambda lost: self._known.release(finding, lost=lost),
+            renewal=renewal,
+            clock=self._clock,
+        )
+
+    def _open(self, broker: Broker, deadline_ms: int) -> BrokerConnection:
+        """Connect, and hold the connection where ``stop`` sees it."""
+        self._check_running(broker)
+        left_ms = deadline_ms - self._clock.now_ms()
+        if left_ms <= 0:
+            raise RequestTimedOut(f"{broker}: no connection in time")
+        transport: Transport = self._connector.connect(
+            broker.host, broker.port, timeout_ms=min(left_ms, self._connect_timeout_ms)
+        )
+        connection = BrokerConnection(
+            broker,
+            transport,
+            client_id=self._client_id,
+            max_response_bytes=self._max_response_bytes,
+            clock=self._clock,
+        )
+        with self._lock:
+            self._dialling.add(connection)
+        try:
+            self._check_running(broker)
+        except ConnectionLost:
+            connection.close()
+            raise
+        return connection
+
+    def _check_running(self, broker: Broker) -> None:
+        if self._stopped:
+            raise ConnectionLost(f"{broker}: connecting was broken off")

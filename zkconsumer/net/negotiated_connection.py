@@ -1,0 +1,150 @@
+"""A connection that knows its broker: requests go out in the newest version that both know."""
+
+import contextlib
+from collections.abc import Callable, Iterator
+from typing import Protocol, TypeVar
+
+from zkconsumer.clock import Clock
+from zkconsumer.errors import RemoteProtocolError, TransportError, UnsupportedVersion
+from zkconsumer.model import Broker
+from zkconsumer.net.connection import BrokerConnection, InFlight
+from zkconsumer.wire.api import Request
+from zkconsumer.wire.negotiation import BrokerVersions
+
+R = TypeVar("R")
+
+
+class Renewal(Protocol):
+    """Says again who we are, on a connection whose authentication has an end (KIP-368)."""
+
+    def is_due(self, now_ms: int) -> bool:
+        """Whether it has to be said before the next request."""
+        ...
+
+    def renew(self, connection: BrokerConnection, *, timeout_ms: int) -> None:
+        """Say it.
+
+        Raises:
+            AuthenticationFailed: the broker does not believe it any more.
+            TransportError: no answer.
+        """
+        ...
+
+
+class NegotiatedConnection:
+    """What a ``BrokerDialer`` gives. Thread: one at a time, but for ``close``.
+
+    Whoever dialled it closes it. As with ``BrokerConnection``, every failure of the network closes
+    it, and one request is in flight at most.
+
+    Attributes:
+        broker: whom it leads to.
+        versions: what the broker serves.
+    """
+
+    def __init__(
+        self,
+        connection: BrokerConnection,
+        versions: BrokerVersions,
+        *,
+        on_end: Callable[[bool], None],
+        renewal: Renewal | None,
+        clock: Clock,
+    ) -> None:
+        self.broker: Broker = connection.broker
+        self.versions = versions
+        self._connection = connection
+        self._on_end: Callable[[bool], None] | None = on_end
+        self._renewal = renewal
+        self._clock = clock
+
+    @property
+    def is_idle(self) -> bool:
+        """Whether it can take a request: open, as far as we know, and with nothing in flight."""
+        return self._connection.is_idle
+
+    def call(
+        self, request: Request[R], *, timeout_ms: int, at_least: int = 0, at_most: int | None = None
+    ) -> R:
+        """Send a request and wait for its answer.
+
+        Args:
+            request: what to ask.
+            timeout_ms: for all of it.
+            at_least: the first version that does what is needed.
+            at_most: the last one, for APIs whose versions differ in meaning.
+
+        Raises:
+            UnsupportedVersion: the broker has no such version; nothing was sent.
+            LocalProtocolError: the request can't be encoded in that version; nothing was sent.
+            RemoteProtocolError: the answer is not one; the connection is closed.
+            TransportError: no answer in time, or none at all; the connection is closed.
+            AuthenticationFailed: the broker does not believe any more who we are.
+        """
+        version = self.version_of(request, at_least=at_least, at_most=at_most)
+        deadline_ms = self._clock.now_ms() + timeout_ms
+        with self._watched():
+            self._renew_if_due(timeout_ms)
+            left_ms = max(1, deadline_ms - self._clock.now_ms())
+            return self._connection.request(request, version=version, timeout_ms=left_ms)
+
+    def begin(
+        self, request: Request[R], *, timeout_ms: int, at_least: int = 0, at_most: int | None = None
+    ) -> InFlight[R]:
+        """Send a request; ``finish`` gives its answer. Nothing else may be sent in between.
+
+        Raises as ``call``; what it gives names the version that was chosen.
+        """
+        version = self.version_of(request, at_least=at_least, at_most=at_most)
+        with self._watched():
+            self._renew_if_due(timeout_ms)
+            return self._connection.begin(request, version=version, timeout_ms=timeout_ms)
+
+    def finish(self, in_flight: InFlight[R], *, timeout_ms: int) -> R:
+        """Wait for the answer to what ``begin`` sent, ``timeout_ms`` from now on at most.
+
+        Raises as ``call``.
+        """
+        with self._watched():
+            return self._connection.finish(in_flight, timeout_ms=timeout_ms)
+
+    def version_of(
+        self,
+        request: Request[R] | type[Request[R]],
+        *,
+        at_least: int = 0,
+        at_most: int | None = None,
+    ) -> int:
+        """The version in which such a request would go out.
+
+        Raises:
+            UnsupportedVersion: there is none; names the broker.
+        """
+        try:
+            return self.versions.version_for(request.API.key, at_least=at_least, at_most=at_most)
+        except UnsupportedVersion as error:
+            raise UnsupportedVersion(f"{self.broker}: {error}") from error
+
+    def close(self) -> None:
+        """Close; a thread that waits for an answer wakes. Idempotent. Thread: any."""
+        # Before the waiting thread wakes: what it meets then is not the broker's doing.
+        self._end(lost=False)
+        self._connection.close()
+
+    def _renew_if_due(self, timeout_ms: int) -> None:
+        if self._renewal is not None and self._renewal.is_due(self._clock.now_ms()):
+            self._renewal.renew(self._connection, timeout_ms=timeout_ms)
+
+    @contextlib.contextmanager
+    def _watched(self) -> Iterator[None]:
+        try:
+            yield
+        except (TransportError, RemoteProtocolError):
+            self._end(lost=True)
+            raise
+
+    def _end(self, *, lost: bool) -> None:
+        # One step, so that only one of two threads gets it.
+        on_end, self._on_end = self._on_end, None
+        if on_end is not None:
+            on_end(lost)

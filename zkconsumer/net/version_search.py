@@ -1,0 +1,201 @@
+"""Finds out which versions to speak with a broker, over connections (see ``wire.negotiation``).
+
+A broker of 0.10 or later is asked on the very connection that is then used. A Heartbeat goes out
+with the question (it tells a 0.9), and its answer is waited for, too: a port that wants SASL
+answers ApiVersions like any other, and closes the connection on everything else.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from zkconsumer.clock import Clock
+from zkconsumer.errors import (
+    AuthenticationFailed,
+    BrokerError,
+    ConnectFailed,
+    ConnectionLost,
+    RequestTimedOut,
+    UnsupportedVersion,
+)
+from zkconsumer.model import Broker
+from zkconsumer.net.connection import BrokerConnection
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.codec import encode_request
+from zkconsumer.wire.negotiation import (
+    FIRST_PROBE,
+    PROBES,
+    BrokerVersions,
+    Probe,
+    after_close,
+    after_frame,
+    question_bytes,
+)
+
+_QUESTION_ID = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """The answer.
+
+    Attributes:
+        versions: what the broker serves.
+        fact: what spares others the search.
+        connection: on which it was found, if more can be asked on it.
+    """
+
+    versions: BrokerVersions
+    fact: BrokerVersions | Probe
+    connection: BrokerConnection | None
+
+
+@dataclass(slots=True, kw_only=True)
+class VersionSearch:
+    """One search. Thread: one.
+
+    Attributes:
+        broker: for messages.
+        connect: opens a connection, within what is left of the time.
+        client_id: sent with every question.
+        before_sasl: whether the connection is to be authenticated behind this.
+        deadline_ms: by the clock, when the search is over.
+        stopped: whether somebody ended it: then a closed connection says nothing of the broker.
+        clock: for the deadline.
+    """
+
+    broker: Broker
+    connect: Callable[[], BrokerConnection]
+    client_id: str
+    before_sasl: bool
+    deadline_ms: int
+    stopped: Callable[[], bool]
+    clock: Clock
+
+    def run(self, start: Probe = FIRST_PROBE) -> Found:
+        """Ask until it is known.
+
+        Args:
+            start: the question to begin with.
+
+        Raises:
+            TransportError: the broker can't be reached, closes every connection, or does not
+                answer in time.
+            UnsupportedVersion: it does not serve what the search needs.
+            BrokerError: it refuses to say what it serves.
+            AuthenticationFailed: it takes no requests without SASL.
+            RemoteProtocolError: what comes is no answer.
+        """
+        found: Found | Probe = start
+        silent = 0
+        while isinstance(found, Probe):
+            probe = found
+            connection = self.connect()
+            try:
+                found = self._ask(connection, probe)
+            except ConnectionLost:
+                self._check_running()
+                found = self._after_close(probe)
+            except _ClosedBehind:
+                self._check_running()
+                silent += 1
+                if silent > 1:
+                    raise self._wants_sasl() from None
+            finally:
+                if not isinstance(found, Found) or found.connection is not connection:
+                    connection.close()
+        if found.versions.generation is not None and found.connection is None:
+            return self._confirmed(found)
+        return found
+
+    def _ask(self, connection: BrokerConnection, probe: Probe) -> Found | Probe:
+        frame = connection.exchange(self._question(probe), timeout_ms=self._left_ms())
+        try:
+            answer = after_frame(probe, frame)
+        except BrokerError as error:
+            raise BrokerError(error.code, error.api, f"{self.broker}: {error}") from error
+        if isinstance(answer, Probe):
+            return answer
+        if answer.generation is not None:
+            return Found(answer, answer, None)
+        if not self.before_sasl and not self._is_open_behind(connection, answer):
+            raise _ClosedBehind
+        return Found(answer, probe, connection)
+
+    def _is_open_behind(self, connection: BrokerConnection, versions: BrokerVersions) -> bool:
+        """Whether the Heartbeat is answered, too."""
+        heartbeat = versions.common.get(ApiKey.HEARTBEAT)
+        if heartbeat is None or heartbeat.first > 0:
+            raise UnsupportedVersion(
+                f"{self.broker}: does not serve Heartbeat in version 0, which a client has to send "
+                "before it can ask"
+            )
+        try:
+            connection.exchange(b"", timeout_ms=self._left_ms())
+        except ConnectionLost:
+            return False
+        return True
+
+    def _question(self, probe: Probe) -> bytes:
+        if not self.before_sasl:
+            return question_bytes(probe, client_id=self.client_id)
+        # Nothing else may come before the handshake.
+        return encode_request(
+            probe.request,
+            version=probe.version,
+            correlation_id=_QUESTION_ID,
+            client_id=self.client_id,
+        )
+
+    def _after_close(self, probe: Probe) -> Probe:
+        if self.before_sasl and probe.version == 0:
+            raise ConnectFailed(
+                f"{self.broker}: closes the connection when asked what it serves: it is down "
+                "behind a proxy, or its port wants TLS (security_protocol), or it is older than "
+                "Kafka 0.10, whose only mechanism of SASL is GSSAPI"
+            )
+        try:
+            return after_close(probe)
+        except UnsupportedVersion as error:
+            # Not for good: what forwards to a broker that is down does so, too.
+            raise ConnectFailed(
+                f"{self.broker}: closes the connection whatever it is asked: it is down behind a "
+                "proxy, wants TLS or SASL (security_protocol), or is no Kafka of 0.8 or later"
+            ) from error
+
+    def _confirmed(self, found: Found) -> Found:
+        """Ask an old broker once more to name its versions, which such a one can't.
+
+        A newer one that was stopping when it was asked, and is back since, can.
+        """
+        probe = PROBES[1]
+        connection = self.connect()
+        try:
+            again = self._ask(connection, probe)
+        except (ConnectionLost, _ClosedBehind):
+            self._check_running()
+            return found
+        finally:
+            connection.close()
+        if isinstance(again, Probe):
+            return found
+        return Found(again.versions, again.fact, None)
+
+    def _left_ms(self) -> int:
+        left_ms = self.deadline_ms - self.clock.now_ms()
+        if left_ms <= 0:
+            raise RequestTimedOut(f"{self.broker}: does not say in time what it serves")
+        return left_ms
+
+    def _check_running(self) -> None:
+        if self.stopped():
+            raise ConnectionLost(f"{self.broker}: connecting was broken off")
+
+    def _wants_sasl(self) -> AuthenticationFailed:
+        return AuthenticationFailed(
+            f"{self.broker}: says what it serves, but closes the connection on every request: its "
+            "port wants SASL (security_protocol, sasl_mechanism)"
+        )
+
+
+class _ClosedBehind(Exception):
+    """The question was answered, and the connection closed on what followed it."""
