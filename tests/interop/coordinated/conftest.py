@@ -1,0 +1,25 @@
+"""Fixtures of the tests with coordinator groups."""
+
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, closing
+from pathlib import Path
+
+import pytest
+
+from tests.interop.coordinated.group import CoordinatorGroup
+from tests.support.clusters import BrokerOf
+
+GroupOn = Callable[..., CoordinatorGroup]
+"""Makes a fresh group on a Kafka version: ``group_on("2.8.2", strategy="range")``."""
+
+
+@pytest.fixture
+def group_on(broker_of: BrokerOf, tmp_path: Path) -> Iterator[GroupOn]:
+    """Groups on the session's brokers, by version."""
+    with ExitStack() as groups:
+
+        def on(version: str, strategy: str = "range") -> CoordinatorGroup:
+            group = CoordinatorGroup(broker_of(version), tmp_path, strategy)
+            return groups.enter_context(closing(group))
+
+        yield on

@@ -1,0 +1,198 @@
+"""A coordinator's group of several kinds of members on a real broker, and what tests wait for."""
+
+import itertools
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import Path
+
+from tests.interop.coordinated.members import (
+    ClientMember,
+    JavaMember,
+    Library,
+    PollMember,
+    all_values,
+)
+from tests.interop.coordinated.peek import CoordinatorPeek, Look
+from tests.interop.traffic import Writer
+from tests.support.clusters import fresh_name
+from tests.support.waiting import wait_until
+from zkconsumer.model import TopicPartition
+from zkconsumer.sandbox import Sandbox
+
+JAVA_ASSIGNORS = {
+    "range": "org.apache.kafka.clients.consumer.RangeAssignor",
+    "roundrobin": "org.apache.kafka.clients.consumer.RoundRobinAssignor",
+    "sticky": "org.apache.kafka.clients.consumer.StickyAssignor",
+    "cooperative-sticky": "org.apache.kafka.clients.consumer.CooperativeStickyAssignor",
+}
+CONSOLE_CONSUMERS = {"3.9.1": "org.apache.kafka.tools.consumer.ConsoleConsumer"}
+GROUP_COMMANDS = {"3.9.1": "org.apache.kafka.tools.consumer.group.ConsumerGroupCommand"}
+WITH_TWO_CONSUMERS = {"0.9.0.1", "0.10.2.2"}
+"""Their tools must be told that the new consumer is meant."""
+API_VERSIONS = {"0.9.0.1": [0, 9]}
+"""What kafka-python must be told: it can't find it out on brokers that old."""
+
+TIMINGS_MS = {
+    "session_timeout_ms": 6000,
+    "heartbeat_interval_ms": 300,
+    "auto_commit_interval_ms": 200,
+    "retry_backoff_ms": 100,
+    "fetch_max_wait_ms": 100,
+}
+JAVA_TIMINGS = {key.replace("_", "."): str(value) for key, value in TIMINGS_MS.items()}
+
+
+class CoordinatorGroup:
+    """A fresh group; its members are ended by ``close``.
+
+    Args:
+        cluster: where.
+        folder: for the members' output.
+        strategy: of all members.
+    """
+
+    def __init__(self, cluster: Sandbox, folder: Path, strategy: str = "range") -> None:
+        self.cluster = cluster
+        self.name = fresh_name("poll")
+        self.peek = CoordinatorPeek(cluster, self.name)
+        self.writer = Writer(cluster)
+        self.strategy = strategy
+        self.members: list[PollMember] = []
+        self._folder = folder / self.name
+        self._numbers = itertools.count(1)
+        self._folder.mkdir(parents=True)
+
+    # --- topics -----------------------------------------------------------------------------------
+
+    def topic(self, partitions: int, *, replication: int = 1) -> str:
+        """Create a fresh topic."""
+        name = fresh_name("orders")
+        self.cluster.create_topic(name, partitions=partitions, replication=replication)
+        return name
+
+    def partitions(self, topic: str, count: int) -> list[TopicPartition]:
+        """The topic's first partitions."""
+        return [TopicPartition(topic, partition) for partition in range(count)]
+
+    def write(self, partitions: Collection[TopicPartition], count: int) -> list[str]:
+        """So many messages to each; gives their values."""
+        return [value for tp in partitions for value in self.writer.write(tp, count)]
+
+    # --- members ----------------------------------------------------------------------------------
+
+    def ours(self, *topics: str, **settings: object) -> ClientMember:
+        """Start one of ours; does not wait until it has joined."""
+        return self._client("zkconsumer", {"topics": topics}, settings)
+
+    def kafka_python(self, *topics: str, **settings: object) -> ClientMember:
+        """Start one of kafka-python's; does not wait until it has joined."""
+        own: dict[str, object] = {}
+        if self.cluster.kafka in API_VERSIONS:
+            own["api_version"] = API_VERSIONS[self.cluster.kafka]
+        return self._client("kafka", {"topics": topics}, {**own, **settings})
+
+    def java(self, topic: str, **settings: str) -> JavaMember:
+        """Start the version's console consumer; does not wait until it has joined.
+
+        Args:
+            topic: what it reads.
+            settings: of Java's consumer, with ``_`` for each dot.
+        """
+        kafka = self.cluster.kafka
+        config = self._folder / f"java-{next(self._numbers)}.properties"
+        properties = {
+            **JAVA_TIMINGS,
+            "group.id": self.name,
+            "client.id": "java",
+            "auto.offset.reset": "earliest",
+            "partition.assignment.strategy": JAVA_ASSIGNORS[self.strategy],
+            **{key.replace("_", "."): value for key, value in settings.items()},
+        }
+        config.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
+        tool = self.cluster.scala_tool(
+            CONSOLE_CONSUMERS.get(kafka, "kafka.tools.ConsoleConsumer"),
+            *(["--new-consumer"] if kafka in WITH_TWO_CONSUMERS else []),
+            *("--bootstrap-server", self.cluster.bootstrap_servers, "--topic", topic),
+            *("--consumer.config", str(config)),
+        )
+        member = JavaMember(tool)
+        self.members.append(member)
+        return member
+
+    def _client(
+        self, library: Library, subscription: Mapping[str, object], settings: Mapping[str, object]
+    ) -> ClientMember:
+        all_settings = {
+            **TIMINGS_MS,
+            "bootstrap_servers": self.cluster.bootstrap_servers.split(","),
+            "group_id": self.name,
+            "client_id": library,
+            "auto_offset_reset": "earliest",
+            "partition_assignment_strategy": [self.strategy],
+            **settings,
+        }
+        folder = self._folder / f"{library}-{next(self._numbers)}"
+        member = ClientMember(library, subscription, all_settings, folder)
+        self.members.append(member)
+        return member
+
+    def close(self) -> None:
+        """End the members that are left, and disconnect."""
+        self.writer.close()
+        for member in self.members:
+            member.kill()
+
+    # --- waiting ----------------------------------------------------------------------------------
+
+    def await_shared(
+        self, partitions: Collection[TopicPartition], count: int, *, timeout_s: float = 30
+    ) -> Look:
+        """Wait until so many members, each with a share, have all partitions between them."""
+
+        def shared() -> Look | None:
+            self._check_members()
+            look = self.peek.look()
+            shares = list(look.shares.values())
+            whole = sorted(itertools.chain(*shares)) == sorted(partitions)
+            return look if len(shares) == count and all(shares) and whole else None
+
+        try:
+            found = wait_until(shared, timeout_s=timeout_s, what=f"{count} to share {self.name}")
+        except AssertionError as error:
+            raise AssertionError(f"{error}; now {self.peek.look()}; {self._told()}") from None
+        assert found is not None
+        assert found.protocol == self.strategy
+        return found
+
+    def await_all(self, wanted: Sequence[str], *, timeout_s: float = 30) -> None:
+        """Wait until the members have delivered all of these.
+
+        Whether something came twice is for the test to say: some faults allow it.
+        """
+
+        def missing() -> set[str]:
+            self._check_members()
+            return set(wanted) - set(all_values(self.members))
+
+        try:
+            wait_until(lambda: not missing(), timeout_s=timeout_s, what=f"{len(wanted)} messages")
+        except AssertionError as error:
+            what = f"missing {sorted(missing())[:10]}; {self._told()}"
+            raise AssertionError(f"{error}; {what}") from None
+
+    def await_committed(self, timeout_s: float = 30) -> None:
+        """Wait until the group's offsets are the ends of all that was written."""
+        wait_until(
+            lambda: self.peek.offsets.offsets(self.writer.ends) == self.writer.ends,
+            timeout_s=timeout_s,
+            what=f"{self.writer.ends} to be committed",
+        )
+
+    def _check_members(self) -> None:
+        for member in self.members:
+            member.check()
+
+    def _told(self) -> str:
+        return " | ".join(
+            one._end() if isinstance(one, ClientMember) else one.tool.errors[-500:]
+            for one in self.members
+        )

@@ -1,0 +1,217 @@
+"""Members of a coordinator's group, each a process: ours, kafka-python's, and Java's console one.
+
+What they deliver is told by the values: ``topic:partition:number``, as ``traffic`` writes them.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any, Literal, NamedTuple
+
+from tests.interop.members import REPOSITORY
+from tests.support.waiting import wait_until
+from zkconsumer.sandbox import ScalaTool
+
+Library = Literal["zkconsumer", "kafka"]
+Fact = dict[str, Any]
+
+
+class Delivered(NamedTuple):
+    """A record that a poll gave."""
+
+    topic: str
+    partition: int
+    offset: int
+    value: str
+
+
+class ClientMember:
+    """A process that runs ``client_member`` with one of the libraries.
+
+    Args:
+        library: ours, or kafka-python.
+        subscription: the keyword arguments of ``subscribe``.
+        settings: those of ``KafkaConsumer``.
+        folder: gets its output; made here.
+    """
+
+    def __init__(
+        self,
+        library: Library,
+        subscription: Mapping[str, object],
+        settings: Mapping[str, object],
+        folder: Path,
+    ) -> None:
+        folder.mkdir(parents=True)
+        self.library = library
+        self._folder = folder
+        arguments = [library, json.dumps(dict(subscription)), json.dumps(dict(settings))]
+        with (folder / "stdout").open("wb") as output, (folder / "stderr").open("wb") as errors:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tests.interop.coordinated.client_member", *arguments],
+                cwd=REPOSITORY,
+                env={**os.environ, "PYTHONUNBUFFERED": "1"},
+                stdin=subprocess.PIPE,
+                stdout=output,
+                stderr=errors,
+            )
+
+    # --- what it told -----------------------------------------------------------------------------
+
+    @property
+    def facts(self) -> list[Fact]:
+        """Everything, in order; a line cut off by a kill does not count."""
+        text = (self._folder / "stdout").read_text("utf-8")
+        return [json.loads(line) for line in text.rpartition("\n")[0].splitlines()]
+
+    @property
+    def delivered(self) -> list[Delivered]:
+        """What its polls gave, in order."""
+        return [Delivered(*one) for fact in self.facts for one in fact.get("records", ())]
+
+    @property
+    def values(self) -> list[str]:
+        """The values delivered so far."""
+        return [one.value for one in self.delivered]
+
+    @property
+    def owned(self) -> set[str]:
+        """What its listener was given and not yet told to give up, as ``topic:partition``."""
+        owned: set[str] = set()
+        for fact in self.facts:
+            owned |= set(fact.get("assigned", ()))
+            owned -= {*fact.get("revoked", ()), *fact.get("lost", ())}
+        return owned
+
+    def told(self, key: str) -> list[Any]:
+        """The values of all facts with this key, such as ``lost``."""
+        return [fact[key] for fact in self.facts if key in fact]
+
+    @property
+    def failures(self) -> list[Fact]:
+        """The calls that raised."""
+        return [fact for fact in self.facts if "failed" in fact]
+
+    @property
+    def errors(self) -> str:
+        """Its standard error."""
+        return (self._folder / "stderr").read_text("utf-8", "replace")
+
+    # --- what it is told --------------------------------------------------------------------------
+
+    def order(self, command: str) -> None:
+        """Give a command and wait until it was obeyed; see ``client_member``."""
+        before = len(self.told("done"))
+        self.order_later(command)
+        wait_until(lambda: len(self.told("done")) > before, what=f"{command}; {self._end()}")
+
+    def order_later(self, command: str) -> None:
+        """Give a command, which a frozen member reads when it goes on."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(f"{command}\n".encode())
+        self._process.stdin.flush()
+
+    def commit(self) -> Fact:
+        """Let it commit what it was handed; gives what came of it."""
+
+        def outcomes() -> list[Fact]:
+            return [
+                one for one in self.facts if "commit" in (one.get("succeeded"), one.get("failed"))
+            ]
+
+        before = len(outcomes())
+        self.order_later("commit")
+        return wait_until(lambda: outcomes()[before:], what=f"the commit; {self._end()}")[0]
+
+    def leave(self) -> None:
+        """Close it in order, and wait for that."""
+        if self._process.poll() is None:
+            self.order_later("leave")
+        self._close_input()
+        status = self._process.wait(30)
+        assert status == 0, f"{self.library} ended with {status}: {self._end()}"
+        assert self.told("left"), self._end()
+
+    def kill(self) -> None:
+        """``SIGKILL``: no good-bye."""
+        self._process.kill()
+        self._process.wait()
+        self._close_input()
+
+    def pause(self) -> None:
+        """Freeze it."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let it go on."""
+        self._process.send_signal(signal.SIGCONT)
+
+    def check(self) -> None:
+        """It runs, or was told to end.
+
+        Raises:
+            AssertionError: it ended by itself; with what it said at last.
+        """
+        status = self._process.poll()
+        ended = (
+            status is not None
+            and self._process.stdin is not None
+            and not self._process.stdin.closed
+        )
+        assert not ended, f"{self.library} ended by itself with {status}: {self._end()}"
+
+    def _close_input(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.close()
+
+    def _end(self) -> str:
+        tail = [json.dumps(one) for one in self.facts[-3:]]
+        return f"last: {' '.join(tail)[-600:]}; errors: {self.errors[-1200:]}"
+
+
+class JavaMember:
+    """The console consumer of a Kafka version, as a member of a coordinator's group."""
+
+    def __init__(self, tool: ScalaTool) -> None:
+        self.tool = tool
+        self._told = False
+
+    @property
+    def values(self) -> list[str]:
+        """The values it printed so far."""
+        return self.tool.lines
+
+    def check(self) -> None:
+        """It runs, or was told to end; see ``ClientMember``."""
+        assert self._told or self.tool.poll() is None, f"Java ended by itself: {self.tool.errors}"
+
+    def leave(self) -> None:
+        """Ask it to end (it commits and leaves the group), and wait for that."""
+        assert self.tool.poll() is None, f"ended by itself: {self.tool.errors}"
+        self._told = True
+        assert self.tool.stop(), "it did not end when asked to"
+
+    def kill(self) -> None:
+        """``SIGKILL``: its session stays until it times out."""
+        self._told = True
+        self.tool.kill()
+
+    def pause(self) -> None:
+        """Freeze it."""
+        self.tool.pause()
+
+    def resume(self) -> None:
+        """Let it go on."""
+        self.tool.resume()
+
+
+PollMember = ClientMember | JavaMember
+
+
+def all_values(members: Collection[PollMember]) -> list[str]:
+    """What all of them delivered, sorted."""
+    return sorted(value for member in members for value in member.values)

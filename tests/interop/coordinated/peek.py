@@ -1,0 +1,70 @@
+"""Looks at a coordinator's group as an onlooker: members, shares, state; no member is asked."""
+
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from tests.support.kafka_offsets import TIMEOUT_MS, KafkaOffsets
+from tests.support.waiting import wait_until
+from zkconsumer.errors import TransportError
+from zkconsumer.model import TopicPartition
+from zkconsumer.net.connector import BrokerConnector
+from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.wire.consumer_protocol import decode_assignment
+from zkconsumer.wire.messages.describe_groups import DescribedGroup, DescribeGroupsRequest
+
+
+class Look(NamedTuple):
+    """A group at one moment.
+
+    Attributes:
+        state: such as ``Stable``; only then the rest is known.
+        protocol: the strategy that was chosen.
+        shares: what each member was assigned, by member id.
+        clients: the client id of each.
+    """
+
+    state: str
+    protocol: str
+    shares: Mapping[str, frozenset[TopicPartition]]
+    clients: Mapping[str, str]
+
+
+class CoordinatorPeek:
+    """Reads what the coordinator of one group knows."""
+
+    def __init__(self, cluster: Sandbox, group: str) -> None:
+        self.group = group
+        self.offsets = KafkaOffsets(cluster, group)
+        self._connector = BrokerConnector(TcpConnector(), client_id="tests", timeout_ms=TIMEOUT_MS)
+
+    def look(self) -> Look:
+        """The group now; waits while nobody can tell."""
+        found = wait_until(self._described, what=f"a description of {self.group}")
+        assert found is not None
+        shares = {
+            one.member_id: frozenset(
+                TopicPartition(topic.topic, partition)
+                for topic in decode_assignment(one.assignment)[1].assigned_partitions
+                for partition in topic.partitions
+            )
+            for one in found.members
+            if one.assignment
+        }
+        clients = {one.member_id: one.client_id for one in found.members}
+        return Look(found.state, found.protocol, shares, clients)
+
+    def _described(self) -> DescribedGroup | None:
+        request = DescribeGroupsRequest(groups=(self.group,))
+        try:
+            connection = self._connector.open(self.offsets.coordinator())
+        except TransportError:
+            return None
+        try:
+            answer = connection.request(request, version=0, timeout_ms=TIMEOUT_MS)
+        except TransportError:
+            return None
+        finally:
+            connection.close()
+        (group,) = answer.groups
+        return None if group.error_code else group
