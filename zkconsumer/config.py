@@ -111,7 +111,7 @@ def read_settings(given: Mapping[str, object]) -> dict[str, Value]:
     values: dict[str, Value] = {}
     for spec in KEYS:
         if (raw := given.get(spec.key)) is not None:
-            values[spec.key] = _read(spec, raw)
+            values[spec.key] = read_value(spec, raw)
         elif spec.required:
             raise ConfigError(f"{spec.key} is required: give it {spec.allowed}")
         else:
@@ -125,7 +125,7 @@ def read_settings(given: Mapping[str, object]) -> dict[str, Value]:
 
 def _merged(props: Mapping[str, object], settings: Mapping[str, object]) -> dict[str, object]:
     if not isinstance(props, Mapping):
-        raise ConfigError(f"settings {_shown(props)}: give a map such as {{'group.id': 'g'}}")
+        raise ConfigError(f"settings {shown(props)}: give a map such as {{'group.id': 'g'}}")
     merged: dict[str, object] = {}
     for key, value in props.items():
         if not isinstance(key, str):
@@ -162,7 +162,12 @@ def _check_needs(
         raise ConfigError(f"{key}={choice} needs {needed}: set it to {what}")
 
 
-def _read(spec: ConfigKey, raw: object) -> Value:
+def read_value(spec: ConfigKey, raw: object) -> Value:
+    """Read what was given for a setting.
+
+    Raises:
+        ConfigError: names the key, the value and what is allowed.
+    """
     value: Value
     match spec.kind:
         case "bool":
@@ -175,11 +180,12 @@ def _read(spec: ConfigKey, raw: object) -> Value:
             value = raw if isinstance(raw, str) and (not spec.legal or spec.legal(raw)) else None
     if value is None:
         text = "" if spec.kind != "text" or isinstance(raw, str) else "a text: "
-        raise ConfigError(f"{spec.key} is {_shown(raw)}: it must be {text}{spec.allowed}")
+        raise ConfigError(f"{spec.key} is {shown(raw)}: it must be {text}{spec.allowed}")
     return value
 
 
-def _shown(raw: object) -> str:
+def shown(raw: object) -> str:
+    """A value as error messages show it: not at any length."""
     text = repr(raw)
     return text if len(text) <= 100 else text[:97] + "..."
 

@@ -1,0 +1,231 @@
+"""Every setting of a ``KafkaConsumer`` that is a text, a number or a yes or no: one table.
+
+docs/poll-api.md is printed from it. Names and defaults are those of kafka-python 3 and of Kafka's
+Java consumer 3; where those two differ, or we differ from both, the key's own words say so.
+"""
+
+import re
+from collections.abc import Mapping
+
+from zkconsumer.assignment.coordinated.strategy import ASSIGNORS
+from zkconsumer.config_spec import ConfigKey
+from zkconsumer.consumer.settings.fetch_keys import FETCH, NETWORK, SECURITY
+from zkconsumer.consumer.settings.inert_keys import INERT
+
+_ADDRESS = re.compile(r"(\[[0-9a-fA-F:.%]+\]|[^\s,:\[\]]+)(:[0-9]{1,5})?")
+_STATIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
+
+
+def split_list(text: str) -> tuple[str, ...]:
+    """The parts of a list that is written as one text, with commas."""
+    return tuple(part for one in text.split(",") if (part := one.strip()))
+
+
+def _legal_servers(text: str) -> bool:
+    servers = split_list(text)
+    return bool(servers) and all(_ADDRESS.fullmatch(one) for one in servers)
+
+
+def _legal_static_name(text: str) -> bool:
+    return bool(_STATIC_NAME.fullmatch(text)) and text not in (".", "..")
+
+
+def _legal_strategies(text: str) -> bool:
+    names = split_list(text)
+    return bool(names) and len(set(names)) == len(names) and ASSIGNORS.keys() >= set(names)
+
+
+_WHERE = (
+    ConfigKey(
+        key="bootstrap.servers",
+        kind="text",
+        default="localhost:9092",
+        legal=_legal_servers,
+        legal_text="host1:port1,host2:port2 (port 9092 where none is given), or a list of such",
+        since="0.9.0",
+        doc="Brokers to start from; the others are found through them. Not used with "
+        "`zookeeper_connect`, where ZooKeeper knows the brokers.",
+    ),
+    ConfigKey(
+        key="zookeeper.connect",
+        kind="text",
+        legal=lambda text: bool(text.strip()),
+        legal_text="host1:port1,host2:port2, with one chroot such as /kafka at the end if wanted",
+        since="zkconsumer",
+        doc="Be a member of a group in ZooKeeper, for brokers of 0.8 and beside consumers of "
+        "0.8. All settings of [ZooKeeper consumers](configuration.md) can then be given, too.",
+    ),
+    ConfigKey(
+        key="client.id",
+        kind="text",
+        default="zkconsumer",
+        since="0.9.0",
+        doc="Names this client in requests: it shows up in the broker's logs, metrics and quotas, "
+        "and in what `kafka-consumer-groups` prints.",
+    ),
+    ConfigKey(
+        key="client.rack",
+        kind="text",
+        default="",
+        since="2.4.0",
+        doc="Where this client stands, so that brokers may send it to a replica near by (KIP-392).",
+    ),
+)
+
+_GROUP = (
+    ConfigKey(
+        key="group.id",
+        kind="text",
+        legal=bool,
+        legal_text="text of at least one character",
+        since="0.9.0",
+        doc="The group to share the topics with, and to keep offsets for. Without one there are "
+        "no commits, and partitions are chosen with `assign()`.",
+    ),
+    ConfigKey(
+        key="group.instance.id",
+        kind="text",
+        legal=_legal_static_name,
+        legal_text="1 to 249 letters, digits, dot, underscore and dash",
+        since="2.3.0",
+        doc="Makes a static member (KIP-345): one that is restarted within `session_timeout_ms` "
+        "gets its partitions back without a rebalance. No two live members may share it.",
+    ),
+    ConfigKey(
+        key="session.timeout.ms",
+        kind="int",
+        derived_text="45000 (brokers before 0.10.1: 30000)",
+        default=45_000,
+        low=1,
+        since="0.9.0",
+        doc="After so long without a heartbeat the coordinator gives the partitions to others. It "
+        "must lie between the broker's `group.min.session.timeout.ms` and "
+        "`group.max.session.timeout.ms`.",
+    ),
+    ConfigKey(
+        key="heartbeat.interval.ms",
+        kind="int",
+        default=3_000,
+        low=1,
+        since="0.9.0",
+        doc="How often to tell the coordinator that we live: at most a third of "
+        "`session_timeout_ms`, so that two may get lost.",
+    ),
+    ConfigKey(
+        key="max.poll.interval.ms",
+        kind="int",
+        default=300_000,
+        low=1,
+        since="0.10.1",
+        doc="A member that does not poll for so long leaves its group: its work hangs. Its next "
+        "poll joins again, and says so.",
+    ),
+    ConfigKey(
+        key="partition.assignment.strategy",
+        kind="text",
+        default="range,cooperative-sticky",
+        legal=_legal_strategies,
+        legal_text=f"different ones of {', '.join(ASSIGNORS)}; or kafka-python's assignor classes",
+        since="0.9.0",
+        doc="How the leader shares out, the preferred way first; the group takes one that all its "
+        "members know. Only where every one given is cooperative does a rebalance leave alone "
+        "what does not move (KIP-429). kafka-python's own default is range and roundrobin.",
+    ),
+)
+
+_OFFSETS = (
+    ConfigKey(
+        key="auto.offset.reset",
+        kind="choice",
+        default="latest",
+        choices=("earliest", "latest", "none"),
+        synonyms={"smallest": "earliest", "largest": "latest"},
+        any_case=True,
+        since="0.9.0",
+        doc="Where to read where no offset is committed, or the log does not have it any more; "
+        "with `none` poll raises instead.",
+    ),
+    ConfigKey(
+        key="enable.auto.commit",
+        kind="bool",
+        default=True,
+        since="0.9.0",
+        doc="Whether poll commits, every `auto_commit_interval_ms`, what earlier polls handed "
+        "out; and so do a rebalance that takes partitions away, and `close()`.",
+    ),
+    ConfigKey(
+        key="auto.commit.interval.ms",
+        kind="int",
+        default=5_000,
+        low=0,
+        since="0.9.0",
+        doc="The time between two of those commits.",
+    ),
+    ConfigKey(
+        key="isolation.level",
+        kind="choice",
+        default="read_uncommitted",
+        choices=("read_uncommitted", "read_committed"),
+        any_case=True,
+        since="0.11.0",
+        doc="With `read_committed` records of aborted transactions are left out, and those of "
+        "open ones wait.",
+    ),
+)
+
+_POLL = (
+    ConfigKey(
+        key="max.poll.records",
+        kind="int",
+        default=500,
+        low=1,
+        since="0.10.0",
+        doc="The most records that one poll hands out; what was fetched with them waits for the "
+        "next.",
+    ),
+    ConfigKey(
+        key="consumer.timeout.ms",
+        kind="int",
+        default=-1,
+        low=-1,
+        since="kafka-python",
+        doc="Iteration ends when no record came for so long; -1 (or `float('inf')`): never.",
+    ),
+    ConfigKey(
+        key="exclude.internal.topics",
+        kind="bool",
+        default=True,
+        since="0.9.0",
+        doc="Whether patterns leave out topics that belong to the cluster itself.",
+    ),
+    ConfigKey(
+        key="allow.auto.create.topics",
+        kind="bool",
+        default=False,
+        since="2.3.0",
+        doc="Whether asking for a topic may create it, where the brokers allow that. Java and "
+        "kafka-python have it on: there a misspelt name makes a topic.",
+    ),
+    ConfigKey(
+        key="default.api.timeout.ms",
+        kind="int",
+        default=60_000,
+        low=1,
+        since="2.0.0",
+        doc="How long calls may take that are given no `timeout_ms`: commit, committed, position, "
+        "close, and what asks for offsets and topics.",
+    ),
+)
+
+KEYS: tuple[ConfigKey, ...] = (
+    *_WHERE,
+    *_GROUP,
+    *_OFFSETS,
+    *_POLL,
+    *FETCH,
+    *NETWORK,
+    *SECURITY,
+    *INERT,
+)
+
+BY_KEY: Mapping[str, ConfigKey] = {spec.key: spec for spec in KEYS}

@@ -1,0 +1,128 @@
+"""Settings that are no text, number or yes or no: functions, and what others made."""
+
+import inspect
+import ssl
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from zkconsumer.config import shown
+from zkconsumer.errors import ConfigError
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.records.consumer_record import Deserializer, RecordOrigin
+
+CommitCallback = Callable[[Mapping[TopicPartition, OffsetAndMetadata], Exception | None], object]
+"""Hears what became of a commit: the offsets, and what went wrong; None: nothing did."""
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectKey:
+    """One such setting: what may be given, and what it does, in Markdown."""
+
+    allowed: str
+    doc: str
+
+
+OBJECTS: Mapping[str, ObjectKey] = {
+    "key.deserializer": ObjectKey(
+        "a function of bytes, or an object with `deserialize(topic, bytes)` or "
+        "`deserialize(topic, headers, bytes)`",
+        "What `record.key` gives; called when that is asked for, and never for null. In the last "
+        "form the headers are an empty list.",
+    ),
+    "value.deserializer": ObjectKey("the same", "What `record.value` gives."),
+    "ssl.context": ObjectKey(
+        "`ssl.SSLContext`", "Takes the place of all the other settings that begin with `ssl_`."
+    ),
+    "default.offset.commit.callback": ObjectKey(
+        "a function of the offsets and of an error or None",
+        "Hears what became of automatic commits, and of `commit_async()` without a callback.",
+    ),
+}
+"""By key with dots."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GivenObjects:
+    """What was given of them, checked."""
+
+    key_deserializer: Any = None
+    value_deserializer: Any = None
+    ssl_context: ssl.SSLContext | None = None
+    default_offset_commit_callback: CommitCallback | None = None
+
+    def origin_of(self, tp: TopicPartition) -> RecordOrigin:
+        """What the records of a partition have in common."""
+        return RecordOrigin(
+            tp,
+            _function_of(self.key_deserializer, tp.topic),
+            _function_of(self.value_deserializer, tp.topic),
+        )
+
+    def close(self) -> None:
+        """Close the deserialisers that can be closed, as kafka-python does."""
+        for one in (self.key_deserializer, self.value_deserializer):
+            close = getattr(one, "close", None)
+            if callable(close):
+                close()
+
+
+def read_objects(given: Mapping[str, object]) -> GivenObjects:
+    """Take them out of what was given, by keys with dots.
+
+    Raises:
+        ConfigError: one of them can't be what it should.
+    """
+    for key in ("key.deserializer", "value.deserializer"):
+        one = given.get(key)
+        if one is not None and not callable(one) and not callable(_method_of(one)):
+            raise _refused(key, one)
+    callback = given.get("default.offset.commit.callback")
+    if callback is not None and not callable(callback):
+        raise _refused("default.offset.commit.callback", callback)
+    context = given.get("ssl.context")
+    if context is not None and not isinstance(context, ssl.SSLContext):
+        raise _refused("ssl.context", context)
+    return GivenObjects(
+        key_deserializer=given.get("key.deserializer"),
+        value_deserializer=given.get("value.deserializer"),
+        ssl_context=context,
+        default_offset_commit_callback=callback,
+    )
+
+
+def _refused(key: str, one: object) -> ConfigError:
+    name = key.replace(".", "_")
+    return ConfigError(f"{name} is {shown(one)}: give {OBJECTS[key].allowed.replace('`', '')}")
+
+
+def _method_of(one: object) -> Callable[..., Any] | None:
+    found: Callable[..., Any] | None = getattr(one, "deserialize", None)
+    return found
+
+
+def _function_of(one: Any, topic: str) -> Deserializer | None:
+    """As a function of the bytes alone."""
+    if one is None:
+        return None
+    method = _method_of(one)
+    if method is None:
+        function: Deserializer = one
+        return function
+    if _takes_headers(method):
+        return lambda data: method(topic, [], data)
+    return lambda data: method(topic, data)
+
+
+def _takes_headers(method: Callable[..., Any]) -> bool:
+    """Whether it has a third argument that must be given: kafka-python 3 put one in between."""
+    try:
+        parameters = inspect.signature(method).parameters.values()
+    except (TypeError, ValueError):
+        return False
+    needed = [
+        one
+        for one in parameters
+        if one.kind in (one.POSITIONAL_ONLY, one.POSITIONAL_OR_KEYWORD) and one.default is one.empty
+    ]
+    return len(needed) >= 3

@@ -1,0 +1,108 @@
+"""From what a caller wrote to plain settings by key. Pure.
+
+Keyword arguments have underscores, as in kafka-python; a map may have dots, as in Kafka's files.
+Settings that kafka-python takes as lists, classes or ``float('inf')`` become text and numbers here.
+"""
+
+import difflib
+import logging
+from collections.abc import Iterable, Mapping
+
+from zkconsumer.config import read_value, shown
+from zkconsumer.config_keys import BY_KEY as ZOOKEEPER_KEYS
+from zkconsumer.config_spec import Value
+from zkconsumer.consumer.settings.inert_keys import REFUSED
+from zkconsumer.consumer.settings.keys import BY_KEY, KEYS
+from zkconsumer.consumer.settings.objects import OBJECTS
+from zkconsumer.errors import ConfigError
+
+log = logging.getLogger(__name__)
+
+
+def merged(
+    config: Mapping[str, object] | None, settings: Mapping[str, object]
+) -> dict[str, object]:
+    """Everything that was given, by keys with dots; keyword arguments win, None is not given.
+
+    Raises:
+        ConfigError: no map, a key that is no text, or one that nothing knows: it names the nearest.
+    """
+    given: dict[str, object] = {}
+    if config is not None and not isinstance(config, Mapping):
+        raise ConfigError(f"config {shown(config)}: give a map such as {{'group.id': 'g'}}")
+    for source in ({} if config is None else config, settings):
+        for name, value in source.items():
+            if not isinstance(name, str):
+                raise ConfigError(f"setting {name!r}: a key is a text such as group_id")
+            key = name.replace("_", ".")
+            if value is not None:
+                given[_known(name, key)] = value
+    return given
+
+
+def plain_values(given: Mapping[str, object]) -> dict[str, Value]:
+    """The value of each key of the table, by attribute name, defaults filled in.
+
+    Raises:
+        ConfigError: names the key, its value and what is allowed.
+    """
+    values: dict[str, Value] = {}
+    for spec in KEYS:
+        raw = given.get(spec.key)
+        if spec.inert:
+            if raw is not None:
+                log.info("setting %s is accepted but has no effect here", spec.attribute)
+            continue
+        if raw is not None:
+            values[spec.key] = read_value(spec, _plain(spec.key, raw))
+        else:
+            values[spec.key] = spec.derive(values) if spec.derive else spec.default
+    return values
+
+
+def zookeeper_values(given: Mapping[str, object]) -> dict[str, object]:
+    """The settings that only a consumer in a ZooKeeper group has.
+
+    Raises:
+        ConfigError: there are some, and no ``zookeeper.connect``.
+    """
+    found = {key: value for key, value in given.items() if key in ZOOKEEPER_KEYS.keys() - BY_KEY}
+    if found and "zookeeper.connect" not in given:
+        one = min(found).replace(".", "_")
+        raise ConfigError(f"{one} is a setting of ZooKeeper groups: give zookeeper_connect, too")
+    return found
+
+
+def _known(name: str, key: str) -> str:
+    if key in REFUSED:
+        raise ConfigError(f"{name} can't be used: {REFUSED[key]}")
+    if key in BY_KEY or key in OBJECTS or key in ZOOKEEPER_KEYS:
+        return key
+    near = difflib.get_close_matches(key, [*BY_KEY, *OBJECTS, *ZOOKEEPER_KEYS], n=1)
+    hint = f": did you mean {near[0].replace('.', '_')}?" if near else ""
+    raise ConfigError(f"there is no setting {name}{hint}")
+
+
+def _plain(key: str, raw: object) -> object:
+    """Lists, classes and infinity as texts and numbers; all else as it is."""
+    match key:
+        case "bootstrap.servers":
+            return _joined(raw)
+        case "partition.assignment.strategy":
+            parts = raw if isinstance(raw, list | tuple) else [raw]
+            names = [one if isinstance(one, str) else getattr(one, "name", one) for one in parts]
+            return _joined(names)
+        case "consumer.timeout.ms" if raw == float("inf"):
+            return -1
+        case _ if isinstance(raw, float) and raw.is_integer():
+            return int(raw)
+        case _:
+            return raw
+
+
+def _joined(raw: object) -> object:
+    if isinstance(raw, Iterable) and not isinstance(raw, str):
+        parts = list(raw)
+        if parts and all(isinstance(part, str) and "," not in part for part in parts):
+            return ",".join(parts)
+    return raw
