@@ -1,0 +1,69 @@
+"""A group's offsets in ZooKeeper as a migration sees them."""
+
+import pytest
+
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.offsets.migration.in_zookeeper import ZookeeperPlace
+from zkconsumer.offsets.store import FetchedOffset
+from zkconsumer.testing.memory_zk import MemoryZkServer, MemoryZkStore
+
+A, B = (TopicPartition("t", number) for number in range(2))
+
+
+@pytest.fixture
+def store() -> MemoryZkStore:
+    """A client of an empty ZooKeeper."""
+    return MemoryZkServer().connect()
+
+
+def test_a_group_that_nobody_used_holds_nothing(store: MemoryZkStore) -> None:
+    """And has no members."""
+    place = ZookeeperPlace(store, "g")
+    assert place.stored(None) == {}
+    assert place.members() == []
+
+
+def test_every_offset_is_found_and_what_is_none_is_passed_over(store: MemoryZkStore) -> None:
+    """Of the topics asked for; a damaged one is told."""
+    store.set_or_create_many(
+        {
+            "/consumers/g/offsets/t/0": b"7",
+            "/consumers/g/offsets/t/1": b"-1",
+            "/consumers/g/offsets/t/x": b"8",
+            "/consumers/g/offsets/t/01": b"8",
+            "/consumers/g/offsets/u/10": b"bad",
+        }
+    )
+    place = ZookeeperPlace(store, "g")
+    found = place.stored(None)
+    bad = TopicPartition("u", 10)
+    assert found[A] == FetchedOffset(7)
+    assert found[B] == FetchedOffset(None)
+    assert "correct or delete the node" in str(found[bad].error)
+    assert set(found) == {A, B, bad}
+    assert set(place.stored({"t"})) == {A, B}
+
+
+def test_offsets_are_written_and_taken_away(store: MemoryZkStore) -> None:
+    """Metadata has no place there."""
+    place = ZookeeperPlace(store, "g")
+    assert place.write({A: OffsetAndMetadata(3, "note"), B: OffsetAndMetadata(4)}) == {
+        A: None,
+        B: None,
+    }
+    assert place.write({A: None, B: OffsetAndMetadata(1)}) == {A: None, B: None}
+    assert place.fetch([A, B]) == {A: FetchedOffset(None), B: FetchedOffset(1)}
+    assert store.exists_many(["/consumers/g/offsets/t/0"]) == [None]
+
+
+def test_members_are_those_that_are_registered_or_own_something(store: MemoryZkStore) -> None:
+    """An owner node that belongs to no session never goes by itself."""
+    store.create("/consumers/g/ids/g_host-1", b"{}", ephemeral=True)
+    store.create("/consumers/g/owners/t/0", b"g_host-1-0", ephemeral=True)
+    store.create("/consumers/g/owners/t/1", b"g_gone-0", ephemeral=True)
+    store.create("/consumers/g/owners/t/2", b"g_stuck-0", ephemeral=False)
+    assert ZookeeperPlace(store, "g").members() == [
+        "g_host-1 (registered in ZooKeeper)",
+        "g_gone-0 (owns t-1)",
+        "g_stuck-0 (owns t-2 by a node of no session: delete it)",
+    ]

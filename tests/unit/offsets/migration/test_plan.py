@@ -1,0 +1,166 @@
+"""What a migration is to write."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.offsets.migration.plan import (
+    Ahead,
+    Fate,
+    Offset,
+    Outcome,
+    Plan,
+    offset_in,
+    plan_migration,
+    plan_roll_back,
+    same_offset,
+)
+from zkconsumer.offsets.store import FetchedOffset
+
+A, B, C = (TopicPartition("t", number) for number in range(3))
+PARTITIONS = st.builds(TopicPartition, st.sampled_from("tu"), st.integers(0, 2))
+FOUND = st.builds(FetchedOffset, st.none() | st.integers(0, 3))
+PLACES = st.dictionaries(PARTITIONS, FOUND)
+
+
+def found(offset: int | None) -> FetchedOffset:
+    """As a place holds it."""
+    return FetchedOffset(offset)
+
+
+def everything(_: TopicPartition) -> bool:
+    """A cluster that has every partition."""
+    return True
+
+
+def fates(plan: Plan) -> dict[TopicPartition, Fate]:
+    """What becomes of each partition."""
+    return {one.topic_partition: one.fate for one in plan.moves}
+
+
+def test_what_the_target_lacks_is_written_and_what_it_has_is_not() -> None:
+    """Smaller offsets are moved forward; -1 in ZooKeeper is read as none, and none is no offset."""
+    source = {A: found(5), B: found(7), C: found(None)}
+    plan = plan_migration(source, {A: found(3), B: found(7)}, exists=everything)
+    assert fates(plan) == {A: Fate.WRITE, B: Fate.SAME}
+    assert plan.refusals == ()
+    assert plan.writes[A].before == OffsetAndMetadata(3)
+    assert plan.expected == {A: OffsetAndMetadata(5), B: OffsetAndMetadata(7)}
+
+
+def test_a_target_that_is_ahead_is_not_set_back_unasked() -> None:
+    """Refused by default, with both numbers and what to give; kept or set back on demand."""
+    source, target = {A: found(5), B: found(1)}, {A: found(9)}
+    refused = plan_migration(source, target, exists=everything)
+    assert refused.refusals == (
+        "t-0: the target is at 9, ahead of the source's 5: --keep-ahead leaves it there, --force "
+        "sets it back",
+    )
+    kept = plan_migration(source, target, exists=everything, ahead=Ahead.KEEP)
+    assert (kept.refusals, fates(kept)) == ((), {A: Fate.KEEP, B: Fate.WRITE})
+    assert kept.expected[A] == OffsetAndMetadata(9)
+    forced = plan_migration(source, target, exists=everything, ahead=Ahead.SET_BACK)
+    assert (forced.refusals, fates(forced)) == ((), {A: Fate.WRITE, B: Fate.WRITE})
+
+
+def test_what_can_not_be_read_refuses_the_whole() -> None:
+    """In either place: an unreadable offset is not the same as none."""
+    bad = FetchedOffset(None, "'x' is no offset: correct or delete the node")
+    in_source = plan_migration({A: bad, B: found(1)}, {}, exists=everything)
+    in_target = plan_migration({A: found(1)}, {A: bad}, exists=everything)
+    assert in_source.refusals == in_target.refusals == (f"t-0: {bad.error}",)
+
+
+def test_offsets_of_partitions_that_are_gone_stay_behind() -> None:
+    """They are named and left out; nothing is expected of them."""
+    plan = plan_migration({A: found(1), B: found(2)}, {}, exists=lambda tp: tp == A)
+    assert fates(plan) == {A: Fate.WRITE, B: Fate.NO_SUCH_PARTITION}
+    assert set(plan.expected) == {A}
+
+
+def test_nothing_to_carry_is_refused() -> None:
+    """A wrong name of a group must not look like success."""
+    plan = plan_migration({A: found(None)}, {B: found(4)}, exists=everything)
+    assert plan.refusals == (
+        "the source has no offsets of it: look at the group's name and the topics",
+    )
+    assert plan.only_in_target == (B,)
+
+
+@given(PLACES, PLACES, st.sampled_from(Ahead))
+def test_no_offset_goes_back_unasked_and_every_one_is_accounted_for(
+    source: dict[TopicPartition, FetchedOffset],
+    target: dict[TopicPartition, FetchedOffset],
+    ahead: Ahead,
+) -> None:
+    """Whatever both places hold."""
+    plan = plan_migration(source, target, exists=everything, ahead=ahead)
+    with_offset = sorted(tp for tp, it in source.items() if it.offset is not None)
+    assert [one.topic_partition for one in plan.moves] == with_offset
+    for tp, move in plan.writes.items():
+        assert move.wanted == offset_in(source[tp])
+        if move.before is not None and move.wanted is not None:
+            assert ahead is Ahead.SET_BACK or move.wanted.offset > move.before.offset
+    if plan.refusals:
+        return
+    for tp, wanted in plan.expected.items():
+        assert wanted is not None
+        assert wanted.offset >= max(
+            source[tp].offset or 0, 0 if ahead is Ahead.SET_BACK else before(target, tp)
+        )
+
+
+def before(place: dict[TopicPartition, FetchedOffset], tp: TopicPartition) -> int:
+    """What it holds, 0 for nothing."""
+    return (place[tp].offset or 0) if tp in place else 0
+
+
+@given(PLACES, PLACES)
+def test_a_roll_back_undoes_what_was_written_and_nothing_else(
+    source: dict[TopicPartition, FetchedOffset], target: dict[TopicPartition, FetchedOffset]
+) -> None:
+    """Where everything was written, and where the migration stopped half-way."""
+    plan = plan_migration(source, target, exists=everything, ahead=Ahead.SET_BACK)
+    written = {tp: (one.before, one.wanted) for tp, one in plan.writes.items()}
+    for count in range(len(written) + 1):
+        now = dict(target)
+        for tp in list(written)[:count]:
+            wanted = written[tp][1]
+            assert wanted is not None
+            now[tp] = found(wanted.offset)
+        undo = plan_roll_back(written, now)
+        assert undo.refusals == ()
+        assert set(undo.writes) == set(list(written)[:count])
+        for tp, wanted_now in undo.expected.items():
+            assert same_offset(wanted_now, offset_in(target.get(tp)))
+
+
+def test_a_roll_back_does_not_undo_what_others_wrote_since() -> None:
+    """Unless forced."""
+    written: dict[TopicPartition, tuple[Offset, Offset]] = {A: (None, OffsetAndMetadata(5))}
+    plan = plan_roll_back(written, {A: found(6)})
+    assert plan.refusals == (
+        "t-0: the migration wrote 5, and now there is 6: somebody committed since; --force sets "
+        "it to none all the same",
+    )
+    forced = plan_roll_back(written, {A: found(6)}, force=True)
+    assert (forced.refusals, forced.expected) == ((), {A: None})
+
+
+def test_an_outcome_says_what_was_written_and_what_was_not() -> None:
+    """By what was read back, whatever the write had answered."""
+    plan = plan_migration({A: found(5), B: found(6), C: found(7)}, {B: found(2)}, exists=everything)
+    outcome = Outcome(
+        plan=plan,
+        found={A: found(5), B: found(2), C: FetchedOffset(None, "no answer")},
+        errors={A: "connection lost", B: "connection lost"},
+    )
+    assert outcome.written == (A,)
+    assert outcome.failed == {B: "connection lost; it holds 2", C: "no answer"}
+    assert not outcome.verified
+    whole = Outcome(plan=plan, found={A: found(5), B: found(6), C: found(7)})
+    assert whole.verified
+    doubtful = Outcome(plan=plan, found=whole.found, doubts=("a member came",))
+    assert not doubtful.verified
+    unread = Outcome(plan=plan, found={})
+    assert unread.failed[A] == "it could not be read back"

@@ -1,0 +1,85 @@
+"""The file that undoes a migration."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zkconsumer.errors import ConfigError
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.offsets.migration.plan import Place
+from zkconsumer.offsets.migration.roll_back import RollBack, decode_roll_back, encode_roll_back
+
+OFFSETS = st.none() | st.builds(OffsetAndMetadata, st.integers(0, 2**63 - 1), st.text())
+ROLL_BACKS = st.builds(
+    RollBack,
+    group_id=st.text(),
+    target=st.sampled_from(Place),
+    zookeeper=st.text(),
+    made_ms=st.integers(0, 2**43),
+    written=st.dictionaries(
+        st.builds(TopicPartition, st.text(), st.integers(0, 9)), st.tuples(OFFSETS, OFFSETS)
+    ),
+)
+SOME = RollBack(
+    group_id="g",
+    target=Place.KAFKA,
+    zookeeper="zk:2181",
+    made_ms=1,
+    written={TopicPartition("t", 0): (None, OffsetAndMetadata(7))},
+)
+
+
+@given(ROLL_BACKS)
+def test_what_was_written_is_read(roll_back: RollBack) -> None:
+    """Whatever names and metadata it holds."""
+    assert decode_roll_back(encode_roll_back(roll_back), "f") == roll_back
+
+
+def test_a_partition_takes_a_line() -> None:
+    """So that people can read and compare it."""
+    assert encode_roll_back(SOME).splitlines()[-4:] == [
+        ' "partitions": [',
+        '  {"topic": "t", "partition": 0, "before": null, "after": {"offset": 7, "metadata": ""}}',
+        " ]",
+        "}",
+    ]
+
+
+@pytest.mark.parametrize("text", ["", "[]", "{}", '{"format": "another"}', "[" * 100_000])
+def test_other_files_are_no_roll_back(text: str) -> None:
+    """The message names the file."""
+    with pytest.raises(ConfigError, match=r"^f is no roll-back file"):
+        decode_roll_back(text, "f")
+
+
+def test_a_later_version_is_not_guessed_at() -> None:
+    """What it means is not known here."""
+    parsed = {**json.loads(encode_roll_back(SOME)), "version": 2}
+    with pytest.raises(ConfigError, match="f has version 2, and this program reads 1"):
+        decode_roll_back(json.dumps(parsed), "f")
+
+
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        ("target", "elsewhere"),
+        ("group", 5),
+        ("made_ms", True),
+        ("partitions", None),
+        ("partitions", [{}]),
+        ("partitions", [{"topic": "t", "partition": -1, "before": None, "after": None}]),
+        ("partitions", [{"topic": "t", "partition": 0, "before": 5, "after": None}]),
+        (
+            "partitions",
+            [{"topic": "t", "partition": 0, "before": {"offset": "5"}, "after": None}],
+        ),
+        ("partitions", [7]),
+    ],
+)
+def test_a_damaged_file_is_refused(key: str, value: object) -> None:
+    """Nothing is undone by half of it."""
+    parsed = {**json.loads(encode_roll_back(SOME)), key: value}
+    with pytest.raises(ConfigError, match=r"^f is damaged"):
+        decode_roll_back(json.dumps(parsed), "f")

@@ -1,0 +1,1 @@
+"""A group's offsets carried from ZooKeeper to Kafka, or back, while nobody reads."""

@@ -1,0 +1,85 @@
+"""A group's offsets in ZooKeeper, for a migration: no member of ours is there to own anything."""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final
+
+from zkconsumer.model import TopicPartition
+from zkconsumer.offsets.migration.plan import Offset, Place
+from zkconsumer.offsets.store import FetchedOffset
+from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
+from zkconsumer.zk.nodes import parse_owner
+from zkconsumer.zk.paths import GroupPaths, is_topic_name
+from zkconsumer.zk.store import ZkStore
+
+
+class ZookeeperPlace:
+    """An ``OffsetPlace``.
+
+    Args:
+        store: the client.
+        group_id: the group.
+
+    Raises:
+        ConfigError: the group id can't be part of a path.
+    """
+
+    name: Final = Place.ZOOKEEPER
+
+    def __init__(self, store: ZkStore, group_id: str) -> None:
+        self._store = store
+        self._paths = GroupPaths(group_id)
+        self._offsets = ZookeeperOffsetStore(store, group_id)
+
+    def stored(self, topics: Collection[str] | None) -> dict[TopicPartition, FetchedOffset]:
+        """See ``OffsetPlace``. A node that is no partition's is passed over."""
+        found = self._below("offsets")
+        wanted = sorted(topic for topic in found if topics is None or topic in topics)
+        partitions = [
+            TopicPartition(topic, int(name))
+            for topic in wanted
+            if is_topic_name(topic)
+            for name in found[topic]
+            if name.isascii() and name.isdigit() and str(int(name)) == name
+        ]
+        return self._offsets.fetch(partitions)
+
+    def fetch(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, FetchedOffset]:
+        """See ``OffsetPlace``."""
+        return self._offsets.fetch(partitions)
+
+    def write(self, offsets: Mapping[TopicPartition, Offset]) -> dict[TopicPartition, str | None]:
+        """See ``OffsetPlace``."""
+        outcome = self._offsets.commit({tp: it for tp, it in offsets.items() if it is not None})
+        gone = [tp for tp, it in offsets.items() if it is None]
+        self._store.delete_many([self._paths.offset(tp) for tp in gone])
+        return outcome | dict.fromkeys(gone)
+
+    def members(self) -> list[str]:
+        """See ``OffsetPlace``: registrations, and owners of partitions without one."""
+        ids = self._store.children_many([self._paths.ids])[0] or []
+        owned = [
+            TopicPartition(topic, int(name))
+            for topic, names in sorted(self._below("owners").items())
+            for name in names
+            if name.isascii() and name.isdigit()
+        ]
+        nodes = self._store.get_many([self._paths.owner(tp) for tp in owned])
+        owners: dict[str, list[str]] = {}
+        for tp, node in zip(owned, nodes, strict=True):
+            if node is None:
+                continue
+            thread = parse_owner(node.data)
+            if not any(thread.startswith(f"{one}-") for one in ids):
+                lasting = "" if node.ephemeral_owner else " by a node of no session: delete it"
+                owners.setdefault(thread, []).append(f"{tp}{lasting}")
+        return [
+            *(f"{one} (registered in ZooKeeper)" for one in ids),
+            *(f"{thread} (owns {', '.join(tps)})" for thread, tps in sorted(owners.items())),
+        ]
+
+    def _below(self, kind: str) -> dict[str, list[str]]:
+        """The names two steps below, by those one step below."""
+        root = f"{self._paths.root}/{kind}"
+        topics = self._store.children_many([root])[0] or []
+        names = self._store.children_many([f"{root}/{topic}" for topic in topics])
+        return {topic: found or [] for topic, found in zip(topics, names, strict=True)}
