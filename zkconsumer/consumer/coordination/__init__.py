@@ -1,0 +1,1 @@
+"""Membership in a group that a broker coordinates: threads, connections and commits."""

@@ -1,0 +1,184 @@
+"""The line of commits: one request at a time, in order, and what waits goes out together. Pure.
+
+Jobs that wait are merged into one request with the latest position of each partition: what is
+stored in the end is what one request a job would have stored, and nothing older can overtake
+anything newer. Jobs end in the order in which they came.
+"""
+
+from collections import deque
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from zkconsumer.backoff import Backoff
+from zkconsumer.consumer.coordination.claims import Claims
+from zkconsumer.consumer.coordination.commit_job import OVER, CommitJob
+from zkconsumer.consumer.coordination.offset_requests import Signature
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.offsets.coordinator_state import passes
+from zkconsumer.wire.error_codes import ErrorCode, error_name
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """What goes out in one request.
+
+    Attributes:
+        offsets: the latest position of each partition.
+        jobs: those whose rest it is.
+        signature: under which name.
+    """
+
+    offsets: Mapping[TopicPartition, OffsetAndMetadata]
+    jobs: tuple[CommitJob, ...]
+    signature: Signature
+
+
+class CommitLine:
+    """The commits of one consumer.
+
+    Args:
+        backoff: the pauses between tries.
+    """
+
+    def __init__(self, backoff: Backoff) -> None:
+        self._backoff = backoff
+        self._jobs: deque[CommitJob] = deque()
+        self._in_flight: Batch | None = None
+        self._failures = 0
+        self._due_ms = 0
+
+    def __len__(self) -> int:
+        return len(self._jobs)
+
+    def add(self, job: CommitJob) -> None:
+        """Put a job at the end."""
+        self._jobs.append(job)
+
+    def touches(self, partitions: frozenset[TopicPartition]) -> bool:
+        """Whether a commit of one of these is on its way."""
+        return any(not partitions.isdisjoint(job.left) for job in self._jobs if not job.settled)
+
+    def next_due_ms(self) -> int | None:
+        """When there is something to do; None: not before something else happens."""
+        if self._in_flight is not None:
+            return None
+        open_ = [job.deadline_ms for job in self._jobs if not job.settled]
+        return min(self._due_ms, *open_) if open_ else None
+
+    def batch(self, signature: Signature, claims: Claims, now_ms: int) -> Batch | None:
+        """What to send now; None where that is nothing.
+
+        Args:
+            signature: who we are at this moment.
+            claims: what is ours at this moment.
+            now_ms: the time.
+        """
+        if self._in_flight is not None:
+            return None
+        self._expire(now_ms)
+        for job in self._open():
+            if job.stints is not None and (gone := claims.gone(job.left, job.stints)):
+                job.over(gone)
+        jobs = tuple(self._open())
+        if not jobs or now_ms < self._due_ms:
+            return None
+        offsets: dict[TopicPartition, OffsetAndMetadata] = {}
+        for job in jobs:
+            offsets.update(job.left)
+        self._in_flight = Batch(offsets, jobs, signature)
+        return self._in_flight
+
+    def answered(
+        self, codes: Mapping[TopicPartition, int], current: Signature, now_ms: int
+    ) -> int | None:
+        """The answer to the batch in flight.
+
+        Args:
+            codes: of each partition.
+            current: who we are now: a member of a newer generation was refused for its old one
+                only, and what is still ours goes out again.
+            now_ms: the time.
+
+        Returns:
+            A code that passes, if there was one: then the rest is tried again.
+        """
+        batch = self._take()
+        moved_on = current != batch.signature and current.generation >= 0
+        again: int | None = None
+        for tp in batch.offsets:
+            code = codes.get(tp, int(ErrorCode.UNKNOWN))
+            if passes(code) or (moved_on and code in OVER):
+                again = code
+                self._postpone(batch, tp, f"{error_name(code)}: {ErrorCode.of(code).text}")
+                continue
+            for job in batch.jobs:
+                if tp in job.left:
+                    if code == ErrorCode.NONE:
+                        job.committed(tp)
+                    else:
+                        job.refused(tp, code)
+        self._pause(now_ms, failed=again is not None)
+        return again
+
+    def unanswered(self, reason: str, now_ms: int, *, sent: bool) -> None:
+        """The batch in flight failed; ``sent`` tells whether the coordinator may have it."""
+        batch = self._take()
+        for job in batch.jobs:
+            job.postponed(reason, doubtful=sent)
+        self._pause(now_ms, failed=True)
+
+    def waits(self, reason: str, now_ms: int) -> None:
+        """Nothing can be sent at this time."""
+        for job in self._open():
+            job.postponed(reason)
+        self._pause(now_ms, failed=True)
+
+    def found(self) -> None:
+        """There is a coordinator again: no need to wait longer."""
+        self._failures = 0
+        self._due_ms = 0
+
+    def ended(self, now_ms: int) -> list[CommitJob]:
+        """The jobs at the head that are settled; they leave the line."""
+        if self._in_flight is None:
+            self._expire(now_ms)
+        done: list[CommitJob] = []
+        while self._jobs and self._jobs[0].settled:
+            done.append(self._jobs.popleft())
+        return done
+
+    def abandon(self, now_ms: int) -> list[CommitJob]:
+        """Nothing more will be sent: end them all."""
+        if self._in_flight is not None:
+            self.unanswered("the consumer was closed", now_ms, sent=True)
+        for job in self._open():
+            job.postponed("the consumer was closed")
+            job.expire()
+        return self.ended(now_ms)
+
+    def _open(self) -> Iterator[CommitJob]:
+        return (job for job in self._jobs if not job.settled)
+
+    def _take(self) -> Batch:
+        batch = self._in_flight
+        assert batch is not None, "no commit is in flight"
+        self._in_flight = None
+        return batch
+
+    def _expire(self, now_ms: int) -> None:
+        for job in self._open():
+            if now_ms >= job.deadline_ms:
+                job.expire()
+
+    @staticmethod
+    def _postpone(batch: Batch, tp: TopicPartition, reason: str) -> None:
+        for job in batch.jobs:
+            if tp in job.left:
+                job.postponed(reason)
+
+    def _pause(self, now_ms: int, *, failed: bool) -> None:
+        if not failed:
+            self.found()
+            return
+        self._due_ms = now_ms + self._backoff.delay_ms(self._failures, 0.0)
+        self._failures += 1

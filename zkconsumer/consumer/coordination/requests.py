@@ -1,0 +1,227 @@
+"""The core's actions as requests of each version, and the answers as its events. Pure.
+
+What a broker is too old for is left out where it only helps, and refused where it is needed.
+Source: Kafka ``AbstractCoordinator``, ``ConsumerCoordinator``.
+"""
+
+from collections.abc import Collection, Mapping
+
+from zkconsumer.assignment.coordinated.strategy import ASSIGNORS, Shares
+from zkconsumer.assignment.coordinated.view import CoordinatedView, MemberView
+from zkconsumer.consumer.coordination.terms import (
+    STATIC_MEMBERS_SINCE,
+    GroupTerms,
+    cooperative_data,
+    from_wire,
+    read_cooperative_data,
+    read_sticky_data,
+    sticky_data,
+    to_wire,
+)
+from zkconsumer.errors import DecodeError
+from zkconsumer.group import events as ev
+from zkconsumer.wire.consumer_protocol import (
+    Assignment,
+    Subscription,
+    decode_assignment,
+    decode_subscription,
+    encode_assignment,
+    encode_subscription,
+)
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
+from zkconsumer.wire.messages.join_group import (
+    JoinGroupMember,
+    JoinGroupProtocol,
+    JoinGroupRequest,
+    JoinGroupResponse,
+)
+from zkconsumer.wire.messages.sync_group import (
+    SyncGroupAssignment,
+    SyncGroupRequest,
+    SyncGroupResponse,
+)
+
+CONSUMER = "consumer"
+
+
+def least_version(terms: GroupTerms, *, since: int) -> int:
+    """The version that a request needs at least; ``since`` is its first with static members."""
+    return 0 if terms.settings.instance_id is None else since
+
+
+def least_join_version(terms: GroupTerms) -> int:
+    """The JoinGroup version that is needed at least."""
+    return least_version(terms, since=STATIC_MEMBERS_SINCE)
+
+
+# --- joining -----------------------------------------------------------------------------------
+
+
+def join_request(
+    terms: GroupTerms, action: ev.SendJoin, *, session_timeout_ms: int, rebalance_timeout_ms: int
+) -> JoinGroupRequest:
+    """JoinGroup, with a subscription for each strategy.
+
+    Raises:
+        LocalProtocolError: a topic's name can't be sent.
+    """
+    return JoinGroupRequest(
+        group_id=terms.group_id,
+        session_timeout_ms=session_timeout_ms,
+        rebalance_timeout_ms=rebalance_timeout_ms,
+        member_id=action.member_id,
+        group_instance_id=terms.settings.instance_id,
+        protocols=tuple(
+            JoinGroupProtocol(
+                name=name, metadata=encode_subscription(_subscription(terms, name, action))
+            )
+            for name in terms.settings.strategies
+        ),
+        reason=action.cause.value,
+    )
+
+
+def _subscription(terms: GroupTerms, strategy: str, action: ev.SendJoin) -> Subscription:
+    assignor = ASSIGNORS[strategy]
+    user_data = None
+    if assignor.remembers:
+        user_data = sticky_data(action.remembered, action.generation)
+    elif assignor.cooperative:
+        user_data = cooperative_data(action.generation)
+    return Subscription(
+        topics=tuple(sorted(action.topics)),
+        user_data=user_data,
+        owned_partitions=to_wire(action.owned),
+        generation_id=action.generation,
+        rack_id=terms.rack_id,
+    )
+
+
+def join_answer(
+    action: ev.SendJoin, response: JoinGroupResponse
+) -> tuple[ev.JoinAnswered, dict[str, str]]:
+    """The answer, and which members' subscriptions can't be read, by member id."""
+    unreadable: dict[str, str] = {}
+    members: list[ev.JoinedMember] = []
+    for one in response.members:
+        try:
+            members.append(_joined(response.protocol_name, one))
+        except DecodeError as error:
+            # It gets nothing; the others are not to wait for it.
+            unreadable[one.member_id] = str(error)
+            members.append(
+                ev.JoinedMember(
+                    one.member_id, frozenset(), instance_id=one.group_instance_id or None
+                )
+            )
+    answer = ev.JoinAnswered(
+        round=action.round,
+        code=response.error_code,
+        member_id=response.member_id,
+        generation=response.generation_id,
+        protocol=response.protocol_name,
+        leader_id=response.leader,
+        members=tuple(members),
+        skip_assignment=response.skip_assignment,
+    )
+    return answer, unreadable
+
+
+def _joined(protocol: str, member: JoinGroupMember) -> ev.JoinedMember:
+    _, subscription = decode_subscription(member.metadata)
+    owned = from_wire(subscription.owned_partitions)
+    generation = subscription.generation_id
+    assignor = ASSIGNORS.get(protocol)
+    if assignor is not None and assignor.remembers:
+        owned, generation = read_sticky_data(subscription.user_data)
+    elif assignor is not None and assignor.cooperative and generation == -1:
+        generation = read_cooperative_data(subscription.user_data)
+    return ev.JoinedMember(
+        member.member_id,
+        frozenset(subscription.topics),
+        owned,
+        generation,
+        member.group_instance_id,
+    )
+
+
+# --- assigning ---------------------------------------------------------------------------------
+
+
+def topics_of(action: ev.Assign) -> frozenset[str]:
+    """What the whole group reads."""
+    return frozenset[str]().union(*(one.topics for one in action.members))
+
+
+def shares_of(action: ev.Assign, partitions: Mapping[str, tuple[int, ...]]) -> Shares:
+    """The leader's work."""
+    members = {
+        one.member_id: MemberView(
+            topics=one.topics,
+            owned=one.owned,
+            generation=one.generation,
+            instance_id=one.instance_id,
+        )
+        for one in action.members
+    }
+    return ASSIGNORS[action.protocol].assign(CoordinatedView(members, partitions))
+
+
+def sync_request(terms: GroupTerms, action: ev.SendSync) -> SyncGroupRequest:
+    """SyncGroup.
+
+    Raises:
+        LocalProtocolError: a share can't be sent.
+    """
+    return SyncGroupRequest(
+        group_id=terms.group_id,
+        generation_id=action.generation,
+        member_id=action.member_id,
+        group_instance_id=terms.settings.instance_id,
+        protocol_type=CONSUMER,
+        protocol_name=action.protocol,
+        assignments=tuple(
+            SyncGroupAssignment(
+                member_id=member_id,
+                assignment=encode_assignment(Assignment(assigned_partitions=to_wire(share))),
+            )
+            for member_id, share in action.shares.items()
+        ),
+    )
+
+
+def sync_answer(action: ev.SendSync, response: SyncGroupResponse) -> ev.SyncAnswered:
+    """The answer.
+
+    Raises:
+        DecodeError: the leader assigned what can't be read.
+    """
+    if response.error_code != ErrorCode.NONE:
+        return ev.SyncAnswered(action.round, response.error_code)
+    _, assignment = decode_assignment(response.assignment)
+    share = from_wire(assignment.assigned_partitions)
+    return ev.SyncAnswered(action.round, 0, share, response.protocol_name or "")
+
+
+# --- being a member ----------------------------------------------------------------------------
+
+
+def heartbeat_request(terms: GroupTerms, action: ev.SendHeartbeat) -> HeartbeatRequest:
+    """Heartbeat."""
+    return HeartbeatRequest(
+        group_id=terms.group_id,
+        generation_id=action.generation,
+        member_id=action.member_id,
+        group_instance_id=terms.settings.instance_id,
+    )
+
+
+def strategies_problem(names: Collection[str]) -> str | None:
+    """What is wrong with a list of strategies; None: nothing."""
+    if not names:
+        return "partition.assignment.strategy names no strategy"
+    unknown = sorted(set(names) - ASSIGNORS.keys())
+    if unknown:
+        return f"partition.assignment.strategy: {unknown[0]} is none of {', '.join(ASSIGNORS)}"
+    return None
