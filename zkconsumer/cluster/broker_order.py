@@ -1,0 +1,42 @@
+"""Which brokers to ask, and in which order."""
+
+from collections.abc import Callable, Collection, Sequence
+
+from zkconsumer.model import Broker
+
+
+class BrokerOrder:
+    """Thread: any.
+
+    Args:
+        bootstrap: known from the start; asked when no other answers, too.
+        shuffle: puts brokers into random order, in place.
+        failed_last: whether a broker failed when it was asked last: such are asked after others.
+    """
+
+    def __init__(
+        self,
+        bootstrap: Sequence[Broker],
+        shuffle: Callable[[list[Broker]], None],
+        failed_last: Callable[[Broker], bool],
+    ) -> None:
+        self._bootstrap = tuple(bootstrap)
+        self._shuffle = shuffle
+        self._failed_last = failed_last
+        self._known: tuple[Broker, ...] = ()
+
+    def know(self, brokers: Collection[Broker]) -> None:
+        """These are the live brokers, by their own words. None at all says nothing."""
+        if brokers:
+            self._known = tuple(brokers)
+
+    def next_round(self) -> list[Broker]:
+        """Every broker once: those that are known to live, then the rest of the bootstrap."""
+        known = self._known
+        addresses = {(one.host, one.port) for one in known}
+        first = list(known)
+        rest = [one for one in self._bootstrap if (one.host, one.port) not in addresses]
+        for brokers in (first, rest):
+            self._shuffle(brokers)
+            brokers.sort(key=self._failed_last)
+        return first + rest

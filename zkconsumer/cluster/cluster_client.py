@@ -1,0 +1,258 @@
+"""Asks a cluster what a consumer has to know: leaders, ends of logs, coordinators.
+
+Every call blocks for a bounded time, and tries again meanwhile what may work later.
+Source: Kafka 3.9 ``NetworkClient.DefaultMetadataUpdater``, ``OffsetFetcher``.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TypeVar
+
+from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.cluster.broker_order import BrokerOrder
+from zkconsumer.cluster.connection_pool import ConnectionPool
+from zkconsumer.cluster.epoch_ends import EpochEnd
+from zkconsumer.cluster.leader_questions import LeaderQuestions
+from zkconsumer.cluster.offset_times import EARLIEST, LATEST, TimedOffset
+from zkconsumer.cluster.patience import Patience
+from zkconsumer.cluster.stop_flag import StopFlag
+from zkconsumer.cluster.view import NOTHING_KNOWN, ClusterView, from_metadata, limited_to
+from zkconsumer.errors import (
+    BrokerError,
+    ConnectFailed,
+    ProtocolError,
+    TransportError,
+    UnsupportedVersion,
+)
+from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
+from zkconsumer.records.transactions import IsolationLevel
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.messages.find_coordinator import FindCoordinatorRequest
+from zkconsumer.wire.messages.metadata import MetadataRequest, all_topics
+
+__all__ = ["EARLIEST", "LATEST", "ClusterClient", "EpochEnd", "TimedOffset"]
+
+T = TypeVar("T")
+
+_FIRST_NOT_TO_CREATE = 4
+"""The first version of Metadata that can ask for a topic without creating it."""
+
+
+class ClusterClient:
+    """Thread: any; each call uses connections of its own.
+
+    Args:
+        dialer: opens connections; its ``stop`` ends what dials for this client, too.
+        bootstrap: whom to ask as long as nothing is known; their ids are below 0.
+        request_timeout_ms: how long one broker may take for one answer.
+        retry_backoff_ms: between two rounds of trying.
+        clock: for deadlines.
+        shuffle: puts brokers into random order, in place, so that not all ask the same one.
+    """
+
+    def __init__(
+        self,
+        dialer: BrokerDialer,
+        bootstrap: Sequence[Broker],
+        *,
+        request_timeout_ms: int,
+        retry_backoff_ms: int,
+        clock: Clock | None = None,
+        shuffle: Callable[[list[Broker]], None],
+    ) -> None:
+        self._clock = clock or SystemClock()
+        self._request_timeout_ms = request_timeout_ms
+        self._retry_backoff_ms = retry_backoff_ms
+        self._pool = ConnectionPool(dialer, self._clock)
+        self._order = BrokerOrder(bootstrap, shuffle, self._pool.failed_last)
+        self._stop = StopFlag()
+        self._last_view = NOTHING_KNOWN
+        self._leaders = LeaderQuestions(
+            self._pool, view_of=self._view_within, request_timeout_ms=request_timeout_ms
+        )
+
+    def view(
+        self,
+        topics: Collection[str] | None,
+        *,
+        timeout_ms: int,
+        allow_auto_create: bool = False,
+    ) -> ClusterView:
+        """Who leads these topics.
+
+        Args:
+            topics: whose; None for all that there are. One that does not exist is in ``errors``.
+            timeout_ms: for all tries together.
+            allow_auto_create: let the broker create what does not exist, if it is set up so. Where
+                it can't be told not to (before 0.11), it is asked about all topics instead.
+
+        Raises:
+            TransportError: no broker answered in time; names each and why. Or this was stopped.
+            AuthenticationFailed: a broker and we don't agree on who we are.
+            UnsupportedVersion, ProtocolError, BrokerError: no broker can be understood.
+        """
+        patience = self._patience(timeout_ms)
+        return self._view(topics, patience, allow_auto_create=allow_auto_create)
+
+    def list_offsets(
+        self,
+        times: Mapping[TopicPartition, int],
+        *,
+        timeout_ms: int,
+        isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+    ) -> Mapping[TopicPartition, TimedOffset | int]:
+        """The first offset of each partition that is not older than a time; or an end of the log.
+
+        Args:
+            times: ms since the epoch, ``EARLIEST`` or ``LATEST``.
+            timeout_ms: for all tries together.
+            isolation: with ``READ_COMMITTED``, ``LATEST`` is the last stable offset.
+
+        Returns:
+            An answer for every partition. A number is its error code: either one that asking again
+            does not help against, or (``ErrorCode.of(code).retriable``) the last one that was met
+            when the time was over.
+
+        Raises:
+            UnsupportedVersion: a leader is older than 0.10.1, and a real time was asked for.
+            ZkConsumerError: as ``view``.
+        """
+        patience = self._patience(timeout_ms)
+        return self._leaders.list_offsets(times, isolation, patience)
+
+    def epoch_ends(
+        self, asked: Mapping[TopicPartition, tuple[int, int]], *, timeout_ms: int
+    ) -> Mapping[TopicPartition, EpochEnd | int | None]:
+        """Where leader epochs ended.
+
+        Args:
+            asked: the leader's epoch as we know it (-1: not known), and the epoch whose end is
+                wanted.
+            timeout_ms: for all tries together.
+
+        Returns:
+            For every partition the end; or an error code as in ``list_offsets``; or None: its
+            leader (before 2.3) can't say it to a consumer.
+
+        Raises:
+            ZkConsumerError: as ``view``.
+        """
+        patience = self._patience(timeout_ms)
+        return self._leaders.epoch_ends(asked, patience)
+
+    def coordinator(self, group_id: str, *, timeout_ms: int) -> Broker | int:
+        """The broker that coordinates a group: one try, with whichever broker answers first.
+
+        Returns:
+            The broker; or the error code that came instead (``COORDINATOR_NOT_AVAILABLE`` while
+            the cluster makes the topic that it keeps offsets in).
+
+        Raises:
+            UnsupportedVersion: the brokers are older than 0.8.2.
+            ZkConsumerError: as ``view``.
+        """
+        request = FindCoordinatorRequest(group_id=group_id)
+
+        def ask(connection: NegotiatedConnection, limit_ms: int) -> Broker | int:
+            answer = connection.call(request, timeout_ms=limit_ms)
+            if answer.error_code != ErrorCode.NONE:
+                return answer.error_code
+            return Broker(answer.coordinator_id, answer.host, answer.port)
+
+        patience = self._patience(timeout_ms)
+        return self._ask_round(ask, patience, f"who coordinates group {group_id}")
+
+    def stop(self) -> None:
+        """Wake whoever is in a call, and fail any later one. Idempotent. Thread: any."""
+        self._stop.set()
+        self._pool.stop()
+
+    def _patience(self, timeout_ms: int) -> Patience:
+        return Patience(
+            self._clock, self._stop, limit_ms=timeout_ms, backoff_ms=self._retry_backoff_ms
+        )
+
+    def _view_within(self, topics: frozenset[str], patience: Patience, *, new: bool) -> ClusterView:
+        """A view that has these topics: the last one, unless that lacks some, or is not ``new``."""
+        last = self._last_view
+        if not new and topics <= last.partitions.keys():
+            return last
+        return self._view(topics, patience, allow_auto_create=False)
+
+    def _view(
+        self, topics: Collection[str] | None, patience: Patience, *, allow_auto_create: bool
+    ) -> ClusterView:
+        def ask(connection: NegotiatedConnection, limit_ms: int) -> ClusterView:
+            return _ask_metadata(connection, topics, limit_ms, creating=allow_auto_create)
+
+        what = "what topics there are" if topics is None else f"topics {_some(topics)}"
+        while True:
+            try:
+                view = self._ask_round(ask, patience, what)
+            except TransportError:
+                if not patience.pause():
+                    raise
+            else:
+                self._last_view = view
+                self._order.know(view.brokers.values())
+                return view
+
+    def _ask_round(
+        self, ask: Callable[[NegotiatedConnection, int], T], patience: Patience, what: str
+    ) -> T:
+        """Ask one broker after the other, until one answers."""
+        failures: list[str] = []
+        final: Exception | None = None
+        passing = False
+        for broker in self._order.next_round():
+            if patience.left_ms <= 0 and failures:
+                break
+            try:
+                return self._ask_one(broker, ask, patience)
+            except TransportError as error:
+                passing = True
+                failures.append(_named(broker, error))
+            except (UnsupportedVersion, ProtocolError, BrokerError) as error:
+                final = final or error
+                failures.append(_named(broker, error))
+        if final is not None and not passing:
+            raise final
+        raise ConnectFailed(f"no broker answers about {what}: {'; '.join(failures)}") from final
+
+    def _ask_one(
+        self, broker: Broker, ask: Callable[[NegotiatedConnection, int], T], patience: Patience
+    ) -> T:
+        limit_ms = min(self._request_timeout_ms, max(1, patience.left_ms))
+        return self._pool.call(broker, lambda one: ask(one, limit_ms), timeout_ms=limit_ms)
+
+
+def _ask_metadata(
+    connection: NegotiatedConnection,
+    topics: Collection[str] | None,
+    limit_ms: int,
+    *,
+    creating: bool,
+) -> ClusterView:
+    version = connection.version_of(MetadataRequest)
+    spares = version >= _FIRST_NOT_TO_CREATE
+    by_name = topics is not None and (creating or spares) and (bool(topics) or version > 0)
+    names = tuple(sorted(topics)) if topics is not None and by_name else all_topics(version)
+    request = MetadataRequest(topics=names, allow_auto_topic_creation=creating if spares else True)
+    answer = connection.call(request, timeout_ms=limit_ms, at_most=version)
+    if not answer.brokers and connection.versions.generation is None:
+        # It has just started. (In 0.8 it may also be that there is no topic: nothing to wait for.)
+        raise ConnectFailed(f"{connection.broker}: knows of no brokers yet")
+    view = from_metadata(answer)
+    return view if topics is None or by_name else limited_to(view, topics)
+
+
+def _named(broker: Broker, error: Exception) -> str:
+    text = str(error)
+    address = f"{broker.host}:{broker.port}"
+    return text if address in text else f"{broker}: {text}"
+
+
+def _some(topics: Collection[str]) -> str:
+    names = sorted(topics)
+    shown = ", ".join(names[:10])
+    return f"{shown}, ... ({len(names)} in all)" if len(names) > 10 else shown or "(none)"

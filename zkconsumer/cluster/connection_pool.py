@@ -1,0 +1,140 @@
+"""Connections to many brokers for short questions: taken out to be used, kept a while when idle."""
+
+import threading
+from collections.abc import Callable
+from typing import TypeVar
+
+from zkconsumer.clock import Clock
+from zkconsumer.errors import ConnectionLost, TransportError
+from zkconsumer.model import Broker
+from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
+
+_KEPT_IDLE_MS = 60_000
+"""A machine that vanished says nothing: what was idle for longer is not trusted any more."""
+
+_IDLE_PER_BROKER = 2
+
+T = TypeVar("T")
+
+
+class ConnectionPool:
+    """Thread: any.
+
+    Args:
+        dialer: opens connections.
+        clock: for how long a connection was idle.
+    """
+
+    def __init__(self, dialer: BrokerDialer, clock: Clock) -> None:
+        self._dialer = dialer
+        self._clock = clock
+        # Reentrant: a signal handler may stop it in the middle of a call.
+        self._lock = threading.RLock()
+        self._idle: dict[Broker, list[tuple[NegotiatedConnection, int]]] = {}
+        self._in_use: set[NegotiatedConnection] = set()
+        self._failed: set[Broker] = set()
+        self._stopped = False
+
+    def failed_last(self, broker: Broker) -> bool:
+        """Whether the last attempt with that broker failed: better ask it after others."""
+        return broker in self._failed
+
+    def call(
+        self, broker: Broker, ask: Callable[[NegotiatedConnection], T], *, timeout_ms: int
+    ) -> T:
+        """Ask over an idle connection; over a new one, where there is none, or that one is gone.
+
+        Raises:
+            ZkConsumerError: as ``BrokerDialer.dial``, and what ``ask`` raises.
+        """
+        idle = self._take(broker)
+        if idle is not None:
+            try:
+                return self._used(idle, ask)
+            except ConnectionLost:
+                # Closed while nobody looked, most likely: says nothing of the broker now.
+                self._check_running(broker)
+        return self._used(self._dial(broker, timeout_ms), ask)
+
+    def take(self, broker: Broker, *, timeout_ms: int) -> NegotiatedConnection:
+        """A connection, dialled where none is idle; it has to be given back.
+
+        One that was idle may have been closed by the broker meanwhile, unlike with ``call``.
+
+        Raises:
+            ZkConsumerError: as ``BrokerDialer.dial``.
+        """
+        return self._take(broker) or self._dial(broker, timeout_ms)
+
+    def give_back(self, connection: NegotiatedConnection) -> None:
+        """Keep a connection that is sound; close one that waits for an answer still."""
+        with self._lock:
+            self._in_use.discard(connection)
+            idle = self._idle.setdefault(connection.broker, [])
+            sound = connection.is_idle
+            kept = sound and not self._stopped and len(idle) < _IDLE_PER_BROKER
+            if kept:
+                idle.append((connection, self._clock.now_ms()))
+        if sound:
+            self._failed.discard(connection.broker)
+        else:
+            self._failed.add(connection.broker)
+        if not kept:
+            connection.close()
+
+    def stop(self) -> None:
+        """Close all connections; whoever waits on one wakes. Idempotent.
+
+        Dialling that is under way ends with the dialer's own ``stop``.
+        """
+        self._stopped = True
+        with self._lock:
+            connections = list(self._in_use)
+            for idle in self._idle.values():
+                connections += [connection for connection, _ in idle]
+            self._idle.clear()
+        for connection in connections:
+            connection.close()
+
+    def _used(
+        self, connection: NegotiatedConnection, ask: Callable[[NegotiatedConnection], T]
+    ) -> T:
+        try:
+            return ask(connection)
+        finally:
+            self.give_back(connection)
+
+    def _take(self, broker: Broker) -> NegotiatedConnection | None:
+        now_ms = self._clock.now_ms()
+        stale: list[NegotiatedConnection] = []
+        found: NegotiatedConnection | None = None
+        with self._lock:
+            idle = self._idle.get(broker, [])
+            while idle and found is None:
+                connection, since_ms = idle.pop()
+                if connection.is_idle and now_ms - since_ms <= _KEPT_IDLE_MS:
+                    found = connection
+                    self._in_use.add(connection)
+                else:
+                    stale.append(connection)
+        for connection in stale:
+            connection.close()
+        return found
+
+    def _dial(self, broker: Broker, timeout_ms: int) -> NegotiatedConnection:
+        self._check_running(broker)
+        try:
+            connection = self._dialer.dial(broker, timeout_ms=timeout_ms)
+        except TransportError:
+            self._failed.add(broker)
+            raise
+        with self._lock:
+            self._in_use.add(connection)
+        if self._stopped:
+            self.give_back(connection)
+            self._check_running(broker)
+        return connection
+
+    def _check_running(self, broker: Broker) -> None:
+        if self._stopped:
+            raise ConnectionLost(f"{broker}: not asked: this client was stopped")

@@ -1,0 +1,64 @@
+"""Questions to leaders about where leader epochs ended, to find what was truncated. Pure.
+
+Source: Kafka 3.9 ``OffsetsForLeaderEpochUtils``; KIP-320.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from zkconsumer.model import TopicPartition
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.messages.offset_for_leader_epoch import (
+    EpochPartition,
+    EpochTopic,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class EpochEnd:
+    """The largest epoch not above the asked one; both -1 where the leader has no such.
+
+    Attributes:
+        epoch: the leader epoch.
+        end_offset: behind its last record.
+    """
+
+    epoch: int
+    end_offset: int
+
+
+def epochs_question(
+    asked: Mapping[TopicPartition, tuple[int, int]],
+) -> OffsetForLeaderEpochRequest:
+    """What to ask the leader of all these partitions.
+
+    Args:
+        asked: the leader's epoch as we know it (-1: not known), and the epoch whose end is wanted.
+    """
+    by_topic: dict[str, list[EpochPartition]] = {}
+    for tp, (current, epoch) in asked.items():
+        entry = EpochPartition(
+            partition=tp.partition, current_leader_epoch=current, leader_epoch=epoch
+        )
+        by_topic.setdefault(tp.topic, []).append(entry)
+    return OffsetForLeaderEpochRequest(
+        topics=tuple(
+            EpochTopic(topic=topic, partitions=tuple(entries))
+            for topic, entries in by_topic.items()
+        )
+    )
+
+
+def read_epoch_ends(response: OffsetForLeaderEpochResponse) -> dict[TopicPartition, EpochEnd | int]:
+    """Where each partition's epoch ended, or its error code."""
+    return {
+        TopicPartition(topic.topic, answer.partition): (
+            EpochEnd(answer.leader_epoch, answer.end_offset)
+            if answer.error_code == ErrorCode.NONE
+            else answer.error_code
+        )
+        for topic in response.topics
+        for answer in topic.partitions
+    }

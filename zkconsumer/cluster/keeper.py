@@ -1,0 +1,156 @@
+"""Keeps a view of the cluster current: the thread that asks for metadata.
+
+Source: Kafka 3.9 ``Metadata``, ``NetworkClient.DefaultMetadataUpdater``.
+"""
+
+import logging
+import threading
+from collections.abc import Callable
+
+from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.cluster.cluster_client import ClusterClient
+from zkconsumer.cluster.view import NOTHING_KNOWN, ClusterView, kept_current
+from zkconsumer.errors import ZkConsumerError
+from zkconsumer.scope import Mailbox, ThreadScope, naps
+
+log = logging.getLogger(__name__)
+
+
+class MetadataKeeper:
+    """Asks for metadata when it is old, when somebody wants more of it, and when it proved wrong.
+
+    It rests until ``watch`` or ``update`` is called. Thread: any.
+
+    Args:
+        client: asks.
+        scope: owns the thread.
+        refresh_ms: ``metadata.max.age.ms``: how old a view may get.
+        backoff_ms: ``retry.backoff.ms``: between two questions, at least.
+        on_change: told every view that differs from the one before, in the keeper's thread; it
+            must not block.
+        on_failure: told why nobody answers, each time anew, in the keeper's thread; as above.
+        ask_timeout_ms: how long one question may take, all tries included.
+        clock: for ages.
+
+    Attributes:
+        view: the last one; empty before the first.
+        failure: why nobody answered the last question; None where somebody did.
+    """
+
+    def __init__(  # noqa: PLR0913 - one part a line, all by name
+        self,
+        client: ClusterClient,
+        scope: ThreadScope,
+        *,
+        refresh_ms: int,
+        on_change: Callable[[ClusterView], None],
+        on_failure: Callable[[ZkConsumerError], None] = lambda _: None,
+        backoff_ms: int = 100,
+        ask_timeout_ms: int = 30_000,
+        clock: Clock | None = None,
+    ) -> None:
+        self.view: ClusterView = NOTHING_KNOWN
+        self.failure: ZkConsumerError | None = None
+        self._client = client
+        self._refresh_ms = refresh_ms
+        self._backoff_ms = backoff_ms
+        self._ask_timeout_ms = ask_timeout_ms
+        self._on_change = on_change
+        self._on_failure = on_failure
+        self._clock = clock or SystemClock()
+        self._watched: frozenset[str] | None = frozenset()
+        self._wanted = False
+        self._stopped = False
+        self._wake: Mailbox[None] = Mailbox()
+        # Reentrant: a signal handler may interrupt a call of it with another one.
+        self._lock = threading.RLock()
+        self._waiting: set[Mailbox[None]] = set()
+        scope.spawn("metadata", self._run, stop=self.stop)
+
+    def watch(self, topics: frozenset[str] | None) -> None:
+        """Know about these topics from now on; None: about all. Asks at once, if it is more."""
+        with self._lock:
+            before = self._watched
+            self._watched = topics
+            grows = before is not None and (topics is None or bool(topics - before))
+        if grows:
+            self.update()
+
+    def update(self) -> None:
+        """Ask soon: what is known proved wrong, or is not enough."""
+        self._wanted = True
+        self._wake.put(None)
+
+    def wait_for(self, ready: Callable[[ClusterView], bool], timeout_ms: int) -> bool:
+        """Wait until a view is as wanted; whether it is. Does not ask by itself.
+
+        Ends early, with False, when the keeper stops.
+        """
+        mailbox: Mailbox[None] = Mailbox()
+        deadline_ms = self._clock.now_ms() + timeout_ms
+        self._waiting.add(mailbox)
+        try:
+            while not ready(self.view):
+                left_ms = deadline_ms - self._clock.now_ms()
+                if left_ms <= 0 or self._stopped:
+                    return False
+                mailbox.get(next(naps(left_ms)))
+            return True
+        finally:
+            self._waiting.discard(mailbox)
+
+    def stop(self) -> None:
+        """Ask the thread to end, also while it waits for an answer. Idempotent.
+
+        That stops the client, too: whoever else asks with it has to be done by then.
+        """
+        self._stopped = True
+        self._client.stop()
+        self._wake.put(None)
+        self._wake_waiting()
+
+    def _run(self) -> None:
+        asked_ms: int | None = None
+        while self._rest(asked_ms):
+            # Before asking: what is wanted from here on may not be in the answer.
+            self._wanted = False
+            self._wake.drain()
+            asked_ms = self._clock.now_ms()
+            self._ask()
+
+    def _rest(self, asked_ms: int | None) -> bool:
+        """Wait until it is time to ask; False: to end."""
+        while not self._stopped:
+            now_ms = self._clock.now_ms()
+            if asked_ms is None:
+                left_ms = None if not self._wanted else 0
+            else:
+                interval_ms = self._backoff_ms if self._wanted else self._refresh_ms
+                left_ms = asked_ms + interval_ms - now_ms
+            if left_ms is not None and left_ms <= 0:
+                return True
+            self._wake.get(left_ms)
+        return False
+
+    def _ask(self) -> None:
+        watched = self._watched
+        try:
+            view = self._client.view(watched, timeout_ms=self._ask_timeout_ms)
+        except ZkConsumerError as error:
+            if self._stopped:
+                return
+            if str(error) != str(self.failure):
+                log.warning("no metadata: %s", error)
+            self.failure = error
+            self._wanted = True
+            self._on_failure(error)
+        else:
+            self.failure = None
+            before, self.view = self.view, kept_current(self.view, view)
+            if self.view != before:
+                self._on_change(self.view)
+        self._wake_waiting()
+
+    def _wake_waiting(self) -> None:
+        for mailbox in self._waiting.copy():
+            mailbox.put(None)

@@ -1,0 +1,199 @@
+"""Asks the leaders of many partitions, all brokers at once, until each partition has its answer."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Generic, Protocol, TypeVar
+
+from zkconsumer.cluster.connection_pool import ConnectionPool
+from zkconsumer.cluster.epoch_ends import EpochEnd, epochs_question, read_epoch_ends
+from zkconsumer.cluster.offset_times import TimedOffset, least_version, read_times, times_question
+from zkconsumer.cluster.patience import Patience
+from zkconsumer.cluster.view import ClusterView
+from zkconsumer.errors import TransportError, UnsupportedVersion
+from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.net.connection import InFlight
+from zkconsumer.net.negotiated import NegotiatedConnection
+from zkconsumer.records.transactions import IsolationLevel
+from zkconsumer.wire.api import Request
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.messages.offset_for_leader_epoch import (
+    FIRST_VERSION_FOR_CONSUMERS,
+)
+
+Q = TypeVar("Q")
+A = TypeVar("A")
+
+
+class ViewOf(Protocol):
+    """Gives the leaders."""
+
+    def __call__(self, topics: frozenset[str], patience: Patience, *, new: bool) -> ClusterView:
+        """A view that has these topics; ``new``: asked for now."""
+        ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Question(Generic[Q, A]):
+    """One kind of question.
+
+    Attributes:
+        request: what to ask a leader about these partitions.
+        at_least: the first version that can carry it.
+        may_lack: whether a broker without such a version is an answer: None.
+        read: the answers in a response of some version.
+    """
+
+    request: Callable[[Mapping[TopicPartition, Q], ClusterView], Request[Any]]
+    at_least: Callable[[Mapping[TopicPartition, Q]], int]
+    may_lack: bool
+    read: Callable[[Any, int], Mapping[TopicPartition, A | int]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent(Generic[Q]):
+    """A question on its way."""
+
+    connection: NegotiatedConnection
+    in_flight: InFlight[Any]
+    part: Mapping[TopicPartition, Q]
+
+
+class LeaderQuestions:
+    """Thread: any.
+
+    Args:
+        pool: connections.
+        view_of: who leads.
+        request_timeout_ms: how long one broker may take.
+    """
+
+    def __init__(self, pool: ConnectionPool, *, view_of: ViewOf, request_timeout_ms: int) -> None:
+        self._pool = pool
+        self._view_of = view_of
+        self._request_timeout_ms = request_timeout_ms
+
+    def list_offsets(
+        self,
+        times: Mapping[TopicPartition, int],
+        isolation: IsolationLevel,
+        patience: Patience,
+    ) -> dict[TopicPartition, TimedOffset | int]:
+        """See ``ClusterClient.list_offsets``."""
+        question: _Question[int, TimedOffset] = _Question(
+            request=lambda part, view: times_question(part, view.leader_epochs, isolation),
+            at_least=least_version,
+            may_lack=False,
+            read=lambda response, version: read_times(response, version=version),
+        )
+        answers = self._ask(question, times, patience)
+        return {tp: answer for tp, answer in answers.items() if answer is not None}
+
+    def epoch_ends(
+        self, asked: Mapping[TopicPartition, tuple[int, int]], patience: Patience
+    ) -> dict[TopicPartition, EpochEnd | int | None]:
+        """See ``ClusterClient.epoch_ends``."""
+        question: _Question[tuple[int, int], EpochEnd] = _Question(
+            request=lambda part, _: epochs_question(part),
+            at_least=lambda _: FIRST_VERSION_FOR_CONSUMERS,
+            may_lack=True,
+            read=lambda response, _: read_epoch_ends(response),
+        )
+        return self._ask(question, asked, patience)
+
+    def _ask(
+        self, question: _Question[Q, A], asked: Mapping[TopicPartition, Q], patience: Patience
+    ) -> dict[TopicPartition, A | int | None]:
+        """An answer for every partition; those that time ran out for have their last error."""
+        done: dict[TopicPartition, A | int | None] = {}
+        waiting = dict(asked)
+        last: dict[TopicPartition, int] = {}
+        new = False
+        while waiting:
+            view = self._view_of(frozenset(tp.topic for tp in waiting), patience, new=new)
+            for tp, answer in self._round(question, waiting, view, patience).items():
+                if isinstance(answer, int) and ErrorCode.of(answer).retriable:
+                    last[tp] = answer
+                else:
+                    done[tp] = answer
+                    del waiting[tp]
+            new = True
+            if waiting and not patience.pause():
+                break
+        return done | {tp: last[tp] for tp in waiting}
+
+    def _round(
+        self,
+        question: _Question[Q, A],
+        waiting: Mapping[TopicPartition, Q],
+        view: ClusterView,
+        patience: Patience,
+    ) -> dict[TopicPartition, A | int | None]:
+        """Ask every leader once: all are asked before the first answer is waited for."""
+        answers: dict[TopicPartition, A | int | None] = {}
+        by_leader: dict[Broker, dict[TopicPartition, Q]] = {}
+        for tp, one in waiting.items():
+            leader = view.leaders.get(tp)
+            if leader is None:
+                answers[tp] = _why_leaderless(view, tp)
+            else:
+                by_leader.setdefault(leader, {})[tp] = one
+        taken: list[NegotiatedConnection] = []
+        sent: list[_Sent[Q]] = []
+        try:
+            # Who failed before may keep us waiting: the others are asked by then.
+            for leader in sorted(by_leader, key=self._pool.failed_last):
+                part = by_leader[leader]
+                try:
+                    connection = self._pool.take(leader, timeout_ms=self._limit_ms(patience))
+                    taken.append(connection)
+                    sent.append(self._sent(question, connection, part, view, patience))
+                except TransportError:
+                    answers.update(dict.fromkeys(part, int(ErrorCode.NETWORK_EXCEPTION)))
+                except UnsupportedVersion:
+                    if not question.may_lack:
+                        raise
+                    answers.update(dict.fromkeys(part))
+            for each in sent:
+                told = self._answered(question, each, patience)
+                answers.update(told)
+        finally:
+            for connection in taken:
+                self._pool.give_back(connection)
+        return answers
+
+    def _sent(
+        self,
+        question: _Question[Q, A],
+        connection: NegotiatedConnection,
+        part: Mapping[TopicPartition, Q],
+        view: ClusterView,
+        patience: Patience,
+    ) -> _Sent[Q]:
+        in_flight = connection.begin(
+            question.request(part, view),
+            timeout_ms=self._limit_ms(patience),
+            at_least=question.at_least(part),
+        )
+        return _Sent(connection, in_flight, part)
+
+    def _answered(
+        self, question: _Question[Q, A], sent: _Sent[Q], patience: Patience
+    ) -> Mapping[TopicPartition, A | int]:
+        try:
+            response = sent.connection.finish(sent.in_flight, timeout_ms=self._limit_ms(patience))
+        except TransportError:
+            return dict.fromkeys(sent.part, int(ErrorCode.NETWORK_EXCEPTION))
+        told = question.read(response, sent.in_flight.version)
+        unknown = int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+        return {tp: told.get(tp, unknown) for tp in sent.part}
+
+    def _limit_ms(self, patience: Patience) -> int:
+        return min(self._request_timeout_ms, max(1, patience.left_ms))
+
+
+def _why_leaderless(view: ClusterView, tp: TopicPartition) -> int:
+    """The error code that stands for a partition without a leader."""
+    code = view.errors.get(tp.topic, ErrorCode.NONE) or view.leaderless.get(tp)
+    if code is None:
+        return int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+    return code or int(ErrorCode.LEADER_NOT_AVAILABLE)

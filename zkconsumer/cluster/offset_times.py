@@ -1,0 +1,101 @@
+"""Questions to leaders for one offset of each partition, by time, in every version. Pure.
+
+Before 0.10.1 a broker knows the two ends alone; what it answers to a real time are starts of
+segments, which is another question (``offset_lists``).
+Source: Kafka 3.9 ``OffsetFetcherUtils``; KIP-79, KIP-207, KIP-320.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from zkconsumer.model import TopicPartition
+from zkconsumer.records.transactions import IsolationLevel
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.messages.list_offsets import (
+    EARLIEST_TIMESTAMP,
+    LATEST_TIMESTAMP,
+    MAX_TIMESTAMP,
+    NO_EPOCH,
+    NO_OFFSET,
+    ListedPartition,
+    ListOffsetsPartition,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+    ListOffsetsTopic,
+)
+
+EARLIEST: Final = EARLIEST_TIMESTAMP
+LATEST: Final = LATEST_TIMESTAMP
+
+
+@dataclass(frozen=True, slots=True)
+class TimedOffset:
+    """An offset that was asked for by time.
+
+    Attributes:
+        offset: of the first record that is not older, or an end; -1 where there is no such record.
+        timestamp: that record's, in ms since the epoch; -1 for an end.
+        leader_epoch: that record's, None where the broker does not tell it.
+    """
+
+    offset: int
+    timestamp: int = -1
+    leader_epoch: int | None = None
+
+
+def least_version(times: Mapping[TopicPartition, int]) -> int:
+    """The first version of ListOffsets that understands these times."""
+    asked = set(times.values())
+    if MAX_TIMESTAMP in asked:
+        return 7
+    return 1 if asked - {EARLIEST, LATEST} else 0
+
+
+def times_question(
+    times: Mapping[TopicPartition, int],
+    leader_epochs: Mapping[TopicPartition, int],
+    isolation: IsolationLevel,
+) -> ListOffsetsRequest:
+    """What to ask the leader of all these partitions.
+
+    Args:
+        times: milliseconds since the epoch, ``LATEST`` or ``EARLIEST``.
+        leader_epochs: as far as known: a leader of another epoch refuses to answer.
+        isolation: whose end is asked for: with ``READ_COMMITTED`` the last stable offset.
+    """
+    by_topic: dict[str, list[ListOffsetsPartition]] = {}
+    for tp, time_ms in times.items():
+        entry = ListOffsetsPartition(
+            partition=tp.partition,
+            current_leader_epoch=leader_epochs.get(tp, NO_EPOCH),
+            timestamp=time_ms,
+        )
+        by_topic.setdefault(tp.topic, []).append(entry)
+    return ListOffsetsRequest(
+        isolation_level=int(isolation),
+        topics=tuple(
+            ListOffsetsTopic(topic=topic, partitions=tuple(entries))
+            for topic, entries in by_topic.items()
+        ),
+    )
+
+
+def read_times(
+    response: ListOffsetsResponse, *, version: int
+) -> dict[TopicPartition, TimedOffset | int]:
+    """The offset of each partition that was answered, or its error code."""
+    return {
+        TopicPartition(topic.topic, answer.partition): _read_one(answer, version)
+        for topic in response.topics
+        for answer in topic.partitions
+    }
+
+
+def _read_one(answer: ListedPartition, version: int) -> TimedOffset | int:
+    if answer.error_code != ErrorCode.NONE:
+        return answer.error_code
+    if version == 0:
+        return TimedOffset(answer.offsets[0] if answer.offsets else NO_OFFSET)
+    epoch = None if answer.leader_epoch == NO_EPOCH else answer.leader_epoch
+    return TimedOffset(answer.offset, answer.timestamp, epoch)
