@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from zkconsumer.assignment.filters import Blacklist, Whitelist
+from zkconsumer.cluster.topic_names import legal_topic
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.streams.queues import StreamQueue
@@ -170,11 +171,3 @@ def check_offsets(
                 f"offset {it!r} of {tp!r}: partition and offset are int, topic and metadata str"
             )
     return dict(offsets)
-
-
-def legal_topic(name: object) -> bool:
-    """Whether a broker of any version accepts the name (Kafka ``Topic.validate``)."""
-    if not isinstance(name, str):
-        return False
-    legal = all(c.isascii() and (c.isalnum() or c in "._-") for c in name)
-    return legal and 0 < len(name) <= 255 and name not in (".", "..")

@@ -5,13 +5,13 @@ from collections.abc import Mapping
 import pytest
 
 from zkconsumer.assignment.filters import Blacklist, Whitelist
+from zkconsumer.cluster.topic_names import legal_topic
 from zkconsumer.connector.subscription import (
     FilterSubscription,
     StaticSubscription,
     check_filter,
     check_stream_count,
     check_topic_counts,
-    legal_topic,
 )
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition

@@ -1,0 +1,49 @@
+"""When to commit by itself what earlier polls handed out. Pure.
+
+Source: Kafka ``ConsumerCoordinator.maybeAutoCommitOffsetsAsync``.
+"""
+
+
+class AutoCommit:
+    """The timer of ``enable_auto_commit``; one commit at a time.
+
+    Args:
+        enabled: without it nothing is ever due.
+        interval_ms: from one commit to the next.
+        retry_ms: the pause before the next try where one failed.
+    """
+
+    def __init__(self, *, enabled: bool, interval_ms: int, retry_ms: int) -> None:
+        self.enabled = enabled
+        self._interval_ms = interval_ms
+        self._retry_ms = min(retry_ms, interval_ms)
+        self._due_ms: int | None = None
+        self._under_way = False
+
+    def is_due(self, now_ms: int) -> bool:
+        """Whether to commit now; the first is due one interval after the first question."""
+        if not self.enabled or self._under_way:
+            return False
+        if self._due_ms is None:
+            self._due_ms = now_ms + self._interval_ms
+        return now_ms >= self._due_ms
+
+    def left_ms(self, now_ms: int) -> int | None:
+        """How long until a commit is due; None: not before something else happens."""
+        if not self.enabled or self._under_way or self._due_ms is None:
+            return None
+        return max(0, self._due_ms - now_ms)
+
+    def began(self) -> None:
+        """A commit is under way."""
+        self._under_way = True
+
+    def ended(self, now_ms: int, *, failed: bool) -> None:
+        """It is not any more."""
+        self._under_way = False
+        self._due_ms = now_ms + (self._retry_ms if failed else self._interval_ms)
+
+    def postponed(self, now_ms: int) -> None:
+        """All that was handed out is committed, or is nothing: one interval from now."""
+        if not self._under_way:
+            self._due_ms = now_ms + self._interval_ms
