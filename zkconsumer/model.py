@@ -72,6 +72,14 @@ class OffsetAndMetadata:
     leader_epoch: int = -1
 
 
+class OffsetAndTimestamp(NamedTuple):
+    """Where a search by time ended: a record's offset, its time in ms, its leader's epoch or -1."""
+
+    offset: int
+    timestamp: int
+    leader_epoch: int = -1
+
+
 class TimestampType(IntEnum):
     """Who set a record's timestamp (KIP-32); magic 0 has none."""
 

@@ -1,0 +1,65 @@
+"""What a consumer is made of, as far as its public face needs it."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from zkconsumer.clock import Clock
+from zkconsumer.cluster.cluster_client import ClusterClient
+from zkconsumer.cluster.keeper import MetadataKeeper
+from zkconsumer.consumer.config import PollConfig
+from zkconsumer.consumer.one_caller import OneCaller
+from zkconsumer.consumer.poll_loop import PollLoop
+from zkconsumer.consumer.session import PollSession
+from zkconsumer.consumer.wakeup import Wakeup
+from zkconsumer.fetch.polled.engine import PollEngine
+from zkconsumer.model import TopicPartition
+from zkconsumer.records.consumer_record import RecordOrigin
+from zkconsumer.scope import ThreadScope
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """All parts of one consumer.
+
+    Attributes:
+        stops: asks the parts to stop, in this order; none of them blocks.
+        scope: the threads of all of them.
+        origins: what the records of a partition have in common, as far as it was needed.
+    """
+
+    config: PollConfig
+    clock: Clock
+    bell: Wakeup
+    one_caller: OneCaller
+    scope: ThreadScope
+    client: ClusterClient
+    keeper: MetadataKeeper
+    engine: PollEngine
+    session: PollSession
+    loop: PollLoop
+    stops: tuple[Callable[[], None], ...]
+    origins: dict[TopicPartition, RecordOrigin] = field(default_factory=dict)
+
+    def origin(self, tp: TopicPartition) -> RecordOrigin:
+        """What the records of a partition have in common."""
+        found = self.origins.get(tp)
+        if found is None:
+            found = self.origins[tp] = self.config.objects.origin_of(tp)
+        return found
+
+    def close(self, timeout_ms: int, *, commit: bool) -> None:
+        """Leave the group and end all threads, whatever the network does."""
+        deadline_ms = self.clock.now_ms() + timeout_ms
+        try:
+            # Some of the time is for ending what does not leave in order.
+            self.session.close(timeout_ms - min(1000, timeout_ms // 4), commit=commit)
+        finally:
+            for stop in self.stops:
+                stop()
+            left = self.scope.close(max(0, deadline_ms - self.clock.now_ms()))
+            self.config.objects.close()
+        if left:
+            log.error("%s: still running after %d ms: %s", self.scope.name, timeout_ms, left)

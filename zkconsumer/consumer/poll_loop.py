@@ -1,0 +1,59 @@
+"""The wait of a poll: round after round of what is due, until there is something to hand out."""
+
+from collections.abc import Callable
+from typing import Protocol, TypeVar
+
+from zkconsumer.clock import Clock
+from zkconsumer.consumer.wakeup import Wakeup
+
+T = TypeVar("T")
+
+
+class Rounds(Protocol):
+    """What is done in every round; see ``PollSession``."""
+
+    def turn(self) -> None:
+        """Let things go on."""
+        ...
+
+
+class PollLoop:
+    """Thread: the caller's.
+
+    Args:
+        rounds: what is done in every round.
+        bell: rings when there is something new.
+        clock: for deadlines.
+        most_ms: the longest wait between two rounds: so often the group must hear of us.
+    """
+
+    def __init__(self, rounds: Rounds, bell: Wakeup, clock: Clock, *, most_ms: int) -> None:
+        self._rounds = rounds
+        self._bell = bell
+        self._clock = clock
+        self._most_ms = most_ms
+
+    def run(self, timeout_ms: int | None, take: Callable[[], T]) -> T:
+        """Until ``take`` gives something true; what it gave last, when the time is over.
+
+        Args:
+            timeout_ms: None: without end; 0: one round.
+            take: looks once.
+
+        Raises:
+            Woken: by ``wakeup()``.
+            Exception: what a round, or ``take``, raised.
+        """
+        deadline_ms = None if timeout_ms is None else self._clock.now_ms() + timeout_ms
+        while True:
+            self._bell.check()
+            self._rounds.turn()
+            found = take()
+            if found:
+                return found
+            left_ms = self._most_ms
+            if deadline_ms is not None:
+                left_ms = min(left_ms, deadline_ms - self._clock.now_ms())
+                if left_ms <= 0:
+                    return found
+            self._bell.wait(left_ms)

@@ -1,0 +1,313 @@
+"""The caller's side of a consumer: what it reads, where it stands, what may be handed out now.
+
+Everything here runs in the caller's thread. It joins what the parts know: the subscription, the
+membership, the engine that fetches, and the records that an iteration still holds.
+"""
+
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Protocol
+
+from zkconsumer.clock import Clock
+from zkconsumer.cluster.view import ClusterView
+from zkconsumer.consumer.autocommit import AutoCommit
+from zkconsumer.consumer.listener import ListenerCalls
+from zkconsumer.consumer.membership import Membership, Offsets, Partitions, Why
+from zkconsumer.consumer.shelf import Shelf
+from zkconsumer.consumer.start_positions import StartPositions
+from zkconsumer.consumer.subscription import Mode, Subscription
+from zkconsumer.errors import (
+    AuthenticationFailed,
+    CommitFailed,
+    UnsupportedVersion,
+    ZkConsumerError,
+)
+from zkconsumer.fetch.polled.engine import PollEngine
+from zkconsumer.fetch.polled.starts import At, PositionView, Start
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
+
+log = logging.getLogger(__name__)
+
+
+class Keeper(Protocol):
+    """What this needs of the metadata; see ``MetadataKeeper``."""
+
+    view: ClusterView
+    failure: ZkConsumerError | None
+
+    def watch(self, topics: frozenset[str] | None) -> None:
+        """Know about these."""
+        ...
+
+
+CommitHeard = Callable[[Offsets, Exception | None], object]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionSettings:
+    """What the configuration says of it.
+
+    Attributes:
+        exclude_internal_topics: see ``Subscription``.
+        in_group: whether there is a group to commit to.
+        revoke_commit_ms: how long the commit before a rebalance may take.
+        on_auto_commit: hears what became of automatic commits.
+    """
+
+    exclude_internal_topics: bool = True
+    in_group: bool = True
+    revoke_commit_ms: int = 15_000
+    on_auto_commit: CommitHeard | None = None
+
+
+class PollSession:
+    """Also the handler of its membership: ``give_up`` and ``take_over`` come from there.
+
+    Args:
+        settings: see there.
+        engine: fetches.
+        keeper: knows the cluster.
+        clock: for the timer of automatic commits.
+        auto_commit: that timer.
+
+    Attributes:
+        membership: set once, before anything else is called; it needs this one to be made.
+        starts: the same.
+        version: another one whenever something changed that an iteration under way must look at.
+        commits_on_close: whether partitions that are given up are committed automatically.
+    """
+
+    membership: Membership
+    starts: StartPositions
+
+    def __init__(
+        self,
+        settings: SessionSettings,
+        engine: PollEngine,
+        keeper: Keeper,
+        auto_commit: AutoCommit,
+        clock: Clock,
+    ) -> None:
+        self._settings = settings
+        self._engine = engine
+        self._keeper = keeper
+        self._clock = clock
+        self.auto_commit = auto_commit
+        self.subscription = Subscription(exclude_internal=settings.exclude_internal_topics)
+        self.listener = ListenerCalls()
+        self.shelf = Shelf()
+        self.version = 0
+        self.commits_on_close = True
+        self._view_to_look_at = False
+        self._told: frozenset[str] | None = None
+
+    # --- what to read ---------------------------------------------------------------------
+
+    def subscribe(self, topics: object, pattern: object, listener: object) -> None:
+        """See ``KafkaConsumer.subscribe``."""
+        calls = ListenerCalls()
+        calls.set(listener)
+        self.subscription.subscribe(topics, pattern)
+        self.listener = calls
+        self._keeper.watch(self.subscription.watched())
+        self._told = None
+        if self.subscription.mode is Mode.TOPICS:
+            self._tell(open_ended=False)
+        else:
+            self._view_to_look_at = True
+
+    def assign(self, partitions: Iterable[object]) -> None:
+        """See ``KafkaConsumer.assign``."""
+        before = self._engine.partitions()
+        self.subscription.assign(partitions)
+        chosen = self.subscription.assigned
+        gone = before - chosen
+        if gone:
+            # No rebalance follows that would do it.
+            self.commit_by_itself(gone)
+        self._forget(gone)
+        self._add(chosen - before)
+        self._keeper.watch(self.subscription.watched())
+
+    def unsubscribe(self, timeout_ms: int) -> None:
+        """See ``KafkaConsumer.unsubscribe``."""
+        try:
+            if self.subscription.is_group_managed:
+                self.membership.unsubscribe(timeout_ms)
+            else:
+                self.commit_by_itself(self._engine.partitions())
+        finally:
+            self.subscription.clear()
+            self._forget(self._engine.partitions())
+            self.listener.set(None)
+
+    def close(self, timeout_ms: int, *, commit: bool) -> None:
+        """Leave the group, committing what was handed out where that is automatic."""
+        self.commits_on_close = commit
+        try:
+            if commit and not self.subscription.is_group_managed:
+                self.commit_by_itself(self._engine.partitions())
+        finally:
+            self.membership.close(timeout_ms)
+
+    def saw_view(self) -> None:
+        """There is a new view of the cluster. Thread: any."""
+        self._view_to_look_at = True
+
+    def _tell(self, *, open_ended: bool) -> None:
+        """Let the membership know of our topics, where they changed."""
+        topics = self.subscription.topics
+        if topics != self._told:
+            self._told = topics
+            self.membership.subscribe(topics, open_ended=open_ended)
+
+    # --- what comes and goes --------------------------------------------------------------
+
+    def give_up(self, partitions: Partitions, why: Why) -> None:
+        """See ``OwnershipHandler``."""
+        try:
+            if why is Why.LOST:
+                self.listener.lost(partitions)
+                return
+            if self.commits_on_close:
+                self.commit_by_itself(partitions)
+            self.listener.revoked(partitions)
+        finally:
+            self._forget(partitions)
+
+    def take_over(self, added: Partitions, owned: Partitions) -> None:
+        """See ``OwnershipHandler``."""
+        here = self._engine.partitions()
+        self._forget(here - owned)
+        self._add(owned - here)
+        self.auto_commit.postponed(self._clock.now_ms())
+        log.info("assigned: %s", ", ".join(map(str, sorted(owned))) or "no partitions")
+        self.listener.assigned(added)
+
+    def _add(self, partitions: Partitions) -> None:
+        self._engine.add(partitions)
+        self.starts.came(partitions)
+        self.version += 1
+
+    def _forget(self, partitions: Partitions) -> None:
+        self.starts.settle(partitions)
+        for tp in partitions:
+            self.shelf.drop(tp)
+        self._engine.remove(partitions)
+        self.version += 1
+
+    # --- where it stands ------------------------------------------------------------------
+
+    def assignment(self) -> Partitions:
+        """All partitions that are read."""
+        return self._engine.partitions()
+
+    def position(self, tp: TopicPartition) -> PositionView | None:
+        """Behind the last record that was handed out; None while it is not known."""
+        return self.shelf.position(tp) or self._engine.position(tp)
+
+    def consumed(
+        self, partitions: Iterable[TopicPartition]
+    ) -> dict[TopicPartition, OffsetAndMetadata]:
+        """Their positions, as they would be committed."""
+        return {
+            tp: OffsetAndMetadata(it.offset, "", it.leader_epoch)
+            for tp in partitions
+            if (it := self.position(tp)) is not None
+        }
+
+    def seek(self, tp: TopicPartition, start: Start) -> None:
+        """Read on from there."""
+        self.shelf.drop(tp)
+        self.starts.settle((tp,))
+        self._engine.seek(tp, start)
+        self.version += 1
+
+    def put_back(self, tp: TopicPartition, position: PositionView) -> None:
+        """What was taken of a partition from there on was not handed out after all."""
+        self.seek(tp, At(position.offset, position.leader_epoch))
+
+    def pause(self, partitions: Iterable[TopicPartition]) -> None:
+        """Hand out nothing of these."""
+        self._engine.pause(partitions)
+        self.version += 1
+
+    def resume(self, partitions: Iterable[TopicPartition]) -> None:
+        """Hand out of these again."""
+        self._engine.resume(partitions)
+        self.version += 1
+
+    def deliverable(self) -> Partitions:
+        """Of what records may be handed out at this moment, paused ones left out."""
+        return self.collectable() - self._engine.paused()
+
+    def collectable(self) -> Partitions:
+        """The same, paused ones as may be."""
+        if self.subscription.is_group_managed:
+            return self.membership.deliverable()
+        return self._engine.partitions()
+
+    # --- what is due in every round of a poll ---------------------------------------------
+
+    def turn(self) -> None:
+        """Let the group, the metadata and the commits go on; waits for nothing but a listener.
+
+        Raises:
+            Exception: what is to come out of poll: of the group, or of the listener.
+        """
+        if isinstance(self._keeper.failure, AuthenticationFailed | UnsupportedVersion):
+            raise self._keeper.failure
+        self.membership.poll()
+        if self._view_to_look_at:
+            self._look_at_view()
+        self.starts.advance()
+        if self._settings.in_group and self.auto_commit.is_due(self._clock.now_ms()):
+            self._commit_in_passing()
+
+    def _look_at_view(self) -> None:
+        # First: a view that comes meanwhile is looked at in the next round.
+        self._view_to_look_at = False
+        view = self._keeper.view
+        if self.subscription.mode is Mode.PATTERN and view.brokers:
+            self.subscription.saw(view)
+            self._tell(open_ended=True)
+
+    def _commit_in_passing(self) -> None:
+        offsets = self.consumed(self._engine.partitions())
+        if not offsets:
+            self.auto_commit.postponed(self._clock.now_ms())
+            return
+        self.auto_commit.began()
+        self.membership.commit_async(offsets, self._committed_in_passing)
+
+    def _committed_in_passing(self, offsets: Offsets, error: Exception | None) -> None:
+        self.auto_commit.ended(self._clock.now_ms(), failed=error is not None)
+        self._heard(offsets, error)
+
+    def commit_by_itself(self, partitions: Iterable[TopicPartition]) -> None:
+        """Commit what was handed out of these, with ``enable_auto_commit``; failing is logged."""
+        if not (self._settings.in_group and self.auto_commit.enabled):
+            return
+        offsets = self.consumed(partitions)
+        if not offsets:
+            return
+        error: Exception | None = None
+        try:
+            self.membership.commit(offsets, timeout_ms=self._settings.revoke_commit_ms)
+        except ZkConsumerError as failure:
+            error = failure
+        self._heard(offsets, error)
+
+    def _heard(
+        self, offsets: Mapping[TopicPartition, OffsetAndMetadata], error: Exception | None
+    ) -> None:
+        if isinstance(error, CommitFailed):
+            log.warning("automatic commit refused, what it was about may be read again: %s", error)
+        elif error is not None:
+            log.warning("automatic commit failed: %s", error)
+        if self._settings.on_auto_commit is not None:
+            try:
+                self._settings.on_auto_commit(offsets, error)
+            except Exception:  # the caller's code; nobody asked for this commit
+                log.exception("default_offset_commit_callback failed")

@@ -1,0 +1,134 @@
+"""Where to read partitions from that came new: where the group stands, or else by the policy.
+
+What the caller seeks itself meanwhile stays. An answer about a partition that went away in between,
+and perhaps came back, says nothing of it any more: others may have committed since.
+
+Source: Kafka ``ConsumerCoordinator.initWithCommittedOffsetsIfNeeded``, KAFKA-4790.
+"""
+
+import logging
+from collections.abc import Iterable
+from typing import Protocol
+
+from zkconsumer.consumer.committed_lookup import Answer
+from zkconsumer.errors import (
+    NoOffsetForPartition,
+    RequestTimedOut,
+    TransportError,
+    ZkConsumerError,
+)
+from zkconsumer.fetch.polled.starts import At, Reset, ResetPolicy, Start
+from zkconsumer.model import TopicPartition
+
+log = logging.getLogger(__name__)
+
+
+class Seekable(Protocol):
+    """What this needs of the engine."""
+
+    def seek(self, tp: TopicPartition, start: Start) -> None:
+        """Read on from there."""
+        ...
+
+
+class Lookup(Protocol):
+    """What this needs of the group; see ``CommittedLookup``."""
+
+    def ask(self, partitions: frozenset[TopicPartition]) -> None:
+        """Look these up."""
+        ...
+
+    def answers(self) -> list[Answer]:
+        """What was found since."""
+        ...
+
+
+class StartPositions:
+    """Thread: the caller's.
+
+    Args:
+        engine: gets the positions.
+        lookup: knows what is committed; None where there is no group.
+        policy: where nothing is committed; None: that is the caller's problem.
+    """
+
+    def __init__(self, engine: Seekable, lookup: Lookup | None, policy: ResetPolicy | None) -> None:
+        self._engine = engine
+        self._lookup = lookup
+        self._policy = policy
+        self._to_ask: set[TopicPartition] = set()
+        self._asked: dict[TopicPartition, frozenset[TopicPartition]] = {}
+        self._missing: set[TopicPartition] = set()
+
+    @property
+    def is_settled(self) -> bool:
+        """Whether no partition waits for an answer, or for the caller."""
+        return not (self._to_ask or self._asked or self._missing)
+
+    def came(self, partitions: Iterable[TopicPartition]) -> None:
+        """These are new, and without a position."""
+        self._to_ask.update(partitions)
+
+    def settle(self, partitions: Iterable[TopicPartition]) -> None:
+        """These went away, or have a position from elsewhere."""
+        for tp in partitions:
+            self._to_ask.discard(tp)
+            self._asked.pop(tp, None)
+            self._missing.discard(tp)
+
+    def advance(self) -> None:
+        """Ask what is to be asked, and use what was found.
+
+        Raises:
+            NoOffsetForPartition: nothing is committed and there is no policy; each time, until
+                the caller seeks.
+            ZkConsumerError: the group does not say; the next call asks again.
+        """
+        if self.is_settled:
+            return
+        failure: ZkConsumerError | None = None
+        if self._lookup is not None:
+            for answer in self._lookup.answers():
+                failure = self._take(answer) or failure
+        if self._to_ask and failure is None:
+            self._ask()
+        if failure is not None:
+            raise failure
+        if self._missing:
+            raise NoOffsetForPartition(self._missing)
+
+    def _ask(self) -> None:
+        # One object for each question: an answer counts for whom it was asked for last.
+        question = frozenset(self._to_ask)
+        self._to_ask.clear()
+        if self._lookup is None:
+            for tp in question:
+                self._fall_back(tp)
+            return
+        self._asked.update(dict.fromkeys(question, question))
+        self._lookup.ask(question)
+
+    def _take(self, answer: Answer) -> ZkConsumerError | None:
+        current = [tp for tp in answer.partitions if self._asked.get(tp) is answer.partitions]
+        for tp in current:
+            del self._asked[tp]
+        if isinstance(answer.found, ZkConsumerError):
+            self._to_ask.update(current)
+            if isinstance(answer.found, TransportError | RequestTimedOut):
+                log.warning("committed offsets not known yet, asking again: %s", answer.found)
+                return None
+            return answer.found if current else None
+        for tp in current:
+            committed = answer.found.get(tp)
+            if committed is None:
+                self._fall_back(tp)
+            else:
+                log.info("%s: read on from the committed offset %d", tp, committed.offset)
+                self._engine.seek(tp, At(committed.offset, committed.leader_epoch))
+        return None
+
+    def _fall_back(self, tp: TopicPartition) -> None:
+        if self._policy is None:
+            self._missing.add(tp)
+        else:
+            self._engine.seek(tp, Reset(self._policy))
