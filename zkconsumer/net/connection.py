@@ -11,16 +11,28 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from zkconsumer.clock import Clock, SystemClock
-from zkconsumer.errors import ConnectionLost, DecodeError, LocalProtocolError, RequestTimedOut
+from zkconsumer.errors import (
+    AuthenticationFailed,
+    ConnectionLost,
+    DecodeError,
+    LocalProtocolError,
+    RequestTimedOut,
+)
 from zkconsumer.model import Broker
 from zkconsumer.net.transport import HasDescriptor, Transport
 from zkconsumer.wire.codec import Request, decode_response, encode_request
-from zkconsumer.wire.framing import LENGTH_BYTES, MIN_FRAME_BYTES, checked_length
+from zkconsumer.wire.framing import LENGTH_BYTES, checked_length
 
 R = TypeVar("R")
 
 _READ_BYTES = 1 << 23
 """The room that is made for an answer on its word; for more, as it comes."""
+
+MAX_EXCHANGED_BYTES = 1 << 20
+"""Enough for what brokers say before requests can be sent."""
+
+_TLS_ALERT = b"\x15\x03"
+"""How an alert of TLS begins; as a length it would be far above the bound."""
 
 
 @dataclass(slots=True, eq=False)
@@ -131,14 +143,18 @@ class BrokerConnection:
         """Send a request that the broker does not answer (Produce with acks 0)."""
         self._send(request, version, timeout_ms)
 
-    def exchange(self, data: bytes, *, timeout_ms: int) -> memoryview:
+    def exchange(
+        self, data: bytes, *, timeout_ms: int, max_bytes: int = MAX_EXCHANGED_BYTES
+    ) -> memoryview:
         """Send bytes as they are, and read one frame as it is: for what has no header, or none yet.
 
         Args:
             data: with their length in front; may be empty, to read one frame more.
             timeout_ms: for both.
+            max_bytes: no larger frame is taken.
 
         Raises:
+            AuthenticationFailed: the port wants TLS; the connection is closed.
             LocalProtocolError: a request is in flight; nothing was sent.
             DecodeError: the length of the frame makes no sense; the connection is closed.
             TransportError: as ``request``; the connection is closed.
@@ -149,7 +165,13 @@ class BrokerConnection:
             if data:
                 self._transport.set_timeout_ms(timeout_ms)
                 self._transport.send(data)
-            return self._receive_frame(deadline_ms, least_bytes=0)
+            prefix = self._receive_exactly(LENGTH_BYTES, deadline_ms)
+            if bytes(prefix[:2]) == _TLS_ALERT:
+                raise AuthenticationFailed(  # noqa: TRY301 - closing is the same for all of these
+                    f"{self.broker}: answers in TLS: its port wants that (security_protocol)"
+                )
+            size = checked_length(prefix, max_bytes, 0)
+            return self._receive_exactly(size, deadline_ms)
         except BaseException:
             self.close()
             raise
@@ -225,9 +247,9 @@ class BrokerConnection:
                 f"{self.broker}: {name} can't be sent while another request is in flight (field -)"
             )
 
-    def _receive_frame(self, deadline_ms: int, *, least_bytes: int = MIN_FRAME_BYTES) -> memoryview:
+    def _receive_frame(self, deadline_ms: int) -> memoryview:
         prefix = self._receive_exactly(LENGTH_BYTES, deadline_ms)
-        size = checked_length(prefix, self._max_response_bytes, least_bytes)
+        size = checked_length(prefix, self._max_response_bytes)
         return self._receive_exactly(size, deadline_ms)
 
     def _receive_exactly(self, size: int, deadline_ms: int) -> memoryview:

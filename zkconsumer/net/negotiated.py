@@ -4,13 +4,20 @@ import threading
 from collections.abc import Callable
 
 from zkconsumer.clock import Clock, SystemClock
-from zkconsumer.errors import ConnectionLost, RequestTimedOut, TransportError
+from zkconsumer.errors import (
+    AuthenticationFailed,
+    ConnectionLost,
+    RequestTimedOut,
+    TransportError,
+)
 from zkconsumer.model import Broker
 from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.net.connector import DEFAULT_MAX_RESPONSE_BYTES
 from zkconsumer.net.known_versions import Finding, KnownVersions
 from zkconsumer.net.negotiated_connection import NegotiatedConnection, Renewal
+from zkconsumer.net.sasl import ClosedUnbelieved, SaslSession
 from zkconsumer.net.security import PLAINTEXT, SecuritySettings
+from zkconsumer.net.tls import TlsTransport, context_of
 from zkconsumer.net.transport import Connector, Stoppable, Transport
 from zkconsumer.net.version_search import Found, VersionSearch
 from zkconsumer.wire.negotiation import FIRST_PROBE, BrokerVersions
@@ -45,6 +52,7 @@ class BrokerDialer:
         self._connector = connector
         self._client_id = client_id
         self._security = security
+        self._tls = (security.ssl_context or context_of()) if security.uses_tls else None
         self._connect_timeout_ms = connect_timeout_ms
         self._request_timeout_ms = request_timeout_ms
         self._max_response_bytes = max_response_bytes
@@ -110,8 +118,28 @@ class BrokerDialer:
 
         found = self._find(broker, deadline_ms, connect)
         connection = found.connection or connect()
-        renewal: Renewal | None = None
-        return self._handed_over(connection, found, renewal)
+        if not self._security.uses_sasl:
+            return self._handed_over(connection, found, None)
+        try:
+            session = self._authenticated(connection, found, deadline_ms)
+        except ClosedUnbelieved:
+            # Once more, so that a broker that happens to stop is not taken for one that refuses.
+            self._check_running(broker)
+            found = self._find(broker, deadline_ms, connect)
+            connection = found.connection or connect()
+            try:
+                session = self._authenticated(connection, found, deadline_ms)
+            except ClosedUnbelieved as error:
+                self._check_running(broker)
+                raise AuthenticationFailed(f"{error}, twice") from error
+        return self._handed_over(connection, found, session)
+
+    def _authenticated(
+        self, connection: BrokerConnection, found: Found, deadline_ms: int
+    ) -> SaslSession:
+        session = SaslSession(self._security, found.versions, self._clock)
+        session.authenticate(connection, deadline_ms=deadline_ms)
+        return session
 
     def _find(
         self, broker: Broker, deadline_ms: int, connect: Callable[[], BrokerConnection]
@@ -144,7 +172,7 @@ class BrokerDialer:
         )
 
     def _open(self, broker: Broker, deadline_ms: int) -> BrokerConnection:
-        """Connect, and hold the connection where ``stop`` sees it."""
+        """Connect, and agree on keys where TLS is wanted."""
         self._check_running(broker)
         left_ms = deadline_ms - self._clock.now_ms()
         if left_ms <= 0:
@@ -152,6 +180,19 @@ class BrokerDialer:
         transport: Transport = self._connector.connect(
             broker.host, broker.port, timeout_ms=min(left_ms, self._connect_timeout_ms)
         )
+        if self._tls is None:
+            return self._held(broker, transport)
+        tls = TlsTransport(transport, self._tls, broker.host, clock=self._clock)
+        connection = self._held(broker, tls)
+        try:
+            tls.shake_hands(timeout_ms=max(1, deadline_ms - self._clock.now_ms()))
+        except BaseException:
+            connection.close()
+            raise
+        return connection
+
+    def _held(self, broker: Broker, transport: Transport) -> BrokerConnection:
+        """A connection where ``stop`` sees it."""
         connection = BrokerConnection(
             broker,
             transport,

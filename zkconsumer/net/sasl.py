@@ -1,0 +1,144 @@
+"""Says to a broker who we are.
+
+The bytes of the mechanism travel in requests from 1.0 on. Before, they follow the handshake bare,
+and a broker that does not believe them closes the connection without a word.
+Source: Kafka 0.10.2.2, 3.9 ``SaslClientAuthenticator``; KIP-43, KIP-152, KIP-368.
+"""
+
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from zkconsumer.clock import Clock
+from zkconsumer.errors import (
+    AuthenticationFailed,
+    ConnectionLost,
+    RequestTimedOut,
+    UnsupportedVersion,
+)
+from zkconsumer.net.connection import BrokerConnection
+from zkconsumer.net.sasl_mechanisms import mechanism_of
+from zkconsumer.net.security import SecuritySettings
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.error_codes import ErrorCode, error_name
+from zkconsumer.wire.framing import LENGTH_BYTES
+from zkconsumer.wire.messages.sasl import SaslAuthenticateRequest, SaslHandshakeRequest
+from zkconsumer.wire.negotiation import BrokerVersions
+
+_NONCE_BYTES = 24
+_RENEWED_AFTER = 0.85
+"""The share of a session's lifetime, as Kafka's own clients have it at the earliest."""
+
+
+class ClosedUnbelieved(ConnectionLost):
+    """An old broker closed the connection on our bytes: most likely, it does not believe them."""
+
+
+@dataclass(slots=True)
+class SaslSession:
+    """Who we are to one broker, on one connection. Thread: one at a time.
+
+    Attributes:
+        security: mechanism, name and password.
+        versions: what the broker serves.
+        clock: for deadlines, and for when to say it again.
+    """
+
+    security: SecuritySettings
+    versions: BrokerVersions
+    clock: Clock
+    _due_ms: int | None = None
+
+    def is_due(self, now_ms: int) -> bool:
+        """See ``Renewal``: whether the broker would soon close the connection (KIP-368)."""
+        return self._due_ms is not None and now_ms >= self._due_ms
+
+    def renew(self, connection: BrokerConnection, *, timeout_ms: int) -> None:
+        """See ``Renewal``."""
+        self.authenticate(connection, deadline_ms=self.clock.now_ms() + timeout_ms)
+
+    def authenticate(self, connection: BrokerConnection, *, deadline_ms: int) -> None:
+        """Say who we are.
+
+        Raises:
+            AuthenticationFailed: the broker does not believe it, or is not to be believed itself.
+            ClosedUnbelieved: it closed the connection where it had to answer with that.
+            TransportError: no answer, or none in time.
+        """
+
+        def left_ms() -> int:
+            left = deadline_ms - self.clock.now_ms()
+            if left <= 0:
+                raise RequestTimedOut(f"{connection.broker}: no authentication in time")
+            return left
+
+        in_requests = self._shake_hands(connection, left_ms)
+        said_ms = self.clock.now_ms()
+        say = self._in_request if in_requests else self._bare
+        mechanism = mechanism_of(self.security, nonce=secrets.token_urlsafe(_NONCE_BYTES))
+        token: bytes | None = mechanism.first()
+        lifetime_ms = 0
+        while token is not None:
+            challenge, lifetime_ms = say(connection, token, left_ms())
+            try:
+                token = mechanism.answer(challenge)
+            except AuthenticationFailed as error:
+                raise self._failed(connection, str(error)) from error
+        self._due_ms = said_ms + int(lifetime_ms * _RENEWED_AFTER) if lifetime_ms > 0 else None
+
+    def _shake_hands(self, connection: BrokerConnection, left_ms: Callable[[], int]) -> bool:
+        """Agree on the mechanism; whether its bytes are to travel in requests."""
+        in_requests = self.versions.has(ApiKey.SASL_HANDSHAKE, at_least=1) and self.versions.has(
+            ApiKey.SASL_AUTHENTICATE
+        )
+        try:
+            version = self.versions.version_for(
+                ApiKey.SASL_HANDSHAKE, at_most=1 if in_requests else 0
+            )
+        except UnsupportedVersion as error:
+            raise self._failed(connection, str(error)) from error
+        mechanism = self.security.sasl_mechanism or ""
+        request = SaslHandshakeRequest(mechanism=mechanism)
+        answer = connection.request(request, version=version, timeout_ms=left_ms())
+        match answer.error_code:
+            case ErrorCode.NONE:
+                return in_requests
+            case ErrorCode.UNSUPPORTED_SASL_MECHANISM:
+                known = ", ".join(answer.mechanisms) or "none"
+                raise self._failed(connection, f"the broker has {known} (sasl_mechanism)")
+            case ErrorCode.ILLEGAL_SASL_STATE:
+                raise self._failed(connection, "the port is one without SASL (security_protocol)")
+            case code:
+                raise self._failed(connection, f"the handshake fails: {error_name(code)}")
+
+    def _in_request(
+        self, connection: BrokerConnection, token: bytes, timeout_ms: int
+    ) -> tuple[bytes, int]:
+        answer = connection.request(
+            SaslAuthenticateRequest(auth_bytes=token),
+            version=self.versions.version_for(ApiKey.SASL_AUTHENTICATE),
+            timeout_ms=timeout_ms,
+        )
+        if answer.error_code != ErrorCode.NONE:
+            reason = answer.error_message or error_name(answer.error_code)
+            raise self._failed(connection, reason)
+        return bytes(answer.auth_bytes), answer.session_lifetime_ms
+
+    def _bare(
+        self, connection: BrokerConnection, token: bytes, timeout_ms: int
+    ) -> tuple[bytes, int]:
+        try:
+            answer = connection.exchange(
+                len(token).to_bytes(LENGTH_BYTES, "big") + token, timeout_ms=timeout_ms
+            )
+        except ConnectionLost as error:
+            reason = "the broker closed the connection instead of an answer"
+            raise ClosedUnbelieved(str(self._failed(connection, reason))) from error
+        return bytes(answer), 0
+
+    def _failed(self, connection: BrokerConnection, reason: str) -> AuthenticationFailed:
+        security = self.security
+        return AuthenticationFailed(
+            f"{connection.broker}: {security.sasl_mechanism} as {security.sasl_username!r} failed: "
+            f"{reason}"
+        )

@@ -1,0 +1,80 @@
+"""The mechanisms of SASL: bytes to send, by the bytes that come. Pure.
+
+Source: RFC 4616 (PLAIN), RFC 5802 (SCRAM).
+"""
+
+from typing import Protocol
+
+from zkconsumer.net.scram import ScramConversation
+from zkconsumer.net.security import SecuritySettings
+
+
+class Mechanism(Protocol):
+    """One conversation with one broker."""
+
+    def first(self) -> bytes:
+        """What to send first."""
+        ...
+
+    def answer(self, challenge: bytes) -> bytes | None:
+        """What to send next; None when all is said.
+
+        Raises:
+            AuthenticationFailed: the broker is not to be trusted, or breaks the rules.
+        """
+        ...
+
+
+class Plain:
+    """Name and password as they are: for encrypted connections."""
+
+    def __init__(self, username: str, password: str) -> None:
+        self._token = f"\0{username}\0{password}".encode()
+
+    def first(self) -> bytes:
+        """See ``Mechanism``."""
+        return self._token
+
+    def answer(self, challenge: bytes) -> None:  # noqa: ARG002 - an acceptance has no content
+        """See ``Mechanism``."""
+        return
+
+
+class Scram:
+    """Proofs instead of the password (see ``scram``)."""
+
+    def __init__(self, conversation: ScramConversation) -> None:
+        self._conversation = conversation
+        self._proved = False
+
+    def first(self) -> bytes:
+        """See ``Mechanism``."""
+        return self._conversation.first()
+
+    def answer(self, challenge: bytes) -> bytes | None:
+        """See ``Mechanism``."""
+        if not self._proved:
+            self._proved = True
+            return self._conversation.proof(challenge)
+        self._conversation.check(challenge)
+        return None
+
+
+def mechanism_of(security: SecuritySettings, *, nonce: str) -> Mechanism:
+    """The mechanism that the settings name.
+
+    Args:
+        security: with SASL, so that mechanism, name and password are there.
+        nonce: printable and without commas, never used before.
+    """
+    name, username, password = (
+        security.sasl_mechanism,
+        security.sasl_username,
+        security.sasl_password,
+    )
+    assert name is not None
+    assert username is not None
+    assert password is not None
+    if name == "PLAIN":
+        return Plain(username, password)
+    return Scram(ScramConversation(name, username, password, nonce=nonce))

@@ -1,0 +1,215 @@
+"""TLS over any transport: the encryption is ``ssl``'s, the waiting is the transport's.
+
+So it is closed from another thread, woken and timed out just as what lies below.
+"""
+
+import contextlib
+import ssl
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.errors import (
+    AuthenticationFailed,
+    ConfigError,
+    ConnectFailed,
+    ConnectionLost,
+    RequestTimedOut,
+    TransportError,
+)
+from zkconsumer.net.transport import Transport
+
+_READ_BYTES = 1 << 17
+_NOT_TLS: Final = (
+    "WRONG_VERSION_NUMBER",
+    "HTTP_REQUEST",
+    "RECORD_LAYER_FAILURE",
+    "UNKNOWN_PROTOCOL",
+)
+
+
+def context_of(
+    *,
+    cafile: str | Path | None = None,
+    certfile: str | Path | None = None,
+    keyfile: str | Path | None = None,
+    password: str | None = None,
+    check_hostname: bool = True,
+) -> ssl.SSLContext:
+    """What checks brokers, and holds our own certificate.
+
+    Args:
+        cafile: the authorities that are trusted (PEM); None: those of the machine.
+        certfile: our certificate, with those between it and its authority (PEM); None: we have
+            none, and a broker that wants one refuses us.
+        keyfile: its private key (PEM), if it is not in ``certfile``.
+        password: that the key is encrypted with.
+        check_hostname: whether a broker's certificate has to be for the host that is called.
+
+    Raises:
+        ConfigError: a file can't be read, or is not what it should be; names it.
+    """
+    try:
+        context = ssl.create_default_context(cafile=None if cafile is None else str(cafile))
+    except (OSError, ssl.SSLError) as error:
+        raise ConfigError(f"ssl_cafile={str(cafile)!r}: {error}") from error
+    context.check_hostname = check_hostname
+    if certfile is not None:
+        try:
+            # A key that wants a password must not ask the terminal for one.
+            context.load_cert_chain(certfile, keyfile, password if password is not None else "")
+        except (OSError, ssl.SSLError) as error:
+            files = f"ssl_certfile={str(certfile)!r}"
+            files += f", ssl_keyfile={str(keyfile)!r}" if keyfile is not None else ""
+            raise ConfigError(f"{files}: {error}") from error
+    elif keyfile is not None:
+        raise ConfigError(f"ssl_keyfile={str(keyfile)!r} needs its certificate: ssl_certfile")
+    return context
+
+
+class TlsTransport:
+    """A transport that encrypts; ``shake_hands`` before anything else.
+
+    Args:
+        inner: connected; this object owns it.
+        context: checks the peer.
+        host: the peer's name, which its certificate must bear.
+        clock: for time-outs: many pieces may make up one record.
+    """
+
+    def __init__(
+        self,
+        inner: Transport,
+        context: ssl.SSLContext,
+        host: str,
+        *,
+        clock: Clock | None = None,
+    ) -> None:
+        self._inner = inner
+        self._clock = clock or SystemClock()
+        self._timeout_ms = 0
+        self._closed = False
+        self._incoming = ssl.MemoryBIO()
+        self._outgoing = ssl.MemoryBIO()
+        self._tls = context.wrap_bio(self._incoming, self._outgoing, server_hostname=host)
+        self._chunk = bytearray(_READ_BYTES)
+
+    @property
+    def address(self) -> str:
+        """See ``Transport``."""
+        return self._inner.address
+
+    def shake_hands(self, *, timeout_ms: int) -> None:
+        """Agree on keys, and check who the peer is.
+
+        Raises:
+            AuthenticationFailed: one does not trust the other, or the peer speaks no TLS.
+            ConnectFailed: it closed the connection.
+            RequestTimedOut: it did not finish in time.
+        """
+        self._timeout_ms = timeout_ms
+        deadline_ms = self._clock.now_ms() + timeout_ms
+        try:
+            while not self._shook_hands():
+                self._flush()
+                self._receive_more(deadline_ms)
+            self._flush()
+        except (ssl.SSLEOFError, ConnectionLost) as error:
+            self._require_open()
+            raise ConnectFailed(
+                f"{self.address}: closed the connection in the TLS handshake: a port without TLS "
+                "does so, too (security_protocol)"
+            ) from error
+        except ssl.SSLError as error:
+            # The peer is told why, too.
+            with contextlib.suppress(TransportError):
+                self._flush()
+            raise self._distrust(error) from error
+
+    def set_timeout_ms(self, timeout_ms: int) -> None:
+        """See ``Transport``."""
+        self._timeout_ms = timeout_ms
+        self._inner.set_timeout_ms(timeout_ms)
+
+    def send(self, data: bytes) -> None:
+        """See ``Transport``."""
+        with self._mapped():
+            rest = memoryview(data)
+            while rest:
+                rest = rest[self._tls.write(rest) :]
+        self._flush()
+
+    def receive_into(self, buffer: memoryview) -> int:
+        """See ``Transport``."""
+        deadline_ms = self._clock.now_ms() + self._timeout_ms
+        while True:
+            self._require_open()
+            with self._mapped():
+                try:
+                    # The number of bytes, where there is a buffer.
+                    return self._tls.read(len(buffer), buffer)  # type: ignore[return-value]
+                except ssl.SSLWantReadError:
+                    pass
+                except (ssl.SSLZeroReturnError, ssl.SSLEOFError):
+                    return 0
+            self._flush()
+            self._receive_more(deadline_ms)
+
+    def close(self) -> None:
+        """See ``Transport``."""
+        self._closed = True
+        self._inner.close()
+
+    def _shook_hands(self) -> bool:
+        try:
+            self._tls.do_handshake()
+        except ssl.SSLWantReadError:
+            return False
+        return True
+
+    def _receive_more(self, deadline_ms: int) -> None:
+        left_ms = deadline_ms - self._clock.now_ms()
+        if left_ms <= 0:
+            raise RequestTimedOut(f"{self.address}: no answer in time")
+        self._inner.set_timeout_ms(left_ms)
+        count = self._inner.receive_into(memoryview(self._chunk))
+        if count:
+            self._incoming.write(memoryview(self._chunk)[:count])
+        else:
+            self._incoming.write_eof()
+
+    def _flush(self) -> None:
+        if self._outgoing.pending:
+            self._inner.set_timeout_ms(self._timeout_ms)
+            self._inner.send(self._outgoing.read())
+
+    def _require_open(self) -> None:
+        # What was decrypted already would still be there.
+        if self._closed:
+            raise ConnectionLost(f"{self.address}: closed by us")
+
+    @contextlib.contextmanager
+    def _mapped(self) -> Iterator[None]:
+        try:
+            yield
+        except ssl.SSLError as error:
+            # In TLS 1.3 a peer refuses our certificate behind the handshake only.
+            if "CERTIFICATE" in (error.reason or ""):
+                raise self._distrust(error) from error
+            raise ConnectionLost(f"{self.address}: TLS broke: {error}") from error
+
+    def _distrust(self, error: ssl.SSLError) -> AuthenticationFailed:
+        if isinstance(error, ssl.SSLCertVerificationError):
+            reason = (
+                f"its certificate is not to be trusted: {error.verify_message} (ssl_cafile, "
+                "ssl_check_hostname)"
+            )
+        elif error.reason in _NOT_TLS:
+            reason = "it speaks no TLS (security_protocol)"
+        elif "ALERT" in (error.reason or ""):
+            words = (error.reason or "").lower().replace("_", " ")
+            reason = f"it refuses us: {words} (ssl_certfile, if it wants to know who we are)"
+        else:
+            reason = str(error)
+        return AuthenticationFailed(f"{self.address}: no TLS: {reason}")
