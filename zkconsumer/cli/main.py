@@ -9,14 +9,14 @@ import logging
 import sys
 from collections.abc import Sequence
 
-from zkconsumer.cli import consume, demo, drain, sandbox
+from zkconsumer.cli import consume, demo, drain, offsets, sandbox
 from zkconsumer.cli.output import discard_standard_output, mend_standard_error
 from zkconsumer.cli.version import ShowVersion
 from zkconsumer.errors import ZkConsumerError
 
 log = logging.getLogger(__name__)
 
-_COMMANDS = (consume, drain, sandbox, demo)
+_COMMANDS = (consume, offsets, drain, sandbox, demo)
 _INTERRUPTED = 130
 
 

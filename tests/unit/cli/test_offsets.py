@@ -1,0 +1,228 @@
+"""``zkconsumer offsets migrate`` between places in memory."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from tests.support.offset_places import MemoryPlace
+from zkconsumer.cli import offsets
+from zkconsumer.cli.main import main
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.offsets.migration.migrate import Group
+from zkconsumer.offsets.migration.plan import Place
+
+A, B, GONE = (TopicPartition("t", number) for number in range(3))
+
+
+class World:
+    """Both places of group ``g``; partition 2 is not in the cluster any more."""
+
+    def __init__(self) -> None:
+        self.zookeeper = MemoryPlace(
+            Place.ZOOKEEPER,
+            {A: OffsetAndMetadata(5), B: OffsetAndMetadata(7), GONE: OffsetAndMetadata(1)},
+        )
+        self.kafka = MemoryPlace(Place.KAFKA, {B: OffsetAndMetadata(2)})
+        self.opened: list[tuple[str, str]] = []
+
+    @contextmanager
+    def open(self, _args: object, group_id: str, zookeeper: str) -> Iterator[SimpleNamespace]:
+        """As ``open_places``."""
+        self.opened.append((group_id, zookeeper))
+        both = {Place.ZOOKEEPER: self.zookeeper, Place.KAFKA: self.kafka}
+        yield SimpleNamespace(
+            group=Group.of(group_id, *both.values()), of=both.get, partitions=lambda: {A, B}
+        )
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> World:
+    """A world, and an empty directory to work in."""
+    world = World()
+    monkeypatch.setattr(offsets, "open_places", world.open)
+    monkeypatch.chdir(tmp_path)
+    return world
+
+
+def migrate(*flags: str) -> int:
+    """To Kafka, with these flags; gives the exit status."""
+    places = ("--zookeeper", "zk:2181", "--group", "g", "--from", "zookeeper", "--to", "kafka")
+    return main(["offsets", "migrate", *places, "--wait-ms", "0", *flags])
+
+
+def test_a_table_says_what_was_done(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """Each partition's offsets and fate, and the command that undoes it."""
+    assert migrate("--roll-back-file", "back.json") == 0
+    printed = capsys.readouterr()
+    assert printed.out.splitlines() == [
+        "PARTITION  IN ZOOKEEPER  IN KAFKA  RESULT",
+        "t-0        5             -         written",
+        "t-1        7             2         written",
+        "t-2        1             -         left out: the cluster has no such partition",
+        "group g: 2 of 2 written to kafka, verified; --roll-back back.json undoes it",
+    ]
+    assert printed.err == "zkconsumer: --roll-back back.json undoes what follows\n"
+    assert world.opened == [("g", "zk:2181")]
+
+
+def test_a_dry_run_writes_nothing(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """Not even a file."""
+    assert migrate("--dry-run") == 0
+    assert "2 of 3 to be written; nothing was written yet" in capsys.readouterr().out
+    assert world.kafka.held == {B: OffsetAndMetadata(2)}
+    assert list(Path().iterdir()) == []
+
+
+def test_a_roll_back_needs_nothing_but_its_file(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It says which group, where, and on which cluster; twice does no harm."""
+    assert migrate() == 0
+    (file,) = Path().iterdir()
+    assert file.name.startswith("offsets-g-kafka-")
+    capsys.readouterr()
+    assert main(["offsets", "migrate", "--roll-back", file.name]) == 0
+    assert "IN THE FILE" in capsys.readouterr().out
+    assert world.kafka.held == {A: None, B: OffsetAndMetadata(2)}
+    assert main(["offsets", "migrate", "--roll-back", file.name, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["status"] == "done"
+    assert world.opened == [("g", "zk:2181")] * 3
+
+
+def test_half_of_it_is_told_partition_by_partition(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Exit status 1, what was written, what was not, and what undoes it."""
+    world.kafka.fail_after = 1
+    assert migrate("--roll-back-file", "back.json") == 1
+    assert capsys.readouterr().out.splitlines()[1:] == [
+        "t-0        5             -         written",
+        "t-1        7             2         NOT 7: the answer was lost; it holds 2",
+        "t-2        1             -         left out: the cluster has no such partition",
+        "group g: 1 of 2 written to kafka, NOT verified; --roll-back back.json undoes it",
+    ]
+    world.kafka.fail_after = None
+    assert main(["offsets", "migrate", "--roll-back", "back.json"]) == 0
+    assert world.kafka.held == {A: None, B: OffsetAndMetadata(2)}
+
+
+def test_doubts_and_what_only_the_target_has_are_told(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In both forms."""
+    world.kafka.held[TopicPartition("u", 0)] = OffsetAndMetadata(3)
+
+    def meanwhile() -> None:
+        world.kafka.present = ["m-1"]
+
+    world.kafka.on_write = meanwhile
+    assert migrate() == 1
+    out = capsys.readouterr().out
+    assert "u-0: only kafka has an offset of it: left as it is\n" in out
+    assert "doubtful: a member came meanwhile: m-1\n" in out
+    world.kafka.present = []
+    assert migrate("--json") == 0
+    report = json.loads(capsys.readouterr().out)
+    assert report["only_in_target"] == [["u", 0]]
+    assert report["partitions"][1] == {
+        "topic": "t",
+        "partition": 1,
+        "wanted": 7,
+        "before": 7,
+        "fate": "same",
+        "now": 7,
+        "written": False,
+    }
+    assert report["roll_back_file"] is None
+
+
+def test_members_refuse_it(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit status 2, naming them; in JSON, too."""
+    world.zookeeper.present = ["g_host-1"]
+    assert migrate("--json") == 2
+    printed = capsys.readouterr()
+    assert "g_host-1: stop them first" in printed.err
+    assert json.loads(printed.out)["status"] == "refused"
+
+
+def test_a_member_that_comes_late_leaves_no_file_behind(world: World) -> None:
+    """Nothing was written, so there is nothing to undo."""
+    looks = iter([[], ["m-1"]])
+
+    def look() -> None:
+        world.zookeeper.present = next(looks)
+
+    world.zookeeper.on_members = look
+    assert migrate() == 2
+    assert list(Path().iterdir()) == []
+
+
+def test_a_target_that_is_ahead_is_refused_with_what_to_do(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Nothing else is written either, unless asked."""
+    world.kafka.held[B] = OffsetAndMetadata(9)
+    assert migrate() == 2
+    out = capsys.readouterr().out
+    assert "refused: t-1: the target is at 9" in out
+    assert "1 of 3 to be written; refused, nothing was written" in out
+    assert A not in world.kafka.held
+    assert migrate("--keep-ahead") == 0
+    assert "kept: ahead" in capsys.readouterr().out
+    assert migrate("--force") == 0
+    assert world.kafka.held[B] == OffsetAndMetadata(7)
+
+
+def test_a_file_that_is_there_is_not_overwritten(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It may be the only way back from the migration before."""
+    Path("back.json").write_text("precious", encoding="utf-8")
+    assert migrate("--roll-back-file", "back.json") == 1
+    assert "FileExistsError" in capsys.readouterr().err
+    assert Path("back.json").read_text(encoding="utf-8") == "precious"
+    assert world.kafka.held == {B: OffsetAndMetadata(2)}
+
+
+@pytest.mark.parametrize(
+    ("flags", "error"),
+    [
+        ([], "missing: --zookeeper, --group, --from, --to"),
+        (
+            ["--zookeeper", "z", "--group", "g", "--from", "kafka", "--to", "kafka"],
+            "--from and --to are both kafka",
+        ),
+        (["--roll-back", "f", "--to", "kafka"], "--to does not go with --roll-back"),
+        (["--roll-back", "noise"], "noise is no roll-back file"),
+    ],
+)
+def test_wrong_usage_is_status_2(
+    world: World, capsys: pytest.CaptureFixture[str], flags: list[str], error: str
+) -> None:
+    """And opens nothing."""
+    Path("noise").write_bytes(b"\xff\xfe")
+    assert main(["offsets", "migrate", *flags]) == 2
+    assert error in capsys.readouterr().err
+    assert world.opened == []
+
+
+def test_a_roll_back_of_another_group_is_refused(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A wrong file must not be noticed too late."""
+    assert migrate("--roll-back-file", "back.json") == 0
+    assert main(["offsets", "migrate", "--roll-back", "back.json", "--group", "h"]) == 2
+    assert "back.json is of group g, not of h" in capsys.readouterr().err
+    assert len(world.opened) == 1
+
+
+@pytest.mark.parametrize("flags", [["--wait-ms", "-1"], ["--force", "--keep-ahead"]])
+def test_flags_that_make_no_sense_are_refused_by_the_parser(flags: list[str]) -> None:
+    """As everywhere."""
+    with pytest.raises(SystemExit) as exit_:
+        migrate(*flags)
+    assert exit_.value.code == 2

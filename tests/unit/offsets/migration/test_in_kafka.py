@@ -1,0 +1,243 @@
+"""A group's offsets in Kafka as a migration sees them, by a coordinator that follows a script."""
+
+from collections.abc import Sequence
+from typing import Any, cast
+
+import pytest
+
+from zkconsumer.cluster.cluster_client import ClusterClient
+from zkconsumer.errors import BrokerError, ConnectionLost, RequestTimedOut
+from zkconsumer.model import Broker, OffsetAndMetadata, TopicPartition
+from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
+from zkconsumer.offsets.migration.in_kafka import KafkaPlace, Patience
+from zkconsumer.offsets.store import FetchedOffset
+from zkconsumer.wire.api import ApiKey, Request
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.messages import describe_groups as dg
+from zkconsumer.wire.messages import offset_commit as oc
+from zkconsumer.wire.messages import offset_fetch as of
+from zkconsumer.wire.negotiation import BrokerVersions
+from zkconsumer.wire.versions import VersionRange
+
+A, B = (TopicPartition("t", number) for number in range(2))
+COORDINATOR = Broker(3, "k", 9092)
+BRIEF = Patience(request_timeout_ms=100, limit_ms=200, backoff_ms=20)
+OLD = {ApiKey.OFFSET_FETCH: VersionRange(0, 1), ApiKey.OFFSET_COMMIT: VersionRange(0, 1)}
+NEW = {
+    ApiKey.OFFSET_FETCH: VersionRange(1, 7),
+    ApiKey.OFFSET_COMMIT: VersionRange(2, 8),
+    ApiKey.DESCRIBE_GROUPS: VersionRange(0, 5),
+}
+
+
+class Script:
+    """A coordinator, the way to it, and a cluster with two partitions: all three in one.
+
+    Attributes:
+        found: what looking for the coordinator gives, the last one for ever.
+        answers: what it says to one request after the other; the last one for ever.
+        asked: what it was asked.
+    """
+
+    def __init__(self, versions: dict[ApiKey, VersionRange], *answers: object) -> None:
+        self.versions = BrokerVersions(common=versions)
+        self.found: list[Broker | int] = [COORDINATOR]
+        self.answers = list(answers)
+        self.asked: list[Any] = []
+        self.dialled = 0
+        self.is_idle = True
+        self.broker = COORDINATOR
+
+    def place(self) -> KafkaPlace:
+        """What is under test."""
+        return KafkaPlace(cast("ClusterClient", self), cast("BrokerDialer", self), "g", BRIEF)
+
+    def coordinator(self, _group_id: str, *, timeout_ms: int) -> Broker | int:
+        """As ``ClusterClient``."""
+        assert timeout_ms > 0
+        return self.found.pop(0) if len(self.found) > 1 else self.found[0]
+
+    def view(self, _topics: object, *, timeout_ms: int) -> object:
+        """As ``ClusterClient``."""
+        assert timeout_ms > 0
+
+        class View:
+            partitions = {"t": (0, 1)}  # noqa: RUF012 - nobody changes it
+
+        return View()
+
+    def dial(self, broker: Broker) -> NegotiatedConnection:
+        """As ``BrokerDialer``."""
+        assert broker == COORDINATOR
+        self.dialled += 1
+        return cast("NegotiatedConnection", self)
+
+    def version_of(self, request: type[Request[Any]], *, at_least: int) -> int:
+        """As ``NegotiatedConnection``."""
+        return self.versions.version_for(request.API.key, at_least=at_least)
+
+    def call(self, request: Request[Any], *, timeout_ms: int, at_least: int = 0) -> Any:
+        """As ``NegotiatedConnection``."""
+        assert timeout_ms > 0
+        self.versions.version_for(request.API.key, at_least=at_least)
+        self.asked.append(request)
+        answer = self.answers.pop(0) if len(self.answers) > 1 else self.answers[0]
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    def close(self) -> None:
+        """As ``NegotiatedConnection``."""
+
+
+def held(*entries: tuple[int, int, int], error_code: int = 0) -> of.OffsetFetchResponse:
+    """An answer: partition, offset and error code."""
+    partitions = tuple(
+        of.OffsetFetchedPartition(partition=one, offset=offset, metadata="", error_code=code)
+        for one, offset, code in entries
+    )
+    topics = (of.OffsetFetchedTopic(topic="t", partitions=partitions),)
+    return of.OffsetFetchResponse(topics=topics, error_code=error_code)
+
+
+def taken(*codes: int) -> oc.OffsetCommitResponse:
+    """An answer: the error code of one partition after the other."""
+    partitions = tuple(
+        oc.CommittedPartition(partition=number, error_code=code)
+        for number, code in enumerate(codes)
+    )
+    return oc.OffsetCommitResponse(topics=(oc.CommittedTopic(topic="t", partitions=partitions),))
+
+
+def group(state: str, *members: str, error_code: int = 0) -> dg.DescribeGroupsResponse:
+    """An answer about the group."""
+    return dg.DescribeGroupsResponse(
+        groups=(
+            dg.DescribedGroup(
+                error_code=error_code,
+                group_id="g",
+                state=state,
+                protocol_type="consumer",
+                protocol="",
+                members=tuple(
+                    dg.DescribedMember(
+                        member_id=one,
+                        client_id="c",
+                        client_host="/10.0.0.1",
+                        metadata=b"",
+                        assignment=b"",
+                    )
+                    for one in members
+                ),
+            ),
+        )
+    )
+
+
+def test_a_new_broker_is_asked_for_everything_and_for_stable_offsets() -> None:
+    """An offset that is not there (-1) is none."""
+    script = Script(NEW, held((0, 5, 0), (1, -1, 0)))
+    assert script.place().stored(None) == {A: FetchedOffset(5)}
+    (request,) = script.asked
+    assert (request.topics, request.require_stable) == (None, True)
+
+
+def test_an_old_one_is_asked_for_every_partition_of_the_cluster() -> None:
+    """It can't list what it has."""
+    script = Script(OLD, held((0, 5, 0), (1, -1, 0)))
+    assert script.place().stored({"t"}) == {A: FetchedOffset(5)}
+    (request,) = script.asked
+    assert request.topics == (of.OffsetFetchTopic(topic="t", partitions=(0, 1)),)
+    assert not request.require_stable
+    assert script.place().stored({"other"}) == {}
+
+
+@pytest.mark.parametrize(
+    "first",
+    [
+        ConnectionLost("gone"),
+        held((0, -1, ErrorCode.NOT_COORDINATOR)),
+        held((0, -1, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS)),
+        held((0, -1, ErrorCode.UNSTABLE_OFFSET_COMMIT)),
+        held((0, -1, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)),
+        held(error_code=ErrorCode.COORDINATOR_LOAD_IN_PROGRESS),
+    ],
+)
+def test_what_passes_is_asked_again(first: object) -> None:
+    """And is never taken for "no offset"."""
+    script = Script(NEW, first, held((0, 5, 0)))
+    assert script.place().fetch([A]) == {A: FetchedOffset(5)}
+
+
+def test_a_coordinator_that_is_not_there_yet_is_looked_for_again() -> None:
+    """As long as the topic of offsets is being made."""
+    script = Script(NEW, held((0, 5, 0)))
+    script.found = [ErrorCode.COORDINATOR_NOT_AVAILABLE, COORDINATOR]
+    assert script.place().fetch([A]) == {A: FetchedOffset(5)}
+
+
+def test_what_does_not_pass_is_an_error_that_says_so() -> None:
+    """In time, or at once where waiting would not help; of one partition its own."""
+    with pytest.raises(RequestTimedOut, match="COORDINATOR_LOAD_IN_PROGRESS"):
+        Script(NEW, held((0, -1, ErrorCode.COORDINATOR_LOAD_IN_PROGRESS))).place().fetch([A])
+    with pytest.raises(BrokerError, match="GROUP_AUTHORIZATION_FAILED"):
+        Script(NEW, held(error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED)).place().fetch([A])
+    forbidden = Script(NEW, held())
+    forbidden.found = [ErrorCode.GROUP_AUTHORIZATION_FAILED]
+    with pytest.raises(BrokerError, match="GROUP_AUTHORIZATION_FAILED"):
+        forbidden.place().fetch([A])
+    found = Script(NEW, held((0, -1, ErrorCode.TOPIC_AUTHORIZATION_FAILED))).place().fetch([A, B])
+    assert found[A].error is not None
+    assert found[B].error == "the coordinator's answer leaves it out"
+
+
+def test_offsets_are_written_by_nobodys_member() -> None:
+    """Where there shall be none, -1 is written, which all take for none."""
+    script = Script(NEW, taken(0, 0))
+    assert script.place().write({A: OffsetAndMetadata(5, "note"), B: None}) == {A: None, B: None}
+    (request,) = script.asked
+    assert (request.generation_id, request.member_id) == (-1, "")
+    (topic,) = request.topics
+    assert [(one.offset, one.metadata) for one in topic.partitions] == [(5, "note"), (-1, "")]
+
+
+def test_a_write_that_is_refused_says_why() -> None:
+    """A group with members first of all; and what passes is tried again."""
+    script = Script(NEW, taken(ErrorCode.COORDINATOR_LOAD_IN_PROGRESS), taken(25, 12))
+    outcome = script.place().write({A: OffsetAndMetadata(5), B: OffsetAndMetadata(6)})
+    assert outcome == {
+        A: "UNKNOWN_MEMBER_ID (25): the group has members: stop them",
+        B: "OFFSET_METADATA_TOO_LARGE (12): the metadata of a committed offset is too large",
+    }
+    assert script.place().write({}) == {}
+
+
+@pytest.mark.parametrize(
+    ("answer", "members"),
+    [
+        (group("Empty"), []),
+        (group("Dead"), []),
+        (group("", error_code=ErrorCode.GROUP_ID_NOT_FOUND), []),
+        (group("Stable", "m-1"), ["m-1 of client c at /10.0.0.1"]),
+        (
+            group("PreparingRebalance"),
+            ["members that are just joining (the group is PreparingRebalance)"],
+        ),
+        (
+            group("", error_code=ErrorCode.GROUP_AUTHORIZATION_FAILED),
+            ["nobody knows who: GROUP_AUTHORIZATION_FAILED (30): not authorised for the group"],
+        ),
+    ],
+)
+def test_members_are_those_that_the_coordinator_tells(
+    answer: dg.DescribeGroupsResponse, members: Sequence[str]
+) -> None:
+    """What it does not tell is not taken for nobody."""
+    assert Script(NEW, answer).place().members() == members
+
+
+def test_before_0_9_there_are_no_members_in_kafka() -> None:
+    """Nobody is asked."""
+    script = Script(OLD)
+    assert script.place().members() == []
+    assert script.asked == []

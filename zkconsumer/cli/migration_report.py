@@ -1,0 +1,133 @@
+"""What ``zkconsumer offsets migrate`` prints: a table or JSON of a plan and what came of it."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from zkconsumer.offsets.migration.plan import Fate, Move, Offset, Outcome, Plan, offset_in
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """Everything that there is to say.
+
+    Attributes:
+        group_id: the group.
+        source: where the wanted offsets came from: a place, or a file.
+        target: where they were to go.
+        plan: what was to be done.
+        outcome: what came of it; None where nothing was to be written.
+        roll_back_file: the name of the file that undoes it; None where none was written.
+    """
+
+    group_id: str
+    source: str
+    target: str
+    plan: Plan
+    outcome: Outcome | None = None
+    roll_back_file: str | None = None
+
+    @property
+    def status(self) -> str:
+        """``planned``, ``refused``, ``done``, or ``not verified``."""
+        if self.outcome is None:
+            return "refused" if self.plan.refusals else "planned"
+        return "done" if self.outcome.verified else "not verified"
+
+
+def as_json(report: Report) -> str:
+    """One object."""
+    outcome, plan = report.outcome, report.plan
+    failed = {} if outcome is None else outcome.failed
+    entries = []
+    for move in plan.moves:
+        tp = move.topic_partition
+        entry: dict[str, object] = {
+            "topic": tp.topic,
+            "partition": tp.partition,
+            "wanted": _number(move.wanted),
+            "before": _number(move.before),
+            "fate": move.fate.value,
+        }
+        if outcome is not None:
+            found = outcome.found.get(tp)
+            entry["now"] = None if found is None else _number(offset_in(found))
+            entry["written"] = tp in outcome.written
+        if tp in failed:
+            entry["error"] = failed[tp]
+        entries.append(entry)
+    value = {
+        "group": report.group_id,
+        "from": report.source,
+        "to": report.target,
+        "status": report.status,
+        "partitions": entries,
+        "only_in_target": [[tp.topic, tp.partition] for tp in plan.only_in_target],
+        "refusals": list(plan.refusals),
+        "doubts": [] if outcome is None else list(outcome.doubts),
+        "roll_back_file": report.roll_back_file,
+    }
+    return json.dumps(value, indent=1) + "\n"
+
+
+def as_text(report: Report) -> str:
+    """A table, a line a partition, and what there is to say about the whole."""
+    plan, outcome = report.plan, report.outcome
+    head = ("PARTITION", f"IN {report.source.upper()}", f"IN {report.target.upper()}", "RESULT")
+    rows = [head, *(_row(move, outcome) for move in plan.moves)]
+    lines = _table(rows)
+    lines += [
+        f"{tp}: only {report.target} has an offset of it: left as it is"
+        for tp in plan.only_in_target
+    ]
+    lines += [f"refused: {one}" for one in plan.refusals]
+    if outcome is not None:
+        lines += [f"doubtful: {one}" for one in outcome.doubts]
+    lines.append(_summary(report))
+    return "\n".join(lines) + "\n"
+
+
+def _row(move: Move, outcome: Outcome | None) -> tuple[str, str, str, str]:
+    return str(move.topic_partition), _shown(move.wanted), _shown(move.before), _said(move, outcome)
+
+
+def _said(move: Move, outcome: Outcome | None) -> str:
+    tp = move.topic_partition
+    said = {
+        Fate.NO_SUCH_PARTITION: "left out: the cluster has no such partition",
+        Fate.KEEP: "kept: ahead",
+        Fate.SAME: "the same",
+        Fate.WRITE: "to be written" if outcome is None else "written",
+    }[move.fate]
+    failed = None if outcome is None else outcome.failed.get(tp)
+    return said if failed is None else f"NOT {_shown(move.wanted)}: {failed}"
+
+
+def _summary(report: Report) -> str:
+    plan, outcome = report.plan, report.outcome
+    count = len(plan.writes)
+    if outcome is None:
+        verdict = "refused, nothing was written" if plan.refusals else "nothing was written yet"
+        return f"group {report.group_id}: {count} of {len(plan.moves)} to be written; {verdict}"
+    undo = f"; --roll-back {report.roll_back_file} undoes it" if report.roll_back_file else ""
+    verdict = "verified" if outcome.verified else "NOT verified"
+    return (
+        f"group {report.group_id}: {len(outcome.written)} of {count} written to {report.target}, "
+        f"{verdict}{undo}"
+    )
+
+
+def _table(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]
+
+
+def _number(offset: Offset) -> int | None:
+    return None if offset is None else offset.offset
+
+
+def _shown(offset: Offset) -> str:
+    return "-" if offset is None else str(offset.offset)

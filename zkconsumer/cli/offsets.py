@@ -1,0 +1,241 @@
+"""``zkconsumer offsets migrate``: a group's offsets from ZooKeeper to Kafka, or back."""
+
+import argparse
+import json
+import logging
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from urllib.parse import quote
+
+from zkconsumer.cli.migration_places import open_places
+from zkconsumer.cli.migration_report import Report, as_json, as_text
+from zkconsumer.clock import SystemClock
+from zkconsumer.errors import ConfigError
+from zkconsumer.offsets.migration.migrate import Migration, Undoing, Wish
+from zkconsumer.offsets.migration.plan import Ahead, MigrationRefused, Place
+from zkconsumer.offsets.migration.roll_back import RollBack, decode_roll_back, encode_roll_back
+
+log = logging.getLogger(__name__)
+
+_NOT_VERIFIED, _REFUSED = 1, 2
+
+_DESCRIPTION = """\
+Carry the committed offsets of a consumer group from ZooKeeper to Kafka, or back, so that its next
+members go on where the last ones stopped. Stop the members first: while any is there, nothing is
+done. What the target held before is written to a file first, which undoes it (--roll-back FILE).
+
+Exit status: 0 done, 1 not done or not verified, 2 refused: nothing was written.
+"""
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the ``offsets`` command; ``run`` is set as the ``run`` default of its commands."""
+    offsets = subparsers.add_parser("offsets", help="carry a group's offsets from place to place")
+    commands = offsets.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    migrate = commands.add_parser(
+        "migrate",
+        help="from ZooKeeper to Kafka, or back",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    _add_places(migrate)
+    _add_wishes(migrate)
+    migrate.set_defaults(run=run)
+
+
+def _add_places(parser: argparse.ArgumentParser) -> None:
+    places = [place.value for place in Place]
+    parser.add_argument(
+        "--zookeeper", metavar="HOSTS", help="where ZooKeeper is: host1:port1,host2:port2/chroot"
+    )
+    parser.add_argument("--group", help="the consumer group")
+    parser.add_argument("--from", dest="source", choices=places, help="where its offsets are")
+    parser.add_argument("--to", dest="target", choices=places, help="where they shall be")
+    parser.add_argument(
+        "--bootstrap-servers",
+        metavar="HOSTS",
+        help="brokers to begin with (default: those that ZooKeeper names)",
+    )
+    parser.add_argument(
+        "--command-config",
+        metavar="FILE",
+        help="a .properties file with what brokers want to see: security.protocol, sasl.*, ssl.*",
+    )
+
+
+def _add_wishes(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--topic", action="append", metavar="TOPIC", help="only this topic; may be repeated"
+    )
+    parser.add_argument(
+        "--wait-ms",
+        type=_milliseconds,
+        default=30_000,
+        metavar="MS",
+        help="how long to wait for the last members to leave (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="say what would be written, and write nothing"
+    )
+    ahead = parser.add_mutually_exclusive_group()
+    ahead.add_argument(
+        "--force", action="store_true", help="set offsets back where the target is ahead"
+    )
+    ahead.add_argument(
+        "--keep-ahead", action="store_true", help="leave offsets alone where the target is ahead"
+    )
+    files = parser.add_mutually_exclusive_group()
+    files.add_argument(
+        "--roll-back-file",
+        metavar="FILE",
+        help="where to write what undoes it (default: offsets-GROUP-TARGET-TIME.json)",
+    )
+    files.add_argument("--roll-back", metavar="FILE", help="undo the migration that wrote FILE")
+    parser.add_argument("--json", action="store_true", help="print JSON instead of a table")
+
+
+def _milliseconds(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of milliseconds")
+    return int(text)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Migrate, or undo a migration, and print what came of it; gives the exit status.
+
+    Raises:
+        ZkConsumerError: it could not be begun, or something could not be asked.
+        OSError: the roll-back file can't be written or read.
+    """
+    try:
+        return _undo(args) if args.roll_back else _migrate(args)
+    except MigrationRefused as refused:
+        if args.json:
+            print(json.dumps({"status": "refused", "refusals": refused.reasons}, indent=1))
+        print(f"zkconsumer: {refused}", file=sys.stderr)
+    except ConfigError as error:
+        print(f"zkconsumer: {error}", file=sys.stderr)
+    return _REFUSED
+
+
+def _migrate(args: argparse.Namespace) -> int:
+    _check_wishes(args)
+    group_id, target = args.group, Place(args.target)
+    with open_places(args, group_id, args.zookeeper) as places:
+        migration = Migration(
+            places.group, places.of(Place(args.source)), places.of(target), places.partitions()
+        )
+        plan = migration.plan(_wish(args))
+        report = Report(group_id=group_id, source=args.source, target=args.target, plan=plan)
+        if args.dry_run or plan.refusals:
+            return _print(args, report)
+        back = RollBack.of(
+            plan,
+            group_id=group_id,
+            target=target,
+            zookeeper=args.zookeeper,
+            made_ms=SystemClock().wall_ms(),
+        )
+        with _roll_back_file(args, back) as name:
+            outcome = migration.carry_out(plan)
+        done = Report(
+            group_id=group_id,
+            source=args.source,
+            target=args.target,
+            plan=plan,
+            outcome=outcome,
+            roll_back_file=name,
+        )
+        return _print(args, done)
+
+
+def _undo(args: argparse.Namespace) -> int:
+    for flag, value in (("--from", args.source), ("--to", args.target)):
+        if value is not None:
+            raise ConfigError(f"{flag} does not go with --roll-back: the file says where to write")
+    name = args.roll_back
+    back = decode_roll_back(_text_of(name), name)
+    if args.group not in {None, back.group_id}:
+        raise ConfigError(f"{name} is of group {back.group_id}, not of {args.group}")
+    with open_places(args, back.group_id, args.zookeeper or back.zookeeper) as places:
+        undoing = Undoing(places.group, places.of(back.target), back)
+        plan = undoing.plan(_wish(args))
+        outcome = None if args.dry_run or plan.refusals else undoing.carry_out(plan)
+        report = Report(
+            group_id=back.group_id,
+            source="the file",
+            target=back.target.value,
+            plan=plan,
+            outcome=outcome,
+        )
+        return _print(args, report)
+
+
+def _check_wishes(args: argparse.Namespace) -> None:
+    needed = (
+        ("--zookeeper", args.zookeeper),
+        ("--group", args.group),
+        ("--from", args.source),
+        ("--to", args.target),
+    )
+    missing = [flag for flag, value in needed if not value]
+    if missing:
+        raise ConfigError(f"missing: {', '.join(missing)}")
+    if args.source == args.target:
+        raise ConfigError(f"--from and --to are both {args.source}: there is nothing to carry")
+
+
+def _wish(args: argparse.Namespace) -> Wish:
+    ahead = Ahead.SET_BACK if args.force else Ahead.KEEP if args.keep_ahead else Ahead.REFUSE
+    topics = None if args.topic is None else frozenset(args.topic)
+    return Wish(topics=topics, ahead=ahead, wait_limit_ms=args.wait_ms)
+
+
+def _print(args: argparse.Namespace, report: Report) -> int:
+    print((as_json if args.json else as_text)(report), end="", flush=True)
+    if report.outcome is None:
+        return _REFUSED if report.plan.refusals else 0
+    return 0 if report.outcome.verified else _NOT_VERIFIED
+
+
+@contextmanager
+def _roll_back_file(args: argparse.Namespace, back: RollBack) -> Iterator[str | None]:
+    """Have the file on the disk, under a new name, before anything else is written.
+
+    It goes again where nothing was written after all.
+
+    Raises:
+        OSError: it can't be written, or there is a file of that name.
+    """
+    if not back.written:
+        yield None
+        return
+    name = args.roll_back_file or _default_name(back)
+    with Path(name).open("x", encoding="utf-8") as file:
+        file.write(encode_roll_back(back))
+        file.flush()
+        os.fsync(file.fileno())
+    print(f"zkconsumer: --roll-back {name} undoes what follows", file=sys.stderr)
+    try:
+        yield name
+    except MigrationRefused:
+        Path(name).unlink()
+        raise
+
+
+def _default_name(back: RollBack) -> str:
+    time = datetime.fromtimestamp(back.made_ms / 1000, UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+    # Short enough for any file system, however long the group's name is.
+    return f"offsets-{quote(back.group_id, safe='')[:150]}-{back.target.value}-{time}.json"
+
+
+def _text_of(name: str) -> str:
+    try:
+        return Path(name).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{name} is no roll-back file: {error}") from error
