@@ -25,6 +25,10 @@ class Heartbeat:
         self._rebalancing = False
         self.in_flight = False
 
+    def agreed(self, settings: GroupSettings) -> None:
+        """The coordinator counts by these times from now on."""
+        self._settings = settings
+
     # --- what happens -------------------------------------------------------------------
 
     def polled(self, now_ms: int) -> None:

@@ -47,6 +47,7 @@ class MembershipCore:
     def __init__(self, settings: GroupSettings, random: Callable[[], float]) -> None:
         self._settings = settings
         self._heartbeat = Heartbeat(settings)
+        self.agreed = self._heartbeat.agreed  # JoinGroup 0 has one time for both of ours
         self._ownership = Ownership(settings.mode)
         self._search = CoordinatorSearch(settings, random)
         self._tries = Pauses(settings, random)

@@ -3,6 +3,7 @@
 from collections.abc import Iterable, Mapping
 
 from zkconsumer.consumer.coordination.claims import Stints
+from zkconsumer.consumer.membership import CommitDone
 from zkconsumer.errors import (
     CommitFailed,
     GroupFailed,
@@ -33,8 +34,10 @@ class CommitJob:
         offsets: all of it.
         stints: since when the partitions are ours; None where no group gave them to us.
         deadline_ms: until when it is tried.
+        done: whom to tell what became of it; None: nobody.
         left: what has no final answer yet.
         settled: whether all has one; then ``error`` says what went wrong, None for nothing.
+        ended: whether it is settled, and all jobs before it as well.
     """
 
     def __init__(
@@ -44,11 +47,14 @@ class CommitJob:
         *,
         stints: Stints | None,
         deadline_ms: int,
+        done: CommitDone | None = None,
     ) -> None:
         self._group_id = group_id
         self.offsets = dict(offsets)
         self.stints = stints
         self.deadline_ms = deadline_ms
+        self.done = done
+        self.ended = False
         self.left = dict(offsets)
         self.error: ZkConsumerError | None = None
         self._refused: dict[TopicPartition, int] = {}
@@ -92,7 +98,7 @@ class CommitJob:
     def expire(self) -> None:
         """The time is over."""
         doubt = ", and it is not known whether it is stored" if self._doubtful else ""
-        failed = {tp: f"no success in time: {self._reason}{doubt}" for tp in self.left}
+        failed = dict.fromkeys(self.left, f"no success in time: {self._reason}{doubt}")
         failed |= {tp: error_name(code) for tp, code in self._refused.items()}
         self.error = OffsetCommitFailed(self._group_id, failed)
 
@@ -103,6 +109,12 @@ class CommitJob:
     def _verdict(self) -> ZkConsumerError:
         codes = {ErrorCode.of(code) for code in self._refused.values()}
         group = f"group {self._group_id}"
+        if self.stints is None and codes & OVER:
+            return CommitFailed(
+                f"{group}: not committed, since the group has members: only those may commit. A "
+                "consumer that assigns partitions to itself needs a group.id of its own, or "
+                "subscribe() instead of assign()"
+            )
         if over := codes & OVER:
             why = ", ".join(sorted(code.text for code in over))
             return CommitFailed(

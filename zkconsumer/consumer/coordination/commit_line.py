@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from zkconsumer.backoff import Backoff
 from zkconsumer.consumer.coordination.claims import Claims
 from zkconsumer.consumer.coordination.commit_job import OVER, CommitJob
-from zkconsumer.consumer.coordination.offset_requests import Signature
+from zkconsumer.consumer.coordination.offset_requests import NOBODY, Signature
+from zkconsumer.errors import ZkConsumerError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.coordinator_state import passes
 from zkconsumer.wire.error_codes import ErrorCode, error_name
@@ -69,7 +70,7 @@ class CommitLine:
         """What to send now; None where that is nothing.
 
         Args:
-            signature: who we are at this moment.
+            signature: the name of the member that we are at this moment.
             claims: what is ours at this moment.
             now_ms: the time.
         """
@@ -77,15 +78,19 @@ class CommitLine:
             return None
         self._expire(now_ms)
         for job in self._open():
-            if job.stints is not None and (gone := claims.gone(job.left, job.stints)):
-                job.over(gone)
-        jobs = tuple(self._open())
+            if job.stints is None:
+                continue
+            gone = claims.gone(job.left, job.stints)
+            if gone or signature.generation < 0:
+                job.over(gone or sorted(job.left))
+        jobs = self._next_jobs()
         if not jobs or now_ms < self._due_ms:
             return None
         offsets: dict[TopicPartition, OffsetAndMetadata] = {}
         for job in jobs:
             offsets.update(job.left)
-        self._in_flight = Batch(offsets, jobs, signature)
+        by_member = jobs[0].stints is not None
+        self._in_flight = Batch(offsets, jobs, signature if by_member else NOBODY)
         return self._in_flight
 
     def answered(
@@ -103,7 +108,7 @@ class CommitLine:
             A code that passes, if there was one: then the rest is tried again.
         """
         batch = self._take()
-        moved_on = current != batch.signature and current.generation >= 0
+        moved_on = -1 < batch.signature.generation < current.generation
         again: int | None = None
         for tp in batch.offsets:
             code = codes.get(tp, int(ErrorCode.UNKNOWN))
@@ -127,11 +132,29 @@ class CommitLine:
             job.postponed(reason, doubtful=sent)
         self._pause(now_ms, failed=True)
 
+    def impossible(self, error: ZkConsumerError) -> None:
+        """The batch in flight can't be sent at all."""
+        for job in self._take().jobs:
+            job.error = error
+
+    def refuse(self, error: ZkConsumerError) -> None:
+        """Nothing can be sent, and waiting does not help."""
+        for job in self._open():
+            job.error = error
+
     def waits(self, reason: str, now_ms: int) -> None:
         """Nothing can be sent at this time."""
         for job in self._open():
             job.postponed(reason)
         self._pause(now_ms, failed=True)
+
+    def give_up(self, job: CommitJob) -> None:
+        """Whoever waits for that job waits no longer."""
+        if job.settled:
+            return
+        if self._in_flight is not None and job in self._in_flight.jobs:
+            job.postponed("the coordinator has not answered yet", doubtful=True)
+        job.expire()
 
     def found(self) -> None:
         """There is a coordinator again: no need to wait longer."""
@@ -144,7 +167,9 @@ class CommitLine:
             self._expire(now_ms)
         done: list[CommitJob] = []
         while self._jobs and self._jobs[0].settled:
-            done.append(self._jobs.popleft())
+            job = self._jobs.popleft()
+            job.ended = True
+            done.append(job)
         return done
 
     def abandon(self, now_ms: int) -> list[CommitJob]:
@@ -158,6 +183,15 @@ class CommitLine:
 
     def _open(self) -> Iterator[CommitJob]:
         return (job for job in self._jobs if not job.settled)
+
+    def _next_jobs(self) -> tuple[CommitJob, ...]:
+        """The first that are open, as far as they go out under one name."""
+        jobs: list[CommitJob] = []
+        for job in self._open():
+            if jobs and (job.stints is None) != (jobs[0].stints is None):
+                break
+            jobs.append(job)
+        return tuple(jobs)
 
     def _take(self) -> Batch:
         batch = self._in_flight

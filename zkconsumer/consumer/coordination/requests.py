@@ -18,7 +18,7 @@ from zkconsumer.consumer.coordination.terms import (
     sticky_data,
     to_wire,
 )
-from zkconsumer.errors import DecodeError
+from zkconsumer.errors import DecodeError, UnsupportedVersion
 from zkconsumer.group import events as ev
 from zkconsumer.wire.consumer_protocol import (
     Assignment,
@@ -31,6 +31,7 @@ from zkconsumer.wire.consumer_protocol import (
 from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
 from zkconsumer.wire.messages.join_group import (
+    CONSUMER_PROTOCOL_TYPE,
     JoinGroupMember,
     JoinGroupProtocol,
     JoinGroupRequest,
@@ -42,7 +43,11 @@ from zkconsumer.wire.messages.sync_group import (
     SyncGroupResponse,
 )
 
-CONSUMER = "consumer"
+STATIC_SYNC_SINCE = 3
+"""The SyncGroup version that knows static members."""
+
+STATIC_BEATS_SINCE = 3
+"""The Heartbeat version that knows static members."""
 
 
 def least_version(terms: GroupTerms, *, since: int) -> int:
@@ -179,7 +184,7 @@ def sync_request(terms: GroupTerms, action: ev.SendSync) -> SyncGroupRequest:
         generation_id=action.generation,
         member_id=action.member_id,
         group_instance_id=terms.settings.instance_id,
-        protocol_type=CONSUMER,
+        protocol_type=CONSUMER_PROTOCOL_TYPE,
         protocol_name=action.protocol,
         assignments=tuple(
             SyncGroupAssignment(
@@ -225,3 +230,11 @@ def strategies_problem(names: Collection[str]) -> str | None:
     if unknown:
         return f"partition.assignment.strategy: {unknown[0]} is none of {', '.join(ASSIGNORS)}"
     return None
+
+
+def too_old(error: UnsupportedVersion) -> str:
+    """What to do about brokers that know no such groups."""
+    return (
+        f"{error}; groups that brokers coordinate came with Kafka 0.9: with older ones, share a "
+        "group by zookeeper_connect"
+    )

@@ -1,0 +1,160 @@
+"""The thread that keeps a member in its group: heartbeats, commits, committed positions.
+
+It sleeps until the core wants to look at the time, a commit is due, or somebody has work for it.
+"""
+
+import logging
+
+from zkconsumer.consumer.coordination import requests
+from zkconsumer.consumer.coordination.lines import Cluster, Place
+from zkconsumer.consumer.coordination.offset_traffic import Located, OffsetTraffic
+from zkconsumer.consumer.coordination.seat import GroupOrder, Seat
+from zkconsumer.errors import (
+    AuthenticationFailed,
+    ConnectionLost,
+    GroupFailed,
+    RemoteProtocolError,
+    TransportError,
+    UnsupportedVersion,
+    ZkConsumerError,
+)
+from zkconsumer.group import events as ev
+from zkconsumer.group.error_table import Handling, Request, handling
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.messages.leave_group import LeaveGroupRequest, leave_request
+
+log = logging.getLogger(__name__)
+
+
+class GroupThread:
+    """The body of the thread.
+
+    Args:
+        seat: the member.
+        cluster: knows who coordinates.
+        request_timeout_ms: how long a broker may take for an answer.
+    """
+
+    def __init__(self, seat: Seat, cluster: Cluster, *, request_timeout_ms: int) -> None:
+        self._seat = seat
+        self._cluster = cluster
+        # Who waits longer than the session for an answer is no member any more.
+        session_ms = seat.terms.settings.session_timeout_ms
+        self._timeout_ms = min(request_timeout_ms, session_ms)
+        self._offsets = OffsetTraffic(seat, self._locate, timeout_ms=request_timeout_ms)
+        self._stopped = False
+
+    def run(self) -> None:
+        """Work until ``stop``."""
+        while not self._stopped:
+            order = self._seat.group_orders.get(self._patience_ms())
+            if order is not None and not self._stopped:
+                self._obey(order)
+            if not self._stopped:
+                self._look_at_the_time()
+                self._offsets.go_on()
+
+    def stop(self) -> None:
+        """Return soon, whatever the network does. Thread: any."""
+        self._stopped = True
+        self._seat.group_line.stop()
+        self._seat.group_orders.put(None)
+
+    def _patience_ms(self) -> int | None:
+        dues = [self._seat.deadline_ms(), self._offsets.next_due_ms()]
+        due_ms = min((one for one in dues if one is not None), default=None)
+        return None if due_ms is None else max(0, due_ms - self._seat.clock.now_ms())
+
+    def _look_at_the_time(self) -> None:
+        due_ms = self._seat.deadline_ms()
+        if due_ms is not None and self._seat.clock.now_ms() >= due_ms:
+            self._seat.tell(ev.Tick())
+
+    def _obey(self, order: GroupOrder) -> None:
+        match order:
+            case ev.FindCoordinator(round_):
+                found = self._locate()
+                if isinstance(found, Place):
+                    self._seat.tell(ev.CoordinatorFound(round_))
+                else:
+                    code = found if isinstance(found, int) else None
+                    self._seat.tell(ev.CoordinatorNotFound(round_, code))
+            case ev.SendHeartbeat():
+                self._beat(order)
+            case ev.SendLeave():
+                self._leave(order)
+
+    def _locate(self) -> Located:
+        """Where the coordinator is; or an error code; or why nobody could say."""
+        where = self._seat.where
+        if where.place is not None:
+            return where.place
+        if where.rests:
+            return ConnectionLost("the connection to the coordinator broke time after time")
+        group_id = self._seat.terms.group_id
+        try:
+            found = self._cluster.coordinator(group_id, timeout_ms=self._timeout_ms)
+        except AuthenticationFailed as error:
+            self._seat.fail(error)
+            return error
+        except UnsupportedVersion as error:
+            failure = GroupFailed(group_id, requests.too_old(error))
+            self._seat.fail(failure)
+            return failure
+        except ZkConsumerError as error:
+            log.info("%s: nobody knows the coordinator: %s", self._seat.name, error)
+            return error
+        if isinstance(found, int):
+            return found
+        log.info("%s: its coordinator is %s", self._seat.name, found)
+        return where.found(found)
+
+    def _beat(self, order: ev.SendHeartbeat) -> None:
+        seat = self._seat
+        place = seat.where.place
+        if place is None:
+            return
+        least = requests.least_version(seat.terms, since=requests.STATIC_BEATS_SINCE)
+        try:
+            response = seat.group_line.connection(place).call(
+                requests.heartbeat_request(seat.terms, order),
+                timeout_ms=self._timeout_ms,
+                at_least=least,
+            )
+        except AuthenticationFailed as error:
+            seat.fail(error)
+            seat.lost(place, str(error))
+        except (TransportError, RemoteProtocolError) as error:
+            seat.lost(place, str(error))
+        except ZkConsumerError as error:
+            code = ErrorCode.UNSUPPORTED_VERSION
+            answer = ev.HeartbeatAnswered(order.member_id, order.generation, code)
+            seat.tell(answer, cause=error)
+        else:
+            seat.counts.heartbeats += 1
+            seat.counts.last_heartbeat_ms = seat.clock.now_ms()
+            answered = response.error_code
+            if handling(Request.HEARTBEAT, answered) is not Handling.RELOCATE:
+                seat.where.well()
+            seat.tell(ev.HeartbeatAnswered(order.member_id, order.generation, answered))
+
+    def _leave(self, order: ev.SendLeave) -> None:
+        """Nobody can do anything about it if that fails: the session ends by itself."""
+        seat = self._seat
+        place = seat.where.place
+        try:
+            if place is not None:
+                connection = seat.group_line.connection(place)
+                version = connection.version_of(LeaveGroupRequest)
+                request = leave_request(
+                    seat.terms.group_id, order.member_id, version=version, reason=order.reason
+                )
+                connection.call(request, timeout_ms=self._timeout_ms)
+        except (TransportError, RemoteProtocolError) as error:
+            log.info("%s: could not say that it leaves: %s", seat.name, error)
+            if place is not None:
+                seat.lost(place, str(error))
+        except ZkConsumerError as error:
+            log.info("%s: could not say that it leaves: %s", seat.name, error)
+        finally:
+            seat.has_left()

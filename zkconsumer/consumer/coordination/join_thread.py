@@ -1,0 +1,215 @@
+"""The thread that takes part in rebalances: JoinGroup and SyncGroup, which the group keeps waiting.
+
+It has a connection of its own, so that neither heartbeats nor commits wait behind them; the
+connection lasts from JoinGroup to SyncGroup. A newer order cuts short what an older one waits for.
+"""
+
+import logging
+from collections.abc import Callable
+
+from zkconsumer.consumer.coordination import requests
+from zkconsumer.consumer.coordination.lines import Cluster, Connection, Place
+from zkconsumer.consumer.coordination.seat import JoinOrder, Seat
+from zkconsumer.errors import (
+    AuthenticationFailed,
+    DecodeError,
+    TransportError,
+    UnsupportedVersion,
+    ZkConsumerError,
+)
+from zkconsumer.group import events as ev
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.messages.join_group import JoinGroupRequest, JoinGroupResponse
+
+log = logging.getLogger(__name__)
+
+_GRACE_MS = 5_000
+"""What a JoinGroup may take longer than the group waits; Kafka's ``JOIN_GROUP_TIMEOUT_LAPSE``."""
+
+_OLD_SESSION_MS = 30_000
+"""The longest session that a broker of 0.9 allows by default."""
+
+
+_GOES_ON = frozenset({ErrorCode.NONE, ErrorCode.MEMBER_ID_REQUIRED})
+"""After these answers to JoinGroup comes another request at once."""
+
+
+class JoinThread:
+    """The body of the thread.
+
+    Args:
+        seat: the member.
+        cluster: for the metadata that a leader needs.
+        request_timeout_ms: how long a broker may take for that.
+        on_group_topics: hears of the topics of all members when we assign them, and of none when
+            we don't any more.
+    """
+
+    def __init__(
+        self,
+        seat: Seat,
+        cluster: Cluster,
+        *,
+        request_timeout_ms: int,
+        on_group_topics: Callable[[frozenset[str]], None],
+    ) -> None:
+        settings = seat.terms.settings
+        self._seat = seat
+        self._cluster = cluster
+        self._request_timeout_ms = request_timeout_ms
+        self._on_group_topics = on_group_topics
+        self._session_ms = settings.session_timeout_ms
+        self._rebalance_ms = settings.rebalance_timeout_ms or settings.max_poll_interval_ms
+        self._waits_ms = self._rebalance_ms + _GRACE_MS
+        self._stopped = False
+
+    def run(self) -> None:
+        """Work until ``stop``."""
+        while not self._stopped:
+            item = self._seat.join_orders.get()
+            if item is not None and not self._stopped:
+                self._obey(*item)
+
+    def stop(self) -> None:
+        """Return soon, whatever the network does. Thread: any."""
+        self._stopped = True
+        self._seat.join_line.stop()
+        self._seat.join_orders.put(None)
+
+    def _obey(self, order: JoinOrder, place: Place | None) -> None:
+        if isinstance(order, ev.Assign):
+            self._seat.tell(self._assign(order))
+        elif place is not None and self._seat.begin_join(order):
+            event, cause = self._ask(order, place)
+            wanted = self._seat.end_join(order)
+            if event is not None:
+                if not (isinstance(event, ev.JoinAnswered) and event.code in _GOES_ON):
+                    self._seat.join_line.cut()
+                self._seat.tell(event, cause=cause)
+            elif wanted:
+                self._seat.lost(place, str(cause))
+
+    def _ask(
+        self, order: ev.SendJoin | ev.SendSync, place: Place
+    ) -> tuple[ev.Event | None, Exception | None]:
+        """The answer, if there is one; and what went wrong."""
+        try:
+            connection = self._seat.join_line.connection(place)
+            if not self._seat.wants(order):
+                return None, None
+            if isinstance(order, ev.SendJoin):
+                return self._join(order, connection), None
+            return self._sync(order, connection), None
+        except (TransportError, DecodeError) as error:
+            return None, error
+        except AuthenticationFailed as error:
+            # Told as a broken connection, so that the member lives on where this passes.
+            self._seat.fail(error)
+            return None, error
+        except UnsupportedVersion as error:
+            cause: Exception = error
+            if self._seat.terms.settings.instance_id is None:
+                cause = UnsupportedVersion(requests.too_old(error))
+            return self._refused(order, ErrorCode.UNSUPPORTED_VERSION), cause
+        except ZkConsumerError as error:
+            return self._refused(order, ErrorCode.INVALID_REQUEST), error
+
+    @staticmethod
+    def _refused(order: ev.SendJoin | ev.SendSync, code: ErrorCode) -> ev.Event:
+        if isinstance(order, ev.SendJoin):
+            return ev.JoinAnswered(round=order.round, code=code)
+        return ev.SyncAnswered(order.round, code)
+
+    # --- JoinGroup ----------------------------------------------------------------------
+
+    def _join(self, order: ev.SendJoin, connection: Connection) -> ev.JoinAnswered:
+        least = requests.least_join_version(self._seat.terms)
+        version = connection.version_of(JoinGroupRequest, at_least=least)
+        self._agree(version)
+        response = self._send_join(order, connection, version)
+        too_long = self._session_ms > _OLD_SESSION_MS
+        if response.error_code == ErrorCode.INVALID_SESSION_TIMEOUT and version == 0 and too_long:
+            log.warning(
+                "%s: the broker does not take session.timeout.ms=%d: with %d instead, the longest "
+                "that brokers of 0.9 take by default",
+                self._seat.name,
+                self._session_ms,
+                _OLD_SESSION_MS,
+            )
+            self._session_ms = _OLD_SESSION_MS
+            self._agree(version)
+            response = self._send_join(order, connection, version)
+        answer, unreadable = requests.join_answer(order, response)
+        for member_id, why in unreadable.items():
+            log.error(
+                "%s: member %s gets no partitions: what it subscribes to can't be read: %s",
+                self._seat.name,
+                member_id,
+                why,
+            )
+        if answer.code == ErrorCode.NONE:
+            self._seat.where.well()
+        self._note_leader(answer)
+        return answer
+
+    def _agree(self, version: int) -> None:
+        """By which times the coordinator counts: the first version has one for both."""
+        rebalance_ms = self._session_ms if version == 0 else self._rebalance_ms
+        self._waits_ms = rebalance_ms + _GRACE_MS
+        self._seat.agreed(session_timeout_ms=self._session_ms, rebalance_timeout_ms=rebalance_ms)
+
+    def _send_join(
+        self, order: ev.SendJoin, connection: Connection, version: int
+    ) -> JoinGroupResponse:
+        request = requests.join_request(
+            self._seat.terms,
+            order,
+            session_timeout_ms=self._session_ms,
+            rebalance_timeout_ms=self._rebalance_ms,
+        )
+        return connection.call(
+            request, timeout_ms=self._waits_ms, at_least=version, at_most=version
+        )
+
+    def _note_leader(self, answer: ev.JoinAnswered) -> None:
+        if answer.code != ErrorCode.NONE:
+            return
+        if answer.leader_id != answer.member_id:
+            self._lead(frozenset(), {})
+        elif answer.skip_assignment:
+            # What was assigned stays; only the watch over the topics begins here.
+            assign = ev.Assign(answer.round, answer.protocol, answer.members)
+            try:
+                self._look(requests.topics_of(assign))
+            except ZkConsumerError as error:
+                log.warning("%s: can't watch the group's topics: %s", self._seat.name, error)
+
+    # --- the leader's work --------------------------------------------------------------
+
+    def _assign(self, order: ev.Assign) -> ev.Event:
+        try:
+            partitions = self._look(requests.topics_of(order))
+        except ZkConsumerError as error:
+            return ev.AssignmentFailed(order.round, str(error))
+        return ev.AssignmentMade(order.round, requests.shares_of(order, partitions))
+
+    def _look(self, topics: frozenset[str]) -> dict[str, tuple[int, ...]]:
+        """The partitions of these topics, which are watched from now on."""
+        partitions: dict[str, tuple[int, ...]] = {}
+        if topics:
+            view = self._cluster.view(topics, timeout_ms=self._request_timeout_ms)
+            partitions = {one: view.partitions[one] for one in topics if one in view.partitions}
+        self._lead(topics, partitions)
+        return partitions
+
+    def _lead(self, topics: frozenset[str], partitions: dict[str, tuple[int, ...]]) -> None:
+        self._seat.leads(topics, partitions)
+        self._on_group_topics(topics)
+
+    # --- SyncGroup ----------------------------------------------------------------------
+
+    def _sync(self, order: ev.SendSync, connection: Connection) -> ev.SyncAnswered:
+        least = requests.least_version(self._seat.terms, since=requests.STATIC_SYNC_SINCE)
+        request = requests.sync_request(self._seat.terms, order)
+        response = connection.call(request, timeout_ms=self._waits_ms, at_least=least)
+        return requests.sync_answer(order, response)

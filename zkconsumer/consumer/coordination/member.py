@@ -1,0 +1,313 @@
+"""A member of a group that a broker coordinates, as the poll API sees it."""
+
+import logging
+import random as random_module
+from collections.abc import Callable, Collection, Mapping
+
+from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.cluster.view import ClusterView
+from zkconsumer.consumer.coordination import requests
+from zkconsumer.consumer.coordination.commit_job import CommitJob
+from zkconsumer.consumer.coordination.group_thread import GroupThread
+from zkconsumer.consumer.coordination.join_thread import JoinThread
+from zkconsumer.consumer.coordination.lines import Cluster, Dialer, Line
+from zkconsumer.consumer.coordination.read_job import ReadJob
+from zkconsumer.consumer.coordination.seat import GroupCounts, Seat
+from zkconsumer.consumer.coordination.terms import GroupTerms
+from zkconsumer.consumer.membership import CommitDone, Offsets, OwnershipHandler
+from zkconsumer.errors import ConfigError, GroupFailed
+from zkconsumer.group import events as ev
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.scope import ThreadScope
+
+log = logging.getLogger(__name__)
+
+_NAP_MS = 500
+"""So long at most the caller's thread sleeps in one piece: signal handlers run in between."""
+
+_LAST_WORDS_MS = 2_000
+"""So long at most a member that closes waits until the coordinator has heard of it."""
+
+_FLUSH_MS = 5_000
+"""So long at most partitions that go wait for commits under way: as long as a broker does."""
+
+
+def _nothing(_: frozenset[str]) -> None:
+    """Nobody wants to know."""
+
+
+class GroupMember:
+    """``Membership`` in a coordinator's group; or only its offsets, where nothing is subscribed.
+
+    Whoever makes it stops the dialer and the cluster client after ``close`` and before the scope:
+    a connect or a search for the coordinator that hangs ends by that.
+
+    Args:
+        terms: which group, and how.
+        dialer: opens connections to brokers.
+        cluster: knows the coordinator, and the topics that a leader assigns.
+        view: gives the latest view of the cluster, for ``topics_changed``.
+        handler: hears of what comes and goes, in the caller's thread.
+        scope: owns the two threads.
+        wake: rings the caller's bell. Thread: any.
+        request_timeout_ms: ``request.timeout.ms``; commits without a time of their own get it, too.
+        on_group_topics: hears which topics the members read whom we assign to, and of none when we
+            don't any more: these are to be watched as well as our own. Thread: one of the member's.
+        clock: the time.
+        random: numbers in [0, 1).
+
+    Attributes:
+        counts: what has happened, for metrics.
+
+    Raises:
+        ConfigError: a strategy that there is none of.
+    """
+
+    def __init__(  # noqa: PLR0913 - one part a line, all by name
+        self,
+        terms: GroupTerms,
+        *,
+        dialer: Dialer,
+        cluster: Cluster,
+        view: Callable[[], ClusterView],
+        handler: OwnershipHandler,
+        scope: ThreadScope,
+        wake: Callable[[], None],
+        request_timeout_ms: int,
+        on_group_topics: Callable[[frozenset[str]], None] = _nothing,
+        clock: Clock | None = None,
+        random: Callable[[], float] = random_module.random,
+    ) -> None:
+        problem = requests.strategies_problem(terms.settings.strategies)
+        if problem is not None:
+            raise ConfigError(problem)
+        self._clock = clock or SystemClock()
+        self._handler = handler
+        self._view = view
+        self._request_timeout_ms = request_timeout_ms
+        self._closing_by_ms: int | None = None
+        self._running_callbacks = False
+        self._dead = False
+        self._seat = seat = Seat(
+            terms,
+            clock=self._clock,
+            random=random,
+            wake=wake,
+            join_line=Line(dialer),
+            group_line=Line(dialer),
+        )
+        self.counts: GroupCounts = seat.counts
+        self._group = GroupThread(seat, cluster, request_timeout_ms=request_timeout_ms)
+        self._join = JoinThread(
+            seat, cluster, request_timeout_ms=request_timeout_ms, on_group_topics=on_group_topics
+        )
+        scope.spawn("group", self._group.run, stop=self._group.stop, on_error=self._broken)
+        scope.spawn("join", self._join.run, stop=self._join.stop, on_error=self._broken)
+
+    # --- what stands --------------------------------------------------------------------
+
+    @property
+    def member_id(self) -> str:
+        """See ``Membership``."""
+        return self._seat.signature().member_id
+
+    @property
+    def generation(self) -> int:
+        """See ``Membership``."""
+        return self._seat.signature().generation
+
+    @property
+    def state(self) -> str:
+        """See ``Membership``."""
+        return self._seat.state.name.lower()
+
+    def deliverable(self) -> frozenset[TopicPartition]:
+        """See ``Membership``."""
+        return self._seat.deliverable()
+
+    # --- membership ---------------------------------------------------------------------
+
+    def subscribe(self, topics: frozenset[str], *, open_ended: bool) -> None:
+        """See ``Membership``."""
+        self._seat.hear(ev.Subscribed(topics, open_ended))
+
+    def poll(self) -> None:
+        """See ``Membership``."""
+        self._run_callbacks()
+        failure = self._seat.take_failure()
+        if failure is not None:
+            raise failure
+        self._seat.hear(ev.Polled())
+        self._call_handler()
+
+    def topics_changed(self) -> None:
+        """See ``Membership``."""
+        self._seat.topics_changed(self._view().partitions)
+
+    def rejoin(self) -> None:
+        """See ``Membership``."""
+        self._seat.hear(ev.Triggered(ev.Cause.ASKED))
+
+    def unsubscribe(self, timeout_ms: int) -> None:
+        """See ``Membership``."""
+        self._leave(self._clock.now_ms() + timeout_ms)
+        self._closing_by_ms = None
+
+    def close(self, timeout_ms: int) -> None:
+        """See ``Membership``."""
+        try:
+            self._leave(self._clock.now_ms() + timeout_ms)
+        finally:
+            self._group.stop()
+            self._join.stop()
+            with self._seat.lock:
+                self._seat.ended.extend(self._seat.commits.abandon(self._clock.now_ms()))
+            self._run_callbacks()
+
+    def _leave(self, deadline_ms: int) -> None:
+        seat = self._seat
+        self._closing_by_ms = deadline_ms
+        seat.leave()
+        try:
+            self._call_handler()
+        finally:
+            self._flush()
+            if seat.say_good_bye():
+                last_words_ms = min(deadline_ms, self._clock.now_ms() + _LAST_WORDS_MS)
+                self._wait(lambda: seat.left, last_words_ms)
+            self._run_callbacks()
+
+    # --- the handler --------------------------------------------------------------------
+
+    def _call_handler(self) -> None:
+        """Run all that is due; the first error comes out at the end."""
+        calls = self._seat.calls
+        failed: Exception | None = None
+        while calls:
+            call = calls.popleft()
+            try:
+                self._call(call)
+            except Exception as error:  # the caller's code
+                if failed is None:
+                    failed = error
+                else:
+                    log.exception("%s: the handler failed again", self._seat.name)
+            finally:
+                self._seat.called(call)
+        if failed is not None:
+            raise failed
+
+    def _call(self, call: ev.GiveUp | ev.TakeOver) -> None:
+        if isinstance(call, ev.TakeOver):
+            self._seat.take_over(call)
+            self._handler.take_over(call.added, call.owned)
+            return
+        try:
+            self._handler.give_up(call.partitions, call.why)
+        finally:
+            if call.why is ev.Why.REVOKED:
+                self._flush()
+
+    def _flush(self) -> None:
+        """Let the commits under way end before the partitions go: afterwards they are refused."""
+        seat = self._seat
+        if seat.where.place is not None:
+            deadline_ms = self._deadline(self._clock.now_ms() + _FLUSH_MS)
+            self._wait(lambda: not len(seat.commits), deadline_ms)
+
+    # --- commits ------------------------------------------------------------------------
+
+    def commit(self, offsets: Offsets, *, timeout_ms: int) -> None:
+        """See ``Membership``."""
+        if not offsets:
+            return
+        job = self._add(offsets, self._clock.now_ms() + timeout_ms, None)
+        self._wait(lambda: job.ended, job.deadline_ms)
+        with self._seat.lock:
+            self._seat.commits.give_up(job)
+        self._run_callbacks()
+        if job.error is not None:
+            raise job.error
+
+    def commit_async(self, offsets: Offsets, done: CommitDone | None) -> None:
+        """See ``Membership``."""
+        self._add(offsets, self._clock.now_ms() + self._request_timeout_ms, done)
+
+    def committed(
+        self, partitions: Collection[TopicPartition], *, timeout_ms: int
+    ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
+        """See ``Membership``."""
+        deadline_ms = self._deadline(self._clock.now_ms() + timeout_ms)
+        job = ReadJob(self._seat.terms.group_id, partitions, deadline_ms=deadline_ms)
+        if job.ended:
+            return {}
+        self._seat.read = job
+        self._seat.group_orders.put(None)
+        self._wait(lambda: job.ended, deadline_ms)
+        self._seat.read = None
+        if job.error is not None:
+            raise job.error
+        if job.left:
+            raise job.timed_out()
+        return job.found
+
+    def _add(self, offsets: Offsets, deadline_ms: int, done: CommitDone | None) -> CommitJob:
+        seat = self._seat
+        with seat.lock:
+            job = CommitJob(
+                seat.terms.group_id,
+                offsets,
+                stints=seat.claims.stints(offsets) if seat.subscribed else None,
+                deadline_ms=self._deadline(deadline_ms),
+                done=done,
+            )
+            seat.commits.add(job)
+        seat.group_orders.put(None)
+        return job
+
+    def _run_callbacks(self) -> None:
+        """Tell what became of asynchronous commits, in their order; not from inside of another."""
+        if self._running_callbacks:
+            return
+        self._running_callbacks = True
+        try:
+            while self._seat.ended:
+                job = self._seat.ended.popleft()
+                self._tell(job)
+        finally:
+            self._running_callbacks = False
+
+    def _tell(self, job: CommitJob) -> None:
+        if job.done is None:
+            return
+        try:
+            job.done(job.offsets, job.error)
+        except Exception:  # the caller's code
+            log.exception("%s: the callback of a commit failed", self._seat.name)
+
+    # --- waiting ------------------------------------------------------------------------
+
+    def _deadline(self, deadline_ms: int) -> int:
+        """No later than a close that is under way allows."""
+        if self._closing_by_ms is None:
+            return deadline_ms
+        return min(deadline_ms, self._closing_by_ms)
+
+    def _wait(self, done: Callable[[], bool], deadline_ms: int) -> bool:
+        """Wait for something that the group thread does; tells whether it did."""
+        while not done():
+            left_ms = deadline_ms - self._clock.now_ms()
+            if left_ms <= 0 or self._dead:
+                return False
+            self._seat.answers.get(min(left_ms, _NAP_MS))
+        return True
+
+    def _broken(self, error: BaseException) -> None:
+        """A thread of ours died: that is a bug, and ``poll`` tells of it for ever."""
+        failure = GroupFailed(
+            self._seat.terms.group_id, f"the member broke down: {error!r}", final=True
+        )
+        failure.__cause__ = error
+        self._dead = True
+        self._seat.fail(failure)
+        self._seat.answers.put(None)

@@ -1,0 +1,192 @@
+"""Commits and committed positions on the wire; in the group thread."""
+
+import logging
+from collections.abc import Callable, Collection, Iterable, Mapping
+
+from zkconsumer.backoff import Backoff
+from zkconsumer.consumer.coordination import offset_requests as wire
+from zkconsumer.consumer.coordination.commit_line import Batch
+from zkconsumer.consumer.coordination.lines import Place
+from zkconsumer.consumer.coordination.read_job import ReadJob
+from zkconsumer.consumer.coordination.seat import Seat
+from zkconsumer.errors import (
+    AuthenticationFailed,
+    ConnectFailed,
+    GroupFailed,
+    RemoteProtocolError,
+    TransportError,
+    ZkConsumerError,
+)
+from zkconsumer.group import events as ev
+from zkconsumer.group.error_table import Handling, Request, explain, handling
+from zkconsumer.model import TopicPartition
+from zkconsumer.offsets.coordinator_state import Verdict, judge
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
+
+log = logging.getLogger(__name__)
+
+
+Located = Place | int | ZkConsumerError
+"""Where the coordinator is; or the brokers' error code; or why nobody could say."""
+
+
+class OffsetTraffic:
+    """Sends what is due.
+
+    Args:
+        seat: the member, with its commits and its question.
+        locate: gives the place of the coordinator, or why there is none.
+        timeout_ms: how long the coordinator may take.
+    """
+
+    def __init__(self, seat: Seat, locate: Callable[[], Located], *, timeout_ms: int) -> None:
+        settings = seat.terms.settings
+        self._seat = seat
+        self._locate = locate
+        self._timeout_ms = timeout_ms
+        self._backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms)
+        self._read_tries = 0
+
+    def next_due_ms(self) -> int | None:
+        """When ``go_on`` has something to do."""
+        with self._seat.lock:
+            dues = [self._seat.commits.next_due_ms()]
+            if (job := self._open_read()) is not None:
+                dues.append(job.due_ms)
+        return min((one for one in dues if one is not None), default=None)
+
+    def go_on(self) -> None:
+        """Send one commit and one question, where they are due."""
+        seat = self._seat
+        with seat.lock:
+            due_ms = seat.commits.next_due_ms()
+        if due_ms is not None and seat.clock.now_ms() >= due_ms:
+            self._commit()
+            seat.settle()
+        with seat.lock:
+            job = self._open_read()
+        if job is not None and seat.clock.now_ms() >= job.due_ms:
+            self._read(job)
+
+    # --- commits ------------------------------------------------------------------------
+
+    def _commit(self) -> None:
+        seat = self._seat
+        place = self._place()
+        if not isinstance(place, Place):
+            with seat.lock:
+                if isinstance(place, str):
+                    seat.commits.waits(place, seat.clock.now_ms())
+                else:
+                    seat.commits.refuse(place)
+            return
+        with seat.lock:
+            batch = seat.commits.batch(seat.signature(), seat.claims, seat.clock.now_ms())
+        if batch is None:
+            return
+        try:
+            codes = self._send(batch, place)
+        except (TransportError, RemoteProtocolError) as error:
+            sent = not isinstance(error, ConnectFailed)
+            with seat.lock:
+                seat.commits.unanswered(str(error), seat.clock.now_ms(), sent=sent)
+            seat.lost(place, str(error))
+        except ZkConsumerError as error:
+            with seat.lock:
+                seat.commits.impossible(error)
+        else:
+            self._committed(batch, codes, place)
+
+    def _send(self, batch: Batch, place: Place) -> Mapping[TopicPartition, int]:
+        static = batch.signature.instance_id is not None
+        response = self._seat.group_line.connection(place).call(
+            wire.commit_request(self._seat.terms.group_id, batch.signature, batch.offsets),
+            timeout_ms=self._timeout_ms,
+            at_least=wire.STATIC_COMMITS_SINCE if static else wire.KAFKA_OFFSETS_SINCE,
+        )
+        return wire.commit_codes(response)
+
+    def _committed(self, batch: Batch, codes: Mapping[TopicPartition, int], place: Place) -> None:
+        seat = self._seat
+        signature = batch.signature
+        with seat.lock:
+            seat.counts.commits += 1
+            seat.commits.answered(codes, seat.signature(), seat.clock.now_ms())
+        if signature.generation >= 0:
+            code = _telling(codes.values())
+            seat.tell(ev.CommitAnswered(signature.member_id, signature.generation, code))
+        self._judge(place, codes.values())
+
+    # --- committed positions ------------------------------------------------------------
+
+    def _open_read(self) -> ReadJob | None:
+        """The question, unless it has to wait for a commit of the same partitions."""
+        job = self._seat.read
+        if job is None or job.ended or self._seat.commits.touches(job.left):
+            return None
+        return job
+
+    def _read(self, job: ReadJob) -> None:
+        seat = self._seat
+        code: int | None = None
+        place = self._place()
+        if not isinstance(place, Place):
+            if isinstance(place, str):
+                job.failed(place)
+            else:
+                job.error = place
+        else:
+            try:
+                connection = seat.group_line.connection(place)
+                version = connection.version_of(
+                    OffsetFetchRequest, at_least=wire.KAFKA_OFFSETS_SINCE
+                )
+                response = connection.call(
+                    wire.fetch_request(seat.terms.group_id, job.left, version=version),
+                    timeout_ms=self._timeout_ms,
+                    at_least=version,
+                    at_most=version,
+                )
+                code = job.answered(wire.positions(response))
+            except (TransportError, RemoteProtocolError) as error:
+                job.failed(str(error))
+                seat.lost(place, str(error))
+            except ZkConsumerError as error:
+                job.error = error
+            else:
+                self._judge(place, () if code is None else (code,))
+        self._next_read(job)
+
+    def _next_read(self, job: ReadJob) -> None:
+        if job.ended:
+            self._read_tries = 0
+            self._seat.answers.put(None)
+            return
+        pause_ms = self._backoff.delay_ms(self._read_tries, 0.0)
+        self._read_tries += 1
+        job.postpone(self._seat.clock.now_ms(), pause_ms)
+
+    def _place(self) -> Place | str | ZkConsumerError:
+        """Where the coordinator is; or why that is not known; or why it never will be."""
+        located = self._locate()
+        if isinstance(located, AuthenticationFailed | GroupFailed | Place):
+            return located
+        if isinstance(located, ZkConsumerError):
+            return f"no broker could say who coordinates the group: {located}"
+        reason = explain(Request.FIND, located)
+        if handling(Request.FIND, located) is Handling.RETRY:
+            return reason
+        return GroupFailed(self._seat.terms.group_id, reason, code=located)
+
+    def _judge(self, place: Place, codes: Collection[int]) -> None:
+        if judge(codes) is Verdict.LOOK_UP:
+            self._seat.lost(place, "it does not coordinate the group now")
+        else:
+            self._seat.where.well()
+
+
+def _telling(codes: Iterable[int]) -> int:
+    """The code that says most of our membership."""
+    telling = [one for one in codes if handling(Request.COMMIT, one) is not Handling.FINE]
+    return telling[0] if telling else int(ErrorCode.NONE)

@@ -1,0 +1,90 @@
+"""The question for committed positions on its way: what is answered, and what is asked again. Pure.
+
+Source: Kafka ``ConsumerCoordinator.OffsetFetchResponseHandler``.
+"""
+
+from collections.abc import Collection
+
+from zkconsumer.consumer.coordination.offset_requests import Positions
+from zkconsumer.errors import (
+    GroupFailed,
+    RequestTimedOut,
+    TopicAuthorizationFailed,
+    ZkConsumerError,
+)
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.offsets.coordinator_state import passes
+from zkconsumer.wire.error_codes import ErrorCode, error_name
+
+_PASSES = frozenset({ErrorCode.UNSTABLE_OFFSET_COMMIT, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION})
+"""A broker that has just started may not have heard of all topics: "nothing" would be a lie."""
+
+
+class ReadJob:
+    """One call of ``committed``.
+
+    Attributes:
+        left: what has no answer yet.
+        found: the answers.
+        error: why there will be no more; None: all is well so far.
+        due_ms: when to ask.
+    """
+
+    def __init__(
+        self, group_id: str, partitions: Collection[TopicPartition], *, deadline_ms: int
+    ) -> None:
+        self._group_id = group_id
+        self._deadline_ms = deadline_ms
+        self._reason = "nobody was asked in time"
+        self.left = frozenset(partitions)
+        self.found: dict[TopicPartition, OffsetAndMetadata | None] = {}
+        self.error: ZkConsumerError | None = None
+        self.due_ms = 0
+
+    @property
+    def ended(self) -> bool:
+        """Whether there is nothing more to ask."""
+        return self.error is not None or not self.left
+
+    def answered(self, positions: Positions) -> int | None:
+        """An answer; gives a code that passes, if there is one."""
+        codes = dict(positions.codes)
+        if positions.code != ErrorCode.NONE:
+            codes = dict.fromkeys(self.left, positions.code)
+        final = {tp: one for tp, one in codes.items() if not (passes(one) or one in _PASSES)}
+        if final:
+            self.error = self._verdict(final)
+            return None
+        for tp, position in positions.found.items():
+            if tp in self.left and tp not in codes:
+                self.found[tp] = position
+        self.left -= self.found.keys()
+        for code in codes.values():
+            self._reason = f"{error_name(code)}: {ErrorCode.of(code).text}"
+            return code
+        if self.left:
+            self._reason = "the answer left partitions out"
+            return int(ErrorCode.UNKNOWN)
+        return None
+
+    def failed(self, reason: str) -> None:
+        """Nobody answered."""
+        self._reason = reason
+
+    def postpone(self, now_ms: int, pause_ms: int) -> None:
+        """Ask again later."""
+        self.due_ms = now_ms + pause_ms
+
+    def timed_out(self) -> RequestTimedOut:
+        """The time is over."""
+        return RequestTimedOut(
+            f"group {self._group_id}: its committed offsets could not be read in time: "
+            f"{self._reason}"
+        )
+
+    def _verdict(self, codes: dict[TopicPartition, int]) -> ZkConsumerError:
+        if all(one == ErrorCode.TOPIC_AUTHORIZATION_FAILED for one in codes.values()):
+            return TopicAuthorizationFailed({tp.topic for tp in codes})
+        code = next(one for one in codes.values() if one != ErrorCode.TOPIC_AUTHORIZATION_FAILED)
+        why = f"OffsetFetch was refused with {error_name(code)}: {ErrorCode.of(code).text}"
+        return GroupFailed(self._group_id, why, code=code)

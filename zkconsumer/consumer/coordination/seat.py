@@ -1,0 +1,344 @@
+"""What the threads of one member share: the core, the commits, and who has to do what.
+
+Any thread tells the core what happened, one at a time. What follows goes to the thread whose work
+it is: requests to the threads of the network, calls of the handler to the caller, who is in
+``poll`` when they arise.
+"""
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from zkconsumer.backoff import Backoff
+from zkconsumer.clock import Clock
+from zkconsumer.consumer.coordination.claims import Claims
+from zkconsumer.consumer.coordination.commit_job import CommitJob
+from zkconsumer.consumer.coordination.commit_line import CommitLine
+from zkconsumer.consumer.coordination.lines import Line, Place, Whereabouts
+from zkconsumer.consumer.coordination.offset_requests import NOBODY, Signature
+from zkconsumer.consumer.coordination.read_job import ReadJob
+from zkconsumer.consumer.coordination.terms import GroupTerms, changed
+from zkconsumer.errors import GroupFailed, ZkConsumerError
+from zkconsumer.group import events as ev
+from zkconsumer.group.membership import MembershipCore
+from zkconsumer.group.states import State
+from zkconsumer.model import TopicPartition
+from zkconsumer.scope import Mailbox
+
+log = logging.getLogger(__name__)
+
+GroupOrder = ev.FindCoordinator | ev.SendHeartbeat | ev.SendLeave
+JoinOrder = ev.SendJoin | ev.Assign | ev.SendSync
+HandlerCall = ev.GiveUp | ev.TakeOver
+Topics = Mapping[str, tuple[int, ...]]
+
+
+@dataclass(slots=True)
+class GroupCounts:
+    """What has happened since the start.
+
+    Attributes:
+        joined: generations that were entered.
+        heartbeats: answered ones.
+        commits: answered requests, whatever they said.
+        lost: how often partitions were lost.
+        notices: what was logged for the user to read.
+        last_heartbeat_ms: when the last heartbeat was answered, by the clock's ``now_ms``.
+    """
+
+    joined: int = 0
+    heartbeats: int = 0
+    commits: int = 0
+    lost: int = 0
+    notices: int = 0
+    last_heartbeat_ms: int | None = None
+
+
+class Seat:
+    """One member of one group.
+
+    Args:
+        terms: which group, and how.
+        clock: the time.
+        random: numbers in [0, 1).
+        wake: rings the caller's bell. Thread: any.
+        join_line, group_line: the two connections to the coordinator.
+
+    Attributes:
+        where: where the coordinator is.
+        group_orders, join_orders: what the two threads have to do; None wakes them.
+        answers: wakes the caller that waits for a commit or a read.
+        calls: the handler's due calls. Thread: the caller.
+    """
+
+    def __init__(
+        self,
+        terms: GroupTerms,
+        *,
+        clock: Clock,
+        random: Callable[[], float],
+        wake: Callable[[], None],
+        join_line: Line,
+        group_line: Line,
+    ) -> None:
+        settings = terms.settings
+        self.terms = terms
+        self.clock = clock
+        self.join_line, self.group_line = join_line, group_line
+        backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms, jitter=0.0)
+        self.where = Whereabouts(backoff, clock, join_line, group_line)
+        self.group_orders: Mailbox[GroupOrder | None] = Mailbox()
+        self.join_orders: Mailbox[tuple[JoinOrder, Place | None] | None] = Mailbox()
+        self.answers: Mailbox[None] = Mailbox()
+        self.calls: deque[HandlerCall] = deque()
+        self.counts = GroupCounts()
+        # Reentrant: a signal handler may close the consumer in the middle of another call.
+        self.lock = threading.RLock()
+        self.claims = Claims()
+        self.commits = CommitLine(backoff)
+        self.read: ReadJob | None = None
+        self.ended: deque[CommitJob] = deque()
+        self.subscribed = False
+        self.left = True
+        self._core = MembershipCore(settings, random)
+        self._wake = wake
+        self._parting: Signature | None = None
+        self._leave: ev.SendLeave | None = None
+        self._leaving = False
+        self._failure: ZkConsumerError | None = None
+        self._cause: Exception | None = None
+        self._group_waits_until_ms: int | None = None
+        self._latest_round = 0
+        self._joining = False
+        self._known_topics: dict[str, tuple[int, ...]] = {}
+        self._group_topics: frozenset[str] = frozenset()
+
+    # --- what stands --------------------------------------------------------------------
+
+    @property
+    def name(self) -> str:
+        """For messages."""
+        return f"group {self.terms.group_id}"
+
+    @property
+    def state(self) -> State:
+        """Where the member stands."""
+        return self._core.state
+
+    def signature(self) -> Signature:
+        """Under which name this member commits at the moment."""
+        with self.lock:
+            if self._parting is not None:
+                return self._parting
+            if not self.subscribed:
+                return NOBODY
+            who = self._core.identity
+            return Signature(who.member_id, who.generation, self.terms.settings.instance_id)
+
+    def deliverable(self) -> frozenset[TopicPartition]:
+        """What is surely ours at this moment."""
+        with self.lock:
+            until_ms = self._core.trusted_until_ms
+            if until_ms is None or self.clock.now_ms() >= until_ms:
+                return frozenset()
+            return self._core.owned
+
+    def deadline_ms(self) -> int | None:
+        """When the core wants to look at the time; the group thread waits until then."""
+        with self.lock:
+            self._group_waits_until_ms = self._core.next_deadline_ms()
+            return self._group_waits_until_ms
+
+    def take_failure(self) -> ZkConsumerError | None:
+        """What ``poll`` has to raise; a final one stays."""
+        with self.lock:
+            failure = self._failure
+            if not (isinstance(failure, GroupFailed) and failure.final):
+                self._failure = None
+            return failure
+
+    # --- what happens -------------------------------------------------------------------
+
+    def tell(self, event: ev.Event, *, cause: Exception | None = None) -> None:
+        """Something happened; in a thread of the network.
+
+        Args:
+            event: what.
+            cause: what lies behind a refusal, for the message.
+        """
+        with self.lock:
+            self._cause = cause
+            self._receive(event)
+            self._cause = None
+        if not isinstance(event, ev.Tick):
+            self._wake()
+
+    def hear(self, event: ev.Event) -> None:
+        """The caller wishes something, or has done it; in its thread."""
+        with self.lock:
+            if isinstance(event, ev.Subscribed):
+                self.subscribed = True
+            self._receive(event)
+
+    def take_over(self, call: ev.TakeOver) -> None:
+        """These may be committed from now on."""
+        with self.lock:
+            self.claims.take(call.added)
+
+    def called(self, call: HandlerCall) -> None:
+        """The handler has done it."""
+        with self.lock:
+            if isinstance(call, ev.GiveUp):
+                self.claims.drop(call.partitions)
+            if call.round:
+                self._receive(ev.CallbackDone(call.round))
+
+    def leave(self) -> None:
+        """Start to leave: the handler's last call is due, and ``say_good_bye`` after it."""
+        with self.lock:
+            self._parting = self.signature()
+            self.calls.clear()
+            self._leaving = True
+            self._receive(ev.Leave())
+            self._leaving = False
+
+    def say_good_bye(self) -> bool:
+        """All is given up: tell the coordinator; whether there is somebody to tell."""
+        with self.lock:
+            self.subscribed = False
+            self._parting = None
+            self._failure = None
+            self._group_topics = frozenset()
+            self._known_topics = {}
+            self.claims.void()
+            leave, self._leave = self._leave, None
+            self.left = leave is None
+            if leave is not None:
+                self.group_orders.put(leave)
+            return leave is not None
+
+    def has_left(self) -> None:
+        """The coordinator knows, or can't be told."""
+        self.left = True
+        self.answers.put(None)
+
+    def fail(self, error: ZkConsumerError) -> None:
+        """The caller's poll raises this."""
+        with self.lock:
+            if self._failure is None:
+                self._failure = error
+        self._wake()
+
+    def lost(self, place: Place, reason: str) -> None:
+        """A connection to that place broke."""
+        if self.where.lose(place):
+            log.info("%s: lost the coordinator, %s: %s", self.name, place.broker, reason)
+            self.tell(ev.CoordinatorLost())
+
+    def agreed(self, *, session_timeout_ms: int, rebalance_timeout_ms: int) -> None:
+        """These times are told to the coordinator."""
+        with self.lock:
+            self._core.agreed(
+                replace(
+                    self.terms.settings,
+                    session_timeout_ms=session_timeout_ms,
+                    rebalance_timeout_ms=rebalance_timeout_ms,
+                )
+            )
+
+    # --- commits ------------------------------------------------------------------------
+
+    def settle(self) -> None:
+        """Take the commits that are done out of the line, and say so."""
+        with self.lock:
+            ended = self.commits.ended(self.clock.now_ms())
+            self.ended.extend(ended)
+        if ended:
+            self.answers.put(None)
+            self._wake()
+
+    # --- topics of the group --------------------------------------------------------------
+
+    def leads(self, topics: frozenset[str], partitions: Topics) -> None:
+        """We assign these topics, as they are now."""
+        with self.lock:
+            self._group_topics = topics
+            self._known_topics = {topic: partitions.get(topic, ()) for topic in topics}
+
+    def topics_changed(self, partitions: Topics) -> None:
+        """The cluster's topics are these now. Thread: any."""
+        with self.lock:
+            known = self._known_topics
+            now = {topic: partitions[topic] for topic in known if topic in partitions}
+            if not changed(known, now):
+                return
+            known.update(now)
+        self.tell(ev.Triggered(ev.Cause.TOPICS))
+
+    # --- the work of the join thread ------------------------------------------------------
+
+    def begin_join(self, order: JoinOrder) -> bool:
+        """Whether that order is still wanted; then the line may be cut if another one comes."""
+        with self.lock:
+            self._joining = order.round == self._latest_round
+            return self._joining
+
+    def wants(self, order: JoinOrder) -> bool:
+        """Whether no other order came since."""
+        with self.lock:
+            return order.round == self._latest_round
+
+    def end_join(self, order: JoinOrder) -> bool:
+        """Whether it is still wanted, after the network."""
+        with self.lock:
+            self._joining = False
+            return order.round == self._latest_round
+
+    # --- inside ---------------------------------------------------------------------------
+
+    def _receive(self, event: ev.Event) -> None:
+        before = self._core.identity.generation
+        for action in self._core.receive(event, self.clock.now_ms()):
+            self._dispatch(action)
+        if self._core.identity.generation > before:
+            self.counts.joined += 1
+        deadline_ms, waits_ms = self._core.next_deadline_ms(), self._group_waits_until_ms
+        if deadline_ms is not None and (waits_ms is None or deadline_ms < waits_ms):
+            self._group_waits_until_ms = deadline_ms
+            self.group_orders.put(None)
+
+    def _dispatch(self, action: ev.Action) -> None:
+        match action:
+            case ev.GiveUp() | ev.TakeOver():
+                self.calls.append(action)
+            case ev.SendLeave() if self._leaving:
+                self._leave = action
+            case ev.FindCoordinator() | ev.SendHeartbeat() | ev.SendLeave():
+                self.group_orders.put(action)
+            case ev.SendJoin() | ev.Assign() | ev.SendSync():
+                self._latest_round = action.round
+                if self._joining:
+                    self.join_line.cut()
+                self.join_orders.put((action, self.where.place))
+            case ev.ForgetCoordinator(reason):
+                log.info("%s: looks for the coordinator again: %s", self.name, reason)
+                self.where.forget()
+            case ev.Fence(reason):
+                self.claims.void()
+                self.counts.lost += 1
+                log.warning("%s: its partitions are lost: %s", self.name, reason)
+            case ev.Notice(text):
+                self.counts.notices += 1
+                log.warning("%s: %s", self.name, text)
+            case ev.Raise(code, text, final):
+                self._raise(code, text, final=final)
+
+    def _raise(self, code: int | None, text: str, *, final: bool) -> None:
+        cause = self._cause
+        failure = GroupFailed(
+            self.terms.group_id, str(cause) if cause else text, code=code, final=final
+        )
+        failure.__cause__ = cause
+        self._failure = failure
