@@ -4,22 +4,32 @@ Everything the caller hears comes out of ``collect``: records, and what stands i
 Positions move there and nowhere else, so that what was fetched ahead is never taken for handed out.
 """
 
+import threading
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from dataclasses import asdict, dataclass
+from typing import TypeVar
 
 from zkconsumer.clock import Clock
-from zkconsumer.cluster.view import ClusterView
+from zkconsumer.cluster.cluster_client import ClusterClient
+from zkconsumer.cluster.keeper import MetadataKeeper
+from zkconsumer.cluster.view import NOTHING_KNOWN, ClusterView
+from zkconsumer.errors import ZkConsumerError
+from zkconsumer.fetch.polled import turns
+from zkconsumer.fetch.polled.board import Board
+from zkconsumer.fetch.polled.broker_fetcher import BrokerFetcher
+from zkconsumer.fetch.polled.desk import Desk
+from zkconsumer.fetch.polled.effects import Effects
+from zkconsumer.fetch.polled.partition_state import PartitionState, Phase
+from zkconsumer.fetch.polled.positions import PositionAsker
 from zkconsumer.fetch.polled.settings import PollFetchSettings
 from zkconsumer.fetch.polled.starts import PositionView, Start
-from zkconsumer.model import TopicPartition
+from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.records.slices import RecordSlice
+from zkconsumer.records.transactions import readable_end
 from zkconsumer.scope import ThreadScope
 
-if TYPE_CHECKING:
-    from zkconsumer.cluster.cluster_client import ClusterClient
-    from zkconsumer.cluster.keeper import MetadataKeeper
-    from zkconsumer.net.negotiated import BrokerDialer
+R = TypeVar("R")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,23 +82,38 @@ class PollEngine:
     def __init__(  # noqa: PLR0913 - each is another part of the consumer
         self,
         *,
-        dialer: "BrokerDialer",
-        client: "ClusterClient",
-        keeper: "MetadataKeeper",
+        dialer: BrokerDialer,
+        client: ClusterClient,
+        keeper: MetadataKeeper,
         settings: PollFetchSettings,
         scope: ThreadScope,
         wake: Callable[[], None],
         clock: Clock,
     ) -> None:
-        raise NotImplementedError
+        self._dialer = dialer
+        self._keeper = keeper
+        self._settings = settings
+        self._scope = scope
+        self._wake = wake
+        self._clock = clock
+        self._view = NOTHING_KNOWN
+        self._desk = Desk(settings, clock, self._follow)
+        self._asker = PositionAsker(self._desk, client, keeper, settings, clock)
+        # Reentrant: a signal handler of the caller's thread may call while it is held there.
+        self._lock = threading.RLock()
+        self._fetchers: dict[Broker, BrokerFetcher] = {}
+        self._asks = False
+        self._stopped = False
+        self._death: BaseException | None = None
 
     def add(self, partitions: Iterable[TopicPartition]) -> None:
         """Take over partitions; nothing is fetched of one before its ``seek``."""
-        raise NotImplementedError
+        self._look_around()
+        self._desk.change(lambda board, _: board.add(partitions))
 
     def remove(self, partitions: Iterable[TopicPartition]) -> None:
         """Give partitions up, at once: what waits of them is dropped."""
-        raise NotImplementedError
+        self._desk.change(lambda board, _: board.remove(partitions))
 
     def seek(self, tp: TopicPartition, start: Start) -> None:
         """Read on from somewhere else; drops what waits of the partition, errors too.
@@ -96,23 +121,25 @@ class PollEngine:
         Raises:
             KeyError: the partition is not here.
         """
-        raise NotImplementedError
+        self._desk.change(lambda board, _: board.seek(tp, start))
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
         """Hand out nothing of these and fetch nothing more; what waits is kept."""
-        raise NotImplementedError
+        self._desk.change(lambda board, _: board.pause(partitions))
 
     def resume(self, partitions: Iterable[TopicPartition]) -> None:
         """Undo ``pause``."""
-        raise NotImplementedError
+        self._desk.change(lambda board, _: board.resume(partitions))
 
     def paused(self) -> frozenset[TopicPartition]:
         """The partitions that are paused."""
-        raise NotImplementedError
+        return self._desk.look(
+            lambda board: frozenset(tp for tp, one in board.states.items() if one.is_paused)
+        )
 
     def partitions(self) -> frozenset[TopicPartition]:
         """The partitions that are here."""
-        raise NotImplementedError
+        return self._desk.look(lambda board: frozenset(board.states))
 
     def collect(
         self, max_records: int, among: Collection[TopicPartition] | None = None
@@ -137,53 +164,164 @@ class PollEngine:
             Only if nothing was taken; else the next call raises it. A partition that waits for a
             ``seek`` raises again whenever its turn comes, the others go on.
         """
-        raise NotImplementedError
+        self._look_around()
+        if self._death is not None:
+            raise ZkConsumerError(f"fetching died of {self._death!r}") from self._death
+        taken = self._desk.change(
+            lambda board, now_ms: turns.collect(board, max_records, now_ms, among)
+        )
+        for piece in taken.values():
+            self._desk.counters.collected_records += len(piece)
+        return taken
 
     def ready(self, among: Collection[TopicPartition] | None = None) -> bool:
         """Whether ``collect`` would give or raise something."""
-        raise NotImplementedError
+        self._look_around()
+        if self._death is not None:
+            return True
+        return self._desk.change(lambda board, now_ms: turns.is_ready(board, now_ms, among))
 
     def position(self, tp: TopicPartition) -> PositionView | None:
         """Where the caller stands; None while that is not known, or the partition not here."""
-        raise NotImplementedError
+        return self._desk.look(lambda board: _state(board, tp, lambda one: one.position))
 
     def without_position(self) -> frozenset[TopicPartition]:
         """The partitions that need a ``seek`` before anything is fetched of them.
 
         Not those whose position a policy is about to give.
         """
-        raise NotImplementedError
+        return self._desk.look(
+            lambda board: frozenset(
+                tp for tp, one in board.states.items() if one.phase is Phase.LACKING
+            )
+        )
 
     def high_watermark(self, tp: TopicPartition) -> int | None:
         """The end of what is replicated, as of the last answer; None if not known."""
-        raise NotImplementedError
+        return self._offset(tp, lambda one: one.high_watermark)
 
     def last_stable(self, tp: TopicPartition) -> int | None:
         """The offset in front of which no transaction is open; None if not known."""
-        raise NotImplementedError
+        return self._offset(tp, lambda one: one.last_stable)
 
     def log_start(self, tp: TopicPartition) -> int | None:
         """The first offset that is still there; None if not known (brokers before 1.0)."""
-        raise NotImplementedError
+        return self._offset(tp, lambda one: one.log_start)
 
     def lag(self, tp: TopicPartition) -> int | None:
         """How far the position is from the end that the caller may read; None if not known."""
-        raise NotImplementedError
+
+        def lag_of(state: PartitionState) -> int | None:
+            end = readable_end(
+                high_watermark=state.high_watermark,
+                last_stable_offset=state.last_stable,
+                isolation=self._settings.isolation,
+            )
+            if end is None or state.position is None:
+                return None
+            return max(0, end - state.position.offset)
+
+        return self._desk.look(lambda board: _state(board, tp, lag_of))
 
     def stats(self) -> EngineStats:
         """Counters."""
-        raise NotImplementedError
+
+        def numbers(board: Board) -> EngineStats:
+            waiting = [chunk for one in board.states.values() for chunk in one.waiting]
+            return EngineStats(
+                **asdict(self._desk.counters),
+                buffered_bytes=sum(chunk.memory_bytes for chunk in waiting),
+                buffered_records=sum(len(chunk.records) for chunk in waiting),
+                brokers=len(self._fetchers),
+            )
+
+        return self._desk.look(numbers)
 
     def cluster_changed(self, view: ClusterView) -> None:
         """There is a new view of the cluster: to be called by the keeper's ``on_change``.
 
         Thread: any. What is forgotten here, the next ``collect`` finds out.
         """
-        raise NotImplementedError
+        self._view = view
+        self._desk.change(lambda board, _: board.see(view))
 
     def stop(self) -> None:
         """Ask all threads to end soon, and close their connections. Thread: any.
 
         Their scope joins them. Afterwards nothing is fetched any more; positions can still be read.
         """
-        raise NotImplementedError
+        self._stopped = True
+        with self._lock:
+            fetchers = list(self._fetchers.values())
+        for fetcher in fetchers:
+            fetcher.stop()
+        self._asker.stop()
+
+    def _look_around(self) -> None:
+        """Take the keeper's view, in case nobody told of it."""
+        view = self._keeper.view
+        if view is not self._view:
+            self.cluster_changed(view)
+
+    def _offset(self, tp: TopicPartition, of: Callable[[PartitionState], int]) -> int | None:
+        found = self._desk.look(lambda board: _state(board, tp, of))
+        return None if found is None or found < 0 else found
+
+    def _follow(self, effects: Effects) -> None:
+        """Act on a change. Thread: any."""
+        if self._stopped:
+            return
+        for broker in effects.wake:
+            self._wake_fetcher(broker)
+        if effects.ask_positions:
+            self._wake_asker()
+        if effects.refresh_metadata:
+            self._keeper.update()
+            self._wake_asker()
+        if effects.tell_caller:
+            self._wake()
+
+    def _wake_fetcher(self, broker: Broker) -> None:
+        with self._lock:
+            fetcher = self._fetchers.get(broker)
+            if fetcher is None and not self._stopped:
+                fetcher = BrokerFetcher(
+                    broker,
+                    self._desk,
+                    dialer=self._dialer,
+                    settings=self._settings,
+                    clock=self._clock,
+                    retire=self._retire,
+                )
+                self._fetchers[broker] = fetcher
+                role = f"fetcher-{broker.id}"
+                self._scope.spawn(role, fetcher.run, stop=fetcher.stop, on_error=self._die)
+            if fetcher is not None:
+                fetcher.wake()
+
+    def _retire(self, broker: Broker) -> bool:
+        """Whether a fetcher without partitions may end; under the lock, so that none comes now."""
+        with self._lock:
+            if self._desk.look(lambda board: bool(board.of(broker))):
+                return False
+            del self._fetchers[broker]
+            return True
+
+    def _wake_asker(self) -> None:
+        with self._lock:
+            if not self._asks and not self._stopped:
+                self._asks = True
+                self._scope.spawn(
+                    "positions", self._asker.run, stop=self._asker.stop, on_error=self._die
+                )
+        self._asker.wake()
+
+    def _die(self, error: BaseException) -> None:
+        """A thread died, which is an error of this program: the caller is to hear it."""
+        self._death = error
+        self._wake()
+
+
+def _state(board: Board, tp: TopicPartition, of: Callable[[PartitionState], R]) -> R | None:
+    state = board.states.get(tp)
+    return None if state is None else of(state)

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from zkconsumer.fetch.polled.starts import LATEST, ResetPolicy
-from zkconsumer.records.transactions import IsolationLevel
+from zkconsumer.records.fetched import IsolationLevel
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

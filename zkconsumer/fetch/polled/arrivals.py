@@ -1,0 +1,258 @@
+"""What answers do to a partition's state: those of brokers to fetches, and those about positions.
+
+Each function gets an answer that still counts: who calls it has seen that the state holds what was
+asked. Pure.
+"""
+
+from dataclasses import dataclass
+
+from zkconsumer.backoff import Backoff
+from zkconsumer.cluster.epoch_ends import EpochEnd
+from zkconsumer.cluster.offset_times import TimedOffset
+from zkconsumer.errors import (
+    CorruptRecord,
+    LogTruncated,
+    OffsetOutOfRange,
+    PartitionFailed,
+    TopicAuthorizationFailed,
+)
+from zkconsumer.fetch.polled.completed import Asked, Unpacked
+from zkconsumer.fetch.polled.effects import Effects
+from zkconsumer.fetch.polled.partition_state import PartitionState, Phase, Question, Trouble
+from zkconsumer.fetch.polled.settings import PollFetchSettings
+from zkconsumer.fetch.polled.starts import NO_EPOCH, PositionView
+from zkconsumer.fetch.polled.truncation import AheadGone, Gone, Sound, judge
+from zkconsumer.wire.error_codes import ErrorCode, error_name
+from zkconsumer.wire.messages.fetch import NO_BROKER, NO_DIVERGENCE, FetchedPartition
+
+_MOST_DOUBTS = 3
+_REPLICA_LEASE_MS = 300_000
+"""How long a replica is asked before the leader may choose again: ``metadata.max.age.ms``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Arrivals:
+    """Takes answers.
+
+    Attributes:
+        settings: how to fetch, and which policy resets.
+        now_ms: the time.
+        effects: what follows for others.
+    """
+
+    settings: PollFetchSettings
+    now_ms: int
+    effects: Effects
+
+    def fetched(
+        self, state: PartitionState, asked: Asked, answer: FetchedPartition, unpacked: Unpacked
+    ) -> None:
+        """Take a broker's answer to a fetch, with what its records came to."""
+        state.asked = None
+        code = answer.error_code
+        if code == ErrorCode.NONE:
+            state.high_watermark = answer.high_watermark
+            state.last_stable = answer.last_stable_offset
+            state.log_start = answer.log_start_offset
+            self._sound(state, asked, answer, unpacked)
+        elif code == ErrorCode.OFFSET_OUT_OF_RANGE:
+            self._out_of_range(state, asked)
+        elif code == ErrorCode.CORRUPT_MESSAGE:
+            self._corrupt(state, f"the broker says {error_name(code)}", None)
+        else:
+            self._refused(state, code, f"Fetch from {asked.broker}")
+
+    def reset(self, state: PartitionState, found: TimedOffset | int) -> None:
+        """Take the position that a policy points to, or an error code."""
+        state.question = None
+        if isinstance(found, int):
+            self._refused(state, found, "ListOffsets")
+            return
+        if found.offset < 0:
+            self._fail(state)
+            self._note(f"{state.topic_partition}: ListOffsets: no offset in the answer")
+            return
+        epoch = NO_EPOCH if found.leader_epoch is None else found.leader_epoch
+        state.start_at(PositionView(found.offset, epoch))
+        self._restarted(state)
+
+    def edges(self, state: PartitionState, question: Question, start: int, end: int) -> None:
+        """Take where the log begins and ends, while it is doubtful that it has the offset."""
+        state.question = None
+        fetched = question.fetched
+        assert fetched is not None
+        tp, offset = state.topic_partition, fetched.offset
+        if start <= offset <= end and state.doubts < _MOST_DOUBTS:
+            # A leader that is not up to date; or one that can't say where our epoch ended.
+            state.doubts += 1
+            state.phase = Phase.FETCHING
+            state.fetched = PositionView(offset)
+            state.unproven = False
+            self._fail(state)
+            self.effects.refresh_metadata = True
+            self._note(f"{tp}: offset {offset} is in the log, though a broker said it is not")
+        elif self.settings.reset is None:
+            state.get_stuck(Trouble(OffsetOutOfRange(tp, offset, start, end)))
+            self.effects.tell_caller = True
+        else:
+            self._note(f"{tp}: offset {offset} is not in the log [{start}, {end})")
+            state.phase = Phase.OUTSIDE
+            self.leave(state)
+
+    def epoch_end(
+        self, state: PartitionState, question: Question, end: EpochEnd | int | None
+    ) -> None:
+        """Take where the epoch ended of what was fetched last; None where nobody can say."""
+        state.question = None
+        if isinstance(end, int):
+            error = ErrorCode.of(end)
+            if error.retriable or error is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+                self._refused(state, end, "OffsetForLeaderEpoch")
+                return
+            self._note(f"{state.topic_partition}: can't be checked: {error_name(end)}")
+            end = None
+        if state.fetched != question.fetched:
+            self.effects.ask_positions = True  # it went on meanwhile: asked again
+            return
+        state.unproven = False
+        state.succeed()
+        if end is not None:
+            self._judge(state, PositionView(end.end_offset, end.epoch))
+        self._restarted(state)
+
+    def refused(self, state: PartitionState, code: int) -> None:
+        """Take an error code that came instead of an answer to a question."""
+        state.question = None
+        self._refused(state, code, "ListOffsets")
+
+    def leave(self, state: PartitionState) -> None:
+        """Go where the policy says, once nothing waits in front of what is not there."""
+        policy = self.settings.reset
+        if state.phase is Phase.OUTSIDE and not state.waiting and policy is not None:
+            self._note(f"{state.topic_partition}: going on at {policy!r}")
+            state.reset(policy)
+            self.effects.ask_positions = True
+
+    def _sound(
+        self, state: PartitionState, asked: Asked, answer: FetchedPartition, unpacked: Unpacked
+    ) -> None:
+        state.succeed()
+        if answer.diverging_epoch != NO_DIVERGENCE:
+            diverging = answer.diverging_epoch
+            self._judge(state, PositionView(diverging.end_offset, diverging.epoch))
+            self._restarted(state)
+        elif answer.preferred_read_replica != NO_BROKER and asked.broker == state.leader:
+            state.replica = answer.preferred_read_replica
+            state.replica_until_ms = self.now_ms + _REPLICA_LEASE_MS
+        else:
+            self._records(state, unpacked)
+
+    def _records(self, state: PartitionState, unpacked: Unpacked) -> None:
+        """Put what came behind what waits."""
+        chunk = unpacked.chunk
+        state.needed_bytes = unpacked.needed_bytes
+        if chunk is not None:
+            state.waiting.append(chunk)
+            state.fetched = chunk.end
+            state.doubts = 0
+            self.effects.tell_caller = True
+            if unpacked.corrupt is None:
+                state.suspect_offset = None
+        if unpacked.corrupt is not None:
+            self._corrupt(state, str(unpacked.corrupt), unpacked.corrupt)
+        elif unpacked.too_large is not None:
+            state.get_stuck(Trouble(unpacked.too_large))
+            self.effects.tell_caller = True
+
+    def _corrupt(self, state: PartitionState, reason: str, cause: CorruptRecord | None) -> None:
+        """Ask once more before believing it: a disk or a wire may have been at fault."""
+        fetched = state.fetched
+        assert fetched is not None
+        if state.suspect_offset != fetched.offset:
+            state.suspect_offset = fetched.offset
+            self._fail(state)
+            self._note(f"{state.topic_partition}: {reason}; asking once more")
+            return
+        if cause is not None and cause.next_offset is not None:
+            behind = cause.next_offset
+            if fetched.offset < behind <= state.high_watermark:
+                reason = f"{reason}; to pass over it, seek to {behind}"
+        failed = PartitionFailed(state.topic_partition, fetched.offset, reason)
+        failed.__cause__ = cause
+        state.get_stuck(Trouble(failed))
+        self.effects.tell_caller = True
+
+    def _out_of_range(self, state: PartitionState, asked: Asked) -> None:
+        if asked.broker != state.leader:
+            # A replica may lag behind: the leader knows.
+            state.replica = None
+            self._fail(state)
+            return
+        state.phase = Phase.DOUBTFUL
+        self.effects.ask_positions = True
+
+    def _judge(self, state: PartitionState, end: PositionView) -> None:
+        """Act on where the leader's log has the end of the epoch of what was fetched last."""
+        position, fetched = state.position, state.fetched
+        assert position is not None
+        assert fetched is not None
+        tp = state.topic_partition
+        if end.offset < 0 or end.leader_epoch < 0:
+            self._note(f"{tp}: the leader knows no epochs, so that nothing can be compared")
+            state.fetched = PositionView(fetched.offset)
+            return
+        match judge(position=position, fetched=fetched, end=end):
+            case Sound():
+                # The next answer is compared with an epoch that the leader has.
+                epoch = min(fetched.leader_epoch, end.leader_epoch)
+                state.fetched = PositionView(fetched.offset, epoch)
+            case AheadGone(start):
+                self._note(f"{tp}: the log was cut back to {end.offset}, not below the position")
+                state.step_back(start)
+            case Gone(common_end) if self.settings.reset is None:
+                state.refetch()
+                error = LogTruncated(tp, position.offset, common_end.offset)
+                state.get_stuck(Trouble(error))
+                self.effects.tell_caller = True
+            case Gone(common_end):
+                self._note(
+                    f"{tp}: the log was cut back to {end.offset}, below the position "
+                    f"{position.offset}: going on at {end.offset}"
+                )
+                state.step_back(common_end)
+
+    def _refused(self, state: PartitionState, code: int, what: str) -> None:
+        """Act on an error code: try again, or tell the caller."""
+        error, tp = ErrorCode.of(code), state.topic_partition
+        if error is ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+            self._fail(state)
+            state.get_stuck(Trouble(TopicAuthorizationFailed((tp.topic,)), passes=True))
+            self.effects.tell_caller = True
+            return
+        if error.retriable or error is ErrorCode.UNKNOWN:
+            state.replica = None
+            self._fail(state)
+            self.effects.refresh_metadata = True
+            self._note(f"{tp}: {what}: {error_name(code)}")
+            return
+        offset = -1 if state.fetched is None else state.fetched.offset
+        reason = f"{what}: {error_name(code)}: {error.text}"
+        passes = state.fetched is None
+        self._fail(state)
+        state.get_stuck(Trouble(PartitionFailed(tp, offset, reason), passes=passes))
+        self.effects.tell_caller = True
+
+    def _fail(self, state: PartitionState) -> None:
+        settings = self.settings
+        backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms, jitter=0)
+        state.fail(self.now_ms, backoff.delay_ms(state.failures, 0))
+
+    def _restarted(self, state: PartitionState) -> None:
+        """Its fetcher can go on, and the caller may wait for the position."""
+        self.effects.tell_caller = True
+        self.effects.ask_positions |= state.is_asking
+        if state.source is not None:
+            self.effects.wake.add(state.source)
+
+    def _note(self, text: str) -> None:
+        self.effects.notes.append(text)

@@ -1,0 +1,84 @@
+"""Where the engine's threads meet: one lock around one board, and what follows from each change.
+
+Nobody waits for anything while he holds the lock, and nothing is unpacked under it.
+"""
+
+import logging
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol, TypeVar
+
+from zkconsumer.clock import Clock
+from zkconsumer.fetch.polled.board import Board
+from zkconsumer.fetch.polled.effects import Effects
+from zkconsumer.fetch.polled.settings import PollFetchSettings
+
+R = TypeVar("R")
+log = logging.getLogger(__name__)
+
+
+@dataclass(slots=True)
+class Counters:
+    """What ``EngineStats`` counts; written under the desk's lock."""
+
+    fetches: int = 0
+    failed_fetches: int = 0
+    fetched_bytes: int = 0
+    fetched_records: int = 0
+    fetch_time_ms: int = 0
+    throttle_time_ms: int = 0
+    collected_records: int = 0
+    collected_bytes: int = 0
+    in_flight: int = 0
+
+
+class Follow(Protocol):
+    """Acts on what a change leads to."""
+
+    def __call__(self, effects: Effects) -> None:
+        """Wake whom it concerns. Thread: any, without the lock."""
+        ...
+
+
+class Desk:
+    """Thread: any.
+
+    Args:
+        settings: how to fetch.
+        clock: the time.
+        follow: acts on effects.
+
+    Attributes:
+        counters: see there.
+    """
+
+    def __init__(self, settings: PollFetchSettings, clock: Clock, follow: Follow) -> None:
+        self.counters = Counters()
+        self._clock = clock
+        self._follow = follow
+        self._board = Board(settings)
+        # Reentrant: a signal handler of the caller's thread may call while it is held there.
+        self._lock = threading.RLock()
+
+    def change(self, do: Callable[[Board, int], R]) -> R:
+        """Run something on the board, at the present time, and act on what follows."""
+        try:
+            with self._lock:
+                return do(self._board, self._clock.now_ms())
+        finally:
+            with self._lock:
+                effects = self._board.take_effects()
+            for note in effects.notes:
+                log.warning("%s", note)
+            self._follow(effects)
+
+    def look(self, at: Callable[[Board], R]) -> R:
+        """Look at the board, without changing it."""
+        with self._lock:
+            return at(self._board)
+
+    def count(self, add: Callable[[Counters], None]) -> None:
+        """Add to the counters."""
+        with self._lock:
+            add(self.counters)

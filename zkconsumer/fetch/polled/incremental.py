@@ -1,0 +1,135 @@
+"""Incremental fetch sessions (KIP-227): what of a request the broker knows already. Pure.
+
+The first fetch of a session names all partitions; each further one names what is new or changed,
+and what is no longer wanted. The broker answers for those with news. What it knows is only sure
+once it has answered: after a lost answer, or an error, everything is named again.
+
+Source: Kafka 3.9 ``FetchSessionHandler``, ``FetchMetadata``.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from zkconsumer.fetch.polled.completed import Asked
+from zkconsumer.model import TopicPartition
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.messages.fetch import FIRST_EPOCH, NO_SESSION, SESSIONLESS_EPOCH
+
+_LAST_EPOCH: Final = (1 << 31) - 1
+
+FIRST_VERSION: Final = 7
+"""The first version of Fetch with sessions (Kafka 1.1)."""
+
+Terms = tuple[int, int, int, int]
+"""What a broker remembers of a partition: offset, size, both epochs."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SessionStep:
+    """One request's part of the session.
+
+    Attributes:
+        session_id, epoch: to be sent.
+        send: the partitions to name.
+        forget: those that leave the session.
+        all_asked: every partition that is wanted, named or not.
+    """
+
+    session_id: int
+    epoch: int
+    send: Mapping[TopicPartition, Asked]
+    forget: tuple[TopicPartition, ...]
+    all_asked: Mapping[TopicPartition, Asked]
+
+    @property
+    def is_full(self) -> bool:
+        """Whether the answer is about all partitions, not only about those with news."""
+        return self.epoch in (FIRST_EPOCH, SESSIONLESS_EPOCH)
+
+
+class FetchSessionBook:
+    """What one broker knows of our wishes. Thread: one."""
+
+    def __init__(self) -> None:
+        self._session_id = NO_SESSION
+        self._epoch = FIRST_EPOCH
+        self._known: dict[TopicPartition, Terms] = {}
+
+    @property
+    def session_id(self) -> int:
+        """The broker's name for the session; 0: there is none."""
+        return self._session_id
+
+    def next(
+        self, wanted: Mapping[TopicPartition, Asked], *, has_sessions: bool = True
+    ) -> SessionStep:
+        """What to send so that the broker answers about all these partitions.
+
+        Args:
+            wanted: in the order in which they are to be served.
+            has_sessions: whether the broker knows them.
+        """
+        if not has_sessions:
+            self._forget_session(NO_SESSION)
+            return SessionStep(NO_SESSION, SESSIONLESS_EPOCH, wanted, (), wanted)
+        if self._epoch == FIRST_EPOCH:
+            return SessionStep(self._session_id, FIRST_EPOCH, wanted, (), wanted)
+        changed = {tp: one for tp, one in wanted.items() if self._known.get(tp) != _terms(one)}
+        gone = tuple(tp for tp in self._known if tp not in wanted)
+        return SessionStep(self._session_id, self._epoch, changed, gone, wanted)
+
+    def answered(
+        self, step: SessionStep, error_code: int, session_id: int, about: Collection[TopicPartition]
+    ) -> bool:
+        """Take the head of an answer.
+
+        Args:
+            step: what was sent.
+            error_code: of the whole answer.
+            session_id: the one in it.
+            about: the partitions in it.
+
+        Returns:
+            Whether what it says of the partitions counts.
+        """
+        if step.epoch == SESSIONLESS_EPOCH:
+            return error_code == ErrorCode.NONE
+        if error_code != ErrorCode.NONE:
+            # The broker forgot the session, to make room for others; or it has another idea of
+            # where in the session we are: then that one is closed by asking for a new one.
+            lost = error_code == ErrorCode.FETCH_SESSION_ID_NOT_FOUND
+            self._forget_session(NO_SESSION if lost else step.session_id)
+            return False
+        if step.is_full:
+            return self._begun(step, session_id, about)
+        if session_id != step.session_id or not set(about) <= step.all_asked.keys():
+            self._forget_session(step.session_id)
+            return False
+        self._epoch = 1 if self._epoch == _LAST_EPOCH else self._epoch + 1
+        for tp in step.forget:
+            del self._known[tp]
+        self._known.update((tp, _terms(one)) for tp, one in step.send.items())
+        return True
+
+    def lost(self) -> None:
+        """No answer came, so that nobody knows what the broker knows."""
+        self._forget_session(self._session_id)
+
+    def _begun(self, step: SessionStep, session_id: int, about: Collection[TopicPartition]) -> bool:
+        """A full fetch was answered; without a session id the next one is full again."""
+        self._forget_session(session_id)
+        if session_id != NO_SESSION and set(about) == step.all_asked.keys():
+            self._epoch = FIRST_EPOCH + 1
+            self._known = {tp: _terms(one) for tp, one in step.all_asked.items()}
+        return True
+
+    def _forget_session(self, session_id: int) -> None:
+        self._session_id = session_id
+        self._epoch = FIRST_EPOCH
+        self._known = {}
+
+
+def _terms(asked: Asked) -> Terms:
+    start = asked.start
+    return start.offset, asked.max_bytes, asked.leader_epoch, start.leader_epoch

@@ -1,0 +1,165 @@
+"""What to ask next: of one broker for records, of whoever knows about positions. Pure.
+
+A partition is asked for ahead of the caller until ``max_partition_bytes`` of it wait, and all that
+waits is bounded, too; one with nothing waiting may always be asked for, so that what waits of
+paused or slow partitions never keeps others from coming.
+"""
+
+from dataclasses import dataclass
+from typing import Final
+
+from zkconsumer.fetch.polled.board import Board
+from zkconsumer.fetch.polled.completed import Asked
+from zkconsumer.fetch.polled.partition_state import PartitionState, Phase, Question
+from zkconsumer.fetch.polled.starts import ResetPolicy
+from zkconsumer.model import Broker, TopicPartition
+
+_MIN_PART_BYTES: Final = 4096
+"""No partition is asked for less, however many there are."""
+
+_SOON_MS: Final = 50
+"""How long a broker may wait for data while a partition of its is about to be fetched as well."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FetchPlan:
+    """A request to come.
+
+    Attributes:
+        wanted: what to ask, in order; nothing: no request now.
+        max_wait_ms: how long the broker may wait for data.
+        rest_ms: how long to wait here where the answer brings nothing: the broker was spared the
+            wait, since partitions that it is not asked for now may be asked for at any moment.
+        due_ms: when there is something to ask without anything happening; None: never.
+    """
+
+    wanted: dict[TopicPartition, Asked]
+    max_wait_ms: int
+    rest_ms: int
+    due_ms: int | None
+
+
+def plan_fetch(
+    board: Board, broker: Broker, now_ms: int, *, has_hard_bounds: bool = False
+) -> FetchPlan:
+    """Plan the next request to a broker; from here on its partitions count as asked.
+
+    Args:
+        board: all partitions.
+        broker: whom to ask.
+        now_ms: the time.
+        has_hard_bounds: whether the broker knows no bound for the whole answer, and cuts in the
+            middle of a batch (before Fetch version 3).
+    """
+    settings = board.settings
+    board.expire_replicas(broker, now_ms)
+    ready: list[PartitionState] = []
+    due_ms: int | None = None
+    is_held = is_soon = False
+    has_room = _has_room(board)
+    for state in board.of(broker).values():
+        if not state.may_fetch or state.asked is not None:
+            is_soon = is_soon or state.is_asking
+        elif state.retry_at_ms > now_ms:
+            due_ms = min(due_ms or state.retry_at_ms, state.retry_at_ms)
+        elif state.waiting and not (has_room and wants_more(board, state)):
+            is_held = True
+        else:
+            ready.append(state)
+    sizes = _sizes(board, ready, has_hard_bounds=has_hard_bounds)
+    max_wait_ms = min(settings.max_wait_ms, _SOON_MS) if is_soon else settings.max_wait_ms
+    if due_ms is not None:
+        max_wait_ms = min(max_wait_ms, due_ms - now_ms)
+    return FetchPlan(
+        wanted={tp: _ask(board.states[tp], broker, size) for tp, size in sizes.items()},
+        max_wait_ms=0 if is_held or len(sizes) < len(ready) else max_wait_ms,
+        rest_ms=max_wait_ms if is_held and len(sizes) == len(ready) else 0,
+        due_ms=due_ms,
+    )
+
+
+def wants_more(board: Board, state: PartitionState) -> bool:
+    """Whether so little of it waits that more may be fetched ahead."""
+    return state.unread_bytes <= board.settings.max_partition_bytes
+
+
+def _has_room(board: Board) -> bool:
+    """Whether all that waits leaves room for fetching ahead."""
+    waiting_bytes = sum(state.memory_bytes for state in board.states.values() if state.waiting)
+    return waiting_bytes < board.settings.max_bytes * max(1, len(list(board.sources())))
+
+
+def _sizes(
+    board: Board, ready: list[PartitionState], *, has_hard_bounds: bool
+) -> dict[TopicPartition, int]:
+    """How much to ask of each; where bounds are hard, larger entries take turns."""
+    settings = board.settings
+    if not has_hard_bounds:
+        part_bytes = settings.max_partition_bytes
+        return {one.topic_partition: max(part_bytes, one.needed_bytes) for one in ready}
+    part_bytes = max(_MIN_PART_BYTES, settings.max_bytes // max(1, len(ready)))
+    part_bytes = min(part_bytes, settings.max_partition_bytes)
+    sizes: dict[TopicPartition, int] = {}
+    left_bytes = settings.max_bytes
+    for state in ready:
+        size = max(part_bytes, state.needed_bytes)
+        is_large = size > part_bytes
+        if is_large and sizes and size > left_bytes:
+            continue
+        sizes[state.topic_partition] = size
+        left_bytes -= size if is_large else 0
+    return sizes
+
+
+def _ask(state: PartitionState, broker: Broker, size: int) -> Asked:
+    fetched = state.fetched
+    assert fetched is not None
+    asked = Asked(state.topic_partition, fetched, size, state.leader_epoch, broker)
+    state.asked = asked
+    return asked
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Questions:
+    """What is to be asked about positions.
+
+    Attributes:
+        resets: where policies point.
+        edges: where logs begin and end.
+        epochs: where the epochs of what was fetched last ended.
+        due_ms: when there is more to ask without anything happening; None: never.
+    """
+
+    resets: tuple[tuple[Question, ResetPolicy], ...]
+    edges: tuple[Question, ...]
+    epochs: tuple[Question, ...]
+    due_ms: int | None
+
+    def all(self) -> list[Question]:
+        """Every question."""
+        return [*(question for question, _ in self.resets), *self.edges, *self.epochs]
+
+
+def plan_questions(board: Board, now_ms: int) -> Questions:
+    """Plan what to ask about positions; from here on the partitions count as asked about."""
+    resets: list[tuple[Question, ResetPolicy]] = []
+    edges: list[Question] = []
+    epochs: list[Question] = []
+    due_ms: int | None = None
+    for state in board.states.values():
+        if not state.is_asking or state.question is not None or state.leader is None:
+            continue
+        if state.retry_at_ms > now_ms:
+            due_ms = min(due_ms or state.retry_at_ms, state.retry_at_ms)
+            continue
+        question = Question(state.topic_partition, state.fetched, state.leader_epoch)
+        state.question = question
+        if state.phase is Phase.RESETTING:
+            policy = state.policy
+            assert policy is not None
+            resets.append((question, policy))
+        elif state.phase is Phase.DOUBTFUL:
+            edges.append(question)
+        else:
+            epochs.append(question)
+    return Questions(tuple(resets), tuple(edges), tuple(epochs), due_ms)

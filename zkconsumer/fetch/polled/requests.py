@@ -1,0 +1,68 @@
+"""Fetch requests, and what their answers say of each partition. Pure."""
+
+from collections.abc import Iterable, Mapping
+
+from zkconsumer.fetch.polled.completed import Asked
+from zkconsumer.fetch.polled.incremental import SessionStep
+from zkconsumer.fetch.polled.settings import PollFetchSettings
+from zkconsumer.model import TopicPartition
+from zkconsumer.wire.messages.fetch import (
+    FetchedPartition,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+    FetchTopic,
+    ForgottenTopic,
+)
+
+
+def fetch_request(
+    step: SessionStep, settings: PollFetchSettings, *, max_wait_ms: int
+) -> FetchRequest:
+    """One step of a session as a request; what a version lacks, the codec leaves out."""
+    return FetchRequest(
+        max_wait_ms=max_wait_ms,
+        min_bytes=settings.min_bytes,
+        max_bytes=settings.max_bytes,
+        isolation_level=int(settings.isolation),
+        session_id=step.session_id,
+        session_epoch=step.epoch,
+        topics=_topics(step.send),
+        forgotten_topics=_forgotten(step.forget),
+        rack_id=settings.client_rack,
+    )
+
+
+def answers_of(response: FetchResponse) -> dict[TopicPartition, FetchedPartition]:
+    """Each partition's part of an answer."""
+    return {
+        TopicPartition(topic.topic, one.partition): one
+        for topic in response.topics
+        for one in topic.partitions
+    }
+
+
+def _topics(asked: Mapping[TopicPartition, Asked]) -> tuple[FetchTopic, ...]:
+    """By topic; topics, and partitions within one, in the order of their turns."""
+    by_topic: dict[str, list[FetchPartition]] = {}
+    for tp, one in asked.items():
+        entry = FetchPartition(
+            partition=tp.partition,
+            current_leader_epoch=one.leader_epoch,
+            fetch_offset=one.start.offset,
+            last_fetched_epoch=one.start.leader_epoch,
+            max_bytes=one.max_bytes,
+        )
+        by_topic.setdefault(tp.topic, []).append(entry)
+    return tuple(
+        FetchTopic(topic=topic, partitions=tuple(entries)) for topic, entries in by_topic.items()
+    )
+
+
+def _forgotten(partitions: Iterable[TopicPartition]) -> tuple[ForgottenTopic, ...]:
+    by_topic: dict[str, list[int]] = {}
+    for topic, partition in partitions:
+        by_topic.setdefault(topic, []).append(partition)
+    return tuple(
+        ForgottenTopic(topic=topic, partitions=tuple(ids)) for topic, ids in by_topic.items()
+    )

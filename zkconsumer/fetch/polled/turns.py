@@ -1,0 +1,108 @@
+"""Handing out: partitions in turns, each from the front of what waits. Pure.
+
+A position moves when its records are taken, and not before. What an exception interrupts is put
+back by fetching it once more: neither lost nor handed out twice.
+"""
+
+from collections.abc import Collection
+
+from zkconsumer.errors import ZkConsumerError
+from zkconsumer.fetch.polled.board import Board
+from zkconsumer.fetch.polled.partition_state import PartitionState
+from zkconsumer.fetch.polled.planning import wants_more
+from zkconsumer.fetch.polled.starts import PositionView
+from zkconsumer.model import TopicPartition
+from zkconsumer.records.slices import RecordSlice
+
+Taken = dict[TopicPartition, RecordSlice]
+
+
+def collect(
+    board: Board, max_records: int, now_ms: int, among: Collection[TopicPartition] | None
+) -> Taken:
+    """See ``PollEngine.collect``."""
+    taken: Taken = {}
+    before: list[tuple[PartitionState, PositionView]] = []
+    try:
+        _collect(board, max_records, now_ms, among, (taken, before))
+    except BaseException:
+        for state, position in before:
+            state.position = position
+            state.refetch()
+            board.drained(state, now_ms)
+        raise
+    return taken
+
+
+def _collect(
+    board: Board,
+    max_records: int,
+    now_ms: int,
+    among: Collection[TopicPartition] | None,
+    found: tuple[Taken, list[tuple[PartitionState, PositionView]]],
+) -> None:
+    taken, before = found
+    left, turns = max_records, len(board.line)
+    while left > 0 and turns > 0 and board.line:
+        turns -= 1
+        tp, state = next(iter(board.line.items()))
+        board.line.move_to_end(tp)
+        if among is not None and tp not in among:
+            continue
+        pass_over(board, state, now_ms)
+        if state.waiting:
+            assert state.position is not None
+            before.append((state, state.position))
+            piece = taken[tp] = _take(board, state, left, now_ms)
+            left -= len(piece)
+        elif state.trouble is not None and taken:
+            board.line.move_to_end(tp, last=False)
+            return
+        elif state.trouble is not None:
+            raise _told(board, state, now_ms)
+    if not taken and board.failures:
+        raise board.failures.popitem(last=False)[1].with_traceback(None)
+
+
+def is_ready(board: Board, now_ms: int, among: Collection[TopicPartition] | None) -> bool:
+    """See ``PollEngine.ready``; passes over what holds no records on the way."""
+    if board.failures:
+        return True
+    for tp, state in list(board.line.items()):
+        if among is not None and tp not in among:
+            continue
+        pass_over(board, state, now_ms)
+        if state.has_news:
+            return True
+    return False
+
+
+def pass_over(board: Board, state: PartitionState, now_ms: int) -> None:
+    """Move the position over what holds no records for the caller: markers, aborted batches."""
+    if state.waiting and not len(state.waiting[0].records):
+        while state.waiting and not len(state.waiting[0].records):
+            state.position = state.waiting.popleft().end
+        board.drained(state, now_ms)
+
+
+def _take(board: Board, state: PartitionState, count: int, now_ms: int) -> RecordSlice:
+    chunk = state.waiting[0]
+    had_enough = not wants_more(board, state)
+    piece = chunk.records.take(count)
+    if len(chunk.records):
+        state.position = PositionView(piece.next_offset, piece.leader_epoch)
+        if had_enough and wants_more(board, state):
+            board.drained(state, now_ms)
+    else:
+        state.position = chunk.end
+        state.waiting.popleft()
+        board.drained(state, now_ms)
+    return piece
+
+
+def _told(board: Board, state: PartitionState, now_ms: int) -> ZkConsumerError:
+    trouble = state.trouble
+    assert trouble is not None
+    state.heard()
+    board.drained(state, now_ms)
+    return trouble.error.with_traceback(None)
