@@ -152,6 +152,7 @@ class BrokerDialer:
             connect=connect,
             client_id=self._client_id,
             before_sasl=self._security.uses_sasl,
+            in_tls=self._security.uses_tls,
             deadline_ms=deadline_ms,
             stopped=lambda: self._stopped,
             clock=self._clock,

@@ -21,8 +21,10 @@ from zkconsumer.model import Broker
 from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import encode_request
+from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
 from zkconsumer.wire.negotiation import (
     FIRST_PROBE,
+    PROBE_GROUP,
     PROBES,
     BrokerVersions,
     Probe,
@@ -32,6 +34,12 @@ from zkconsumer.wire.negotiation import (
 )
 
 _QUESTION_ID = 1
+_ANOTHER_HEARTBEAT = encode_request(
+    HeartbeatRequest(group_id=PROBE_GROUP, generation_id=-1, member_id=""),
+    version=0,
+    correlation_id=3,
+    client_id="",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +66,8 @@ class VersionSearch:
         connect: opens a connection, within what is left of the time.
         client_id: sent with every question.
         before_sasl: whether the connection is to be authenticated behind this.
+        in_tls: whether the connection is encrypted. A port of 0.10 that wants SASL in TLS does not
+            look at what came with the question before more comes: so more is sent.
         deadline_ms: by the clock, when the search is over.
         stopped: whether somebody ended it: then a closed connection says nothing of the broker.
         clock: for the deadline.
@@ -67,6 +77,7 @@ class VersionSearch:
     connect: Callable[[], BrokerConnection]
     client_id: str
     before_sasl: bool
+    in_tls: bool
     deadline_ms: int
     stopped: Callable[[], bool]
     clock: Clock
@@ -130,6 +141,8 @@ class VersionSearch:
                 "before it can ask"
             )
         try:
+            if self.in_tls:
+                connection.exchange(_ANOTHER_HEARTBEAT, timeout_ms=self._left_ms())
             connection.exchange(b"", timeout_ms=self._left_ms())
         except ConnectionLost:
             return False

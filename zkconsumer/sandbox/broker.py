@@ -1,7 +1,7 @@
 """One of the sandbox's brokers."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from zkconsumer.errors import SandboxError
@@ -29,6 +29,7 @@ class BrokerServer(Server):
         *,
         zookeeper: ZooKeeperServer,
         overrides: Mapping[str, str],
+        jvm_flags: Sequence[str] = (),
     ) -> None:
         self.address = Broker(layout.id, LOOPBACK, layout.port)
         self._zookeeper = zookeeper
@@ -38,7 +39,7 @@ class BrokerServer(Server):
         def launch() -> ChildProcess:
             self._clear_registration()
             properties = broker_properties(launcher.version, layout, overrides)
-            return launcher.launch_server(folder, BROKER_MAIN, properties)
+            return launcher.launch_server(folder, BROKER_MAIN, properties, flags=jvm_flags)
 
         super().__init__(f"broker {layout.id}", folder, launch=launch, ready=self._serves)
 

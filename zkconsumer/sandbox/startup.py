@@ -115,7 +115,12 @@ def _make_broker(
         auto_create_topics=settings.auto_create_topics,
     )
     return BrokerServer(
-        launcher, folder, layout, zookeeper=zookeeper, overrides=settings.broker_properties
+        launcher,
+        folder,
+        layout,
+        zookeeper=zookeeper,
+        overrides=settings.broker_properties,
+        jvm_flags=settings.broker_jvm_flags,
     )
 
 

@@ -1,0 +1,110 @@
+"""A real broker with a port for each security protocol, and users that it knows."""
+
+import contextlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from tests.support.certificates import STORE_PASSWORD, Certificates
+from zkconsumer.model import Broker
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.sandbox.ports import LOOPBACK, pick_free
+
+PLAIN_USER = "alice"
+SCRAM_USER = "al,ice=1"
+"""With the characters that SCRAM has to escape."""
+
+PASSWORD = "wonder;land-1"
+LIFETIME_MS = 2_000
+"""How long an authentication with SCRAM-SHA-512 over TLS lasts, where the broker can end one."""
+
+_JAAS = f"""
+KafkaServer {{
+  org.apache.kafka.common.security.plain.PlainLoginModule required
+    username="broker" password="broker-secret" user_{PLAIN_USER}="{PASSWORD}";
+  org.apache.kafka.common.security.scram.ScramLoginModule required
+    username="broker" password="broker-secret";
+}};
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class SecureBroker:
+    """A broker and its ports.
+
+    Attributes:
+        sandbox: its cluster of one; the port that it names itself is one without security.
+        ports: the others, by listener: ``SSL``, ``SASL_PLAINTEXT``, ``SASL_SSL``, and ``MUTUAL``,
+            which wants a certificate of clients; those that the version can have.
+    """
+
+    sandbox: Sandbox
+    ports: dict[str, int]
+
+    def at(self, listener: str) -> Broker:
+        """The broker as it is reached by one of its ports."""
+        if listener == "PLAINTEXT":
+            return self.sandbox.brokers[0]
+        return Broker(-1, LOOPBACK, self.ports[listener])
+
+
+@contextlib.contextmanager
+def secure_broker(version: str, certificates: Certificates, folder: Path) -> Iterator[SecureBroker]:
+    """Start a broker; 0.9 has TLS alone, and only 1.0 and later can want certificates of some."""
+    listeners = {"0.9.0.1": ["SSL"], "0.10.2.2": ["SSL", "SASL_PLAINTEXT", "SASL_SSL"]}.get(
+        version, ["SSL", "SASL_PLAINTEXT", "SASL_SSL", "MUTUAL"]
+    )
+    taken: set[int] = set()
+    plain = pick_free(taken)
+    ports = {listener: pick_free(taken) for listener in listeners}
+    addresses = {"PLAINTEXT": plain} | ports
+    properties = {
+        "listeners": ",".join(f"{name}://{LOOPBACK}:{port}" for name, port in addresses.items()),
+        "ssl.keystore.type": "PKCS12",
+        "ssl.keystore.location": str(certificates.broker_keys),
+        "ssl.keystore.password": STORE_PASSWORD,
+        "ssl.key.password": STORE_PASSWORD,
+        "ssl.truststore.type": "PKCS12",
+        "ssl.truststore.location": str(certificates.broker_trust),
+        "ssl.truststore.password": STORE_PASSWORD,
+    }
+    jaas = folder / f"jaas-{version}.conf"
+    jaas.write_text(_JAAS)
+    if "SASL_SSL" in ports:
+        properties["sasl.enabled.mechanisms"] = "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512"
+    if "MUTUAL" in ports:
+        properties["listener.security.protocol.map"] = (
+            "PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT,SASL_SSL:SASL_SSL,MUTUAL:SSL"
+        )
+        properties["listener.name.mutual.ssl.client.auth"] = "required"
+        properties["listener.name.sasl_ssl.scram-sha-512.connections.max.reauth.ms"] = str(
+            LIFETIME_MS
+        )
+    with Sandbox(
+        kafka=version,
+        brokers=1,
+        broker_ports=[plain],
+        broker_properties=properties,
+        broker_jvm_flags=[f"-Djava.security.auth.login.config={jaas}"],
+    ) as sandbox:
+        if "SASL_SSL" in ports:
+            _know_user(sandbox)
+        yield SecureBroker(sandbox, ports)
+
+
+def _know_user(sandbox: Sandbox) -> None:
+    """Let the broker's own tool store the user's proofs."""
+    proofs = ",".join(
+        f"SCRAM-SHA-{bits}=[iterations=4096,password={PASSWORD}]" for bits in (256, 512)
+    )
+    old = sandbox.kafka.startswith(("0.", "1."))
+    where = (
+        ["--zookeeper", sandbox.zookeeper_connect]
+        if old
+        else ["--bootstrap-server", sandbox.bootstrap_servers]
+    )
+    entity = ["--entity-type", "users", "--entity-name", SCRAM_USER]
+    result = sandbox.run_scala_tool(
+        "kafka.admin.ConfigCommand", *where, "--alter", "--add-config", proofs, *entity
+    )
+    assert result.status == 0, result
