@@ -1,0 +1,141 @@
+"""A poll engine with all that it needs, for real or fake brokers, and a caller that keeps score."""
+
+import contextlib
+from collections.abc import Callable, Sequence
+from types import TracebackType
+from typing import Self
+
+from tests.support.waiting import wait_until
+from zkconsumer.clock import SystemClock
+from zkconsumer.cluster.cluster_client import ClusterClient
+from zkconsumer.cluster.keeper import MetadataKeeper
+from zkconsumer.cluster.view import ClusterView
+from zkconsumer.fetch.polled.engine import PollEngine
+from zkconsumer.fetch.polled.settings import PollFetchSettings
+from zkconsumer.fetch.polled.starts import Start
+from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.net.negotiated import BrokerDialer
+from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.net.transport import Connector
+from zkconsumer.records.fetched import ConsumerRecord, RecordOrigin
+from zkconsumer.scope import Mailbox, ThreadScope
+
+Got = dict[TopicPartition, list[ConsumerRecord]]
+
+
+class PollRig:
+    """Use it as a context manager; it must end with no thread left.
+
+    Args:
+        bootstrap: whom to ask first.
+        topics: what the keeper watches.
+        settings: how to fetch.
+        connector: the network.
+
+    Attributes:
+        engine: under test.
+        got: every record that was collected, in order.
+    """
+
+    def __init__(
+        self,
+        bootstrap: Sequence[Broker],
+        topics: Sequence[str],
+        settings: PollFetchSettings,
+        *,
+        connector: Connector | None = None,
+    ) -> None:
+        clock = SystemClock()
+        self.scope = ThreadScope("poll-rig")
+        self.bell: Mailbox[str] = Mailbox()
+        self.got: Got = {}
+        self.dialer = BrokerDialer(
+            connector or TcpConnector(),
+            client_id="poll-rig",
+            connect_timeout_ms=5_000,
+            request_timeout_ms=settings.request_timeout_ms,
+        )
+        addresses = [Broker(-1 - at, one.host, one.port) for at, one in enumerate(bootstrap)]
+        self.client = ClusterClient(
+            self.dialer,
+            addresses,
+            request_timeout_ms=settings.request_timeout_ms,
+            retry_backoff_ms=settings.retry_backoff_ms,
+            shuffle=lambda _: None,
+        )
+        self.keeper = MetadataKeeper(
+            self.client,
+            self.scope,
+            refresh_ms=300_000,
+            on_change=self._changed,
+            backoff_ms=settings.retry_backoff_ms,
+        )
+        self.engine = PollEngine(
+            dialer=self.dialer,
+            client=self.client,
+            keeper=self.keeper,
+            settings=settings,
+            scope=self.scope,
+            wake=lambda: self.bell.put("news"),
+            clock=clock,
+        )
+        self.keeper.watch(frozenset(topics))
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.engine.stop()
+        self.dialer.stop()
+        left = self.scope.close(10_000)
+        died_of = self.scope.first_error()
+        if error is None:
+            assert not left
+            assert died_of is None
+
+    def start(self, starts: dict[TopicPartition, Start]) -> None:
+        """Read partitions from somewhere."""
+        self.engine.add(starts)
+        for tp, start in starts.items():
+            self.engine.seek(tp, start)
+
+    def poll(self, timeout_ms: int = 1_000, max_records: int = 500) -> Got:
+        """Collect what is there, or comes in time; also kept in ``got``."""
+        deadline_ms = SystemClock().now_ms() + timeout_ms
+        while True:
+            self.bell.drain()
+            taken = self.engine.collect(max_records)
+            left_ms = deadline_ms - SystemClock().now_ms()
+            if taken or left_ms <= 0:
+                break
+            self.bell.get(left_ms)
+        fresh = {tp: piece.records(RecordOrigin(tp)) for tp, piece in taken.items()}
+        for tp, records in fresh.items():
+            self.got.setdefault(tp, []).extend(records)
+        return fresh
+
+    def poll_until(self, done: Callable[[], bool], what: str, *, timeout_s: float = 30) -> None:
+        """Poll until something is so."""
+
+        def probe() -> bool:
+            self.poll(200)
+            return done()
+
+        wait_until(probe, timeout_s=timeout_s, what=what)
+
+    def offsets(self, tp: TopicPartition) -> list[int]:
+        """Of all records that were collected of a partition."""
+        return [record.offset for record in self.got.get(tp, [])]
+
+    def values(self, tp: TopicPartition) -> list[bytes | None]:
+        """Of the same."""
+        return [record.value for record in self.got.get(tp, [])]
+
+    def _changed(self, view: ClusterView) -> None:
+        with contextlib.suppress(AttributeError):  # before the engine is there
+            self.engine.cluster_changed(view)
