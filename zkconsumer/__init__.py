@@ -7,17 +7,31 @@ processes for a query, and each would otherwise take twice as long to import the
 from typing import TYPE_CHECKING
 
 from zkconsumer.errors import (
+    AuthenticationFailed,
+    BrokerError,
+    CommitFailed,
     ConfigError,
     ConsumerClosed,
     ConsumerForked,
     ConsumerTimeout,
     DeadLetterFailed,
+    GroupFailed,
+    IllegalState,
+    LogTruncated,
     MessageStreamsExist,
     MessageTooLarge,
+    NoOffsetForPartition,
     OffsetCommitFailed,
+    OffsetOutOfRange,
     PartitionFailed,
     RebalanceFailed,
+    RebalanceInProgress,
     RegistryError,
+    RequestTimedOut,
+    TopicAuthorizationFailed,
+    TransportError,
+    UnsupportedVersion,
+    Woken,
     ZkConsumerError,
 )
 from zkconsumer.lazy import load_later
@@ -25,6 +39,7 @@ from zkconsumer.model import (
     Broker,
     ConsumerThreadId,
     OffsetAndMetadata,
+    OffsetAndTimestamp,
     TimestampType,
     TopicPartition,
 )
@@ -35,37 +50,56 @@ if TYPE_CHECKING:
     from zkconsumer.config import ConsumerConfig
     from zkconsumer.connector.connector import ZookeeperConsumerConnector
     from zkconsumer.connector.listener import ConsumerRebalanceListener
+    from zkconsumer.consumer.kafka_consumer import KafkaConsumer
     from zkconsumer.observe import MemberName, Observer
+    from zkconsumer.records.consumer_record import ConsumerRecord
     from zkconsumer.streams.decoder import StringDecoder
     from zkconsumer.streams.message import MessageAndMetadata
     from zkconsumer.streams.stream import KafkaStream
 
 __all__ = [
+    "AuthenticationFailed",
     "Blacklist",
     "Broker",
+    "BrokerError",
+    "CommitFailed",
     "ConfigError",
     "ConsumerClosed",
     "ConsumerConfig",
     "ConsumerForked",
     "ConsumerRebalanceListener",
+    "ConsumerRecord",
     "ConsumerThreadId",
     "ConsumerTimeout",
     "DeadLetterFailed",
+    "GroupFailed",
+    "IllegalState",
+    "KafkaConsumer",
     "KafkaStream",
+    "LogTruncated",
     "MemberName",
     "MessageAndMetadata",
     "MessageStreamsExist",
     "MessageTooLarge",
+    "NoOffsetForPartition",
     "Observer",
     "OffsetAndMetadata",
+    "OffsetAndTimestamp",
     "OffsetCommitFailed",
+    "OffsetOutOfRange",
     "PartitionFailed",
     "RebalanceFailed",
+    "RebalanceInProgress",
     "RegistryError",
+    "RequestTimedOut",
     "StringDecoder",
     "TimestampType",
+    "TopicAuthorizationFailed",
     "TopicPartition",
+    "TransportError",
+    "UnsupportedVersion",
     "Whitelist",
+    "Woken",
     "ZkConsumerError",
     "ZookeeperConsumerConnector",
     "__version__",
@@ -75,6 +109,8 @@ _LATER = {
     "Blacklist": "assignment.filters",
     "ConsumerConfig": "config",
     "ConsumerRebalanceListener": "connector.listener",
+    "ConsumerRecord": "records.consumer_record",
+    "KafkaConsumer": "consumer.kafka_consumer",
     "KafkaStream": "streams.stream",
     "MemberName": "observe",
     "MessageAndMetadata": "streams.message",

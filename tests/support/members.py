@@ -15,7 +15,7 @@ from zkconsumer import (
     ZkConsumerError,
     ZookeeperConsumerConnector,
 )
-from zkconsumer.connector.listener import ConsumerRebalanceListener
+from zkconsumer.connector.listener import ReleaseListener
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
@@ -67,7 +67,7 @@ class Member:
         topics: Mapping[str, int] | Whitelist | Blacklist,
         **settings: object,
     ) -> None:
-        listener = cast("ConsumerRebalanceListener | None", settings.pop("listener", None))
+        listener = cast("ReleaseListener | None", settings.pop("listener", None))
         self.config = settings_for(cluster, group, **settings)
         self.observed = Noting()
         self.connector = ZookeeperConsumerConnector(self.config, observers=(self.observed,))

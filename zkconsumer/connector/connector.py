@@ -14,7 +14,7 @@ from zkconsumer.assignment.filters import Blacklist, Whitelist
 from zkconsumer.clock import SystemClock
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector.assembly import Parts, assemble
-from zkconsumer.connector.listener import ConsumerRebalanceListener
+from zkconsumer.connector.listener import ReleaseListener
 from zkconsumer.connector.messages import (
     CloseRequest,
     CommitAheadRequest,
@@ -191,7 +191,7 @@ class ZookeeperConsumerConnector:
         self._join(FilterSubscription(topic_filter, queues))
         return [self._new_stream(queue, key_decoder, value_decoder) for queue in queues]
 
-    def set_consumer_rebalance_listener(self, listener: ConsumerRebalanceListener | None) -> None:
+    def set_consumer_rebalance_listener(self, listener: ReleaseListener | None) -> None:
         """Have this called in every rebalance, from the first on.
 
         Raises:

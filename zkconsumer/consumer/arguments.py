@@ -134,3 +134,14 @@ def count_of(max_records: object, default: int) -> int:
     if isinstance(max_records, int) and not isinstance(max_records, bool) and max_records > 0:
         return max_records
     raise ConfigError(f"max_records {shown(max_records)}: give a whole number from 1 on")
+
+
+def time_of(time_ms: object, what: str) -> int:
+    """A point in time, in whole milliseconds since the epoch.
+
+    Raises:
+        ConfigError: no number, or below 0; names what it is for.
+    """
+    if isinstance(time_ms, bool) or not isinstance(time_ms, int | float) or time_ms < 0:
+        raise ConfigError(f"time {shown(time_ms)} of {what}: give milliseconds since the epoch")
+    return int(min(time_ms, _MOST_OFFSET))

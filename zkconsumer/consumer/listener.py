@@ -8,8 +8,11 @@ import logging
 from collections.abc import Iterable
 from typing import Any, Protocol
 
+from zkconsumer.connector.listener import ConsumerRebalanceListener
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
+
+__all__ = ["ConsumerRebalanceListener", "ListenerCalls", "PollListener"]
 
 log = logging.getLogger(__name__)
 

@@ -18,7 +18,7 @@ __all__ = ["CommitDone", "Membership", "OwnershipHandler", "Why"]
 
 Partitions = frozenset[TopicPartition]
 Offsets = Mapping[TopicPartition, OffsetAndMetadata]
-CommitDone = Callable[[Offsets, Exception | None], None]
+CommitDone = Callable[[Offsets, Exception | None], object]
 """Hears what became of an asynchronous commit: the offsets, and what went wrong (None: nothing)."""
 
 

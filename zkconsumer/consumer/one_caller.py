@@ -37,6 +37,11 @@ class OneCaller:
         finally:
             self._lock.release()
 
+    @property
+    def is_forked(self) -> bool:
+        """Whether this is a child of the process that made it."""
+        return self._guard.forked
+
     def __enter__(self) -> None:
         """Come in.
 

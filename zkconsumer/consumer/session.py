@@ -72,8 +72,8 @@ class PollSession:
         auto_commit: that timer.
 
     Attributes:
-        membership: set once, before anything else is called; it needs this one to be made.
-        starts: the same.
+        membership: of the group; it needs this one to be made, so it comes with ``join``.
+        starts: gives new partitions their positions; comes with ``join``, too.
         version: another one whenever something changed that an iteration under way must look at.
         commits_on_close: whether partitions that are given up are committed automatically.
     """
@@ -101,6 +101,16 @@ class PollSession:
         self.commits_on_close = True
         self._view_to_look_at = False
         self._told: frozenset[str] | None = None
+        self._group_topics: frozenset[str] = frozenset()
+
+    def join(self, membership: Membership, starts: StartPositions) -> None:
+        """Before anything else is called."""
+        self.membership = membership
+        self.starts = starts
+
+    def changed(self) -> None:
+        """Let an iteration look around before it gives out another record. Thread: any."""
+        self.version += 1
 
     # --- what to read ---------------------------------------------------------------------
 
@@ -110,7 +120,7 @@ class PollSession:
         calls.set(listener)
         self.subscription.subscribe(topics, pattern)
         self.listener = calls
-        self._keeper.watch(self.subscription.watched())
+        self._watch()
         self._told = None
         if self.subscription.mode is Mode.TOPICS:
             self._tell(open_ended=False)
@@ -128,7 +138,7 @@ class PollSession:
             self.commit_by_itself(gone)
         self._forget(gone)
         self._add(chosen - before)
-        self._keeper.watch(self.subscription.watched())
+        self._watch()
 
     def unsubscribe(self, timeout_ms: int) -> None:
         """See ``KafkaConsumer.unsubscribe``."""
@@ -154,6 +164,15 @@ class PollSession:
     def saw_view(self) -> None:
         """There is a new view of the cluster. Thread: any."""
         self._view_to_look_at = True
+
+    def watch_for_group(self, topics: frozenset[str]) -> None:
+        """We assign these topics to others: their changes matter, too. Thread: any."""
+        self._group_topics = topics
+        self._watch()
+
+    def _watch(self) -> None:
+        own = self.subscription.watched()
+        self._keeper.watch(None if own is None else own | self._group_topics)
 
     def _tell(self, *, open_ended: bool) -> None:
         """Let the membership know of our topics, where they changed."""
@@ -188,14 +207,14 @@ class PollSession:
     def _add(self, partitions: Partitions) -> None:
         self._engine.add(partitions)
         self.starts.came(partitions)
-        self.version += 1
+        self.changed()
 
     def _forget(self, partitions: Partitions) -> None:
         self.starts.settle(partitions)
         for tp in partitions:
             self.shelf.drop(tp)
         self._engine.remove(partitions)
-        self.version += 1
+        self.changed()
 
     # --- where it stands ------------------------------------------------------------------
 
@@ -222,7 +241,7 @@ class PollSession:
         self.shelf.drop(tp)
         self.starts.settle((tp,))
         self._engine.seek(tp, start)
-        self.version += 1
+        self.changed()
 
     def put_back(self, tp: TopicPartition, position: PositionView) -> None:
         """What was taken of a partition from there on was not handed out after all."""
@@ -231,12 +250,12 @@ class PollSession:
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
         """Hand out nothing of these."""
         self._engine.pause(partitions)
-        self.version += 1
+        self.changed()
 
     def resume(self, partitions: Iterable[TopicPartition]) -> None:
         """Hand out of these again."""
         self._engine.resume(partitions)
-        self.version += 1
+        self.changed()
 
     def deliverable(self) -> Partitions:
         """Of what records may be handed out at this moment, paused ones left out."""

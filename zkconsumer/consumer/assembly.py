@@ -1,0 +1,235 @@
+"""Puts a poll consumer together: who is made of what, in one place."""
+
+import logging
+import random
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.cluster.cluster_client import ClusterClient
+from zkconsumer.cluster.keeper import MetadataKeeper
+from zkconsumer.cluster.view import ClusterView
+from zkconsumer.consumer.autocommit import AutoCommit
+from zkconsumer.consumer.committed_lookup import CommittedLookup
+from zkconsumer.consumer.config import PollConfig
+from zkconsumer.consumer.coordination.member import GroupMember
+from zkconsumer.consumer.coordination.terms import GroupTerms
+from zkconsumer.consumer.membership import Membership
+from zkconsumer.consumer.no_group import NoGroup
+from zkconsumer.consumer.one_caller import OneCaller
+from zkconsumer.consumer.parts import Parts
+from zkconsumer.consumer.poll_loop import PollLoop
+from zkconsumer.consumer.security import security_of
+from zkconsumer.consumer.session import PollSession, SessionSettings
+from zkconsumer.consumer.settings_of import fetch_settings_of, group_settings_of, policy_of
+from zkconsumer.consumer.start_positions import StartPositions
+from zkconsumer.consumer.wakeup import Wakeup
+from zkconsumer.consumer.zookeeper import ZookeeperGroup, open_zookeeper_group
+from zkconsumer.fetch.polled.engine import PollEngine
+from zkconsumer.forking import ForkGuard
+from zkconsumer.model import Broker
+from zkconsumer.net.negotiated import BrokerDialer
+from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.net.transport import Connector
+from zkconsumer.scope import ThreadScope
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class _Network:
+    """What speaks with brokers."""
+
+    dialer: BrokerDialer
+    client: ClusterClient
+    keeper: MetadataKeeper
+    engine: PollEngine
+
+
+class _News:
+    """Takes the keeper's news to those who want them; they are made after the keeper."""
+
+    def __init__(self) -> None:
+        self.hearers: tuple[Callable[[ClusterView], None], ...] = ()
+
+    def tell(self, view: ClusterView) -> None:
+        """There is a new view. Thread: the keeper's."""
+        for hear in self.hearers:
+            hear(view)
+
+
+def assemble(
+    config: PollConfig, clock: Clock | None = None, connector: Connector | None = None
+) -> Parts:
+    """Wire everything up. No broker is connected to; ZooKeeper is, where it keeps the group.
+
+    Raises:
+        ConfigError: TLS or SASL can't work as they were set; or see ``open_zookeeper_group``.
+        RegistryError: ZooKeeper does not answer.
+    """
+    clock = clock or SystemClock()
+    security = security_of(config)
+    zookeeper = None
+    brokers: Sequence[Broker] = config.bootstrap_brokers()
+    if config.zookeeper_connect is not None:
+        zookeeper = open_zookeeper_group(config, clock=clock)
+        brokers = zookeeper.brokers
+    try:
+        dialer = BrokerDialer(
+            connector or TcpConnector(receive_buffer_bytes=config.receive_buffer_bytes),
+            client_id=config.client_id,
+            security=security,
+            connect_timeout_ms=config.socket_connection_setup_timeout_ms,
+            request_timeout_ms=config.request_timeout_ms,
+            max_response_bytes=config.receive_message_max_bytes,
+            clock=clock,
+        )
+        return _wire(config, clock, dialer, brokers, zookeeper)
+    except BaseException:
+        if zookeeper is not None:
+            zookeeper.close()
+        raise
+
+
+def _wire(
+    config: PollConfig,
+    clock: Clock,
+    dialer: BrokerDialer,
+    brokers: Sequence[Broker],
+    zookeeper: ZookeeperGroup | None,
+) -> Parts:
+    name = f"consumer {config.client_id}"
+    owner = name if config.group_id is None else f"{name} of group {config.group_id}"
+    bell, scope, news = Wakeup(), ThreadScope(name, clock=clock), _News()
+    network = _network(config, clock, dialer, brokers, scope, news, bell)
+    session = PollSession(
+        SessionSettings(
+            exclude_internal_topics=config.exclude_internal_topics,
+            in_group=config.group_id is not None,
+            revoke_commit_ms=min(config.request_timeout_ms, config.session_timeout_ms // 2),
+            on_auto_commit=config.objects.default_offset_commit_callback,
+        ),
+        network.engine,
+        network.keeper,
+        AutoCommit(
+            enabled=config.enable_auto_commit,
+            interval_ms=config.auto_commit_interval_ms,
+            retry_ms=config.retry_backoff_ms,
+        ),
+        clock,
+    )
+    guard = ForkGuard(owner)
+    guard.on_fork(session.changed)
+    try:
+        membership = _membership(config, clock, network, session, scope, bell, zookeeper)
+    except BaseException:
+        scope.close(1_000)
+        raise
+    session.join(membership, _starts(config, network, membership, scope, bell))
+    news.hearers = (
+        network.engine.cluster_changed,
+        lambda _: session.saw_view(),
+        lambda _: membership.topics_changed(),
+        lambda _: bell.ring(),
+    )
+    return Parts(
+        config=config,
+        clock=clock,
+        bell=bell,
+        one_caller=OneCaller(guard),
+        scope=scope,
+        client=network.client,
+        keeper=network.keeper,
+        engine=network.engine,
+        session=session,
+        loop=PollLoop(session, bell, clock, most_ms=config.heartbeat_interval_ms),
+        stops=(network.engine.stop, network.keeper.stop, network.client.stop, dialer.stop),
+    )
+
+
+def _network(  # noqa: PLR0913, PLR0917 - one part each
+    config: PollConfig,
+    clock: Clock,
+    dialer: BrokerDialer,
+    brokers: Sequence[Broker],
+    scope: ThreadScope,
+    news: _News,
+    bell: Wakeup,
+) -> _Network:
+    client = ClusterClient(
+        dialer,
+        brokers,
+        request_timeout_ms=config.request_timeout_ms,
+        retry_backoff_ms=config.retry_backoff_ms,
+        clock=clock,
+        shuffle=random.shuffle,
+    )
+    keeper = MetadataKeeper(
+        client,
+        scope,
+        refresh_ms=config.metadata_max_age_ms,
+        backoff_ms=config.retry_backoff_ms,
+        on_change=news.tell,
+        on_failure=lambda _: bell.ring(),
+        ask_timeout_ms=config.request_timeout_ms,
+        clock=clock,
+    )
+    engine = PollEngine(
+        dialer=dialer,
+        client=client,
+        keeper=keeper,
+        settings=fetch_settings_of(config),
+        scope=scope,
+        wake=bell.ring,
+        clock=clock,
+    )
+    return _Network(dialer=dialer, client=client, keeper=keeper, engine=engine)
+
+
+def _membership(  # noqa: PLR0913, PLR0917 - one part each
+    config: PollConfig,
+    clock: Clock,
+    network: _Network,
+    session: PollSession,
+    scope: ThreadScope,
+    bell: Wakeup,
+    zookeeper: ZookeeperGroup | None,
+) -> Membership:
+    def view() -> ClusterView:
+        return network.keeper.view
+
+    if zookeeper is not None:
+        return zookeeper.member(session, bell.ring)
+    if config.group_id is None:
+        return NoGroup(session, view)
+    return GroupMember(
+        GroupTerms(
+            group_id=config.group_id,
+            settings=group_settings_of(config),
+            rack_id=config.client_rack or None,
+        ),
+        dialer=network.dialer,
+        cluster=network.client,
+        view=view,
+        handler=session,
+        scope=scope,
+        wake=bell.ring,
+        request_timeout_ms=config.request_timeout_ms,
+        on_group_topics=session.watch_for_group,
+        clock=clock,
+    )
+
+
+def _starts(
+    config: PollConfig,
+    network: _Network,
+    membership: Membership,
+    scope: ThreadScope,
+    bell: Wakeup,
+) -> StartPositions:
+    lookup = None
+    if config.group_id is not None:
+        lookup = CommittedLookup(
+            membership.committed, scope, bell.ring, timeout_ms=config.default_api_timeout_ms
+        )
+    return StartPositions(network.engine, lookup, policy_of(config))

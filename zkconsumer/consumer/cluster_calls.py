@@ -1,0 +1,134 @@
+"""The calls of a ``KafkaConsumer`` about the cluster, of any partitions, assigned or not."""
+
+from collections.abc import Collection, Mapping
+
+from zkconsumer.cluster.cluster_client import TimedOffset
+from zkconsumer.config import shown
+from zkconsumer.consumer.arguments import partition_of, partitions_of, time_of, timeout_of
+from zkconsumer.consumer.parts import Parts
+from zkconsumer.consumer.settings_of import isolation_of
+from zkconsumer.consumer.subscription import INTERNAL_TOPICS
+from zkconsumer.errors import BrokerError, ConfigError, TopicAuthorizationFailed
+from zkconsumer.fetch.polled.starts import EARLIEST, LATEST
+from zkconsumer.model import OffsetAndTimestamp, TopicPartition
+from zkconsumer.wire.error_codes import ErrorCode, error_name
+
+
+class ClusterCalls:
+    """What a consumer can ask of the cluster. Each call waits for brokers."""
+
+    _parts: Parts
+
+    def beginning_offsets(
+        self, partitions: Collection[TopicPartition], timeout_ms: float | None = None
+    ) -> dict[TopicPartition, int]:
+        """The first offset that each log still has.
+
+        Raises:
+            TransportError: the brokers did not answer in time.
+            BrokerError: one refused, such as for a partition that does not exist.
+            TopicAuthorizationFailed: we may not read that topic.
+        """
+        found = self._ask(dict.fromkeys(partitions_of(partitions), int(EARLIEST)), timeout_ms)
+        return {tp: it.offset for tp, it in found.items()}
+
+    def end_offsets(
+        self, partitions: Collection[TopicPartition], timeout_ms: float | None = None
+    ) -> dict[TopicPartition, int]:
+        """The offset of each log's next record, as far as the isolation level lets us read.
+
+        Raises as ``beginning_offsets``.
+        """
+        found = self._ask(dict.fromkeys(partitions_of(partitions), int(LATEST)), timeout_ms)
+        return {tp: it.offset for tp, it in found.items()}
+
+    def offsets_for_times(
+        self, timestamps: Mapping[TopicPartition, int], timeout_ms: float | None = None
+    ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
+        """The first record of each partition that is not older than a time.
+
+        Args:
+            timestamps: milliseconds since the epoch.
+            timeout_ms: by default ``default_api_timeout_ms``.
+
+        Returns:
+            Its offset and its own timestamp; None where all records are older, or have none.
+
+        Raises:
+            UnsupportedVersion: the brokers are older than 0.10.1.
+            ZkConsumerError: as ``beginning_offsets``.
+        """
+        if not isinstance(timestamps, Mapping):
+            raise ConfigError(f"timestamps {shown(timestamps)}: give a map from partition to time")
+        times: dict[TopicPartition, int] = {}
+        for one, time_ms in timestamps.items():
+            times[partition_of(one)] = time_of(time_ms, str(one))
+        found = self._ask(times, timeout_ms)
+        return {
+            tp: None
+            if it.offset < 0
+            else OffsetAndTimestamp(
+                it.offset, it.timestamp, -1 if it.leader_epoch is None else it.leader_epoch
+            )
+            for tp, it in found.items()
+        }
+
+    def topics(self, timeout_ms: float | None = None) -> set[str]:
+        """All topics that we may see.
+
+        The cluster's own ones are among them only without ``exclude_internal_topics``.
+
+        Raises:
+            TransportError: no broker answered in time.
+        """
+        parts = self._parts
+        with parts.one_caller:
+            limit_ms = timeout_of(timeout_ms, parts.config.default_api_timeout_ms)
+            view = parts.client.view(None, timeout_ms=limit_ms)
+        hidden = view.internal | INTERNAL_TOPICS
+        return set(view.partitions) - (
+            hidden if parts.config.exclude_internal_topics else frozenset()
+        )
+
+    def partitions_for_topic(self, topic: str, timeout_ms: float | None = None) -> set[int]:
+        """The numbers of a topic's partitions; empty where there is no such topic.
+
+        Raises:
+            TransportError: no broker answered in time.
+        """
+        parts = self._parts
+        with parts.one_caller:
+            known = parts.keeper.view.partitions.get(topic)
+            if known is None:
+                limit_ms = timeout_of(timeout_ms, parts.config.default_api_timeout_ms)
+                view = parts.client.view({topic}, timeout_ms=limit_ms)
+                known = view.partitions.get(topic, ())
+        return set(known)
+
+    def bootstrap_connected(self) -> bool:
+        """Whether a broker answered, and the last that was asked did."""
+        keeper = self._parts.keeper
+        return bool(keeper.view.brokers) and keeper.failure is None
+
+    def _ask(
+        self, times: dict[TopicPartition, int], timeout_ms: float | None
+    ) -> dict[TopicPartition, TimedOffset]:
+        parts = self._parts
+        with parts.one_caller:
+            limit_ms = timeout_of(timeout_ms, parts.config.default_api_timeout_ms)
+            if not times:
+                return {}
+            answers = parts.client.list_offsets(
+                times, timeout_ms=limit_ms, isolation=isolation_of(parts.config)
+            )
+        found: dict[TopicPartition, TimedOffset] = {}
+        for tp, answer in answers.items():
+            if isinstance(answer, TimedOffset):
+                found[tp] = answer
+            elif answer == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
+                raise TopicAuthorizationFailed([tp.topic])
+            else:
+                raise BrokerError(
+                    answer, "ListOffsets", f"{tp}: no offset: {error_name(answer)}", tp
+                )
+        return found

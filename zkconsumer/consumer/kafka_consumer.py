@@ -1,0 +1,326 @@
+"""The poll API: the public face of a consumer.
+
+Source: Kafka ``KafkaConsumer``; names as in kafka-python. docs/poll-api.md says what differs.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+from zkconsumer.consumer.arguments import count_of, partitions_of, timeout_of
+from zkconsumer.consumer.assembly import assemble
+from zkconsumer.consumer.cluster_calls import ClusterCalls
+from zkconsumer.consumer.config import PollConfig
+from zkconsumer.consumer.listener import PollListener
+from zkconsumer.consumer.metrics import metrics_of
+from zkconsumer.consumer.offset_calls import OffsetCalls
+from zkconsumer.consumer.parts import Parts
+from zkconsumer.consumer.shelf import Stretch
+from zkconsumer.consumer.subscription import Mode
+from zkconsumer.errors import IllegalState
+from zkconsumer.fetch.polled.starts import PositionView
+from zkconsumer.model import TopicPartition
+from zkconsumer.records.consumer_record import ConsumerRecord
+
+if TYPE_CHECKING:
+    from zkconsumer.streams.polled_batches import RecordBatch
+
+_LOOK_MS = 10
+"""So often an iteration looks whether its partition is still ours."""
+_ALL = 2**31 - 1
+
+
+class KafkaConsumer(OffsetCalls, ClusterCalls):
+    """Reads records from Kafka, of brokers from 0.8 to the newest, by polling.
+
+    Other members of its group share the topics with it: a broker coordinates them (0.9 and later),
+    or, with ``zookeeper_connect``, ZooKeeper does, as for the consumers of 0.8. Without a group it
+    reads all partitions of its topics, or those that are assigned.
+
+    It has one caller at a time; only ``wakeup`` may come from another thread or a signal handler.
+    Use it as a context manager, or call ``close()``. It connects when it is first used.
+
+    Args:
+        *topics: to subscribe to; or call ``subscribe`` or ``assign`` later.
+        config: settings by their keys, ``{"group.id": "g"}``.
+        **settings: settings as keyword arguments, ``group_id="g"``, which win; the table is in
+            docs/poll-api.md.
+
+    Raises:
+        ConfigError: a setting makes no sense, or is unknown; names it.
+        RegistryError: ZooKeeper, if asked for, does not answer.
+    """
+
+    def __init__(
+        self, *topics: str, config: Mapping[str, object] | None = None, **settings: object
+    ) -> None:
+        self.config = PollConfig(config, **settings)
+        self._parts: Parts = assemble(self.config)
+        self._iteration: Iterator[ConsumerRecord] | None = None
+        if topics:
+            try:
+                self.subscribe(topics)
+            except BaseException:
+                self.close(autocommit=False)
+                raise
+
+    def subscribe(
+        self,
+        topics: Collection[str] = (),
+        pattern: str | None = None,
+        listener: PollListener | None = None,
+    ) -> None:
+        """Read these topics, in place of those before; the polls that follow join the group.
+
+        Args:
+            topics: their names. One that does not exist yet is read as soon as it does.
+            pattern: instead of topics: a regular expression, matched from the beginning of every
+                topic's name, also of topics that come later.
+            listener: hears what comes and goes, see ``ConsumerRebalanceListener``; in place of the
+                one before.
+
+        Raises:
+            ConfigError: neither topics nor a pattern, or such as can't be.
+            IllegalState: both, or partitions are assigned already.
+        """
+        with self._parts.one_caller:
+            self._parts.session.subscribe(topics, pattern, listener)
+
+    def assign(self, partitions: Collection[TopicPartition]) -> None:
+        """Read these partitions, in place of those before, whatever others in the group read.
+
+        Those that were read before keep their positions. None at all: ``unsubscribe``.
+
+        Raises:
+            IllegalState: topics are subscribed.
+        """
+        chosen = partitions_of(partitions)
+        if not chosen:
+            self.unsubscribe()
+            return
+        with self._parts.one_caller:
+            self._parts.session.assign(chosen)
+
+    def unsubscribe(self) -> None:
+        """Read nothing any more: leave the group, or drop what was assigned.
+
+        What was handed out is committed before, with ``enable_auto_commit``.
+        """
+        with self._parts.one_caller:
+            self._parts.session.unsubscribe(self.config.default_api_timeout_ms)
+
+    def assignment(self) -> set[TopicPartition]:
+        """The partitions that are read: chosen, or given to us by the last rebalance."""
+        with self._parts.one_caller:
+            return set(self._parts.session.assignment())
+
+    def subscription(self) -> set[str] | None:
+        """The topics subscribed, or matching the pattern so far; None where none are."""
+        with self._parts.one_caller:
+            subscription = self._parts.session.subscription
+            return set(subscription.topics) if subscription.is_group_managed else None
+
+    def poll(
+        self,
+        timeout_ms: float = 0,
+        max_records: int | None = None,
+        update_offsets: bool = True,  # noqa: FBT001, FBT002 - kafka-python's signature
+    ) -> dict[TopicPartition, list[ConsumerRecord]]:
+        """Wait for records, and take part in the group meanwhile.
+
+        Poll within ``max_poll_interval_ms`` again, or the group goes on without us.
+
+        Args:
+            timeout_ms: how long to wait where nothing was fetched yet; 0 does not wait.
+            max_records: the most to hand out; by default ``max_poll_records``. What was fetched
+                with them waits for the next poll.
+            update_offsets: without it positions stay, so that the same records come again.
+
+        Returns:
+            Records by partition, in the order of their offsets; empty when the time was over.
+
+        Raises:
+            Woken: by ``wakeup()``.
+            IllegalState: nothing is subscribed or assigned.
+            NoOffsetForPartition, OffsetOutOfRange, LogTruncated: with ``auto_offset_reset=none``:
+                ``seek`` says where to go on.
+            PartitionFailed, MessageTooLarge: what comes next of a partition can't be read. The
+                others go on; a ``seek`` passes it.
+            GroupFailed: the group refuses us.
+            AuthenticationFailed, TopicAuthorizationFailed, UnsupportedVersion: brokers do.
+            Exception: what the listener raised; the rebalance is through all the same.
+        """
+        parts = self._parts
+        with parts.one_caller:
+            self._check_reading()
+            count = count_of(max_records, self.config.max_poll_records)
+            found = parts.loop.run(timeout_of(timeout_ms, 0), lambda: self._take(count))
+            if not update_offsets:
+                for tp, records in found.items():
+                    parts.session.put_back(tp, PositionView(records[0].offset))
+            return found
+
+    def poll_arrow(self, timeout_ms: float = 0, max_records: int | None = None) -> "RecordBatch":
+        """``poll``, as one Arrow record batch: no object is made for any record.
+
+        Args:
+            timeout_ms: see ``poll``.
+            max_records: the most to hand out; by default all that was fetched.
+
+        Returns:
+            Columns ``key``, ``value``, ``topic``, ``partition``, ``offset``, ``timestamp``,
+            ``timestampType`` and ``headers``, named and typed as those of Spark's Kafka source; the
+            records of a partition stand together, in the order of their offsets. No rows when the
+            time was over. Deserialisers are not called.
+
+        Raises as ``poll``; and ImportError without pyarrow (``pip install zkconsumer[arrow]``).
+        """
+        # An extra: who does not ask for batches need not have pyarrow.
+        from zkconsumer.streams import polled_batches  # noqa: PLC0415
+
+        parts = self._parts
+        with parts.one_caller:
+            self._check_reading()
+            most = count_of(max_records, _ALL)
+            self._put_back_shelf()
+            slices = parts.loop.run(
+                timeout_of(timeout_ms, 0),
+                lambda: parts.engine.collect(most, parts.session.collectable()),
+            )
+            taken, left = polled_batches.that_fit(slices)
+            for tp, one in left.items():
+                parts.session.put_back(tp, PositionView(one.first_offset))
+            return polled_batches.batch_of(taken)
+
+    def __iter__(self) -> Iterator[ConsumerRecord]:
+        """Record after record; ends after ``consumer_timeout_ms`` without one, or with ``close``.
+
+        A record counts as handed out when it is given: ``commit()`` in the loop's body commits it
+        among the others. Raises as ``poll``; the next iteration goes on behind.
+        """
+        return self._records()
+
+    def __next__(self) -> ConsumerRecord:
+        """The next record, as of an iteration."""
+        if self._iteration is None:
+            self._iteration = self._records()
+        try:
+            return next(self._iteration)
+        except BaseException:
+            self._iteration = None
+            raise
+
+    def wakeup(self) -> None:
+        """End the poll under way, or the next, with ``Woken``. Any thread, any signal handler."""
+        self._parts.bell.wake()
+
+    def metrics(self) -> dict[str, dict[str, float]]:
+        """Numbers by group and name, called as those of kafka-python and Java; see the docs."""
+        with self._parts.one_caller:
+            return metrics_of(self._parts)
+
+    def close(
+        self,
+        autocommit: bool = True,  # noqa: FBT001, FBT002 - kafka-python's signature
+        timeout_ms: float | None = None,
+    ) -> None:
+        """Commit what was handed out (with ``enable_auto_commit``), leave the group, disconnect.
+
+        The listener hears that all partitions are revoked. May be called again.
+
+        Args:
+            autocommit: whether to commit. A ``with`` block that an error ends does not: nobody
+                knows what became of the last record.
+            timeout_ms: how long all of it may take; by default ``default_api_timeout_ms``.
+
+        Raises:
+            IllegalState: it is called by the listener, or while another thread is in a call.
+            Exception: what the listener raised; the consumer is closed all the same.
+        """
+        parts = self._parts
+        if parts.one_caller.closed:
+            return
+        if parts.one_caller.is_inside:
+            raise IllegalState("close() can't be called by a listener or a callback of its own")
+        limit_ms = timeout_of(timeout_ms, self.config.default_api_timeout_ms)
+        with parts.one_caller:
+            parts.session.changed()
+            try:
+                parts.close(limit_ms, commit=autocommit)
+            finally:
+                parts.one_caller.closed = True
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if error is not None and self._parts.one_caller.is_forked:
+            return  # a child on its way out, of an error that this one must not hide
+        self.close(autocommit=error is None)
+
+    def _check_reading(self) -> None:
+        if self._parts.session.subscription.mode is Mode.NONE:
+            raise IllegalState("there is nothing to read: call subscribe() or assign() before")
+
+    def _take(self, count: int) -> dict[TopicPartition, list[ConsumerRecord]]:
+        parts = self._parts
+        session = parts.session
+        if session.shelf:
+            # First what an iteration took and did not hand out.
+            taken = session.shelf.take(count, session.deliverable())
+            if taken:
+                return taken
+        slices = parts.engine.collect(count, session.collectable())
+        return {tp: one.records(parts.origin(tp)) for tp, one in slices.items()}
+
+    def _records(self) -> Iterator[ConsumerRecord]:
+        parts = self._parts
+        session, now_ms = parts.session, parts.clock.now_ms
+        while (stretch := self._next_stretch()) is not None:
+            version, look_ms = session.version, now_ms() + _LOOK_MS
+            for record in stretch.left:
+                stretch.last = record
+                yield record
+                # Before the next one is taken: it stays on the shelf where anything changed.
+                if session.version != version or now_ms() >= look_ms:
+                    break
+            else:
+                session.shelf.drop(stretch.topic_partition)
+
+    def _next_stretch(self) -> Stretch | None:
+        """Records to hand out one by one; None: the time is over, or the consumer was closed."""
+        parts = self._parts
+        if parts.one_caller.closed:
+            return None
+        with parts.one_caller:
+            self._check_reading()
+            found = parts.session.shelf.first(parts.session.deliverable())
+            if found is None:
+                timeout_ms = self.config.consumer_timeout_ms
+                limit_ms = None if timeout_ms < 0 else timeout_ms
+                found = parts.loop.run(limit_ms, self._take_stretch)
+            return found
+
+    def _take_stretch(self) -> Stretch | None:
+        parts = self._parts
+        session = parts.session
+        found = session.shelf.first(session.deliverable())
+        if found is None:
+            slices = parts.engine.collect(self.config.max_poll_records, session.collectable())
+            for tp, one in slices.items():
+                records = one.records(parts.origin(tp))
+                session.shelf.put(Stretch(tp, records, PositionView(one.first_offset)))
+            found = session.shelf.first(slices)
+        return found
+
+    def _put_back_shelf(self) -> None:
+        session = self._parts.session
+        for tp in session.shelf.partitions():
+            position = session.shelf.position(tp)
+            if position is not None:
+                session.put_back(tp, position)

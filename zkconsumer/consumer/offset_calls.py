@@ -1,0 +1,222 @@
+"""The calls of a ``KafkaConsumer`` about positions and commits."""
+
+from collections.abc import Mapping
+from typing import Literal, overload
+
+from zkconsumer.consumer.arguments import offset_of, partition_of, positions_of, timeout_of
+from zkconsumer.consumer.membership import CommitDone
+from zkconsumer.consumer.parts import Parts
+from zkconsumer.errors import ConfigError, IllegalState, RequestTimedOut
+from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, At, PositionView, Reset, ResetPolicy
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
+
+
+class OffsetCalls:
+    """What a consumer says, and is told, of where it stands."""
+
+    _parts: Parts
+
+    def commit(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
+        timeout_ms: float | None = None,
+    ) -> None:
+        """Commit, and wait until that is done.
+
+        Args:
+            offsets: the *next* offset to read of each partition; None: behind everything that was
+                handed out, the record that an iteration handed out last among it.
+            timeout_ms: by default ``default_api_timeout_ms``.
+
+        Raises:
+            CommitFailed: others may have the partitions by now; nothing was committed.
+            RebalanceInProgress: poll, then commit again what is still ours.
+            OffsetCommitFailed: some were not committed, or it isn't known in time; names them.
+            GroupFailed: the group does not take our commits.
+            IllegalState: there is no ``group_id``.
+        """
+        parts = self._parts
+        with parts.one_caller:
+            due = self._due(offsets)
+            limit_ms = timeout_of(timeout_ms, parts.config.default_api_timeout_ms)
+            if due or parts.config.group_id is None:
+                parts.session.membership.commit(due, timeout_ms=limit_ms)
+
+    def commit_async(
+        self,
+        offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
+        callback: CommitDone | None = None,
+    ) -> None:
+        """Commit without waiting; commits are done in the order in which they are asked for.
+
+        Args:
+            offsets: see ``commit``.
+            callback: called as ``callback(offsets, error)``, error None where all went well; out
+                of a later ``poll``, ``commit``, ``unsubscribe`` or ``close``, in their thread. By
+                default ``default_offset_commit_callback``.
+
+        Raises:
+            IllegalState: there is no ``group_id``.
+        """
+        parts = self._parts
+        with parts.one_caller:
+            due = self._due(offsets)
+            done = callback or parts.config.objects.default_offset_commit_callback
+            if callback is not None and not callable(callback):
+                raise ConfigError(f"callback {callback!r}: give a function of offsets and an error")
+            if due or parts.config.group_id is None:
+                parts.session.membership.commit_async(due, done)
+
+    @overload
+    def committed(
+        self,
+        partition: TopicPartition,
+        metadata: Literal[False] = False,  # noqa: FBT002 - kafka-python's signature
+        timeout_ms: float | None = None,
+    ) -> int | None: ...
+    @overload
+    def committed(
+        self, partition: TopicPartition, metadata: Literal[True], timeout_ms: float | None = None
+    ) -> OffsetAndMetadata | None: ...
+
+    def committed(
+        self,
+        partition: TopicPartition,
+        metadata: bool = False,  # noqa: FBT001, FBT002 - kafka-python's signature
+        timeout_ms: float | None = None,
+    ) -> int | OffsetAndMetadata | None:
+        """What the group committed last for a partition, ours or not; None: nothing.
+
+        Args:
+            partition: which.
+            metadata: whether to give all of it, not the offset alone.
+            timeout_ms: by default ``default_api_timeout_ms``.
+
+        Raises:
+            RequestTimedOut: nobody could say in time.
+            IllegalState: there is no ``group_id``.
+        """
+        parts = self._parts
+        with parts.one_caller:
+            tp = partition_of(partition)
+            limit_ms = timeout_of(timeout_ms, parts.config.default_api_timeout_ms)
+            found = parts.session.membership.committed((tp,), timeout_ms=limit_ms).get(tp)
+        return found if found is None or metadata else found.offset
+
+    def position(self, partition: TopicPartition, timeout_ms: float | None = None) -> int:
+        """The offset of the next record that will be handed out; waits where it isn't known yet.
+
+        Raises:
+            IllegalState: the partition is not assigned.
+            NoOffsetForPartition: nothing is committed, and ``auto_offset_reset`` is none.
+            RequestTimedOut: it isn't known in time.
+        """
+        parts = self._parts
+        with parts.one_caller:
+            tp = self._assigned(partition)
+            limit_ms = timeout_of(timeout_ms, parts.config.default_api_timeout_ms)
+            deadline_ms = parts.clock.now_ms() + limit_ms
+            while True:
+                found: PositionView | None = parts.session.position(tp)
+                if found is not None:
+                    return found.offset
+                parts.bell.check()
+                parts.session.starts.advance()
+                left_ms = deadline_ms - parts.clock.now_ms()
+                if left_ms <= 0:
+                    why = parts.keeper.failure
+                    raise RequestTimedOut(
+                        f"{tp}: where to read is not known after {limit_ms} ms"
+                        f"{'' if why is None else f': {why}'}"
+                    )
+                # It rings for records, not for a position that was found.
+                parts.bell.wait(min(left_ms, 20))
+
+    def highwater(self, partition: TopicPartition) -> int | None:
+        """Behind the last record that is replicated, as of the last fetch; None: none came yet.
+
+        Raises:
+            IllegalState: the partition is not assigned.
+        """
+        with self._parts.one_caller:
+            return self._parts.engine.high_watermark(self._assigned(partition))
+
+    def seek(self, partition: TopicPartition, offset: int | OffsetAndMetadata) -> None:
+        """Read on from an offset; the last word before the next poll counts.
+
+        Args:
+            partition: an assigned one.
+            offset: the next one to read. With the leader's epoch of an ``OffsetAndMetadata`` a
+                log that was cut back below it is noticed (KIP-320).
+
+        Raises:
+            IllegalState: the partition is not assigned.
+        """
+        with self._parts.one_caller:
+            tp = self._assigned(partition)
+            if isinstance(offset, OffsetAndMetadata):
+                start = At(offset_of(offset.offset, str(tp)), offset.leader_epoch)
+            else:
+                start = At(offset_of(offset, str(tp)))
+            self._parts.session.seek(tp, start)
+
+    def seek_to_beginning(self, *partitions: TopicPartition) -> None:
+        """Read on from the oldest record there is; of all assigned partitions where none is given.
+
+        Raises:
+            IllegalState: a partition is not assigned, or none is.
+        """
+        self._reset(partitions, EARLIEST)
+
+    def seek_to_end(self, *partitions: TopicPartition) -> None:
+        """Read on with what comes from now on; see ``seek_to_beginning``.
+
+        With ``read_committed`` that is behind the last record that no open transaction precedes.
+        """
+        self._reset(partitions, LATEST)
+
+    def pause(self, *partitions: TopicPartition) -> None:
+        """Hand out nothing of these partitions until ``resume``; what was fetched is kept.
+
+        A rebalance that leaves a partition with us leaves it paused, too.
+
+        Raises:
+            IllegalState: a partition is not assigned.
+        """
+        with self._parts.one_caller:
+            self._parts.session.pause([self._assigned(one) for one in partitions])
+
+    def resume(self, *partitions: TopicPartition) -> None:
+        """Undo ``pause``.
+
+        Raises:
+            IllegalState: a partition is not assigned.
+        """
+        with self._parts.one_caller:
+            self._parts.session.resume([self._assigned(one) for one in partitions])
+
+    def paused(self) -> set[TopicPartition]:
+        """The partitions that are paused."""
+        with self._parts.one_caller:
+            return set(self._parts.engine.paused())
+
+    def _due(self, offsets: object) -> dict[TopicPartition, OffsetAndMetadata]:
+        session = self._parts.session
+        if offsets is None:
+            return session.consumed(session.assignment())
+        return positions_of(offsets)
+
+    def _reset(self, partitions: tuple[TopicPartition, ...], policy: ResetPolicy) -> None:
+        with self._parts.one_caller:
+            session = self._parts.session
+            chosen = [self._assigned(one) for one in partitions] or sorted(session.assignment())
+            if not chosen:
+                raise IllegalState("no partition is assigned yet: poll until some are")
+            for tp in chosen:
+                session.seek(tp, Reset(policy))
+
+    def _assigned(self, partition: object) -> TopicPartition:
+        tp = partition_of(partition)
+        if tp not in self._parts.session.assignment():
+            raise IllegalState(f"{tp} is not assigned to this consumer (now, or yet)")
+        return tp

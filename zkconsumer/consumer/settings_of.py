@@ -1,0 +1,49 @@
+"""The configuration's words as the values that other layers have. Pure."""
+
+from zkconsumer.consumer.config import PollConfig
+from zkconsumer.fetch.polled.settings import PollFetchSettings
+from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, ResetPolicy
+from zkconsumer.group.states import GroupSettings
+from zkconsumer.records.transactions import IsolationLevel
+
+
+def isolation_of(config: PollConfig) -> IsolationLevel:
+    """Which records of transactions are read."""
+    return IsolationLevel[config.isolation_level.upper()]
+
+
+def policy_of(config: PollConfig) -> ResetPolicy | None:
+    """Where to read where no position is; None: that is the caller's problem."""
+    return {"earliest": EARLIEST, "latest": LATEST}.get(config.auto_offset_reset)
+
+
+def fetch_settings_of(config: PollConfig) -> PollFetchSettings:
+    """How to fetch."""
+    return PollFetchSettings(
+        min_bytes=config.fetch_min_bytes,
+        max_wait_ms=config.fetch_max_wait_ms,
+        max_bytes=config.fetch_max_bytes,
+        max_partition_bytes=config.max_partition_fetch_bytes,
+        growth_max_bytes=config.fetch_message_growth_max_bytes,
+        max_decompressed_bytes=config.fetch_max_decompressed_bytes,
+        request_timeout_ms=config.request_timeout_ms,
+        retry_backoff_ms=config.retry_backoff_ms,
+        retry_backoff_max_ms=config.retry_backoff_max_ms,
+        isolation=isolation_of(config),
+        reset=policy_of(config),
+        client_rack=config.client_rack,
+        check_crcs=config.check_crcs,
+    )
+
+
+def group_settings_of(config: PollConfig) -> GroupSettings:
+    """How to be a member."""
+    return GroupSettings(
+        strategies=config.strategies,
+        instance_id=config.group_instance_id,
+        session_timeout_ms=config.session_timeout_ms,
+        heartbeat_interval_ms=config.heartbeat_interval_ms,
+        max_poll_interval_ms=config.max_poll_interval_ms,
+        retry_backoff_ms=config.retry_backoff_ms,
+        retry_backoff_max_ms=config.retry_backoff_max_ms,
+    )
