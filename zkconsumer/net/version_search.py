@@ -114,8 +114,6 @@ class VersionSearch:
             finally:
                 if not isinstance(found, Found) or found.connection is not connection:
                     connection.close()
-        if found.versions.generation is not None and found.connection is None:
-            return self._confirmed(found)
         return found
 
     def _ask(self, connection: BrokerConnection, probe: Probe) -> Found | Probe:
@@ -127,7 +125,9 @@ class VersionSearch:
         if isinstance(answer, Probe):
             return answer
         if answer.generation is not None:
-            return Found(answer, answer, None)
+            # A 0.9 proves itself by what it answers; the others only by closing connections.
+            found = Found(answer, answer, None)
+            return found if probe.proves is None else self._confirmed(found)
         if not self.before_sasl and not self._is_open_behind(connection, answer):
             raise _ClosedBehind
         return Found(answer, probe, connection)

@@ -1,0 +1,204 @@
+"""Brokers in memory of any version: what they serve, how they meet what they don't, what they say.
+
+Answers are the test's: a function from a request to a response, or to one of the words below.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from enum import Enum
+
+from zkconsumer.errors import DecodeError
+from zkconsumer.model import Broker
+from zkconsumer.testing.memory_transport import MemoryNetwork
+from zkconsumer.wire.api import ApiKey, Response
+from zkconsumer.wire.codec import REQUESTS, RequestFrame, decode_request, encode_response
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.framing import FrameReader
+from zkconsumer.wire.messages.api_versions import ApiVersion, ApiVersionsResponse
+from zkconsumer.wire.messages.heartbeat import HeartbeatResponse
+from zkconsumer.wire.messages.list_groups import ListGroupsResponse
+from zkconsumer.wire.messages.list_offsets import ListOffsetsResponse
+from zkconsumer.wire.messages.offset_fetch import OffsetFetchResponse
+from zkconsumer.wire.versions import KNOWN_VERSIONS, BrokerGeneration, VersionRange
+
+Serves = Mapping[ApiKey, VersionRange]
+MAX_BYTES = 1 << 24
+
+
+class Word(Enum):
+    """What a broker may do instead of answering."""
+
+    SILENCE = "never answer, and look at nothing that comes behind"
+    PASS_OVER = "never answer, but look at what comes behind"
+    CLOSE = "close the connection"
+
+
+Said = Response | Word | bytes
+Answer = Callable[[RequestFrame], Said | None]
+"""None: as such a broker answers by itself."""
+
+MODERN: Serves = {key: VersionRange(one.API.first, one.API.last) for key, one in REQUESTS.items()}
+"""All that the codec knows."""
+
+
+def old(generation: BrokerGeneration) -> Serves:
+    """What a broker serves that can't say it; 0.8 hears of Heartbeat, but fails at it."""
+    return dict(KNOWN_VERSIONS[generation])
+
+
+@dataclass
+class SpokenBroker:
+    """One broker; change its attributes to restart it as another one.
+
+    Attributes:
+        address: where it listens.
+        serves: the versions of each API.
+        generation: what it is, where it can't say what it serves.
+        answer: what the test wants said.
+        down: refuses connections.
+        accepted: how many connections it took.
+        requests: every request that it got and could read.
+    """
+
+    address: Broker
+    serves: Serves = field(default_factory=lambda: MODERN)
+    generation: BrokerGeneration | None = None
+    answer: Answer = lambda _: None
+    down: bool = False
+    accepted: int = 0
+    requests: list[RequestFrame] = field(default_factory=list)
+    conversations: list["SpokenConversation"] = field(default_factory=list)
+
+    def listen(self, network: MemoryNetwork) -> None:
+        """Be reachable."""
+        network.listen(self.address.host, self.address.port, self.accept)
+
+    def accept(self) -> "SpokenConversation | None":
+        """Be the listener."""
+        if self.down:
+            return None
+        self.accepted += 1
+        self.conversations.append(SpokenConversation(self))
+        return self.conversations[-1]
+
+    def become(self, generation: BrokerGeneration | None) -> None:
+        """Restart as another version: connections break."""
+        self.break_all()
+        self.generation = generation
+        self.serves = MODERN if generation is None else old(generation)
+
+    def break_all(self) -> None:
+        """Break all connections."""
+        for conversation in self.conversations:
+            conversation.break_off()
+        self.conversations.clear()
+
+    def asked(self, api: ApiKey) -> list[RequestFrame]:
+        """The requests of one API."""
+        return [one for one in self.requests if one.api_key is api]
+
+    def says(self, frame: RequestFrame) -> Said:
+        """What to do with a request."""
+        said = self.answer(frame)
+        if said is not None:
+            return said
+        if frame.api_key is ApiKey.API_VERSIONS and self.generation is None:
+            return self._versions(frame)
+        served = self.serves.get(frame.api_key)
+        if self._fails_at(frame):
+            return HeartbeatResponse(error_code=ErrorCode.UNKNOWN)
+        if served is None or not served.first <= frame.version <= served.last:
+            is_0_9 = self.generation is BrokerGeneration.V0_9
+            return Word.PASS_OVER if is_0_9 else Word.CLOSE
+        return _BY_ITSELF[frame.api_key]
+
+    def _fails_at(self, frame: RequestFrame) -> bool:
+        is_0_8_2 = self.generation is BrokerGeneration.V0_8_2
+        return is_0_8_2 and frame.api_key is ApiKey.HEARTBEAT
+
+    def _versions(self, frame: RequestFrame) -> Response:
+        served = self.serves[ApiKey.API_VERSIONS]
+        known = frame.version <= served.last
+        return ApiVersionsResponse(
+            error_code=ErrorCode.NONE if known else ErrorCode.UNSUPPORTED_VERSION,
+            api_versions=tuple(
+                ApiVersion(api_key=key, min_version=one.first, max_version=one.last)
+                for key, one in self.serves.items()
+            ),
+        )
+
+
+_BY_ITSELF: Mapping[ApiKey, Response] = {
+    ApiKey.HEARTBEAT: HeartbeatResponse(error_code=ErrorCode.NOT_COORDINATOR),
+    ApiKey.LIST_GROUPS: ListGroupsResponse(error_code=0, groups=()),
+    ApiKey.OFFSET_FETCH: OffsetFetchResponse(topics=()),
+    ApiKey.LIST_OFFSETS: ListOffsetsResponse(topics=()),
+}
+
+
+class SpokenConversation:
+    """One connection to it (a ``Conversation``)."""
+
+    def __init__(self, broker: SpokenBroker) -> None:
+        self._broker = broker
+        self._reader = FrameReader(MAX_BYTES)
+        self._outgoing = b""
+        self._deaf = False
+        self.is_over = False
+        self._wake: Callable[[], None] = lambda: None
+
+    def on_change(self, wake: Callable[[], None]) -> None:
+        """See ``Conversation``."""
+        self._wake = wake
+
+    def receive(self, data: bytes, now_ms: int) -> None:  # noqa: ARG002 - it has no sense of time
+        """See ``Conversation``."""
+        self._reader.receive(data)
+        while not (self._deaf or self.is_over) and (frame := self._reader.next_frame()) is not None:
+            try:
+                request = decode_request(frame)
+            except DecodeError:
+                self.is_over = True
+                return
+            self._broker.requests.append(request)
+            self._do(request)
+
+    def take_outgoing(self, now_ms: int) -> bytes:  # noqa: ARG002 - it has no sense of time
+        """See ``Conversation``."""
+        data, self._outgoing = self._outgoing, b""
+        return data
+
+    def next_deadline_ms(self) -> int | None:
+        """See ``Conversation``."""
+        return None
+
+    def hang_up(self) -> None:
+        """See ``Conversation``."""
+        self.is_over = True
+
+    def break_off(self) -> None:
+        """Close from the broker's side."""
+        self._outgoing = b""
+        self.is_over = True
+        self._wake()
+
+    def _do(self, request: RequestFrame) -> None:
+        match self._broker.says(request):
+            case Word.SILENCE:
+                self._deaf = True
+            case Word.CLOSE:
+                self.is_over = True
+            case Word.PASS_OVER:
+                pass
+            case bytes() as said:
+                self._outgoing += said
+            case response:
+                self._outgoing += _encoded(response, request)
+        self._wake()
+
+
+def _encoded(response: Response, request: RequestFrame) -> bytes:
+    version = request.version
+    if isinstance(response, ApiVersionsResponse) and response.error_code:
+        version = 0
+    return encode_response(response, version=version, correlation_id=request.correlation_id)
