@@ -74,9 +74,11 @@ drain-kills: $(STAMP)
 
 SCHEDULES ?= 10000
 
-# Seeded schedules of whole members on an in-memory ZooKeeper; a failing seed replays exactly.
+# Seeded schedules of whole members on an in-memory ZooKeeper, and of members of a coordinator's
+# group; a failing seed replays exactly.
 simulate: $(STAMP)
 	$(PY) -m tests.simulation --schedules $(SCHEDULES) --seed $(or $(SEED),0)
+	$(PY) -m tests.simulation.coordinated --schedules $(SCHEDULES) --seed $(or $(SEED),0)
 
 # Damaged record sets against the native core under sanitizers: make fuzz-native SECONDS=60 SEED=8
 # With PLANTS=1 it breaks the core's bounds one by one, and each must be found.

@@ -3,11 +3,12 @@
 import argparse
 import sys
 import time
+from collections.abc import Callable
 
 from tests.simulation.schedule import Outcome, run_schedule
 
 
-def main(arguments: list[str] | None = None) -> int:
+def main(arguments: list[str] | None = None, run: Callable[[int], Outcome] = run_schedule) -> int:
     """Run schedules; print the trace of the first that fails."""
     parser = argparse.ArgumentParser(prog="python -m tests.simulation", description=__doc__)
     parser.add_argument("--schedules", type=int, default=1000)
@@ -16,7 +17,7 @@ def main(arguments: list[str] | None = None) -> int:
     given = parser.parse_args(arguments)
     started = time.perf_counter()
     for count, seed in enumerate(range(given.seed, given.seed + given.schedules), start=1):
-        outcome = run_schedule(seed)
+        outcome = run(seed)
         if given.verbose or outcome.failure is not None:
             _show(outcome)
         if outcome.failure is not None:

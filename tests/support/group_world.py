@@ -20,6 +20,15 @@ from zkconsumer.wire.error_codes import ErrorCode
 SESSION_MS, INTERVAL_MS, POLL_MS = 1000, 300, 3000
 
 
+@dataclass(frozen=True, slots=True)
+class SendCommit:
+    """OffsetCommit, of worlds in which members commit; by partition, sorted."""
+
+    member_id: str
+    generation: int
+    offsets: tuple[tuple[TopicPartition, int], ...]
+
+
 @dataclass
 class Client:
     """One process: its core, its connection, and what it has still to do."""
@@ -33,7 +42,7 @@ class Client:
     stuck: bool = False
     dead: bool = False
     todo: list[ev.Event] = field(default_factory=list)
-    requests: list[tuple[int, GroupRequest]] = field(default_factory=list)
+    requests: list[tuple[int, GroupRequest | SendCommit]] = field(default_factory=list)
     answers: list[ev.Event] = field(default_factory=list)
     broken: bool = False
     held: frozenset[TopicPartition] = frozenset()
@@ -137,7 +146,8 @@ class GroupWorld:
     def carry_request(self, client: Client) -> None:
         self._carry(client, *client.requests.pop(0))
 
-    def _carry(self, client: Client, connection: int, request: GroupRequest) -> None:
+    def _carry(self, client: Client, connection: int, request: GroupRequest | SendCommit) -> None:
+        assert not isinstance(request, SendCommit), "nobody commits here"
         terms = Terms(
             session_timeout_ms=SESSION_MS,
             rebalance_timeout_ms=POLL_MS,

@@ -1,0 +1,32 @@
+"""What a broker says that is asked for a group's commit, or that does not coordinate the group."""
+
+from tests.support.group_world import SendCommit
+from zkconsumer.group import events as ev
+from zkconsumer.testing.fake_group import FakeGroupCoordinator, GroupRequest
+from zkconsumer.wire.error_codes import ErrorCode
+
+
+def judge(group: FakeGroupCoordinator, request: SendCommit, instance_id: str | None) -> ErrorCode:
+    """As Kafka's ``GroupCoordinator.doCommitOffsets``."""
+    holder = group._holder(instance_id)
+    if request.generation < 0 and group.state == "Empty":
+        return ErrorCode.NONE
+    if holder is not None and request.member_id != holder:
+        return ErrorCode.FENCED_INSTANCE_ID
+    code = group._known(request.member_id, request.generation)
+    if code == ErrorCode.NONE and group.state == "CompletingRebalance":
+        return ErrorCode.REBALANCE_IN_PROGRESS
+    return code
+
+
+def refusal(request: GroupRequest, code: ErrorCode) -> list[ev.Event]:
+    """What a coordinator that can't says; nobody hears the answer to a LeaveGroup."""
+    match request:
+        case ev.SendJoin(round=round_):
+            return [ev.JoinAnswered(round=round_, code=code)]
+        case ev.SendSync(round=round_):
+            return [ev.SyncAnswered(round_, code)]
+        case ev.SendHeartbeat(member_id, generation):
+            return [ev.HeartbeatAnswered(member_id, generation, code)]
+        case ev.SendLeave():
+            return []

@@ -1,0 +1,144 @@
+"""Planted faults: small mutations of the membership core that somebody might make by mistake."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tests.simulation.product import Swap
+from zkconsumer.assignment.coordinated import cooperative, sticky
+from zkconsumer.assignment.coordinated.strategy import Shares
+from zkconsumer.assignment.coordinated.view import CoordinatedView
+from zkconsumer.group import error_table
+from zkconsumer.group import events as ev
+from zkconsumer.group.error_table import TABLE, Handling, Request
+from zkconsumer.group.heartbeat import Heartbeat
+from zkconsumer.group.identity import Identity
+from zkconsumer.group.membership import MembershipCore
+from zkconsumer.group.ownership import Ownership, Partitions
+from zkconsumer.group.steps import Step, Steps
+
+
+def _at_once(_: CoordinatedView, target: Shares) -> Shares:
+    """The cooperative assignment without its first phase."""
+    return target
+
+
+def _only_rightful(view: CoordinatedView, target: Shares) -> Shares:
+    """Only the claims of the latest generation count."""
+    latest = max(one.generation for one in view.members.values())
+    owners = {
+        tp: name
+        for tp, name in sticky.rightful_owners(view).items()
+        if view.members[name].generation == latest
+    }
+    return {
+        name: tuple(tp for tp in share if owners.get(tp, name) == name)
+        for name, share in target.items()
+    }
+
+
+_join = Identity.join
+
+
+def _hidden_claim(
+    self: Identity, round_: int, topics: frozenset[str], ownership: Ownership, cause: ev.Cause
+) -> ev.SendJoin:
+    """It reads on what its join does not name."""
+    return _join(self, round_, topics, Ownership(ownership._mode), cause)
+
+
+_given_up = Ownership.given_up
+
+
+def _forgets_to_join(self: Ownership) -> bool:
+    """What it gave up stays nobody's."""
+    _given_up(self)
+    return False
+
+
+def _keeps_void(self: Ownership) -> bool:
+    """Thrown out, it goes on and claims it in its next generation."""
+    self._offer = None
+    self._revoked_for_share = False
+    return False
+
+
+def _trusts_answers(self: Heartbeat, now_ms: int, *, rebalancing: bool = False) -> None:
+    """The session is counted from the answer instead of the request."""
+    self.in_flight = False
+    self._heard_ms = now_ms
+    self._rebalancing = rebalancing
+    self.confirmed(now_ms + 300)
+
+
+def _takes_first(self: Ownership) -> tuple[Partitions, ev.Why] | None:
+    """It would read on what others get next."""
+    if self._lost:
+        return self._give(self.owned), ev.Why.LOST
+    return None
+
+
+def _endless_patience(self: Heartbeat, now_ms: int) -> bool:
+    """A caller that does not poll stays a member."""
+    del self, now_ms
+    return False
+
+
+def _deaf_to_topics(self: MembershipCore, wish: ev.Wish) -> None:
+    """New partitions are nobody's."""
+    if not isinstance(wish, ev.Triggered):
+        _obey(self, wish)
+
+
+_obey = MembershipCore._obey
+
+
+def _same_round(self: Steps, step: Step, now_ms: int) -> int:
+    """Rounds have no numbers: a late answer counts as that to the request of today."""
+    assert self.open is None
+    self.open = step
+    self.begun_ms = now_ms
+    return self.round
+
+
+def _same_round_dropped(self: Steps) -> None:
+    self.open = None
+
+
+def _with(changes: Mapping[Handling, Handling]) -> Mapping[Request, Mapping[int, Handling]]:
+    """The table of error codes, with other handlings in place of these."""
+    return {
+        request: {code: changes.get(how, how) for code, how in row.items()}
+        for request, row in TABLE.items()
+    }
+
+
+def _swap(place: Any, name: str, replacement: object) -> tuple[Swap, ...]:
+    return (Swap(place, name, replacement),)
+
+
+FAULTS: Mapping[str, tuple[Swap, ...]] = {
+    "hands over at once": _swap(cooperative, "withhold", _at_once),
+    "passes over old claims": _swap(cooperative, "withhold", _only_rightful),
+    "hides its claim": _swap(Identity, "join", _hidden_claim),
+    "forgets to join again": _swap(Ownership, "given_up", _forgets_to_join),
+    "keeps what is void": _swap(Ownership, "void", _keeps_void),
+    "trusts too long": _swap(Heartbeat, "answered", _trusts_answers),
+    "takes before it gives": _swap(Ownership, "give_up_for_share", _takes_first),
+    "stays without polls": _swap(Heartbeat, "poll_expired", _endless_patience),
+    "deaf to new partitions": _swap(MembershipCore, "_obey", _deaf_to_topics),
+    "takes late answers": (
+        Swap(Steps, "begin", _same_round),
+        Swap(Steps, "drop", _same_round_dropped),
+    ),
+    "asks who is none any more": _swap(
+        error_table, "TABLE", _with({Handling.RELOCATE: Handling.RETRY})
+    ),
+    "shrugs off void generations": _swap(
+        error_table,
+        "TABLE",
+        _with({Handling.RESET_GENERATION: Handling.FINE, Handling.RESET_MEMBER: Handling.FINE}),
+    ),
+    "ignores rebalances": _swap(error_table, "TABLE", _with({Handling.REJOIN: Handling.FINE})),
+}
+COOPERATIVE = {"passes over old claims"}
+"""Faults that only cooperative groups can have, and that seldom show: worlds full of those."""

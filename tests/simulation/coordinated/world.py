@@ -1,0 +1,377 @@
+"""Members of a coordinator group that read and commit: the random worlds, with records in them.
+
+Members do as ``KafkaConsumer`` does: what a poll handed out counts as done when the next one
+begins; what is done is committed now and then, and before partitions are given up.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from tests.simulation.coordinated.answers import judge, refusal
+from tests.simulation.coordinated.ledger import GroupLedger
+from tests.simulation.coordinated.style import GroupStyle
+from tests.simulation.ledger import Violation
+from tests.support.group_world import SESSION_MS, Client, GroupWorld, SendCommit
+from zkconsumer.group import events as ev
+from zkconsumer.group.states import State
+from zkconsumer.model import TopicPartition
+from zkconsumer.testing.fake_group import GroupRequest
+from zkconsumer.wire.error_codes import ErrorCode
+
+Offsets = tuple[tuple[TopicPartition, int], ...]
+COMMIT_INTERVAL_MS = 200
+MOST_RECORDS = 5
+
+
+@dataclass
+class Reader:
+    """What a member has of its partitions.
+
+    Attributes:
+        positions: the next record to hand out.
+        done: the next one to commit.
+        committing: what is on its way to the coordinator, in order.
+        callback: the round of a callback that waits for the last of these.
+        next_commit_ms: when to commit again.
+    """
+
+    positions: dict[TopicPartition, int] = field(default_factory=dict)
+    done: dict[TopicPartition, int] = field(default_factory=dict)
+    committing: list[Offsets] = field(default_factory=list)
+    callback: int | None = None
+    next_commit_ms: int = 0
+
+
+class ReadingWorld(GroupWorld):
+    """See the module; ``style`` says what happens in it."""
+
+    def __init__(self, seed: int, style: GroupStyle) -> None:
+        super().__init__(seed, style.strategies, static=style.static)
+        self.style = style
+        self.ledger = GroupLedger()
+        self.readers: dict[str, Reader] = {}
+        self.trace: list[tuple[object, ...]] = []
+        self.loading_until_ms = 0
+        self._elsewhere: set[tuple[str, int]] = set()
+        self._identity = ("", -1)
+
+    # --- what happens -----------------------------------------------------------------------------
+
+    def reader(self, client: Client) -> Reader:
+        """Its positions."""
+        return self.readers.setdefault(client.name, Reader())
+
+    def note(self, what: str, *about: object) -> None:
+        """A line of the trace."""
+        self.trace.append((self.now_ms, what, *about))
+
+    def tell(self, client: Client, event: ev.Event) -> None:
+        """Let the core hear it, and do what it wants done."""
+        us = client.core.identity
+        self._identity = us.member_id, us.generation
+        self.note(type(event).__name__, client.name)
+        super().tell(client, event)
+
+    def _run(self, client: Client, action: ev.Action) -> None:
+        match action:
+            case ev.GiveUp(round_, partitions, why):
+                self.note(why.name, client.name, *sorted(partitions))
+                assert partitions <= client.held, "it gives up what it never took over"
+                client.held -= partitions
+                self._give_up(client, round_, partitions, why)
+            case ev.TakeOver(_, added, _):
+                self.note("TakeOver", client.name, *sorted(added))
+                reader = self.reader(client)
+                for tp in sorted(added):
+                    start = self.ledger.take_over(tp, client.name)
+                    reader.positions[tp] = reader.done[tp] = start
+                super()._run(client, action)
+            case _:
+                self.note(type(action).__name__, client.name)
+                super()._run(client, action)
+
+    def _give_up(
+        self, client: Client, round_: int, partitions: frozenset[TopicPartition], why: ev.Why
+    ) -> None:
+        reader = self.reader(client)
+        offsets = self._done(client, partitions)
+        for tp in partitions:
+            reader.positions.pop(tp, None)
+            reader.done.pop(tp, None)
+        if why is ev.Why.REVOKED and self._send_commit(client, offsets):
+            reader.callback = round_
+        else:
+            client.todo.append(ev.CallbackDone(round_))
+
+    def _done(self, client: Client, partitions: frozenset[TopicPartition]) -> Offsets:
+        done = self.reader(client).done
+        return tuple((tp, done[tp]) for tp in sorted(partitions) if tp in done)
+
+    def _send_commit(self, client: Client, offsets: Offsets) -> bool:
+        """Whether it is on its way; without a coordinator it fails at once."""
+        if not offsets or not client.core._search.located:
+            return False
+        self.reader(client).committing.append(offsets)
+        request = SendCommit(*self._identity, offsets)
+        client.requests.append((client.connection, request))
+        return True
+
+    # --- the network ------------------------------------------------------------------------------
+
+    def _carry(self, client: Client, connection: int, request: GroupRequest | SendCommit) -> None:
+        code = self._unwilling(client, connection)
+        if isinstance(request, SendCommit):
+            self._carry_commit(client, connection, request, code)
+        elif code is None:
+            super()._carry(client, connection, request)
+        elif connection == client.connection:
+            client.answers += refusal(request, code)
+
+    def _unwilling(self, client: Client, connection: int) -> ErrorCode | None:
+        if (client.name, connection) in self._elsewhere:
+            return ErrorCode.NOT_COORDINATOR
+        if self.now_ms < self.loading_until_ms:
+            return ErrorCode.COORDINATOR_LOAD_IN_PROGRESS
+        return None
+
+    def _carry_commit(
+        self, client: Client, connection: int, request: SendCommit, code: ErrorCode | None
+    ) -> None:
+        if code is None:
+            code = judge(self.coordinator, request, client.settings.instance_id)
+        self.note("commit", client.name, code.name, *request.offsets)
+        if code == ErrorCode.NONE:
+            self.ledger.commit(request.offsets, client.name)
+            member = self.coordinator.members.get(request.member_id)
+            if member is not None:
+                member.expires_ms = self.now_ms + SESSION_MS
+        if connection == client.connection:
+            answer = ev.CommitAnswered(request.member_id, request.generation, code)
+            client.answers.append(answer)
+
+    def hear(self, client: Client) -> None:
+        """The next answer arrives."""
+        answer = client.answers.pop(0)
+        if isinstance(answer, ev.CommitAnswered):
+            offsets = self.reader(client).committing.pop(0)
+            if answer.code == ErrorCode.NONE:
+                self.ledger.acknowledge(offsets)
+            self.ledger.refused += answer.code != ErrorCode.NONE
+            self._maybe_over(client)
+        self.tell(client, answer)
+
+    def _maybe_over(self, client: Client) -> None:
+        """The last commit is answered, or will not be: a callback that waits for it ends."""
+        reader = self.reader(client)
+        if reader.callback is not None and not reader.committing:
+            client.todo.append(ev.CallbackDone(reader.callback))
+            reader.callback = None
+
+    def _cut(self, client: Client) -> None:
+        # What the thread that joins has read by then may still be on its way to the core.
+        heard = [
+            one for one in client.answers if isinstance(one, ev.JoinAnswered | ev.SyncAnswered)
+        ]
+        late = heard if self.random.random() < 0.3 else []
+        super()._cut(client)
+        client.answers += late
+        self.reader(client).committing.clear()
+        self._maybe_over(client)
+
+    # --- callers ----------------------------------------------------------------------------------
+
+    def poll(self, client: Client) -> None:
+        """What was handed out is done; then the listener, a commit, and more records."""
+        reader = self.reader(client)
+        for tp, position in reader.positions.items():
+            reader.done[tp] = position
+            self.ledger.process(tp, position)
+        self.tell(client, ev.Polled())
+        if self.in_callback(client):
+            return
+        if self.now_ms >= reader.next_commit_ms and not reader.committing:
+            reader.next_commit_ms = self.now_ms + COMMIT_INTERVAL_MS
+            us = client.core.identity
+            self._identity = us.member_id, us.generation
+            self._send_commit(client, self._done(client, client.core.owned))
+        for tp in sorted(self.delivers(client) & reader.positions.keys()):
+            self._hand_out(client, tp)
+
+    def _hand_out(self, client: Client, tp: TopicPartition) -> None:
+        positions = self.reader(client).positions
+        start = positions[tp]
+        end = min(self.ledger.line(tp).end, start + self.random.randrange(MOST_RECORDS))
+        if start < end:
+            self.note("records", client.name, tp, start, end)
+            self.ledger.hand_out(tp, client.name, start, end)
+            positions[tp] = end
+
+    def in_callback(self, client: Client) -> bool:
+        """Whether its listener runs, or a commit before it."""
+        return self.reader(client).callback is not None or self._in_callback(client)
+
+    def write(self) -> None:
+        """Some more records."""
+        topic = self.random.choice(sorted(self.partitions))
+        tp = TopicPartition(topic, self.random.choice(self.partitions[topic]))
+        self.ledger.line(tp).end += self.random.randrange(1, 8)
+
+    def close(self, client: Client) -> None:
+        """In order: commit, leave; nobody waits for the answers for long."""
+        if client.core.state is not State.UNJOINED:
+            for tp, position in self.reader(client).positions.items():
+                self.reader(client).done[tp] = position
+                self.ledger.process(tp, position)
+        self.tell(client, ev.Leave())
+        while client.requests:
+            self.carry_request(client)
+        while client.answers:
+            self.hear(client)
+        self.kill(client)
+
+    # --- turns ------------------------------------------------------------------------------------
+
+    def turn(self) -> None:
+        """One thing, mostly an ordinary one."""
+        roll = self.random.random()
+        alive = self.live()
+        if roll < self.style.accident_rate or not alive:
+            self.happen()
+            return
+        if roll < 0.15:
+            self.write()
+        if roll < 0.25:
+            self.pass_time(self.style.step_ms)
+        client = self.random.choice(alive)
+        self.tick(client)
+        self.ordinary(client)
+
+    def ordinary(self, client: Client) -> None:
+        """Whatever can go on with this member."""
+        can: list[Callable[[], None]] = []
+        if client.requests:
+            can += [lambda: self.carry_request(client)] * 2
+        if client.answers:
+            can += [lambda: self.hear(client)] * 2
+        if client.todo:
+            can += [lambda: self.tell(client, client.todo.pop(0))] * 2
+        if not client.stuck and not self.in_callback(client):
+            can.append(lambda: self.poll(client))
+        if can:
+            self.random.choice(can)()
+
+    def happen(self) -> None:
+        """An accident that this world allows, or a peaceful change."""
+        everybody = [one for one in self.clients if not one.dead]
+        if len(everybody) < 2:
+            self.start()
+            return
+        client = self.random.choice(everybody)
+        what = self.random.choice(self.style.happens)
+        self.note(what, client.name)
+        if client.frozen:
+            self.thaw(client)
+        elif what == "start":
+            if len(everybody) < 5:
+                self.start()
+        elif what == "freeze":
+            client.frozen = True
+        elif what == "stall":
+            client.stuck = not client.stuck
+        elif what == "load":
+            self.loading_until_ms = self.now_ms + self.random.randrange(300)
+        elif what == "move quietly":
+            self.move_quietly()
+        else:
+            self._accident(what, client)
+
+    def _accident(self, what: str, client: Client) -> None:
+        match what:
+            case "kill":
+                self.kill(client)
+            case "close":
+                # In the middle of a join the last commit may be refused, as with the original.
+                if not self.style.exact or self._is_calm(client):
+                    self.close(client)
+            case "move":
+                self.move_coordinator()
+            case "grow":
+                self.add_partition()
+            case "subscribe":
+                self.change_topics(client)
+            case "cut":
+                self.lose_connection(client)
+            case _:
+                raise AssertionError(what)
+
+    def _is_calm(self, client: Client) -> bool:
+        return client.core.state is State.STABLE and client.core._steps.open is None
+
+    def move_quietly(self) -> None:
+        """The old coordinator lives on and says that it is none any more."""
+        if self.static and self.coordinator.state != "Stable":
+            return
+        code = ErrorCode.NOT_COORDINATOR
+        for member in self.coordinator.members.values():
+            if member.joining is not None:
+                answer = ev.JoinAnswered(round=member.join.round, code=code)
+                self._deliver([(member.joining, answer)])
+            if member.syncing is not None:
+                address, round_ = member.syncing
+                self._deliver([(address, ev.SyncAnswered(round_, code))])
+        self.coordinator.move(self.now_ms)
+        self._elsewhere |= {(one.name, one.connection) for one in self.clients}
+
+    # --- rest -------------------------------------------------------------------------------------
+
+    def round_of_all(self) -> None:
+        """Everybody does all that there is to do; time goes on."""
+        for client in self.live():
+            self.tick(client)
+            while client.requests:
+                self.carry_request(client)
+            while client.answers:
+                self.hear(client)
+            while client.todo:
+                self.tell(client, client.todo.pop(0))
+            if not client.stuck and not self.in_callback(client):
+                self.poll(client)
+        self.pass_time(40)
+
+    def settle(self, turns: int = 1500) -> None:
+        """No more accidents. At first one may be stuck for good: the others do without it."""
+        for client in self.clients:
+            if client.frozen and not client.dead:
+                self.thaw(client)
+            client.stuck = False
+        live = self.live()
+        if len(live) > 1 and self.random.random() < self.style.stuck_at_rest:
+            live[0].stuck = True
+            self._come_to_rest(turns)
+            live[0].stuck = False
+        self._come_to_rest(turns)
+
+    def _come_to_rest(self, turns: int) -> None:
+        for count in range(turns):
+            if count in (0, 50):
+                self.tell_topics_changed()
+            self.round_of_all()
+            if count > 60 and count % 10 == 0 and self.settled():
+                return
+        raise Violation(f"never at rest: {self}")
+
+    def settled(self) -> bool:
+        """All is shared, read and committed, and who does not poll has left."""
+        stuck = [one for one in self.live() if one.stuck]
+        polling = [one for one in self.live() if not one.stuck]
+        states = {(one.core.state, one.core.identity.generation) for one in polling}
+        read = frozenset[str]().union(*(one.topics for one in polling))
+        wanted = {TopicPartition(topic, p) for topic in read for p in self.partitions[topic]}
+        shared = [tp for one in polling for tp in one.core.owned]
+        lines = [self.ledger.line(tp) for tp in wanted]
+        return (
+            states == {(State.STABLE, self.coordinator.generation)}
+            and all(one.core.state is State.UNJOINED for one in stuck)
+            and sorted(shared) == sorted(wanted)
+            and all(one.committed == one.end == one.handed for one in lines)
+        )
