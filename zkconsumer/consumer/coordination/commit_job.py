@@ -91,7 +91,7 @@ class CommitJob:
         """These are no longer ours: nothing of the rest is sent."""
         names = ", ".join(map(str, gone))
         self.error = CommitFailed(
-            f"group {self._group_id}: not committed, since {names} is not this member's any more: "
+            f"group {self._group_id}: not committed, since {names} is not this member's now: "
             "others may have read on. Poll, to hear what is"
         )
 

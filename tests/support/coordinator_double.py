@@ -1,0 +1,388 @@
+"""A broker that coordinates one group, without a network: requests in, answers out, real threads.
+
+It serves as a member's ``Dialer`` and ``Cluster``. What the group does is the fake coordinator's;
+here are the bytes of each version, the offsets, and the ways in which a broker can be of no use.
+"""
+
+import itertools
+import queue
+import threading
+from collections import deque
+from collections.abc import Collection, Mapping
+from typing import TypeVar, cast
+
+from tests.support.group_answers import join_response, refusal
+from tests.support.offsets_double import OffsetsDouble
+from zkconsumer.clock import SystemClock
+from zkconsumer.cluster.view import ClusterView
+from zkconsumer.consumer.coordination.terms import from_wire, read_sticky_data, to_wire
+from zkconsumer.errors import ConnectFailed, ConnectionLost, RequestTimedOut, UnsupportedVersion
+from zkconsumer.group import events as ev
+from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.testing.fake_group import Addressed, FakeGroupCoordinator, Terms
+from zkconsumer.wire.api import ApiKey, Request, Response
+from zkconsumer.wire.codec import decode_request, decode_response, encode_request, encode_response
+from zkconsumer.wire.consumer_protocol import (
+    Assignment,
+    decode_assignment,
+    decode_subscription,
+    encode_assignment,
+)
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.framing import LENGTH_BYTES
+from zkconsumer.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from zkconsumer.wire.messages.join_group import (
+    JoinGroupMember,
+    JoinGroupRequest,
+    JoinGroupResponse,
+)
+from zkconsumer.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
+from zkconsumer.wire.messages.offset_commit import OffsetCommitRequest
+from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
+from zkconsumer.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+
+R = TypeVar("R")
+
+HERE = Broker(0, "broker", 9092)
+
+OF_0_9: Mapping[ApiKey, int] = {
+    ApiKey.JOIN_GROUP: 0,
+    ApiKey.SYNC_GROUP: 0,
+    ApiKey.HEARTBEAT: 0,
+    ApiKey.LEAVE_GROUP: 0,
+    ApiKey.OFFSET_COMMIT: 2,
+    ApiKey.OFFSET_FETCH: 1,
+}
+"""The newest versions of a broker of 0.9."""
+
+OF_0_8_2: Mapping[ApiKey, int] = {
+    ApiKey.JOIN_GROUP: -1,
+    ApiKey.OFFSET_COMMIT: 1,
+    ApiKey.OFFSET_FETCH: 1,
+}
+"""The newest versions of a broker of 0.8.2; -1: it lacks the API."""
+
+_TICK_S = 0.005
+
+
+class CoordinatorDouble:
+    """The broker.
+
+    Attributes:
+        group: what it coordinates.
+        offsets: what is committed.
+        partitions: of each topic.
+        asked: every request that came, in order, with its version.
+        codes: error codes to answer with instead, by kind of request; the first one is used up.
+        attempts: how many requests of each kind came, answered or not.
+        silent: kinds of requests that are never answered.
+        deaf: whether nobody can connect.
+        found: who coordinates, or the error code that says so.
+        searches, dials: how often it was asked who coordinates, and connected to.
+    """
+
+    def __init__(
+        self,
+        partitions: Mapping[str, int],
+        *,
+        versions: Mapping[ApiKey, int] | None = None,
+        longest_session_ms: int = 1_800_000,
+    ) -> None:
+        self.group = FakeGroupCoordinator()
+        self.partitions = {topic: tuple(range(count)) for topic, count in partitions.items()}
+        self.asked: list[tuple[Request[Response], int]] = []
+        self.codes: dict[type[object], deque[int]] = {}
+        self.silent: set[type[object]] = set()
+        self.deaf = False
+        self.found: Broker | int = HERE
+        self.attempts: dict[type[object], int] = {}
+        self.searches = 0
+        self.dials = 0
+        self.versions = dict(versions or {})
+        self.lock = threading.RLock()
+        self.group.member_id_required = self.newest(ApiKey.JOIN_GROUP, 9) >= 4
+        self._offsets = OffsetsDouble(self.group, old=self.newest(ApiKey.OFFSET_FETCH, 7) < 2)
+        self.offsets = self._offsets.stored
+        self._longest_session_ms = longest_session_ms
+        self._clock = SystemClock()
+        self._names = itertools.count(1)
+        self._rounds = itertools.count(1)
+        self._metadata: dict[int, dict[str, bytes]] = {}
+        self._lines: dict[str, _Connection] = {}
+
+    # --- as a cluster -------------------------------------------------------------------
+
+    def coordinator(self, group_id: str, *, timeout_ms: int) -> Broker | int:
+        """See ``Cluster``."""
+        del group_id, timeout_ms
+        self.searches += 1
+        return self.found
+
+    def view(self, topics: Collection[str] | None = None, *, timeout_ms: int = 0) -> ClusterView:
+        """See ``Cluster``."""
+        del timeout_ms
+        return ClusterView(
+            brokers={0: HERE},
+            leaders={},
+            leaderless={},
+            errors={},
+            partitions={
+                topic: numbers
+                for topic, numbers in self.partitions.items()
+                if topics is None or topic in topics
+            },
+        )
+
+    # --- as a dialer --------------------------------------------------------------------
+
+    def dial(self, broker: Broker, *, timeout_ms: int | None = None) -> "_Connection":
+        """See ``Dialer``."""
+        del timeout_ms
+        self.dials += 1
+        if self.deaf:
+            raise ConnectFailed(f"{broker}: nobody listens")
+        connection = _Connection(self, broker, f"line {next(self._names)}")
+        with self.lock:
+            self._lines[connection.name] = connection
+        return connection
+
+    def newest(self, api: ApiKey, ours: int) -> int:
+        """The newest version that both know."""
+        return min(ours, self.versions.get(api, ours))
+
+    # --- what happens to it -------------------------------------------------------------
+
+    def refuse(self, kind: type[object], *codes: int) -> None:
+        """The next requests of that kind are answered with these codes."""
+        self.codes.setdefault(kind, deque()).extend(codes)
+
+    def break_lines(self) -> None:
+        """All connections break."""
+        with self.lock:
+            lines, self._lines = list(self._lines.values()), {}
+        for line in lines:
+            line.close()
+
+    def throw_out(self, member_id: str) -> None:
+        """The group goes on without that member, as after its session."""
+        with self.lock:
+            gone = self.group.receive(
+                "nobody", ev.SendLeave(member_id, "thrown out"), _SOME, self.now_ms()
+            )
+            self.deliver(gone)
+
+    def kinds(self, kind: type[R]) -> list[R]:
+        """The requests of that kind that came."""
+        return [cast("R", one) for one, _ in list(self.asked) if isinstance(one, kind)]
+
+    # --- inside ---------------------------------------------------------------------------
+
+    def now_ms(self) -> int:
+        """The time."""
+        return self._clock.now_ms()
+
+    def tick(self) -> None:
+        """Time passes."""
+        with self.lock:
+            self.deliver(self.group.tick(self.now_ms()))
+
+    def deliver(self, answers: list[Addressed]) -> None:
+        """Hand answers to the connections that wait for them."""
+        for name, event in answers:
+            if name in self._lines:
+                self._lines[name].answers.put(event)
+
+    def take(
+        self, line: "_Connection", request: Request[Response], version: int
+    ) -> Response | None:
+        """Serve a request; None where the answer comes later, from the group."""
+        with self.lock:
+            self.asked.append((request, version))
+            refusals = self.codes.get(type(request))
+            code = refusals.popleft() if refusals else 0
+            if code:
+                return self._refused(request, code)
+            match request:
+                case JoinGroupRequest():
+                    return self._join(line, request)
+                case SyncGroupRequest():
+                    self._ask(line, self._sync(request), request.group_instance_id)
+                case HeartbeatRequest(generation_id=generation, member_id=member_id):
+                    beat = ev.SendHeartbeat(member_id, generation)
+                    self._ask(line, beat, request.group_instance_id)
+                case LeaveGroupRequest(member_id=member_id, members=members):
+                    for one in (*(each.member_id for each in members), member_id):
+                        self._ask(line, ev.SendLeave(one, ""), None)
+                    return LeaveGroupResponse(error_code=0)
+                case OffsetCommitRequest():
+                    return self._offsets.commit(request)
+                case OffsetFetchRequest():
+                    return self._offsets.positions(request)
+                case _:
+                    raise AssertionError(f"a member sends no {request}")
+        return None
+
+    def _refused(self, request: Request[Response], code: int) -> Response:
+        if isinstance(request, OffsetCommitRequest):
+            return self._offsets.commit(request, code)
+        if isinstance(request, OffsetFetchRequest):
+            return self._offsets.positions(request, code)
+        return refusal(request, code)
+
+    def _ask(self, line: "_Connection", request: object, instance_id: str | None) -> None:
+        member_id = getattr(request, "member_id", "")
+        member = self.group.members.get(member_id)
+        terms = member.terms if member is not None else _SOME
+        if instance_id is not None and terms.instance_id != instance_id:
+            terms = Terms(
+                session_timeout_ms=0, rebalance_timeout_ms=0, strategies=(), instance_id=instance_id
+            )
+        asked = cast("ev.SendSync", request)
+        self.deliver(self.group.receive(line.name, asked, terms, self.now_ms()))
+
+    def _join(self, line: "_Connection", request: JoinGroupRequest) -> Response | None:
+        if request.session_timeout_ms > self._longest_session_ms:
+            return join_response(code=ErrorCode.INVALID_SESSION_TIMEOUT)
+        rebalance_ms = request.rebalance_timeout_ms
+        metadata = {one.name: bytes(one.metadata) for one in request.protocols}
+        _, subscription = decode_subscription(request.protocols[0].metadata)
+        remembered: frozenset[TopicPartition] = frozenset()
+        if "sticky" in metadata:
+            _, sticky = decode_subscription(metadata["sticky"])
+            remembered, _ = read_sticky_data(sticky.user_data)
+        round_ = next(self._rounds)
+        self._metadata[round_] = metadata
+        join = ev.SendJoin(
+            round=round_,
+            member_id=request.member_id,
+            topics=frozenset(subscription.topics),
+            owned=from_wire(subscription.owned_partitions),
+            remembered=remembered,
+            generation=subscription.generation_id,
+            cause=ev.Cause.JOINED,
+        )
+        terms = Terms(
+            session_timeout_ms=request.session_timeout_ms,
+            rebalance_timeout_ms=request.session_timeout_ms if rebalance_ms < 0 else rebalance_ms,
+            strategies=tuple(metadata),
+            instance_id=request.group_instance_id,
+        )
+        self.deliver(self.group.receive(line.name, join, terms, self.now_ms()))
+        return None
+
+    @staticmethod
+    def _sync(request: SyncGroupRequest) -> ev.SendSync:
+        return ev.SendSync(
+            round=0,
+            member_id=request.member_id,
+            generation=request.generation_id,
+            protocol="",
+            shares={
+                one.member_id: tuple(
+                    from_wire(decode_assignment(one.assignment)[1].assigned_partitions)
+                )
+                for one in request.assignments
+            },
+        )
+
+    def response_to(self, event: ev.Event) -> Response:
+        """What the group says, as a message."""
+        match event:
+            case ev.JoinAnswered():
+                with self.lock:
+                    return self._welcome(event)
+            case ev.SyncAnswered(_, code, partitions, protocol):
+                share = encode_assignment(Assignment(assigned_partitions=to_wire(partitions)))
+                return SyncGroupResponse(
+                    error_code=code, assignment=b"" if code else share, protocol_name=protocol
+                )
+            case ev.HeartbeatAnswered(code=code):
+                return HeartbeatResponse(error_code=code)
+            case _:
+                raise AssertionError(f"no answer: {event}")
+
+    def _welcome(self, event: ev.JoinAnswered) -> JoinGroupResponse:
+        return join_response(
+            code=event.code,
+            generation=event.generation,
+            protocol=event.protocol,
+            leader=event.leader_id,
+            member_id=event.member_id,
+            skip=event.skip_assignment,
+            members=tuple(
+                JoinGroupMember(
+                    member_id=one.member_id,
+                    group_instance_id=one.instance_id,
+                    metadata=self._metadata[self.group.members[one.member_id].join.round][
+                        event.protocol
+                    ],
+                )
+                for one in event.members
+            ),
+        )
+
+
+_SOME = Terms(session_timeout_ms=10_000, rebalance_timeout_ms=10_000, strategies=("range",))
+
+
+class _Connection:
+    """One connection; ``close`` wakes who waits."""
+
+    def __init__(self, double: CoordinatorDouble, broker: Broker, name: str) -> None:
+        self._double = double
+        self._broker = broker
+        self._closed = False
+        self.name = name
+        self.answers: queue.SimpleQueue[ev.Event] = queue.SimpleQueue()
+
+    def version_of(
+        self,
+        request: Request[R] | type[Request[R]],
+        *,
+        at_least: int = 0,
+        at_most: int | None = None,
+    ) -> int:
+        """See ``Connection``."""
+        api = request.API
+        newest = self._double.newest(api.key, api.last if at_most is None else at_most)
+        if newest < at_least:
+            raise UnsupportedVersion(f"{self._broker}: it lacks {api.key.name} {at_least}")
+        return newest
+
+    def call(
+        self, request: Request[R], *, timeout_ms: int, at_least: int = 0, at_most: int | None = None
+    ) -> R:
+        """See ``Connection``; the bytes of both directions are made and read."""
+        version = self.version_of(request, at_least=at_least, at_most=at_most)
+        data = encode_request(request, version=version, correlation_id=7, client_id="t")
+        asked = decode_request(data[LENGTH_BYTES:]).request
+        deadline_ms = self._double.now_ms() + timeout_ms
+        self._check()
+        kind = type(asked)
+        self._double.attempts[kind] = self._double.attempts.get(kind, 0) + 1
+        silent = kind in self._double.silent
+        response = None if silent else self._double.take(self, asked, version)
+        while response is None:
+            response = self._wait(deadline_ms, silent=silent)
+        frame = encode_response(response, version=version, correlation_id=7)
+        return decode_response(request, version, frame[LENGTH_BYTES:])[1]
+
+    def close(self) -> None:
+        """See ``Connection``."""
+        self._closed = True
+
+    def _wait(self, deadline_ms: int, *, silent: bool) -> Response | None:
+        self._check()
+        if self._double.now_ms() >= deadline_ms:
+            self.close()
+            raise RequestTimedOut(f"{self._broker}: no answer in time")
+        if not silent:
+            self._double.tick()
+        try:
+            return self._double.response_to(self.answers.get(timeout=_TICK_S))
+        except queue.Empty:
+            return None
+
+    def _check(self) -> None:
+        if self._closed:
+            raise ConnectionLost(f"{self._broker}: closed the connection")

@@ -1,0 +1,48 @@
+"""Answers of a coordinator as messages, with as little as they need."""
+
+from zkconsumer.wire.api import Request, Response
+from zkconsumer.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+from zkconsumer.wire.messages.join_group import (
+    JoinGroupMember,
+    JoinGroupRequest,
+    JoinGroupResponse,
+)
+from zkconsumer.wire.messages.leave_group import LeaveGroupRequest, LeaveGroupResponse
+from zkconsumer.wire.messages.sync_group import SyncGroupRequest, SyncGroupResponse
+
+
+def join_response(
+    *,
+    code: int,
+    generation: int = -1,
+    protocol: str = "",
+    leader: str = "",
+    member_id: str = "",
+    skip: bool = False,
+    members: tuple[JoinGroupMember, ...] = (),
+) -> JoinGroupResponse:
+    """JoinGroup's."""
+    return JoinGroupResponse(
+        error_code=code,
+        generation_id=generation,
+        protocol_name=protocol,
+        leader=leader,
+        member_id=member_id,
+        skip_assignment=skip,
+        members=members,
+    )
+
+
+def refusal(request: Request[Response], code: int) -> Response:
+    """The answer that says no more than this code."""
+    match request:
+        case JoinGroupRequest():
+            return join_response(code=code)
+        case SyncGroupRequest():
+            return SyncGroupResponse(error_code=code, assignment=b"")
+        case HeartbeatRequest():
+            return HeartbeatResponse(error_code=code)
+        case LeaveGroupRequest():
+            return LeaveGroupResponse(error_code=code)
+        case _:
+            raise AssertionError(f"a member sends no {request}")

@@ -1,0 +1,172 @@
+"""Members of a coordinator group as tests use them: a handler that keeps notes, a poll loop."""
+
+import threading
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+from tests.support.waiting import wait_until
+from zkconsumer.consumer.coordination.lines import Cluster, Dialer
+from zkconsumer.consumer.coordination.member import GroupMember
+from zkconsumer.consumer.coordination.terms import GroupTerms
+from zkconsumer.consumer.membership import Why
+from zkconsumer.group.states import GroupSettings
+from zkconsumer.model import TopicPartition
+from zkconsumer.scope import ThreadScope
+
+Partitions = frozenset[TopicPartition]
+Note = tuple[str, Partitions]
+
+QUICK = GroupSettings(
+    session_timeout_ms=2_000,
+    heartbeat_interval_ms=40,
+    max_poll_interval_ms=10_000,
+    retry_backoff_ms=10,
+    retry_backoff_max_ms=40,
+)
+"""Times for groups without a network."""
+
+
+def _nothing(_partitions: Partitions, _why: Why) -> None:
+    pass
+
+
+class NotingHandler:
+    """An ``OwnershipHandler``.
+
+    Args:
+        on_give_up: called after it was noted.
+
+    Attributes:
+        notes: what was heard: "revoked", "lost" or "taken", with the partitions.
+        owned: what it has by what it heard.
+        threads: in which threads it was called.
+    """
+
+    def __init__(self, on_give_up: Callable[[Partitions, Why], None] = _nothing) -> None:
+        self.notes: list[Note] = []
+        self.owned: Partitions = frozenset()
+        self.threads: set[int] = set()
+        self.on_give_up = on_give_up
+
+    def give_up(self, partitions: Partitions, why: Why) -> None:
+        """See ``OwnershipHandler``."""
+        self.threads.add(threading.get_ident())
+        self.notes.append((why.name.lower(), partitions))
+        try:
+            self.on_give_up(partitions, why)
+        finally:
+            self.owned -= partitions
+
+    def take_over(self, added: Partitions, owned: Partitions) -> None:
+        """See ``OwnershipHandler``."""
+        self.threads.add(threading.get_ident())
+        self.notes.append(("taken", added))
+        assert owned == self.owned | added
+        self.owned = owned
+
+
+class MemberInTest:
+    """One member with a scope of its own; closes in the end.
+
+    Args:
+        dialer, cluster: what it talks to.
+        group_id: its group.
+        settings: of its membership.
+        name: of its threads.
+        stop: ends what dialer and cluster have under way.
+    """
+
+    def __init__(
+        self,
+        dialer: Dialer,
+        cluster: Cluster,
+        *,
+        group_id: str = "g",
+        settings: GroupSettings = QUICK,
+        name: str = "member",
+        request_timeout_ms: int = 5_000,
+        stop: Callable[[], None] = lambda: None,
+    ) -> None:
+        self.bell = threading.Event()
+        self.handler = NotingHandler()
+        self.group_topics: list[frozenset[str]] = []
+        self._stop = stop
+        self._closed = False
+        self.scope = ThreadScope(name)
+        self.cluster = cluster
+        self.member = GroupMember(
+            GroupTerms(group_id=group_id, settings=settings),
+            dialer=dialer,
+            cluster=cluster,
+            view=lambda: cluster.view(None, timeout_ms=1_000),
+            handler=self.handler,
+            scope=self.scope,
+            wake=self.bell.set,
+            request_timeout_ms=request_timeout_ms,
+            on_group_topics=self.group_topics.append,
+        )
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def subscribe(self, *topics: str, open_ended: bool = False) -> Self:
+        """Read these topics."""
+        self.member.subscribe(frozenset(topics), open_ended=open_ended)
+        return self
+
+    @property
+    def has(self) -> Partitions:
+        """What it may hand out now."""
+        return self.member.deliverable()
+
+    def poll_until(self, what: str, probe: Callable[[], object], *, timeout_s: float = 30) -> None:
+        """Poll like a caller, again at every ring of the bell, until something is true."""
+        poll_until(what, probe, self, timeout_s=timeout_s)
+
+    def close(self, timeout_ms: int = 5_000) -> None:
+        """Close it, and see that its threads end."""
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            self.member.close(timeout_ms)
+        finally:
+            self._stop()
+            left = self.scope.close(5_000)
+        assert left == []
+        error = self.scope.first_error()
+        if error is not None:
+            raise error
+
+    def stop_short(self) -> None:
+        """End it as if its process were killed: nobody is told."""
+        self._closed = True
+        self._stop()
+        assert self.scope.close(5_000) == []
+
+
+def poll_until(
+    what: str, probe: Callable[[], object], *members: MemberInTest, timeout_s: float = 30
+) -> None:
+    """Poll these in turn until something is true."""
+
+    def turn() -> object:
+        for one in members:
+            one.member.poll()
+        return probe()
+
+    wait_until(turn, what=what, timeout_s=timeout_s)
+
+
+def tps(topic: str, *numbers: int) -> Partitions:
+    """Partitions of one topic."""
+    return frozenset(TopicPartition(topic, one) for one in numbers)

@@ -1,0 +1,95 @@
+"""A group's committed offsets without a network: requests in, answers out."""
+
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.testing.fake_group import FakeGroupCoordinator
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.messages.offset_commit import (
+    CommittedPartition,
+    CommittedTopic,
+    OffsetCommitRequest,
+    OffsetCommitResponse,
+)
+from zkconsumer.wire.messages.offset_fetch import (
+    OffsetFetchedPartition,
+    OffsetFetchedTopic,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+)
+
+
+class OffsetsDouble:
+    """The offsets of one group; the group fences.
+
+    Args:
+        group: who may commit.
+        old: whether answers have no error code for all partitions together (before 0.10.2).
+
+    Attributes:
+        stored: what is committed.
+    """
+
+    def __init__(self, group: FakeGroupCoordinator, *, old: bool) -> None:
+        self._group = group
+        self._old = old
+        self.stored: dict[TopicPartition, OffsetAndMetadata] = {}
+
+    def _code(self, request: OffsetCommitRequest) -> int:
+        """Source: Kafka ``GroupCoordinator.validateOffsetCommit``."""
+        group = self._group
+        if request.generation_id < 0:
+            return ErrorCode.UNKNOWN_MEMBER_ID if group.members else ErrorCode.NONE
+        if request.member_id not in group.members:
+            return ErrorCode.UNKNOWN_MEMBER_ID
+        if request.generation_id != group.generation:
+            return ErrorCode.ILLEGAL_GENERATION
+        if group.state == "CompletingRebalance":
+            return ErrorCode.REBALANCE_IN_PROGRESS
+        return ErrorCode.NONE
+
+    def commit(self, request: OffsetCommitRequest, code: int | None = None) -> OffsetCommitResponse:
+        """Store, or answer with that code; None: as the group's state wants it."""
+        if code is None:
+            code = self._code(request)
+        for topic in request.topics:
+            for one in topic.partitions:
+                if not code:
+                    tp = TopicPartition(topic.topic, one.partition)
+                    position = OffsetAndMetadata(one.offset, one.metadata, one.leader_epoch)
+                    self.stored[tp] = position
+        return OffsetCommitResponse(
+            topics=tuple(
+                CommittedTopic(
+                    topic=topic.topic,
+                    partitions=tuple(
+                        CommittedPartition(partition=one.partition, error_code=code)
+                        for one in topic.partitions
+                    ),
+                )
+                for topic in request.topics
+            )
+        )
+
+    def positions(self, request: OffsetFetchRequest, code: int = 0) -> OffsetFetchResponse:
+        """What is stored, or that code."""
+        old = self._old
+        missing = OffsetAndMetadata(-1)
+        return OffsetFetchResponse(
+            error_code=0 if old else code,
+            topics=tuple(
+                OffsetFetchedTopic(
+                    topic=topic.topic,
+                    partitions=tuple(
+                        OffsetFetchedPartition(
+                            partition=number,
+                            offset=at.offset,
+                            leader_epoch=-1 if old else at.leader_epoch,
+                            metadata=at.metadata,
+                            error_code=code if old else 0,
+                        )
+                        for number in topic.partitions
+                        for at in (self.stored.get(TopicPartition(topic.topic, number), missing),)
+                    ),
+                )
+                for topic in request.topics or ()
+            ),
+        )
