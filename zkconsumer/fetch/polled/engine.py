@@ -19,6 +19,7 @@ from zkconsumer.fetch.polled.board import Board
 from zkconsumer.fetch.polled.broker_fetcher import BrokerFetcher
 from zkconsumer.fetch.polled.desk import Desk
 from zkconsumer.fetch.polled.effects import Effects
+from zkconsumer.fetch.polled.fetch_line import FetchLine
 from zkconsumer.fetch.polled.partition_state import PartitionState, Phase
 from zkconsumer.fetch.polled.positions import PositionAsker
 from zkconsumer.fetch.polled.settings import PollFetchSettings
@@ -285,14 +286,14 @@ class PollEngine:
         with self._lock:
             fetcher = self._fetchers.get(broker)
             if fetcher is None and not self._stopped:
-                fetcher = BrokerFetcher(
+                line = FetchLine(
                     broker,
                     self._desk,
                     dialer=self._dialer,
                     settings=self._settings,
                     clock=self._clock,
-                    retire=self._retire,
                 )
+                fetcher = BrokerFetcher(line, self._clock, lambda: self._retire(broker))
                 self._fetchers[broker] = fetcher
                 role = f"fetcher-{broker.id}"
                 self._scope.spawn(role, fetcher.run, stop=fetcher.stop, on_error=self._die)

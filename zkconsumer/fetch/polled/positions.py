@@ -74,22 +74,24 @@ class PositionAsker:
     def run(self) -> None:
         """Ask until ``stop``."""
         while not self._stopping:
+            # Before the turn: what comes from here on, the turn may not have seen.
             self._mailbox.drain()
-            questions = self._desk.change(plan_questions)
-            if questions.all():
-                self._ask(questions)
-            else:
-                self._rest(questions.due_ms)
+            self._mailbox.get(self.turn())
 
-    def _rest(self, due_ms: int | None) -> None:
-        rest_ms = None if due_ms is None else max(1, due_ms - self._clock.now_ms())
-        if not self._desk.look(Board.lacks_leaders):
-            self._mailbox.get(rest_ms)
-            return
-        most_ms = self._settings.retry_backoff_max_ms
-        self._mailbox.get(most_ms if rest_ms is None else min(rest_ms, most_ms))
-        if not self._stopping:
+    def turn(self) -> int | None:
+        """Ask what is to be asked; how long to rest then, if not woken. None: until woken."""
+        questions = self._desk.change(plan_questions)
+        if questions.all():
+            self._ask(questions)
+            return 0
+        rest_ms = questions.due_ms
+        if rest_ms is not None:
+            rest_ms = max(1, rest_ms - self._clock.now_ms())
+        if self._desk.look(Board.lacks_leaders):
             self._keeper.update()
+            most_ms = self._settings.retry_backoff_max_ms
+            rest_ms = most_ms if rest_ms is None else min(rest_ms, most_ms)
+        return rest_ms
 
     def _ask(self, questions: Questions) -> None:
         by_time = [one for one in questions.resets if isinstance(one[1], ByTime)]
