@@ -269,7 +269,7 @@ def parts_of(member: ControlledMember, *, clock: Clock, **scopes: ThreadScope) -
             poison=RAISE,
             budget=ByteBudget(1 << 26),
         ),
-        offsets=OffsetSide(store=member.offsets),
+        offsets=OffsetSide(store=member.offsets, unguarded=member.offsets),
         fork_guard=ForkGuard(member.consumer_id),
         listener=member.listener,
     )

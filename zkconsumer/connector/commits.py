@@ -10,6 +10,7 @@ could not be written is reported, and the others are written all the same.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import OffsetCommitFailed, ZkConsumerError
@@ -20,6 +21,9 @@ from zkconsumer.offsets.store import OffsetStore
 from zkconsumer.streams.delivery import Delivery
 
 OffsetOf = Callable[[PartitionClaim], int | None]
+NOT_READ_HERE: Final = "not read by this consumer now"
+"""Why an offset is refused that the caller names of a partition which this member does not have."""
+
 Due = Mapping[TopicPartition, tuple[PartitionClaim, OffsetAndMetadata]]
 
 
@@ -134,7 +138,7 @@ class OffsetCommitter:
         Raises:
             OffsetCommitFailed: naming the partitions that were not.
         """
-        refused = {tp: "not read by this consumer now" for tp in offsets if tp not in claims}
+        refused = {tp: NOT_READ_HERE for tp in offsets if tp not in claims}
         due = {tp: (claims[tp], it) for tp, it in offsets.items() if tp in claims}
         return self._commit(due, refused, retry=retry, rewind=rewind)
 

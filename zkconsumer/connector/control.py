@@ -9,6 +9,7 @@ into the mailbox.
 import logging
 import threading
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from zkconsumer.clock import Clock
@@ -19,6 +20,7 @@ from zkconsumer.connector.messages import (
     CloseRequest,
     CommitAheadRequest,
     CommitRequest,
+    Errand,
     JoinRequest,
     Message,
     ThreadDied,
@@ -161,6 +163,8 @@ class ControlThread:
                 self.commit(message)
             case CommitAheadRequest():
                 self._desk.serve_ahead(message)
+            case Errand():
+                message.work()
             case CloseRequest():
                 self._close = message
             case ThreadDied(error):
@@ -177,6 +181,35 @@ class ControlThread:
     def commit(self, request: CommitRequest) -> None:
         """Serve a commit at once. Thread: this one, be it in the caller's listener."""
         self._desk.serve(request)
+
+    def attend(self, ended: Callable[[], bool], deadline_ms: int) -> None:
+        """Serve the caller's commits and errands while a rebalance waits for him.
+
+        Everything else waits, too; but where the session ends, there is nothing to wait for.
+        Thread: this one, out of a listener.
+
+        Args:
+            ended: whether he is done; looked at whenever a message came.
+            deadline_ms: when to go on without him.
+        """
+        waiting, self._backlog = self._backlog, deque()
+        while not ended():
+            if waiting:
+                message: Message | None = waiting.popleft()
+            else:
+                left_ms = deadline_ms - self._clock.now_ms()
+                message = self.mailbox.get(left_ms) if left_ms > 0 else None
+            match message:
+                case CommitRequest() | Errand():
+                    self._handle(message)
+                    continue
+                case None:
+                    break
+                case _:
+                    self._backlog.append(message)
+            if isinstance(message, ev.SessionEnded):
+                break
+        self._backlog.extend(waiting)
 
     # --- rebalancing ------------------------------------------------------------------------------
 
@@ -198,6 +231,7 @@ class ControlThread:
             case ev.Lost(partitions):
                 # Among them what was released though the answer to that got lost.
                 self._book.released(partitions)
+                self._steps.lost(partitions)
             case ev.Blocked():
                 self._steps.block(action)
             case ev.Fence():
@@ -345,6 +379,8 @@ class ControlThread:
                     ahead_reply.give(value=False)
                 case JoinRequest(reply=join_reply):
                     join_reply.fail(closed)
+                case Errand():
+                    message.refuse(closed)
                 case _:
                     pass
 

@@ -1,6 +1,6 @@
 """What the control thread's mailbox takes, besides the events of the rebalance core."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from zkconsumer.connector import rebalance_events as ev
@@ -56,6 +56,19 @@ class CommitAheadRequest:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class Errand:
+    """Something short that the control thread shall do for the caller, between two messages.
+
+    Attributes:
+        work: does it, and answers whoever waits.
+        refuse: answers him with this error, where there is nobody any more who could do it.
+    """
+
+    work: Callable[[], None]
+    refuse: Callable[[BaseException], None]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class CloseRequest:
     """Shut down."""
 
@@ -75,6 +88,7 @@ Message = (
     | WithdrawRequest
     | CommitRequest
     | CommitAheadRequest
+    | Errand
     | CloseRequest
     | ThreadDied
 )

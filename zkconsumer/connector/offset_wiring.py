@@ -34,13 +34,15 @@ class OffsetSide:
     """A connector's offsets.
 
     Attributes:
-        store: where they are kept.
+        store: where they are kept: commits what the member owns, and nothing else.
+        unguarded: the same place for whoever is no member: takes what comes.
         interrupt: break off what is under way: the session that it is for has ended.
         stop_fetching: a shutdown need not wait for offsets that nobody will read from.
         close: let go of connections.
     """
 
     store: OffsetStore
+    unguarded: OffsetStore
     interrupt: Callable[[], None] = _nothing
     stop_fetching: Callable[[], None] = _nothing
     close: Callable[[], None] = _nothing
@@ -52,8 +54,9 @@ def wire_offsets(
     """``offsets.storage`` and ``dual.commit.enabled`` as objects; nothing is connected yet."""
     # A commit held up through a loss of the session must not overwrite the next owner's.
     in_zookeeper = ZookeeperOffsetStore(store, config.group_id, guard=registry)
+    anybodys = ZookeeperOffsetStore(store, config.group_id)
     if config.offsets_storage == "zookeeper":
-        return OffsetSide(store=in_zookeeper)
+        return OffsetSide(store=in_zookeeper, unguarded=anybodys)
     channel = CoordinatorChannel(
         config.group_id,
         BrokerAccess(
@@ -72,10 +75,8 @@ def wire_offsets(
         ),
         clock=clock,
     )
-    in_kafka = OwnedOnly(
-        KafkaOffsetStore(channel, commit_max_retries=config.offsets_commit_max_retries),
-        registry.still_ours,
-    )
+    unguarded = KafkaOffsetStore(channel, commit_max_retries=config.offsets_commit_max_retries)
+    in_kafka = OwnedOnly(unguarded, registry.still_ours)
     if not config.auto_commit_enable:
         log.warning(
             "group %s: brokers forget offsets that were not committed for a day (their "
@@ -85,6 +86,7 @@ def wire_offsets(
     both = config.dual_commit_enabled
     return OffsetSide(
         store=DualOffsetStore(in_kafka, in_zookeeper) if both else in_kafka,
+        unguarded=DualOffsetStore(unguarded, anybodys) if both else unguarded,
         interrupt=channel.interrupt,
         stop_fetching=channel.stop_fetching,
         close=channel.close,

@@ -29,6 +29,7 @@ class Cause(Enum):
     RETRY = "another try"
     AUDIT = "an audit"
     COMMIT_FAILED = "a commit was refused"
+    ASKED = "the caller asked for it"
 
 
 # --- events that come from outside -------------------------------------------------------------

@@ -4,7 +4,7 @@ Nothing is decided here; what a step can't do becomes ``StepFailed`` with the re
 """
 
 import logging
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Protocol, assert_never
 
@@ -232,8 +232,13 @@ class RebalanceSteps:
 
     def fence(self) -> None:
         """Stop delivering everything; nothing of it will be committed."""
-        self._others.book.revoke_all()
+        revoked = self._others.book.revoke_all()
         self._others.fetching.wake()
+        self.lost([claim.topic_partition for claim in revoked])
+
+    def lost(self, partitions: Sequence[TopicPartition]) -> None:
+        """Let the caller hear of partitions that went without a hand-over, where he wants to."""
+        self._others.listener.losing(partitions)
 
     def _quietly(self, call: Callable[[], object]) -> bool:
         """For what comes again anyway where it fails; says whether it did not."""

@@ -4,15 +4,33 @@ In two steps, since the brokers that a poll engine begins with are found in ZooK
 handler of a membership needs that engine.
 """
 
+import random
 from collections.abc import Callable, Sequence
 
+from zkconsumer.build_info import build_info
 from zkconsumer.clock import Clock, SystemClock
-from zkconsumer.connector.assembly import ConnectZooKeeper
+from zkconsumer.config import ConsumerConfig
+from zkconsumer.connector.assembly import ConnectZooKeeper, new_consumer_id
+from zkconsumer.connector.logging_observer import LoggingObserver
+from zkconsumer.connector.member import Member, MemberSettings, MemberWorld, build_member
+from zkconsumer.connector.offset_wiring import OffsetSide, wire_offsets
+from zkconsumer.connector.rebalance_state import RebalanceSettings
+from zkconsumer.connector.session_news import listen
 from zkconsumer.consumer.config import PollConfig
-from zkconsumer.consumer.membership import Membership, OwnershipHandler
+from zkconsumer.consumer.membership import OwnershipHandler
+from zkconsumer.consumer.zookeeper.bridge import Bridge
+from zkconsumer.consumer.zookeeper.member import MemberParts, ZookeeperMember
+from zkconsumer.consumer.zookeeper.settings import consumer_config, grace_ms
+from zkconsumer.errors import RegistryError
+from zkconsumer.forking import ForkGuard
 from zkconsumer.model import Broker
-from zkconsumer.observe import Observer
+from zkconsumer.observe import Created, MemberName, Observation, Observer
+from zkconsumer.scope import Mailbox, ThreadScope
+from zkconsumer.streams.gate import DeliveryGate
 from zkconsumer.zk import kazoo_store
+from zkconsumer.zk.group_reader import read_brokers
+from zkconsumer.zk.registry import GroupRegistry
+from zkconsumer.zk.store import ZkStore
 
 
 class ZookeeperGroup:
@@ -22,20 +40,98 @@ class ZookeeperGroup:
         brokers: those that are registered; at least one.
     """
 
-    brokers: Sequence[Broker]
+    def __init__(
+        self,
+        config: ConsumerConfig,
+        store: ZkStore,
+        brokers: Sequence[Broker],
+        clock: Clock,
+        observers: Sequence[Observer],
+    ) -> None:
+        self.brokers = brokers
+        self._config = config
+        self._store = store
+        self._clock = clock
+        self._observers = observers
 
-    def member(self, handler: OwnershipHandler, wake: Callable[[], None]) -> Membership:
+    def member(self, handler: OwnershipHandler, wake: Callable[[], None]) -> ZookeeperMember:
         """The membership; to be called once. Closing it closes the session.
 
         Args:
             handler: hears in the caller's thread what comes and goes.
             wake: rings the caller's bell; called from any thread, must only put.
         """
-        raise NotImplementedError
+        config, store, clock = self._config, self._store, self._clock
+        consumer_id = new_consumer_id(config, clock)
+        name = MemberName(config.group_id, consumer_id)
+        observation = Observation(name, (LoggingObserver(), *self._observers))
+        info = build_info()
+        observation.report(Created(**info.labels(), why=info.why))
+        bell: Mailbox[None] = Mailbox()
+
+        def ring() -> None:
+            bell.put(None)
+            wake()
+
+        bridge = Bridge(ring, grace_ms=grace_ms(config), clock=clock)
+        registry = GroupRegistry(store, config.group_id)
+        offsets = wire_offsets(config, store, registry, clock)
+        member = build_member(
+            _settings(config, consumer_id, store),
+            MemberWorld(
+                store=store,
+                registry=registry,
+                offset_store=offsets.store,
+                fetching=bridge,
+                clock=clock,
+                random=random.random,
+                observation=observation,
+            ),
+        )
+        bridge.control = member.control
+        member.listener.listener = bridge
+        member.listener.on_lost = bridge.lost
+        gate = self._gate(consumer_id, member, offsets, observation)
+        gate.add_waker(ring)
+        return ZookeeperMember(
+            MemberParts(
+                group_id=config.group_id,
+                consumer_id=consumer_id,
+                store=store,
+                control=member.control,
+                core=member.core,
+                bridge=bridge,
+                gate=gate,
+                offsets=offsets,
+                scope=ThreadScope(consumer_id),
+                clock=clock,
+                ring=ring,
+                bell=bell,
+            ),
+            handler,
+        )
 
     def close(self) -> None:
         """End the session, where no member came to be. Idempotent."""
-        raise NotImplementedError
+        self._store.close()
+
+    def _gate(
+        self, consumer_id: str, member: Member, offsets: OffsetSide, observation: Observation
+    ) -> DeliveryGate:
+        """The gate that shuts while ZooKeeper is silent; it hears of the session from now on."""
+        config, store = self._config, self._store
+        allowed_ms = store.negotiated_timeout_ms * config.zookeeper_silence_percent // 100
+        guard = ForkGuard(f"consumer {consumer_id} of group {config.group_id}")
+        gate = DeliveryGate(self._clock, allowed_ms, observation, guard)
+        listen(
+            store,
+            member.control.mailbox.put,
+            book=member.book,
+            gate=gate,
+            interrupt=offsets.interrupt,
+            observation=observation,
+        )
+        return gate
 
 
 def open_zookeeper_group(
@@ -54,7 +150,45 @@ def open_zookeeper_group(
         observers: hear of the group's rebalances, as those of a connector.
 
     Raises:
-        ConfigError: a setting is of no use for a ZooKeeper group, or no broker is registered.
-        RegistryError: ZooKeeper does not answer.
+        ConfigError: a setting is of no use for a ZooKeeper group.
+        RegistryError: ZooKeeper does not answer, or no broker is registered there.
     """
-    raise NotImplementedError(config, clock or SystemClock(), connect, observers)
+    settings = consumer_config(config)
+    store = connect(
+        settings.zookeeper_connect,
+        session_timeout_ms=settings.zookeeper_session_timeout_ms,
+        connection_timeout_ms=settings.zookeeper_connection_timeout_ms,
+    )
+    try:
+        brokers = _brokers(store, settings.zookeeper_connect)
+        return ZookeeperGroup(settings, store, brokers, clock or SystemClock(), observers)
+    except BaseException:
+        # Nobody else could end the session.
+        store.close(settings.shutdown_timeout_ms)
+        raise
+
+
+def _brokers(store: ZkStore, where: str) -> Sequence[Broker]:
+    listed = read_brokers(store, None)
+    if not listed.brokers:
+        why = "; ".join(listed.malformed.values()) or "no broker is registered"
+        raise RegistryError(f"ZooKeeper at {where}: {why}")
+    return listed.brokers
+
+
+def _settings(config: ConsumerConfig, consumer_id: str, store: ZkStore) -> MemberSettings:
+    return MemberSettings(
+        group_id=config.group_id,
+        rebalance=RebalanceSettings(
+            consumer_id=consumer_id,
+            strategy=config.partition_assignment_strategy,
+            max_retries=config.rebalance_max_retries,
+            backoff_ms=config.rebalance_backoff_ms,
+            session_timeout_ms=store.negotiated_timeout_ms,
+            audit_interval_ms=config.owner_audit_interval_ms,
+        ),
+        exclude_internal_topics=config.exclude_internal_topics,
+        # What was handed out, the caller's thread knows: it commits.
+        auto_commit=False,
+        leave_patience_ms=min(store.negotiated_timeout_ms, config.shutdown_timeout_ms // 2),
+    )

@@ -1,0 +1,97 @@
+"""Between the control thread of a member and the caller who polls: the control thread's side.
+
+A rebalance that takes partitions away waits here for the caller, who may be at work on what the
+last poll gave him. It waits for a bounded time only: Scala members of the group give up after some
+tries, and would stay without partitions. A caller who comes too late has lost them.
+"""
+
+import logging
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping
+from typing import Protocol
+
+from zkconsumer.clock import Clock
+from zkconsumer.consumer.zookeeper.notices import HandOver, Lost, Notice, Started
+from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.model import ConsumerThreadId, TopicPartition
+
+log = logging.getLogger(__name__)
+
+
+class Attendant(Protocol):
+    """What this needs of the ``ControlThread``."""
+
+    def attend(self, ended: Callable[[], bool], deadline_ms: int) -> None:
+        """See there."""
+        ...
+
+
+class Bridge:
+    """The listener and the fetching of a member: both become notices. Thread: control.
+
+    Args:
+        ring: called whenever there is a notice; must only put.
+        grace_ms: how long to wait for the caller.
+        clock: for that.
+
+    Attributes:
+        control: set once, before the thread runs.
+        notices: for the caller's thread, in order.
+    """
+
+    control: Attendant
+
+    def __init__(self, ring: Callable[[], None], *, grace_ms: int, clock: Clock) -> None:
+        self._ring = ring
+        self._grace_ms = grace_ms
+        self._clock = clock
+        self.notices: deque[Notice] = deque()
+
+    # --- as a rebalance listener ----------------------------------------------------------
+
+    def before_releasing_partitions(self, ownership: Mapping[str, frozenset[int]]) -> None:
+        """See ``ConsumerRebalanceListener``."""
+        partitions = frozenset(
+            TopicPartition(topic, number)
+            for topic, numbers in ownership.items()
+            for number in numbers
+        )
+        hand_over = HandOver(partitions)
+        self._put(hand_over)
+        self.control.attend(lambda: hand_over.done, self._clock.now_ms() + self._grace_ms)
+        if hand_over.expire():
+            log.warning(
+                "no poll within %d ms: handed over without a commit of what it was at work on: %s",
+                self._grace_ms,
+                ", ".join(map(str, sorted(partitions))),
+            )
+        elif not hand_over.done:
+            log.warning(
+                "a listener takes longer than %d ms: handed over without waiting for it: %s",
+                self._grace_ms,
+                ", ".join(map(str, sorted(partitions))),
+            )
+
+    def before_starting_fetchers(
+        self,
+        consumer_id: str,
+        global_assignment: Mapping[str, Mapping[int, ConsumerThreadId]],
+    ) -> None:
+        """See ``ConsumerRebalanceListener``: what is started follows with ``add``."""
+
+    def lost(self, partitions: frozenset[TopicPartition]) -> None:
+        """See ``ListenerCalls.on_lost``."""
+        self._put(Lost(partitions))
+
+    # --- as what fetches ------------------------------------------------------------------
+
+    def add(self, claims: Iterable[tuple[PartitionClaim, int | None]]) -> None:
+        """See ``Fetching``."""
+        self._put(Started(tuple(claim for claim, _ in claims)))
+
+    def wake(self) -> None:
+        """See ``Fetching``: claims that were given up are looked at before each hand-out."""
+
+    def _put(self, notice: Notice) -> None:
+        self.notices.append(notice)
+        self._ring()

@@ -1,0 +1,205 @@
+"""Commits of the caller's thread, made by the control thread, and answered in their order."""
+
+import logging
+from collections import deque
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+
+from zkconsumer.clock import Clock
+from zkconsumer.connector.commits import NOT_READ_HERE
+from zkconsumer.connector.messages import CommitRequest, Message
+from zkconsumer.connector.offset_wiring import OffsetSide
+from zkconsumer.consumer.membership import CommitDone, Offsets
+from zkconsumer.consumer.zookeeper.replies import HeardReply, errand
+from zkconsumer.errors import (
+    CommitFailed,
+    OffsetCommitFailed,
+    PartitionFailed,
+    RegistryError,
+    RequestTimedOut,
+    ZkConsumerError,
+)
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.offsets.store import FetchedOffset
+from zkconsumer.scope import wait_ms
+
+log = logging.getLogger(__name__)
+
+_RETRY_MS = 100
+Owned = Callable[[TopicPartition], bool] | None
+"""Whether a partition is ours; None: no member, whose commits nobody checks."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Pending:
+    """A commit that nobody waits for."""
+
+    offsets: Offsets
+    reply: HeardReply[int]
+    done: CommitDone | None
+    owned: Owned
+
+
+class CallersCommits:
+    """Thread: the caller's, but for ``committed``.
+
+    Args:
+        group_id: for messages.
+        send: puts a message into the control thread's mailbox; raises where that is dead.
+        offsets: where they are kept.
+        ring: rings the caller's bell.
+        clock: for deadlines.
+        is_connected: whether ZooKeeper answers, as far as is known.
+
+    Attributes:
+        going: partitions that are being handed over: ours to commit for a last time.
+        closing_by_ms: when a close that is under way must be through.
+    """
+
+    def __init__(
+        self,
+        group_id: str,
+        *,
+        send: Callable[[Message], None],
+        offsets: OffsetSide,
+        ring: Callable[[], None],
+        clock: Clock,
+        is_connected: Callable[[], bool],
+    ) -> None:
+        self._group_id = group_id
+        self._send = send
+        self._offsets = offsets
+        self._ring = ring
+        self._clock = clock
+        self._is_connected = is_connected
+        self._pending: deque[_Pending] = deque()
+        self._in_callback = False
+        self.going: frozenset[TopicPartition] = frozenset()
+        self.closing_by_ms: int | None = None
+
+    def commit(self, offsets: Offsets, *, timeout_ms: int, owned: Owned) -> None:
+        """See ``Membership.commit``; what fails while ZooKeeper is away is tried again."""
+        if not offsets:
+            return
+        deadline_ms = self._deadline(timeout_ms)
+        while True:
+            failure = self._try(offsets, deadline_ms, owned)
+            self.run_callbacks()
+            if failure is None:
+                return
+            if isinstance(failure, CommitFailed) or self._is_connected():
+                raise failure
+            if self._clock.now_ms() + _RETRY_MS >= deadline_ms:
+                raise failure
+            wait_ms(_RETRY_MS)
+
+    def commit_async(self, offsets: Offsets, done: CommitDone | None, *, owned: Owned) -> None:
+        """See ``Membership.commit_async``."""
+        reply: HeardReply[int] = HeardReply(self._ring)
+        self._pending.append(_Pending(offsets, reply, done, owned))
+        self._request(offsets, reply, owned)
+
+    def run_callbacks(self) -> None:
+        """Tell what became of asynchronous commits, in their order; not from inside of another."""
+        if self._in_callback:
+            return
+        self._in_callback = True
+        try:
+            while self._pending and self._pending[0].reply.look():
+                one = self._pending.popleft()
+                error = one.reply.error
+                self._tell(one, None if error is None else self._judged(error, one.owned))
+        finally:
+            self._in_callback = False
+
+    def committed(
+        self, partitions: Collection[TopicPartition], *, timeout_ms: int
+    ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
+        """See ``Membership.committed``. Thread: any.
+
+        Raises:
+            RequestTimedOut: nobody could say within the time.
+            PartitionFailed: an offset is there, and can't be read.
+        """
+        wanted = list(partitions)
+        if not wanted:
+            return {}
+        deadline_ms = self._deadline(timeout_ms)
+        while True:
+            reply: HeardReply[dict[TopicPartition, FetchedOffset]] = HeardReply(self._ring)
+            self._send(errand(lambda: self._offsets.unguarded.fetch(wanted), reply))
+            failure = "no answer"
+            try:
+                found, answered = reply.wait(max(0, deadline_ms - self._clock.now_ms()))
+            except RegistryError as error:
+                found, answered, failure = None, False, str(error)
+            if answered and found is not None:
+                return {tp: _readable(tp, it) for tp, it in found.items()}
+            if self._clock.now_ms() + _RETRY_MS >= deadline_ms:
+                raise RequestTimedOut(f"group {self._group_id}: committed offsets: {failure}")
+            wait_ms(_RETRY_MS)
+
+    def _try(self, offsets: Offsets, deadline_ms: int, owned: Owned) -> ZkConsumerError | None:
+        reply: HeardReply[int] = HeardReply(self._ring)
+        self._request(offsets, reply, owned)
+        try:
+            _, answered = reply.wait(max(0, deadline_ms - self._clock.now_ms()))
+        except ZkConsumerError as error:
+            return self._judged(error, owned)
+        if answered:
+            return None
+        late = "no answer within the time: it may be committed all the same"
+        return OffsetCommitFailed(self._group_id, dict.fromkeys(offsets, late))
+
+    def _request(self, offsets: Offsets, reply: HeardReply[int], owned: Owned) -> None:
+        if owned is not None:
+            self._send(CommitRequest(dict(offsets), retry=True, reply=reply))
+        else:
+            self._send(errand(lambda: self._write(dict(offsets)), reply))
+
+    def _write(self, offsets: Offsets) -> int:
+        """For a consumer that is no member. Thread: control.
+
+        Raises:
+            OffsetCommitFailed: naming the partitions that were not written.
+        """
+        outcome = self._offsets.unguarded.commit(offsets, retry=True, rewind=True)
+        failed = {tp: reason for tp, reason in outcome.items() if reason is not None}
+        if failed:
+            raise OffsetCommitFailed(self._group_id, failed)
+        return len(offsets)
+
+    def _judged(self, error: ZkConsumerError, owned: Owned) -> ZkConsumerError:
+        """As the poll API says it: what is lost is lost, other failures may pass."""
+        if owned is None or not isinstance(error, OffsetCommitFailed):
+            return error
+        lost = sorted(
+            tp
+            for tp, reason in error.failed.items()
+            if reason == NOT_READ_HERE or not (owned(tp) or tp in self.going)
+        )
+        if not lost:
+            return error
+        names = ", ".join(map(str, lost[:10]))
+        return CommitFailed(
+            f"group {self._group_id}: {names} went to other members, or were lost, since they were "
+            f"read: what was read of them since the last commit is read again. ({error})"
+        )
+
+    def _deadline(self, timeout_ms: int) -> int:
+        deadline_ms = self._clock.now_ms() + timeout_ms
+        return deadline_ms if self.closing_by_ms is None else min(deadline_ms, self.closing_by_ms)
+
+    def _tell(self, one: _Pending, error: ZkConsumerError | None) -> None:
+        if one.done is None:
+            return
+        try:
+            one.done(one.offsets, error)
+        except Exception:  # the caller's code
+            log.exception("group %s: the callback of a commit failed", self._group_id)
+
+
+def _readable(tp: TopicPartition, found: FetchedOffset) -> OffsetAndMetadata | None:
+    if found.error is not None:
+        raise PartitionFailed(tp, -1, found.error)
+    return None if found.offset is None else OffsetAndMetadata(found.offset, found.metadata)

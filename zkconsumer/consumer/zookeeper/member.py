@@ -1,0 +1,332 @@
+"""A member of a ZooKeeper group, as the poll API sees it.
+
+The connector's control thread does what it always does; a ``Bridge`` makes notices of it, which the
+caller's thread works off in ``poll``. What may be handed out is looked up in the claims themselves,
+which end in the moment in which the control thread gives them up, or the session ends.
+"""
+
+import logging
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+
+from zkconsumer.clock import Clock
+from zkconsumer.connector import rebalance_events as ev
+from zkconsumer.connector.control import ControlThread
+from zkconsumer.connector.messages import CloseRequest, JoinRequest, Message, WithdrawRequest
+from zkconsumer.connector.offset_wiring import OffsetSide
+from zkconsumer.connector.rebalance import RebalanceCore
+from zkconsumer.consumer.membership import CommitDone, Offsets, OwnershipHandler, Partitions, Why
+from zkconsumer.consumer.zookeeper.bridge import Bridge
+from zkconsumer.consumer.zookeeper.commits import CallersCommits
+from zkconsumer.consumer.zookeeper.failures import FailureQueue
+from zkconsumer.consumer.zookeeper.notices import HandOver, Lost, Notice, Started
+from zkconsumer.consumer.zookeeper.replies import HeardReply, errand
+from zkconsumer.consumer.zookeeper.subscription import PollSubscription
+from zkconsumer.errors import ConsumerClosed, GroupFailed, ZkConsumerError
+from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.scope import Mailbox, ThreadScope
+from zkconsumer.streams.gate import DeliveryGate
+from zkconsumer.zk.store import CLOSE_TIMEOUT_MS, ZkStore
+
+log = logging.getLogger(__name__)
+
+_NAP_MS = 500
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemberParts:
+    """What a member is made of.
+
+    Attributes:
+        ring: rings the caller's bell, and this one.
+        bell: rings for whoever waits inside of a call of the member.
+    """
+
+    group_id: str
+    consumer_id: str
+    store: ZkStore
+    control: ControlThread
+    core: RebalanceCore
+    bridge: Bridge
+    gate: DeliveryGate
+    offsets: OffsetSide
+    scope: ThreadScope
+    clock: Clock
+    ring: Callable[[], None]
+    bell: Mailbox[None]
+
+
+class ZookeeperMember:
+    """``Membership`` in a ZooKeeper group; or only its offsets, where nothing is subscribed.
+
+    Args:
+        parts: see there.
+        handler: hears in the caller's thread what comes and goes.
+    """
+
+    def __init__(self, parts: MemberParts, handler: OwnershipHandler) -> None:
+        self._parts = parts
+        self._handler = handler
+        self._failures: Mailbox[ZkConsumerError] = Mailbox()
+        self._queue = FailureQueue(self._fail)
+        self._broken: GroupFailed | None = None
+        self._wanted: frozenset[str] | None = None
+        self._asked: frozenset[str] | None = None
+        self._join: JoinRequest | None = None
+        self._join_reply: HeardReply[None] = HeardReply(parts.ring)
+        self._taken: dict[TopicPartition, PartitionClaim] = {}
+        self._rounds = 0
+        self._commits = CallersCommits(
+            parts.group_id,
+            send=self._send,
+            offsets=parts.offsets,
+            ring=parts.ring,
+            clock=parts.clock,
+            is_connected=lambda: parts.store.connected,
+        )
+        parts.scope.spawn("control", parts.control.run, stop=parts.control.stop, on_error=self._die)
+
+    # --- what stands ----------------------------------------------------------------------
+
+    @property
+    def member_id(self) -> str:
+        """See ``Membership``."""
+        return self._parts.consumer_id if self._join is not None else ""
+
+    @property
+    def generation(self) -> int:
+        """See ``Membership``: how many rebalances have come through; ZooKeeper does not count."""
+        return self._rounds if self._join is not None else -1
+
+    @property
+    def state(self) -> str:
+        """See ``Membership``: that of the rebalance (docs/architecture.md)."""
+        return self._parts.core.state.name.lower()
+
+    def deliverable(self) -> Partitions:
+        """See ``Membership``.
+
+        Raises:
+            ConsumerForked: this is a child of the consumer's process.
+        """
+        if self._parts.gate.is_shut():
+            return frozenset()
+        return frozenset(tp for tp, claim in self._taken.items() if claim.active)
+
+    # --- membership -----------------------------------------------------------------------
+
+    def subscribe(self, topics: frozenset[str], *, open_ended: bool) -> None:
+        """See ``Membership``. Other topics than before: it leaves, and joins with these."""
+        del open_ended
+        self._wanted = topics
+
+    def poll(self) -> None:
+        """See ``Membership``.
+
+        Raises:
+            RebalanceFailed: no share of the partitions after all tries; they go on.
+            PartitionFailed: a partition of ours can't be claimed, or its offset not be read.
+            GroupFailed: the member broke down; for good.
+            Exception: what the handler raised; all that was due has been called.
+        """
+        self._parts.bell.drain()
+        self._commits.run_callbacks()
+        self._join_or_leave()
+        self._call_handler()
+        if self._broken is not None:
+            raise self._broken
+        failure = self._failures.get(0)
+        if failure is not None:
+            raise failure
+
+    def topics_changed(self) -> None:
+        """See ``Membership``: watches in ZooKeeper tell."""
+
+    def rejoin(self) -> None:
+        """See ``Membership``."""
+        self._parts.control.mailbox.put(ev.Triggered(ev.Cause.ASKED))
+
+    def unsubscribe(self, timeout_ms: int) -> None:
+        """See ``Membership``."""
+        self._wanted = None
+        failed: Exception | None = None
+        if not self._parts.control.done:
+            self._join_or_leave()
+            left: HeardReply[None] = HeardReply(self._parts.ring)
+            self._parts.control.mailbox.put(errand(lambda: None, left))
+            failed = self._work_off(left, self._parts.clock.now_ms() + timeout_ms)
+        self._end(failed)
+
+    def close(self, timeout_ms: int) -> None:
+        """See ``Membership``: the session with ZooKeeper ends, too."""
+        parts = self._parts
+        deadline_ms = parts.clock.now_ms() + timeout_ms
+        self._commits.closing_by_ms = deadline_ms
+        failed: Exception | None = None
+        try:
+            if not parts.control.done:
+                parts.offsets.stop_fetching()
+                left: HeardReply[None] = HeardReply(parts.ring)
+                parts.control.mailbox.put(CloseRequest(left))
+                # Some of the time is for ending what does not leave in order.
+                failed = self._work_off(left, deadline_ms - min(1000, timeout_ms // 4))
+            self._end(failed)
+        finally:
+            left_ms = max(0, deadline_ms - parts.clock.now_ms())
+            # The session first: with it go our nodes, and a control thread that hangs on it wakes.
+            parts.store.close(min(left_ms, CLOSE_TIMEOUT_MS))
+            parts.offsets.close()
+            running = parts.scope.close(max(0, deadline_ms - parts.clock.now_ms()))
+            if running:
+                log.error("%s: still running: %s", parts.consumer_id, ", ".join(running))
+            self._commits.run_callbacks()
+
+    def _join_or_leave(self) -> None:
+        """Ask for what is wanted, where that is not what was asked for."""
+        control = self._parts.control
+        join = self._join
+        if join is not None and self._join_reply.look() and self._join_reply.error is not None:
+            # The control thread has withdrawn it, or is at its end; the next poll tries again.
+            self._join = self._asked = None
+            self._fail(self._join_reply.error)
+            return
+        if self._wanted == self._asked:
+            return
+        if join is not None:
+            control.mailbox.put(WithdrawRequest(join))
+            self._join = None
+        self._asked = self._wanted
+        if self._wanted:
+            subscription = PollSubscription(self._wanted, self._queue)
+            self._join_reply = HeardReply(self._parts.ring)
+            self._join = JoinRequest(subscription, self._join_reply)
+            self._send(self._join)
+
+    def _end(self, failed: Exception | None) -> None:
+        """Whatever was not handed over by now is lost."""
+        rest = frozenset(self._taken)
+        self._taken.clear()
+        self._parts.bridge.notices.clear()
+        self._join = self._asked = None
+        if rest:
+            try:
+                self._handler.give_up(rest, Why.LOST)
+            except Exception:
+                if failed is None:
+                    raise
+                log.exception("%s: the handler failed again", self._parts.consumer_id)
+        self._commits.run_callbacks()
+        if failed is not None:
+            raise failed
+
+    # --- the handler ----------------------------------------------------------------------
+
+    def _work_off(self, answer: HeardReply[None], deadline_ms: int) -> Exception | None:
+        """Call the handler until the answer is there; gives the first error."""
+        failed: Exception | None = None
+        while True:
+            answered = answer.look() or self._parts.control.done
+            try:
+                self._call_handler()
+            except Exception as error:  # noqa: BLE001 - the caller's code: raised at the end
+                failed = failed or error
+            left_ms = deadline_ms - self._parts.clock.now_ms()
+            if answered or left_ms <= 0:
+                return failed
+            self._parts.bell.get(min(left_ms, _NAP_MS))
+
+    def _call_handler(self) -> None:
+        """Work off the notices; the first error comes out at the end."""
+        notices = self._parts.bridge.notices
+        failed: Exception | None = None
+        while notices:
+            try:
+                self._call(notices.popleft())
+            except Exception as error:
+                if failed is not None:
+                    log.exception("%s: the handler failed again", self._parts.consumer_id)
+                failed = failed or error
+        if failed is not None:
+            raise failed
+
+    def _call(self, notice: Notice) -> None:
+        match notice:
+            case HandOver():
+                self._hand_over(notice)
+            case Lost(partitions):
+                self._give_up(partitions, Why.LOST)
+            case Started(claims):
+                added = frozenset(one.topic_partition for one in claims) - self._taken.keys()
+                self._taken.update((one.topic_partition, one) for one in claims)
+                self._rounds += 1
+                self._handler.take_over(added, frozenset(self._taken))
+
+    def _hand_over(self, notice: HandOver) -> None:
+        in_time = notice.begin()
+        try:
+            self._commits.going = notice.partitions if in_time else frozenset()
+            self._give_up(notice.partitions, Why.REVOKED if in_time else Why.LOST)
+        finally:
+            self._commits.going = frozenset()
+            notice.done = True
+            if not self._parts.control.done:
+                # It looks whether we are done.
+                nobody: HeardReply[None] = HeardReply(lambda: None)
+                self._parts.control.mailbox.put(errand(lambda: None, nobody))
+
+    def _give_up(self, partitions: Partitions, why: Why) -> None:
+        ours = partitions & self._taken.keys()
+        for tp in ours:
+            del self._taken[tp]
+        if ours:
+            self._handler.give_up(ours, why)
+
+    # --- commits --------------------------------------------------------------------------
+
+    def commit(self, offsets: Offsets, *, timeout_ms: int) -> None:
+        """See ``Membership``."""
+        self._commits.commit(offsets, timeout_ms=timeout_ms, owned=self._owned())
+
+    def commit_async(self, offsets: Offsets, done: CommitDone | None) -> None:
+        """See ``Membership``."""
+        self._commits.commit_async(offsets, done, owned=self._owned())
+
+    def committed(
+        self, partitions: Collection[TopicPartition], *, timeout_ms: int
+    ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
+        """See ``Membership``. Thread: any."""
+        return self._commits.committed(partitions, timeout_ms=timeout_ms)
+
+    def _owned(self) -> Callable[[TopicPartition], bool] | None:
+        """Whether a partition is ours; None where nothing is subscribed, so that any may be."""
+        if self._wanted is None:
+            return None
+        taken = self._taken
+        return lambda tp: tp in taken and taken[tp].active
+
+    # --- the control thread ---------------------------------------------------------------
+
+    def _send(self, message: Message) -> None:
+        """Put it into the mailbox; it is answered, by the thread that works or that ends.
+
+        Raises:
+            ConsumerClosed: nobody would answer.
+        """
+        control = self._parts.control
+        if not control.done:
+            control.mailbox.put(message)
+        if control.done:
+            raise self._broken or ConsumerClosed(f"group {self._parts.group_id}: shut down")
+
+    def _fail(self, error: ZkConsumerError) -> None:
+        """Have ``poll`` raise this. Thread: any."""
+        self._failures.put(error)
+        self._parts.ring()
+
+    def _die(self, error: BaseException) -> None:
+        """The control thread is dead: that is a bug, and ``poll`` tells of it for ever."""
+        failure = GroupFailed(self._parts.group_id, f"the member broke down: {error!r}", final=True)
+        failure.__cause__ = error
+        self._broken = failure
+        self._parts.ring()

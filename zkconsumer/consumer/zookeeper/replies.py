@@ -1,0 +1,68 @@
+"""Answers of the control thread that ring the caller's bell when they come."""
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from zkconsumer.connector.messages import Errand
+from zkconsumer.connector.reply import Reply
+from zkconsumer.errors import ZkConsumerError
+
+T = TypeVar("T")
+
+
+class HeardReply(Reply[T], Generic[T]):
+    """A ``Reply`` that can also be looked at without waiting.
+
+    Args:
+        ring: called when it was given; must only put.
+
+    Attributes:
+        error: what came instead of a value, after ``look``.
+    """
+
+    __slots__ = ("_given", "_ring", "error")
+
+    def __init__(self, ring: Callable[[], None]) -> None:
+        super().__init__()
+        self._ring = ring
+        self._given = False
+        self.error: ZkConsumerError | None = None
+
+    def give(self, value: T) -> None:
+        """See ``Reply``."""
+        super().give(value)
+        self._ring()
+
+    def fail(self, error: BaseException) -> None:
+        """See ``Reply``."""
+        super().fail(error)
+        self._ring()
+
+    def look(self) -> bool:
+        """Whether it was given, be it an error. Not to be mixed with ``wait``.
+
+        Raises:
+            BaseException: the error that was given, where it is none of ours.
+        """
+        if not self._given:
+            try:
+                _, self._given = self.wait(0)
+            except ZkConsumerError as error:
+                self._given, self.error = True, error
+        return self._given
+
+
+def errand(work: Callable[[], T], reply: Reply[T]) -> Errand:
+    """Have this done by the control thread; its outcome is the reply."""
+
+    def run() -> None:
+        try:
+            reply.give(work())
+        except ZkConsumerError as error:
+            reply.fail(error)
+        except BaseException as error:
+            # The end of that thread, but whoever waits must not wait for ever.
+            reply.fail(error)
+            raise
+
+    return Errand(run, reply.fail)

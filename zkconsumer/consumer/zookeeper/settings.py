@@ -1,0 +1,64 @@
+"""What the settings of a ``KafkaConsumer`` come to for its member in a ZooKeeper group. Pure."""
+
+from collections.abc import Mapping
+from typing import Final
+
+from zkconsumer.config import ConsumerConfig
+from zkconsumer.consumer.config import PollConfig
+from zkconsumer.errors import ConfigError
+
+_STRATEGIES: Final = ("range", "roundrobin")
+"""What Scala members know."""
+
+_SAID_OTHERWISE: Final[Mapping[str, str]] = {
+    "auto.commit.enable": "give enable_auto_commit",
+    "fetch.wait.max.ms": "give fetch_max_wait_ms",
+    "fetch.message.max.bytes": "give max_partition_fetch_bytes",
+    "socket.timeout.ms": "give request_timeout_ms",
+    "socket.receive.buffer.bytes": "give receive_buffer_bytes",
+    "delivery": "commit() before or after your work decides that",
+    "poison.policy": "poll() raises PartitionFailed, and seek() passes what can't be read",
+    "poison.dead.letter.file": "poll() raises PartitionFailed, with what can't be read",
+}
+"""Settings of the connector that a poll API has in another way."""
+
+
+def consumer_config(config: PollConfig) -> ConsumerConfig:
+    """The settings of the member; what is about fetching is not used of them.
+
+    Raises:
+        ConfigError: a setting is of no use for a ZooKeeper group, or of none with poll.
+    """
+    for key, advice in _SAID_OTHERWISE.items():
+        if key in config.zookeeper:
+            raise ConfigError(f"{key} is a setting of streams; with poll: {advice}")
+    return ConsumerConfig(
+        {
+            **config.zookeeper,
+            "zookeeper.connect": config.zookeeper_connect,
+            "group.id": config.group_id,
+            "client.id": config.client_id,
+            "auto.commit.enable": config.enable_auto_commit,
+            "exclude.internal.topics": config.exclude_internal_topics,
+            "partition.assignment.strategy": _strategy(config),
+        }
+    )
+
+
+def grace_ms(config: ConsumerConfig) -> int:
+    """How long a rebalance waits for the caller's next poll, and his listener.
+
+    Scala members give up after ``rebalance.max.retries`` tries, ``rebalance.backoff.ms`` apart:
+    half of that leaves the other half for the claims.
+    """
+    return max(1, config.rebalance_max_retries * config.rebalance_backoff_ms // 2)
+
+
+def _strategy(config: PollConfig) -> str:
+    known = [one for one in config.strategies if one in _STRATEGIES]
+    if not known:
+        raise ConfigError(
+            f"partition_assignment_strategy is {config.partition_assignment_strategy}: members of "
+            f"a ZooKeeper group know {' and '.join(_STRATEGIES)}, and all must use the same"
+        )
+    return known[0]
