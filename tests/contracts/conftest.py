@@ -5,10 +5,13 @@ from contextlib import ExitStack
 
 import pytest
 
+from tests.support.certificates import certificates
 from tests.support.zk_members import Member
 from tests.support.zk_worlds import MemoryWorld, RealWorld, ZkWorld
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.zk.store import ZkStore
+
+__all__ = ["certificates"]
 
 # In each lane: the fixture of the server (None: in memory), and whether it is to use transactions
 # (None: it is asked). Real servers are ZooKeeper 3.4.6 and 3.3.3, which knows none.

@@ -1,16 +1,18 @@
-"""What every transport does, in memory and over TCP."""
+"""What every transport does, in memory, over TCP, and encrypted."""
 
 import re
 from collections.abc import Iterator
 
 import pytest
 
+from tests.support.certificates import Certificates
 from tests.support.scripted_peer import (
     MemoryNetworkWorld,
     NetworkWorld,
     ScriptedPeer,
     TcpWorld,
 )
+from tests.support.tls_peer import TlsWorld
 from tests.support.waiting import wait_until
 from zkconsumer.errors import ConnectFailed, ConnectionLost, RequestTimedOut, TransportError
 from zkconsumer.net.transport import Transport
@@ -21,11 +23,14 @@ LONG_MS = 10_000
 SHORT_MS = 30
 
 
-@pytest.fixture(params=["memory", "tcp"])
-def network(request: pytest.FixtureRequest) -> Iterator[NetworkWorld]:
+@pytest.fixture(params=["memory", "tcp", "tls"])
+def network(request: pytest.FixtureRequest, certificates: Certificates) -> Iterator[NetworkWorld]:
     """A network with a server side that tests control."""
     if request.param == "memory":
         yield MemoryNetworkWorld()
+        return
+    if request.param == "tls":
+        yield TlsWorld(certificates)
         return
     with LoopbackServer() as server:
         yield TcpWorld(server)

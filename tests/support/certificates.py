@@ -6,6 +6,7 @@ Java reads PKCS12 stores without any tool of its own having made them.
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
 import trustme
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.ec import EllipticCurvePrivateKey
@@ -30,7 +31,8 @@ class Certificates:
         stranger: another authority, which signed nothing (PEM).
         client: our certificate and its key (PEM).
         client_key: the same key, encrypted with ``KEY_PASSWORD`` (PEM).
-        broker_keys: the broker's certificate, for 127.0.0.1, and its key (PKCS12).
+        broker: the broker's certificate, for 127.0.0.1, and its key (PEM).
+        broker_keys: the same (PKCS12).
         broker_trust: the authorities that the broker trusts (PKCS12).
     """
 
@@ -38,6 +40,7 @@ class Certificates:
     stranger: Path
     client: Path
     client_key: Path
+    broker: Path
     broker_keys: Path
     broker_trust: Path
 
@@ -50,6 +53,7 @@ def make_certificates(folder: Path) -> Certificates:
         stranger=folder / "stranger.pem",
         client=folder / "client.pem",
         client_key=folder / "client-key.pem",
+        broker=folder / "broker.pem",
         broker_keys=folder / "broker-keys.p12",
         broker_trust=folder / "broker-trust.p12",
     )
@@ -65,7 +69,9 @@ def make_certificates(folder: Path) -> Certificates:
             BestAvailableEncryption(KEY_PASSWORD.encode()),
         )
     )
-    made.broker_keys.write_bytes(_key_store(authority.issue_cert("127.0.0.1")))
+    broker = authority.issue_cert("127.0.0.1")
+    broker.private_key_and_cert_chain_pem.write_to_path(made.broker)
+    made.broker_keys.write_bytes(_key_store(broker))
     root = x509.load_pem_x509_certificate(authority.cert_pem.bytes())
     made.broker_trust.write_bytes(
         pkcs12.serialize_java_truststore(
@@ -83,3 +89,9 @@ def _key_store(leaf: trustme.LeafCert) -> bytes:
     return pkcs12.serialize_key_and_certificates(
         b"broker", key, chain[0], chain[1:], BestAvailableEncryption(STORE_PASSWORD.encode())
     )
+
+
+@pytest.fixture(scope="session")
+def certificates(tmp_path_factory: pytest.TempPathFactory) -> Certificates:
+    """Certificates for all tests of the session."""
+    return make_certificates(tmp_path_factory.mktemp("certificates"))

@@ -133,7 +133,12 @@ class NegotiatedConnection:
 
     def _renew_if_due(self, timeout_ms: int) -> None:
         if self._renewal is not None and self._renewal.is_due(self._clock.now_ms()):
-            self._renewal.renew(self._connection, timeout_ms=timeout_ms)
+            try:
+                self._renewal.renew(self._connection, timeout_ms=timeout_ms)
+            except BaseException:
+                # Half of an exchange may be under way.
+                self.close()
+                raise
 
     @contextlib.contextmanager
     def _watched(self) -> Iterator[None]:

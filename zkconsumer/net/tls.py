@@ -21,6 +21,7 @@ from zkconsumer.errors import (
 from zkconsumer.net.transport import Transport
 
 _READ_BYTES = 1 << 17
+_LAST_WORD_MS = 100
 _NOT_TLS: Final = (
     "WRONG_VERSION_NUMBER",
     "HTTP_REQUEST",
@@ -138,7 +139,11 @@ class TlsTransport:
             rest = memoryview(data)
             while rest:
                 rest = rest[self._tls.write(rest) :]
-        self._flush()
+        try:
+            self._flush()
+        except ConnectionLost:
+            self._hear_why()
+            raise
 
     def receive_into(self, buffer: memoryview) -> int:
         """See ``Transport``."""
@@ -183,6 +188,13 @@ class TlsTransport:
         if self._outgoing.pending:
             self._inner.set_timeout_ms(self._timeout_ms)
             self._inner.send(self._outgoing.read())
+
+    def _hear_why(self) -> None:
+        """Let a peer that refuses us say so, if that is what it said before it closed."""
+        with contextlib.suppress(TransportError), self._mapped():
+            self._receive_more(self._clock.now_ms() + _LAST_WORD_MS)
+            with contextlib.suppress(ssl.SSLWantReadError, ssl.SSLZeroReturnError, ssl.SSLEOFError):
+                self._tls.read(1)
 
     def _require_open(self) -> None:
         # What was decrypted already would still be there.

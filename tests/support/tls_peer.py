@@ -1,0 +1,105 @@
+"""TLS in memory: the server's end around a scripted peer, and a world of such."""
+
+import ssl
+
+from tests.support.certificates import Certificates
+from tests.support.scripted_peer import ScriptedPeer
+from zkconsumer.net.tls import TlsTransport, context_of
+from zkconsumer.net.transport import Connector, Transport
+from zkconsumer.testing.conversation import Conversation
+from zkconsumer.testing.memory_transport import MemoryNetwork
+
+HOST = "127.0.0.1"
+"""What the broker's certificate is for."""
+
+
+def server_context(certificates: Certificates, *, wants_client: bool = False) -> ssl.SSLContext:
+    """What a broker is set up with."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(certificates.broker)
+    if wants_client:
+        context.verify_mode = ssl.CERT_REQUIRED
+        context.load_verify_locations(certificates.authority)
+    return context
+
+
+class TlsPeer:
+    """A ``Conversation`` that encrypts another one.
+
+    Args:
+        inner: what is said and heard.
+        context: the server's.
+    """
+
+    def __init__(self, inner: Conversation, context: ssl.SSLContext) -> None:
+        self._inner = inner
+        self._incoming, self._outgoing = ssl.MemoryBIO(), ssl.MemoryBIO()
+        self._tls = context.wrap_bio(self._incoming, self._outgoing, server_side=True)
+        self._ready = False
+        self._failed = False
+        self.on_change = inner.on_change
+        self.hang_up = inner.hang_up
+        self.next_deadline_ms = inner.next_deadline_ms
+
+    @property
+    def is_over(self) -> bool:
+        """See ``Conversation``."""
+        return self._failed or self._inner.is_over
+
+    def receive(self, data: bytes, now_ms: int) -> None:
+        """See ``Conversation``."""
+        self._incoming.write(data)
+        try:
+            if not self._ready:
+                self._tls.do_handshake()
+                self._ready = True
+            while True:
+                self._inner.receive(self._tls.read(1 << 16), now_ms)
+        except ssl.SSLWantReadError:
+            pass
+        except ssl.SSLError:
+            self._failed = True
+
+    def take_outgoing(self, now_ms: int) -> bytes:
+        """See ``Conversation``."""
+        if self._ready and not self._failed:
+            said = self._inner.take_outgoing(now_ms)
+            if said:
+                self._tls.write(said)
+        return self._outgoing.read()
+
+
+class TlsConnector:
+    """A ``Connector`` that shakes hands on what another one connects."""
+
+    def __init__(self, inner: Connector, context: ssl.SSLContext) -> None:
+        self._inner = inner
+        self._context = context
+
+    def connect(self, host: str, port: int, *, timeout_ms: int) -> Transport:
+        """See ``Connector``."""
+        inner = self._inner.connect(host, port, timeout_ms=timeout_ms)
+        transport = TlsTransport(inner, self._context, host)
+        transport.shake_hands(timeout_ms=timeout_ms)
+        return transport
+
+
+class TlsWorld:
+    """A ``NetworkWorld`` in memory, in which all is encrypted."""
+
+    def __init__(self, certificates: Certificates) -> None:
+        self._network = MemoryNetwork()
+        self._server = server_context(certificates)
+        client = context_of(cafile=certificates.authority)
+        self.connector: Connector = TlsConnector(self._network, client)
+        self._ports = iter(range(1, 1000))
+
+    def listen(self, peer: ScriptedPeer) -> tuple[str, int]:
+        """See ``NetworkWorld``."""
+        address = (HOST, next(self._ports))
+        self._network.listen(*address, lambda: TlsPeer(peer.accept(), self._server))
+        return address
+
+    def unused_address(self) -> tuple[str, int]:
+        """See ``NetworkWorld``."""
+        return ("nobody", 1)

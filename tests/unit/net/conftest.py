@@ -1,0 +1,5 @@
+"""Certificates for tests of TLS."""
+
+from tests.support.certificates import certificates
+
+__all__ = ["certificates"]

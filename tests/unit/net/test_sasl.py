@@ -1,0 +1,257 @@
+"""Saying who we are: in requests, bare, again; and what brokers say to it."""
+
+import pytest
+
+from tests.support.manual_clock import ManualClock
+from tests.support.scram_server import ScramServer
+from tests.support.spoken_broker import MODERN, Said, Serves, SpokenBroker, Word
+from zkconsumer.errors import AuthenticationFailed, ConfigError, ConnectFailed, ZkConsumerError
+from zkconsumer.model import Broker
+from zkconsumer.net.negotiated import BrokerDialer
+from zkconsumer.net.scram import HASHES
+from zkconsumer.net.security import SecurityProtocol, SecuritySettings
+from zkconsumer.testing.memory_transport import MemoryNetwork
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.codec import RequestFrame
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.messages.metadata import MetadataRequest, MetadataResponse
+from zkconsumer.wire.messages.sasl import (
+    SaslAuthenticateRequest,
+    SaslAuthenticateResponse,
+    SaslHandshakeRequest,
+    SaslHandshakeResponse,
+)
+from zkconsumer.wire.versions import BrokerGeneration, VersionRange
+
+ADDRESS = Broker(-1, "b", 9092)
+LONG_MS = 10_000
+NOTHING = MetadataResponse(brokers=(), topics=())
+QUESTION = MetadataRequest(topics=())
+MECHANISMS = ("PLAIN", *HASHES)
+
+
+def without(api: ApiKey) -> dict[ApiKey, VersionRange]:
+    """What a broker serves that lacks one API."""
+    serves = dict(MODERN)
+    del serves[api]
+    return serves
+
+
+KAFKA_0_10: Serves = {
+    **without(ApiKey.SASL_AUTHENTICATE),
+    ApiKey.SASL_HANDSHAKE: VersionRange(0, 0),
+}
+
+
+class Guard:
+    """A broker's port that wants SASL (an ``Answer``).
+
+    Attributes:
+        lifetime_ms: how long it believes us.
+        authenticated: how often it did believe.
+        seen: the APIs of all that came, in order.
+    """
+
+    def __init__(self, username: str, password: str) -> None:
+        self._token = f"\0{username}\0{password}".encode()
+        self._servers = {
+            name: ScramServer(hash_name, username, password) for name, hash_name in HASHES.items()
+        }
+        self.mechanisms = MECHANISMS
+        self.lifetime_ms = 0
+        self.authenticated = 0
+        self.seen: list[ApiKey] = []
+        self._server: ScramServer | None = None
+        self._challenged = False
+
+    def __call__(self, frame: RequestFrame) -> Said | None:
+        """Let in whom it knows."""
+        self.seen.append(frame.api_key)
+        match frame.request:
+            case SaslHandshakeRequest(mechanism=name):
+                self._server, self._challenged = self._servers.get(name), False
+                known = name in self.mechanisms
+                code = 0 if known else ErrorCode.UNSUPPORTED_SASL_MECHANISM
+                return SaslHandshakeResponse(error_code=code, mechanisms=self.mechanisms)
+            case SaslAuthenticateRequest(auth_bytes=token):
+                return self._judged(bytes(token))
+            case MetadataRequest():
+                return NOTHING if self.authenticated else Word.CLOSE
+            case _:
+                return None
+
+    def _judged(self, token: bytes) -> SaslAuthenticateResponse:
+        if self._server is None:
+            return self._said(b"", believed=token == self._token)
+        if not self._challenged:
+            self._challenged = True
+            return self._said(self._server.challenge(token))
+        verdict = self._server.verdict(token)
+        return self._said(verdict, believed=verdict.startswith(b"v="))
+
+    def _said(self, token: bytes, *, believed: bool | None = None) -> SaslAuthenticateResponse:
+        if believed is False:
+            return SaslAuthenticateResponse(
+                error_code=ErrorCode.SASL_AUTHENTICATION_FAILED,
+                error_message="Authentication failed: Invalid username or password",
+                auth_bytes=b"",
+            )
+        self.authenticated += believed is True
+        return SaslAuthenticateResponse(
+            error_code=0,
+            error_message=None,
+            auth_bytes=token,
+            session_lifetime_ms=self.lifetime_ms,
+        )
+
+
+def as_user(
+    mechanism: str = "PLAIN",
+    password: str = "secret",
+    protocol: SecurityProtocol = "SASL_PLAINTEXT",
+) -> SecuritySettings:
+    """Who we are."""
+    return SecuritySettings(
+        protocol=protocol, sasl_mechanism=mechanism, sasl_username="u", sasl_password=password
+    )
+
+
+def dialer_to(
+    broker: SpokenBroker, security: SecuritySettings, clock: ManualClock | None = None
+) -> BrokerDialer:
+    """A way to a broker."""
+    network = MemoryNetwork()
+    broker.listen(network)
+    return BrokerDialer(
+        network,
+        client_id="test",
+        security=security,
+        connect_timeout_ms=LONG_MS,
+        request_timeout_ms=LONG_MS,
+        clock=clock,
+    )
+
+
+@pytest.fixture
+def guard() -> Guard:
+    """Knows one user."""
+    return Guard("u", "secret")
+
+
+@pytest.fixture
+def broker(guard: Guard) -> SpokenBroker:
+    """A guarded broker of today."""
+    return SpokenBroker(ADDRESS, answer=guard)
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_let_in(broker: SpokenBroker, guard: Guard, mechanism: str) -> None:
+    """On one connection; nothing but what serves that is sent before."""
+    connection = dialer_to(broker, as_user(mechanism)).dial(ADDRESS)
+    assert connection.call(QUESTION, timeout_ms=LONG_MS) == NOTHING
+    assert broker.accepted == 1
+    assert guard.seen[:2] == [ApiKey.API_VERSIONS, ApiKey.SASL_HANDSHAKE]
+    assert set(guard.seen[2:-1]) == {ApiKey.SASL_AUTHENTICATE}
+    connection.close()
+
+
+@pytest.mark.parametrize("mechanism", MECHANISMS)
+def test_not_let_in(broker: SpokenBroker, mechanism: str) -> None:
+    """The broker's own words, with who was asked and as whom; never the password."""
+    settings = as_user(mechanism, "wrong-password")
+    with pytest.raises(
+        AuthenticationFailed, match=rf"b:9092.*{mechanism} as 'u' failed: .*Invalid username"
+    ) as caught:
+        dialer_to(broker, settings).dial(ADDRESS)
+    assert "wrong-password" not in str(caught.value) + repr(settings)
+    assert broker.accepted == 1
+
+
+def test_a_mechanism_that_the_broker_lacks(broker: SpokenBroker, guard: Guard) -> None:
+    """It says which it has."""
+    guard.mechanisms = ("GSSAPI", "SCRAM-SHA-512")
+    with pytest.raises(AuthenticationFailed, match=r"has GSSAPI, SCRAM-SHA-512 .sasl_mechanism"):
+        dialer_to(broker, as_user()).dial(ADDRESS)
+
+
+def test_a_port_without_sasl() -> None:
+    """It takes no handshake."""
+    broker = SpokenBroker(
+        ADDRESS,
+        answer=lambda frame: (
+            SaslHandshakeResponse(error_code=ErrorCode.ILLEGAL_SASL_STATE, mechanisms=())
+            if frame.api_key is ApiKey.SASL_HANDSHAKE
+            else None
+        ),
+    )
+    with pytest.raises(AuthenticationFailed, match="one without SASL"):
+        dialer_to(broker, as_user()).dial(ADDRESS)
+
+
+def test_brokers_without_handshake() -> None:
+    """Before 0.10 there is none: they close on the question, or say nothing to it."""
+    broker = SpokenBroker(ADDRESS)
+    broker.become(BrokerGeneration.V0_8_2)
+    with pytest.raises(ConnectFailed, match=r"older than Kafka 0.10"):
+        dialer_to(broker, as_user()).dial(ADDRESS)
+    lacking = without(ApiKey.SASL_HANDSHAKE)
+    with pytest.raises(AuthenticationFailed, match="lacks SASL_HANDSHAKE"):
+        dialer_to(SpokenBroker(ADDRESS, serves=lacking), as_user()).dial(ADDRESS)
+
+
+def test_a_broker_that_closes_on_bare_bytes(guard: Guard) -> None:
+    """Before 1.0 that is how it refuses: believed the second time."""
+    broker = SpokenBroker(ADDRESS, serves=KAFKA_0_10, answer=guard)
+    # Bare bytes are no request: this broker closes on them, as on a wrong password.
+    with pytest.raises(AuthenticationFailed, match=r"'u' failed: .*closed.*twice"):
+        dialer_to(broker, as_user()).dial(ADDRESS)
+    assert broker.accepted == 2
+
+
+def test_an_authentication_that_ends_is_renewed(broker: SpokenBroker, guard: Guard) -> None:
+    """Before it is over, between two requests, on the same connection (KIP-368)."""
+    guard.lifetime_ms = 10_000
+    clock = ManualClock()
+    connection = dialer_to(broker, as_user("SCRAM-SHA-256"), clock).dial(ADDRESS)
+    connection.call(QUESTION, timeout_ms=LONG_MS)
+    clock.advance(8_000)
+    connection.call(QUESTION, timeout_ms=LONG_MS)
+    assert guard.authenticated == 1
+    clock.advance(1_000)
+    connection.call(QUESTION, timeout_ms=LONG_MS)
+    assert guard.authenticated == 2
+    in_flight = connection.begin(QUESTION, timeout_ms=LONG_MS)
+    clock.advance(9_000)
+    assert connection.finish(in_flight, timeout_ms=LONG_MS) == NOTHING
+    assert guard.authenticated == 2
+    assert broker.accepted == 1
+    guard.mechanisms = ()
+    with pytest.raises(AuthenticationFailed):
+        connection.call(QUESTION, timeout_ms=LONG_MS)
+    assert not connection.is_idle
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("settings", "complaint"),
+    [
+        ({"protocol": "TLS"}, "security.protocol='TLS'"),
+        ({"protocol": "SASL_SSL"}, "sasl.mechanism=None"),
+        ({"protocol": "SASL_SSL", "sasl_mechanism": "GSSAPI"}, "SCRAM-SHA-256"),
+        ({"protocol": "SASL_SSL", "sasl_mechanism": "PLAIN"}, "user name and a password"),
+        (
+            {
+                "protocol": "SASL_SSL",
+                "sasl_mechanism": "PLAIN",
+                "sasl_username": "a\0b",
+                "sasl_password": "",
+            },
+            "NUL",
+        ),
+    ],
+)
+def test_settings_that_make_no_sense(settings: dict[str, str], complaint: str) -> None:
+    """Refused before anybody is called; the message names the setting."""
+    with pytest.raises(ConfigError, match=complaint):
+        SecuritySettings(**settings)  # type: ignore[arg-type]
+    assert issubclass(ConfigError, ZkConsumerError)

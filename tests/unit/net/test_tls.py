@@ -1,0 +1,149 @@
+"""Keys, trust, and what goes wrong with them. What every transport does is in the contracts."""
+
+import ssl
+from pathlib import Path
+
+import pytest
+
+from tests.support.certificates import KEY_PASSWORD, Certificates
+from tests.support.scripted_peer import ScriptedPeer
+from tests.support.tls_peer import HOST, TlsPeer, server_context
+from tests.support.waiting import wait_until
+from zkconsumer.errors import (
+    AuthenticationFailed,
+    ConfigError,
+    ConnectFailed,
+    ConnectionLost,
+    RequestTimedOut,
+)
+from zkconsumer.net.tls import TlsTransport, context_of
+from zkconsumer.scope import ThreadScope
+from zkconsumer.testing.conversation import Conversation
+from zkconsumer.testing.memory_transport import MemoryNetwork
+
+LONG_MS = 10_000
+SHORT_MS = 50
+
+
+def connected(conversation: Conversation, context: ssl.SSLContext, host: str) -> TlsTransport:
+    """A transport to a peer, before the handshake."""
+    network = MemoryNetwork()
+    network.listen(host, 1, lambda: conversation)
+    return TlsTransport(network.connect(host, 1, timeout_ms=LONG_MS), context, host)
+
+
+def peer_of(certificates: Certificates, *, wants_client: bool = False) -> TlsPeer:
+    """A peer that echoes."""
+    scripted = ScriptedPeer()
+    scripted.echo()
+    return TlsPeer(scripted, server_context(certificates, wants_client=wants_client))
+
+
+def talk(transport: TlsTransport) -> None:
+    """Shake hands, send, and read what comes back."""
+    transport.shake_hands(timeout_ms=LONG_MS)
+    transport.set_timeout_ms(LONG_MS)
+    transport.send(b"word")
+    buffer = bytearray(4)
+    assert transport.receive_into(memoryview(buffer)) == 4
+    assert buffer == b"word"
+    transport.close()
+
+
+def test_both_trust_each_other(certificates: Certificates) -> None:
+    """Our certificate is shown where it is wanted, from one file, or two, one of them encrypted."""
+    for context in (
+        context_of(cafile=certificates.authority, certfile=certificates.client),
+        context_of(
+            cafile=certificates.authority,
+            certfile=certificates.client,
+            keyfile=certificates.client_key,
+            password=KEY_PASSWORD,
+        ),
+    ):
+        talk(connected(peer_of(certificates, wants_client=True), context, HOST))
+
+
+def test_an_authority_that_is_not_trusted(certificates: Certificates) -> None:
+    """Said as what it is, with what to do; nothing of ours is sent."""
+    transport = connected(peer_of(certificates), context_of(cafile=certificates.stranger), HOST)
+    with pytest.raises(AuthenticationFailed, match=r"127.0.0.1:1: .*not to be trusted.*ssl_cafile"):
+        transport.shake_hands(timeout_ms=LONG_MS)
+    transport.close()
+
+
+def test_a_certificate_for_another_host(certificates: Certificates) -> None:
+    """The name that was called counts, unless the caller says it does not."""
+    strict = context_of(cafile=certificates.authority)
+    transport = connected(peer_of(certificates), strict, "other")
+    with pytest.raises(AuthenticationFailed, match="ssl_check_hostname"):
+        transport.shake_hands(timeout_ms=LONG_MS)
+    transport.close()
+    lax = context_of(cafile=certificates.authority, check_hostname=False)
+    talk(connected(peer_of(certificates), lax, "other"))
+
+
+def test_a_peer_that_wants_to_know_us(certificates: Certificates) -> None:
+    """Without a certificate we are refused: in TLS 1.3 behind the handshake only."""
+    context = context_of(cafile=certificates.authority)
+    refusing = peer_of(certificates, wants_client=True)
+    with pytest.raises(AuthenticationFailed, match=r"refuses us.*ssl_certfile"):
+        talk(connected(refusing, context, HOST))
+    context.maximum_version = ssl.TLSVersion.TLSv1_2
+    refusing = peer_of(certificates, wants_client=True)
+    with pytest.raises(AuthenticationFailed, match=r"refuses us.*ssl_certfile"):
+        talk(connected(refusing, context, HOST))
+
+
+def test_peers_without_tls(certificates: Certificates) -> None:
+    """One that answers otherwise is told from one that closes: that one may work later."""
+    context = context_of(cafile=certificates.authority)
+    other = ScriptedPeer()
+    other.say(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+    with pytest.raises(AuthenticationFailed, match=r"speaks no TLS.*security_protocol"):
+        connected(other, context, HOST).shake_hands(timeout_ms=LONG_MS)
+    closing = ScriptedPeer()
+    closing.finish()
+    with pytest.raises((ConnectFailed, ConnectionLost), match=r"127.0.0.1:1.*closed"):
+        connected(closing, context, HOST).shake_hands(timeout_ms=LONG_MS)
+    with pytest.raises(RequestTimedOut):
+        connected(ScriptedPeer(), context, HOST).shake_hands(timeout_ms=SHORT_MS)
+
+
+def test_close_wakes_a_handshake(certificates: Certificates) -> None:
+    """A peer that says nothing holds nobody up."""
+    transport = connected(ScriptedPeer(), context_of(cafile=certificates.authority), HOST)
+    ended: list[BaseException] = []
+    begun: list[bool] = []
+
+    def shake() -> None:
+        begun.append(True)
+        try:
+            transport.shake_hands(timeout_ms=LONG_MS)
+        except ConnectionLost as error:
+            ended.append(error)
+
+    scope = ThreadScope("test-close")
+    scope.spawn("shake", shake, stop=transport.close)
+    wait_until(lambda: begun, what="the handshake to begin")
+    assert scope.close(LONG_MS) == []
+    assert scope.first_error() is None
+    assert "closed by us" in str(ended[0])
+
+
+def test_files_that_are_not_what_they_should_be(certificates: Certificates, tmp_path: Path) -> None:
+    """Every complaint names its setting; nobody is asked for a password on a terminal."""
+    missing, empty = tmp_path / "missing.pem", tmp_path / "empty.pem"
+    empty.touch()
+    for file in (missing, empty):
+        with pytest.raises(ConfigError, match=rf"ssl_cafile='{file}'"):
+            context_of(cafile=file)
+        with pytest.raises(ConfigError, match=rf"ssl_certfile='{file}'"):
+            context_of(certfile=file)
+    for password in ("wrong", None):
+        with pytest.raises(ConfigError, match="ssl_keyfile"):
+            context_of(
+                certfile=certificates.client, keyfile=certificates.client_key, password=password
+            )
+    with pytest.raises(ConfigError, match="ssl_certfile"):
+        context_of(keyfile=certificates.client_key)
