@@ -1,17 +1,21 @@
 """Record sets with batches of magic 2 under random content, cuts, damage and noise."""
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.property.test_records_sets import boundaries, record_lists
 from tests.support.batches import ROOM, decode, with_body, with_head
+from tests.support.engines import each_engine
 from zkconsumer.model import Record, TimestampType
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.build_batch import BatchTraits, build_batch
 from zkconsumer.records.codecs import CODECS_OF_MESSAGES, Codec
 from zkconsumer.records.decode import decode_rows
-from zkconsumer.records.decode_batches import decode_batches
 from zkconsumer.records.rows import Headers
+
+__all__ = ["each_engine"]
+pytestmark = pytest.mark.usefixtures("each_engine")
 
 BLOBS = st.none() | st.binary(max_size=150)
 STAMPS = st.integers(-1, 2**41) | st.integers(-(2**62), 2**62)
@@ -125,12 +129,8 @@ def test_any_bound_is_kept_and_nothing_is_lost(
     found: list[Record] = []
     position = 0
     while True:
-        decoded = decode_batches(
-            written,
-            fetch_offset=position,
-            max_decompressed_bytes=room,
-            enough_bytes=data.draw(st.none() | st.integers(0, 600)),
-        )
+        enough_bytes = data.draw(st.none() | st.integers(0, 600))
+        decoded = decode(written, position, room, enough_bytes=enough_bytes)
         found += decoded.records
         if decoded.error is not None:
             assert "raise fetch.max.decompressed.bytes" in decoded.error.reason

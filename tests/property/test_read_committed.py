@@ -7,14 +7,19 @@ behind the fetch offset and begin before the end of the answer.
 
 from dataclasses import dataclass, field
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.batches import NOW, decode, of_producer, records
+from tests.support.engines import each_engine
 from zkconsumer.records.build_batch import BatchTraits, build_batch, build_marker
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.transactions import Marker
 from zkconsumer.wire.messages.fetch import AbortedTransaction
+
+__all__ = ["each_engine"]
+pytestmark = pytest.mark.usefixtures("each_engine")
 
 PRODUCERS = [5, 6, 7]
 

@@ -37,17 +37,24 @@ def of_producer(producer_id: int, *, is_transactional: bool = True) -> BatchTrai
     )
 
 
+decoder = decode_batches
+"""What ``decode`` uses; see ``engines.each_engine``."""
+
+
 def decode(
     data: bytes,
     fetch_offset: int = 0,
     room: int = ROOM,
     aborted: Iterable[AbortedTransaction] | None = None,
+    *,
+    enough_bytes: int | None = None,
 ) -> DecodedBatches:
     """Decode with a bound that no small batch meets; as read_committed if ``aborted`` is given."""
-    return decode_batches(
+    return decoder(
         data,
         fetch_offset=fetch_offset,
         max_decompressed_bytes=room,
+        enough_bytes=enough_bytes,
         isolation=IsolationLevel(aborted is not None),
         aborted=aborted,
     )

@@ -4,17 +4,24 @@ The native one never runs alone: whatever it is given goes to the definition as 
 part of the two results must be the same.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import pytest
 
-from tests.support import record_sets
+from tests.support import batches, record_sets
 from zkconsumer.errors import CorruptRecord
+from zkconsumer.model import TopicPartition
+from zkconsumer.records.consumer_record import ConsumerRecord, RecordOrigin, facts_of
 from zkconsumer.records.decode import DecodedSet, decode_record_set
+from zkconsumer.records.decode_batches import DecodedBatches, decode_batches
 from zkconsumer.records.engine import Engine
+from zkconsumer.records.pure_fetched import PureFetched
+from zkconsumer.records.slices import FetchedRecords, RecordSlice
+from zkconsumer.records.transactions import IsolationLevel
+from zkconsumer.wire.messages.fetch import AbortedTransaction
 
 try:
-    from zkconsumer.records import native_decode
+    from zkconsumer.records import native_decode, native_fetched
 except ImportError:
     IS_BUILT = False
 else:
@@ -29,11 +36,14 @@ needs_native = pytest.mark.skipif(not IS_BUILT, reason="the native core is not b
     ids=str,
 )
 def each_engine(request: pytest.FixtureRequest) -> Iterator[Engine]:
-    """Have ``record_sets.decode`` use one decoder after the other."""
-    before = record_sets.decoder
-    record_sets.decoder = both if request.param is Engine.NATIVE else decode_record_set
+    """Have ``record_sets.decode`` and ``batches.decode`` use one decoder after the other."""
+    before = record_sets.decoder, batches.decoder
+    if request.param is Engine.NATIVE:
+        record_sets.decoder, batches.decoder = both, both_of_batches
+    else:
+        record_sets.decoder, batches.decoder = decode_record_set, decode_batches
     yield request.param
-    record_sets.decoder = before
+    record_sets.decoder, batches.decoder = before
 
 
 def both(
@@ -61,13 +71,13 @@ def both(
         max_decompressed_bytes=max_decompressed_bytes,
         enough_bytes=enough_bytes,
     )
-    assert facts_of(found) == facts_of(expected)
+    assert set_facts(found) == set_facts(expected)
     if expected.error is not None:
         assert runs.refused_at == expected.error.position
     return found
 
 
-def facts_of(decoded: DecodedSet) -> list[object]:
+def set_facts(decoded: DecodedSet) -> list[object]:
     """All that a decoded set says, in a form that compares; types count."""
     return [
         [(type(one), [(type(field), field) for field in one]) for one in decoded.records],
@@ -92,3 +102,86 @@ def error_facts(error: CorruptRecord | None) -> object:
         error.next_offset,
         error.raw,
     )
+
+
+ORIGIN = RecordOrigin(TopicPartition("clicks", 3))
+
+
+def both_of_batches(
+    data: bytes | memoryview,
+    *,
+    fetch_offset: int,
+    max_decompressed_bytes: int,
+    enough_bytes: int | None = None,
+    isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+    aborted: Iterable[AbortedTransaction] | None = None,
+) -> DecodedBatches:
+    """Give what the definition says, and check that the native decoder for polls says the same."""
+    named = None if aborted is None else list(aborted)
+    found = native_fetched.decode_fetched(
+        data,
+        fetch_offset=fetch_offset,
+        max_decompressed_bytes=max_decompressed_bytes,
+        enough_bytes=enough_bytes,
+        isolation=isolation,
+        aborted=named,
+    )
+    expected = decode_batches(
+        data,
+        fetch_offset=fetch_offset,
+        max_decompressed_bytes=max_decompressed_bytes,
+        enough_bytes=enough_bytes,
+        isolation=isolation,
+        aborted=named,
+    )
+    if expected.error is not None:
+        assert found.refused_at is not None
+    check_fetched(found, PureFetched(expected), steps=(1, 0, 2, 5, 1 << 62))
+    return expected
+
+
+def check_fetched(found: FetchedRecords, wanted: FetchedRecords, steps: Sequence[int]) -> None:
+    """Check that two hold the same, taken in slices of these sizes."""
+    for one in (found, wanted):
+        assert one.memory_bytes >= 0
+        assert (one.first_offset is None) == (one.last_offset is None) == (len(one) == 0)
+    for step in steps:
+        for name in ("next_offset", "valid_bytes", "first_entry_size_bytes", "last_leader_epoch"):
+            assert getattr(found, name) == getattr(wanted, name), name
+        assert error_facts(found.error) == error_facts(wanted.error)
+        assert len(found) == len(wanted)
+        assert (found.first_offset, found.last_offset) == (wanted.first_offset, wanted.last_offset)
+        check_slice(found.take(step), wanted.take(step))
+
+
+def check_slice(found: RecordSlice, wanted: RecordSlice) -> None:
+    """Check that two slices are the same, and give the same."""
+    for name in ("first_offset", "next_offset", "leader_epoch", "size_bytes"):
+        assert getattr(found, name) == getattr(wanted, name), name
+    assert len(found) == len(wanted)
+    assert found.headers() == wanted.headers()
+    assert found.leader_epochs() == wanted.leader_epochs()
+    assert rows_of(found) == rows_of(wanted)
+    made = found.records(ORIGIN)
+    for one, other in zip(made, wanted.iterate(ORIGIN), strict=True):
+        assert record_facts(one) == record_facts(other)
+        assert repr(one) == repr(other)
+        assert one == other
+        assert other == one
+    assert list(map(record_facts, found.iterate(ORIGIN))) == list(map(record_facts, made))
+
+
+def rows_of(part: RecordSlice) -> list[tuple[object, ...]]:
+    """All of a slice as rows, by way of its parts."""
+    return [tuple(row) for stretch in part.parts() for row in stretch]
+
+
+def record_facts(record: ConsumerRecord) -> list[tuple[type, object]]:
+    """All that a record says; types count."""
+    facts = [
+        *facts_of(record),
+        *(record.timestamp_type, record.key, record.value, record.checksum),
+        *(record.serialized_key_size, record.serialized_value_size),
+        *(record.serialized_header_size, record.topic_partition, hash(record)),
+    ]
+    return [(type(one), one) for one in facts]

@@ -2,13 +2,15 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Generic, TypeVar, final, overload
 
-from zkconsumer.model import Record, TimestampType
+from zkconsumer.model import Record, TimestampType, TopicPartition
 
 K = TypeVar("K")
 V = TypeVar("V")
 
 CRC32_NAME: Final[str]
 """How CRC-32 is computed on this CPU: pclmul, armv8 or portable."""
+CRC32C_NAME: Final[str]
+"""How CRC-32C is: sse4.2, armv8 or portable."""
 
 ENDS: Final[int]
 """A set's status: all its whole entries were read."""
@@ -16,6 +18,8 @@ FULL: Final[int]
 """Enough is decompressed: from the position on the set is for another call."""
 REFUSED: Final[int]
 """The entry at the position is not sound, or not for the native core to judge."""
+FOREIGN: Final[int]
+"""The batch at the position has a codec that the core does not have; of ``SetReader`` only."""
 
 @final
 class Origin(Generic[K, V]):
@@ -99,6 +103,9 @@ class Run:
     @property
     def timestamp_count(self) -> int:
         """How many messages have a timestamp that is not negative."""
+    @property
+    def leader_epoch(self) -> int:
+        """Of the leader that wrote them; -1 if it is not known."""
     def split(self, max_bytes: int, max_count: int = ...) -> Run:
         """Take messages off the front: one, and more up to these bounds. The rest stays here."""
     def messages(self, origin: Origin[K, V]) -> Messages[K, V]:
@@ -109,6 +116,154 @@ class Run:
         Raises:
             BufferError: somebody changed the bytes after they were checked.
         """
+
+class ConsumerRecord:
+    """What ``records.consumer_record.ConsumerRecord`` is, in one allocation.
+
+    Of an origin without decoders: ``key`` and ``value`` are read without a call.
+
+    A decoder that keeps the records it made is never collected.
+    """
+
+    @property
+    def topic(self) -> str: ...
+    @property
+    def partition(self) -> int: ...
+    @property
+    def topic_partition(self) -> TopicPartition: ...
+    @property
+    def leader_epoch(self) -> int | None: ...
+    @property
+    def offset(self) -> int: ...
+    @property
+    def timestamp(self) -> int: ...
+    @property
+    def timestamp_type(self) -> TimestampType: ...
+    @property
+    def key(self) -> Any: ...
+    @property
+    def value(self) -> Any: ...
+    @property
+    def raw_key(self) -> bytes | None: ...
+    @property
+    def raw_value(self) -> bytes | None: ...
+    @property
+    def headers(self) -> list[tuple[str, bytes | None]]: ...
+    @property
+    def checksum(self) -> None: ...
+    @property
+    def serialized_key_size(self) -> int: ...
+    @property
+    def serialized_value_size(self) -> int: ...
+    @property
+    def serialized_header_size(self) -> int: ...
+
+@final
+class DecodedConsumerRecord(ConsumerRecord):
+    """The same of an origin with decoders, which are called for each access."""
+
+@final
+class ConsumerRecords(Iterator[ConsumerRecord]):
+    """Makes the records of a slice while it is iterated."""
+
+    def __iter__(self) -> Iterator[ConsumerRecord]: ...
+    def __next__(self) -> ConsumerRecord: ...
+
+@final
+class SetReader:
+    """Reads a record set of any magic from its first byte on, without the GIL.
+
+    One thread at a time.
+
+    Args:
+        data: kept alive, not copied, unless it can be written to.
+        fetch_offset: records below it are left out; not negative.
+        bound_bytes: what all that is compressed may become.
+        enough_bytes: with so much decompressed nothing compressed is begun any more.
+        aborted: the aborted transactions of a reader of committed records, pairs of a first offset
+            and a producer; None for any other reader.
+        piece_bytes: about how large runs of messages and arenas become.
+
+    Attributes:
+        position: behind the last entry that was read.
+        next_offset: behind the last record; never below the fetch offset.
+        room_bytes: what is left of the bound.
+        last_leader_epoch: of the last batch that was read; -1 if not known.
+    """
+
+    def __init__(
+        self,
+        data: bytes | bytearray | memoryview,
+        *,
+        fetch_offset: int,
+        bound_bytes: int,
+        enough_bytes: int,
+        aborted: list[tuple[int, int]] | None = None,
+        piece_bytes: int = ...,
+    ) -> None: ...
+    def read(self) -> int:
+        """Read on: ENDS, FULL, REFUSED or FOREIGN."""
+    def foreign(self) -> tuple[int, int, int]:
+        """After FOREIGN: the codec, and from where to where the records of that batch lie."""
+    def take(self, body: bytes) -> int:
+        """Take the decompressed records of that batch: ENDS, or REFUSED."""
+    @property
+    def position(self) -> int: ...
+    @property
+    def next_offset(self) -> int: ...
+    @property
+    def room_bytes(self) -> int: ...
+    @property
+    def last_leader_epoch(self) -> int: ...
+    def transactions(self) -> tuple[list[tuple[int, int]], list[int]] | None:
+        """Of a filter: the aborted transactions to come, and the producers that are in one."""
+    def fetched(self) -> Fetched:
+        """Hand over what was found."""
+
+@final
+class Fetched:
+    """Runs that wait for their caller; one thread at a time.
+
+    Attributes:
+        memory_bytes: what their buffers take, those of others too.
+    """
+
+    @property
+    def memory_bytes(self) -> int: ...
+    def __len__(self) -> int: ...
+    @property
+    def first_offset(self) -> int | None: ...
+    @property
+    def last_offset(self) -> int | None: ...
+    def take(self, count: int) -> Slice:
+        """Take records off the front, up to so many."""
+
+@final
+class Slice:
+    """Records for one caller; it does not change. See ``records.slices.RecordSlice``."""
+
+    def __len__(self) -> int: ...
+    @property
+    def first_offset(self) -> int | None: ...
+    @property
+    def last_offset(self) -> int | None: ...
+    @property
+    def leader_epoch(self) -> int:
+        """Of its last record."""
+    @property
+    def size_bytes(self) -> int:
+        """Of keys and values."""
+    @property
+    def runs(self) -> list[Run]: ...
+    def records(self, origin: Origin[Any, Any]) -> list[ConsumerRecord]:
+        """Make all its records.
+
+        Raises:
+            BufferError: somebody changed the bytes after they were checked.
+        """
+    def iterate(self, origin: Origin[Any, Any]) -> ConsumerRecords: ...
+    def headers(self) -> dict[int, tuple[tuple[str, bytes | None], ...]]: ...
+    def leader_epochs(self) -> tuple[tuple[int, int], ...]: ...
 
 class Progress:
     """What ``fetch.progress.PureProgress`` is, in C: active, its offsets unknown."""
@@ -307,6 +462,9 @@ def arrow_columns(
 
 def crc32(data: bytes | memoryview, value: int = 0, *, portable: bool = False) -> int:
     """Compute what ``zlib.crc32`` does; ``portable``: as on a CPU without instructions for it."""
+
+def crc32c(data: bytes | memoryview, value: int = 0, *, portable: bool = False) -> int:
+    """Compute the CRC-32C; the arguments are those of ``crc32``."""
 
 def decompress(codec: int, data: bytes | memoryview, *, magic: int, max_bytes: int) -> bytes | None:
     """Decompress as ``records.codecs`` does; None where that would raise (or might)."""

@@ -20,6 +20,7 @@ from zkconsumer.native._csrc cimport *
 
 from zkconsumer.model import Record as _Record
 from zkconsumer.model import TimestampType as _TimestampType
+from zkconsumer.model import TopicPartition as _TopicPartition
 
 cdef extern from *:
     """
@@ -30,8 +31,11 @@ cdef extern from *:
     object zk_new_tuple(PyTypeObject *kind, Py_ssize_t size)
 
 zk_crc32_choose()
+zk_crc32c_choose()
 CRC32_NAME = zk_crc32_name().decode()
+CRC32C_NAME = zk_crc32c_name().decode()
 ENDS, FULL, REFUSED = ZK_SET_ENDS, ZK_SET_FULL, ZK_SET_REFUSED
+FOREIGN = ZK_SET_FOREIGN
 
 cdef object _NO_TYPE = _TimestampType.NONE
 cdef object _CREATED = _TimestampType.CREATE_TIME
@@ -82,6 +86,12 @@ def crc32(const uint8_t[::1] data not None, unsigned int value=0, *, portable=Fa
     cdef size_t size = data.shape[0]
     cdef const uint8_t *start = &data[0] if size else NULL
     return zk_crc32_portable(value, start, size) if portable else zk_crc32(value, start, size)
+
+
+def crc32c(const uint8_t[::1] data not None, unsigned int value=0, *, portable=False):
+    cdef size_t size = data.shape[0]
+    cdef const uint8_t *start = &data[0] if size else NULL
+    return zk_crc32c_portable(value, start, size) if portable else zk_crc32c(value, start, size)
 
 
 def decompress(int codec, const uint8_t[::1] data not None, *, int magic, size_t max_bytes):
@@ -163,3 +173,5 @@ include "_queue.pxi"
 include "_hand.pxi"
 include "_pump.pxi"
 include "_arrow.pxi"
+include "_consumer_records.pxi"
+include "_fetched.pxi"

@@ -10,6 +10,13 @@ cdef extern from "crc32.h" nogil:
     uint32_t zk_crc32_portable(uint32_t crc, const uint8_t *data, size_t size)
 
 
+cdef extern from "crc32c.h" nogil:
+    zk_crc_function zk_crc32c
+    void zk_crc32c_choose()
+    const char *zk_crc32c_name()
+    uint32_t zk_crc32c_portable(uint32_t crc, const uint8_t *data, size_t size)
+
+
 cdef extern from "buffer.h" nogil:
     ctypedef struct zk_buffer:
         uint8_t *data
@@ -48,12 +55,20 @@ cdef extern from "run.h" nogil:
         int32_t value_bytes
         uint8_t magic
         uint8_t attributes
+        int32_t header_count
+        const uint8_t *headers
+        const uint8_t *headers_end
+    bint zk_header_next(
+        const uint8_t **at, const uint8_t *end, const uint8_t **name, int32_t *name_bytes,
+        const uint8_t **value, int32_t *value_bytes
+    )
     ctypedef struct zk_run:
         zk_buffer *buffer
         size_t start
         size_t size
         int64_t base_offset
         int64_t append_time
+        int32_t leader_epoch
         bint has_append_time
         int64_t first_offset
         int64_t last_offset
@@ -63,6 +78,7 @@ cdef extern from "run.h" nogil:
         size_t null_keys
         size_t null_values
         size_t timestamps
+        size_t with_headers
     ctypedef struct zk_runs:
         zk_run *items
         size_t count
@@ -88,6 +104,7 @@ cdef extern from "walk.h" nogil:
         ZK_SET_FULL
         ZK_SET_REFUSED
         ZK_SET_NO_MEMORY
+        ZK_SET_FOREIGN
     ctypedef struct zk_set_limits:
         int64_t fetch_offset
         size_t bound_bytes
@@ -105,6 +122,51 @@ cdef extern from "walk.h" nogil:
         int64_t next_offset
         size_t needed_bytes
     zk_ahead zk_look_ahead(const uint8_t *data, size_t size, int64_t fetch_offset)
+
+
+cdef extern from "batches.h" nogil:
+    ctypedef struct zk_aborted:
+        int64_t first_offset
+        int64_t producer_id
+    ctypedef struct zk_committed:
+        zk_aborted *to_come
+        size_t count
+        size_t next
+        int64_t *producers
+        bint *is_open
+        size_t producer_count
+    zk_committed *zk_committed_new(const zk_aborted *aborted, size_t count)
+    void zk_committed_free(zk_committed *filter)
+    ctypedef struct zk_walker:
+        size_t room_bytes
+        int64_t next_offset
+    ctypedef struct zk_reader:
+        zk_walker walk
+        zk_runs runs
+        zk_committed *committed
+        size_t position
+        int32_t last_leader_epoch
+    zk_reader *zk_reader_new(
+        zk_buffer *set, const zk_set_limits *limits, zk_committed *committed
+    )
+    void zk_reader_free(zk_reader *reader)
+    zk_set_status zk_reader_read(zk_reader *reader)
+    ctypedef struct zk_foreign:
+        int codec
+        size_t start
+        size_t size
+    zk_foreign zk_reader_foreign(const zk_reader *reader)
+    zk_set_status zk_reader_take(zk_reader *reader, zk_buffer *body)
+
+
+cdef extern from "fetched.h" nogil:
+    ctypedef struct zk_fetched:
+        zk_runs runs
+        size_t first
+        size_t left
+    zk_fetched zk_fetched_from(zk_runs *runs)
+    void zk_fetched_free(zk_fetched *fetched)
+    bint zk_fetched_take(zk_fetched *fetched, size_t count, zk_runs *taken)
 
 
 cdef extern from "claim.h" nogil:

@@ -11,7 +11,7 @@ cdef inline int64_t _timestamp(const zk_run *run, const zk_message *message) noe
 
 
 cdef inline object _timestamp_type(const zk_run *run, const zk_message *message):
-    if message.magic != 1:
+    if message.magic == 0:
         return _NO_TYPE
     if run.has_append_time or message.attributes & ZK_LOG_APPEND_MASK:
         return _APPENDED
@@ -137,6 +137,10 @@ cdef class Run:
     @property
     def timestamp_count(self):
         return self.run.timestamps
+
+    @property
+    def leader_epoch(self):
+        return self.run.leader_epoch
 
     def split(self, size_t max_bytes, size_t max_count=<size_t>-1):
         cdef Run head = Run.__new__(Run)

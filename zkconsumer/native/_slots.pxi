@@ -33,7 +33,7 @@ cdef extern from *:
     int zk_add_slot(PyTypeObject *type, const char *name, Py_ssize_t offset) except -1
 
 
-cdef Py_ssize_t _place_in(Message message, object held, Py_ssize_t size):
+cdef Py_ssize_t _place_in(object message, object held, Py_ssize_t size):
     """Where in its memory an object holds another one; -1 if nowhere."""
     cdef char *start = <char *><PyObject *>message
     cdef Py_ssize_t at = 0

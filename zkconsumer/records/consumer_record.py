@@ -227,16 +227,15 @@ def parts_of(record: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
 
     Deserialisers are functions, often nameless ones, which can't be pickled: what they make is.
     """
-    origin = record._origin  # noqa: SLF001 - records of both engines have one
     row = (
         *(record.offset, record.raw_key, record.raw_value, record.timestamp),
         int(record.timestamp_type),
     )
     made: dict[str, Any] = {}
-    if origin.key_deserializer is not None and row[1] is not None:
-        made["key"] = record.key
-    if origin.value_deserializer is not None and row[2] is not None:
-        made["value"] = record.value
+    if (key := record.key) is not record.raw_key:
+        made["key"] = key
+    if (value := record.value) is not record.raw_value:
+        made["value"] = value
     place = (record.topic, record.partition)
     epoch = NO_LEADER_EPOCH if record.leader_epoch is None else record.leader_epoch
     return made_again, (place, epoch, row, tuple(record.headers), made)

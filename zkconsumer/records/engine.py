@@ -45,12 +45,15 @@ CRC: Final[str] = _choice[1]
 WHY: Final[str] = _choice[2]
 """For people: why this one, or how it runs."""
 
+decode_fetched: FetchedDecoder = pure_fetched.decode_fetched
+
 if ENGINE is Engine.NATIVE:
+    from zkconsumer.records import native_fetched
     from zkconsumer.records.native_decode import decode_record_set, decode_rows
+
+    decode_fetched = native_fetched.decode_fetched
 else:
     decode_record_set, decode_rows = decode.decode_record_set, decode.decode_rows
-
-decode_fetched: Final[FetchedDecoder] = pure_fetched.decode_fetched
 
 __all__ = [
     "CRC",

@@ -61,7 +61,7 @@ class PureSlice:
         """See there."""
         if self._takes_the_end:
             return self._decoded.last_leader_epoch
-        return self._decoded.leader_epoch(self._stop - 1) if self._stop else NO_LEADER_EPOCH
+        return self._decoded.leader_epoch(self._stop - 1) if self else NO_LEADER_EPOCH
 
     @property
     def size_bytes(self) -> int:

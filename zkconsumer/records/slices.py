@@ -37,7 +37,10 @@ class RecordSlice(Protocol):
 
     @property
     def leader_epoch(self) -> int:
-        """Of the leader that wrote what lies in front of ``next_offset``; -1 if not known."""
+        """Of the leader that wrote what lies in front of ``next_offset``; -1 if not known.
+
+        It is not known of a slice without records in front of others.
+        """
 
     @property
     def size_bytes(self) -> int:

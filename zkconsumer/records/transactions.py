@@ -76,6 +76,20 @@ class CommittedFilter:
         self._to_come = sorted(aborted or (), key=lambda one: one.first_offset, reverse=True)
         self._open: set[int] = set()
 
+    @classmethod
+    def resumed(
+        cls, to_come: Iterable[AbortedTransaction], in_aborted: Iterable[int]
+    ) -> "CommittedFilter":
+        """A filter in the middle of an answer, which another one saw the front of.
+
+        Args:
+            to_come: the aborted transactions that have not begun.
+            in_aborted: the producers that are in one.
+        """
+        made = cls(to_come)
+        made._open.update(in_aborted)
+        return made
+
     def drops(self, header: BatchHeader, marker: Marker | None = None) -> bool:
         """Whether a user must not see the next batch.
 

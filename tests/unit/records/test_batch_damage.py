@@ -5,6 +5,7 @@ import struct
 import pytest
 
 from tests.support.batches import decode, of_producer, records, with_body, with_head
+from tests.support.engines import each_engine
 from tests.support.record_sets import records as messages
 from zkconsumer.errors import CorruptRecord
 from zkconsumer.records.batch_header import BATCH_HEADER
@@ -13,6 +14,9 @@ from zkconsumer.records.build_batch import BatchTraits, build_batch, build_marke
 from zkconsumer.records.codecs import Codec, compress
 from zkconsumer.records.transactions import Marker
 from zkconsumer.records.varint import varint
+
+__all__ = ["each_engine"]
+pytestmark = pytest.mark.usefixtures("each_engine")
 
 FRONT = build_batch(records(8, 9))
 TEN = build_batch(records(*range(10, 20)))

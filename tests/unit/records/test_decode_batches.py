@@ -4,7 +4,8 @@ import sys
 
 import pytest
 
-from tests.support.batches import NOW, ROOM, decode, of_producer, records, with_head
+from tests.support.batches import NOW, decode, of_producer, records, with_head
+from tests.support.engines import each_engine
 from tests.support.record_sets import gzip_of_zeros
 from tests.support.record_sets import records as messages
 from zkconsumer.errors import UnsupportedCodec
@@ -13,9 +14,11 @@ from zkconsumer.records.batch_header import BATCH_HEADER
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.build_batch import BatchTraits, build_batch, build_marker, with_crc
 from zkconsumer.records.codecs import Codec
-from zkconsumer.records.decode_batches import decode_batches
 from zkconsumer.records.memory import headers_bytes, records_bytes
 from zkconsumer.records.transactions import Marker
+
+__all__ = ["each_engine"]
+pytestmark = pytest.mark.usefixtures("each_engine")
 
 TEN = records(*range(10, 20))
 
@@ -189,12 +192,7 @@ def test_batches_share_the_bound() -> None:
 def test_a_set_ends_where_enough_is_decompressed() -> None:
     """The next compressed batch waits; one that needs no room does not."""
     one, two = build_batch(TEN, codec=Codec.GZIP), build_batch(records(21), codec=Codec.GZIP)
-    decoded = decode_batches(
-        one + build_batch(records(20)) + two,
-        fetch_offset=10,
-        max_decompressed_bytes=ROOM,
-        enough_bytes=1,
-    )
+    decoded = decode(one + build_batch(records(20)) + two, 10, enough_bytes=1)
     assert [record.offset for record in decoded.records] == [*range(10, 21)]
     assert (decoded.error, decoded.next_offset) == (None, 21)
 

@@ -38,7 +38,7 @@ bool zk_columns_add(zk_columns *columns, const zk_run *run) {
         const bool by_broker = is_appended || message.attributes & ZK_LOG_APPEND_MASK;
         columns->offsets[row] = offset;
         columns->micros[row] = micros_of(is_appended ? run->append_time : message.timestamp);
-        columns->timestamp_types[row] = message.magic != 1 ? -1 : by_broker;
+        columns->timestamp_types[row] = message.magic == 0 ? -1 : by_broker;
         columns->row = row + 1;
     }
 }

@@ -1,4 +1,5 @@
-/* One message of magic 0 or 1 as it lies in a set; the layout is described in `records.legacy`. */
+/* One message of magic 0 or 1 as it lies in a set; the layout is described in `records.legacy`.
+ * Records of magic 2 have the same parts, and headers: see record.h. */
 #ifndef ZK_MESSAGE_H
 #define ZK_MESSAGE_H
 
@@ -21,7 +22,10 @@ typedef struct {
     int32_t key_bytes;
     int32_t value_bytes;
     uint8_t magic;
-    uint8_t attributes;
+    uint8_t attributes;          /* of magic 2: of its batch, and only who set the time */
+    int32_t header_count;        /* 0 in magic 0 and 1 */
+    const uint8_t *headers;      /* of magic 2: from the first one on */
+    const uint8_t *headers_end;
 } zk_message;
 
 /* The offset behind one, as `records.entries` has it: behind the last one there is no other. */
@@ -38,6 +42,7 @@ static inline bool zk_take_apart(const uint8_t *entry, uint32_t size, zk_message
     message->magic = entry[16];
     message->attributes = entry[17];
     message->timestamp = -1;
+    message->header_count = 0;
     if (message->magic == 1) {
         if (size < ZK_MIN_ENTRY_SIZE + 8)
             return false;

@@ -4,12 +4,17 @@
 
 zk_cursor zk_run_begin(const zk_run *run) {
     const uint8_t *start = run->buffer->data + run->start;
-    return (zk_cursor){start, start + run->size, run->base_offset};
+    return (zk_cursor){.at = start,
+                       .end = start + run->size,
+                       .base_offset = run->base_offset,
+                       .base_time = run->has_append_time ? run->append_time : run->base_time,
+                       .is_batch = run->is_batch,
+                       .has_append_time = run->has_append_time};
 }
 
 static bool continues(const zk_run *last, const zk_run *run, size_t max_bytes) {
     return last->buffer == run->buffer && last->start + last->size == run->start &&
-           last->base_offset == run->base_offset &&
+           !last->is_batch && !run->is_batch && last->base_offset == run->base_offset &&
            last->has_append_time == run->has_append_time &&
            last->append_time == run->append_time && last->size + run->size <= max_bytes;
 }
@@ -71,6 +76,7 @@ void zk_run_note(zk_run *run, int64_t offset, const zk_message *message) {
         run->null_values++;
     const bool is_appended = run->has_append_time && message->magic == 1;
     run->timestamps += (is_appended ? run->append_time : message->timestamp) >= 0;
+    run->with_headers += message->header_count > 0;
 }
 
 /* The run without its messages: from `start` on, nothing yet. */
@@ -79,6 +85,9 @@ static zk_run emptied(const zk_run *run, size_t start) {
                     .start = start,
                     .base_offset = run->base_offset,
                     .append_time = run->append_time,
+                    .base_time = run->base_time,
+                    .leader_epoch = run->leader_epoch,
+                    .is_batch = run->is_batch,
                     .has_append_time = run->has_append_time};
 }
 
@@ -108,6 +117,7 @@ bool zk_run_split(zk_run *run, size_t max_bytes, size_t max_count, zk_run *head)
     rest.null_keys = run->null_keys - front.null_keys;
     rest.null_values = run->null_values - front.null_values;
     rest.timestamps = run->timestamps - front.timestamps;
+    rest.with_headers = run->with_headers - front.with_headers;
     rest.last_offset = run->last_offset;
     zk_message message;
     if (rest.count && zk_run_next(&cursor, &rest.first_offset, &message) != ZK_MESSAGE)

@@ -2,16 +2,7 @@
 
 #include "crc32.h"
 #include "sink.h"
-
-enum { MIN_ARENA_BYTES = 16 * 1024, LIKELY_EXPANSION = 8 };
-
-typedef struct {
-    const zk_set_limits *limits;
-    zk_runs *runs;
-    zk_buffer *arena; /* what top-level sets are decompressed into; null until the first */
-    size_t room_bytes;
-    int64_t next_offset;
-} walker;
+#include "walk_inside.h"
 
 /* The entries of one set: the fetched one, or what was inside of a wrapper. */
 typedef struct {
@@ -29,15 +20,10 @@ typedef struct {
     zk_message message;
 } entry;
 
-static zk_set_status read_entries(walker *self, const message_set *set, size_t *position);
-
-static void advance(walker *self, int64_t offset) {
-    if (offset >= self->next_offset)
-        self->next_offset = zk_behind(offset);
-}
+static zk_set_status read_entries(zk_walker *self, const message_set *set, size_t *position);
 
 /* Hands over the run that is being made, and begins the next one at `position`. */
-static bool close_run(walker *self, const message_set *set, zk_run *run, size_t position) {
+static bool close_run(zk_walker *self, const message_set *set, zk_run *run, size_t position) {
     const bool added = run->count == 0 || zk_runs_add(self->runs, run, self->limits->piece_bytes);
     *run = set->pattern;
     run->start = position;
@@ -64,24 +50,8 @@ static bool find_base(const uint8_t *data, size_t size, int64_t wrapper_offset, 
     return last <= wrapper_offset;
 }
 
-/* Where a wrapper at this depth is decompressed to. The arena of the top level takes one set after
- * the other; it must not move while a set in it is read, so nested ones get a buffer each. */
-static zk_buffer *buffer_for(walker *self, const message_set *set, const entry *wrapper) {
-    if (set->depth == 0 && self->arena)
-        return zk_buffer_share(self->arena);
-    const uint8_t *end = set->buffer->data + set->stop; /* all that may still come */
-    const size_t most = self->limits->piece_bytes + self->limits->piece_bytes / 4;
-    size_t size = (size_t)(end - wrapper->bytes) * LIKELY_EXPANSION;
-    if (size > most)
-        size = most;
-    zk_buffer *buffer = zk_buffer_new(size < MIN_ARENA_BYTES ? MIN_ARENA_BYTES : size);
-    if (buffer && set->depth == 0)
-        self->arena = zk_buffer_share(buffer);
-    return buffer;
-}
-
 /* Reads what was decompressed to `inside.start` of its buffer. */
-static zk_set_status read_inside(walker *self, message_set *inside, const entry *wrapper) {
+static zk_set_status read_inside(zk_walker *self, message_set *inside, const entry *wrapper) {
     inside->stop = inside->buffer->used;
     const uint8_t *data = inside->buffer->data + inside->start;
     int64_t base = 0;
@@ -101,33 +71,13 @@ static zk_set_status read_inside(walker *self, message_set *inside, const entry 
     return status == ZK_SET_ENDS && position != inside->stop ? ZK_SET_REFUSED : status;
 }
 
-/* How the runs stood before a wrapper, so that it can be undone, or seen to have brought nothing. */
-typedef struct {
-    size_t count;
-    zk_run last; /* it may grow by what follows */
-} mark;
-
-static mark mark_runs(const zk_runs *runs) {
-    return (mark){runs->count, runs->count ? runs->items[runs->count - 1] : (zk_run){0}};
-}
-
-static bool nothing_added(const zk_runs *runs, const mark *before) {
-    return runs->count == before->count &&
-           (!runs->count || runs->items[runs->count - 1].size == before->last.size);
-}
-
-static void undo(zk_runs *runs, const mark *before) {
-    zk_runs_cut(runs, before->count);
-    if (before->count)
-        runs->items[before->count - 1] = before->last;
-}
-
-static zk_set_status decompress(walker *self, const message_set *set, const entry *wrapper) {
+static zk_set_status decompress(zk_walker *self, const message_set *set, const entry *wrapper) {
     const zk_message *message = &wrapper->message;
-    zk_buffer *buffer = buffer_for(self, set, wrapper);
+    const uint8_t *end = set->buffer->data + set->stop; /* all that may still come */
+    zk_buffer *buffer = zk_walker_buffer(self, set->depth, (size_t)(end - wrapper->bytes));
     if (!buffer)
         return ZK_SET_NO_MEMORY;
-    const mark before = mark_runs(self->runs);
+    const zk_mark before = zk_mark_runs(self->runs);
     const size_t start = buffer->used, room = SIZE_MAX / 8 - start;
     zk_sink sink = {buffer, start + (self->room_bytes < room ? self->room_bytes : room)};
     const zk_decoded decoded =
@@ -140,8 +90,8 @@ static zk_set_status decompress(walker *self, const message_set *set, const entr
         status = read_inside(self, &inside, wrapper);
     }
     if (status != ZK_SET_ENDS)
-        undo(self->runs, &before);
-    if (nothing_added(self->runs, &before))
+        zk_undo_runs(self->runs, &before);
+    if (zk_nothing_added(self->runs, &before))
         buffer->used = start; /* nobody needs it */
     if (set->depth) /* there may be a million of them */
         zk_buffer_trim(buffer);
@@ -150,8 +100,7 @@ static zk_set_status decompress(walker *self, const message_set *set, const entr
 }
 
 /* Reads a message with a codec: ENDS if all is well, FULL if it is for another call. */
-static zk_set_status read_wrapper(walker *self, const message_set *set, const entry *wrapper) {
-    const zk_set_limits *limits = self->limits;
+static zk_set_status read_wrapper(zk_walker *self, const message_set *set, const entry *wrapper) {
     if (wrapper->message.value_bytes < 0 || set->depth == ZK_MAX_DEPTH)
         return ZK_SET_REFUSED;
     const int codec = wrapper->message.attributes & ZK_CODEC_MASK;
@@ -159,8 +108,7 @@ static zk_set_status read_wrapper(walker *self, const message_set *set, const en
         return ZK_SET_REFUSED;
     if (wrapper->message.value_bytes == 0)
         return ZK_SET_ENDS;
-    const size_t used = limits->bound_bytes - self->room_bytes;
-    if (set->depth == 0 && used > 0 && used >= limits->enough_bytes)
+    if (set->depth == 0 && zk_walker_has_enough(self))
         return ZK_SET_FULL;
     const size_t room = self->room_bytes;
     const int64_t next_offset = self->next_offset;
@@ -168,17 +116,14 @@ static zk_set_status read_wrapper(walker *self, const message_set *set, const en
     if (status != ZK_SET_ENDS) {
         self->room_bytes = room;
         self->next_offset = next_offset;
-    } else if (self->arena && self->arena->used >= limits->piece_bytes) {
-        if (set->depth == 0) {
-            zk_buffer_drop(self->arena); /* its runs keep it */
-            self->arena = NULL;
-        }
+    } else if (set->depth == 0) {
+        zk_walker_renew_arena(self);
     }
     return status;
 }
 
 /* Checks the entry at a position: ENDS if it is sound or to be passed over. */
-static zk_set_status check(const walker *self, const message_set *set, entry *found) {
+static zk_set_status check(const zk_walker *self, const message_set *set, entry *found) {
     const int64_t offset = zk_int64(found->bytes);
     const uint8_t magic = found->bytes[16];
     if (offset < 0 || __builtin_add_overflow(offset, set->pattern.base_offset, &found->offset))
@@ -195,14 +140,14 @@ static zk_set_status check(const walker *self, const message_set *set, entry *fo
 }
 
 /* Takes a checked entry that is wanted: into the run, or apart. */
-static zk_set_status take(walker *self, const message_set *set, const entry *found, zk_run *run,
+static zk_set_status take(zk_walker *self, const message_set *set, const entry *found, zk_run *run,
                           size_t position) {
     if (found->message.attributes & ZK_CODEC_MASK) {
         if (!close_run(self, set, run, position))
             return ZK_SET_NO_MEMORY;
         const zk_set_status status = read_wrapper(self, set, found);
         if (status == ZK_SET_ENDS)
-            advance(self, found->offset);
+            zk_walker_advance(self, found->offset);
         return status;
     }
     if (run->count == 0)
@@ -211,12 +156,12 @@ static zk_set_status take(walker *self, const message_set *set, const entry *fou
         return ZK_SET_NO_MEMORY;
     zk_run_note(run, found->offset, &found->message);
     run->size += ZK_ENTRY_HEADER_BYTES + found->size;
-    advance(self, found->offset);
+    zk_walker_advance(self, found->offset);
     return ZK_SET_ENDS;
 }
 
-static zk_set_status read_entries(walker *self, const message_set *set, size_t *position) {
-    const uint8_t *data = set->buffer->data; /* does not move: see buffer_for */
+static zk_set_status read_entries(zk_walker *self, const message_set *set, size_t *position) {
+    const uint8_t *data = set->buffer->data; /* does not move: see zk_walker_buffer */
     zk_run run = set->pattern;
     zk_set_status status = ZK_SET_ENDS;
     while (set->stop - *position >= ZK_ENTRY_HEADER_BYTES) {
@@ -243,16 +188,19 @@ static zk_set_status read_entries(walker *self, const message_set *set, size_t *
     return close_run(self, set, &run, *position) ? status : ZK_SET_NO_MEMORY;
 }
 
+zk_set_status zk_walk_messages(zk_walker *self, zk_buffer *set, size_t *position) {
+    const zk_run pattern = {.buffer = set, .leader_epoch = ZK_NO_LEADER_EPOCH};
+    const message_set whole = {set, *position, set->used, pattern, 0};
+    return read_entries(self, &whole, position);
+}
+
 zk_set_result zk_read_set(zk_buffer *set, size_t position, const zk_set_limits *limits,
                           zk_runs *runs) {
-    walker self = {limits, runs, NULL, limits->bound_bytes, limits->fetch_offset};
-    const message_set whole = {set, position, set->used, {.buffer = set}, 0};
+    zk_walker self = {limits, runs, NULL, limits->bound_bytes, limits->fetch_offset};
     zk_set_result result = {.position = position};
     if (position <= set->used)
-        result.status = read_entries(&self, &whole, &result.position);
-    if (self.arena)
-        zk_buffer_trim(self.arena);
-    zk_buffer_drop(self.arena);
+        result.status = zk_walk_messages(&self, set, &result.position);
+    zk_walker_end(&self);
     result.next_offset = self.next_offset;
     result.room_bytes = self.room_bytes;
     return result;

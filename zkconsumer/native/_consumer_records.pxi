@@ -1,0 +1,164 @@
+# What a poll gives, in C; a part of _core.pyx. `records.consumer_record` is the definition.
+
+from cpython.unicode cimport PyUnicode_DecodeUTF8
+
+
+# Not tracked by the garbage collector, as messages are not: see there.
+@cython.no_gc
+@cython.freelist(512)
+cdef class ConsumerRecord:
+    cdef Origin origin
+    cdef readonly object raw_key
+    cdef readonly object raw_value
+    cdef readonly object timestamp_type
+    cdef object packed_headers  # as they lie there, or null
+    cdef readonly int64_t offset
+    cdef readonly int64_t timestamp
+    cdef int32_t epoch
+
+    def __init__(self):
+        raise TypeError("records come out of slices")
+
+    @property
+    def topic(self):
+        return self.origin.topic
+
+    @property
+    def partition(self):
+        return self.origin.partition
+
+    @property
+    def topic_partition(self):
+        return _TopicPartition(self.origin.topic, self.origin.partition)
+
+    @property
+    def leader_epoch(self):
+        return None if self.epoch < 0 else self.epoch
+
+    @property
+    def checksum(self):
+        return None
+
+    @property
+    def headers(self):
+        return [] if self.packed_headers is None else _headers(self.packed_headers)
+
+    @property
+    def serialized_key_size(self):
+        return -1 if self.raw_key is None else len(<bytes>self.raw_key)
+
+    @property
+    def serialized_value_size(self):
+        return -1 if self.raw_value is None else len(<bytes>self.raw_value)
+
+    @property
+    def serialized_header_size(self):
+        if self.packed_headers is None:
+            return -1
+        return sum([len(name.encode()) + len(value or b"") for name, value in self.headers])
+
+    def __eq__(self, other):
+        # One of Python's knows how to compare itself with ours.
+        if not isinstance(other, ConsumerRecord):
+            return NotImplemented
+        cdef ConsumerRecord one = other
+        return (
+            self.offset == one.offset
+            and self.timestamp == one.timestamp
+            and self.epoch == one.epoch
+            and self.timestamp_type is one.timestamp_type
+            and self.raw_key == one.raw_key
+            and self.raw_value == one.raw_value
+            and self.origin.partition == one.origin.partition
+            and self.origin.topic == one.origin.topic
+            and self.headers == one.headers
+        )
+
+    def __hash__(self):
+        return hash((self.origin.topic, self.origin.partition, self.offset))
+
+    def __repr__(self):
+        return (
+            f"ConsumerRecord(topic={self.origin.topic!r}, partition={self.origin.partition}, "
+            f"leader_epoch={self.leader_epoch}, offset={self.offset}, "
+            f"timestamp={self.timestamp}, timestamp_type={int(self.timestamp_type)}, "
+            f"key={self.raw_key!r}, value={self.raw_value!r}, headers={self.headers!r})"
+        )
+
+
+@cython.final
+@cython.no_gc
+cdef class DecodedConsumerRecord(ConsumerRecord):
+    @property
+    def key(self):
+        if self.raw_key is None or self.origin.key_decoder is None:
+            return self.raw_key
+        return self.origin.key_decoder(self.raw_key)
+
+    @property
+    def value(self):
+        if self.raw_value is None or self.origin.value_decoder is None:
+            return self.raw_value
+        return self.origin.value_decoder(self.raw_value)
+
+
+cdef _add_record_slots():
+    """As for messages: see _slots.pxi."""
+    cdef ConsumerRecord probe = ConsumerRecord.__new__(ConsumerRecord)
+    probe.raw_key, probe.raw_value = object(), object()
+    cdef Py_ssize_t key_at = _place_in(probe, probe.raw_key, ConsumerRecord.__basicsize__)
+    cdef Py_ssize_t value_at = _place_in(probe, probe.raw_value, ConsumerRecord.__basicsize__)
+    if key_at < 0 or value_at < 0:
+        raise SystemError("the native core does not know the layout of its own records")
+    cdef PyTypeObject *kind = <PyTypeObject *>ConsumerRecord
+    zk_add_slot(kind, "key", key_at)
+    zk_add_slot(kind, "value", value_at)
+    zk_add_slot(kind, "raw_key", key_at)
+    zk_add_slot(kind, "raw_value", value_at)
+
+
+_add_record_slots()
+
+
+cdef list _headers(bytes packed):
+    """Name and value of each header; a name that is no UTF-8 as `bytes.decode` replaces it."""
+    cdef list made = []
+    cdef const uint8_t *at = <const uint8_t *><const char *>packed
+    cdef const uint8_t *end = at + len(packed)
+    cdef const uint8_t *name
+    cdef const uint8_t *value
+    cdef int32_t name_bytes = 0, value_bytes = 0
+    while at != end:
+        if not zk_header_next(&at, end, &name, &name_bytes, &value, &value_bytes):
+            _raise_broken()
+        text = PyUnicode_DecodeUTF8(<const char *>name, name_bytes, "replace")
+        made.append((text, _blob(value, value_bytes)))
+    return made
+
+
+cdef inline object _packed_headers(const zk_message *found):
+    if found.header_count == 0:
+        return None
+    return PyBytes_FromStringAndSize(
+        <const char *>found.headers, found.headers_end - found.headers
+    )
+
+
+cdef inline ConsumerRecord _consumer_record(
+    const zk_run *run, int64_t offset, const zk_message *found, Origin origin
+):
+    cdef ConsumerRecord made
+    if origin.decodes:
+        made = DecodedConsumerRecord.__new__(DecodedConsumerRecord)
+    else:
+        made = ConsumerRecord.__new__(ConsumerRecord)
+    made.raw_key = _blob(found.key, found.key_bytes)
+    made.raw_value = _blob(found.value, found.value_bytes)
+    made.timestamp_type = _timestamp_type(run, found)
+    made.timestamp = _timestamp(run, found)
+    if found.header_count:
+        made.packed_headers = _packed_headers(found)
+    made.epoch = run.leader_epoch
+    made.offset = offset
+    made.origin = origin
+    return made

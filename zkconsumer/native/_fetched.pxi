@@ -1,0 +1,302 @@
+# Sets of any magic, read into runs that wait for a poll; a part of _core.pyx. See csrc/batches.h.
+
+from cpython.list cimport PyList_New, PyList_SET_ITEM
+from libc.stdlib cimport free, malloc
+
+
+cdef zk_committed *_filter_of(list aborted) except NULL:
+    """A filter for pairs of a first offset and a producer."""
+    cdef size_t count = len(aborted), at = 0
+    cdef zk_aborted *found = <zk_aborted *>malloc((count + 1) * sizeof(zk_aborted))
+    cdef zk_committed *made = NULL
+    if found == NULL:
+        raise MemoryError
+    try:
+        for first_offset, producer_id in aborted:
+            found[at].first_offset = first_offset
+            found[at].producer_id = producer_id
+            at += 1
+        made = zk_committed_new(found, count)
+    finally:
+        free(found)
+    if made == NULL:
+        raise MemoryError
+    return made
+
+
+@cython.final
+cdef class SetReader:
+    cdef zk_reader *reader
+
+    def __cinit__(
+        self,
+        data,
+        *,
+        int64_t fetch_offset,
+        size_t bound_bytes,
+        size_t enough_bytes,
+        list aborted=None,
+        size_t piece_bytes=1 << 20,
+    ):
+        if fetch_offset < 0:
+            raise ValueError("a fetch offset is not negative")
+        cdef zk_set_limits limits
+        limits.fetch_offset = fetch_offset
+        limits.bound_bytes = bound_bytes
+        limits.enough_bytes = enough_bytes
+        limits.piece_bytes = max(piece_bytes, <size_t>4096)
+        cdef zk_committed *committed = NULL
+        cdef zk_buffer *buffer = _buffer_around(data)
+        try:
+            if aborted is not None:
+                committed = _filter_of(aborted)
+            self.reader = zk_reader_new(buffer, &limits, committed)
+            if self.reader == NULL:
+                zk_committed_free(committed)
+                raise MemoryError
+        finally:
+            zk_buffer_drop(buffer)
+
+    def __dealloc__(self):
+        zk_reader_free(self.reader)
+
+    def read(self):
+        cdef zk_set_status status
+        with nogil:
+            status = zk_reader_read(self.reader)
+        if status == ZK_SET_NO_MEMORY:
+            raise MemoryError
+        return <int>status
+
+    def foreign(self):
+        cdef zk_foreign found = zk_reader_foreign(self.reader)
+        return found.codec, found.start, found.start + found.size
+
+    def take(self, bytes body not None):
+        cdef zk_buffer *buffer = _buffer_around(body)
+        cdef zk_set_status status
+        with nogil:
+            status = zk_reader_take(self.reader, buffer)
+            zk_buffer_drop(buffer)
+        if status == ZK_SET_NO_MEMORY:
+            raise MemoryError
+        return <int>status
+
+    @property
+    def position(self):
+        return self.reader.position
+
+    @property
+    def next_offset(self):
+        return self.reader.walk.next_offset
+
+    @property
+    def room_bytes(self):
+        return self.reader.walk.room_bytes
+
+    @property
+    def last_leader_epoch(self):
+        return self.reader.last_leader_epoch
+
+    def transactions(self):
+        cdef zk_committed *filter = self.reader.committed
+        cdef size_t at
+        if filter == NULL:
+            return None
+        to_come = [
+            (filter.to_come[at].first_offset, filter.to_come[at].producer_id)
+            for at in range(filter.next, filter.count)
+        ]
+        opened = [
+            filter.producers[at] for at in range(filter.producer_count) if filter.is_open[at]
+        ]
+        return to_come, opened
+
+    def fetched(self):
+        cdef Fetched made = Fetched.__new__(Fetched)
+        made.memory_bytes = zk_runs_charge(&self.reader.runs)
+        made.fetched = zk_fetched_from(&self.reader.runs)
+        return made
+
+
+@cython.final
+cdef class Fetched:
+    cdef zk_fetched fetched
+    cdef readonly size_t memory_bytes
+
+    def __init__(self):
+        raise TypeError("fetched runs come out of readers")
+
+    def __dealloc__(self):
+        zk_fetched_free(&self.fetched)
+
+    def __len__(self):
+        return self.fetched.left
+
+    @property
+    def first_offset(self):
+        if not self.fetched.left:
+            return None
+        return self.fetched.runs.items[self.fetched.first].first_offset
+
+    @property
+    def last_offset(self):
+        if not self.fetched.left:
+            return None
+        return self.fetched.runs.items[self.fetched.runs.count - 1].last_offset
+
+    def take(self, size_t count):
+        cdef Slice made = Slice.__new__(Slice)
+        if not zk_fetched_take(&self.fetched, count, &made.held):
+            raise MemoryError("no memory for a slice, or its bytes changed")
+        made.count = 0
+        cdef size_t at
+        for at in range(made.held.count):
+            made.count += made.held.items[at].count
+        return made
+
+
+@cython.final
+cdef class Slice:
+    cdef zk_runs held
+    cdef Py_ssize_t count
+
+    def __init__(self):
+        raise TypeError("slices are taken of fetched runs")
+
+    def __dealloc__(self):
+        zk_runs_free(&self.held)
+
+    def __len__(self):
+        return self.count
+
+    @property
+    def first_offset(self):
+        return self.held.items[0].first_offset if self.count else None
+
+    @property
+    def last_offset(self):
+        return self.held.items[self.held.count - 1].last_offset if self.count else None
+
+    @property
+    def leader_epoch(self):
+        return self.held.items[self.held.count - 1].leader_epoch if self.count else -1
+
+    @property
+    def size_bytes(self):
+        cdef size_t at, total = 0
+        for at in range(self.held.count):
+            total += self.held.items[at].key_bytes + self.held.items[at].value_bytes
+        return total
+
+    @property
+    def runs(self):
+        return _runs_of(&self.held)
+
+    def records(self, Origin origin not None):
+        cdef object made = PyList_New(self.count)
+        cdef Py_ssize_t place = 0
+        cdef size_t at
+        for at in range(self.held.count):
+            _fill(made, &place, self.held.items + at, self.count, origin)
+        if place != self.count:
+            _raise_broken()
+        return made
+
+    def iterate(self, Origin origin not None):
+        cdef ConsumerRecords made = ConsumerRecords.__new__(ConsumerRecords)
+        made.slice = self
+        made.origin = origin
+        if self.held.count:
+            made.cursor = zk_run_begin(self.held.items)
+        return made
+
+    def headers(self):
+        cdef dict made = {}
+        cdef Py_ssize_t place = 0
+        cdef size_t at
+        for at in range(self.held.count):
+            if self.held.items[at].with_headers:
+                _add_headers(made, place, self.held.items + at)
+            place += self.held.items[at].count
+        return made
+
+    def leader_epochs(self):
+        cdef list made = []
+        cdef Py_ssize_t place = 0
+        cdef size_t at
+        for at in range(self.held.count):
+            if not at or self.held.items[at].leader_epoch != self.held.items[at - 1].leader_epoch:
+                made.append((place, self.held.items[at].leader_epoch))
+            place += self.held.items[at].count
+        return tuple(made)
+
+
+cdef _fill(object made, Py_ssize_t *place, const zk_run *run, Py_ssize_t count, Origin origin):
+    """Make the records of a run into their places in a new list."""
+    cdef zk_cursor cursor = zk_run_begin(run)
+    cdef zk_message found
+    cdef int64_t offset = 0
+    cdef zk_step step
+    cdef ConsumerRecord record
+    while True:
+        step = zk_run_next(&cursor, &offset, &found)
+        if step != ZK_MESSAGE:
+            break
+        if place[0] == count:
+            _raise_broken()
+        record = _consumer_record(run, offset, &found, origin)
+        Py_INCREF(record)  # the list takes one over
+        PyList_SET_ITEM(made, place[0], record)
+        place[0] += 1
+    if step == ZK_RUN_BROKEN:
+        _raise_broken()
+
+
+cdef _add_headers(dict made, Py_ssize_t place, const zk_run *run):
+    """Find the headers of a run's records, by their places."""
+    cdef zk_cursor cursor = zk_run_begin(run)
+    cdef zk_message found
+    cdef int64_t offset = 0
+    while zk_run_next(&cursor, &offset, &found) == ZK_MESSAGE:
+        if found.header_count:
+            made[place] = tuple(_headers(_packed_headers(&found)))
+        place += 1
+
+
+@cython.final
+cdef class ConsumerRecords:
+    cdef Slice slice
+    cdef Origin origin
+    cdef size_t index
+    cdef zk_cursor cursor
+
+    def __init__(self):
+        raise TypeError("use Slice.iterate")
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        cdef zk_message found
+        cdef int64_t offset = 0
+        cdef zk_step step
+        cdef size_t index = self.index
+        cdef zk_cursor cursor = self.cursor
+        while True:
+            step = zk_run_next(&cursor, &offset, &found)
+            if step != ZK_RUN_ENDS or index + 1 >= self.slice.held.count:
+                break
+            index += 1
+            cursor = zk_run_begin(self.slice.held.items + index)
+        if step != ZK_MESSAGE:
+            if step == ZK_RUN_BROKEN:
+                _raise_broken()
+            raise StopIteration
+        cdef ConsumerRecord record = _consumer_record(
+            self.slice.held.items + index, offset, &found, self.origin
+        )
+        # Nothing is called from here on: no signal handler can part the two.
+        self.cursor = cursor
+        self.index = index
+        return record

@@ -1,0 +1,186 @@
+#include "batches.h"
+
+#include <stdlib.h>
+
+#include "sink.h"
+
+enum { MAGIC_AT = 16, MOST_CODEC = 3 /* gzip, snappy, lz4 */ };
+
+zk_reader *zk_reader_new(zk_buffer *set, const zk_set_limits *limits, zk_committed *committed) {
+    zk_reader *reader = calloc(1, sizeof *reader);
+    if (!reader)
+        return NULL;
+    reader->limits = *limits;
+    reader->set = zk_buffer_share(set);
+    reader->committed = committed;
+    reader->last_leader_epoch = ZK_NO_LEADER_EPOCH;
+    reader->walk = (zk_walker){.limits = &reader->limits,
+                               .runs = &reader->runs,
+                               .room_bytes = limits->bound_bytes,
+                               .next_offset = limits->fetch_offset};
+    return reader;
+}
+
+void zk_reader_free(zk_reader *reader) {
+    if (!reader)
+        return;
+    zk_walker_end(&reader->walk);
+    zk_runs_free(&reader->runs);
+    zk_committed_free(reader->committed);
+    zk_buffer_drop(reader->set);
+    free(reader);
+}
+
+/* A whole entry. */
+typedef struct {
+    const uint8_t *bytes;
+    uint32_t size;
+} entry;
+
+/* Finds the entry at the position: ENDS without a whole one. */
+static zk_set_status find_entry(const zk_reader *reader, entry *found) {
+    const size_t left = reader->set->used - reader->position;
+    *found = (entry){0};
+    if (left < ZK_ENTRY_HEADER_BYTES)
+        return ZK_SET_ENDS;
+    const uint8_t *bytes = reader->set->data + reader->position;
+    const int32_t size = zk_int32(bytes + 8);
+    if (size < ZK_MIN_ENTRY_SIZE)
+        return ZK_SET_REFUSED;
+    if ((uint32_t)size <= left - ZK_ENTRY_HEADER_BYTES)
+        *found = (entry){bytes, (uint32_t)size};
+    return ZK_SET_ENDS;
+}
+
+static void note_epoch(zk_reader *reader, int32_t leader_epoch) {
+    reader->last_leader_epoch = leader_epoch;
+}
+
+/* A batch is behind us. */
+static void pass(zk_reader *reader, const zk_batch *batch, uint32_t size) {
+    note_epoch(reader, batch->leader_epoch);
+    zk_walker_advance(&reader->walk, batch->last_offset);
+    reader->position += ZK_ENTRY_HEADER_BYTES + size;
+}
+
+/* Whether nobody is to see it. False in `is_sound` if that can't be told. */
+static bool is_dropped(zk_reader *reader, const zk_batch *batch, uint32_t size, bool *is_sound) {
+    const bool is_control = (batch->attributes & ZK_CONTROL_MASK) != 0;
+    *is_sound = true;
+    if (!reader->committed)
+        return is_control;
+    zk_marker marker = ZK_MARKER_NONE;
+    const size_t body_bytes = size + ZK_ENTRY_HEADER_BYTES - ZK_BATCH_HEAD_BYTES;
+    if (is_control)
+        *is_sound = zk_batch_marker(batch, reader->set, reader->position + ZK_BATCH_HEAD_BYTES,
+                                    body_bytes, &marker);
+    return *is_sound && zk_committed_drops(reader->committed, batch->last_offset,
+                                           batch->producer_id,
+                                           (batch->attributes & ZK_TRANSACTIONAL_MASK) != 0, marker);
+}
+
+/* Takes the records of a batch out of a buffer. */
+static zk_set_status take(zk_reader *reader, const zk_batch *batch, zk_buffer *buffer, size_t start,
+                          size_t size) {
+    zk_run run;
+    if (!zk_batch_check(batch, buffer, start, size, reader->limits.fetch_offset, &run))
+        return ZK_SET_REFUSED;
+    if (run.count && !zk_runs_add(&reader->runs, &run, 0))
+        return ZK_SET_NO_MEMORY;
+    return ZK_SET_ENDS;
+}
+
+static zk_set_status decompress(zk_reader *reader, const zk_batch *batch, size_t start,
+                                size_t size) {
+    zk_walker *walk = &reader->walk;
+    const size_t left = reader->set->used - reader->position;
+    zk_buffer *buffer = zk_walker_buffer(walk, 0, left);
+    if (!buffer)
+        return ZK_SET_NO_MEMORY;
+    const size_t before = buffer->used, runs = reader->runs.count, room = SIZE_MAX / 8 - before;
+    zk_sink sink = {buffer, before + (walk->room_bytes < room ? walk->room_bytes : room)};
+    const zk_decoded decoded = zk_decompress(zk_batch_codec(batch), reader->set->data + start, size,
+                                             ZK_BATCH_MAGIC, &sink);
+    zk_set_status status = decoded == ZK_REFUSED ? ZK_SET_REFUSED : ZK_SET_NO_MEMORY;
+    if (decoded == ZK_DECODED) {
+        const size_t made = buffer->used - before;
+        status = take(reader, batch, buffer, before, made);
+        if (status == ZK_SET_ENDS)
+            walk->room_bytes -= made;
+    }
+    if (reader->runs.count == runs)
+        buffer->used = before; /* nobody needs it */
+    zk_buffer_drop(buffer);
+    if (status == ZK_SET_ENDS)
+        zk_walker_renew_arena(walk);
+    return status;
+}
+
+static zk_set_status read_batch(zk_reader *reader, const entry *found) {
+    zk_batch batch;
+    bool is_sound;
+    if (!zk_batch_begin(found->bytes, found->size, &batch))
+        return ZK_SET_REFUSED;
+    const bool dropped = is_dropped(reader, &batch, found->size, &is_sound);
+    if (!is_sound)
+        return ZK_SET_REFUSED;
+    const size_t start = reader->position + ZK_BATCH_HEAD_BYTES;
+    const size_t size = found->size + ZK_ENTRY_HEADER_BYTES - ZK_BATCH_HEAD_BYTES;
+    const int codec = zk_batch_codec(&batch);
+    zk_set_status status = ZK_SET_ENDS;
+    if (!dropped && batch.last_offset >= reader->limits.fetch_offset && batch.record_count) {
+        if (codec && zk_walker_has_enough(&reader->walk))
+            return ZK_SET_FULL;
+        if (codec > MOST_CODEC)
+            return ZK_SET_FOREIGN;
+        status = codec ? decompress(reader, &batch, start, size)
+                       : take(reader, &batch, reader->set, start, size);
+    }
+    if (status == ZK_SET_ENDS)
+        pass(reader, &batch, found->size);
+    return status;
+}
+
+zk_set_status zk_reader_read(zk_reader *reader) {
+    for (;;) {
+        entry found;
+        zk_set_status status = find_entry(reader, &found);
+        if (status != ZK_SET_ENDS || !found.bytes)
+            return status;
+        if (found.bytes[MAGIC_AT] == ZK_BATCH_MAGIC) {
+            status = read_batch(reader, &found);
+        } else if (found.bytes[MAGIC_AT] < ZK_BATCH_MAGIC) {
+            const size_t before = reader->position;
+            note_epoch(reader, ZK_NO_LEADER_EPOCH);
+            status = zk_walk_messages(&reader->walk, reader->set, &reader->position);
+            if (status == ZK_SET_REFUSED && reader->position > before)
+                status = ZK_SET_ENDS; /* perhaps it is a batch */
+        } else {
+            status = ZK_SET_REFUSED;
+        }
+        if (status != ZK_SET_ENDS)
+            return status;
+    }
+}
+
+zk_foreign zk_reader_foreign(const zk_reader *reader) {
+    const uint8_t *bytes = reader->set->data + reader->position;
+    const size_t size = (size_t)zk_be32(bytes + 8) + ZK_ENTRY_HEADER_BYTES;
+    return (zk_foreign){bytes[22] & ZK_CODEC_MASK, reader->position + ZK_BATCH_HEAD_BYTES,
+                        size - ZK_BATCH_HEAD_BYTES};
+}
+
+zk_set_status zk_reader_take(zk_reader *reader, zk_buffer *body) {
+    entry found;
+    zk_batch batch;
+    if (find_entry(reader, &found) != ZK_SET_ENDS || !found.bytes ||
+        body->used > reader->walk.room_bytes ||
+        !zk_batch_begin(found.bytes, found.size, &batch))
+        return ZK_SET_REFUSED;
+    const zk_set_status status = take(reader, &batch, body, 0, body->used);
+    if (status == ZK_SET_ENDS) {
+        reader->walk.room_bytes -= body->used;
+        pass(reader, &batch, found.size);
+    }
+    return status;
+}

@@ -1,0 +1,263 @@
+"""The native core as a decoder for polls: what ``pure_fetched`` does, by ``csrc/batches.c``.
+
+As in ``native_decode``: the core reads what is sound, and in front of anything else it stops, and
+``decode_batches`` goes on from there. Batches of zstd it leaves to Python one by one: they come
+back decompressed, and it goes on with their records. Import this through ``records.fetched`` only.
+"""
+
+import copyreg
+import sys
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import chain
+from typing import cast
+
+from zkconsumer.errors import CorruptRecord
+from zkconsumer.native import _core
+from zkconsumer.records.batch import GatheredBatches
+from zkconsumer.records.batch_header import MAGIC
+from zkconsumer.records.codecs import Codec, OverBound, decompress
+from zkconsumer.records.consumer_record import ConsumerRecord, RecordOrigin, parts_of
+from zkconsumer.records.decode_batches import decode_batches_from
+from zkconsumer.records.entries import cut_off_entry, offset_behind
+from zkconsumer.records.pure_fetched import PureFetched, PureSlice
+from zkconsumer.records.rows import Headers, Row
+from zkconsumer.records.transactions import CommittedFilter, IsolationLevel
+from zkconsumer.wire.messages.fetch import AbortedTransaction
+
+_MOST_BYTES = sys.maxsize
+
+ConsumerRecord.register(_core.ConsumerRecord)
+for _kind in (_core.ConsumerRecord, _core.DecodedConsumerRecord):
+    copyreg.pickle(_kind, parts_of)
+
+
+def native_origin(origin: RecordOrigin) -> "_core.Origin[object, object]":
+    """What the core knows of an origin; made once."""
+    if origin.native is None:
+        origin.native = _core.Origin(
+            origin.topic, origin.partition, origin.key_deserializer, origin.value_deserializer
+        )
+    return cast("_core.Origin[object, object]", origin.native)
+
+
+class NativeSlice:
+    """A ``slices.RecordSlice`` of runs, and perhaps of rows behind them.
+
+    Args:
+        runs: the records that the core found.
+        tail: those behind them, which the definition found; None without.
+        next_offset: see ``RecordSlice``.
+        leader_epoch: see there.
+    """
+
+    __slots__ = ("_runs", "_tail", "leader_epoch", "next_offset")
+
+    def __init__(
+        self, runs: _core.Slice, tail: PureSlice | None, next_offset: int, leader_epoch: int
+    ) -> None:
+        self._runs = runs
+        self._tail = tail
+        self.next_offset = next_offset
+        self.leader_epoch = leader_epoch
+
+    def __len__(self) -> int:
+        return len(self._runs) + (0 if self._tail is None else len(self._tail))
+
+    @property
+    def first_offset(self) -> int:
+        """See ``RecordSlice``; so for the others."""
+        first = self._runs.first_offset
+        if first is None:
+            return self.next_offset if self._tail is None else self._tail.first_offset
+        return first
+
+    @property
+    def size_bytes(self) -> int:
+        """See there."""
+        return self._runs.size_bytes + (0 if self._tail is None else self._tail.size_bytes)
+
+    def records(self, origin: RecordOrigin) -> list[ConsumerRecord]:
+        """See there."""
+        made = cast("list[ConsumerRecord]", self._runs.records(native_origin(origin)))
+        if self._tail is not None:
+            made += self._tail.records(origin)
+        return made
+
+    def iterate(self, origin: RecordOrigin) -> Iterator[ConsumerRecord]:
+        """See there."""
+        made = cast("Iterator[ConsumerRecord]", self._runs.iterate(native_origin(origin)))
+        return made if self._tail is None else chain(made, self._tail.iterate(origin))
+
+    def parts(self) -> "list[_core.Run | Sequence[Row]]":
+        """See there."""
+        found: list[_core.Run | Sequence[Row]] = [*self._runs.runs]
+        return found if self._tail is None else found + self._tail.parts()
+
+    def headers(self) -> Mapping[int, Headers]:
+        """See there."""
+        found = self._runs.headers()
+        if self._tail is not None:
+            before = len(self._runs)
+            found |= {before + index: one for index, one in self._tail.headers().items()}
+        return found
+
+    def leader_epochs(self) -> tuple[tuple[int, int], ...]:
+        """See there."""
+        found = self._runs.leader_epochs()
+        if self._tail is None:
+            return found
+        before = len(self._runs)
+        behind = [(before + index, epoch) for index, epoch in self._tail.leader_epochs()]
+        if found and behind and found[-1][1] == behind[0][1]:
+            del behind[0]
+        return (*found, *behind)
+
+    def __repr__(self) -> str:
+        return f"NativeSlice({len(self)} records up to {self.next_offset})"
+
+
+class NativeFetched:
+    """A ``slices.FetchedRecords`` of runs, and perhaps of rows behind them.
+
+    Attributes:
+        next_offset: see there; so for the others.
+        valid_bytes: see there.
+        first_entry_size_bytes: see there.
+        error: see there.
+        memory_bytes: see there.
+        last_leader_epoch: see there.
+        refused_at: the byte at which the core stopped and the definition took over, if it did.
+    """
+
+    __slots__ = (
+        "_runs",
+        "_tail",
+        "error",
+        "first_entry_size_bytes",
+        "last_leader_epoch",
+        "memory_bytes",
+        "next_offset",
+        "refused_at",
+        "valid_bytes",
+    )
+
+    def __init__(self, reader: _core.SetReader, first_entry_size_bytes: int | None) -> None:
+        self._runs = reader.fetched()
+        self._tail: PureFetched | None = None
+        self.next_offset = reader.next_offset
+        self.valid_bytes = reader.position
+        self.first_entry_size_bytes = first_entry_size_bytes
+        self.error: CorruptRecord | None = None
+        self.memory_bytes = self._runs.memory_bytes
+        self.last_leader_epoch = reader.last_leader_epoch
+        self.refused_at: int | None = None
+
+    def go_on_with(self, rest: PureFetched) -> None:
+        """Add what the definition found from the place on where the core stopped."""
+        self.refused_at = self.valid_bytes
+        self._tail = rest or None
+        self.next_offset = rest.next_offset
+        self.valid_bytes = rest.valid_bytes
+        self.error = rest.error
+        self.memory_bytes += rest.memory_bytes
+        self.last_leader_epoch = rest.last_leader_epoch
+
+    def __len__(self) -> int:
+        return len(self._runs) + (0 if self._tail is None else len(self._tail))
+
+    @property
+    def first_offset(self) -> int | None:
+        """See ``FetchedRecords``."""
+        first = self._runs.first_offset
+        return self._tail.first_offset if first is None and self._tail is not None else first
+
+    @property
+    def last_offset(self) -> int | None:
+        """See there."""
+        last = None if self._tail is None else self._tail.last_offset
+        return self._runs.last_offset if last is None else last
+
+    def take(self, count: int) -> NativeSlice:
+        """See there."""
+        count = max(0, count)
+        runs, tail = self._runs.take(count), None
+        if self._tail is not None and len(runs) < count:
+            tail = self._tail.take(count - len(runs))
+        if not self:
+            return NativeSlice(runs, tail, self.next_offset, self.last_leader_epoch)
+        if tail is not None:
+            return NativeSlice(runs, tail, tail.next_offset, tail.leader_epoch)
+        last = runs.last_offset
+        next_offset = self.first_offset if last is None else offset_behind(last)
+        return NativeSlice(runs, None, cast("int", next_offset), runs.leader_epoch)
+
+    def __repr__(self) -> str:
+        return f"NativeFetched({len(self)} records up to {self.next_offset}, error={self.error!r})"
+
+
+def decode_fetched(
+    data: bytes | memoryview,
+    *,
+    fetch_offset: int,
+    max_decompressed_bytes: int,
+    enough_bytes: int | None = None,
+    isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+    aborted: Iterable[AbortedTransaction] | None = None,
+) -> NativeFetched:
+    """Decode as ``pure_fetched.decode_fetched`` does: the same arguments, the same results."""
+    bound_bytes = min(max(0, max_decompressed_bytes), _MOST_BYTES)
+    wanted = bound_bytes if enough_bytes is None else enough_bytes
+    pairs = None
+    if isolation is IsolationLevel.READ_COMMITTED:
+        pairs = [(one.first_offset, one.producer_id) for one in aborted or ()]
+    reader = _core.SetReader(
+        data,
+        fetch_offset=fetch_offset,
+        bound_bytes=bound_bytes,
+        enough_bytes=min(max(0, wanted), _MOST_BYTES),
+        aborted=pairs,
+    )
+    while (status := reader.read()) == _core.FOREIGN:
+        status = _take_foreign(reader, data, bound_bytes)
+        if status != _core.ENDS:
+            break
+    cut_off = cut_off_entry(data)
+    fetched = NativeFetched(reader, None if cut_off is None else cut_off.size_bytes)
+    if status == _core.REFUSED:
+        gathered = GatheredBatches(fetch_offset, bound_bytes, enough_bytes, _filter(reader))
+        gathered.next_offset = reader.next_offset
+        gathered.room_bytes = reader.room_bytes
+        gathered.last_leader_epoch = reader.last_leader_epoch
+        rest = decode_batches_from(bytes(data), reader.position, gathered)
+        fetched.go_on_with(PureFetched(rest))
+    return fetched
+
+
+def _take_foreign(reader: _core.SetReader, data: bytes | memoryview, bound_bytes: int) -> int:
+    """Decompress the batch at which the core stopped, and give it the records."""
+    codec, start, stop = reader.foreign()
+    if codec != Codec.ZSTD:
+        return _core.REFUSED
+    room_bytes = reader.room_bytes
+    try:
+        body = decompress(
+            Codec.ZSTD, memoryview(data)[start:stop], magic=MAGIC, max_bytes=room_bytes
+        )
+    except OverBound:
+        # With room already used, the next fetch starts at this batch.
+        return _core.REFUSED if room_bytes == bound_bytes else _core.FULL
+    except CorruptRecord:
+        return _core.REFUSED
+    return reader.take(body)
+
+
+def _filter(reader: _core.SetReader) -> CommittedFilter | None:
+    """The filter as it stands in front of the entry at which the core stopped."""
+    found = reader.transactions()
+    if found is None:
+        return None
+    to_come = (
+        AbortedTransaction(producer_id=producer_id, first_offset=offset)
+        for offset, producer_id in found[0]
+    )
+    return CommittedFilter.resumed(to_come, found[1])
