@@ -20,6 +20,7 @@ class ConsoleSettings:
     Attributes:
         settings: of the consumer, by keys with dots; without ``group.id`` where none was given.
         topic_filter: which topics to read.
+        topic: the one topic that was named, as it was written; None with a filter.
         formatter: how to print a message.
         max_messages: how many to read; None for no end.
         from_beginning: start at the earliest message, if the group has no offsets.
@@ -28,6 +29,7 @@ class ConsoleSettings:
 
     settings: Mapping[str, str]
     topic_filter: Whitelist | Blacklist
+    topic: str | None
     formatter: Formatter
     max_messages: int | None
     from_beginning: bool
@@ -37,6 +39,11 @@ class ConsoleSettings:
     def group_id(self) -> str | None:
         """The group that was asked for; None where one is to be made up."""
         return self.settings.get("group.id")
+
+    @property
+    def has_coordinator(self) -> bool:
+        """Whether brokers keep the group, not ZooKeeper."""
+        return "bootstrap.servers" in self.settings
 
 
 def console_settings(args: argparse.Namespace, file: Mapping[str, str]) -> ConsoleSettings:
@@ -48,6 +55,13 @@ def console_settings(args: argparse.Namespace, file: Mapping[str, str]) -> Conso
     settings = {"auto.offset.reset": "largest", **file}
     if args.zookeeper is not None:
         settings["zookeeper.connect"] = args.zookeeper
+    if args.bootstrap_server is not None:
+        settings["bootstrap.servers"] = args.bootstrap_server
+    if {"zookeeper.connect", "bootstrap.servers"} <= settings.keys():
+        raise ConfigError(
+            "zookeeper.connect and bootstrap.servers are both given: the group is kept by "
+            "ZooKeeper or by the brokers"
+        )
     if args.group is not None:
         if file.get("group.id", args.group) != args.group:
             raise ConfigError(
@@ -62,6 +76,7 @@ def console_settings(args: argparse.Namespace, file: Mapping[str, str]) -> Conso
     return ConsoleSettings(
         settings=settings,
         topic_filter=_topic_filter(args),
+        topic=args.topic,
         formatter=_formatter(args),
         max_messages=args.max_messages,
         from_beginning=args.from_beginning,

@@ -44,6 +44,12 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     parser.add_argument(
         "--zookeeper", metavar="HOSTS", help="where ZooKeeper is: host1:port1,host2:port2/chroot"
     )
+    parser.add_argument(
+        "--bootstrap-server",
+        metavar="HOSTS",
+        help="brokers of 0.9 or later, host1:port1,host2:port2, which keep the group then; --topic "
+        "is a plain name with it",
+    )
     topics = parser.add_mutually_exclusive_group(required=True)
     topics.add_argument(
         "--topic", help="the topic to read (a Java regular expression, as in the original)"
@@ -100,12 +106,20 @@ def run(args: argparse.Namespace) -> int:
     """
     file = load_properties(args.consumer_config) if args.consumer_config else {}
     console = console_settings(args, file)
-    if "zookeeper.connect" not in console.settings:
-        raise ConfigError("zookeeper.connect is required: give --zookeeper HOST:PORT/CHROOT")
+    if not console.has_coordinator and "zookeeper.connect" not in console.settings:
+        raise ConfigError(
+            "zookeeper.connect is required: give --zookeeper HOST:PORT/CHROOT, or "
+            "--bootstrap-server HOST:PORT for a group that brokers keep"
+        )
     output = Output()
     try:
         with stop_signals() as stop:
-            if console.group_id is not None:
+            if console.has_coordinator:
+                # Loaded only here: the other consumer has no use for it.
+                from zkconsumer.cli.polled import consume_polled  # noqa: PLC0415
+
+                consume_polled(console, output, stop)
+            elif console.group_id is not None:
                 consume(console, ConsumerConfig(console.settings), output, stop)
             else:
                 with _made_up_group(console.settings) as config:

@@ -22,10 +22,13 @@ class Stop:
 
     Attributes:
         in_hand: tells what must not be interrupted, by a value of its own; None for nothing.
+        wake: called in place of the raise where nothing is in hand, if there is one: it makes
+            what waits there end by itself.
     """
 
     def __init__(self) -> None:
         self.in_hand: Callable[[], object] = lambda: None
+        self.wake: Callable[[], None] | None = None
         self._waited_for: object = None
 
     def leave(self) -> None:
@@ -40,6 +43,9 @@ class Stop:
         for number in _NUMBERS:
             signal.signal(number, signal.SIG_IGN)
         held = self.in_hand()
+        if held is None and self.wake is not None:
+            self.wake()
+            return
         if held is None or held == self._waited_for:
             raise StopAsked
         self._waited_for = held

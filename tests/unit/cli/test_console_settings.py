@@ -115,3 +115,20 @@ def test_wrong_usage_ends_with_2(
         parse(*arguments)
     assert ended.value.code == 2
     assert "usage: zkconsumer" in capsys.readouterr().err
+
+
+def test_brokers_keep_the_group_where_a_bootstrap_server_is_given() -> None:
+    """On the command line or in the file; a topic is then what was written, not an expression."""
+    found = settings("--bootstrap-server", "h:1", "--topic", "a,b")
+    assert found.has_coordinator
+    assert (found.topic, found.settings["bootstrap.servers"]) == ("a,b", "h:1")
+    found = settings("--whitelist", "a.*", bootstrap_servers="h:1,i:2")
+    assert found.has_coordinator
+    assert found.topic is None
+    assert not settings("--zookeeper", "h:1", "--topic", "t").has_coordinator
+
+
+def test_one_keeper_of_the_group_is_enough() -> None:
+    """Whoever gives two must choose."""
+    with pytest.raises(ConfigError, match="by ZooKeeper or by the brokers"):
+        settings("--bootstrap-server", "h:1", "--topic", "t", zookeeper_connect="z:1")

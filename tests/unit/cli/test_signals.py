@@ -82,3 +82,18 @@ def test_handlers_are_put_back() -> None:
     with stop_signals():
         assert signal.getsignal(signal.SIGTERM) != before[1]
     assert [signal.getsignal(number) for number in numbers] == before
+
+
+def test_what_can_end_by_itself_is_woken_in_place_of_a_raise() -> None:
+    """Behind the line in hand, if there is one; more signals are ignored."""
+    woken: list[int] = []
+    in_hand: list[int] = [7]
+    with stop_signals() as stop:
+        stop.in_hand = lambda: in_hand[0] if in_hand else None
+        stop.wake = lambda: woken.append(len(in_hand))
+        os.kill(os.getpid(), signal.SIGTERM)
+        assert woken == []
+        in_hand.clear()
+        wait_until(lambda: woken, timeout_s=10, what="the alarm behind the line")
+        os.kill(os.getpid(), signal.SIGTERM)
+    assert woken == [0]

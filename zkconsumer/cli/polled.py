@@ -1,0 +1,197 @@
+"""``zkconsumer consume --bootstrap-server``: the same console, in a group that a coordinator keeps.
+
+Source: Kafka's ``ConsoleConsumer`` with the new consumer. Unlike there, what is committed is what
+was written, to the record.
+"""
+
+import logging
+import re
+import sys
+import uuid
+from collections.abc import Collection, Iterator
+
+from zkconsumer.assignment.filters import Blacklist, Whitelist
+from zkconsumer.assignment.java_regex import translate
+from zkconsumer.cli.console_settings import ConsoleSettings
+from zkconsumer.cli.copying import Copier, Hand
+from zkconsumer.cli.output import Output
+from zkconsumer.cli.signals import Stop
+from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.consumer.config import PollConfig
+from zkconsumer.consumer.kafka_consumer import KafkaConsumer
+from zkconsumer.consumer.listener import ConsumerRebalanceListener
+from zkconsumer.errors import CommitFailed, ConfigError, OffsetCommitFailed, Woken
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.records.consumer_record import ConsumerRecord
+
+log = logging.getLogger(__name__)
+
+
+def consume_polled(console: ConsoleSettings, output: Output, stop: Stop) -> None:
+    """Join the group and print until the end.
+
+    Raises:
+        StopAsked: by a signal that could not wait for a line being written.
+        OutputClosed: nobody reads our output any more.
+        ZkConsumerError: something failed.
+    """
+    if console.delete_offsets:
+        raise ConfigError(
+            "--delete-consumer-offsets is for groups in ZooKeeper: a coordinator's group is "
+            "deleted with kafka-consumer-groups --delete --group NAME"
+        )
+    settings: dict[str, object] = dict(console.settings)
+    config = PollConfig(settings | ({} if console.group_id else {"group.id": _made_up_group()}))
+    settings |= {"group.id": config.group_id, "enable.auto.commit": False}
+    # Of a group that nobody named nothing is to stay behind.
+    commits = config.enable_auto_commit and console.group_id is not None
+    copier = Copier(console.formatter, output.write)
+    stop.in_hand = copier.in_hand
+    with KafkaConsumer(config=settings) as us:
+        if console.from_beginning:
+            _refuse_offsets(us, console, config.group_id or "")
+        written = Written(us, interval_ms=config.auto_commit_interval_ms if commits else None)
+        # Nothing must tear the consumer's own calls: a signal wakes it instead.
+        stop.wake = written.stop
+        _subscribe(us, console, written)
+        try:
+            copier.copy(written.records(config.consumer_timeout_ms), console.max_messages)
+        finally:
+            stop.leave()
+            written.finish(last_too=copier.hand is Hand.WRITTEN)
+            print(f"Consumed {copier.count} messages", file=sys.stderr)
+
+
+def _made_up_group() -> str:
+    return f"console-consumer-{uuid.uuid4().hex[:8]}"
+
+
+def _subscribe(us: KafkaConsumer, console: ConsoleSettings, written: "Written") -> None:
+    if console.topic is not None:
+        us.subscribe([console.topic], listener=written)
+    else:
+        us.subscribe(pattern=python_pattern(console.topic_filter), listener=written)
+
+
+def python_pattern(topic_filter: Whitelist | Blacklist) -> str:
+    """A filter of whole names in Java's syntax as a pattern for the starts of names in Python's."""
+    whole = rf"(?:{translate(topic_filter.pattern)})\Z"
+    return whole if isinstance(topic_filter, Whitelist) else rf"(?!{whole})"
+
+
+def _refuse_offsets(us: KafkaConsumer, console: ConsoleSettings, group_id: str) -> None:
+    """A group that has offsets would not start at the beginning."""
+    if console.topic is not None:
+        topics: Collection[str] = [console.topic]
+    else:
+        matches = re.compile(python_pattern(console.topic_filter)).match
+        topics = [topic for topic in us.topics() if matches(topic)]
+    for topic in topics:
+        for number in us.partitions_for_topic(topic) or ():
+            if us.committed(TopicPartition(topic, number)) is not None:
+                raise ConfigError(
+                    f"group {group_id} has offsets already, so --from-beginning would change "
+                    "nothing: take another group, or reset this one with "
+                    "kafka-consumer-groups --reset-offsets --to-earliest"
+                )
+
+
+class Written(ConsumerRebalanceListener):
+    """Gives records one by one; who asks for the next one has written the last.
+
+    Args:
+        consumer: whose records.
+        interval_ms: how often to commit what is written; None for never.
+        clock: tells when.
+    """
+
+    def __init__(
+        self, consumer: KafkaConsumer, *, interval_ms: int | None, clock: Clock | None = None
+    ) -> None:
+        self._consumer = consumer
+        self._interval_ms = interval_ms
+        self._clock = clock or SystemClock()
+        self._committed_ms = self._clock.now_ms()
+        self._stopping = False
+        self._in_hand: ConsumerRecord | None = None
+        self._written: dict[TopicPartition, OffsetAndMetadata] = {}
+
+    def records(self, timeout_ms: int) -> Iterator[ConsumerRecord]:
+        """Until none came for so long (-1: for ever), or somebody wakes the consumer."""
+        quiet_since_ms = self._clock.now_ms()
+        while True:
+            try:
+                found = self._consumer.poll(timeout_ms=self._patience_ms(timeout_ms))
+            except Woken:
+                return
+            for records in found.values():
+                for record in records:
+                    self._in_hand = record
+                    yield record
+                    self._note()
+                    if self._stopping:
+                        return
+            now_ms = self._clock.now_ms()
+            if found:
+                quiet_since_ms = now_ms
+            elif 0 <= timeout_ms <= now_ms - quiet_since_ms:
+                log.debug("no message came for %d ms", timeout_ms)
+                return
+            self._commit_if_due(now_ms)
+
+    def stop(self) -> None:
+        """Give no more. A signal handler may call it."""
+        self._stopping = True
+        self._consumer.wakeup()
+
+    def _patience_ms(self, timeout_ms: int) -> int:
+        waits = [one for one in (timeout_ms, self._interval_ms) if one is not None and one >= 0]
+        return min(waits, default=60_000)
+
+    def _note(self) -> None:
+        record, self._in_hand = self._in_hand, None
+        if record is not None:
+            self._written[record.topic_partition] = OffsetAndMetadata(record.offset + 1)
+
+    def _commit_if_due(self, now_ms: int) -> None:
+        if self._interval_ms is not None and now_ms - self._committed_ms >= self._interval_ms:
+            self._committed_ms = now_ms
+            self._commit(list(self._written))
+
+    def _commit(self, places: Collection[TopicPartition]) -> None:
+        mine = {place: self._written[place] for place in places if place in self._written}
+        if not mine or self._interval_ms is None:
+            return
+        try:
+            self._commit_in_spite(mine)
+        except (CommitFailed, OffsetCommitFailed) as error:
+            log.warning("not committed, so it may come again: %s", error)
+            return
+        for place in mine:
+            del self._written[place]
+
+    def _commit_in_spite(self, mine: dict[TopicPartition, OffsetAndMetadata]) -> None:
+        """Commit; whoever wakes the consumer meanwhile means the poll."""
+        try:
+            self._consumer.commit(mine)
+        except Woken:
+            self._consumer.commit(mine)
+
+    def finish(self, *, last_too: bool) -> None:
+        """Commit all that was written; with ``last_too`` the record in hand was, as well."""
+        if last_too:
+            self._note()
+        self._commit(list(self._written))
+
+    def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> None:
+        """Others go on behind what we wrote."""
+        self._commit(revoked)
+        self.on_partitions_lost(revoked)
+
+    def on_partitions_lost(self, lost: Collection[TopicPartition]) -> None:
+        """Others have them already."""
+        for place in lost:
+            self._written.pop(place, None)
+
+    def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> None:
+        """They are read from what is committed of them."""
