@@ -1,0 +1,345 @@
+"""Every program docs/examples/poll_*.py on a real broker: killed at bad moments, then counted."""
+
+import re
+import signal
+import sqlite3
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.benchmarks.topics import produce
+from tests.golden.jvm import no_compiler_because, run_oracle
+from tests.support.clusters import BrokerOf, fresh_name
+from tests.support.recipe import (
+    AFTER_COMMIT,
+    AFTER_WORK,
+    BEFORE_WORK,
+    EXAMPLES,
+    STATEMENT,
+    Recipe,
+    load,
+)
+from tests.support.waiting import wait_until
+from zkconsumer import ConsumerRecord, KafkaConsumer, TopicPartition
+from zkconsumer.model import Record, TimestampType
+from zkconsumer.net.connector import BrokerConnector
+from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.produce.batch_producer import BatchProducer
+from zkconsumer.records.build import build_message_set
+from zkconsumer.records.consumer_record import RecordOrigin
+from zkconsumer.sandbox import Sandbox, jars
+
+pytestmark = pytest.mark.sandbox
+PAGE = (EXAMPLES.parent / "delivery-recipes.md").read_text("utf-8")
+ROOT = EXAMPLES.parents[1]
+KAFKA = "3.9.1"
+PARTITIONS, EACH = 2, 300
+AT_ONCE = 100  # records that a poll of these programs gives at most
+PATIENCE_S = 30
+
+
+@pytest.fixture
+def broker(broker_of: BrokerOf) -> Sandbox:
+    """A broker of a release that knows all that the recipes need."""
+    return broker_of(KAFKA)
+
+
+@pytest.fixture
+def topic(broker: Sandbox) -> str:
+    """A fresh topic with so many records in each of its partitions."""
+    return filled(broker, EACH)
+
+
+def filled(broker: Sandbox, each: int) -> str:
+    """A fresh topic with so many records in each of its two partitions."""
+    name = fresh_name("recipe")
+    broker.create_topic(name, partitions=PARTITIONS)
+    with closing(BatchProducer(broker.brokers)) as producer:
+        producer.write(
+            {
+                TopicPartition(name, number): [
+                    Record(0, None, f"record {at} of {number}".encode()) for at in range(each)
+                ]
+                for number in range(PARTITIONS)
+            }
+        )
+    return name
+
+
+def expected(each: int = EACH) -> set[str]:
+    """A line for each record."""
+    return {
+        f"{number} {at} record {at} of {number}"
+        for number in range(PARTITIONS)
+        for at in range(each)
+    }
+
+
+@contextmanager
+def running(recipe: Recipe, errors: Path) -> Iterator["subprocess.Popen[bytes]"]:
+    """A program; killed at the end of the block, if it still runs."""
+    with (
+        errors.open("ab") as complaints,
+        subprocess.Popen(recipe.command(), cwd=ROOT, stderr=complaints) as process,
+    ):
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+class Trial:
+    """A program that dies again and again, and what it has done until all is done."""
+
+    def __init__(self, program: str, broker: Sandbox, topic: str, folder: Path) -> None:
+        self.program = program
+        self.group = fresh_name("recipe")
+        self.target = folder / "target"
+        self.errors = folder / "errors"
+        self._arguments = (broker.bootstrap_servers, topic, self.group, str(self.target))
+
+    def recipe(self, dies: str = "", at: int = 0, **changes: Any) -> Recipe:
+        """How to run it."""
+        return Recipe(program=self.program, arguments=self._arguments, dies=dies, at=at, **changes)
+
+    def die(self, *deaths: tuple[str, int]) -> None:
+        """Once at each of these moments."""
+        for dies, at in deaths:
+            with running(self.recipe(dies, at), self.errors) as process:
+                assert process.wait(PATIENCE_S) == -signal.SIGKILL, self.complaints()
+
+    def finish(self, lines: set[str]) -> Counter[str]:
+        """Run it until these are there; how often each line is."""
+        with running(self.recipe(), self.errors) as process:
+            wait_until(
+                lambda: process.poll() is not None or lines <= self.done().keys(),
+                timeout_s=PATIENCE_S,
+                what=f"the end of {self.program}",
+            )
+            assert process.poll() is None, self.complaints()
+        return self.done()
+
+    def done(self) -> Counter[str]:
+        """How often each line was written."""
+        text = self.target.read_text() if self.target.exists() else ""
+        return Counter(text.splitlines())
+
+    def complaints(self) -> str:
+        """What it logged, and how it failed."""
+        return self.errors.read_text(errors="replace")[-3000:]
+
+
+@pytest.fixture
+def trial(request: pytest.FixtureRequest, broker: Sandbox, topic: str, tmp_path: Path) -> Trial:
+    """Of the program that the test names as ``test_<program>_...``."""
+    name = next(one for one in PROGRAMS if one.removeprefix("poll_") in request.node.name)
+    return Trial(name, broker, topic, tmp_path)
+
+
+PROGRAMS = sorted(file.stem for file in EXAMPLES.glob("poll_*.py"))
+
+
+def test_every_program_is_described() -> None:
+    """The page names each, there is no other, and each has a test here."""
+    named = set(re.findall(r"\]\(examples/(\w+)\.py\)", PAGE))
+    assert named == set(PROGRAMS)
+    tests = Path(__file__).read_text("utf-8")
+    assert [one for one in PROGRAMS if one.removeprefix("poll_") not in tests] == []
+
+
+def test_at_most_once_loses_what_was_in_hand_and_repeats_nothing(trial: Trial) -> None:
+    """Killed before a piece of work, and after a commit, before any of the work it stands for."""
+    trial.die((BEFORE_WORK, 50), (AFTER_COMMIT, 1))
+    last = {f"{number} {EACH - 1} record {EACH - 1} of {number}" for number in range(PARTITIONS)}
+    done = trial.finish(last)
+    assert max(done.values()) == 1
+    assert done.keys() < expected()
+    assert len(done) >= PARTITIONS * EACH - 2 * AT_ONCE
+
+
+@pytest.mark.parametrize(
+    ("program", "at_once"),
+    [("poll_at_least_once", AT_ONCE), ("poll_async_commits", 2 * AT_ONCE)],
+)
+def test_at_least_once_and_async_commits_lose_nothing(
+    broker: Sandbox, topic: str, tmp_path: Path, program: str, at_once: int
+) -> None:
+    """What was in hand at the kill comes again, and no more."""
+    trial = Trial(program, broker, topic, tmp_path)
+    deaths = [(BEFORE_WORK, 150), (AFTER_WORK, 130)]
+    trial.die(*deaths)
+    done = trial.finish(expected())
+    assert done.keys() == expected()
+    assert 0 < done.total() - len(done) <= len(deaths) * at_once
+
+
+def test_commit_each_repeats_one_record_a_kill(trial: Trial) -> None:
+    """Killed between a piece of work and its commit: that one comes again, nothing else."""
+    trial.die((AFTER_WORK, 40), (BEFORE_WORK, 30), (AFTER_COMMIT, 20))
+    done = trial.finish(expected())
+    assert done.keys() == expected()
+    assert done.total() - len(done) == 1
+
+
+def stored(target: Path) -> list[tuple[int, int, str]]:
+    """What is in the database: partition, offset and value."""
+    if not target.exists():
+        return []
+    with closing(sqlite3.connect(target)) as database:
+        try:
+            return database.execute("select part, at, value from lines").fetchall()
+        except sqlite3.OperationalError:  # it has no tables yet
+            return []
+
+
+def test_exactly_once_whatever_is_killed(trial: Trial) -> None:
+    """Killed inside of transactions, before and behind them: each record is there once."""
+    trial.die((STATEMENT, 9), (STATEMENT, 40), (STATEMENT, 120))
+    with running(trial.recipe(), trial.errors) as process:
+        wait_until(
+            lambda: process.poll() is not None or len(stored(trial.target)) >= PARTITIONS * EACH,
+            what="all records",
+        )
+        assert process.poll() is None, trial.complaints()
+    assert Counter(f"{part} {at} {value}" for part, at, value in stored(trial.target)) == Counter(
+        expected()
+    )
+
+
+def test_exactly_once_for_what_a_former_owner_still_writes(tmp_path: Path) -> None:
+    """A member that was frozen brings what it has in hand: what is there already stays as it is."""
+    recipe = load("poll_exactly_once")
+    origin = RecordOrigin(TopicPartition("t", 3), value_deserializer=bytes.decode)
+    records = [ConsumerRecord(origin, (at, None, b"%d" % at, -1, -1)) for at in range(6)]
+    with closing(recipe.open_database(str(tmp_path / "target"))) as database:
+        recipe.store(database, records[:4])
+        recipe.store(database, records[2:6])
+        recipe.store(database, records[1:3])
+        assert recipe.next_offset(database, TopicPartition("t", 3)) == 6
+    assert stored(tmp_path / "target") == [(3, at, str(at)) for at in range(6)]
+
+
+JAVA_SCRIPT = [
+    "a begin",
+    'a send {"account":"ann","euro":"10"} {"account":"bo","euro":"2.50"}',
+    "b begin",
+    'b send {"account":"ann","euro":"999"}',
+    "a commit",
+    "b abort",
+    "a begin",
+    'a send {"account":"ann","euro":"0.5"}',
+    "a commit",
+    "b begin",
+    'b send {"account":"bo","euro":"777"}',
+]
+
+
+@pytest.mark.skipif(no_compiler_because() is not None, reason=str(no_compiler_because()))
+def test_read_committed_books_no_aborted_and_no_open_payment(
+    broker: Sandbox, tmp_path: Path
+) -> None:
+    """Payments of a real Java producer, two of which are aborted or open; and a kill on the way."""
+    topic = fresh_name("recipe")
+    broker.create_topic(topic)
+    run_oracle(
+        "TransactionOracle.java",
+        [broker.bootstrap_servers, topic, "none"],
+        JAVA_SCRIPT,
+        class_path=jars.class_path(KAFKA),
+    )
+    trial = Trial("poll_read_committed", broker, topic, tmp_path)
+    trial.die((STATEMENT, 5))
+    with running(trial.recipe(), trial.errors) as process:
+        wait_until(
+            lambda: process.poll() is not None or balances(trial.target).get("ann") == 1050,
+            what="the last committed payment",
+        )
+        assert process.poll() is None, trial.complaints()
+    assert balances(trial.target) == {"ann": 1050, "bo": 250}
+
+
+def balances(target: Path) -> dict[str, int]:
+    """The ledger."""
+    if not target.exists():
+        return {}
+    with closing(sqlite3.connect(target)) as database:
+        try:
+            return dict(database.execute("select account, cents from balances"))
+        except sqlite3.OperationalError:  # it has no tables yet
+            return {}
+
+
+def at_hour(hour: int) -> int:
+    """Of a certain day, in milliseconds."""
+    return round(datetime(2026, 11, 20, hour, tzinfo=UTC).timestamp() * 1000)
+
+
+def test_from_time_reads_what_came_since(broker: Sandbox) -> None:
+    """From the first record of that time in each partition; nothing where all are older."""
+    topic = fresh_name("recipe")
+    broker.create_topic(topic, partitions=3)
+    opener = BrokerConnector(TcpConnector(), client_id="tests", timeout_ms=PATIENCE_S * 1000)
+    with closing(opener.open(broker.brokers[0])) as connection:
+        for partition, hours in ((0, (5, 6, 7, 8)), (1, (3, 4)), (2, (7,))):
+            records = [
+                Record(at, None, f"at {hour}".encode(), at_hour(hour), TimestampType.CREATE_TIME)
+                for at, hour in enumerate(hours)
+            ]
+            produce(connection, topic, partition, build_message_set(records, magic=1))
+    program = EXAMPLES / "poll_from_time.py"
+    arguments = (broker.bootstrap_servers, topic, "2026-11-20T07:30:00+01:00")
+    ended = subprocess.run(
+        [sys.executable, program, *arguments], capture_output=True, text=True, check=False
+    )
+    assert ended.returncode == 0, ended.stderr
+    found = sorted(line.split("\t")[1:] for line in ended.stdout.splitlines())
+    assert found == [["0", "2", "at 7"], ["0", "3", "at 8"], ["2", "0", "at 7"]]
+
+
+def test_slow_handler_stays_in_its_group(broker: Sandbox, tmp_path: Path) -> None:
+    """Work three times as long as max.poll.interval.ms: each record is worked on once."""
+    topic = filled(broker, 3)
+    trial = Trial("poll_slow_handler", broker, topic, tmp_path)
+    slow = trial.recipe(settings={"max_poll_interval_ms": 1200})
+    with running(slow, trial.errors) as process:
+        wait_until(
+            lambda: process.poll() is not None or trial.done().keys() == expected(3),
+            what="all work",
+        )
+        assert process.poll() is None, trial.complaints()
+        assert max(trial.done().values()) == 1
+        with KafkaConsumer(
+            bootstrap_servers=broker.bootstrap_servers, group_id=trial.group
+        ) as watcher:
+            wait_until(
+                lambda: (
+                    [
+                        watcher.committed(TopicPartition(topic, number))
+                        for number in range(PARTITIONS)
+                    ]
+                    == [3, 3]
+                ),
+                what="the commits",
+            )
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_graceful_stop_commits_and_leaves_at_once(
+    trial: Trial, broker: Sandbox, topic: str, number: signal.Signals
+) -> None:
+    """Whoever comes next finds nothing left to read, and waits for nobody's session to end."""
+    with running(trial.recipe(), trial.errors) as process:
+        wait_until(lambda: trial.done().keys() == expected(), what="all records")
+        process.send_signal(number)
+        assert process.wait(PATIENCE_S) == 0, trial.complaints()
+    with KafkaConsumer(bootstrap_servers=broker.bootstrap_servers, group_id=trial.group) as watcher:
+        found = [watcher.committed(TopicPartition(topic, one)) for one in range(PARTITIONS)]
+    assert found == [EACH, EACH]
+    assert max(trial.done().values()) == 1
