@@ -4,51 +4,66 @@ Who comes first leads: it shares out for all. So each test goes through both ord
 """
 
 from collections.abc import Callable
+from typing import Literal
 
 import pytest
 
 from tests.interop.coordinated.conftest import GroupOn
 from tests.interop.coordinated.group import CoordinatorGroup
-from tests.interop.coordinated.members import PollMember, all_values
+from tests.interop.coordinated.members import JavaMember, PollMember, all_values
 
 VERSIONS = ("0.9.0.1", "0.10.2.2", "0.11.0.3", "1.1.1", "2.8.2", "3.9.1")
+WITH_COOPERATIVE_JAVA = ("2.8.2", "3.9.1")
+LEADERS_LINE = "Finished assignment for group at generation"
+"""What the leader logs, in these two versions."""
 COUNT = 20
-Join = Callable[[str], PollMember]
+Peer = Literal["java", "kafka_python"]
 
 
-def take_turns(group: CoordinatorGroup, one: Join, other: Join) -> None:
+def take_turns(group: CoordinatorGroup, peer: Peer) -> None:
     """Come and go in both orders, with messages at every step; each of them comes once."""
     topic = group.topic(4)
     all_four = group.partitions(topic, 4)
     sent: list[str] = []
+    join_peer: Callable[[str], PollMember] = getattr(group, peer)
 
     def goes_through(count: int) -> None:
         group.await_shared(all_four, count)
         sent.extend(group.write(all_four, COUNT))
         group.await_all(sent)
+        group.await_committed()
 
-    first = one(topic)
+    ours = group.ours(topic)
     goes_through(1)
-    second = other(topic)
+    other = join_peer(topic)
     goes_through(2)
-    group.await_committed()
-    first.leave()
+    ours.leave()
     goes_through(1)
-    third = one(topic)
+    if isinstance(other, JavaMember) and group.cluster.kafka in WITH_COOPERATIVE_JAVA:
+        assert LEADERS_LINE in (other.tool.folder / "log").read_text("utf-8")
+    again = group.ours(topic)
     goes_through(2)
-    group.await_committed()
-    second.leave()
+    other.leave()
     goes_through(1)
-    group.await_committed()
-    third.leave()
-    assert all_values([first, second, third]) == sorted(sent)
-    assert all(len(member.values) >= 2 * COUNT for member in (first, second, third))
+    again.leave()
+    assert all_values([ours, other, again]) == sorted(sent)
+    assert all(len(member.values) >= 2 * COUNT for member in (ours, other, again))
+    assert not ours.told("lost")
+    assert not again.told("lost")
     assert group.peek.look().shares == {}
 
 
 @pytest.mark.sandbox
 @pytest.mark.parametrize("version", VERSIONS)
-def test_peers(group_on: GroupOn, version: str) -> None:
+@pytest.mark.parametrize("peer", ["java", "kafka_python"])
+def test_an_eager_group_in_both_orders(group_on: GroupOn, version: str, peer: Peer) -> None:
     """Each has its share and all comes once, whoever came first."""
-    group = group_on(version)
-    take_turns(group, group.kafka_python, group.java)
+    take_turns(group_on(version), peer)
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("version", WITH_COOPERATIVE_JAVA)
+@pytest.mark.parametrize("peer", ["java", "kafka_python"])
+def test_a_cooperative_group_in_both_orders(group_on: GroupOn, version: str, peer: Peer) -> None:
+    """The same, with partitions moving in two steps."""
+    take_turns(group_on(version, "cooperative-sticky"), peer)
