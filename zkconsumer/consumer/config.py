@@ -82,7 +82,7 @@ class PollConfig:
     zookeeper: Mapping[str, object]
     given: frozenset[str]
 
-    def __init__(self, config: Mapping[str, object] | None = None, **settings: object) -> None:
+    def __init__(self, config: Mapping[str, object] | None = None, /, **settings: object) -> None:
         given = merged(config, settings)
         values = plain_values(given)
         for spec in KEYS:

@@ -12,7 +12,7 @@ from zkconsumer.config_spec import ConfigKey
 from zkconsumer.consumer.settings.fetch_keys import FETCH, NETWORK, SECURITY
 from zkconsumer.consumer.settings.inert_keys import INERT
 
-_ADDRESS = re.compile(r"(\[[0-9a-fA-F:.%]+\]|[^\s,:\[\]]+)(:[0-9]{1,5})?")
+_ADDRESS = re.compile(r"(\[[^\s,\[\]]+\]|[^\s,:\[\]]+)(:[0-9]{1,5})?")
 _STATIC_NAME = re.compile(r"[a-zA-Z0-9._-]{1,249}")
 
 

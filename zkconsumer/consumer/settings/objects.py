@@ -30,7 +30,7 @@ OBJECTS: Mapping[str, ObjectKey] = {
         "What `record.key` gives; called when that is asked for, and never for null. In the last "
         "form the headers are an empty list.",
     ),
-    "value.deserializer": ObjectKey("the same", "What `record.value` gives."),
+    "value.deserializer": ObjectKey("as `key_deserializer`", "What `record.value` gives."),
     "ssl.context": ObjectKey(
         "`ssl.SSLContext`", "Takes the place of all the other settings that begin with `ssl_`."
     ),

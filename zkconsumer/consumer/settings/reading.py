@@ -89,6 +89,8 @@ def _plain(key: str, raw: object) -> object:
         case "bootstrap.servers":
             return _joined(raw)
         case "partition.assignment.strategy":
+            if isinstance(raw, str):
+                return raw
             parts = raw if isinstance(raw, list | tuple) else [raw]
             names = [one if isinstance(one, str) else getattr(one, "name", one) for one in parts]
             return _joined(names)

@@ -1,0 +1,423 @@
+"""A ``KafkaConsumer`` on parts that do what a test tells them: no thread, no network, no wait.
+
+Logs hold records whose offsets are 0, 1, 2, ..., with values such as ``b"t-0:5"``.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, cast
+
+from tests.support.manual_clock import ManualClock
+from zkconsumer.cluster.view import NOTHING_KNOWN, ClusterView
+from zkconsumer.consumer.autocommit import AutoCommit
+from zkconsumer.consumer.committed_lookup import Answer
+from zkconsumer.consumer.config import PollConfig
+from zkconsumer.consumer.membership import CommitDone, Membership, Offsets, Partitions, Why
+from zkconsumer.consumer.no_group import NoGroup
+from zkconsumer.consumer.one_caller import OneCaller
+from zkconsumer.consumer.parts import Parts
+from zkconsumer.consumer.poll_loop import PollLoop
+from zkconsumer.consumer.session import PollSession, SessionSettings
+from zkconsumer.consumer.settings_of import policy_of
+from zkconsumer.consumer.start_positions import StartPositions
+from zkconsumer.consumer.wakeup import Wakeup
+from zkconsumer.errors import ZkConsumerError
+from zkconsumer.fetch.polled.engine import EngineStats
+from zkconsumer.fetch.polled.starts import At, Edge, PositionView, Reset, Start
+from zkconsumer.forking import ForkGuard
+from zkconsumer.model import Broker, OffsetAndMetadata, TopicPartition
+from zkconsumer.records.consumer_record import ConsumerRecord, RecordOrigin, consumer_record
+from zkconsumer.scope import ThreadScope
+
+EPOCH = 3
+"""Of the leader that wrote all records."""
+
+
+def value_of(tp: TopicPartition, offset: int) -> bytes:
+    """What the log holds there."""
+    return f"{tp}:{offset}".encode()
+
+
+class PaperSlice:
+    """Records [first, next) of a log."""
+
+    leader_epoch = EPOCH
+
+    def __init__(self, tp: TopicPartition, first_offset: int, next_offset: int) -> None:
+        self._tp = tp
+        self.first_offset = first_offset
+        self.next_offset = next_offset
+
+    def __len__(self) -> int:
+        return self.next_offset - self.first_offset
+
+    @property
+    def size_bytes(self) -> int:
+        """See ``RecordSlice``."""
+        return sum(len(row[2]) for row in self.parts())
+
+    def records(self, origin: RecordOrigin) -> list[ConsumerRecord]:
+        """See ``RecordSlice``."""
+        return [consumer_record(origin, row, (), EPOCH) for row in self.parts()]
+
+    def iterate(self, origin: RecordOrigin) -> Iterator[ConsumerRecord]:
+        """See ``RecordSlice``."""
+        return iter(self.records(origin))
+
+    def parts(self) -> list[tuple[int, None, bytes, int, int]]:
+        """See ``RecordSlice``."""
+        offsets = range(self.first_offset, self.next_offset)
+        return [(offset, None, value_of(self._tp, offset), 1_000, 0) for offset in offsets]
+
+    def headers(self) -> Mapping[int, Any]:
+        """See ``RecordSlice``."""
+        return {}
+
+
+@dataclass
+class FakeEngine:
+    """A ``PollEngine`` that has all records of its logs at hand.
+
+    Attributes:
+        ends: the end of each log.
+        errors: what the next ``collect`` raises.
+        slow_resets: whether a policy's answer does not come before ``answer_resets``.
+    """
+
+    ends: dict[TopicPartition, int] = field(default_factory=dict)
+    errors: list[Exception] = field(default_factory=list)
+    slow_resets: bool = False
+    stopped: bool = False
+    _positions: dict[TopicPartition, int | Reset | None] = field(default_factory=dict)
+    _epochs: dict[TopicPartition, int] = field(default_factory=dict)
+    _paused: set[TopicPartition] = field(default_factory=set)
+
+    def add(self, partitions: Iterable[TopicPartition]) -> None:
+        """See ``PollEngine``; here it must not be there yet."""
+        for tp in partitions:
+            assert tp not in self._positions, f"{tp} twice"
+            self._positions[tp] = None
+
+    def remove(self, partitions: Iterable[TopicPartition]) -> None:
+        """See ``PollEngine``."""
+        for tp in list(partitions):
+            self._positions.pop(tp, None)
+            self._paused.discard(tp)
+
+    def seek(self, tp: TopicPartition, start: Start) -> None:
+        """See ``PollEngine``."""
+        if tp not in self._positions:
+            raise KeyError(tp)
+        if isinstance(start, At):
+            self._positions[tp] = start.offset
+            self._epochs[tp] = start.leader_epoch
+        else:
+            self._positions[tp] = start
+            if not self.slow_resets:
+                self.answer_resets()
+
+    def answer_resets(self) -> None:
+        """The brokers say where the logs begin and end."""
+        for tp, it in self._positions.items():
+            if isinstance(it, Reset):
+                assert isinstance(it.policy, Edge)
+                self._positions[tp] = 0 if it.policy is Edge.EARLIEST else self.ends.get(tp, 0)
+                self._epochs[tp] = -1
+
+    def pause(self, partitions: Iterable[TopicPartition]) -> None:
+        """See ``PollEngine``."""
+        self._paused.update(partitions)
+
+    def resume(self, partitions: Iterable[TopicPartition]) -> None:
+        """See ``PollEngine``."""
+        self._paused.difference_update(partitions)
+
+    def paused(self) -> Partitions:
+        """See ``PollEngine``."""
+        return frozenset(self._paused)
+
+    def partitions(self) -> Partitions:
+        """See ``PollEngine``."""
+        return frozenset(self._positions)
+
+    def collect(
+        self, max_records: int, among: Collection[TopicPartition] | None = None
+    ) -> dict[TopicPartition, PaperSlice]:
+        """See ``PollEngine``."""
+        taken: dict[TopicPartition, PaperSlice] = {}
+        for tp, position in sorted(self._positions.items()):
+            if not isinstance(position, int) or tp in self._paused:
+                continue
+            if among is not None and tp not in among:
+                continue
+            count = min(max_records, self.ends.get(tp, 0) - position)
+            if count > 0:
+                taken[tp] = PaperSlice(tp, position, position + count)
+                self._positions[tp] = position + count
+                self._epochs[tp] = EPOCH
+                max_records -= count
+        if not taken and self.errors:
+            raise self.errors.pop(0)
+        return taken
+
+    def position(self, tp: TopicPartition) -> PositionView | None:
+        """See ``PollEngine``."""
+        position = self._positions.get(tp)
+        return PositionView(position, self._epochs[tp]) if isinstance(position, int) else None
+
+    def high_watermark(self, tp: TopicPartition) -> int | None:
+        """See ``PollEngine``."""
+        return self.ends.get(tp)
+
+    def log_start(self, tp: TopicPartition) -> int | None:
+        """See ``PollEngine``."""
+        return 0 if tp in self.ends else None
+
+    def lag(self, tp: TopicPartition) -> int | None:
+        """See ``PollEngine``."""
+        position = self._positions.get(tp)
+        return self.ends.get(tp, 0) - position if isinstance(position, int) else None
+
+    def stats(self) -> EngineStats:
+        """See ``PollEngine``."""
+        return EngineStats(fetches=2, fetched_bytes=10)
+
+    def stop(self) -> None:
+        """See ``PollEngine``."""
+        self.stopped = True
+
+
+class FakeMembership:
+    """A ``Membership`` in which a test decides what is due at the next poll.
+
+    Attributes:
+        due: run by the next ``poll``: what the group does to us.
+        committed_offsets: what the group has.
+        commit_errors: what the next commits fail with; None: they don't.
+        pending: asynchronous commits that nobody has answered yet; ``answer`` does.
+        surely: whether what is owned may be handed out.
+        calls: what was asked of it, by name.
+    """
+
+    member_id = "member-1"
+    generation = 7
+    state = "stable"
+
+    def __init__(self) -> None:
+        self.handler: PollSession
+        self.due: list[Callable[[], None]] = []
+        self.owned: Partitions = frozenset()
+        self.committed_offsets: dict[TopicPartition, OffsetAndMetadata] = {}
+        self.commit_errors: list[ZkConsumerError | None] = []
+        self.pending: list[tuple[Offsets, CommitDone | None]] = []
+        self.surely = True
+        self.calls: list[str] = []
+        self.topics: frozenset[str] = frozenset()
+
+    def give(self, *partitions: TopicPartition) -> None:
+        """These come at the next poll."""
+        self.due.append(lambda: self._take_over(frozenset(partitions)))
+
+    def take(self, *partitions: TopicPartition, why: Why = Why.REVOKED) -> None:
+        """These go at the next poll."""
+        self.due.append(lambda: self._give_up(frozenset(partitions), why))
+
+    def _take_over(self, added: Partitions) -> None:
+        self.owned |= added
+        self.handler.take_over(added, self.owned)
+
+    def _give_up(self, partitions: Partitions, why: Why) -> None:
+        self.owned -= partitions
+        if partitions:
+            self.handler.give_up(partitions, why)
+
+    def subscribe(self, topics: frozenset[str], *, open_ended: bool) -> None:
+        """See ``Membership``."""
+        self.topics = topics
+        self.calls.append(f"subscribe {','.join(sorted(topics))}{' ...' if open_ended else ''}")
+
+    def poll(self) -> None:
+        """See ``Membership``."""
+        due, self.due = self.due, []
+        for call in due:
+            call()
+
+    def unsubscribe(self, timeout_ms: int) -> None:
+        """See ``Membership``."""
+        self.calls.append(f"unsubscribe {timeout_ms}")
+        self._give_up(self.owned, Why.REVOKED)
+
+    def deliverable(self) -> Partitions:
+        """See ``Membership``."""
+        return self.owned if self.surely else frozenset()
+
+    def commit(self, offsets: Offsets, *, timeout_ms: int) -> None:
+        """See ``Membership``."""
+        assert timeout_ms >= 0
+        error = self.commit_errors.pop(0) if self.commit_errors else None
+        self.calls.append("commit")
+        if error is not None:
+            raise error
+        self.committed_offsets.update(offsets)
+
+    def commit_async(self, offsets: Offsets, done: CommitDone | None) -> None:
+        """See ``Membership``."""
+        self.pending.append((offsets, done))
+
+    def answer(self, error: Exception | None = None) -> None:
+        """The first asynchronous commit is done."""
+        offsets, done = self.pending.pop(0)
+        if error is None:
+            self.committed_offsets.update(offsets)
+        if done is not None:
+            done(offsets, error)
+
+    def committed(
+        self, partitions: Collection[TopicPartition], *, timeout_ms: int
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        """See ``Membership``."""
+        assert timeout_ms >= 0
+        return {tp: self.committed_offsets.get(tp) for tp in partitions}
+
+    def topics_changed(self) -> None:
+        """See ``Membership``."""
+
+    def rejoin(self) -> None:
+        """See ``Membership``."""
+
+    def close(self, timeout_ms: int) -> None:
+        """See ``Membership``."""
+        self.calls.append(f"close {timeout_ms}")
+        self._give_up(self.owned, Why.REVOKED)
+
+
+class QuickLookup:
+    """A ``Lookup`` that has its answers at the next look, or when a test lets it."""
+
+    def __init__(self, membership: FakeMembership) -> None:
+        self._membership = membership
+        self.asked: list[Partitions] = []
+        self.errors: list[ZkConsumerError] = []
+        self.holds = False
+
+    def ask(self, partitions: Partitions) -> None:
+        """See ``Lookup``."""
+        self.asked.append(partitions)
+
+    def answers(self) -> list[Answer]:
+        """See ``Lookup``."""
+        if self.holds:
+            return []
+        asked, self.asked = self.asked, []
+        return [
+            Answer(one, self.errors.pop(0))
+            if self.errors
+            else Answer(one, self._membership.committed(one, timeout_ms=0))
+            for one in asked
+        ]
+
+
+@dataclass
+class FakeKeeper:
+    """Knows what a test says."""
+
+    view: ClusterView = NOTHING_KNOWN
+    failure: ZkConsumerError | None = None
+    watched: frozenset[str] | None = frozenset()
+
+    def watch(self, topics: frozenset[str] | None) -> None:
+        """See ``MetadataKeeper``."""
+        self.watched = topics
+
+    def stop(self) -> None:
+        """See ``MetadataKeeper``."""
+
+    def learn(self, partitions: Mapping[str, int], *, internal: Collection[str] = ()) -> None:
+        """Topics and how many partitions they have."""
+        self.view = replace(
+            self.view,
+            brokers={0: Broker(0, "b", 9092)},
+            partitions={topic: tuple(range(count)) for topic, count in partitions.items()},
+            internal=frozenset(internal),
+        )
+
+
+class FakeParts:
+    """All of them, with what a test wants to touch.
+
+    Args:
+        settings: of the consumer; without ``group_id`` there is no group.
+    """
+
+    def __init__(self, **settings: object) -> None:
+        self.config = PollConfig(**settings)
+        self.clock = ManualClock()
+        self.bell = _Bell(self.clock)
+        self.engine = FakeEngine()
+        self.keeper = FakeKeeper()
+        self.client: Any = None
+        self.group = FakeMembership()
+        self.lookup = QuickLookup(self.group)
+        in_group = self.config.group_id is not None
+        self.session = PollSession(
+            SessionSettings(
+                exclude_internal_topics=self.config.exclude_internal_topics,
+                in_group=in_group,
+                on_auto_commit=self.config.objects.default_offset_commit_callback,
+            ),
+            cast("Any", self.engine),
+            self.keeper,
+            AutoCommit(
+                enabled=self.config.enable_auto_commit,
+                interval_ms=self.config.auto_commit_interval_ms,
+                retry_ms=self.config.retry_backoff_ms,
+            ),
+            self.clock,
+        )
+        self.group.handler = self.session
+        membership: Membership = self.group
+        if not in_group:
+            membership = NoGroup(self.session, lambda: self.keeper.view)
+        self.session.join(
+            membership,
+            StartPositions(self.engine, self.lookup if in_group else None, policy_of(self.config)),
+        )
+
+    def parts(self) -> Parts:
+        """What a consumer takes."""
+        return Parts(
+            config=self.config,
+            clock=self.clock,
+            bell=self.bell,
+            one_caller=OneCaller(ForkGuard("consumer fake")),
+            scope=ThreadScope("fake"),
+            client=cast("Any", self),
+            keeper=cast("Any", self.keeper),
+            engine=cast("Any", self.engine),
+            session=self.session,
+            loop=PollLoop(self.session, self.bell, self.clock, most_ms=3_000),
+            stops=(self.engine.stop,),
+        )
+
+
+class _Bell(Wakeup):
+    """Time passes while it waits; before it, a test may have something happen.
+
+    Attributes:
+        meanwhile: run one by one, each by one wait, which it ends.
+    """
+
+    __slots__ = ("_clock", "meanwhile")
+
+    def __init__(self, clock: ManualClock) -> None:
+        super().__init__()
+        self._clock = clock
+        self.meanwhile: list[Callable[[], None]] = []
+
+    def wait(self, timeout_ms: int) -> None:
+        """See ``Wakeup``."""
+        if self.meanwhile:
+            self.meanwhile.pop(0)()
+            self._clock.advance(1)
+        else:
+            self._clock.advance(timeout_ms)

@@ -1,0 +1,209 @@
+import ssl
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from zkconsumer.consumer.config import PollConfig
+from zkconsumer.consumer.settings.inert_keys import REFUSED
+from zkconsumer.errors import ConfigError
+from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.records.consumer_record import consumer_record
+
+TP = TopicPartition("t", 0)
+
+
+def test_defaults_are_those_of_kafka_python_and_java() -> None:
+    """Nothing is required."""
+    found = PollConfig()
+    assert found.bootstrap_brokers() == (Broker(-1, "localhost", 9092),)
+    assert found.group_id is None
+    assert found.auto_offset_reset == "latest"
+    assert found.enable_auto_commit is True
+    assert found.auto_commit_interval_ms == 5_000
+    assert found.session_timeout_ms == 45_000
+    assert found.heartbeat_interval_ms == 3_000
+    assert found.max_poll_interval_ms == 300_000
+    assert found.max_poll_records == 500
+    assert found.fetch_max_bytes == 52_428_800
+    assert found.max_partition_fetch_bytes == 1_048_576
+    assert found.isolation_level == "read_uncommitted"
+    assert found.strategies == ("range", "cooperative-sticky")
+    assert found.allow_auto_create_topics is False  # theirs is true
+    assert found.consumer_timeout_ms == -1
+
+
+def test_keys_with_dots_come_in_a_map_or_as_keywords() -> None:
+    """Keyword arguments win; None is not given."""
+    found = PollConfig({"group.id": "a", "max_poll_records": "7"}, group_id="b", client_id=None)
+    assert (found.group_id, found.max_poll_records, found.client_id) == ("b", 7, "zkconsumer")
+    assert PollConfig(**{"fetch.min.bytes": 3}).fetch_min_bytes == 3
+
+
+@pytest.mark.parametrize(
+    ("given", "brokers"),
+    [
+        ("h", (Broker(-1, "h", 9092),)),
+        ("h:1, g:2", (Broker(-1, "h", 1), Broker(-2, "g", 2))),
+        (["h:1", "g"], (Broker(-1, "h", 1), Broker(-2, "g", 9092))),
+        (("[::1]:9", "[fe80::1%eth0]"), (Broker(-1, "::1", 9), Broker(-2, "fe80::1%eth0", 9092))),
+    ],
+)
+def test_bootstrap_servers_are_a_text_or_a_list(given: Any, brokers: tuple[Broker, ...]) -> None:
+    """Ids below 0 say that only the address is known."""
+    assert PollConfig(bootstrap_servers=given).bootstrap_brokers() == brokers
+
+
+@pytest.mark.parametrize("given", ["", ",", "a b", "h:x", "h:0", "h:70000", 7, [], ["a,b"], [3]])
+def test_bootstrap_servers_that_are_none(given: Any) -> None:
+    """The message names the setting."""
+    with pytest.raises(ConfigError, match=r"bootstrap.servers"):
+        PollConfig(bootstrap_servers=given)
+
+
+def test_the_words_of_older_consumers_are_understood() -> None:
+    """kafka-python takes these, too."""
+    assert PollConfig(auto_offset_reset="smallest").auto_offset_reset == "earliest"
+    assert PollConfig(auto_offset_reset="LARGEST").auto_offset_reset == "latest"
+    assert PollConfig(consumer_timeout_ms=float("inf")).consumer_timeout_ms == -1
+    assert PollConfig(consumer_timeout_ms=1000.0).consumer_timeout_ms == 1000
+
+
+def test_strategies_are_names_or_assignor_classes() -> None:
+    """Those of kafka-python bear the name."""
+
+    class Sticky:
+        name = "sticky"
+
+    found = PollConfig(partition_assignment_strategy=[Sticky, "range"])
+    assert found.strategies == ("sticky", "range")
+    assert PollConfig(partition_assignment_strategy="roundrobin").strategies == ("roundrobin",)
+    for wrong in (["rang"], [], "", ["range", "range"], [object]):
+        with pytest.raises(ConfigError, match=r"partition\.assignment\.strategy"):
+            PollConfig(partition_assignment_strategy=wrong)
+
+
+def test_an_unknown_setting_is_refused_with_the_nearest_one() -> None:
+    """A slip must not pass in silence."""
+    with pytest.raises(ConfigError, match="no setting bootstrap_server: did you mean bootstrap_se"):
+        PollConfig(bootstrap_server="h")
+    with pytest.raises(ConfigError, match="did you mean value_deserializer"):
+        PollConfig(value_deserialiser=bytes.decode)
+    with pytest.raises(ConfigError, match=r"no setting xyzzy$"):
+        PollConfig(xyzzy=1)
+    with pytest.raises(ConfigError, match="a key is a text"):
+        PollConfig({1: 2})  # type: ignore[dict-item]
+    with pytest.raises(ConfigError, match="give a map"):
+        PollConfig("group.id=g")  # type: ignore[arg-type]
+
+
+def test_what_has_no_effect_is_taken_and_noted(caplog: pytest.LogCaptureFixture) -> None:
+    """Programs for kafka-python go on as they are."""
+    with caplog.at_level("INFO"):
+        PollConfig(api_version=(0, 10), metric_reporters=[object], selector=object)
+    assert "setting api_version is accepted but has no effect here" in caplog.messages
+    assert len(caplog.messages) == 3
+
+
+@pytest.mark.parametrize("key", sorted(REFUSED))
+def test_what_would_change_whom_we_speak_with_is_refused(key: str) -> None:
+    """In silence it would be dangerous."""
+    with pytest.raises(ConfigError, match="can't be used"):
+        PollConfig(**{key.replace(".", "_"): "x"})
+
+
+def test_settings_must_fit_together() -> None:
+    """Names of both are in the message."""
+    with pytest.raises(ConfigError, match=r"heartbeat_interval_ms is 3000.*session_timeout_ms"):
+        PollConfig(session_timeout_ms=3000)
+    with pytest.raises(ConfigError, match=r"fetch_max_wait_ms is 500.*request_timeout_ms"):
+        PollConfig(request_timeout_ms=500)
+    with pytest.raises(ConfigError, match=r"max_partition_fetch_bytes.*growth"):
+        PollConfig(max_partition_fetch_bytes=10, fetch_message_growth_max_bytes=9)
+    with pytest.raises(ConfigError, match="group_instance_id needs group_id"):
+        PollConfig(group_instance_id="one")
+    assert PollConfig(max_partition_fetch_bytes=200_000_000).fetch_message_growth_max_bytes == (
+        200_000_000
+    )
+
+
+def test_zookeeper_settings_need_zookeeper() -> None:
+    """And are kept for its group."""
+    found = PollConfig(zookeeper_connect="z", group_id="g", zookeeper_session_timeout_ms=900)
+    assert found.zookeeper == {"zookeeper.session.timeout.ms": 900}
+    with pytest.raises(ConfigError, match=r"zookeeper_session_timeout_ms.*give zookeeper_connect"):
+        PollConfig(zookeeper_session_timeout_ms=900)
+    with pytest.raises(ConfigError, match="zookeeper_connect needs group_id"):
+        PollConfig(zookeeper_connect="z")
+    with pytest.raises(ConfigError, match="bootstrap_servers can't be used"):
+        PollConfig(zookeeper_connect="z", group_id="g", bootstrap_servers="h")
+
+
+def test_passwords_are_not_shown() -> None:
+    """A configuration may get into a log."""
+    shown = repr(PollConfig(sasl_plain_password="secret", ssl_password="secret2"))
+    assert "secret" not in shown
+
+
+class OldJson:
+    """A deserialiser as of kafka-python 2."""
+
+    def deserialize(self, topic: str, data: bytes) -> str:
+        """With the topic."""
+        return f"{topic} {data.decode()}"
+
+
+class NewJson:
+    """A deserialiser as of kafka-python 3."""
+
+    closed = 0
+
+    def deserialize(self, topic: str, headers: list[Any], data: bytes) -> str:
+        """With headers in between."""
+        return f"{topic} {headers} {data.decode()}"
+
+    def close(self) -> None:
+        """Called by ``close()`` of the consumer."""
+        self.closed += 1
+
+
+@pytest.mark.parametrize(
+    ("given", "made"),
+    [(None, b"v"), (bytes.decode, "v"), (OldJson(), "t v"), (NewJson(), "t [] v")],
+)
+def test_deserialisers_are_functions_or_objects(given: Any, made: object) -> None:
+    """Of either kafka-python; null is never given to one."""
+    origin = PollConfig(value_deserializer=given, key_deserializer=given).objects.origin_of(TP)
+    record = consumer_record(origin, (0, None, b"v", -1, -1), (), -1)
+    assert (record.value, record.key) == (made, None)
+
+
+def test_deserialisers_are_closed() -> None:
+    """Where they can be."""
+    one = NewJson()
+    PollConfig(value_deserializer=one, key_deserializer=bytes.decode).objects.close()
+    assert one.closed == 1
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["key_deserializer", "value_deserializer", "ssl_context", "default_offset_commit_callback"],
+)
+def test_objects_of_the_wrong_kind(name: str) -> None:
+    """The message says what may be given."""
+    with pytest.raises(ConfigError, match=f"{name} is 'x': give"):
+        PollConfig(**{name: "x"})
+
+
+def test_a_context_is_taken_as_it_is() -> None:
+    """Whoever made it knows better."""
+    context = ssl.create_default_context()
+    assert PollConfig(ssl_context=context).objects.ssl_context is context
+
+
+def test_a_file_of_settings_can_be_given(tmp_path: Path) -> None:
+    """As a map of texts."""
+    lines = "group.id=g\nenable.auto.commit=false\n"
+    (tmp_path / "c.properties").write_text(lines)
+    texts = dict(line.split("=") for line in lines.splitlines())
+    assert PollConfig(texts).enable_auto_commit is False

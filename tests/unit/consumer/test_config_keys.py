@@ -1,0 +1,49 @@
+import typing
+
+from zkconsumer.config_spec import ConfigKey
+from zkconsumer.consumer.config import PollConfig
+from zkconsumer.consumer.settings.inert_keys import REFUSED
+from zkconsumer.consumer.settings.keys import BY_KEY, KEYS
+from zkconsumer.consumer.settings.objects import OBJECTS
+
+WORKING = [spec for spec in KEYS if not spec.inert]
+
+
+def type_of(spec: ConfigKey) -> object:
+    """The annotation that an attribute of this setting should have."""
+    if spec.kind == "choice":
+        kind: typing.Any = typing.Literal.__getitem__(spec.choices)
+        return kind | None if spec.optional else kind
+    if spec.kind == "text":
+        return str | None if spec.optional else str
+    return {"int": int, "bool": bool}[spec.kind]
+
+
+def test_the_table_and_the_attributes_agree() -> None:
+    """Same names, same types."""
+    hints = typing.get_type_hints(PollConfig)
+    ours = {name: hints[name] for name in hints if name not in ("objects", "zookeeper", "given")}
+    assert ours == {spec.attribute: type_of(spec) for spec in WORKING}
+
+
+def test_keys_are_unique_and_have_no_underscores() -> None:
+    """So that underscores always mean dots."""
+    assert len(BY_KEY) == len(KEYS)
+    every = [*BY_KEY, *OBJECTS, *REFUSED]
+    assert len(set(every)) == len(every)
+    assert all(key == key.lower() and "_" not in key for key in every)
+
+
+def test_every_default_is_allowed() -> None:
+    """A setting may always be given its own default."""
+    defaults = PollConfig()
+    given = {spec.key: getattr(defaults, spec.attribute) for spec in WORKING}
+    again = PollConfig(given)
+    for spec in WORKING:
+        assert getattr(again, spec.attribute) == getattr(defaults, spec.attribute)
+
+
+def test_every_key_is_described() -> None:
+    """A sentence on each, and who has it first."""
+    assert all(spec.doc.endswith((".", "...")) and spec.since for spec in KEYS)
+    assert all(one.doc.endswith(".") and one.allowed for one in OBJECTS.values())
