@@ -8,10 +8,10 @@ from dataclasses import dataclass
 
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.consumer.config import PollConfig
+from zkconsumer.consumer.security import security_of
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer
-from zkconsumer.net.security import SecuritySettings
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.offsets.migration.in_kafka import KafkaPlace
 from zkconsumer.offsets.migration.in_zookeeper import ZookeeperPlace
@@ -69,7 +69,7 @@ def open_places(args: argparse.Namespace, group_id: str, zookeeper: str) -> Iter
         dialer = BrokerDialer(
             TcpConnector(),
             client_id=_CLIENT_ID,
-            security=_security(config),
+            security=security_of(config),
             connect_timeout_ms=_TIMEOUT_MS,
             request_timeout_ms=_TIMEOUT_MS,
         )
@@ -102,13 +102,3 @@ def _bootstrap(config: PollConfig, store: ZkStore) -> Sequence[Broker]:
         why = "; ".join(listed.malformed.values()) or "none is registered"
         raise ConfigError(f"ZooKeeper names no broker to ask: {why}: give --bootstrap-servers")
     return listed.brokers
-
-
-def _security(config: PollConfig) -> SecuritySettings:
-    """Kafka's own keys, as ``KafkaConsumer`` has them."""
-    return SecuritySettings(
-        protocol=config.security_protocol,
-        sasl_mechanism=config.sasl_mechanism,
-        sasl_username=config.sasl_plain_username,
-        sasl_password=config.sasl_plain_password,
-    )

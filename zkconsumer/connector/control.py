@@ -157,8 +157,9 @@ class ControlThread:
         match message:
             case JoinRequest():
                 self._join(message)
-            case WithdrawRequest(join):
+            case WithdrawRequest(join, reply):
                 self._withdraw(join)
+                reply.give(None)
             case CommitRequest():
                 self.commit(message)
             case CommitAheadRequest():
@@ -371,8 +372,8 @@ class ControlThread:
             self._joining = None
         for message in (self._close, *self._backlog, *self.mailbox.drain()):
             match message:
-                case CloseRequest(reply):
-                    reply.give(None)
+                case CloseRequest(reply=end_reply) | WithdrawRequest(reply=end_reply):
+                    end_reply.give(None)
                 case CommitRequest(reply=commit_reply):
                     commit_reply.fail(closed)
                 case CommitAheadRequest(reply=ahead_reply):

@@ -22,10 +22,11 @@ class JoinRequest:
 class WithdrawRequest:
     """The caller waits for this join no longer: leave the group, stay alive.
 
-    Late news, where another join has followed, is no news.
+    Late news, where another join has followed, is no news. Answered when it has left.
     """
 
     join: JoinRequest
+    reply: Reply[None] = field(default_factory=Reply)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -76,7 +76,9 @@ class ZookeeperMember:
         self._join: JoinRequest | None = None
         self._join_reply: HeardReply[None] = HeardReply(parts.ring)
         self._taken: dict[TopicPartition, PartitionClaim] = {}
+        self._left: HeardReply[None] | None = None
         self._rounds = 0
+        self._closed = False
         self._commits = CallersCommits(
             parts.group_id,
             send=self._send,
@@ -153,9 +155,8 @@ class ZookeeperMember:
         failed: Exception | None = None
         if not self._parts.control.done:
             self._join_or_leave()
-            left: HeardReply[None] = HeardReply(self._parts.ring)
-            self._parts.control.mailbox.put(errand(lambda: None, left))
-            failed = self._work_off(left, self._parts.clock.now_ms() + timeout_ms)
+            if self._left is not None:
+                failed = self._work_off(self._left, self._parts.clock.now_ms() + timeout_ms)
         self._end(failed)
 
     def close(self, timeout_ms: int) -> None:
@@ -163,6 +164,7 @@ class ZookeeperMember:
         parts = self._parts
         deadline_ms = parts.clock.now_ms() + timeout_ms
         self._commits.closing_by_ms = deadline_ms
+        self._wanted = None
         failed: Exception | None = None
         try:
             if not parts.control.done:
@@ -176,10 +178,13 @@ class ZookeeperMember:
             left_ms = max(0, deadline_ms - parts.clock.now_ms())
             # The session first: with it go our nodes, and a control thread that hangs on it wakes.
             parts.store.close(min(left_ms, CLOSE_TIMEOUT_MS))
+            # Whether it would have come back in time is of no interest any more.
+            parts.control.mailbox.put(ev.SessionEnded(parts.store.session_id))
             parts.offsets.close()
             running = parts.scope.close(max(0, deadline_ms - parts.clock.now_ms()))
             if running:
                 log.error("%s: still running: %s", parts.consumer_id, ", ".join(running))
+            self._closed = True
             self._commits.run_callbacks()
 
     def _join_or_leave(self) -> None:
@@ -194,7 +199,8 @@ class ZookeeperMember:
         if self._wanted == self._asked:
             return
         if join is not None:
-            control.mailbox.put(WithdrawRequest(join))
+            self._left = HeardReply(self._parts.ring)
+            control.mailbox.put(WithdrawRequest(join, self._left))
             self._join = None
         self._asked = self._wanted
         if self._wanted:
@@ -314,9 +320,9 @@ class ZookeeperMember:
             ConsumerClosed: nobody would answer.
         """
         control = self._parts.control
-        if not control.done:
+        if not self._closed:
             control.mailbox.put(message)
-        if control.done:
+        if self._closed or control.done:
             raise self._broken or ConsumerClosed(f"group {self._parts.group_id}: shut down")
 
     def _fail(self, error: ZkConsumerError) -> None:

@@ -1,0 +1,106 @@
+"""Members of a ZooKeeper group behind the poll API, on a ZooKeeper in memory; the test polls."""
+
+from collections.abc import Callable
+from types import TracebackType
+from typing import Self
+
+from tests.support.control_bench import GROUP, Group
+from tests.support.waiting import wait_until
+from zkconsumer.clock import SystemClock
+from zkconsumer.consumer.config import PollConfig
+from zkconsumer.consumer.membership import Partitions, Why
+from zkconsumer.consumer.wakeup import Wakeup
+from zkconsumer.consumer.zookeeper import open_zookeeper_group
+from zkconsumer.model import TopicPartition
+from zkconsumer.testing.memory_zk import MemoryZkStore
+from zkconsumer.zk.store import ZkStore
+
+TIMEOUT_MS = 20_000
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+Heard = tuple[str, frozenset[int]]
+"""``revoked``, ``lost`` or ``assigned``, and partition numbers."""
+
+
+def in_memory() -> Group:
+    """A server with one broker and a topic of two partitions, at real time."""
+    return Group(time=SystemClock())
+
+
+class PolledMember:
+    """A membership, and a handler that writes down what it hears.
+
+    Attributes:
+        heard: every call of the handler.
+        owned: what it has by these.
+        on_give_up: called in the middle of ``give_up``.
+    """
+
+    def __init__(self, group: Group, **settings: object) -> None:
+        self.heard: list[Heard] = []
+        self.owned: Partitions = frozenset()
+        self.on_give_up: Callable[[Partitions, Why], None] = lambda _partitions, _why: None
+        self.bell = Wakeup()
+        stores: list[MemoryZkStore] = []
+
+        def connect(
+            _where: str, /, *, session_timeout_ms: int, connection_timeout_ms: int
+        ) -> ZkStore:
+            assert session_timeout_ms > 0 < connection_timeout_ms
+            stores.append(group.server.connect())
+            return stores[0]
+
+        config = PollConfig(
+            None,
+            **{
+                "zookeeper_connect": "memory:2181",
+                "group_id": GROUP,
+                "rebalance_backoff_ms": 100,
+                "rebalance_max_retries": 100,
+                **settings,
+            },
+        )
+        self.membership = open_zookeeper_group(config, connect=connect).member(self, self.bell.ring)
+        (self.store,) = stores
+
+    def give_up(self, partitions: Partitions, why: Why) -> None:
+        """See ``OwnershipHandler``."""
+        self.heard.append((why.name.lower(), numbers(partitions)))
+        self.owned -= partitions
+        self.on_give_up(partitions, why)
+
+    def take_over(self, added: Partitions, owned: Partitions) -> None:
+        """See ``OwnershipHandler``."""
+        self.heard.append(("assigned", numbers(added)))
+        self.owned = owned
+
+    def poll_until(self, done: Callable[[], object], what: str, *others: "PolledMember") -> None:
+        """Poll, and have the others poll, until something is so."""
+
+        def look() -> object:
+            for one in (self, *others):
+                one.membership.poll()
+            return done()
+
+        wait_until(look, what=what)
+
+    def joined(self, *topics: str, count: int = 2) -> Self:
+        """Subscribe, and poll until so many partitions may be handed out."""
+        self.membership.subscribe(frozenset(topics or "t"), open_ended=False)
+        self.poll_until(lambda: len(self.membership.deliverable()) == count, "the first share")
+        return self
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.membership.close(TIMEOUT_MS)
+
+
+def numbers(partitions: Partitions) -> frozenset[int]:
+    """Of topic ``t``, mostly."""
+    return frozenset(tp.partition for tp in partitions)
