@@ -7,7 +7,8 @@ from cpython.unicode cimport PyUnicode_DecodeUTF8
 @cython.no_gc
 @cython.freelist(512)
 cdef class ConsumerRecord:
-    cdef Origin origin
+    cdef readonly object topic
+    cdef readonly object partition
     cdef readonly object raw_key
     cdef readonly object raw_value
     cdef readonly object timestamp_type
@@ -20,16 +21,8 @@ cdef class ConsumerRecord:
         raise TypeError("records come out of slices")
 
     @property
-    def topic(self):
-        return self.origin.topic
-
-    @property
-    def partition(self):
-        return self.origin.partition
-
-    @property
     def topic_partition(self):
-        return _TopicPartition(self.origin.topic, self.origin.partition)
+        return _TopicPartition(self.topic, self.partition)
 
     @property
     def leader_epoch(self):
@@ -69,17 +62,17 @@ cdef class ConsumerRecord:
             and self.timestamp_type is one.timestamp_type
             and self.raw_key == one.raw_key
             and self.raw_value == one.raw_value
-            and self.origin.partition == one.origin.partition
-            and self.origin.topic == one.origin.topic
+            and self.partition == one.partition
+            and self.topic == one.topic
             and self.headers == one.headers
         )
 
     def __hash__(self):
-        return hash((self.origin.topic, self.origin.partition, self.offset))
+        return hash((self.topic, self.partition, self.offset))
 
     def __repr__(self):
         return (
-            f"ConsumerRecord(topic={self.origin.topic!r}, partition={self.origin.partition}, "
+            f"ConsumerRecord(topic={self.topic!r}, partition={self.partition}, "
             f"leader_epoch={self.leader_epoch}, offset={self.offset}, "
             f"timestamp={self.timestamp}, timestamp_type={int(self.timestamp_type)}, "
             f"key={self.raw_key!r}, value={self.raw_value!r}, headers={self.headers!r})"
@@ -89,6 +82,8 @@ cdef class ConsumerRecord:
 @cython.final
 @cython.no_gc
 cdef class DecodedConsumerRecord(ConsumerRecord):
+    cdef Origin origin
+
     @property
     def key(self):
         if self.raw_key is None or self.origin.key_decoder is None:
@@ -105,16 +100,24 @@ cdef class DecodedConsumerRecord(ConsumerRecord):
 cdef _add_record_slots():
     """As for messages: see _slots.pxi."""
     cdef ConsumerRecord probe = ConsumerRecord.__new__(ConsumerRecord)
+    probe.topic, probe.partition = object(), object()
     probe.raw_key, probe.raw_value = object(), object()
+    probe.timestamp_type = object()
+    cdef Py_ssize_t topic_at = _place_in(probe, probe.topic, ConsumerRecord.__basicsize__)
+    cdef Py_ssize_t partition_at = _place_in(probe, probe.partition, ConsumerRecord.__basicsize__)
     cdef Py_ssize_t key_at = _place_in(probe, probe.raw_key, ConsumerRecord.__basicsize__)
     cdef Py_ssize_t value_at = _place_in(probe, probe.raw_value, ConsumerRecord.__basicsize__)
-    if key_at < 0 or value_at < 0:
+    cdef Py_ssize_t type_at = _place_in(probe, probe.timestamp_type, ConsumerRecord.__basicsize__)
+    if min(topic_at, partition_at, key_at, value_at, type_at) < 0:
         raise SystemError("the native core does not know the layout of its own records")
     cdef PyTypeObject *kind = <PyTypeObject *>ConsumerRecord
+    zk_add_slot(kind, "topic", topic_at)
+    zk_add_slot(kind, "partition", partition_at)
     zk_add_slot(kind, "key", key_at)
     zk_add_slot(kind, "value", value_at)
     zk_add_slot(kind, "raw_key", key_at)
     zk_add_slot(kind, "raw_value", value_at)
+    zk_add_slot(kind, "timestamp_type", type_at)
 
 
 _add_record_slots()
@@ -150,6 +153,7 @@ cdef inline ConsumerRecord _consumer_record(
     cdef ConsumerRecord made
     if origin.decodes:
         made = DecodedConsumerRecord.__new__(DecodedConsumerRecord)
+        (<DecodedConsumerRecord>made).origin = origin
     else:
         made = ConsumerRecord.__new__(ConsumerRecord)
     made.raw_key = _blob(found.key, found.key_bytes)
@@ -160,5 +164,6 @@ cdef inline ConsumerRecord _consumer_record(
         made.packed_headers = _packed_headers(found)
     made.epoch = run.leader_epoch
     made.offset = offset
-    made.origin = origin
+    made.topic = origin.topic
+    made.partition = origin.partition
     return made

@@ -43,6 +43,11 @@ class Codec(IntEnum):
 CODECS_OF_MESSAGES = (Codec.NONE, Codec.GZIP, Codec.SNAPPY, Codec.LZ4)
 """Those of magic 0 and 1."""
 
+_MOST_SPARES = 4
+_zstd_spares: list[Any] = []
+"""Idle decompressors: a new one costs more than it does for a small batch. Any thread takes the
+last one, which nobody else has then; one that met an error does not come back."""
+
 
 class OverBound(CorruptRecord):
     """Decompressed data would pass the bound; nothing larger was allocated."""
@@ -188,7 +193,10 @@ def _unzstd(data: bytes, max_bytes: int) -> bytes:
     parts: list[bytes] = []
     room = max_bytes
     try:
+        unpacker = _zstd_spares.pop()
+    except IndexError:
         unpacker = library.ZstdDecompressor(max_window_size=_ZSTD_WINDOW_BYTES)
+    try:
         with unpacker.stream_reader(data, read_across_frames=True) as reader:
             while part := reader.read(min(_ZSTD_STEP_BYTES, room + 1)):
                 room -= len(part)
@@ -197,6 +205,8 @@ def _unzstd(data: bytes, max_bytes: int) -> bytes:
                 parts.append(part)
     except library.ZstdError as error:
         raise ValueError(str(error)) from error
+    if len(_zstd_spares) < _MOST_SPARES:
+        _zstd_spares.append(unpacker)
     return b"".join(parts)
 
 
