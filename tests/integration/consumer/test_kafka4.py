@@ -1,0 +1,103 @@
+"""The poll API on a real Kafka 4, which gave up the old versions of every request."""
+
+from collections import Counter
+from typing import Any
+
+import pytest
+
+from tests.support.clusters import fresh_name
+from zkconsumer import KafkaConsumer, OffsetAndMetadata, TopicPartition
+from zkconsumer.sandbox.kraft import KraftNode
+
+pytestmark = pytest.mark.sandbox
+TOOLS = "org.apache.kafka.tools"
+COUNT = 500
+PATIENCE_MS = 20_000
+Settings = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def topic(kraft: KraftNode) -> str:
+    """A fresh topic of two partitions, filled by the node's own producer."""
+    name = fresh_name("kafka4")
+    kraft.create_topic(name, partitions=2)
+    lines = b"".join(b"k%d\tv%d\n" % (number, number) for number in range(COUNT))
+    keyed = ("--property", "parse.key=true")
+    where = ("--bootstrap-server", kraft.bootstrap_servers, "--topic", name)
+    kraft.run_tool(f"{TOOLS}.ConsoleProducer", *where, *keyed, stdin=lines)
+    return name
+
+
+def polled(consumer: KafkaConsumer, count: int) -> list[tuple[bytes | None, bytes | None]]:
+    """So many records, whichever poll brings them."""
+    found: list[tuple[bytes | None, bytes | None]] = []
+    while len(found) < count:
+        batch = consumer.poll(PATIENCE_MS)
+        assert batch, f"only {len(found)} of {count} came"
+        found += [(one.key, one.value) for records in batch.values() for one in records]
+    return found
+
+
+def test_a_group_reads_commits_and_goes_on(kraft: KraftNode, topic: str) -> None:
+    """Every record comes once; the next member goes on; the node's own tool shows the offsets."""
+    group = fresh_name("kafka4")
+    settings: Settings = {
+        "bootstrap_servers": kraft.bootstrap_servers,
+        "group_id": group,
+        "auto_offset_reset": "earliest",
+        "enable_auto_commit": False,
+    }
+    with KafkaConsumer(topic, **settings) as consumer:
+        found = polled(consumer, COUNT)
+        consumer.commit()
+    assert Counter(found) == Counter((b"k%d" % n, b"v%d" % n) for n in range(COUNT))
+    with KafkaConsumer(topic, **settings) as consumer:
+        assert consumer.poll(3_000) == {}
+        ends = consumer.end_offsets(sorted(consumer.assignment()))
+        committed = {tp: consumer.committed(tp) for tp in ends}
+        assert committed == ends
+    command = f"{TOOLS}.consumer.group.ConsumerGroupCommand"
+    where = ("--bootstrap-server", kraft.bootstrap_servers)
+    said = kraft.run_tool(command, *where, "--describe", "--group", group).lines
+    rows = [line.split() for line in said if line.startswith(group)]
+    assert {(row[1], int(row[2]), int(row[3])) for row in rows} == {
+        (tp.topic, tp.partition, end) for tp, end in ends.items()
+    }
+
+
+def test_two_cooperative_members_share(kraft: KraftNode, topic: str) -> None:
+    """The second one gets a partition, and the first one keeps the other throughout."""
+    settings: Settings = {
+        "bootstrap_servers": kraft.bootstrap_servers,
+        "group_id": fresh_name("kafka4"),
+        "partition_assignment_strategy": ["cooperative-sticky"],
+        "heartbeat_interval_ms": 300,
+    }
+    with KafkaConsumer(topic, **settings) as first, KafkaConsumer(topic, **settings) as second:
+        while len(first.assignment()) < 2:
+            first.poll(100)
+        while not (len(first.assignment()) == len(second.assignment()) == 1):
+            first.poll(100)
+            second.poll(100)
+        assert first.assignment().isdisjoint(second.assignment())
+
+
+def test_offsets_are_found_by_time_and_kept_with_their_metadata(
+    kraft: KraftNode, topic: str
+) -> None:
+    """Requests that are not about the group, in the versions that are left."""
+    tp = TopicPartition(topic, 0)
+    with KafkaConsumer(
+        bootstrap_servers=kraft.bootstrap_servers, group_id=fresh_name("kafka4")
+    ) as consumer:
+        consumer.assign([tp])
+        assert consumer.beginning_offsets([tp]) == {tp: 0}
+        found = consumer.offsets_for_times({tp: 0})[tp]
+        assert found is not None
+        assert found.offset == 0
+        consumer.seek(tp, 3)
+        assert next(consumer).offset == 3
+        consumer.commit({tp: OffsetAndMetadata(3, "mine")})
+        kept = consumer.committed(tp, metadata=True)
+        assert isinstance(kept, OffsetAndMetadata)
+        assert (kept.offset, kept.metadata) == (3, "mine")
