@@ -4,6 +4,7 @@ Every call blocks for a bounded time, and tries again meanwhile what may work la
 Source: Kafka 3.9 ``NetworkClient.DefaultMetadataUpdater``, ``OffsetFetcher``.
 """
 
+import logging
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import TypeVar
 
@@ -33,6 +34,8 @@ from zkconsumer.wire.messages.metadata import MetadataRequest, all_topics
 __all__ = ["EARLIEST", "LATEST", "ClusterClient", "EpochEnd", "TimedOffset"]
 
 T = TypeVar("T")
+
+log = logging.getLogger(__name__)
 
 _FIRST_NOT_TO_CREATE = 4
 """The first version of Metadata that can ask for a topic without creating it."""
@@ -67,6 +70,7 @@ class ClusterClient:
         self._order = BrokerOrder(bootstrap, shuffle, self._pool.failed_last)
         self._stop = StopFlag()
         self._last_view = NOTHING_KNOWN
+        self._is_deaf = False
         self._leaders = LeaderQuestions(
             self._pool, view_of=self._view_within, request_timeout_ms=request_timeout_ms
         )
@@ -189,10 +193,15 @@ class ClusterClient:
         while True:
             try:
                 view = self._ask_round(ask, patience, what)
-            except TransportError:
+            except TransportError as error:
                 if not patience.pause():
                     raise
+                # Said at once: a wrong address would otherwise look as if nothing were to be read.
+                if not self._is_deaf:
+                    log.warning("%s; trying again", error)
+                self._is_deaf = True
             else:
+                self._is_deaf = False
                 self._last_view = view
                 self._order.know(view.brokers.values())
                 return view
