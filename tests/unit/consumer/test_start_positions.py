@@ -1,0 +1,133 @@
+from typing import Any
+
+import pytest
+
+from tests.support.poll_fakes import FakeEngine, FakeMembership, QuickLookup
+from zkconsumer.consumer.start_positions import StartPositions
+from zkconsumer.errors import GroupFailed, NoOffsetForPartition, RequestTimedOut
+from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, PositionView, ResetPolicy
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
+
+A, B = TopicPartition("t", 0), TopicPartition("t", 1)
+
+
+class World:
+    """An engine with two partitions without a position, and a group that knows one."""
+
+    def __init__(self, policy: ResetPolicy | None = EARLIEST, *, in_group: bool = True) -> None:
+        self.engine = FakeEngine(ends={A: 10, B: 20})
+        self.group = FakeMembership()
+        self.group.committed_offsets[A] = OffsetAndMetadata(7, "", 2)
+        self.lookup = QuickLookup(self.group)
+        self.starts = StartPositions(self.engine, self.lookup if in_group else None, policy)
+        self.engine.add([A, B])
+        self.starts.came([A, B])
+
+    def positions(self) -> list[Any]:
+        """Of both, after two rounds: one to ask, one to hear."""
+        self.starts.advance()
+        self.starts.advance()
+        return [self.engine.position(A), self.engine.position(B)]
+
+
+def test_what_is_committed_comes_first_and_then_the_policy() -> None:
+    """With the epoch, by which a log that was cut back is noticed."""
+    world = World()
+    assert world.positions() == [PositionView(7, 2), PositionView(0)]
+    assert world.starts.is_settled
+    assert World(LATEST).positions() == [PositionView(7, 2), PositionView(20)]
+
+
+def test_without_a_group_the_policy_decides_at_once() -> None:
+    """Nobody is asked."""
+    world = World(in_group=False)
+    world.starts.advance()
+    assert [world.engine.position(A), world.engine.position(B)] == [
+        PositionView(0),
+        PositionView(0),
+    ]
+
+
+def test_without_a_policy_it_is_the_callers_problem_until_he_seeks() -> None:
+    """Again with each poll."""
+    world = World(None)
+    world.starts.advance()
+    for _ in range(2):
+        with pytest.raises(NoOffsetForPartition, match="t-1") as raised:
+            world.starts.advance()
+        assert raised.value.partitions == {B}
+    assert world.engine.position(A) == PositionView(7, 2)
+    world.starts.settle([B])
+    world.starts.advance()
+    assert world.starts.is_settled
+
+
+def test_what_the_caller_seeks_meanwhile_stays() -> None:
+    """The answer comes too late."""
+    world = World()
+    world.starts.advance()
+    world.starts.settle([A])
+    world.starts.advance()
+    assert world.engine.position(A) is None
+    assert world.engine.position(B) == PositionView(0)
+
+
+def test_an_answer_from_before_a_partition_went_and_came_says_nothing() -> None:
+    """Another member may have committed in between."""
+    world = World()
+    world.lookup.holds = True
+    world.starts.advance()
+    world.starts.settle([A])
+    world.engine.remove([A])
+    before = world.lookup.asked.pop()
+    world.engine.add([A])
+    world.starts.came([A])
+    world.starts.advance()
+    world.group.committed_offsets[A] = OffsetAndMetadata(9)
+    after = world.lookup.asked.pop()
+    assert [before, after] == [frozenset({A, B}), frozenset({A})]
+    # The old answer, late, with what was committed then.
+    world.lookup.holds = False
+    world.lookup.asked = [before]
+    world.starts.advance()
+    assert world.engine.position(A) is None
+    world.lookup.asked = [after]
+    world.starts.advance()
+    assert world.engine.position(A) == PositionView(9)
+
+
+def test_the_same_set_asked_twice_is_two_questions() -> None:
+    """Only the answer to the second counts."""
+    world = World()
+    world.lookup.holds = True
+    world.starts.advance()
+    [first] = world.lookup.asked
+    world.starts.settle([A, B])
+    world.starts.came([A, B])
+    world.starts.advance()
+    assert world.lookup.asked[1] == first
+    world.lookup.holds = False
+    world.lookup.asked = world.lookup.asked[:1]
+    world.starts.advance()
+    assert world.engine.position(A) is None
+
+
+def test_silence_is_asked_again() -> None:
+    """It is no reason to begin somewhere else."""
+    world = World()
+    world.lookup.errors = [RequestTimedOut("nobody")]
+    world.starts.advance()
+    world.starts.advance()
+    assert world.engine.position(A) is None
+    world.starts.advance()
+    assert world.engine.position(A) == PositionView(7, 2)
+
+
+def test_a_refusal_is_raised_once_and_asked_again() -> None:
+    """By the poll that hears it."""
+    world = World()
+    world.lookup.errors = [GroupFailed("g", "not allowed")]
+    world.starts.advance()
+    with pytest.raises(GroupFailed, match="not allowed"):
+        world.starts.advance()
+    assert world.positions()[0] == PositionView(7, 2)

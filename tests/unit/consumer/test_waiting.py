@@ -1,0 +1,179 @@
+"""The bell, the poll's rounds, the caller's turnstile, the thread that looks up commits."""
+
+import os
+import signal
+import threading
+
+import pytest
+
+from tests.support.manual_clock import ManualClock
+from tests.support.waiting import wait_until
+from zkconsumer.clock import SystemClock
+from zkconsumer.consumer.committed_lookup import Answer, CommittedLookup
+from zkconsumer.consumer.one_caller import OneCaller
+from zkconsumer.consumer.poll_loop import PollLoop
+from zkconsumer.consumer.wakeup import Wakeup
+from zkconsumer.errors import ConsumerClosed, IllegalState, RequestTimedOut, Woken
+from zkconsumer.forking import ForkGuard
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.scope import Mailbox, ThreadScope
+
+A = TopicPartition("t", 0)
+
+
+def test_a_ring_ends_the_wait_under_way_or_the_next() -> None:
+    """However often it rang."""
+    bell = Wakeup()
+    for _ in range(3):
+        bell.ring()
+    began_ms = SystemClock().now_ms()
+    bell.wait(60_000)
+    assert SystemClock().now_ms() - began_ms < 5_000
+    bell.wait(20)  # the rings before are used up
+    ringer = ThreadScope("test")
+    ringer.spawn("ringer", bell.ring, stop=lambda: None)
+    bell.wait(60_000)
+    assert ringer.close(5_000) == []
+
+
+def test_wakeup_is_heard_once() -> None:
+    """By the call under way, or the next."""
+    bell = Wakeup()
+    bell.check()
+    bell.wake()
+    bell.wait(60_000)
+    with pytest.raises(Woken):
+        bell.check()
+    bell.check()
+
+
+def test_wakeup_from_a_signal_handler_ends_a_wait() -> None:
+    """In the thread that waits."""
+    bell = Wakeup()
+    before = signal.signal(signal.SIGUSR1, lambda *_: bell.wake())
+    scope = ThreadScope("test")
+    try:
+        scope.spawn("killer", lambda: os.kill(os.getpid(), signal.SIGUSR1), stop=lambda: None)
+        bell.wait(60_000)
+        with pytest.raises(Woken):
+            bell.check()
+    finally:
+        scope.close(5_000)
+        signal.signal(signal.SIGUSR1, before)
+
+
+class Rounds:
+    """Counts its turns."""
+
+    turns = 0
+
+    def turn(self) -> None:
+        """One more."""
+        self.turns += 1
+
+
+class PaperBell(Wakeup):
+    """Waiting takes no time but the clock's."""
+
+    __slots__ = ("clock", "waits")
+
+    def __init__(self, clock: ManualClock) -> None:
+        super().__init__()
+        self.clock = clock
+        self.waits: list[int] = []
+
+    def wait(self, timeout_ms: int) -> None:
+        """See ``Wakeup``."""
+        self.waits.append(timeout_ms)
+        self.clock.advance(timeout_ms)
+
+
+def test_a_poll_looks_once_and_then_waits_in_pieces() -> None:
+    """So that the group hears of the caller, until the time is over."""
+    clock, rounds = ManualClock(), Rounds()
+    bell = PaperBell(clock)
+    loop = PollLoop(rounds, bell, clock, most_ms=300)
+    assert loop.run(0, lambda: "") == ""
+    assert (rounds.turns, bell.waits) == (1, [])
+    assert loop.run(700, lambda: "") == ""
+    assert bell.waits == [300, 300, 100]
+    found = iter(["", "", "x"])
+    assert loop.run(None, lambda: next(found)) == "x"
+
+
+def test_a_poll_that_is_woken_hands_out_nothing() -> None:
+    """What is there comes with the next."""
+    clock = ManualClock()
+    bell = PaperBell(clock)
+    loop = PollLoop(Rounds(), bell, clock, most_ms=300)
+    bell.wake()
+    with pytest.raises(Woken):
+        loop.run(0, lambda: "x")
+    assert loop.run(0, lambda: "x") == "x"
+
+
+def test_only_one_thread_is_inside_at_a_time() -> None:
+    """Which may come in again: a listener does."""
+    one = OneCaller(ForkGuard("consumer x"))
+    inside, go_on = threading.Event(), threading.Event()
+
+    def stay() -> None:
+        with one, one:
+            inside.set()
+            go_on.wait(30)
+
+    scope = ThreadScope("test")
+    scope.spawn("other", stay, stop=go_on.set)
+    assert inside.wait(30)
+    with pytest.raises(IllegalState, match="another thread"), one:
+        pass
+    inside_seen = [one.is_inside]
+    go_on.set()
+    assert scope.close(5_000) == []
+    with one:
+        inside_seen.append(one.is_inside)
+    inside_seen.append(one.is_inside)
+    assert inside_seen == [False, True, False]
+    one.closed = True
+    with pytest.raises(ConsumerClosed, match="consumer x was closed"), one:
+        pass
+    assert not one.is_inside
+
+
+def test_committed_positions_are_looked_up_beside_the_caller() -> None:
+    """An error is an answer, too; and the thread ends when it is asked to."""
+    answers: Mailbox[dict[TopicPartition, OffsetAndMetadata | None] | Exception] = Mailbox()
+    rung: Mailbox[None] = Mailbox()
+
+    def ask(
+        partitions: frozenset[TopicPartition], /, *, timeout_ms: int
+    ) -> dict[TopicPartition, OffsetAndMetadata | None]:
+        assert timeout_ms == 77
+        assert partitions == {A}
+        found = answers.get(30_000)
+        if isinstance(found, Exception):
+            raise found
+        assert found is not None
+        return found
+
+    scope = ThreadScope("test")
+    lookup = CommittedLookup(ask, scope, lambda: rung.put(None), timeout_ms=77)
+    assert lookup.answers() == []
+    lookup.ask(frozenset({A}))
+    error = RequestTimedOut("x")
+    answers.put({A: None})
+    lookup.ask(frozenset({A}))
+    answers.put(error)
+    seen: list[Answer] = []
+
+    def both() -> bool:
+        seen.extend(lookup.answers())
+        return len(seen) == 2
+
+    wait_until(both, what="both answers")
+    assert seen == [Answer(frozenset({A}), {A: None}), Answer(frozenset({A}), error)]
+    assert len(rung.drain()) == 2
+    lookup.ask(frozenset({A}))
+    answers.put(ConsumerClosed("closed"))
+    assert scope.close(5_000) == []
+    assert scope.first_error() is None
