@@ -45,7 +45,7 @@ class ClusterClient:
     """Thread: any; each call uses connections of its own.
 
     Args:
-        dialer: opens connections; its ``stop`` ends what dials for this client, too.
+        dialer: opens connections, by a twin that is stopped with this client.
         bootstrap: whom to ask as long as nothing is known; their ids are below 0.
         request_timeout_ms: how long one broker may take for one answer.
         retry_backoff_ms: between two rounds of trying.

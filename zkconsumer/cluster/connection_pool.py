@@ -21,12 +21,12 @@ class ConnectionPool:
     """Thread: any.
 
     Args:
-        dialer: opens connections.
+        dialer: opens connections, by a twin that is stopped with this pool.
         clock: for how long a connection was idle.
     """
 
     def __init__(self, dialer: BrokerDialer, clock: Clock) -> None:
-        self._dialer = dialer
+        self._dialer = dialer.twin()
         self._clock = clock
         # Reentrant: a signal handler may stop it in the middle of a call.
         self._lock = threading.RLock()
@@ -83,11 +83,9 @@ class ConnectionPool:
             connection.close()
 
     def stop(self) -> None:
-        """Close all connections; whoever waits on one wakes. Idempotent.
-
-        Dialling that is under way ends with the dialer's own ``stop``.
-        """
+        """Close all connections, and dial no more; whoever waits for one wakes. Idempotent."""
         self._stopped = True
+        self._dialer.stop()
         with self._lock:
             connections = list(self._in_use)
             for idle in self._idle.values():

@@ -5,13 +5,14 @@ Source: Kafka 3.9 ``Metadata``, ``NetworkClient.DefaultMetadataUpdater``.
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.cluster.view import NOTHING_KNOWN, ClusterView, kept_current
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.scope import Mailbox, ThreadScope, naps
+from zkconsumer.wire.error_codes import ErrorCode
 
 log = logging.getLogger(__name__)
 
@@ -59,6 +60,7 @@ class MetadataKeeper:
         self._on_failure = on_failure
         self._clock = clock or SystemClock()
         self._watched: frozenset[str] | None = frozenset()
+        self._missing: frozenset[str] = frozenset()
         self._wanted = False
         self._stopped = False
         self._wake: Mailbox[None] = Mailbox()
@@ -146,10 +148,19 @@ class MetadataKeeper:
             self._on_failure(error)
         else:
             self.failure = None
+            self._tell_missing(view.errors)
             before, self.view = self.view, kept_current(self.view, view)
             if self.view != before:
                 self._on_change(self.view)
         self._wake_waiting()
+
+    def _tell_missing(self, errors: Mapping[str, int]) -> None:
+        """Say once of a topic that it isn't there: a misspelt name looks like an empty one."""
+        unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        missing = frozenset(topic for topic, code in errors.items() if code == unknown)
+        for topic in sorted(missing - self._missing):
+            log.warning("topic %s does not exist, or may not be seen; it is asked for again", topic)
+        self._missing = missing
 
     def _wake_waiting(self) -> None:
         for mailbox in self._waiting.copy():

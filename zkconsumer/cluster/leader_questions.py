@@ -109,7 +109,14 @@ class LeaderQuestions:
         last: dict[TopicPartition, int] = {}
         new = False
         while waiting:
-            view = self._view_of(frozenset(tp.topic for tp in waiting), patience, new=new)
+            topics = frozenset(tp.topic for tp in waiting)
+            try:
+                view = self._view_of(topics, patience, new=new)
+            except TransportError:
+                if not new:
+                    raise
+                # The time is over, which is no reason to lose what was answered within it.
+                break
             for tp, answer in self._round(question, waiting, view, patience).items():
                 if isinstance(answer, int) and ErrorCode.of(answer).retriable:
                     last[tp] = answer

@@ -1,6 +1,7 @@
 """Opens connections to brokers of any version: TCP, TLS, who we are, what the broker serves."""
 
 import threading
+import weakref
 from collections.abc import Callable
 
 from zkconsumer.clock import Clock, SystemClock
@@ -18,7 +19,7 @@ from zkconsumer.net.negotiated_connection import NegotiatedConnection, Renewal
 from zkconsumer.net.sasl import ClosedUnbelieved, SaslSession
 from zkconsumer.net.security import PLAINTEXT, SecuritySettings
 from zkconsumer.net.tls import TlsTransport, context_of
-from zkconsumer.net.transport import Connector, Stoppable, Transport
+from zkconsumer.net.transport import Connector, StoppableConnector, Transport
 from zkconsumer.net.version_search import Found, VersionSearch
 from zkconsumer.wire.negotiation import FIRST_PROBE, BrokerVersions
 
@@ -29,7 +30,8 @@ class BrokerDialer:
     """Thread: any; several may dial at a time.
 
     Args:
-        connector: makes the transports; ``stop`` stops it, too, where it can be.
+        connector: makes the transports; ``stop`` stops it, too, where it can be;
+            so it serves this dialer alone.
         client_id: sent with every request.
         security: TLS and SASL.
         connect_timeout_ms: how long one connect may take.
@@ -61,6 +63,7 @@ class BrokerDialer:
         # Reentrant: a signal handler may stop it in the middle of a call.
         self._lock = threading.RLock()
         self._dialling: set[BrokerConnection] = set()
+        self._twins: weakref.WeakSet[BrokerDialer] = weakref.WeakSet()
         self._stopped = False
 
     def dial(self, broker: Broker, *, timeout_ms: int | None = None) -> NegotiatedConnection:
@@ -101,12 +104,36 @@ class BrokerDialer:
         (The system's resolution of host names can't be broken off.) Idempotent. Thread: any.
         """
         self._stopped = True
-        if isinstance(self._connector, Stoppable):
+        if isinstance(self._connector, StoppableConnector):
             self._connector.stop()
         with self._lock:
-            dialling = list(self._dialling)
+            dialling, twins = list(self._dialling), list(self._twins)
         for connection in dialling:
             connection.close()
+        for twin in twins:
+            twin.stop()
+
+    def twin(self) -> "BrokerDialer":
+        """Another one that shares what is known of brokers.
+
+        Its ``stop`` leaves this one alone; this one's stops it, too.
+        """
+        connector = self._connector
+        twin = BrokerDialer(
+            connector.twin() if isinstance(connector, StoppableConnector) else connector,
+            client_id=self._client_id,
+            security=self._security,
+            connect_timeout_ms=self._connect_timeout_ms,
+            request_timeout_ms=self._request_timeout_ms,
+            max_response_bytes=self._max_response_bytes,
+            clock=self._clock,
+        )
+        twin._tls, twin._known = self._tls, self._known
+        with self._lock:
+            self._twins.add(twin)
+        if self._stopped:
+            twin.stop()
+        return twin
 
     def _dial(
         self, broker: Broker, deadline_ms: int, opened: list[BrokerConnection]

@@ -5,7 +5,12 @@ from collections.abc import Callable, Iterator
 from typing import Protocol, TypeVar
 
 from zkconsumer.clock import Clock
-from zkconsumer.errors import RemoteProtocolError, TransportError, UnsupportedVersion
+from zkconsumer.errors import (
+    AuthenticationFailed,
+    RemoteProtocolError,
+    TransportError,
+    UnsupportedVersion,
+)
 from zkconsumer.model import Broker
 from zkconsumer.net.connection import BrokerConnection, InFlight
 from zkconsumer.wire.api import Request
@@ -135,8 +140,7 @@ class NegotiatedConnection:
         if self._renewal is not None and self._renewal.is_due(self._clock.now_ms()):
             try:
                 self._renewal.renew(self._connection, timeout_ms=timeout_ms)
-            except BaseException:
-                # Half of an exchange may be under way.
+            except AuthenticationFailed:
                 self.close()
                 raise
 

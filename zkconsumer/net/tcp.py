@@ -126,6 +126,10 @@ class TcpConnector:
             with contextlib.suppress(OSError):
                 unconnected.shutdown(socket.SHUT_RDWR)
 
+    def twin(self) -> "TcpConnector":
+        """Another one of the same settings, that is stopped apart."""
+        return TcpConnector(self._receive_buffer_bytes)
+
     def connect(self, host: str, port: int, *, timeout_ms: int) -> TcpTransport:
         """See ``Connector``. Every address of the host is tried in turn."""
         address = f"{host}:{port}"

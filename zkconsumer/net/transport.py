@@ -55,9 +55,13 @@ class Connector(Protocol):
 
 
 @runtime_checkable
-class Stoppable(Protocol):
+class StoppableConnector(Connector, Protocol):
     """A connector that can be stopped; ``TcpConnector`` is one."""
 
     def stop(self) -> None:
         """Break off connecting, and connect no more; what is connected lives on. Thread: any."""
+        ...
+
+    def twin(self) -> "StoppableConnector":
+        """Another one of the same settings, that is stopped apart."""
         ...

@@ -1,0 +1,224 @@
+"""Brokers in memory (``spoken_broker``) that lead partitions and say so."""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from tests.support.spoken_broker import Said, SpokenBroker, Word
+from zkconsumer.clock import Clock
+from zkconsumer.cluster.cluster_client import ClusterClient
+from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.net.negotiated import BrokerDialer
+from zkconsumer.testing.memory_transport import MemoryNetwork
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.codec import RequestFrame
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.messages.find_coordinator import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+from zkconsumer.wire.messages.list_offsets import (
+    ListedPartition,
+    ListedTopic,
+    ListOffsetsRequest,
+    ListOffsetsResponse,
+)
+from zkconsumer.wire.messages.metadata import (
+    MetadataBroker,
+    MetadataRequest,
+    MetadataResponse,
+    PartitionMetadata,
+    TopicMetadata,
+)
+from zkconsumer.wire.messages.offset_for_leader_epoch import (
+    EpochEnd,
+    EpochEndTopic,
+    OffsetForLeaderEpochRequest,
+    OffsetForLeaderEpochResponse,
+)
+
+PORT = 9092
+END_OFFSET = 100
+
+
+@dataclass
+class SpokenCluster:
+    """So many brokers, with ids from 0.
+
+    Attributes:
+        leaders: who leads what; -1 for nobody.
+        epochs: of the leaders.
+        stale: what brokers say that have not heard of a change yet, by their ids.
+        created: topics that were created by asking for them.
+        words: what a broker does instead of answering, by its id.
+        fails: the error code of a partition, whoever is asked.
+        coordinator: a broker's id, or an error code below 0.
+    """
+
+    count: int = 2
+    leaders: dict[TopicPartition, int] = field(default_factory=dict)
+    epochs: dict[TopicPartition, int] = field(default_factory=dict)
+    stale: dict[int, dict[TopicPartition, int]] = field(default_factory=dict)
+    created: list[str] = field(default_factory=list)
+    words: dict[int, Word] = field(default_factory=dict)
+    fails: dict[TopicPartition, ErrorCode] = field(default_factory=dict)
+    coordinator: int = 0
+    brokers: list[SpokenBroker] = field(default_factory=list)
+    network: MemoryNetwork = field(default_factory=MemoryNetwork)
+
+    def __post_init__(self) -> None:
+        for number in range(self.count):
+            broker = SpokenBroker(Broker(number, f"b{number}", PORT), answer=self._answer(number))
+            broker.listen(self.network)
+            self.brokers.append(broker)
+
+    @property
+    def bootstrap(self) -> list[Broker]:
+        """All brokers as a client knows them at first."""
+        return [Broker(-1 - one, f"b{one}", PORT) for one in range(self.count)]
+
+    def dialer(self, *, timeout_ms: int = 10_000) -> BrokerDialer:
+        """A way to the brokers."""
+        return BrokerDialer(
+            self.network,
+            client_id="test",
+            connect_timeout_ms=timeout_ms,
+            request_timeout_ms=timeout_ms,
+        )
+
+    def client(
+        self, *, timeout_ms: int = 10_000, backoff_ms: int = 10, clock: Clock | None = None
+    ) -> ClusterClient:
+        """A client that asks the brokers in the order of their ids."""
+        return ClusterClient(
+            self.dialer(timeout_ms=timeout_ms),
+            self.bootstrap,
+            request_timeout_ms=timeout_ms,
+            retry_backoff_ms=backoff_ms,
+            clock=clock,
+            shuffle=lambda brokers: brokers.sort(key=lambda one: one.host),
+        )
+
+    def asked(self, api: ApiKey) -> list[int]:
+        """Who was asked, in order of the brokers, once for each question."""
+        return [one.address.id for one in self.brokers for _ in one.asked(api)]
+
+    def _answer(self, number: int) -> Callable[[RequestFrame], Said | None]:
+        def answer(frame: RequestFrame) -> Said | None:
+            word = self.words.get(number)
+            if word is not None:
+                return word
+            match frame.request:
+                case MetadataRequest():
+                    return self._metadata(number, frame.request, frame.version)
+                case ListOffsetsRequest():
+                    return self._offsets(number, frame.request, frame.version)
+                case OffsetForLeaderEpochRequest():
+                    return self._epoch_ends(number, frame.request)
+                case FindCoordinatorRequest():
+                    return self._coordinator()
+                case _:
+                    return None
+
+        return answer
+
+    def _metadata(self, number: int, request: MetadataRequest, version: int) -> MetadataResponse:
+        asked_all = request.topics is None or (version == 0 and not request.topics)
+        leaders = self.leaders | self.stale.get(number, {})
+        known = {tp.topic for tp in leaders}
+        names = sorted(known) if asked_all else list(request.topics or ())
+        if not asked_all and (version < 4 or request.allow_auto_topic_creation):
+            self.created += [name for name in names if name not in known]
+        return MetadataResponse(
+            brokers=tuple(
+                MetadataBroker(id=one.address.id, host=one.address.host, port=PORT)
+                for one in self.brokers
+                if not one.down
+            ),
+            topics=tuple(self._topic(name, leaders, version) for name in names),
+        )
+
+    def _topic(self, name: str, leaders: dict[TopicPartition, int], version: int) -> TopicMetadata:
+        partitions = tuple(
+            PartitionMetadata(
+                error_code=0 if leader >= 0 else ErrorCode.LEADER_NOT_AVAILABLE,
+                partition=tp.partition,
+                leader=leader,
+                leader_epoch=self.epochs.get(tp, -1) if version >= 7 else -1,
+                replicas=(),
+                isr=(),
+            )
+            for tp, leader in sorted(leaders.items())
+            if tp.topic == name
+        )
+        code = 0 if partitions else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+        return TopicMetadata(error_code=code, topic=name, partitions=partitions)
+
+    def _failure(self, number: int, tp: TopicPartition) -> int:
+        if self.leaders.get(tp) != number:
+            return ErrorCode.NOT_LEADER_FOR_PARTITION
+        return self.fails.get(tp, ErrorCode.NONE)
+
+    def _offsets(
+        self, number: int, request: ListOffsetsRequest, version: int
+    ) -> ListOffsetsResponse:
+        def listed(topic: str, partition: int, time: int) -> ListedPartition:
+            code = self._failure(number, TopicPartition(topic, partition))
+            if code:
+                return ListedPartition(partition=partition, error_code=code)
+            offset = {-1: END_OFFSET, -2: 0}.get(time, time)
+            return ListedPartition(
+                partition=partition,
+                error_code=0,
+                offsets=(offset,) if version == 0 else (),
+                offset=offset if version else -1,
+                timestamp=time if version and time >= 0 else -1,
+                leader_epoch=5 if version >= 4 else -1,
+            )
+
+        return ListOffsetsResponse(
+            topics=tuple(
+                ListedTopic(
+                    topic=topic.topic,
+                    partitions=tuple(
+                        listed(topic.topic, one.partition, one.timestamp)
+                        for one in topic.partitions
+                    ),
+                )
+                for topic in request.topics
+            )
+        )
+
+    def _epoch_ends(
+        self, number: int, request: OffsetForLeaderEpochRequest
+    ) -> OffsetForLeaderEpochResponse:
+        return OffsetForLeaderEpochResponse(
+            topics=tuple(
+                EpochEndTopic(
+                    topic=topic.topic,
+                    partitions=tuple(
+                        EpochEnd(
+                            error_code=self._failure(
+                                number, TopicPartition(topic.topic, one.partition)
+                            ),
+                            partition=one.partition,
+                            leader_epoch=one.leader_epoch,
+                            end_offset=END_OFFSET,
+                        )
+                        for one in topic.partitions
+                    ),
+                )
+                for topic in request.topics
+            )
+        )
+
+    def _coordinator(self) -> FindCoordinatorResponse:
+        if self.coordinator < 0:
+            return FindCoordinatorResponse(
+                error_code=-self.coordinator, coordinator_id=-1, host="", port=-1
+            )
+        return FindCoordinatorResponse(
+            error_code=0,
+            coordinator_id=self.coordinator,
+            host=f"b{self.coordinator}",
+            port=PORT,
+        )

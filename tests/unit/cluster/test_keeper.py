@@ -1,0 +1,149 @@
+"""A view that is kept current, by one thread, that ends when it is told to."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.spoken_broker import Word
+from tests.support.spoken_cluster import SpokenCluster
+from tests.support.waiting import wait_until
+from zkconsumer.cluster.keeper import MetadataKeeper
+from zkconsumer.cluster.view import ClusterView
+from zkconsumer.errors import AuthenticationFailed, ConnectFailed, ZkConsumerError
+from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.scope import ThreadScope
+from zkconsumer.wire.api import ApiKey
+
+LONG_MS = 10_000
+NEVER_MS = 1 << 40
+T0 = TopicPartition("t", 0)
+U0 = TopicPartition("u", 0)
+B0, B1 = Broker(0, "b0", 9092), Broker(1, "b1", 9092)
+
+
+class Kept:
+    """A keeper with what it told."""
+
+    def __init__(self, cluster: SpokenCluster, scope: ThreadScope, refresh_ms: int) -> None:
+        self.views: list[ClusterView] = []
+        self.failures: list[ZkConsumerError] = []
+        self.keeper = MetadataKeeper(
+            cluster.client(),
+            scope,
+            refresh_ms=refresh_ms,
+            backoff_ms=20,
+            ask_timeout_ms=100,
+            on_change=self.views.append,
+            on_failure=self.failures.append,
+        )
+
+
+@pytest.fixture
+def scope() -> Iterator[ThreadScope]:
+    """Where it runs; its end is prompt, whatever the brokers do."""
+    scope = ThreadScope("test-keeper")
+    yield scope
+    assert scope.close(2_000) == []
+    assert scope.first_error() is None
+
+
+@pytest.fixture
+def cluster() -> SpokenCluster:
+    """Two brokers and two topics."""
+    return SpokenCluster(leaders={T0: 0, U0: 1})
+
+
+@pytest.fixture
+def kept(cluster: SpokenCluster, scope: ThreadScope) -> Kept:
+    """What asks on demand alone."""
+    return Kept(cluster, scope, NEVER_MS)
+
+
+def test_rests_until_somebody_wants_to_know(cluster: SpokenCluster, kept: Kept) -> None:
+    """Then it asks at once, and tells what it found; one topic more is a new question."""
+    assert kept.keeper.view.brokers == {}
+    assert not kept.keeper.wait_for(lambda view: bool(view.brokers), 50)
+    assert cluster.asked(ApiKey.METADATA) == []
+    kept.keeper.watch(frozenset({"t"}))
+    assert kept.keeper.wait_for(lambda view: T0 in view.leaders, LONG_MS)
+    assert U0 not in kept.keeper.view.leaders
+    kept.keeper.watch(frozenset({"t", "u"}))
+    assert kept.keeper.wait_for(lambda view: U0 in view.leaders, LONG_MS)
+    assert kept.views[-1] == kept.keeper.view
+    asked = len(cluster.asked(ApiKey.METADATA))
+    kept.keeper.watch(frozenset({"u"}))
+    assert not kept.keeper.wait_for(lambda view: T0 not in view.leaders, 50)
+    assert len(cluster.asked(ApiKey.METADATA)) == asked
+    kept.keeper.watch(None)
+    wait_until(lambda: len(cluster.asked(ApiKey.METADATA)) > asked, what="the question for all")
+
+
+def test_asks_anew_when_it_is_time(cluster: SpokenCluster, scope: ThreadScope) -> None:
+    """And tells only what changed."""
+    kept = Kept(cluster, scope, 20)
+    kept.keeper.watch(frozenset({"t"}))
+    wait_until(lambda: len(cluster.asked(ApiKey.METADATA)) >= 3, what="three questions")
+    assert len(kept.views) == 1
+    cluster.leaders[T0] = 1
+    assert kept.keeper.wait_for(lambda view: view.leaders[T0] == B1, LONG_MS)
+
+
+def test_asks_soon_what_proved_wrong(cluster: SpokenCluster, kept: Kept) -> None:
+    """But not more often than ``retry.backoff.ms`` says, however often it is told."""
+    kept.keeper.watch(frozenset({"t"}))
+    assert kept.keeper.wait_for(lambda view: T0 in view.leaders, LONG_MS)
+    cluster.leaders[T0] = 1
+    for _ in range(1_000):
+        kept.keeper.update()
+    assert kept.keeper.wait_for(lambda view: view.leaders[T0] == B1, LONG_MS)
+    kept.keeper.wait_for(lambda _: False, 100)
+    assert len(cluster.asked(ApiKey.METADATA)) <= 4
+
+
+def test_says_why_nobody_answers(cluster: SpokenCluster, kept: Kept) -> None:
+    """The last view stays; the reason goes when somebody answers again."""
+    kept.keeper.watch(frozenset({"t"}))
+    assert kept.keeper.wait_for(lambda view: T0 in view.leaders, LONG_MS)
+    for broker in cluster.brokers:
+        broker.down = True
+        broker.break_all()
+    kept.keeper.update()
+    wait_until(lambda: kept.keeper.failure, what="the reason")
+    assert isinstance(kept.keeper.failure, ConnectFailed)
+    assert kept.keeper.view.leaders == {T0: B0}
+    assert len(kept.failures) >= 1
+    for broker in cluster.brokers:
+        broker.down = False
+    cluster.leaders[T0] = 1
+    assert kept.keeper.wait_for(lambda view: view.leaders[T0] == B1, LONG_MS)
+    assert kept.keeper.failure is None
+
+
+def test_who_we_are_may_be_wrong(cluster: SpokenCluster, kept: Kept) -> None:
+    """Told as what it is, and waiters need not wait for it to pass."""
+    for broker in cluster.brokers:
+        broker.answer = lambda _: b"\x15\x03\x03\x00\x02\x02\x50"
+    kept.keeper.watch(frozenset({"t"}))
+    assert kept.keeper.wait_for(lambda _: kept.keeper.failure is not None, LONG_MS)
+    assert isinstance(kept.keeper.failure, AuthenticationFailed)
+
+
+def test_ends_in_the_middle_of_a_question(cluster: SpokenCluster, scope: ThreadScope) -> None:
+    """Also while a broker hangs; and waiters with it."""
+    cluster.words.update({0: Word.SILENCE, 1: Word.SILENCE})
+    dialer = cluster.dialer()
+    told: list[ClusterView] = []
+    client = cluster.client()
+    keeper = MetadataKeeper(client, scope, refresh_ms=NEVER_MS, on_change=told.append)
+    waited: list[bool] = []
+    waiters = ThreadScope("test-waiters")
+    waiters.spawn(
+        "wait",
+        lambda: waited.append(keeper.wait_for(lambda view: bool(view.brokers), LONG_MS)),
+        stop=keeper.stop,
+    )
+    keeper.watch(frozenset({"t"}))
+    wait_until(lambda: cluster.brokers[0].requests, what="the question")
+    assert waiters.close(2_000) == []
+    assert waited == [False]
+    dialer.stop()

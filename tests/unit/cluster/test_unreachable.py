@@ -1,0 +1,49 @@
+"""What a user sees of a wrong address, and of a misspelt name: the log says it at once, and once."""
+
+import logging
+
+import pytest
+
+from tests.support.spoken_cluster import SpokenCluster
+from tests.support.waiting import wait_until
+from zkconsumer.cluster.keeper import MetadataKeeper
+from zkconsumer.errors import ConnectFailed
+from zkconsumer.model import TopicPartition
+from zkconsumer.scope import ThreadScope
+
+
+def test_that_nobody_answers_is_said_at_once_and_once(caplog: pytest.LogCaptureFixture) -> None:
+    """Not only when the time for all tries is over; and again after somebody has answered."""
+    cluster = SpokenCluster(leaders={TopicPartition("t", 0): 0})
+    client = cluster.client()
+    with caplog.at_level(logging.WARNING, "zkconsumer.cluster.cluster_client"):
+        for broker in cluster.brokers:
+            broker.down = True
+        for _ in range(2):
+            with pytest.raises(ConnectFailed):
+                client.view(["t"], timeout_ms=1000)
+        [told] = [one.getMessage() for one in caplog.records]
+        assert told.startswith("no broker answers about topics t: ")
+        assert "b0:9092: can't connect" in told
+        assert told.endswith("; trying again")
+        for broker in cluster.brokers:
+            broker.down = False
+        client.view(["t"], timeout_ms=1000)
+        assert len(caplog.records) == 1
+
+
+def test_a_topic_that_is_not_there_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    """However often it is asked for; one that is there is not."""
+    cluster = SpokenCluster(leaders={TopicPartition("t", 0): 0})
+    scope = ThreadScope("test-missing")
+    views: list[object] = []
+    keeper = MetadataKeeper(
+        cluster.client(), scope, refresh_ms=10, backoff_ms=10, on_change=views.append
+    )
+    with caplog.at_level(logging.WARNING, "zkconsumer.cluster.keeper"):
+        keeper.watch(frozenset({"t", "misspelt"}))
+        wait_until(lambda: len(cluster.brokers[0].requests) > 8, what="more questions")
+        assert scope.close(2_000) == []
+    assert [one.getMessage().split(",")[0] for one in caplog.records] == [
+        "topic misspelt does not exist"
+    ]
