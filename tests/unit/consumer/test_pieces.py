@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.poll_fakes import EPOCH, FakeKeeper, PaperSlice
+from tests.support.paper_engine import EPOCH, PaperSlice
+from tests.support.poll_fakes import FakeKeeper
 from zkconsumer.consumer import arguments as args
 from zkconsumer.consumer.autocommit import AutoCommit
 from zkconsumer.consumer.shelf import Shelf, Stretch

@@ -2,7 +2,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.poll_fakes import FakeEngine, FakeMembership, QuickLookup
+from tests.support.paper_engine import PaperEngine
+from tests.support.poll_fakes import FakeMembership, QuickLookup
 from zkconsumer.consumer.start_positions import StartPositions
 from zkconsumer.errors import GroupFailed, NoOffsetForPartition, RequestTimedOut
 from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, PositionView, ResetPolicy
@@ -15,7 +16,7 @@ class World:
     """An engine with two partitions without a position, and a group that knows one."""
 
     def __init__(self, policy: ResetPolicy | None = EARLIEST, *, in_group: bool = True) -> None:
-        self.engine = FakeEngine(ends={A: 10, B: 20})
+        self.engine = PaperEngine(ends={A: 10, B: 20})
         self.group = FakeMembership()
         self.group.committed_offsets[A] = OffsetAndMetadata(7, "", 2)
         self.lookup = QuickLookup(self.group)

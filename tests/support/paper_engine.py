@@ -1,0 +1,171 @@
+"""A ``PollEngine`` of paper: it has all records of its logs at hand.
+
+Logs hold records whose offsets are 0, 1, 2, ..., with values such as ``b"t-0:5"``.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from zkconsumer.consumer.membership import Partitions
+from zkconsumer.fetch.polled.engine import EngineStats
+from zkconsumer.fetch.polled.starts import At, Edge, PositionView, Reset, Start
+from zkconsumer.model import TopicPartition
+from zkconsumer.records.consumer_record import ConsumerRecord, RecordOrigin, consumer_record
+
+EPOCH = 3
+"""Of the leader that wrote all records."""
+
+
+def value_of(tp: TopicPartition, offset: int) -> bytes:
+    """What the log holds there."""
+    return f"{tp}:{offset}".encode()
+
+
+class PaperSlice:
+    """Records [first, next) of a log."""
+
+    leader_epoch = EPOCH
+
+    def __init__(self, tp: TopicPartition, first_offset: int, next_offset: int) -> None:
+        self._tp = tp
+        self.first_offset = first_offset
+        self.next_offset = next_offset
+
+    def __len__(self) -> int:
+        return self.next_offset - self.first_offset
+
+    @property
+    def size_bytes(self) -> int:
+        """See ``RecordSlice``."""
+        return sum(len(row[2]) for row in self.parts())
+
+    def records(self, origin: RecordOrigin) -> list[ConsumerRecord]:
+        """See ``RecordSlice``."""
+        return [consumer_record(origin, row, (), EPOCH) for row in self.parts()]
+
+    def iterate(self, origin: RecordOrigin) -> Iterator[ConsumerRecord]:
+        """See ``RecordSlice``."""
+        return iter(self.records(origin))
+
+    def parts(self) -> list[tuple[int, None, bytes, int, int]]:
+        """See ``RecordSlice``."""
+        offsets = range(self.first_offset, self.next_offset)
+        return [(offset, None, value_of(self._tp, offset), 1_000, 0) for offset in offsets]
+
+    def headers(self) -> Mapping[int, Any]:
+        """See ``RecordSlice``."""
+        return {}
+
+
+@dataclass
+class PaperEngine:
+    """A ``PollEngine`` that has all records of its logs at hand.
+
+    Attributes:
+        ends: the end of each log.
+        errors: what the next ``collect`` raises.
+        slow_resets: whether a policy's answer does not come before ``answer_resets``.
+    """
+
+    ends: dict[TopicPartition, int] = field(default_factory=dict)
+    errors: list[Exception] = field(default_factory=list)
+    slow_resets: bool = False
+    stopped: bool = False
+    _positions: dict[TopicPartition, int | Reset | None] = field(default_factory=dict)
+    _epochs: dict[TopicPartition, int] = field(default_factory=dict)
+    _paused: set[TopicPartition] = field(default_factory=set)
+
+    def add(self, partitions: Iterable[TopicPartition]) -> None:
+        """See ``PollEngine``; here it must not be there yet."""
+        for tp in partitions:
+            assert tp not in self._positions, f"{tp} twice"
+            self._positions[tp] = None
+
+    def remove(self, partitions: Iterable[TopicPartition]) -> None:
+        """See ``PollEngine``."""
+        for tp in list(partitions):
+            self._positions.pop(tp, None)
+            self._paused.discard(tp)
+
+    def seek(self, tp: TopicPartition, start: Start) -> None:
+        """See ``PollEngine``."""
+        if tp not in self._positions:
+            raise KeyError(tp)
+        if isinstance(start, At):
+            self._positions[tp] = start.offset
+            self._epochs[tp] = start.leader_epoch
+        else:
+            self._positions[tp] = start
+            if not self.slow_resets:
+                self.answer_resets()
+
+    def answer_resets(self) -> None:
+        """The brokers say where the logs begin and end."""
+        for tp, it in self._positions.items():
+            if isinstance(it, Reset):
+                assert isinstance(it.policy, Edge)
+                self._positions[tp] = 0 if it.policy is Edge.EARLIEST else self.ends.get(tp, 0)
+                self._epochs[tp] = -1
+
+    def pause(self, partitions: Iterable[TopicPartition]) -> None:
+        """See ``PollEngine``."""
+        self._paused.update(partitions)
+
+    def resume(self, partitions: Iterable[TopicPartition]) -> None:
+        """See ``PollEngine``."""
+        self._paused.difference_update(partitions)
+
+    def paused(self) -> Partitions:
+        """See ``PollEngine``."""
+        return frozenset(self._paused)
+
+    def partitions(self) -> Partitions:
+        """See ``PollEngine``."""
+        return frozenset(self._positions)
+
+    def collect(
+        self, max_records: int, among: Collection[TopicPartition] | None = None
+    ) -> dict[TopicPartition, PaperSlice]:
+        """See ``PollEngine``."""
+        taken: dict[TopicPartition, PaperSlice] = {}
+        for tp, position in sorted(self._positions.items()):
+            if not isinstance(position, int) or tp in self._paused:
+                continue
+            if among is not None and tp not in among:
+                continue
+            count = min(max_records, self.ends.get(tp, 0) - position)
+            if count > 0:
+                taken[tp] = PaperSlice(tp, position, position + count)
+                self._positions[tp] = position + count
+                self._epochs[tp] = EPOCH
+                max_records -= count
+        if not taken and self.errors:
+            raise self.errors.pop(0)
+        return taken
+
+    def position(self, tp: TopicPartition) -> PositionView | None:
+        """See ``PollEngine``."""
+        position = self._positions.get(tp)
+        return PositionView(position, self._epochs[tp]) if isinstance(position, int) else None
+
+    def high_watermark(self, tp: TopicPartition) -> int | None:
+        """See ``PollEngine``."""
+        return self.ends.get(tp)
+
+    def log_start(self, tp: TopicPartition) -> int | None:
+        """See ``PollEngine``."""
+        return 0 if tp in self.ends else None
+
+    def lag(self, tp: TopicPartition) -> int | None:
+        """See ``PollEngine``."""
+        position = self._positions.get(tp)
+        return self.ends.get(tp, 0) - position if isinstance(position, int) else None
+
+    def stats(self) -> EngineStats:
+        """See ``PollEngine``."""
+        return EngineStats(fetches=2, fetched_bytes=10)
+
+    def stop(self) -> None:
+        """See ``PollEngine``."""
+        self.stopped = True

@@ -1,0 +1,56 @@
+"""What tests of a ``KafkaConsumer`` on parts of paper have in common."""
+
+from collections.abc import Callable, Collection
+from typing import Any
+
+from tests.support.poll_fakes import FakeParts
+from zkconsumer import ConsumerRebalanceListener, KafkaConsumer, TopicPartition
+
+Make = Callable[..., tuple[KafkaConsumer, FakeParts]]
+"""Makes a consumer of these topics, with these settings; see the fixture ``make``."""
+
+A, B = TopicPartition("t", 0), TopicPartition("t", 1)
+Offsets = dict[TopicPartition, list[int]]
+
+
+def offsets_of(found: object) -> Offsets:
+    """What a poll gave, by partition."""
+    assert isinstance(found, dict)
+    return {tp: [record.offset for record in records] for tp, records in found.items()}
+
+
+def joined(make: Make, **settings: Any) -> tuple[KafkaConsumer, FakeParts]:
+    """A consumer that has got both partitions, of ten records each."""
+    consumer, fakes = make("t", **settings)
+    fakes.engine.ends = {A: 10, B: 10}
+    fakes.group.give(A, B)
+    consumer.poll()  # takes over and asks
+    return consumer, fakes
+
+
+class Listener(ConsumerRebalanceListener):
+    """Writes down what it hears, and where the consumer stands then."""
+
+    def __init__(self, consumer: KafkaConsumer) -> None:
+        self.consumer = consumer
+        self.heard: list[tuple[str, list[TopicPartition]]] = []
+        self.raises: Exception | None = None
+
+    def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> None:
+        """See ``ConsumerRebalanceListener``."""
+        assert set(revoked) <= self.consumer.assignment()
+        self._hear("revoked", revoked)
+
+    def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> None:
+        """See ``ConsumerRebalanceListener``."""
+        assert set(assigned) <= self.consumer.assignment()
+        self._hear("assigned", assigned)
+
+    def on_partitions_lost(self, lost: Collection[TopicPartition]) -> None:
+        """See ``ConsumerRebalanceListener``."""
+        self._hear("lost", lost)
+
+    def _hear(self, what: str, partitions: Collection[TopicPartition]) -> None:
+        self.heard.append((what, sorted(partitions)))
+        if self.raises is not None:
+            raise self.raises

@@ -1,0 +1,254 @@
+"""Positions, iteration, batches and the end, on parts of paper."""
+
+import itertools
+from collections.abc import Callable
+
+import pytest
+
+from tests.support.paper_engine import EPOCH, value_of
+from tests.support.poll_callers import A, B, Listener, Make, joined, offsets_of
+from zkconsumer import (
+    ConsumerRecord,
+    OffsetAndMetadata,
+)
+from zkconsumer.errors import (
+    ConsumerClosed,
+    IllegalState,
+    PartitionFailed,
+    RequestTimedOut,
+)
+
+# --- positions -----------------------------------------------------------------------------------
+
+
+def test_seek_goes_wherever_it_is_told(make: Make) -> None:
+    """The last word counts."""
+    consumer, _ = joined(make)
+    consumer.poll()
+    consumer.seek(A, 3)
+    consumer.seek(A, 8)
+    consumer.seek(("t", 1), OffsetAndMetadata(9, "", 4))  # type: ignore[arg-type]
+    assert offsets_of(consumer.poll()) == {A: [8, 9], B: [9]}
+    consumer.seek_to_beginning(A)
+    assert offsets_of(consumer.poll(max_records=1)) == {A: [0]}
+    consumer.seek_to_end()
+    assert (consumer.position(A), consumer.position(B)) == (10, 10)
+
+
+def test_partitions_of_others_are_none_of_our_business(make: Make) -> None:
+    """The error names it."""
+    consumer, _ = make("t")
+    calls: list[Callable[[], object]] = [
+        lambda: consumer.seek(A, 1),
+        lambda: consumer.position(A),
+        lambda: consumer.highwater(A),
+        lambda: consumer.pause(A),
+        lambda: consumer.resume(A),
+        lambda: consumer.seek_to_beginning(A),
+    ]
+    for call in calls:
+        with pytest.raises(IllegalState, match="t-0 is not assigned"):
+            call()
+    with pytest.raises(IllegalState, match="no partition is assigned"):
+        consumer.seek_to_end()
+
+
+def test_a_position_is_waited_for(make: Make) -> None:
+    """As long as the caller likes."""
+    consumer, fakes = joined(make)
+    fakes.engine.slow_resets = True
+    consumer.seek_to_end(A)
+    fakes.bell.meanwhile = [lambda: None, fakes.engine.answer_resets]
+    assert consumer.position(A) == 10
+    consumer.seek_to_end(A)
+    with pytest.raises(RequestTimedOut, match="t-0: where to read is not known after 50 ms"):
+        consumer.position(A, timeout_ms=50)
+
+
+def test_paused_partitions_keep_what_they_have(make: Make) -> None:
+    """And their place."""
+    consumer, _ = joined(make)
+    consumer.pause(A)
+    assert consumer.paused() == {A}
+    assert list(consumer.poll()) == [B]
+    consumer.resume(A)
+    assert consumer.paused() == set()
+    assert list(consumer.poll()) == [A]
+    assert consumer.highwater(A) == 10
+
+
+# --- iteration -----------------------------------------------------------------------------------
+
+
+def test_iteration_goes_record_by_record_and_ends_with_the_timeout(make: Make) -> None:
+    """Over all polls it takes."""
+    consumer, _ = joined(make, consumer_timeout_ms=2_000, max_poll_records=3)
+    seen = [(record.partition, record.offset) for record in consumer]
+    assert seen == [(0, n) for n in range(10)] + [(1, n) for n in range(10)]
+    with pytest.raises(StopIteration):
+        next(consumer)
+
+
+def test_a_position_in_an_iteration_is_behind_the_record_in_hand(make: Make) -> None:
+    """Not behind all that was fetched with it."""
+    consumer, fakes = joined(make)
+    assert next(consumer).offset == 0
+    assert next(consumer).offset == 1
+    assert consumer.position(A) == 2
+    assert consumer.position(B) == 0
+    consumer.commit()
+    assert fakes.group.committed_offsets == {
+        A: OffsetAndMetadata(2, "", EPOCH),
+        B: OffsetAndMetadata(0),
+    }
+
+
+def test_an_iteration_can_be_left_and_taken_up_again(make: Make) -> None:
+    """By another loop, or by a poll."""
+    consumer, _ = joined(make)
+    assert [record.offset for record in itertools.islice(consumer, 3)] == [0, 1, 2]
+    assert next(consumer).offset == 3
+    assert [record.offset for record in itertools.islice(consumer, 2)] == [4, 5]
+    assert offsets_of(consumer.poll(max_records=5)) == {A: [6, 7, 8, 9], B: [0]}
+    assert next(consumer).offset == 1
+
+
+def test_a_seek_or_pause_in_the_loop_works_at_once(make: Make) -> None:
+    """For the partition that it is about; the others go on where they were."""
+    consumer, _ = joined(make)
+    seen: list[tuple[int, int]] = []
+    for record in consumer:
+        seen.append((record.partition, record.offset))
+        if seen == [(0, 0)]:
+            consumer.pause(A)
+        elif seen[-1] == (1, 1):
+            consumer.seek(B, 8)
+            consumer.resume(A)
+        elif seen[-1] == (0, 9):
+            break
+    assert seen == [(0, 0), (1, 0), (1, 1), *((0, n) for n in range(1, 10))]
+    assert [next(consumer).offset, next(consumer).offset] == [8, 9]
+
+
+def test_a_rebalance_in_the_middle_of_a_loop(make: Make) -> None:
+    """What was handed out is committed, what was not is somebody else's."""
+    consumer, fakes = joined(make, max_poll_records=20)
+    assert next(consumer).offset == 0
+    fakes.group.take(A)
+    consumer.pause(A)  # so that the loop has to poll
+    consumer.pause(B)
+    consumer.poll()
+    assert fakes.group.committed_offsets == {A: OffsetAndMetadata(1, "", EPOCH)}
+    consumer.resume(B)
+    assert [next(consumer).partition, next(consumer).partition] == [1, 1]
+
+
+def test_a_loop_looks_again_and_again_whether_its_partition_is_ours(make: Make) -> None:
+    """A handler may take longer than a session lasts."""
+    consumer, fakes = joined(make, consumer_timeout_ms=100)
+    for record in consumer:
+        if record.offset == 2:
+            fakes.group.surely = False
+            fakes.clock.advance(60_000)
+        assert record.offset <= 2
+    fakes.group.surely = True
+    assert next(consumer).offset == 3
+
+
+def test_a_failure_in_a_loop_is_raised_and_the_next_loop_goes_on(make: Make) -> None:
+    """Behind what was handed out."""
+    consumer, fakes = joined(make, consumer_timeout_ms=10)
+    fakes.engine.errors = [PartitionFailed(A, 10, "corrupt")]
+    seen: list[ConsumerRecord] = []
+    with pytest.raises(PartitionFailed):
+        seen.extend(consumer)
+    assert consumer.position(B) == 10
+    assert list(consumer) == []
+
+
+def test_a_loop_ends_when_the_consumer_is_closed_in_it(make: Make) -> None:
+    """As with kafka-python."""
+    consumer, fakes = joined(make)
+    for record in consumer:
+        assert record.offset <= 1
+        if record.offset == 1:
+            consumer.close()
+    assert fakes.group.committed_offsets[A] == OffsetAndMetadata(2, "", EPOCH)
+
+
+# --- Arrow ---------------------------------------------------------------------------------------
+
+
+def test_poll_arrow_gives_all_in_one_batch(make: Make) -> None:
+    """Records of a partition stand together; what an iteration held comes first again."""
+    consumer, _ = joined(make)
+    assert next(consumer).offset == 0
+    first = consumer.poll_arrow(max_records=11)
+    assert first.column("offset").to_pylist() == [*range(1, 10), 0, 1]
+    assert first.column("partition").to_pylist() == [0] * 9 + [1] * 2
+    assert set(first.column("topic").to_pylist()) == {"t"}
+    assert first.column("value")[0].as_py() == value_of(A, 1)
+    assert first.column("headers").null_count == 11
+    assert consumer.poll_arrow().num_rows == 8
+    empty = consumer.poll_arrow(timeout_ms=5)
+    assert (empty.num_rows, empty.schema) == (0, first.schema)
+    assert consumer.position(B) == 10
+
+
+# --- the end -------------------------------------------------------------------------------------
+
+
+def test_close_commits_leaves_and_stops(make: Make) -> None:
+    """Once."""
+    consumer, fakes = joined(make)
+    listener = Listener(consumer)
+    consumer.subscribe(["t"], listener=listener)
+    consumer.poll()
+    consumer.close(timeout_ms=8_000)
+    consumer.close()
+    assert [call for call in fakes.group.calls if call.startswith("close")] == ["close 7000"]
+    assert fakes.group.committed_offsets[A] == OffsetAndMetadata(10, "", EPOCH)
+    assert listener.heard == [("revoked", [A, B])]
+    assert fakes.engine.stopped
+    for call in (consumer.poll, consumer.commit, consumer.assignment, consumer.metrics):
+        with pytest.raises(ConsumerClosed, match="was closed"):
+            call()
+    assert list(consumer) == []
+
+
+def test_a_block_that_fails_does_not_commit(make: Make) -> None:
+    """Nobody knows what became of the record in hand."""
+    consumer, fakes = joined(make)
+    consumer.poll()
+    fakes.engine.errors = [PartitionFailed(A, 10, "corrupt")]
+    with pytest.raises(PartitionFailed), consumer:
+        consumer.poll()
+    assert fakes.group.committed_offsets == {}
+    assert fakes.engine.stopped
+
+
+def test_a_listener_that_fails_does_not_keep_a_consumer_from_closing(make: Make) -> None:
+    """What it raised comes out at the end."""
+    consumer, fakes = joined(make)
+    listener = Listener(consumer)
+    listener.raises = ValueError("mine")
+    consumer.subscribe(["t"], listener=listener)
+    with pytest.raises(ValueError, match="mine"):
+        consumer.close()
+    assert fakes.engine.stopped
+    consumer.close()
+
+
+def test_metrics_bear_the_names_of_others(make: Make) -> None:
+    """By group."""
+    consumer, _ = joined(make)
+    consumer.poll(max_records=3)
+    found = consumer.metrics()
+    assert found["consumer-coordinator-metrics"]["assigned-partitions"] == 2
+    assert found["consumer-fetch-manager-metrics"]["records-lag-max"] == 10
+    assert found["consumer-fetch-manager-metrics.t-0"] == {
+        "records-lag": 7,
+        "position": 3,
+        "high-watermark": 10,
+        "log-start": 0,
+    }

@@ -1,0 +1,206 @@
+"""Rebalances and commits, on parts of paper."""
+
+from collections.abc import Collection
+
+import pytest
+
+from tests.support.paper_engine import EPOCH
+from tests.support.poll_callers import A, B, Listener, Make, joined, offsets_of
+from zkconsumer import (
+    ConsumerRebalanceListener,
+    OffsetAndMetadata,
+    TopicPartition,
+)
+from zkconsumer.consumer.membership import Why
+from zkconsumer.errors import (
+    CommitFailed,
+    ConfigError,
+    IllegalState,
+)
+
+# --- rebalances ----------------------------------------------------------------------------------
+
+
+def test_before_partitions_go_what_was_handed_out_is_committed(make: Make) -> None:
+    """Only of those that go; then the listener hears of it, while they are ours."""
+    consumer, fakes = joined(make)
+    listener = Listener(consumer)
+    consumer.subscribe(["t"], listener=listener)
+    consumer.poll(max_records=3)
+    fakes.group.take(A)
+    assert list(consumer.poll()) == [B]
+    assert fakes.group.committed_offsets == {A: OffsetAndMetadata(3, "", EPOCH)}
+    fakes.group.give(A)
+    consumer.poll()
+    assert offsets_of(consumer.poll()) == {A: [3, 4, 5, 6, 7, 8, 9]}
+    assert listener.heard == [("revoked", [A]), ("assigned", [A])]
+
+
+def test_of_lost_partitions_nothing_is_committed(make: Make) -> None:
+    """The listener hears the difference."""
+    consumer, fakes = joined(make)
+    listener = Listener(consumer)
+    consumer.subscribe(["t"], listener=listener)
+    consumer.poll()
+    fakes.group.take(A, B, why=Why.LOST)
+    assert consumer.poll() == {}
+    assert fakes.group.calls.count("commit") == 0
+    assert listener.heard == [("lost", [A, B])]
+    assert consumer.assignment() == set()
+
+
+def test_a_failing_commit_does_not_keep_a_rebalance(
+    make: Make, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It is logged, and the callback hears of it."""
+    heard: list[object] = []
+    consumer, fakes = joined(
+        make, default_offset_commit_callback=lambda _, error: heard.append(error)
+    )
+    consumer.poll()
+    error = CommitFailed("over")
+    fakes.group.commit_errors = [error]
+    fakes.group.take(A, B)
+    consumer.poll()
+    assert consumer.assignment() == set()
+    assert heard == [error]
+    assert "automatic commit refused" in caplog.text
+
+
+def test_what_a_listener_raises_comes_out_of_poll_and_the_rebalance_is_through(make: Make) -> None:
+    """Nobody else would hear of it."""
+    consumer, fakes = joined(make)
+    listener = Listener(consumer)
+    consumer.subscribe(["t"], listener=listener)
+    listener.raises = ValueError("mine")
+    fakes.group.take(A)
+    with pytest.raises(ValueError, match="mine"):
+        consumer.poll()
+    assert consumer.assignment() == {B}
+    listener.raises = None
+    assert list(consumer.poll()) == [B]
+
+
+def test_a_listener_may_seek_and_commit_but_not_close(make: Make) -> None:
+    """A store of one's own says where to go on."""
+    consumer, fakes = make()
+
+    class Store(ConsumerRebalanceListener):
+        def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> None:
+            for tp in assigned:
+                consumer.seek(tp, 8)
+            consumer.pause(B)
+            with pytest.raises(IllegalState, match="listener"):
+                consumer.close()
+
+        def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> None:
+            consumer.commit({tp: OffsetAndMetadata(5, "mine") for tp in revoked})
+
+    fakes.engine.ends = {A: 10, B: 10}
+    consumer.subscribe(["t"], listener=Store())
+    fakes.group.give(A, B)
+    assert offsets_of(consumer.poll()) == {A: [8, 9]}
+    consumer.unsubscribe()
+    assert fakes.group.committed_offsets[A] == OffsetAndMetadata(5, "mine")
+
+
+def test_a_listener_of_another_library_does_too(make: Make) -> None:
+    """Without ``on_partitions_lost`` it hears of revoked ones."""
+    heard: list[object] = []
+
+    class Theirs:
+        def on_partitions_revoked(self, revoked: set[TopicPartition]) -> None:
+            heard.append(("revoked", revoked))
+
+        def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
+            heard.append(("assigned", assigned))
+
+    consumer, fakes = make()
+    consumer.subscribe(["t"], listener=Theirs())
+    fakes.group.give(A)
+    consumer.poll()
+    fakes.group.take(A, why=Why.LOST)
+    consumer.poll()
+    assert heard == [("assigned", {A}), ("revoked", {A})]
+
+
+def test_coroutines_are_no_listener(make: Make) -> None:
+    """Nobody would await them."""
+
+    class Later:
+        async def on_partitions_revoked(self, revoked: object) -> None:
+            """Never."""
+
+        async def on_partitions_assigned(self, assigned: object) -> None:
+            """Never."""
+
+    consumer, _ = make()
+    with pytest.raises(ConfigError, match="coroutine"):
+        consumer.subscribe(["t"], listener=Later())
+    assert consumer.subscription() is None
+
+
+# --- commits -------------------------------------------------------------------------------------
+
+
+def test_polls_commit_by_themselves_what_earlier_ones_handed_out(make: Make) -> None:
+    """Every ``auto_commit_interval_ms``, one at a time."""
+    consumer, fakes = joined(make, auto_commit_interval_ms=1_000)
+    consumer.poll(max_records=4)
+    assert fakes.group.pending == []
+    fakes.clock.advance(1_000)
+    consumer.poll(max_records=4)
+    [(offsets, _)] = fakes.group.pending
+    assert offsets == {A: OffsetAndMetadata(4, "", EPOCH), B: OffsetAndMetadata(0)}
+    fakes.clock.advance(5_000)
+    consumer.poll()
+    assert len(fakes.group.pending) == 1
+    fakes.group.answer(CommitFailed("x"))
+    fakes.clock.advance(100)  # after a failure sooner
+    consumer.poll()
+    assert len(fakes.group.pending) == 1
+    fakes.group.answer()
+    consumer.poll()
+    assert fakes.group.pending == []
+
+
+def test_without_auto_commit_nothing_is_committed_behind_the_caller(make: Make) -> None:
+    """Neither in time, nor in a rebalance, nor at the end."""
+    consumer, fakes = joined(make, enable_auto_commit=False, auto_commit_interval_ms=0)
+    consumer.poll()
+    fakes.group.take(A)
+    consumer.poll()
+    consumer.close()
+    assert fakes.group.committed_offsets == {}
+    assert fakes.group.pending == []
+
+
+def test_commit_takes_what_was_handed_out_or_what_it_is_given(make: Make) -> None:
+    """And ``committed`` tells it."""
+    consumer, fakes = joined(make)
+    consumer.poll(max_records=2)
+    consumer.commit()
+    assert consumer.committed(A) == 2
+    assert consumer.committed(A, metadata=True) == OffsetAndMetadata(2, "", EPOCH)
+    consumer.commit({A: OffsetAndMetadata(1, "m")})
+    assert consumer.committed(A, metadata=True) == OffsetAndMetadata(1, "m")
+    assert consumer.committed(TopicPartition("t", 9)) is None
+    fakes.group.commit_errors = [CommitFailed("over")]
+    with pytest.raises(CommitFailed):
+        consumer.commit()
+
+
+def test_commit_async_hears_later(make: Make) -> None:
+    """Its own callback, or the one for all."""
+    heard: list[tuple[str, object, object]] = []
+    consumer, fakes = joined(
+        make, default_offset_commit_callback=lambda *them: heard.append(("default", *them))
+    )
+    consumer.poll(max_records=1)
+    consumer.commit_async()
+    consumer.commit_async({A: OffsetAndMetadata(7)}, lambda *them: heard.append(("own", *them)))
+    error = CommitFailed("x")
+    fakes.group.answer()
+    fakes.group.answer(error)
+    both = {A: OffsetAndMetadata(1, "", EPOCH), B: OffsetAndMetadata(0)}
+    assert heard == [("default", both, None), ("own", {A: OffsetAndMetadata(7)}, error)]

@@ -1,0 +1,245 @@
+"""Subscribing and polling, on parts of paper: what a caller gets, and what is raised."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.support.paper_engine import EPOCH, value_of
+from tests.support.poll_callers import A, B, Listener, Make, joined, offsets_of
+from zkconsumer import (
+    OffsetAndMetadata,
+)
+from zkconsumer.errors import (
+    AuthenticationFailed,
+    ConfigError,
+    GroupFailed,
+    IllegalState,
+    NoOffsetForPartition,
+    PartitionFailed,
+    Woken,
+)
+
+# --- subscribing and polling ---------------------------------------------------------------------
+
+
+def test_a_poll_joins_and_hands_out_from_where_the_group_stands(make: Make) -> None:
+    """Or from where the policy says."""
+    consumer, fakes = make("t")
+    fakes.engine.ends = {A: 10, B: 3}
+    fakes.group.committed_offsets[A] = OffsetAndMetadata(8)
+    assert fakes.group.calls == ["subscribe t"]
+    assert consumer.subscription() == {"t"}
+    assert consumer.assignment() == set()
+    assert fakes.keeper.watched == frozenset({"t"})
+    fakes.group.give(A, B)
+    assert consumer.poll() == {}
+    assert consumer.assignment() == {A, B}
+    found = consumer.poll(timeout_ms=100)
+    assert offsets_of(found) == {A: [8, 9], B: [0, 1, 2]}
+    assert found[A][0].value == value_of(A, 8)
+    assert consumer.position(A) == 10
+    assert consumer.poll() == {}
+
+
+def test_a_poll_gives_so_many_and_keeps_the_rest(make: Make) -> None:
+    """``max_records``, or ``max_poll_records``."""
+    consumer, _ = joined(make, max_poll_records=4)
+    assert offsets_of(consumer.poll()) == {A: [0, 1, 2, 3]}
+    assert offsets_of(consumer.poll(max_records=7)) == {A: [4, 5, 6, 7, 8, 9], B: [0]}
+    assert offsets_of(consumer.poll()) == {B: [1, 2, 3, 4]}
+
+
+def test_a_poll_waits_as_long_as_it_may(make: Make) -> None:
+    """And comes back as soon as there is something."""
+    consumer, fakes = joined(make)
+    consumer.poll()
+    began_ms = fakes.clock.now_ms()
+    assert consumer.poll(timeout_ms=7_000) == {}
+    assert fakes.clock.now_ms() - began_ms == 7_000
+    fakes.bell.meanwhile = [lambda: None, lambda: fakes.engine.ends.update({A: 11})]
+    assert offsets_of(consumer.poll(timeout_ms=7_000)) == {A: [10]}
+
+
+def test_positions_stay_without_update_offsets(make: Make) -> None:
+    """The same records come again."""
+    consumer, _ = joined(make)
+    first = consumer.poll(max_records=3, update_offsets=False)
+    assert consumer.position(A) == 0
+    assert consumer.poll(max_records=3) == first
+    assert consumer.position(A) == 3
+
+
+def test_wrong_arguments_are_refused(make: Make) -> None:
+    """Before anything happens."""
+    consumer, _ = joined(make)
+    for call in (
+        lambda: consumer.poll(timeout_ms=-1),
+        lambda: consumer.poll(max_records=0),
+        lambda: consumer.subscribe("t"),
+        lambda: consumer.subscribe(["t"], listener=object()),  # type: ignore[arg-type]
+        lambda: consumer.commit({A: -1}),  # type: ignore[dict-item]
+        lambda: consumer.commit_async(callback=3),  # type: ignore[arg-type]
+        lambda: consumer.seek(A, -5),
+        lambda: consumer.offsets_for_times([A]),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(ConfigError):
+            call()
+    assert offsets_of(consumer.poll(max_records=1)) == {A: [0]}
+
+
+def test_nothing_to_read_is_an_error(make: Make) -> None:
+    """A poll that never gives anything would hide the slip."""
+    consumer, _ = make()
+    with pytest.raises(IllegalState, match="nothing to read"):
+        consumer.poll()
+    with pytest.raises(IllegalState, match="nothing to read"):
+        next(consumer)
+    assert consumer.subscription() is None
+
+
+def test_a_pattern_takes_topics_as_they_come(make: Make) -> None:
+    """Also where none matches yet."""
+    consumer, fakes = make()
+    consumer.subscribe(pattern="^web")
+    assert fakes.keeper.watched is None
+    consumer.poll()
+    assert fakes.group.calls == []
+    fakes.keeper.learn({"x": 1})
+    fakes.session.saw_view()
+    consumer.poll()
+    fakes.keeper.learn({"x": 1, "web1": 2})
+    fakes.session.saw_view()
+    consumer.poll()
+    consumer.poll()
+    assert fakes.group.calls == ["subscribe  ...", "subscribe web1 ..."]
+    assert consumer.subscription() == {"web1"}
+
+
+def test_topics_of_a_group_that_we_lead_are_watched_too(make: Make) -> None:
+    """Their changes are ours to answer."""
+    consumer, fakes = make("t")
+    fakes.session.watch_for_group(frozenset({"t", "u"}))
+    assert fakes.keeper.watched == frozenset({"t", "u"})
+    consumer.subscribe(["v"])
+    assert fakes.keeper.watched == frozenset({"t", "u", "v"})
+
+
+def test_assigned_partitions_need_no_group(make: Make) -> None:
+    """But read on from what it committed, if there is one."""
+    consumer, fakes = make()
+    fakes.engine.ends = {A: 10, B: 10}
+    fakes.group.committed_offsets[A] = OffsetAndMetadata(9)
+    consumer.assign([A])
+    assert fakes.keeper.watched == frozenset({"t"})
+    assert consumer.poll() == {}
+    assert offsets_of(consumer.poll()) == {A: [9]}
+    consumer.assign([A, B])
+    consumer.poll()
+    assert consumer.position(A) == 10
+    assert offsets_of(consumer.poll(max_records=2)) == {B: [0, 1]}
+    assert consumer.subscription() is None
+    consumer.assign([B])
+    assert fakes.group.committed_offsets[A] == OffsetAndMetadata(10, "", EPOCH)
+    assert consumer.assignment() == {B}
+    consumer.assign([])
+    assert consumer.assignment() == set()
+    consumer.subscribe(["t"])
+
+
+def test_without_a_group_all_partitions_are_ours(make: Make) -> None:
+    """As kafka-python has it; and nothing can be committed."""
+    consumer, fakes = make("t", group_id=None)
+    fakes.engine.ends = {A: 1, B: 1}
+    listener = Listener(consumer)
+    consumer.subscribe(["t"], listener=listener)
+    assert consumer.poll() == {}
+    fakes.keeper.learn({"t": 2, "u": 1})
+    assert offsets_of(consumer.poll()) == {A: [0], B: [0]}
+    calls: list[Callable[[], object]] = [
+        consumer.commit,
+        consumer.commit_async,
+        lambda: consumer.committed(A),
+    ]
+    for call in calls:
+        with pytest.raises(IllegalState, match="group_id"):
+            call()
+    fakes.keeper.learn({})
+    consumer.poll()
+    assert consumer.assignment() == {A, B}  # a view without them may be one of a moment
+    consumer.subscribe(["u"], listener=listener)
+    fakes.keeper.learn({"t": 2, "u": 1})
+    consumer.poll()
+    assert consumer.assignment() == {("u", 0)}
+    consumer.close()
+    assert [what for what, _ in listener.heard] == ["assigned", "revoked", "assigned", "revoked"]
+
+
+# --- what comes out of a poll besides records ----------------------------------------------------
+
+
+def test_a_partition_that_fails_is_raised_and_the_others_go_on(make: Make) -> None:
+    """The engine says when."""
+    consumer, fakes = joined(make)
+    fakes.engine.errors = [PartitionFailed(A, 5, "corrupt")]
+    consumer.poll()
+    with pytest.raises(PartitionFailed):
+        consumer.poll()
+    assert consumer.poll() == {}
+
+
+def test_brokers_that_do_not_know_us_are_raised_by_each_poll(make: Make) -> None:
+    """Trying again does not help."""
+    consumer, fakes = make("t")
+    fakes.keeper.failure = AuthenticationFailed("wrong password")
+    for _ in range(2):
+        with pytest.raises(AuthenticationFailed):
+            consumer.poll(timeout_ms=10_000)
+
+
+def test_what_the_group_refuses_comes_out_of_poll(make: Make) -> None:
+    """Once, or each time: the membership knows."""
+    consumer, fakes = make("t")
+
+    def refuse() -> None:
+        raise GroupFailed("g", "no")
+
+    fakes.group.due = [refuse]
+    with pytest.raises(GroupFailed):
+        consumer.poll()
+    assert consumer.poll() == {}
+
+
+def test_without_a_policy_and_an_offset_poll_says_so_until_a_seek(make: Make) -> None:
+    """``auto_offset_reset="none"``."""
+    consumer, fakes = make("t", auto_offset_reset="none")
+    fakes.engine.ends = {A: 2}
+    fakes.group.give(A)
+    consumer.poll()
+    for _ in range(2):
+        with pytest.raises(NoOffsetForPartition, match="t-0"):
+            consumer.poll()
+    with pytest.raises(NoOffsetForPartition):
+        consumer.position(A)
+    consumer.seek(A, 1)
+    assert offsets_of(consumer.poll()) == {A: [1]}
+
+
+def test_wakeup_ends_a_poll_and_loses_nothing(make: Make) -> None:
+    """Neither does it end another one."""
+    consumer, fakes = joined(make)
+    consumer.wakeup()
+    with pytest.raises(Woken):
+        consumer.poll()
+    assert len(consumer.poll()) == 2
+    fakes.bell.meanwhile = [consumer.wakeup]
+    with pytest.raises(Woken):
+        consumer.poll(timeout_ms=9_000)
+
+
+def test_nothing_is_handed_out_of_what_may_not_be_ours(make: Make) -> None:
+    """It waits until the group is sure again."""
+    consumer, fakes = joined(make)
+    fakes.group.surely = False
+    assert consumer.poll(timeout_ms=100) == {}
+    fakes.group.surely = True
+    assert len(consumer.poll()) == 2
