@@ -35,6 +35,7 @@ class CommitJob:
         stints: since when the partitions are ours; None where no group gave them to us.
         deadline_ms: until when it is tried.
         done: whom to tell what became of it; None: nobody.
+        number: its place in the line, counted from the first job ever.
         left: what has no final answer yet.
         settled: whether all has one; then ``error`` says what went wrong, None for nothing.
         ended: whether it is settled, and all jobs before it as well.
@@ -55,6 +56,7 @@ class CommitJob:
         self.deadline_ms = deadline_ms
         self.done = done
         self.ended = False
+        self.number = 0
         self.left = dict(offsets)
         self.error: ZkConsumerError | None = None
         self._refused: dict[TopicPartition, int] = {}

@@ -18,6 +18,11 @@ from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.coordinator_state import passes
 from zkconsumer.wire.error_codes import ErrorCode, error_name
 
+_OF_POSITION = frozenset(
+    {ErrorCode.OFFSET_METADATA_TOO_LARGE, ErrorCode.INVALID_COMMIT_OFFSET_SIZE}
+)
+"""Codes that speak of what was to be stored, not of who wants it stored."""
+
 
 @dataclass(frozen=True, slots=True)
 class Batch:
@@ -45,14 +50,20 @@ class CommitLine:
         self._backoff = backoff
         self._jobs: deque[CommitJob] = deque()
         self._in_flight: Batch | None = None
+        self._sent: dict[TopicPartition, tuple[int, OffsetAndMetadata]] = {}
+        self._count = 0
         self._failures = 0
         self._due_ms = 0
 
-    def __len__(self) -> int:
-        return len(self._jobs)
+    @property
+    def busy(self) -> bool:
+        """Whether somebody waits for a commit."""
+        return any(not job.settled for job in self._jobs)
 
     def add(self, job: CommitJob) -> None:
         """Put a job at the end."""
+        self._count += 1
+        job.number = self._count
         self._jobs.append(job)
 
     def touches(self, partitions: frozenset[TopicPartition]) -> bool:
@@ -86,16 +97,25 @@ class CommitLine:
         jobs = self._next_jobs()
         if not jobs or now_ms < self._due_ms:
             return None
-        offsets: dict[TopicPartition, OffsetAndMetadata] = {}
-        for job in jobs:
-            offsets.update(job.left)
         by_member = jobs[0].stints is not None
-        self._in_flight = Batch(offsets, jobs, signature if by_member else NOBODY)
+        self._in_flight = Batch(self._latest(jobs), jobs, signature if by_member else NOBODY)
         return self._in_flight
+
+    def _latest(self, jobs: tuple[CommitJob, ...]) -> dict[TopicPartition, OffsetAndMetadata]:
+        """The position to send of each partition.
+
+        Where a later one was sent before, and its job has ended in doubt, that one goes out again.
+        """
+        for job in jobs:
+            for tp, position in job.left.items():
+                sent = self._sent.get(tp)
+                if sent is None or sent[0] <= job.number:
+                    self._sent[tp] = job.number, position
+        return {tp: self._sent[tp][1] for job in jobs for tp in job.left}
 
     def answered(
         self, codes: Mapping[TopicPartition, int], current: Signature, now_ms: int
-    ) -> int | None:
+    ) -> None:
         """The answer to the batch in flight.
 
         Args:
@@ -103,27 +123,27 @@ class CommitLine:
             current: who we are now: a member of a newer generation was refused for its old one
                 only, and what is still ours goes out again.
             now_ms: the time.
-
-        Returns:
-            A code that passes, if there was one: then the rest is tried again.
         """
         batch = self._take()
         moved_on = -1 < batch.signature.generation < current.generation
-        again: int | None = None
+        failed = False
         for tp in batch.offsets:
             code = codes.get(tp, int(ErrorCode.UNKNOWN))
+            holders = [job for job in batch.jobs if tp in job.left]
             if passes(code) or (moved_on and code in OVER):
-                again = code
-                self._postpone(batch, tp, f"{error_name(code)}: {ErrorCode.of(code).text}")
-                continue
-            for job in batch.jobs:
-                if tp in job.left:
-                    if code == ErrorCode.NONE:
-                        job.committed(tp)
-                    else:
+                failed = True
+                for job in holders:
+                    job.postponed(f"{error_name(code)}: {ErrorCode.of(code).text}")
+            elif code == ErrorCode.NONE:
+                for job in holders:
+                    job.committed(tp)
+            else:
+                self._sent.pop(tp)
+                for job in holders:
+                    # What is wrong with one position is no fault of those before it.
+                    if code not in _OF_POSITION or job.left[tp] == batch.offsets[tp]:
                         job.refused(tp, code)
-        self._pause(now_ms, failed=again is not None)
-        return again
+        self._pause(now_ms, failed=failed)
 
     def unanswered(self, reason: str, now_ms: int, *, sent: bool) -> None:
         """The batch in flight failed; ``sent`` tells whether the coordinator may have it."""
@@ -170,15 +190,15 @@ class CommitLine:
             job = self._jobs.popleft()
             job.ended = True
             done.append(job)
+        if not self._jobs:
+            self._sent.clear()
         return done
 
     def abandon(self, now_ms: int) -> list[CommitJob]:
-        """Nothing more will be sent: end them all."""
-        if self._in_flight is not None:
-            self.unanswered("the consumer was closed", now_ms, sent=True)
+        """Nothing more will be sent: end them all; one in flight may be stored or not."""
         for job in self._open():
             job.postponed("the consumer was closed")
-            job.expire()
+            self.give_up(job)
         return self.ended(now_ms)
 
     def _open(self) -> Iterator[CommitJob]:
@@ -203,12 +223,6 @@ class CommitLine:
         for job in self._open():
             if now_ms >= job.deadline_ms:
                 job.expire()
-
-    @staticmethod
-    def _postpone(batch: Batch, tp: TopicPartition, reason: str) -> None:
-        for job in batch.jobs:
-            if tp in job.left:
-                job.postponed(reason)
 
     def _pause(self, now_ms: int, *, failed: bool) -> None:
         if not failed:

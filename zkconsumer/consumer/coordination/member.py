@@ -213,7 +213,7 @@ class GroupMember:
         seat = self._seat
         if seat.where.place is not None:
             deadline_ms = self._deadline(self._clock.now_ms() + _FLUSH_MS)
-            self._wait(lambda: not len(seat.commits), deadline_ms)
+            self._wait(lambda: not seat.commits_wait, deadline_ms)
 
     # --- commits ------------------------------------------------------------------------
 
@@ -225,6 +225,7 @@ class GroupMember:
         self._wait(lambda: job.ended, job.deadline_ms)
         with self._seat.lock:
             self._seat.commits.give_up(job)
+        self._seat.settle()
         self._run_callbacks()
         if job.error is not None:
             raise job.error

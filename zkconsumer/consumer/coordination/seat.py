@@ -259,6 +259,12 @@ class Seat:
             self.answers.put(None)
             self._wake()
 
+    @property
+    def commits_wait(self) -> bool:
+        """Whether there are commits whose end is open."""
+        with self.lock:
+            return self.commits.busy
+
     # --- topics of the group --------------------------------------------------------------
 
     def leads(self, topics: frozenset[str], partitions: Topics) -> None:
