@@ -164,7 +164,7 @@ class ClusterClient:
             return Broker(answer.coordinator_id, answer.host, answer.port)
 
         patience = self._patience(timeout_ms)
-        return self._ask_round(ask, patience, f"who coordinates group {group_id}")
+        return self._ask_round(ask, patience, f"who coordinates group {group_id}", {})
 
     def stop(self) -> None:
         """Wake whoever is in a call, and fail any later one. Idempotent. Thread: any."""
@@ -190,9 +190,10 @@ class ClusterClient:
             return _ask_metadata(connection, topics, limit_ms, creating=allow_auto_create)
 
         what = "what topics there are" if topics is None else f"topics {_some(topics)}"
+        reasons: dict[Broker, str] = {}
         while True:
             try:
-                view = self._ask_round(ask, patience, what)
+                view = self._ask_round(ask, patience, what, reasons)
             except TransportError as error:
                 if not patience.pause():
                     raise
@@ -207,31 +208,40 @@ class ClusterClient:
                 return view
 
     def _ask_round(
-        self, ask: Callable[[NegotiatedConnection, int], T], patience: Patience, what: str
+        self,
+        ask: Callable[[NegotiatedConnection, int], T],
+        patience: Patience,
+        what: str,
+        reasons: dict[Broker, str],
     ) -> T:
-        """Ask one broker after the other, until one answers."""
-        failures: list[str] = []
+        """Ask one broker after the other, until one answers; ``reasons``: why each did not."""
         final: Exception | None = None
         passing = False
-        for broker in self._order.next_round():
-            if patience.left_ms <= 0 and failures:
+        brokers = self._order.next_round()
+        for place, broker in enumerate(brokers):
+            if patience.left_ms <= 0 and reasons:
+                passing = True
                 break
+            # One that hangs must leave some time for the others.
+            share_ms = max(1, patience.left_ms // (len(brokers) - place))
             try:
-                return self._ask_one(broker, ask, patience)
+                return self._ask_one(broker, ask, min(self._request_timeout_ms, share_ms))
             except TransportError as error:
                 passing = True
-                failures.append(_named(broker, error))
+                # That the time was over says less than what was there before.
+                if patience.left_ms > 0 or broker not in reasons:
+                    reasons[broker] = _named(broker, error)
             except (UnsupportedVersion, ProtocolError, BrokerError) as error:
                 final = final or error
-                failures.append(_named(broker, error))
+                reasons[broker] = _named(broker, error)
         if final is not None and not passing:
             raise final
-        raise ConnectFailed(f"no broker answers about {what}: {'; '.join(failures)}") from final
+        told = "; ".join(reasons.values())
+        raise ConnectFailed(f"no broker answers about {what}: {told}") from final
 
     def _ask_one(
-        self, broker: Broker, ask: Callable[[NegotiatedConnection, int], T], patience: Patience
+        self, broker: Broker, ask: Callable[[NegotiatedConnection, int], T], limit_ms: int
     ) -> T:
-        limit_ms = min(self._request_timeout_ms, max(1, patience.left_ms))
         return self._pool.call(broker, lambda one: ask(one, limit_ms), timeout_ms=limit_ms)
 
 

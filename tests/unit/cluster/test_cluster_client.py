@@ -109,6 +109,14 @@ def test_waiting_for_a_broker(cluster: SpokenCluster, client: ClusterClient) -> 
     assert scope.close(LONG_MS) == []
 
 
+def test_a_broker_that_hangs_leaves_time_for_the_others(
+    cluster: SpokenCluster, client: ClusterClient
+) -> None:
+    """Although one answer alone may take as long as all tries together."""
+    cluster.words[0] = Word.SILENCE
+    assert client.view(["t"], timeout_ms=4 * SHORT_MS).leaders
+
+
 def test_giving_up_names_everybody(cluster: SpokenCluster, client: ClusterClient) -> None:
     """Who was asked what, and what each said."""
     cluster.brokers[0].down = True
