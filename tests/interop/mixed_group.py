@@ -3,6 +3,7 @@
 import itertools
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from tests.interop.group_peek import GroupPeek, Look
 from tests.interop.members import (
@@ -22,6 +23,15 @@ from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import Sandbox
 
 CONSOLE_CONSUMER = "kafka.tools.ConsoleConsumer"
+
+
+class Delivers(Protocol):
+    """A member of any kind, as far as its messages go."""
+
+    @property
+    def values(self) -> list[str]:
+        """The values delivered so far."""
+        ...
 
 
 class MixedGroup:
@@ -191,7 +201,7 @@ class MixedGroup:
         return look
 
     def await_values(
-        self, wanted: Collection[str], *members: Member, timeout_s: float = 30
+        self, wanted: Collection[str], *members: Delivers, timeout_s: float = 30
     ) -> None:
         """Wait until these members together have delivered all of ``wanted``."""
 

@@ -1,0 +1,115 @@
+"""A member of a ZooKeeper group behind the poll API, polled by a thread of its own."""
+
+import threading
+from collections.abc import Mapping
+
+from zkconsumer import ConsumerRecord, KafkaConsumer, TopicPartition
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.scope import ThreadScope
+
+TIMINGS: Mapping[str, object] = {
+    "zookeeper_session_timeout_ms": 3000,
+    "zookeeper_sync_time_ms": 200,
+    "rebalance_backoff_ms": 250,
+    "rebalance_max_retries": 20,
+    "auto_commit_interval_ms": 200,
+    "fetch_max_wait_ms": 50,
+    "metadata_max_age_ms": 500,
+}
+Heard = tuple[str, frozenset[int]]
+
+
+class PollingMember:
+    """Reads in a thread, as a program does: what a poll gave is delivered, then the next poll.
+
+    Args:
+        cluster: where.
+        group: the group id.
+        topics: what it subscribes to.
+        pattern: the same, as a pattern.
+        settings: on top of ``TIMINGS``.
+
+    Attributes:
+        records: what was delivered.
+        heard: what the rebalance listener heard: which call, and partition numbers.
+        polling: cleared, the thread stays at work on what the last poll gave.
+    """
+
+    def __init__(
+        self,
+        cluster: Sandbox,
+        group: str,
+        *topics: str,
+        pattern: str | None = None,
+        **settings: object,
+    ) -> None:
+        given: dict[str, object] = {"auto_offset_reset": "earliest", **TIMINGS, **settings}
+        self.records: list[ConsumerRecord] = []
+        self.heard: list[Heard] = []
+        self.polling = threading.Event()
+        self.polling.set()
+        self.idle = threading.Event()
+        self._stopped = False
+        given |= {"zookeeper_connect": cluster.zookeeper_connect, "group_id": group}
+        self._consumer = KafkaConsumer(config=given)
+        self._scope = ThreadScope(f"polls of {group}")
+        try:
+            self._consumer.subscribe(topics, pattern=pattern, listener=self)
+            self._scope.spawn("poll", self._run, stop=self._stop)
+        except BaseException:
+            self._consumer.close()
+            raise
+
+    @property
+    def values(self) -> list[str]:
+        """The values delivered so far."""
+        return [(one.value or b"").decode() for one in list(self.records)]
+
+    @property
+    def assigned(self) -> frozenset[int]:
+        """The partitions that it has, by what the listener heard."""
+        now: frozenset[int] = frozenset()
+        for what, numbers in list(self.heard):
+            now = now | numbers if what == "assigned" else now - numbers
+        return now
+
+    def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
+        """See ``ConsumerRebalanceListener``."""
+        self._hear("assigned", assigned)
+
+    def on_partitions_revoked(self, revoked: set[TopicPartition]) -> None:
+        """See ``ConsumerRebalanceListener``."""
+        self._hear("revoked", revoked)
+
+    def on_partitions_lost(self, lost: set[TopicPartition]) -> None:
+        """See ``ConsumerRebalanceListener``."""
+        self._hear("lost", lost)
+
+    def stop_polling(self) -> None:
+        """Be at work on what the last poll gave until ``polling`` is set; returns when it is."""
+        self.idle.clear()
+        self.polling.clear()
+        assert self.idle.wait(20)
+
+    def leave(self) -> None:
+        """End in order; an error of the thread is raised here."""
+        assert self._scope.close(30_000) == []
+        error = self._scope.first_error()
+        if error is not None:
+            raise error
+
+    def _hear(self, what: str, partitions: set[TopicPartition]) -> None:
+        self.heard.append((what, frozenset(one.partition for one in partitions)))
+
+    def _stop(self) -> None:
+        self._stopped = True
+        self.polling.set()
+
+    def _run(self) -> None:
+        with self._consumer as consumer:
+            while not self._stopped:
+                for records in consumer.poll(timeout_ms=100).values():
+                    self.records.extend(records)
+                if not self.polling.is_set():
+                    self.idle.set()
+                    self.polling.wait()

@@ -1,0 +1,159 @@
+"""The poll API in one group with Scala consumers and with connectors."""
+
+import itertools
+
+import pytest
+
+from tests.interop.mixed_group import MixedGroup
+from tests.interop.polling_member import PollingMember
+from tests.support.kafka_offsets import KafkaOffsets
+from tests.support.waiting import wait_until
+from zkconsumer import KafkaConsumer, OffsetAndMetadata, TopicPartition
+
+pytestmark = pytest.mark.sandbox
+
+
+@pytest.mark.parametrize("polling_first", [True, False], ids=["polling-first", "scala-first"])
+def test_all_three_kinds_share_a_topic(group: MixedGroup, *, polling_first: bool) -> None:
+    """Whoever comes first: every partition has its right owner, and every message is delivered."""
+    topic = group.topic(4)
+    with group.traffic(topic):
+        if polling_first:
+            polling = PollingMember(group.cluster, group.name, topic, consumer_id="p")
+            group.fresh = False
+            group.await_settled([topic], ["p"])
+            scala = group.scala(topic, "s")
+        else:
+            scala = group.scala(topic, "s")
+            group.await_settled([topic], ["s"])
+            polling = PollingMember(group.cluster, group.name, topic, consumer_id="p")
+        try:
+            group.await_settled([topic], ["p", "s"])
+            ours = group.ours({topic: 1}, "o")
+            look = group.await_settled([topic], ["o", "p", "s"])
+            owned = {int(tp.rpartition("-")[2]) for tp, it in look.owners.items() if "_p-" in it}
+            wait_until(lambda: polling.assigned == owned, what=f"{owned} to be heard of")
+            scala.check_no_rebalance_failed()
+            scala.leave()
+            group.await_settled([topic], ["o", "p"])
+            ours.leave()
+            group.await_settled([topic], ["p"])
+        finally:
+            polling.leave()
+    # What was written last may not have been read by anybody who is still there.
+    last = PollingMember(group.cluster, group.name, topic)
+    try:
+        group.await_values(group.writer.values, polling, scala, ours, last)
+    finally:
+        last.leave()
+    assert all(what != "lost" for what, _ in polling.heard)
+    group.await_committed(topic)
+
+
+def test_a_member_at_work_does_not_hold_up_a_scala_member(group: MixedGroup) -> None:
+    """It loses what it did not hand over in time, hears of it, and its commit is refused."""
+    topic = group.topic(2)
+    group.write(5, topic)
+    polling = PollingMember(
+        group.cluster,
+        group.name,
+        topic,
+        consumer_id="p",
+        enable_auto_commit=False,
+        rebalance_max_retries=4,
+    )
+    try:
+        wait_until(lambda: len(polling.records) == 10, what="all messages")
+        polling.stop_polling()
+        scala = group.scala(topic, "s")
+        group.await_settled([topic], ["p", "s"])
+        group.await_values([f"{topic}:1:{one}" for one in range(5)], scala)
+        scala.check_no_rebalance_failed()
+        polling.polling.set()
+        wait_until(lambda: ("lost", frozenset({1})) in polling.heard, what="the news")
+    finally:
+        polling.leave()
+    # Nothing was committed of what it kept, so the next one reads that again.
+    assert polling.heard[-1] == ("revoked", frozenset({0}))
+
+
+def test_offsets_go_back_and_forth_to_the_message(group: MixedGroup) -> None:
+    """Between polls that commit what they name, polls that commit by themselves, and Scala."""
+    topic = group.topic(1)
+    written = group.write(60, topic)
+    tp = TopicPartition(topic, 0)
+
+    def polls(count: int, *, commit: bool) -> list[str]:
+        with KafkaConsumer(
+            zookeeper_connect=group.cluster.zookeeper_connect,
+            group_id=group.name,
+            auto_offset_reset="earliest",
+            enable_auto_commit=not commit,
+            max_poll_records=7,
+        ) as consumer:
+            consumer.subscribe([topic])
+            taken = [(one.value or b"").decode() for one in itertools.islice(consumer, count)]
+            if commit:
+                consumer.commit({tp: OffsetAndMetadata(consumer.position(tp))})
+        return taken
+
+    assert polls(13, commit=True) == written[:13]
+    assert group.peek.offsets(topic) == {0: "13"}
+    group.fresh = False
+    scala = group.scala(topic, options=("--max-messages", "11"))
+    scala.tool.wait()
+    assert scala.values == written[13:24]
+    assert polls(10, commit=False) == written[24:34]
+    assert group.peek.offsets(topic) == {0: "34"}
+
+
+def test_a_pattern_takes_in_topics_that_come_later(group: MixedGroup) -> None:
+    """By leaving and joining with their names."""
+    first = group.topic(1, "metered")
+    prefix = first.rpartition("-")[0]
+    polling = PollingMember(group.cluster, group.name, pattern=f"^{prefix}-.*", consumer_id="p")
+    try:
+        values = group.write(3, first)
+        group.await_values(values, polling)
+        second = group.topic(2, "metered")
+        values = group.write(3, second)
+        group.await_values(values, polling)
+        group.await_settled([first, second], ["p"])
+    finally:
+        polling.leave()
+    group.await_committed(first)
+    group.await_committed(second)
+
+
+@pytest.mark.parametrize("both", [False, True], ids=["kafka", "both"])
+def test_offsets_may_be_kept_in_kafka(group: MixedGroup, *, both: bool) -> None:
+    """As with a connector: only what a member owns is committed there."""
+    topic = group.topic(2)
+    group.write(5, topic)
+
+    def join() -> PollingMember:
+        return PollingMember(
+            group.cluster,
+            group.name,
+            topic,
+            offsets_storage="kafka",
+            dual_commit_enabled=both,
+        )
+
+    polling = join()
+    try:
+        group.await_values(group.writer.values, polling)
+        in_kafka = KafkaOffsets(group.cluster, group.name)
+        ends = dict.fromkeys(group.partitions(topic), 5)
+        wait_until(lambda: in_kafka.offsets(ends) == ends, what=f"{ends} to be committed")
+    finally:
+        polling.leave()
+    expected = {0: "5", 1: "5"} if both else {}
+    assert group.peek.offsets(topic) == expected
+    again = join()
+    try:
+        more = group.write(1, topic)
+        group.await_values(more, again)
+    finally:
+        again.leave()
+    assert sorted(again.values) == sorted(more)
