@@ -1,4 +1,4 @@
-"""What a user sees of a wrong address, and of a misspelt name: the log says it at once, and once."""
+"""What a user sees of a wrong address, and of a misspelt name: the log says so, at once."""
 
 import logging
 
