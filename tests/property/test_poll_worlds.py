@@ -1,0 +1,185 @@
+"""The poll engine in random worlds: every record once and in order, whatever happens meanwhile."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.poll_world import PollWorld
+from zkconsumer.fetch.polled import arrivals, completed, fetch_line, incremental, turns
+from zkconsumer.fetch.polled.board import Board
+from zkconsumer.fetch.polled.partition_state import PartitionState, Phase
+from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, Edge, PositionView
+from zkconsumer.fetch.polled.truncation import Sound
+from zkconsumer.records.fetched import IsolationLevel
+
+VERSIONS = (0, 1, 2, 3, 4, 5, 7, 8, 10, 11, 12)
+POLICIES = (EARLIEST, LATEST, None)
+Fault = Callable[[pytest.MonkeyPatch], None]
+
+
+def run_world(world: PollWorld, *, turns: int = 200) -> PollWorld:
+    """So many turns, then rest; every step is judged, and so is the end."""
+    for _ in range(turns):
+        world.turn()
+    world.settle()
+    world.check_end()
+    return world
+
+
+@settings(max_examples=120, deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from(VERSIONS), st.sampled_from(POLICIES))
+def test_every_record_comes_once_and_in_order(seed: int, version: int, policy: Edge | None) -> None:
+    """Leader moves, lost answers, evictions, damage, seeks and pauses lose and double nothing."""
+    run_world(PollWorld(seed, version=version, reset=policy))
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from([4, 5, 7, 11, 12]), st.sampled_from(POLICIES))
+def test_committed_records_come_once_and_in_order(
+    seed: int, version: int, policy: Edge | None
+) -> None:
+    """With read_committed, what was aborted is left out, and nothing else."""
+    committed = IsolationLevel.READ_COMMITTED
+    run_world(PollWorld(seed, version=version, isolation=committed, reset=policy))
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(0, 2**32), st.sampled_from([9, 11, 12]), st.sampled_from((EARLIEST, None)))
+def test_a_log_that_is_cut_back_is_read_as_it_is_in_the_end(
+    seed: int, version: int, policy: Edge | None
+) -> None:
+    """After unclean elections the position steps back to what both logs share."""
+    run_world(PollWorld(seed, version=version, truncates=True, reset=policy))
+
+
+def _answers_of_old_times_count(patch: pytest.MonkeyPatch) -> None:
+    """What was asked before a seek is taken after it."""
+
+    def arrived(self: Board, answers: Any, now_ms: int) -> None:
+        for asked, answer, unpacked in answers:
+            state = self.states.get(asked.topic_partition)
+            if state is not None and state.phase is Phase.FETCHING:
+                self._arrivals(now_ms).fetched(state, asked, answer, unpacked)
+                self.touch(state)
+
+    patch.setattr(Board, "arrived", arrived)
+    patch.setattr(Board, "counts", lambda *_: True)
+
+
+def _nothing_is_dropped_at_a_seek(patch: pytest.MonkeyPatch) -> None:
+    """What waits from the old place is handed out at the new one."""
+    forget = PartitionState._forget
+
+    def keep(self: PartitionState) -> None:
+        waiting = list(self.waiting)
+        forget(self)
+        self.waiting.extend(waiting)
+
+    patch.setattr(PartitionState, "_forget", keep)
+
+
+def _truncation_goes_unnoticed(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(arrivals, "judge", lambda **_: Sound())
+
+
+def _fetchers_sleep_on(patch: pytest.MonkeyPatch) -> None:
+    """Nobody wakes them for what becomes possible."""
+
+    def changed(self: Board, state: PartitionState) -> None:
+        self.touch(state)
+        self.effects.ask_positions |= state.is_asking
+
+    patch.setattr(Board, "_changed", changed)
+
+
+def _sessions_keep_old_offsets(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(incremental, "_terms", lambda asked: (0, asked.max_bytes, 0, 0))
+
+
+def _markers_are_not_passed_over(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(turns, "pass_over", lambda *_: None)
+
+
+def _chunks_end_one_too_early(patch: pytest.MonkeyPatch) -> None:
+    """The last record of each is fetched again."""
+    unpack = completed.unpack
+
+    def shorter(*args: Any) -> Any:
+        unpacked = unpack(*args)
+        if unpacked.chunk is not None and unpacked.count > 1:
+            end = unpacked.chunk.end
+            unpacked.chunk.end = PositionView(end.offset - 1, end.leader_epoch)
+        return unpacked
+
+    patch.setattr(fetch_line, "unpack", shorter)
+
+
+def _aborted_transactions_are_forgotten(patch: pytest.MonkeyPatch) -> None:
+    unpack = completed.unpack
+
+    def without(asked: Any, data: Any, _: Any, *rest: Any) -> Any:
+        return unpack(asked, data, None, *rest)
+
+    patch.setattr(fetch_line, "unpack", without)
+
+
+def _paused_partitions_are_handed_out(patch: pytest.MonkeyPatch) -> None:
+    def pause(self: Board, partitions: Any) -> None:
+        for state in self._here(partitions):
+            state.is_paused = True
+
+    patch.setattr(Board, "pause", pause)
+
+
+def _the_leader_is_not_proved(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(PartitionState, "prove", lambda _: None)
+
+
+def _records_are_dropped_with_the_error(patch: pytest.MonkeyPatch) -> None:
+    """A damaged set's sound front is passed over."""
+    unpack = completed.unpack
+
+    def emptied(*args: Any) -> Any:
+        unpacked = unpack(*args)
+        if unpacked.corrupt is not None and unpacked.chunk is not None:
+            unpacked.chunk.records.take(1)
+        return unpacked
+
+    patch.setattr(fetch_line, "unpack", emptied)
+
+
+_PLAIN = {"version": 12}
+_OLD = {"version": 1}
+_CUT = {"version": 11, "truncates": True}
+_COMMITTED = {"version": 5, "isolation": IsolationLevel.READ_COMMITTED}
+
+FAULTS: tuple[tuple[Fault, dict[str, Any]], ...] = (
+    (_answers_of_old_times_count, _PLAIN),
+    (_nothing_is_dropped_at_a_seek, _PLAIN),
+    (_truncation_goes_unnoticed, _CUT),
+    (_fetchers_sleep_on, _PLAIN),
+    (_sessions_keep_old_offsets, _PLAIN),
+    (_markers_are_not_passed_over, _COMMITTED),
+    (_chunks_end_one_too_early, _OLD),
+    (_aborted_transactions_are_forgotten, _COMMITTED),
+    (_paused_partitions_are_handed_out, _PLAIN),
+    (_the_leader_is_not_proved, _CUT),
+    (_records_are_dropped_with_the_error, _OLD),
+)
+
+
+@pytest.mark.parametrize(("fault", "world"), FAULTS, ids=lambda one: getattr(one, "__name__", ""))
+def test_planted_faults_are_found(
+    fault: Fault, world: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A world in which the engine has a fault says so, sooner or later."""
+    fault(monkeypatch)
+    for seed in range(150):
+        try:
+            run_world(PollWorld(seed, **world))
+        except (AssertionError, KeyError, IndexError):
+            return
+    pytest.fail("150 worlds went well all the same")

@@ -1,0 +1,351 @@
+"""Logs and brokers of a model cluster, as a fetching consumer sees them: no thread, no socket.
+
+A log never forgets what was ever in it, so that whatever a consumer hands out can be judged.
+"""
+
+import itertools
+import random
+from dataclasses import dataclass, field
+
+from zkconsumer.model import Record, TimestampType, TopicPartition
+from zkconsumer.records.build import build_message_set
+from zkconsumer.records.build_batch import BatchTraits, build_batch, build_marker
+from zkconsumer.records.codecs import Codec
+from zkconsumer.records.transactions import Marker
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.messages import fetch as fe
+
+NO_PRODUCER = -1
+
+
+@dataclass(slots=True)
+class Batch:
+    """One entry of a log; ``is_visible`` is None while its transaction is open."""
+
+    first: int
+    last: int
+    data: bytes
+    values: dict[int, bytes]
+    epoch: int
+    producer: int = NO_PRODUCER
+    is_marker: bool = False
+    is_aborted: bool = False
+
+
+@dataclass(slots=True)
+class ModelLog:
+    """One partition.
+
+    Attributes:
+        magic: of all its entries.
+        batches: what is in it, and what retention deleted.
+        start, end: of what is in it now.
+        leader, epoch: who leads it.
+        ever: every record that was ever at an offset, as pairs of epoch and value.
+    """
+
+    magic: int
+    leader: int
+    batches: list[Batch] = field(default_factory=list)
+    start: int = 0
+    end: int = 0
+    epoch: int = 0
+    epochs: list[tuple[int, int]] = field(default_factory=lambda: [(0, 0)])
+    ever: dict[int, set[tuple[int, bytes]]] = field(default_factory=dict)
+    open: dict[int, int] = field(default_factory=dict)
+    aborted: list[tuple[int, int, int]] = field(default_factory=list)
+    serial: "itertools.count[int]" = field(default_factory=itertools.count)
+
+    def append(
+        self, count: int, *, codec: Codec, gap: int = 0, producer: int = NO_PRODUCER, size: int = 8
+    ) -> None:
+        """Append records, and perhaps a hole behind them as compaction leaves it."""
+        first = self.end
+        values = {first + at: b"%d." % next(self.serial) + b"v" * size for at in range(count)}
+        last = first + count - 1 + (gap if self.magic == 2 else 0)
+        records = [
+            Record(offset, None, value, 1_000 if self.magic else -1, _STAMPS[self.magic])
+            for offset, value in values.items()
+        ]
+        if producer != NO_PRODUCER:
+            self.open.setdefault(producer, first)
+        if self.magic == 2:
+            traits = BatchTraits(
+                base_offset=first,
+                last_offset=last,
+                leader_epoch=self.epoch,
+                producer_id=producer,
+                producer_epoch=0 if producer >= 0 else -1,
+                is_transactional=producer >= 0,
+            )
+            self._add(
+                first, last, build_batch(records, codec=codec, traits=traits), values, producer
+            )
+        elif codec is Codec.NONE:
+            for record in records:
+                one = build_message_set([record], magic=self.magic)
+                self._add(record.offset, record.offset, one, {record.offset: values[record.offset]})
+        else:
+            data = build_message_set(records, magic=self.magic, codec=codec)
+            self._add(first, last, data, values)
+        for offset, value in values.items():
+            self.ever.setdefault(offset, set()).add((self.epoch, value))
+        self.end = last + 1
+
+    def finish(self, producer: int, marker: Marker) -> None:
+        """End a transaction."""
+        first = self.open.pop(producer)
+        traits = BatchTraits(leader_epoch=self.epoch, producer_id=producer, producer_epoch=0)
+        data = build_marker(marker, self.end, timestamp=1_000, traits=traits)
+        if marker is Marker.ABORT:
+            self.aborted.append((producer, first, self.end))
+            for batch in self.batches:
+                if batch.producer == producer and batch.first >= first and not batch.is_marker:
+                    batch.is_aborted = True
+        self._add(self.end, self.end, data, {}, producer)
+        self.batches[-1].is_marker = True
+        self.end += 1
+
+    def delete_before(self, offset: int) -> None:
+        """Retention."""
+        self.start = max(self.start, min(offset, self.end))
+
+    def lead(self, broker: int, *, cut_to: int | None = None) -> None:
+        """Another leader, perhaps one whose log is shorter."""
+        self.leader = broker
+        self.epoch += 1
+        if cut_to is not None and cut_to < self.end:
+            self.batches = [one for one in self.batches if one.last < cut_to]
+            self.end = max([self.start, *(one.last + 1 for one in self.batches)])
+        self.epochs = [one for one in self.epochs if one[0] == 0 or one[1] < self.end]
+        self.epochs.append((self.epoch, self.end))
+
+    @property
+    def last_stable(self) -> int:
+        """In front of it no transaction is open."""
+        return min([self.end, *self.open.values()])
+
+    def end_of_epoch(self, epoch: int) -> tuple[int, int]:
+        """As a leader answers to OffsetForLeaderEpoch."""
+        if epoch == self.epoch:
+            return epoch, self.end
+        later = [one for one in self.epochs if one[0] > epoch]
+        if not later:
+            return -1, -1
+        before = [one[0] for one in self.epochs if one[0] <= epoch]
+        return (max(before) if before else epoch), later[0][1]
+
+    def visible(self, first: int, stop: int, *, committed: bool) -> list[tuple[int, bytes]]:
+        """What a consumer is to be given of a stretch."""
+        return [
+            (offset, value)
+            for batch in self.batches
+            if not (committed and batch.is_aborted)
+            for offset, value in batch.values.items()
+            if first <= offset < stop
+        ]
+
+    def read(self, wanted: fe.FetchPartition, version: int, room: int, *, committed: bool) -> bytes:
+        """The record set of an answer."""
+        limit = self.last_stable if committed else self.end
+        found, left = b"", min(wanted.max_bytes, room)
+        for batch in self.batches:
+            if batch.last < max(wanted.fetch_offset, self.start) or batch.first >= limit:
+                continue
+            if version >= 3 and len(batch.data) > left and (found or left <= 0):
+                break
+            if version < 3:
+                found += batch.data[: max(0, left)]
+            else:
+                found += batch.data
+            left -= len(batch.data)
+            if left <= 0:
+                break
+        return found
+
+    def aborted_in(self, offset: int, data: bytes) -> tuple[fe.AbortedTransaction, ...]:
+        """The aborted transactions that an answer from an offset on names."""
+        stop = offset
+        left = len(data)
+        for batch in self.batches:
+            if batch.last >= offset and left > 0:
+                stop, left = batch.last + 1, left - len(batch.data)
+        return tuple(
+            fe.AbortedTransaction(producer_id=producer, first_offset=first)
+            for producer, first, marker in self.aborted
+            if first < stop and marker >= offset
+        )
+
+    def _add(
+        self,
+        first: int,
+        last: int,
+        data: bytes,
+        values: dict[int, bytes],
+        producer: int = NO_PRODUCER,
+    ) -> None:
+        self.batches.append(Batch(first, last, data, values, self.epoch, producer))
+
+
+_STAMPS = {
+    0: TimestampType.NONE,
+    1: TimestampType.CREATE_TIME,
+    2: TimestampType.CREATE_TIME,
+}
+
+
+@dataclass(slots=True)
+class _Session:
+    epoch: int
+    wanted: dict[TopicPartition, fe.FetchPartition]
+    marks: dict[TopicPartition, int] = field(default_factory=dict)
+
+
+class ModelBroker:
+    """Answers fetches from the logs that it leads, with sessions as KIP-227 has them.
+
+    Attributes:
+        faults: an error code to answer with instead, by partition; each once.
+        flips: partitions whose next records are damaged on the way.
+    """
+
+    def __init__(
+        self, number: int, logs: dict[TopicPartition, ModelLog], chance: random.Random
+    ) -> None:
+        self.number = number
+        self.faults: dict[TopicPartition, int] = {}
+        self.flips: set[TopicPartition] = set()
+        self._logs = logs
+        self._chance = chance
+        self._sessions: dict[int, _Session] = {}
+        self._ids = itertools.count(1)
+
+    def evict(self) -> None:
+        """Forget all sessions, for others' sake."""
+        self._sessions.clear()
+
+    def fetch(self, request: fe.FetchRequest, version: int) -> fe.FetchResponse:
+        """Answer."""
+        named = {
+            TopicPartition(topic.topic, one.partition): one
+            for topic in request.topics
+            for one in topic.partitions
+        }
+        if version < 7 or request.session_epoch == fe.SESSIONLESS_EPOCH:
+            return self._answer(request, version, named, None)
+        if request.session_epoch == fe.FIRST_EPOCH:
+            self._sessions.pop(request.session_id, None)
+            if not self._chance.randrange(6):
+                return self._answer(request, version, named, None)
+            number = next(self._ids)
+            session = self._sessions[number] = _Session(1, dict(named))
+            return self._answer(request, version, session.wanted, None, number, session)
+        kept = self._sessions.get(request.session_id)
+        if kept is None:
+            return fe.FetchResponse(error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND, topics=())
+        if kept.epoch != request.session_epoch:
+            return fe.FetchResponse(error_code=ErrorCode.INVALID_FETCH_SESSION_EPOCH, topics=())
+        kept.epoch += 1
+        for topic in request.forgotten_topics:
+            for partition in topic.partitions:
+                kept.wanted.pop(TopicPartition(topic.topic, partition))
+        kept.wanted.update(named)
+        return self._answer(request, version, kept.wanted, kept.marks, request.session_id, kept)
+
+    def _answer(
+        self,
+        request: fe.FetchRequest,
+        version: int,
+        wanted: dict[TopicPartition, fe.FetchPartition],
+        marks: dict[TopicPartition, int] | None,
+        number: int = 0,
+        session: _Session | None = None,
+    ) -> fe.FetchResponse:
+        """Answer about all, or about those with news since ``marks``."""
+        topics: dict[str, list[fe.FetchedPartition]] = {}
+        room = request.max_bytes if version >= 3 else 1 << 31
+        gave: list[TopicPartition] = []
+        for tp, one in wanted.items():
+            part = self._one(tp, one, version, room, committed=request.isolation_level == 1)
+            room -= len(part.records)
+            mark = -1 if part.error_code else part.high_watermark
+            has_news = len(part.records) or part.error_code or part.diverging_epoch.end_offset >= 0
+            if marks is None or has_news or marks.get(tp) != mark:
+                topics.setdefault(tp.topic, []).append(part)
+            if session is not None:
+                session.marks[tp] = mark
+            if len(part.records):
+                gave.append(tp)
+        for tp in gave if session is not None else ():
+            wanted[tp] = wanted.pop(tp)
+        return fe.FetchResponse(
+            session_id=number,
+            topics=tuple(
+                fe.FetchedTopic(topic=topic, partitions=tuple(parts))
+                for topic, parts in topics.items()
+            ),
+        )
+
+    def _one(
+        self,
+        tp: TopicPartition,
+        one: fe.FetchPartition,
+        version: int,
+        room: int,
+        *,
+        committed: bool,
+    ) -> fe.FetchedPartition:
+        log = self._logs[tp]
+        code = self.faults.pop(tp, 0) or self._fault_of(log, one, version)
+        if code:
+            return fe.FetchedPartition(
+                partition=tp.partition, error_code=code, high_watermark=-1, records=memoryview(b"")
+            )
+        epoch, end = log.end_of_epoch(one.last_fetched_epoch)
+        is_compared = version >= 12 and one.last_fetched_epoch >= 0 and epoch >= 0
+        if is_compared and (end < one.fetch_offset or epoch < one.last_fetched_epoch):
+            return fe.FetchedPartition(
+                partition=tp.partition,
+                error_code=0,
+                high_watermark=log.end,
+                diverging_epoch=fe.DivergingEpoch(epoch=epoch, end_offset=end),
+                records=memoryview(b""),
+            )
+        data = log.read(one, version, room, committed=committed)
+        aborted = log.aborted_in(one.fetch_offset, data) if committed else None
+        if tp in self.flips and data:
+            data = self._damaged(tp, data)
+        return fe.FetchedPartition(
+            partition=tp.partition,
+            error_code=0,
+            high_watermark=log.end,
+            last_stable_offset=log.last_stable if version >= 4 else -1,
+            log_start_offset=log.start if version >= 5 else -1,
+            aborted_transactions=aborted if version >= 4 else None,
+            records=memoryview(data),
+        )
+
+    def _damaged(self, tp: TopicPartition, data: bytes) -> bytes:
+        """Change one byte that a CRC covers, in any of the whole entries."""
+        entries, at = [], 0
+        while at + 12 < len(data):
+            stop = at + 12 + int.from_bytes(data[at + 8 : at + 12], "big")
+            if stop <= len(data) and stop - at > 22:
+                entries.append((at + 22, stop))
+            at = stop
+        if not entries:
+            return data
+        self.flips.discard(tp)
+        at = self._chance.randrange(*self._chance.choice(entries))
+        return data[:at] + bytes((data[at] ^ 0x55,)) + data[at + 1 :]
+
+    def _fault_of(self, log: ModelLog, one: fe.FetchPartition, version: int) -> int:
+        if log.leader != self.number:
+            return ErrorCode.NOT_LEADER_FOR_PARTITION
+        if version >= 9 and 0 <= one.current_leader_epoch < log.epoch:
+            return ErrorCode.FENCED_LEADER_EPOCH
+        if version >= 9 and one.current_leader_epoch > log.epoch:
+            return ErrorCode.UNKNOWN_LEADER_EPOCH
+        if not log.start <= one.fetch_offset <= log.end:
+            return ErrorCode.OFFSET_OUT_OF_RANGE
+        return ErrorCode.NONE

@@ -1,0 +1,498 @@
+"""A poll engine in a random world: the real one, but for its threads, its clock and its network.
+
+The world steps the engine's lines and its asker by hand, when they were woken or their rest is
+over. While one waits for an answer, anything else may happen: seeks, polls, other lines' turns.
+Every record that is handed out is judged against the logs, and so is every step of a position.
+"""
+
+import random
+from collections.abc import Mapping
+from typing import Any, cast
+
+from tests.support.manual_clock import ManualClock
+from tests.support.poll_logs import ModelBroker, ModelLog
+from zkconsumer.cluster.epoch_ends import EpochEnd
+from zkconsumer.cluster.offset_times import EARLIEST as EARLIEST_TIME
+from zkconsumer.cluster.offset_times import TimedOffset
+from zkconsumer.cluster.view import NOTHING_KNOWN, ClusterView
+from zkconsumer.errors import (
+    ConnectFailed,
+    ConnectionLost,
+    LogTruncated,
+    OffsetOutOfRange,
+    PartitionFailed,
+    ZkConsumerError,
+)
+from zkconsumer.fetch.polled.broker_fetcher import BrokerFetcher
+from zkconsumer.fetch.polled.engine import PollEngine
+from zkconsumer.fetch.polled.positions import PositionAsker
+from zkconsumer.fetch.polled.settings import PollFetchSettings
+from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, At, Edge, Reset, Start
+from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.records.codecs import Codec
+from zkconsumer.records.fetched import IsolationLevel, RecordOrigin
+from zkconsumer.records.transactions import Marker
+from zkconsumer.wire.codec import (
+    decode_request,
+    decode_response,
+    encode_request,
+    encode_response,
+)
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.framing import LENGTH_BYTES
+from zkconsumer.wire.messages.fetch import FetchRequest
+
+PARTITIONS = tuple(TopicPartition(topic, number) for topic in "ab" for number in range(2))
+_BROKERS = {number: Broker(number, "model", 9092 + number) for number in range(3)}
+_FAULTS = (
+    ErrorCode.NOT_LEADER_FOR_PARTITION,
+    ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
+    ErrorCode.LEADER_NOT_AVAILABLE,
+    ErrorCode.KAFKA_STORAGE_ERROR,
+    ErrorCode.UNKNOWN,
+    ErrorCode.OFFSET_OUT_OF_RANGE,
+    ErrorCode.CORRUPT_MESSAGE,
+)
+_DEPTH = 3
+Seen = tuple[int, bytes]
+
+
+class _Connection:
+    """To a model broker; every call goes through the codec, and takes its time."""
+
+    def __init__(self, world: "PollWorld", broker: Broker) -> None:
+        self.broker = broker
+        self.is_idle = True
+        self._world = world
+
+    def version_of(self, _: object, **__: int) -> int:
+        return self._world.version
+
+    def close(self) -> None:
+        self.is_idle = False
+
+    def call(self, request: FetchRequest, *, timeout_ms: int, at_most: int) -> Any:
+        world, model = self._world, self._world.brokers[self.broker.id]
+        assert timeout_ms > 0
+        frame = encode_request(request, version=at_most, correlation_id=1, client_id="c")
+        is_late = world.chance.random() < 0.5
+        if is_late:
+            world.meanwhile()
+        if world.chance.random() < world.trouble / 2:
+            self.is_idle = False
+            raise ConnectionLost("model: before the broker had it")
+        got = decode_request(memoryview(frame)[LENGTH_BYTES:]).request
+        assert isinstance(got, FetchRequest)
+        world.fetches += 1
+        answer = encode_response(model.fetch(got, at_most), version=at_most, correlation_id=1)
+        if not is_late:
+            world.meanwhile()
+        if world.chance.random() < world.trouble / 2:
+            self.is_idle = False
+            raise ConnectionLost("model: after the broker had it")
+        return decode_response(request, at_most, memoryview(answer)[LENGTH_BYTES:])[1]
+
+
+class _Client:
+    """Asks the model cluster about positions."""
+
+    def __init__(self, world: "PollWorld") -> None:
+        self._world = world
+
+    def list_offsets(
+        self, times: Mapping[TopicPartition, int], *, timeout_ms: int, isolation: IsolationLevel
+    ) -> dict[TopicPartition, TimedOffset | int]:
+        found = {tp: self._offset(tp, time, isolation) for tp, time in times.items()}
+        self._world.wait_for_client(timeout_ms)
+        return found
+
+    def epoch_ends(
+        self, asked: Mapping[TopicPartition, tuple[int, int]], *, timeout_ms: int
+    ) -> dict[TopicPartition, EpochEnd | int | None]:
+        found = {tp: self._end(tp, *one) for tp, one in asked.items()}
+        self._world.wait_for_client(timeout_ms)
+        return found
+
+    def _offset(
+        self, tp: TopicPartition, time: int, isolation: IsolationLevel
+    ) -> TimedOffset | int:
+        world, log = self._world, self._world.logs[tp]
+        if world.chance.random() < world.trouble:
+            return ErrorCode.NOT_LEADER_FOR_PARTITION
+        if time == EARLIEST_TIME:
+            return TimedOffset(log.start)
+        committed = isolation is IsolationLevel.READ_COMMITTED
+        epoch = log.epoch if world.version >= 9 else None
+        return TimedOffset(log.last_stable if committed else log.end, -1, epoch)
+
+    def _end(self, tp: TopicPartition, current: int, epoch: int) -> EpochEnd | int | None:
+        world, log = self._world, self._world.logs[tp]
+        if world.version < 9:
+            return None
+        if world.chance.random() < world.trouble:
+            return ErrorCode.NOT_LEADER_FOR_PARTITION
+        if 0 <= current < log.epoch:
+            return ErrorCode.FENCED_LEADER_EPOCH
+        return EpochEnd(*log.end_of_epoch(epoch))
+
+
+class _Keeper:
+    def __init__(self) -> None:
+        self.view: ClusterView = NOTHING_KNOWN
+        self.is_wanted = False
+
+    def update(self) -> None:
+        self.is_wanted = True
+
+
+class _Scope:
+    """Starts nothing: the world does the threads' work."""
+
+    def spawn(self, *_: object, **__: object) -> None:
+        pass
+
+
+class PollWorld:
+    """One world, from a seed.
+
+    Args:
+        seed: of everything that is left to chance.
+        version: of Fetch that all brokers serve.
+        isolation: of the consumer.
+        truncates: whether elections may be unclean.
+        reset: the consumer's policy.
+
+    Attributes:
+        trouble: how likely each thing fails; ``settle`` sets it to 0.
+    """
+
+    def __init__(
+        self,
+        seed: int,
+        *,
+        version: int,
+        isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED,
+        truncates: bool = False,
+        reset: Edge | None = EARLIEST,
+    ) -> None:
+        self.chance = random.Random(seed)
+        self.version = version
+        self.truncates = truncates
+        self.trouble = 0.08
+        self.fetches = 0
+        self.clock = ManualClock()
+        magic = 2 if version >= 4 else self.chance.randrange(2) if version >= 2 else 0
+        self.logs = {tp: ModelLog(magic, self.chance.randrange(3)) for tp in PARTITIONS}
+        self.brokers = {number: ModelBroker(number, self.logs, self.chance) for number in _BROKERS}
+        self.committed = isolation is IsolationLevel.READ_COMMITTED
+        self.reset = reset
+        self.keeper = _Keeper()
+        self.rung = True
+        self.seen: dict[TopicPartition, list[Seen]] = {}
+        self.stands: dict[TopicPartition, int | None] = {}
+        self.collected = 0
+        self._depth = 0
+        self._busy: set[object] = set()
+        self._rests: dict[object, tuple[int, bool]] = {}
+        self._flipped: set[TopicPartition] = set()
+        settings = PollFetchSettings(
+            max_bytes=self.chance.choice((1_000, 4_000, 1 << 20)),
+            max_partition_bytes=self.chance.choice((200, 1_000, 1 << 16)),
+            isolation=isolation,
+            reset=reset,
+        )
+        self.engine = PollEngine(
+            dialer=cast("Any", self),
+            client=cast("Any", _Client(self)),
+            keeper=cast("Any", self.keeper),
+            settings=settings,
+            scope=cast("Any", _Scope()),
+            wake=self._ring,
+            clock=self.clock,
+        )
+
+    # --- What the engine calls -----------------------------------------------------------------
+
+    def dial(self, broker: Broker) -> _Connection:
+        """As ``BrokerDialer`` does."""
+        if self.chance.random() < self.trouble:
+            raise ConnectFailed("model: nobody listens")
+        return _Connection(self, broker)
+
+    def wait_for_client(self, timeout_ms: int) -> None:
+        """Something else happens while an answer about positions is on its way."""
+        assert timeout_ms > 0
+        self.meanwhile()
+        if self.chance.random() < self.trouble:
+            raise ConnectFailed("model: no broker answers")
+
+    def _ring(self) -> None:
+        self.rung = True
+
+    # --- What happens --------------------------------------------------------------------------
+
+    def meanwhile(self) -> None:
+        """Some things happen while somebody waits."""
+        if self._depth < _DEPTH and self.trouble:
+            self._depth += 1
+            for _ in range(self.chance.randrange(4)):
+                self.turn()
+            self._depth -= 1
+
+    def turn(self) -> None:
+        """One thing happens."""
+        actions = (
+            (self._write, 5),
+            (self._step_engine, 14),
+            (self._collect, 8),
+            (self._steer, 2),
+            (self._move_leader, 1 if self.trouble else 0),
+            (self._look_at_cluster, 2),
+            (self._misbehave, 2 if self.trouble else 0),
+        )
+        self.chance.choices([one for one, _ in actions], [often for _, often in actions])[0]()
+        self.clock.advance(self.chance.choice((0, 0, 1, 40)))
+
+    def settle(self) -> None:
+        """Nothing fails any more: everything must come, on wakes and rests alone."""
+        self.trouble = 0
+        for model in self.brokers.values():
+            model.faults.clear()
+            model.flips.clear()
+        for log in self.logs.values():
+            for producer in list(log.open):
+                log.finish(producer, Marker.COMMIT)
+        self.engine.add(PARTITIONS)
+        self.engine.resume(PARTITIONS)
+        for tp in self.engine.without_position():
+            self._seek(tp, At(self.logs[tp].start))
+        for turns in range(600):
+            if self._is_done():
+                return
+            if self.keeper.is_wanted or not turns:
+                self._look_at_cluster()
+            self._step_engine()
+            if self.rung:
+                self._collect()
+            self.clock.advance(20)
+        raise AssertionError(f"does not come to rest: {self._state()}")
+
+    def check_end(self) -> None:
+        """The caller has what is in the logs, as it is there."""
+        for tp, log in self.logs.items():
+            seen = [one for one in self.seen[tp] if one[0] >= log.start]
+            first = self.seen[tp][0][0] if self.seen[tp] else log.end
+            assert seen == log.visible(max(first, log.start), log.end, committed=self.committed)
+
+    def _is_done(self) -> bool:
+        return all(
+            (at := self.engine.position(tp)) is not None and at.offset == log.end
+            for tp, log in self.logs.items()
+        )
+
+    def _state(self) -> object:
+        states = self.engine._desk.look(lambda board: dict(board.states))
+        return [(tp, self.logs[tp].end, states.get(tp)) for tp in PARTITIONS]
+
+    def _write(self) -> None:
+        chance = self.chance
+        log = self.logs[chance.choice(PARTITIONS)]
+        codec = chance.choice((Codec.NONE, Codec.NONE, Codec.GZIP))
+        gap = chance.choice((0, 0, 3)) if not self.truncates else 0
+        size = chance.choice((1, 20, 20, 300))
+        if log.magic < 2 or self.truncates or chance.random() < 0.5:
+            log.append(chance.randrange(1, 8), codec=codec, gap=gap, size=size)
+            return
+        producer = chance.randrange(2)
+        if producer in log.open and chance.random() < 0.6:
+            log.finish(producer, chance.choice((Marker.COMMIT, Marker.ABORT)))
+        else:
+            log.append(chance.randrange(1, 6), codec=codec, gap=gap, producer=producer, size=size)
+
+    def _move_leader(self) -> None:
+        tp = self.chance.choice(PARTITIONS)
+        log = self.logs[tp]
+        cut_to = None
+        if self.truncates and self.chance.random() < 0.5:
+            cut_to = self.chance.randrange(log.start, log.end + 1)
+        log.lead(self.chance.randrange(3), cut_to=cut_to)
+
+    def _look_at_cluster(self) -> None:
+        self.keeper.is_wanted = False
+        leaderless = {tp for tp in PARTITIONS if self.chance.random() < self.trouble}
+        self.keeper.view = ClusterView(
+            brokers=dict(_BROKERS),
+            leaders={
+                tp: _BROKERS[log.leader] for tp, log in self.logs.items() if tp not in leaderless
+            },
+            leaderless=dict.fromkeys(leaderless, 5),
+            errors={},
+            leader_epochs={tp: log.epoch for tp, log in self.logs.items()}
+            if self.version >= 9
+            else {},
+        )
+        if self.chance.random() < 0.8 or not self.trouble:
+            self.engine.cluster_changed(self.keeper.view)
+
+    def _misbehave(self) -> None:
+        chance = self.chance
+        model, tp = self.brokers[chance.randrange(3)], chance.choice(PARTITIONS)
+        match chance.randrange(4):
+            case 0:
+                model.evict()
+            case 1:
+                model.faults[tp] = chance.choice(_FAULTS)
+            case 2 if not self.truncates and tp not in self._flipped:
+                self._flipped.add(tp)
+                model.flips.add(tp)
+            case _:
+                if not self.truncates:
+                    log = self.logs[tp]
+                    log.delete_before(chance.randrange(log.start, log.end + 1))
+
+    def _step_engine(self) -> None:
+        """Let one thread of the engine work, if it would."""
+        lines: list[BrokerFetcher | PositionAsker] = [*self.engine._fetchers.values()]
+        one = self.chance.choice([*lines, self.engine._asker])
+        if one in self._busy:
+            return
+        until_ms, can_wake = self._rests.get(one, (0, True))
+        is_woken = bool(one._mailbox.drain())
+        if self.clock.now_ms() < until_ms and not (is_woken and can_wake):
+            return
+        self._busy.add(one)
+        try:
+            if isinstance(one, BrokerFetcher):
+                rest = one.line.turn()
+                rest_ms, wakes = rest.duration_ms, rest.can_wake
+            else:
+                rest_ms, wakes = one.turn(), True
+        finally:
+            self._busy.discard(one)
+        rest_ms = 1 << 40 if rest_ms is None else rest_ms
+        self._rests[one] = (self.clock.now_ms() + rest_ms, wakes)
+
+    def _steer(self) -> None:
+        chance, engine = self.chance, self.engine
+        tp = chance.choice(PARTITIONS)
+        log = self.logs[tp]
+        here = tp in engine.partitions()
+        match chance.randrange(8):
+            case 0:
+                engine.remove((tp,))
+                self.stands.pop(tp, None)
+                self.seen.pop(tp, None)
+            case 1:
+                engine.pause((tp,))
+            case 2 | 3:
+                engine.resume(PARTITIONS)
+            case 4 | 5 if here:
+                self._seek(tp, At(chance.randrange(log.start, log.end + 1)))
+            case 6 if here:
+                self._seek(tp, Reset(chance.choice((EARLIEST, LATEST))))
+            case _:
+                if not here:
+                    engine.add((tp,))
+                    if chance.random() < 0.9:
+                        self._seek(tp, At(log.start))
+
+    def _seek(self, tp: TopicPartition, start: Start) -> None:
+        self.engine.seek(tp, start)
+        self.stands[tp] = start.offset if isinstance(start, At) else None
+        self.seen[tp] = []
+
+    # --- The caller, and the judge -------------------------------------------------------------
+
+    def _collect(self) -> None:
+        """Poll once, and judge what comes."""
+        self.rung = False
+        if self.chance.random() < 0.3:
+            self.engine.ready()
+        try:
+            taken = self.engine.collect(self.chance.choice((1, 3, 50)))
+        except (OffsetOutOfRange, LogTruncated, PartitionFailed) as error:
+            self._is_told(error)
+            self.rung = True
+            taken = {}
+        except ZkConsumerError as error:
+            raise AssertionError(f"no such error is due: {error!r}") from error
+        if taken:
+            self.rung = True
+        paused = self.engine.paused()
+        for tp in self.engine.partitions():
+            at = self.engine.position(tp)
+            records = taken[tp].records(RecordOrigin(tp)) if tp in taken else []
+            got = [(record.offset, record.raw_value or b"") for record in records]
+            assert not (got and tp in paused)
+            self.collected += len(got)
+            self._judge(tp, got, None if at is None else at.offset)
+        assert not taken.keys() - self.engine.partitions()
+        assert all(len(piece) for piece in taken.values())
+
+    def _is_told(self, error: OffsetOutOfRange | LogTruncated | PartitionFailed) -> None:
+        tp = error.topic_partition
+        if isinstance(error, PartitionFailed):  # damaged twice in a row
+            at = self.engine.position(tp)
+            assert at is not None
+            assert error.offset == at.offset
+            self._judge(tp, [], at.offset)
+            self.engine.seek(tp, At(at.offset, at.leader_epoch))
+            return
+        assert self.reset is None
+        log = self.logs[tp]
+        if isinstance(error, LogTruncated):
+            assert self.truncates
+            assert error.diverged_at is not None
+            kept = [one for one in self.seen[tp] if one[0] < error.diverged_at]
+            self.engine.seek(tp, At(min(error.diverged_at, log.end)))
+            self.stands[tp], self.seen[tp] = min(error.diverged_at, log.end), kept
+        else:
+            at = self.engine.position(tp)
+            assert at is not None
+            assert error.offset == at.offset
+            self._judge(tp, [], at.offset)
+            assert self.truncates or not log.start <= at.offset <= log.end
+            self._seek(tp, At(log.start))
+
+    def _judge(self, tp: TopicPartition, got: list[Seen], position: int | None) -> None:
+        """Between the last position and this one, the caller got all that he is to get."""
+        stood, self.stands[tp] = self.stands.get(tp), position
+        log, seen = self.logs[tp], self.seen.setdefault(tp, [])
+        if stood is None:
+            # A policy gave the position: wherever that is, from there on nothing is left out.
+            stood = got[0][0] if got else position
+        if position is None:
+            # The policy says where to go on, once all in front of that is handed out.
+            stop = got[-1][0] + 1 if got else stood
+            assert self.truncates or not got or got == self._due(tp, stood, stop)
+            seen.clear()
+            return
+        assert stood is not None
+        if self.truncates:
+            self._judge_cut(tp, got, stood, position)
+        elif stood < log.start and (got[0][0] if got else position) > stood:
+            # Retention was faster, perhaps: what is left out must be gone.
+            reached = got[0][0] if got else position
+            skips = self.reset is LATEST
+            assert skips or not self._due(tp, max(stood, log.start), reached), (tp, stood)
+            assert got == self._due(tp, reached, position), (tp, stood)
+            seen.clear()
+        else:
+            assert got == self._due(tp, stood, position), (tp, stood)
+        seen.extend(got)
+
+    def _due(self, tp: TopicPartition, first: int | None, stop: int | None) -> list[Seen]:
+        assert first is not None
+        assert stop is not None
+        return self.logs[tp].visible(first, stop, committed=self.committed)
+
+    def _judge_cut(self, tp: TopicPartition, got: list[Seen], stood: int, position: int) -> None:
+        """Where logs are cut back, positions step back to what both have, and no further."""
+        log = self.logs[tp]
+        if (got and got[0][0] < stood) or (not got and position < stood):
+            back = got[0][0] if got else position
+            self.seen[tp][:] = [one for one in self.seen[tp] if one[0] < back]
+            stood = back
+        assert [offset for offset, _ in got] == list(range(stood, position)), (tp, stood, position)
+        for offset, value in got:
+            assert value in {one for _, one in log.ever[offset]}
