@@ -5,10 +5,11 @@ import itertools
 import pytest
 
 from tests.interop.mixed_group import MixedGroup
-from tests.interop.polling_member import PollingMember
+from tests.interop.polling_member import TIMINGS, PollingMember
 from tests.support.kafka_offsets import KafkaOffsets
 from tests.support.waiting import wait_until
 from zkconsumer import KafkaConsumer, OffsetAndMetadata, TopicPartition
+from zkconsumer.scope import wait_ms
 
 pytestmark = pytest.mark.sandbox
 
@@ -123,6 +124,48 @@ def test_a_pattern_takes_in_topics_that_come_later(group: MixedGroup) -> None:
         polling.leave()
     group.await_committed(first)
     group.await_committed(second)
+
+
+def test_a_slow_iteration_hands_over_between_two_records(group: MixedGroup) -> None:
+    """Not behind all that it has taken, which may take longer than the others wait."""
+    topic = group.topic(2)
+    group.write(100, topic)
+    heard: list[str] = []
+
+    class Listener:
+        def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
+            heard.append(f"assigned {len(assigned)}")
+
+        def on_partitions_revoked(self, revoked: set[TopicPartition]) -> None:
+            heard.append(f"revoked {len(revoked)}")
+
+        def on_partitions_lost(self, lost: set[TopicPartition]) -> None:
+            heard.append(f"lost {len(lost)}")
+
+    settings: dict[str, object] = {
+        **TIMINGS,
+        "zookeeper_connect": group.cluster.zookeeper_connect,
+        "group_id": group.name,
+        "consumer_id": "a",
+        "auto_offset_reset": "earliest",
+        "rebalance_max_retries": 4,
+    }
+    with KafkaConsumer(config=settings) as slow:
+        slow.subscribe([topic], listener=Listener())
+        records = iter(slow)
+        first = next(records)
+        other = PollingMember(group.cluster, group.name, topic, consumer_id="b")
+        try:
+            # Longer than the grace of 500 ms in all; what one poll took is not used up by then.
+            taken = [first]
+            while len(heard) < 2 and len(taken) < 90:
+                wait_ms(20)
+                taken.append(next(records))
+            assert heard[:2] == ["assigned 2", "revoked 1"]
+            assert len(taken) < 90
+            wait_until(lambda: len(other.assigned) == 1, what="the other one's share")
+        finally:
+            other.leave()
 
 
 @pytest.mark.parametrize("both", [False, True], ids=["kafka", "both"])

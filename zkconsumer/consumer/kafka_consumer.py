@@ -299,6 +299,9 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
             return None
         with parts.one_caller:
             self._check_reading()
+            if parts.session.shelf:
+                # In the middle of what was taken: the group is not to wait for the end of it.
+                parts.session.turn()
             found = parts.session.shelf.first(parts.session.deliverable())
             if found is None:
                 timeout_ms = self.config.consumer_timeout_ms
