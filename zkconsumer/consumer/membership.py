@@ -1,9 +1,9 @@
 """What the poll API asks of a group, whoever keeps it: a coordinator, or ZooKeeper.
 
-Everything here is called in the caller's thread, but for ``topics_changed``. A membership has
-threads of its own for the network; it rings the caller's bell when there is something for
-``poll`` to do. It calls the handler in the caller's thread only, out of ``poll``, ``unsubscribe``
-and ``close``; the handler may commit, and may not poll.
+Everything here is called in the caller's thread, but for ``topics_changed`` and ``committed``. A
+membership has threads of its own for the network; it rings the caller's bell when there is
+something for ``poll`` to do. It calls the handler in the caller's thread only, out of ``poll``,
+``unsubscribe`` and ``close``; the handler may commit, and may not poll.
 
 Source: Kafka ``ConsumerCoordinator``, whose part this is in the original.
 """
@@ -130,11 +130,13 @@ class Membership(Protocol):
     def committed(
         self, partitions: Collection[TopicPartition], *, timeout_ms: int
     ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
-        """The group's committed positions; None where there is none.
+        """The group's committed positions; None where there is none. Thread: any.
 
         Raises:
+            ConsumerClosed: ``close`` was called meanwhile.
             RequestTimedOut: nobody could say within the time.
             GroupFailed, TopicAuthorizationFailed: not authorised.
+            ConsumerClosed: ``close`` was called meanwhile.
         """
         ...
 

@@ -15,10 +15,10 @@ from zkconsumer.consumer.coordination.read_job import ReadJob
 from zkconsumer.consumer.coordination.seat import GroupCounts, Seat
 from zkconsumer.consumer.coordination.terms import GroupTerms
 from zkconsumer.consumer.membership import CommitDone, Offsets, OwnershipHandler
-from zkconsumer.errors import ConfigError, GroupFailed
+from zkconsumer.errors import ConfigError, ConsumerClosed, GroupFailed
 from zkconsumer.group import events as ev
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.scope import ThreadScope
+from zkconsumer.scope import Mailbox, ThreadScope
 
 log = logging.getLogger(__name__)
 
@@ -86,6 +86,7 @@ class GroupMember:
         self._view = view
         self._request_timeout_ms = request_timeout_ms
         self._closing_by_ms: int | None = None
+        self._closed = False
         self._running_callbacks = False
         self._dead = False
         self._seat = seat = Seat(
@@ -158,9 +159,12 @@ class GroupMember:
         try:
             self._leave(self._clock.now_ms() + timeout_ms)
         finally:
+            self._closed = True
             self._group.stop()
             self._join.stop()
             with self._seat.lock:
+                for job in self._seat.reads:
+                    job.end(ConsumerClosed("the consumer was closed"))
                 self._seat.ended.extend(self._seat.commits.abandon(self._clock.now_ms()))
             self._run_callbacks()
 
@@ -237,15 +241,22 @@ class GroupMember:
     def committed(
         self, partitions: Collection[TopicPartition], *, timeout_ms: int
     ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
-        """See ``Membership``."""
+        """See ``Membership``. Thread: any."""
+        seat, heard = self._seat, Mailbox[None]()
         deadline_ms = self._deadline(self._clock.now_ms() + timeout_ms)
-        job = ReadJob(self._seat.terms.group_id, partitions, deadline_ms=deadline_ms)
+        job = ReadJob(seat.terms.group_id, partitions, on_end=lambda: heard.put(None))
         if job.ended:
             return {}
-        self._seat.read = job
-        self._seat.group_orders.put(None)
-        self._wait(lambda: job.ended, deadline_ms)
-        self._seat.read = None
+        with seat.lock:
+            if self._closed:
+                raise ConsumerClosed("the consumer was closed")
+            seat.reads.append(job)
+        seat.group_orders.put(None)
+        try:
+            self._wait(lambda: job.ended, deadline_ms, heard)
+        finally:
+            with seat.lock:
+                seat.reads.remove(job)
         if job.error is not None:
             raise job.error
         if job.left:
@@ -294,13 +305,16 @@ class GroupMember:
             return deadline_ms
         return min(deadline_ms, self._closing_by_ms)
 
-    def _wait(self, done: Callable[[], bool], deadline_ms: int) -> bool:
+    def _wait(
+        self, done: Callable[[], bool], deadline_ms: int, heard: Mailbox[None] | None = None
+    ) -> bool:
         """Wait for something that the group thread does; tells whether it did."""
+        heard = self._seat.answers if heard is None else heard
         while not done():
             left_ms = deadline_ms - self._clock.now_ms()
             if left_ms <= 0 or self._dead:
                 return False
-            self._seat.answers.get(min(left_ms, _NAP_MS))
+            heard.get(min(left_ms, _NAP_MS))
         return True
 
     def _broken(self, error: BaseException) -> None:

@@ -35,7 +35,7 @@ class OffsetTraffic:
     """Sends what is due.
 
     Args:
-        seat: the member, with its commits and its question.
+        seat: the member, with its commits and its questions.
         locate: gives the place of the coordinator, or why there is none.
         timeout_ms: how long the coordinator may take.
     """
@@ -46,18 +46,16 @@ class OffsetTraffic:
         self._locate = locate
         self._timeout_ms = timeout_ms
         self._backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms)
-        self._read_tries = 0
 
     def next_due_ms(self) -> int | None:
         """When ``go_on`` has something to do."""
         with self._seat.lock:
             dues = [self._seat.commits.next_due_ms()]
-            if (job := self._open_read()) is not None:
-                dues.append(job.due_ms)
+            dues += [job.due_ms for job in self._open_reads()]
         return min((one for one in dues if one is not None), default=None)
 
     def go_on(self) -> None:
-        """Send one commit and one question, where they are due."""
+        """Send what is due."""
         seat = self._seat
         with seat.lock:
             due_ms = seat.commits.next_due_ms()
@@ -65,9 +63,10 @@ class OffsetTraffic:
             self._commit()
             seat.settle()
         with seat.lock:
-            job = self._open_read()
-        if job is not None and seat.clock.now_ms() >= job.due_ms:
-            self._read(job)
+            jobs = self._open_reads()
+        for job in jobs:
+            if seat.clock.now_ms() >= job.due_ms:
+                self._read(job)
 
     # --- commits ------------------------------------------------------------------------
 
@@ -120,12 +119,10 @@ class OffsetTraffic:
 
     # --- committed positions ------------------------------------------------------------
 
-    def _open_read(self) -> ReadJob | None:
-        """The question, unless it has to wait for a commit of the same partitions."""
-        job = self._seat.read
-        if job is None or job.ended or self._seat.commits.touches(job.left):
-            return None
-        return job
+    def _open_reads(self) -> list[ReadJob]:
+        """The questions that need not wait for a commit of the same partitions."""
+        commits = self._seat.commits
+        return [job for job in self._seat.reads if not job.ended and not commits.touches(job.left)]
 
     def _read(self, job: ReadJob) -> None:
         seat = self._seat
@@ -156,16 +153,10 @@ class OffsetTraffic:
                 job.error = error
             else:
                 self._judge(place, () if code is None else (code,))
-        self._next_read(job)
-
-    def _next_read(self, job: ReadJob) -> None:
         if job.ended:
-            self._read_tries = 0
-            self._seat.answers.put(None)
-            return
-        pause_ms = self._backoff.delay_ms(self._read_tries, 0.0)
-        self._read_tries += 1
-        job.postpone(self._seat.clock.now_ms(), pause_ms)
+            job.on_end()
+        else:
+            job.postpone(seat.clock.now_ms(), self._backoff)
 
     def _place(self) -> Place | str | ZkConsumerError:
         """Where the coordinator is; or why that is not known; or why it never will be."""

@@ -3,8 +3,9 @@
 Source: Kafka ``ConsumerCoordinator.OffsetFetchResponseHandler``.
 """
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 
+from zkconsumer.backoff import Backoff
 from zkconsumer.consumer.coordination.offset_requests import Positions
 from zkconsumer.errors import (
     GroupFailed,
@@ -28,18 +29,24 @@ class ReadJob:
         found: the answers.
         error: why there will be no more; None: all is well so far.
         due_ms: when to ask.
+        on_end: to be told when there is nothing more to ask.
     """
 
     def __init__(
-        self, group_id: str, partitions: Collection[TopicPartition], *, deadline_ms: int
+        self,
+        group_id: str,
+        partitions: Collection[TopicPartition],
+        *,
+        on_end: Callable[[], None],
     ) -> None:
         self._group_id = group_id
-        self._deadline_ms = deadline_ms
+        self._tries = 0
         self._reason = "nobody was asked in time"
         self.left = frozenset(partitions)
         self.found: dict[TopicPartition, OffsetAndMetadata | None] = {}
         self.error: ZkConsumerError | None = None
         self.due_ms = 0
+        self.on_end = on_end
 
     @property
     def ended(self) -> bool:
@@ -67,13 +74,19 @@ class ReadJob:
             return int(ErrorCode.UNKNOWN)
         return None
 
+    def end(self, error: ZkConsumerError) -> None:
+        """There will be no more answers."""
+        self.error = self.error or error
+        self.on_end()
+
     def failed(self, reason: str) -> None:
         """Nobody answered."""
         self._reason = reason
 
-    def postpone(self, now_ms: int, pause_ms: int) -> None:
+    def postpone(self, now_ms: int, backoff: Backoff) -> None:
         """Ask again later."""
-        self.due_ms = now_ms + pause_ms
+        self.due_ms = now_ms + backoff.delay_ms(self._tries, 0.0)
+        self._tries += 1
 
     def timed_out(self) -> RequestTimedOut:
         """The time is over."""

@@ -69,7 +69,7 @@ class Seat:
     Attributes:
         where: where the coordinator is.
         group_orders, join_orders: what the two threads have to do; None wakes them.
-        answers: wakes the caller that waits for a commit or a read.
+        answers: wakes the caller that waits for a commit.
         calls: the handler's due calls. Thread: the caller.
     """
 
@@ -98,7 +98,7 @@ class Seat:
         self.lock = threading.RLock()
         self.claims = Claims()
         self.commits = CommitLine(backoff)
-        self.read: ReadJob | None = None
+        self.reads: list[ReadJob] = []
         self.ended: deque[CommitJob] = deque()
         self.subscribed = False
         self.left = True

@@ -13,6 +13,7 @@ from zkconsumer.clock import SystemClock
 from zkconsumer.consumer.membership import Offsets, Why
 from zkconsumer.errors import (
     CommitFailed,
+    ConsumerClosed,
     GroupFailed,
     OffsetCommitFailed,
     RebalanceInProgress,
@@ -20,6 +21,7 @@ from zkconsumer.errors import (
     TopicAuthorizationFailed,
 )
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.scope import ThreadScope
 from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
 from zkconsumer.wire.messages.offset_commit import OffsetCommitRequest
@@ -419,3 +421,23 @@ def test_close_says_of_every_commit_what_became_of_it(
     member.close(timeout_ms=200)
     assert SystemClock().now_ms() - started < 1_500
     assert [type(error) for _, error in told.notes] == [OffsetCommitFailed] * 3
+
+
+def test_close_ends_a_question_in_another_thread(
+    broker: CoordinatorDouble, member: MemberInTest
+) -> None:
+    """Nobody waits for an answer that will not come."""
+    broker.silent |= {OffsetFetchRequest}
+    ended: list[Exception] = []
+
+    def ask() -> None:
+        with pytest.raises(ConsumerClosed) as caught:
+            member.member.committed([ONE], timeout_ms=60_000)
+        ended.append(caught.value)
+
+    scope = ThreadScope("asking")
+    scope.spawn("thread", ask, stop=lambda: None)
+    wait_until(lambda: broker.attempts.get(OffsetFetchRequest), what="it asks")
+    member.close(timeout_ms=200)
+    assert scope.close(5_000) == []
+    assert len(ended) == 1

@@ -113,9 +113,11 @@ def test_a_static_member_comes_back_without_a_rebalance(
     broker: CoordinatorDouble, make: MakeMember
 ) -> None:
     """KIP-345: it does not leave, and its partitions wait for it."""
-    settings = replace(QUICK, instance_id="i1")
+    long = replace(QUICK, session_timeout_ms=20_000)
+    settings = replace(long, instance_id="i1")
+    other = make(broker, "t", settings=replace(long, instance_id="i2"), name="other")
+    other.poll_until("all", lambda: other.has == ALL)
     first = make(broker, "t", settings=settings, name="first")
-    other = make(broker, "t", settings=replace(QUICK, instance_id="i2"), name="other")
     poll_until("both have half", lambda: even(first, other), first, other)
     had, generation, joins = first.has, broker.group.generation, other.member.counts.joined
     first.close()
