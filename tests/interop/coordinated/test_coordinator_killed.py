@@ -1,0 +1,50 @@
+"""The broker that coordinates a group is killed in the middle of a rebalance."""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from tests.interop.coordinated.group import CoordinatorGroup
+from tests.interop.coordinated.members import all_values
+from tests.support.clusters import SHORT_SESSIONS
+from tests.support.waiting import wait_until
+from zkconsumer.sandbox import Sandbox
+
+
+@pytest.fixture(scope="module")
+def three_brokers() -> Iterator[Sandbox]:
+    """Three brokers of the newest version, for the tests of this module."""
+    with Sandbox(kafka="3.9.1", brokers=3, broker_properties=SHORT_SESSIONS) as sandbox:
+        yield sandbox
+
+
+@pytest.mark.sandbox
+@pytest.mark.parametrize("strategy", ["range", "cooperative-sticky"])
+def test_a_coordinator_killed_mid_rebalance(
+    three_brokers: Sandbox, tmp_path: Path, strategy: str
+) -> None:
+    """The group comes together elsewhere; all comes, and what was committed not again."""
+    with closing(CoordinatorGroup(three_brokers, tmp_path, strategy)) as group:
+        topic = group.topic(6, replication=3)
+        six = group.partitions(topic, 6)
+        busy, idle = group.ours(topic), group.ours(topic)
+        group.await_shared(six, 2)
+        before = group.write(six, 10)
+        group.await_all(before)
+        group.await_committed()
+        idle.order("idle")  # so that the rebalance waits for it
+        newcomer = group.kafka_python(topic)
+        wait_until(lambda: group.peek.look().state == "PreparingRebalance", what="a rebalance")
+        coordinator = group.peek.offsets.coordinator().id
+        three_brokers.kill_broker(coordinator)
+        idle.order("poll")
+        group.await_shared(six, 3)
+        after = group.write(six, 10)
+        group.await_all(after)
+        group.await_committed()
+        assert Counter(all_values(group.members)) == Counter(before + after)
+        assert all(set(member.values) & set(after) for member in (busy, idle, newcomer))
+        three_brokers.start_broker(coordinator)
