@@ -1,0 +1,124 @@
+"""The poll engine against real brokers: leaders that move, die, hang, and forget."""
+
+from collections.abc import Iterator, Mapping
+
+import pytest
+
+from tests.support.clusters import fresh_name
+from tests.support.poll_rig import PollRig
+from tests.support.traffic import Traffic, partitions_of, write
+from zkconsumer.clock import SystemClock
+from zkconsumer.errors import LogTruncated
+from zkconsumer.fetch.polled.settings import PollFetchSettings
+from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, At, Reset
+from zkconsumer.model import TopicPartition
+from zkconsumer.sandbox import Sandbox
+
+pytestmark = pytest.mark.sandbox
+
+SETTINGS = PollFetchSettings(request_timeout_ms=3_000, reset=EARLIEST)
+
+
+@pytest.fixture(scope="module")
+def modern3() -> Iterator[Sandbox]:
+    """Three brokers 3.9.1 that elect whatever is alive."""
+    unclean = {"unclean.leader.election.enable": "true", "replica.lag.time.max.ms": "2000"}
+    with Sandbox(kafka="3.9.1", brokers=3, broker_properties=unclean) as sandbox:
+        yield sandbox
+
+
+def check_all_came(rig: PollRig, sent: Mapping[TopicPartition, Mapping[int, bytes]]) -> None:
+    """What was acknowledged came at its offset, and every offset came once and in order."""
+    for tp, values in sent.items():
+        assert rig.offsets(tp) == list(range(len(rig.offsets(tp))))
+        got = {record.offset: record.raw_value for record in rig.got[tp]}
+        assert {offset: got[offset] for offset in values} == values
+
+
+def read_through_a_death(sandbox: Sandbox, topic: str) -> None:
+    """Read while one leader is killed, and comes back, under traffic."""
+    sandbox.create_topic(topic, 3, 3)
+    partitions = partitions_of(topic, 3)
+    with PollRig(sandbox.brokers, [topic], SETTINGS) as rig:
+        rig.start({tp: Reset(EARLIEST) for tp in partitions})
+        with Traffic(sandbox, partitions) as traffic:
+            rig.poll_until(lambda: all(len(rig.offsets(tp)) > 50 for tp in partitions), "records")
+            sandbox.kill_broker(1)
+            seen = {tp: len(rig.offsets(tp)) for tp in partitions}
+            rig.poll_until(
+                lambda: all(len(rig.offsets(tp)) > seen[tp] + 50 for tp in partitions),
+                "records of all partitions from the leaders that are left",
+            )
+            sandbox.start_broker(1)
+            traffic.stop()
+            ends = traffic.ends()
+        rig.poll_until(
+            lambda: all(len(rig.offsets(tp)) >= end for tp, end in ends.items()), "all records"
+        )
+        check_all_came(rig, traffic.acknowledged)
+
+
+def test_a_killed_leader_loses_and_doubles_nothing_on_0_8(cluster3: Sandbox) -> None:
+    """Fetch v0, and no epochs."""
+    read_through_a_death(cluster3, fresh_name("poll-death"))
+
+
+def test_a_killed_leader_loses_and_doubles_nothing_on_3_9(modern3: Sandbox) -> None:
+    """Fetch v12 in sessions, with epochs."""
+    read_through_a_death(modern3, fresh_name("poll-death"))
+
+
+def test_a_broker_that_hangs_holds_up_its_own_partitions_only(modern3: Sandbox) -> None:
+    """The others go on, and stopping does not wait for it."""
+    topic = fresh_name("poll-hang")
+    modern3.create_topic(topic, assignment={0: [0], 1: [2]})
+    quick, hung = partitions_of(topic, 2)
+    rig = PollRig(modern3.brokers, [topic], PollFetchSettings(reset=EARLIEST))
+    with rig:
+        rig.start({quick: At(0), hung: At(0)})
+        write(modern3, quick, [b"1"])
+        write(modern3, hung, [b"1"])
+        rig.poll_until(lambda: len(rig.got) == 2, "a record of each")
+        modern3.pause_broker(2)
+        try:
+            write(modern3, quick, [b"2"])
+            rig.poll_until(lambda: len(rig.offsets(quick)) == 2, "the other's record")
+            rig.engine.seek(hung, Reset(LATEST))
+            started_ms = SystemClock().now_ms()
+            rig.engine.stop()
+            rig.dialer.stop()
+            rig.client.stop()
+            assert not rig.scope.close(5_000)
+            assert SystemClock().now_ms() - started_ms < 2_000
+        finally:
+            modern3.resume_broker(2)
+
+
+@pytest.mark.parametrize("policy", [None, LATEST], ids=["none", "latest"])
+def test_an_unclean_election_is_found_out(modern3: Sandbox, policy: None) -> None:
+    """What was read and is gone is told; or the position steps back to what both logs share."""
+    topic = fresh_name("poll-unclean")
+    modern3.create_topic(topic, assignment={0: [0, 1]})
+    tp = TopicPartition(topic, 0)
+    settings = PollFetchSettings(request_timeout_ms=3_000, reset=policy)
+    with PollRig(modern3.brokers, [topic], settings) as rig:
+        rig.start({tp: At(0)})
+        write(modern3, tp, [b"both"] * 10)
+        rig.poll_until(lambda: len(rig.offsets(tp)) == 10, "what both replicas have")
+        modern3.stop_broker(1)
+        write(modern3, tp, [b"one"] * 5)
+        rig.poll_until(lambda: len(rig.offsets(tp)) == 15, "what one replica has")
+        modern3.kill_broker(0)
+        try:
+            modern3.start_broker(1)
+            if policy is None:
+                with pytest.raises(LogTruncated) as told:
+                    rig.poll_until(lambda: False, "the truncation")
+                assert told.value.diverged_at == 10
+                assert told.value.position == 15
+                rig.engine.seek(tp, At(10))
+            write(modern3, tp, [b"anew"] * 7)
+            rig.poll_until(lambda: rig.values(tp).count(b"anew") == 7, "what was written since")
+            assert rig.offsets(tp)[15:] == list(range(10, 17))
+        finally:
+            modern3.start_broker(0)
