@@ -53,6 +53,10 @@ class TcpGate:
         """Forward new connections again."""
         self._open = True
 
+    def lead_to(self, host: str, port: int) -> None:
+        """Forward new connections to another server."""
+        self._target = (host, port)
+
     def _stop(self) -> None:
         self._stopped = True
         self._wake_sender.send(b"!")

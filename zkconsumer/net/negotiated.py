@@ -35,7 +35,8 @@ class BrokerDialer:
         client_id: sent with every request.
         security: TLS and SASL.
         connect_timeout_ms: how long one connect may take.
-        request_timeout_ms: how long the rest of dialling may take: TLS, SASL, versions.
+        request_timeout_ms: how long each step may take behind that: TLS, versions, SASL; all
+            steps together take no longer than one of each kind.
         max_response_bytes: the largest answer that a connection takes.
         clock: for deadlines.
     """
@@ -165,7 +166,8 @@ class BrokerDialer:
         self, connection: BrokerConnection, found: Found, deadline_ms: int
     ) -> SaslSession:
         session = SaslSession(self._security, found.versions, self._clock)
-        session.authenticate(connection, deadline_ms=deadline_ms)
+        limit_ms = self._clock.now_ms() + self._request_timeout_ms
+        session.authenticate(connection, deadline_ms=min(limit_ms, deadline_ms))
         return session
 
     def _find(
@@ -181,6 +183,7 @@ class BrokerDialer:
             before_sasl=self._security.uses_sasl,
             in_tls=self._security.uses_tls,
             deadline_ms=deadline_ms,
+            answer_ms=self._request_timeout_ms,
             stopped=lambda: self._stopped,
             clock=self._clock,
         )
@@ -213,7 +216,8 @@ class BrokerDialer:
         tls = TlsTransport(transport, self._tls, broker.host, clock=self._clock)
         connection = self._held(broker, tls)
         try:
-            tls.shake_hands(timeout_ms=max(1, deadline_ms - self._clock.now_ms()))
+            left_ms = max(1, deadline_ms - self._clock.now_ms())
+            tls.shake_hands(timeout_ms=min(left_ms, self._request_timeout_ms))
         except BaseException:
             connection.close()
             raise

@@ -69,6 +69,7 @@ class VersionSearch:
         in_tls: whether the connection is encrypted. A port of 0.10 that wants SASL in TLS does not
             look at what came with the question before more comes: so more is sent.
         deadline_ms: by the clock, when the search is over.
+        answer_ms: how long one answer may take.
         stopped: whether somebody ended it: then a closed connection says nothing of the broker.
         clock: for the deadline.
     """
@@ -79,6 +80,7 @@ class VersionSearch:
     before_sasl: bool
     in_tls: bool
     deadline_ms: int
+    answer_ms: int
     stopped: Callable[[], bool]
     clock: Clock
 
@@ -197,7 +199,7 @@ class VersionSearch:
         left_ms = self.deadline_ms - self.clock.now_ms()
         if left_ms <= 0:
             raise RequestTimedOut(f"{self.broker}: does not say in time what it serves")
-        return left_ms
+        return min(left_ms, self.answer_ms)
 
     def _check_running(self) -> None:
         if self.stopped():

@@ -4,6 +4,7 @@ import pytest
 
 from tests.support.spoken_broker import MODERN, Said, Serves, SpokenBroker, Word
 from tests.support.waiting import wait_until
+from zkconsumer.clock import SystemClock
 from zkconsumer.errors import (
     AuthenticationFailed,
     ConnectFailed,
@@ -59,7 +60,7 @@ def dialer_to(broker: SpokenBroker, *, timeout_ms: int = LONG_MS) -> BrokerDiale
     network = MemoryNetwork()
     broker.listen(network)
     return BrokerDialer(
-        network, client_id="test", connect_timeout_ms=timeout_ms, request_timeout_ms=timeout_ms
+        network, client_id="test", connect_timeout_ms=LONG_MS, request_timeout_ms=timeout_ms
     )
 
 
@@ -275,10 +276,13 @@ def test_a_broker_that_hangs_ends_in_time(broker: SpokenBroker, api: ApiKey) -> 
         return Word.SILENCE if frame.api_key is api else None
 
     broker.answer = hanging
+    clock = SystemClock()
+    began_ms = clock.now_ms()
     with pytest.raises(RequestTimedOut):
         dialer_to(broker, timeout_ms=SHORT_MS).dial(ADDRESS)
     with pytest.raises(RequestTimedOut):
         dialer_to(broker).dial(ADDRESS, timeout_ms=SHORT_MS)
+    assert clock.now_ms() - began_ms < LONG_MS
 
 
 def test_stop_wakes_whoever_dials(broker: SpokenBroker, dialer: BrokerDialer) -> None:

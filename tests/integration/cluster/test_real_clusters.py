@@ -1,0 +1,191 @@
+"""Leaders, offsets, epochs and coordinators, asked of real brokers from 0.8 to 3.9."""
+
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.clusters import BrokerOf, fresh_name
+from tests.support.tcp_gate import TcpGate
+from tests.support.waiting import wait_until
+from zkconsumer.clock import SystemClock
+from zkconsumer.cluster.cluster_client import EARLIEST, LATEST, ClusterClient
+from zkconsumer.cluster.epoch_ends import EpochEnd
+from zkconsumer.cluster.keeper import MetadataKeeper
+from zkconsumer.cluster.offset_times import TimedOffset
+from zkconsumer.errors import ConnectionLost, RequestTimedOut, UnsupportedVersion
+from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.net.negotiated import BrokerDialer
+from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.scope import ThreadScope
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.messages.metadata import MetadataRequest
+
+pytestmark = pytest.mark.sandbox
+
+LONG_MS = 20_000
+PROMPT_MS = 2_000
+ALL = ["0.8.2.2", "0.9.0.1", "0.10.2.2", "3.9.1"]
+QUESTION = MetadataRequest(topics=())
+
+
+def dialer(request_timeout_ms: int = LONG_MS) -> BrokerDialer:
+    """A way to brokers."""
+    return BrokerDialer(
+        TcpConnector(),
+        client_id="test",
+        connect_timeout_ms=LONG_MS,
+        request_timeout_ms=request_timeout_ms,
+    )
+
+
+def client_of(sandbox: Sandbox) -> ClusterClient:
+    """A client that knows one address."""
+    [broker] = sandbox.brokers
+    return ClusterClient(
+        dialer(),
+        [Broker(-1, broker.host, broker.port)],
+        request_timeout_ms=LONG_MS,
+        retry_backoff_ms=50,
+        shuffle=random.shuffle,
+    )
+
+
+@pytest.fixture(params=ALL)
+def sandbox(request: pytest.FixtureRequest, broker_of: BrokerOf) -> Sandbox:
+    """One broker of each version."""
+    return broker_of(request.param)
+
+
+@pytest.fixture
+def client(sandbox: Sandbox) -> Iterator[ClusterClient]:
+    """What asks it."""
+    client = client_of(sandbox)
+    yield client
+    client.stop()
+
+
+def test_leaders(sandbox: Sandbox, client: ClusterClient) -> None:
+    """Of what exists; what does not is an error, and is not created by asking."""
+    topic, missing = fresh_name("cluster"), fresh_name("missing")
+    sandbox.create_topic(topic, 2)
+    [broker] = sandbox.brokers
+    view = client.view([topic, missing], timeout_ms=LONG_MS)
+    assert view.partitions == {topic: (0, 1)}
+    assert set(view.leaders.values()) == {broker}
+    assert view.errors == {missing: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION}
+    everything = client.view(None, timeout_ms=LONG_MS)
+    assert everything.partitions[topic] == (0, 1)
+    assert missing not in everything.partitions
+
+
+def test_offsets_and_epochs(sandbox: Sandbox, client: ClusterClient) -> None:
+    """The ends of logs in every version; times and epochs where the broker knows them."""
+    topic = fresh_name("cluster")
+    sandbox.create_topic(topic, 2)
+    first, second = TopicPartition(topic, 0), TopicPartition(topic, 1)
+    listed = client.list_offsets({first: EARLIEST, second: LATEST}, timeout_ms=LONG_MS)
+    assert {tp: one.offset for tp, one in listed.items() if isinstance(one, TimedOffset)} == {
+        first: 0,
+        second: 0,
+    }
+    if sandbox.kafka.startswith(("0.8", "0.9")):
+        with pytest.raises(UnsupportedVersion, match="LIST_OFFSETS from version 1"):
+            client.list_offsets({first: 1_000}, timeout_ms=LONG_MS)
+    else:
+        none = client.list_offsets({first: 1_000}, timeout_ms=LONG_MS)[first]
+        assert isinstance(none, TimedOffset)
+        assert none.offset == -1
+    ends = client.epoch_ends({first: (-1, 0)}, timeout_ms=LONG_MS)
+    assert ends == {first: EpochEnd(0, 0) if sandbox.kafka == "3.9.1" else None}
+
+
+def test_the_coordinator(sandbox: Sandbox, client: ClusterClient) -> None:
+    """Found once the cluster has made the topic that it keeps offsets in."""
+    group = fresh_name("group")
+
+    def found() -> Broker | None:
+        answer = client.coordinator(group, timeout_ms=LONG_MS)
+        if isinstance(answer, Broker):
+            return answer
+        assert ErrorCode.of(answer).retriable
+        return None
+
+    assert wait_until(found, what="the coordinator") == sandbox.brokers[0]
+
+
+def test_a_view_that_is_kept(sandbox: Sandbox) -> None:
+    """A topic that comes to be shows by itself; the thread ends promptly."""
+    topic = fresh_name("cluster")
+    scope = ThreadScope("test-keeper")
+    keeper = MetadataKeeper(
+        client_of(sandbox), scope, refresh_ms=50, backoff_ms=50, on_change=lambda _: None
+    )
+    keeper.watch(frozenset({topic}))
+    assert keeper.wait_for(lambda view: topic in view.errors, LONG_MS)
+    sandbox.create_topic(topic)
+    assert keeper.wait_for(lambda view: TopicPartition(topic, 0) in view.leaders, LONG_MS)
+    assert scope.close(PROMPT_MS) == []
+    assert scope.first_error() is None
+
+
+def test_one_address_and_many_versions(broker_of: BrokerOf) -> None:
+    """A broker that comes back as another one, each from each, is spoken with as what it is."""
+    line = dialer()
+    order = ["0.8.2.2", "3.9.1", "0.9.0.1", "0.10.2.2", "0.8.2.2", "0.10.2.2", "3.9.1", "0.9.0.1"]
+    brokers = {version: broker_of(version).brokers[0] for version in order}
+    with TcpGate("127.0.0.1", 1) as gate:
+        at = Broker(-1, "127.0.0.1", gate.port)
+        expected = {}
+        for version, broker in brokers.items():
+            connection = line.dial(broker)
+            expected[version] = connection.versions
+            connection.close()
+        assert len({frozenset(one.common.items()) for one in expected.values()}) == 4
+        for version in order:
+            gate.lead_to(brokers[version].host, brokers[version].port)
+            gate.open()
+            connection = line.dial(at)
+            assert connection.versions == expected[version]
+            connection.call(QUESTION, timeout_ms=LONG_MS)
+            gate.shut()
+            with pytest.raises(ConnectionLost):
+                connection.call(QUESTION, timeout_ms=LONG_MS)
+            connection.close()
+
+
+def test_a_frozen_broker(broker_of: BrokerOf) -> None:
+    """It takes connections and says nothing: every wait ends in time, or when it is told to."""
+    sandbox = broker_of("3.9.1")
+    [broker] = sandbox.brokers
+    line = dialer(request_timeout_ms=200)
+    connection = line.dial(broker)
+    waiting = dialer()
+    sandbox.pause_broker(broker.id)
+    try:
+        with pytest.raises(RequestTimedOut):
+            connection.call(QUESTION, timeout_ms=200)
+        with pytest.raises(RequestTimedOut):
+            line.dial(broker)
+        ended: list[bool] = []
+
+        def dial() -> None:
+            try:
+                waiting.dial(broker)
+            except ConnectionLost:
+                ended.append(True)
+
+        clock = SystemClock()
+        scope = ThreadScope("test-frozen")
+        scope.spawn("dial", dial, stop=waiting.stop)
+        wait_until(lambda: waiting._dialling, what="the dial to begin")
+        began_ms = clock.now_ms()
+        assert scope.close(LONG_MS) == []
+        assert clock.now_ms() - began_ms < PROMPT_MS
+        assert ended == [True]
+    finally:
+        sandbox.resume_broker(broker.id)
+    again = line.dial(broker, timeout_ms=LONG_MS)
+    again.call(QUESTION, timeout_ms=LONG_MS)
+    again.close()
