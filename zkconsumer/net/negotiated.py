@@ -35,8 +35,8 @@ class BrokerDialer:
         client_id: sent with every request.
         security: TLS and SASL.
         connect_timeout_ms: how long one connect may take.
-        request_timeout_ms: how long each step may take behind that: TLS, versions, SASL; all
-            steps together take no longer than one of each kind.
+        request_timeout_ms: how long each later step may wait: TLS, versions, SASL. All of dialling
+            takes no longer than both together.
         max_response_bytes: the largest answer that a connection takes.
         clock: for deadlines.
     """
@@ -82,7 +82,9 @@ class BrokerDialer:
             RemoteProtocolError: what answers is no broker.
         """
         limit_ms = self._connect_timeout_ms + self._request_timeout_ms
-        deadline_ms = self._clock.now_ms() + min(limit_ms, timeout_ms or limit_ms)
+        deadline_ms = self._clock.now_ms() + min(
+            limit_ms, limit_ms if timeout_ms is None else timeout_ms
+        )
         opened: list[BrokerConnection] = []
         connected = False
         try:
