@@ -17,9 +17,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
-from zkconsumer.model import Record
+from zkconsumer.model import Record, TimestampType
 from zkconsumer.records.build import build_message_set
-from zkconsumer.records.codecs import CODECS_OF_MESSAGES
+from zkconsumer.records.build_batch import BatchTraits, build_batch, build_marker
+from zkconsumer.records.codecs import CODECS_OF_MESSAGES, Codec
+from zkconsumer.records.transactions import Marker
 
 HERE = Path(__file__).parent
 ROOT = HERE.parent.parent
@@ -43,6 +45,23 @@ PLANTS = (
     Plant(
         "walk.c", "if (found.size > set->stop - *position - ZK", "if (found.size > set->stop - ZK"
     ),
+    Plant("varint.c", "shift < bits && at < end;", "shift < bits;"),
+    Plant("record.h", "|| size < 1 || size > end - at)", "|| size < 1)"),
+    Plant("record.h", "*size > end - at ? NULL : at + *size", "at + *size"),
+    Plant("record.c", "    return at == end;", "    return true;"),
+    Plant("batch.c", "if (size < MIN_BATCH_SIZE)", "if (size < 20)"),
+    Plant("batch.c", "batch->base_offset >= INT64_MAX - batch->last_delta", "false"),
+    Plant(
+        "batch.c",
+        "__builtin_add_overflow(run->base_time, front->time_delta, &message->timestamp)",
+        "(message->timestamp = run->base_time + front->time_delta) == 0",
+    ),
+    Plant("batch.c", "front.offset_delta <= last ||", ""),
+    Plant("batch.c", "    return at == end;", "    return true;"),
+    Plant("batch.c", "message.key_bytes < MARKER_KEY_BYTES || ", ""),
+    Plant("batches.c", "body->used > reader->walk.room_bytes ||", ""),
+    Plant("committed.c", "qsort(filter->producers, filter->count", "qsort(filter->producers, 0"),
+    Plant("fetched.c", "    fetched->first += whole;\n", ""),
     Plant("snappy.c", "|| length > (size_t)(end - at) ||", "||"),
     Plant("snappy.c", "offset > (size_t)(out - start)", "offset > (size_t)(out - start) + 4096"),
     Plant("snappy.c", "length > room || offset == 0", "offset == 0"),
@@ -118,6 +137,48 @@ def sound_sets() -> Iterator[bytes]:
                 for at, value in enumerate(values)
             ]
             yield build_message_set(some, magic=magic, codec=codec)
+    yield from sound_batches(chance)
+
+
+def sound_batches(chance: random.Random) -> Iterator[bytes]:
+    """Batches that Kafka's own classes wrote, and such as have all that batches can have."""
+    for one in json.loads((ROOT / "tests/golden/data/batches.json").read_text()):
+        yield bytes.fromhex(one["hex"])
+    for codec in (*CODECS_OF_MESSAGES, Codec.ZSTD):
+        for count in (1, 3, 200):
+            yield batch_of(chance, codec, count, producer_id=-1)
+        in_transaction = batch_of(chance, codec, 5, producer_id=4)
+        for kind in (Marker.ABORT, Marker.COMMIT):
+            traits = BatchTraits(producer_id=4, producer_epoch=0, is_transactional=True)
+            marker = build_marker(kind, 60, timestamp=1, traits=traits)
+            behind = batch_of(chance, codec, 2, producer_id=4, first=61)
+            yield in_transaction + marker + behind
+
+
+def batch_of(
+    chance: random.Random, codec: Codec, count: int, *, producer_id: int, first: int = 0
+) -> bytes:
+    """A batch of records with gaps, nulls and headers."""
+    offsets = sorted(chance.sample(range(first, first + 3 * count), count))
+    some = [
+        Record(
+            offset,
+            chance.choice([None, b"", b"key %d" % offset]),
+            chance.choice([None, b"", chance.randbytes(70), b"value %d " % offset * 20]),
+            1_700_000_000_000 + chance.randrange(-100, 100_000),
+            TimestampType.CREATE_TIME,
+        )
+        for offset in offsets
+    ]
+    headers = dict.fromkeys(range(0, count, 3), (("trace", b"1"), ("n", None), ("", b"")))
+    traits = BatchTraits(
+        base_offset=first,
+        last_offset=first + 3 * count,
+        leader_epoch=3,
+        producer_id=producer_id,
+        is_transactional=producer_id >= 0,
+    )
+    return build_batch(some, codec=codec, headers=headers, traits=traits)
 
 
 def build(sources: Path, program: Path) -> Path:

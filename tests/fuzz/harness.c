@@ -13,15 +13,18 @@
 #include <time.h>
 
 #include "answers.h"
-#include "crc32.h"
+#include "batch.h"
+#include "batch_sets.h"
+#include "crc32c.h"
+#include "polled.h"
 #include "queues.h"
 #include "sets.h"
 #include "walk.h"
 
 enum { MAX_SEEDS = 256 };
 
-static bytes seeds[MAX_SEEDS];
-static int seed_count;
+static bytes seeds[MAX_SEEDS], batch_seeds[MAX_SEEDS];
+static int seed_count, batch_seed_count;
 static uint64_t rounds, messages, refusals, touched;
 
 bytes a_seed(void) { return seeds[below((size_t)seed_count)]; }
@@ -97,21 +100,58 @@ static void one_round(void) {
     rounds++;
 }
 
+static bytes batches_by_chance(void) {
+    bytes set = copy(batch_seeds[below((size_t)batch_seed_count)]);
+    if (below(4)) {
+        set = damaged_batches(set);
+        repair(set);
+    }
+    if (below(2))
+        set = packed_batch(set);
+    return set;
+}
+
+/* One set, or two back to back, of which either may be of messages. */
+static void one_round_of_batches(void) {
+    bytes set = batches_by_chance();
+    if (below(2)) {
+        bytes other = below(4) ? batches_by_chance() : copy(a_seed());
+        bytes both = room(set.size + other.size);
+        const size_t front = below(2) ? set.size : other.size;
+        memcpy(both.data, front == set.size ? set.data : other.data, front);
+        memcpy(both.data + front, front == set.size ? other.data : set.data, both.size - front);
+        free(set.data);
+        free(other.data);
+        set = both;
+    }
+    if (below(8) == 0)
+        set = damaged(set);
+    if (below(8))
+        repair(set);
+    read_batches(set);
+}
+
 static bool load(const char *path) {
     FILE *file = fopen(path, "rb");
-    if (!file || seed_count == MAX_SEEDS)
+    if (!file || seed_count == MAX_SEEDS || batch_seed_count == MAX_SEEDS)
         return false;
     bytes made = room(MAX_SET_BYTES);
     made.size = fread(made.data, 1, made.size, file);
     fclose(file);
-    seeds[seed_count++] = made;
-    return made.size > 0;
+    if (made.size <= 16)
+        return false;
+    if (made.data[16] == ZK_BATCH_MAGIC)
+        batch_seeds[batch_seed_count++] = made;
+    else
+        seeds[seed_count++] = made;
+    return true;
 }
 
 int main(int count, char **words) {
     if (count < 4)
         return 2;
     zk_crc32_choose();
+    zk_crc32c_choose();
     begin_chance(strtoull(words[1], NULL, 10));
     for (int at = 3; at < count; at++)
         if (!load(words[at]))
@@ -122,16 +162,24 @@ int main(int count, char **words) {
     for (; now.tv_sec < until; clock_gettime(CLOCK_MONOTONIC, &now)) {
         for (int batch = 0; batch < 100; batch++)
             one_round();
+        for (int batch = 0; batch < 100; batch++)
+            one_round_of_batches();
         for (int batch = 0; batch < 10; batch++)
             answer_some();
     }
     printf("%llu sets, %llu messages read, %llu sets refused (%llx)\n", (unsigned long long)rounds,
            (unsigned long long)messages, (unsigned long long)refusals, (unsigned long long)touched);
+    printf("%llu sets of batches, %llu records, %llu headers, %llu refused, %llu foreign\n",
+           (unsigned long long)batch_sets, (unsigned long long)batch_records,
+           (unsigned long long)headers_read, (unsigned long long)batch_refusals,
+           (unsigned long long)foreign_batches);
     printf("%llu answers, %llu chunks\n", (unsigned long long)answers_taken,
            (unsigned long long)chunks_taken);
     forget_queue();
     zk_buffer_forget_spares();
     for (int at = 0; at < seed_count; at++)
         free(seeds[at].data);
+    for (int at = 0; at < batch_seed_count; at++)
+        free(batch_seeds[at].data);
     return 0;
 }

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "crc32.h"
-#include "message.h"
+#include "batch.h"
+#include "crc32c.h"
 #include "xxh32.h"
 
 /* One call of chance() a statement: else the compiler chooses which comes first, and the same seed
@@ -122,7 +122,10 @@ void repair(bytes set) { /* the CRC of every whole entry */
         const uint32_t size = zk_be32(set.data + at + 8);
         if (size < ZK_MIN_ENTRY_SIZE || size > set.size - at - ZK_ENTRY_HEADER_BYTES)
             return;
-        put32(set.data + at + 12, zk_crc32(0, set.data + at + 16, size - 4));
+        if (set.data[at + 16] != ZK_BATCH_MAGIC)
+            put32(set.data + at + 12, zk_crc32(0, set.data + at + 16, size - 4));
+        else if (size >= ZK_BATCH_HEAD_BYTES - ZK_ENTRY_HEADER_BYTES)
+            put32(set.data + at + 17, zk_crc32c(0, set.data + at + 21, size - 9));
         at += ZK_ENTRY_HEADER_BYTES + size;
     }
 }
@@ -169,9 +172,13 @@ static bytes as_lz4(bytes inner) { /* one stored block */
     return made;
 }
 
+bytes compressed(int codec, bytes inner) {
+    return codec == 1 ? as_gzip(inner) : codec == 2 ? as_snappy(inner) : as_lz4(inner);
+}
+
 bytes wrapped(bytes inner) {
     const int codec = 1 + (int)below(3), magic = (int)below(2);
-    bytes value = codec == 1 ? as_gzip(inner) : codec == 2 ? as_snappy(inner) : as_lz4(inner);
+    bytes value = compressed(codec, inner);
     const size_t front = 26 + 8 * (size_t)magic;
     bytes made = room(front + value.size);
     memset(made.data, 0, front);

@@ -26,6 +26,9 @@ bytes a_seed(void);
 bytes damaged(bytes set);
 bytes wrapped(bytes inner); /* into a message of a random codec; its sizes may lie */
 
+/* The bytes as a codec has them, gzip, snappy or lz4; their sizes may lie. Does not take them over. */
+bytes compressed(int codec, bytes inner);
+
 /* Makes the CRC of every whole entry right. */
 void repair(bytes set);
 
