@@ -312,7 +312,7 @@ class GroupMember:
         heard = self._seat.answers if heard is None else heard
         while not done():
             left_ms = deadline_ms - self._clock.now_ms()
-            if left_ms <= 0 or self._dead:
+            if left_ms <= 0 or self._dead or self._closed:
                 return False
             heard.get(min(left_ms, _NAP_MS))
         return True
