@@ -200,3 +200,18 @@ def test_offsets_may_be_kept_in_kafka(group: MixedGroup, *, both: bool) -> None:
     finally:
         again.leave()
     assert sorted(again.values) == sorted(more)
+
+
+def test_partitions_that_come_later_are_read_soon(group: MixedGroup) -> None:
+    """ZooKeeper tells of them; nobody waits for the next look at the brokers' metadata."""
+    topic = group.topic(1)
+    polling = PollingMember(
+        group.cluster, group.name, topic, consumer_id="p", metadata_max_age_ms=300_000
+    )
+    try:
+        group.await_values(group.write(1, topic), polling)
+        group.cluster.add_partitions(topic, 3)
+        group.await_settled([topic], ["p"])
+        group.await_values(group.write(2, topic), polling)
+    finally:
+        polling.leave()

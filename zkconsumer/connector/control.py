@@ -16,6 +16,7 @@ from zkconsumer.clock import Clock
 from zkconsumer.connector import rebalance_events as ev
 from zkconsumer.connector.commit_desk import CommitDesk
 from zkconsumer.connector.journal import Journal
+from zkconsumer.connector.life_watch import LifeWatch
 from zkconsumer.connector.messages import (
     CloseRequest,
     CommitAheadRequest,
@@ -63,7 +64,11 @@ class ControlParts:
 
 
 class ControlThread:
-    """Runs the rebalance core of one connector."""
+    """Runs the rebalance core of one connector.
+
+    Attributes:
+        life: set before it runs, where the caller must be heard of now and then.
+    """
 
     def __init__(self, parts: ControlParts) -> None:
         self._group_id = parts.group_id
@@ -83,6 +88,7 @@ class ControlThread:
         self._close: CloseRequest | None = None
         self._backlog: deque[Message] = deque()
         self.mailbox = parts.mailbox
+        self.life: LifeWatch | None = None
         self._thread_id: int | None = None
         self.done = False
 
@@ -123,7 +129,8 @@ class ControlThread:
     def _turn(self) -> None:
         now_ms = self._clock.now_ms()
         finish_ms = self._finish_due_ms if self._unfinished else None
-        dues = (self._core.next_deadline_ms(), self._desk.due_ms, finish_ms)
+        life_ms = None if self.life is None else self.life.due_ms
+        dues = (self._core.next_deadline_ms(), self._desk.due_ms, finish_ms, life_ms)
         due = [one for one in dues if one is not None]
         message = self._next_message(max(0, min(due) - now_ms) if due else None)
         if message is not None:
@@ -132,6 +139,8 @@ class ControlThread:
         if self._core.next_deadline_ms() is not None:
             self._feed(ev.Tick())
         self._desk.tick(now_ms)
+        if self.life is not None and self.life.take(now_ms) and self._last_join is not None:
+            self._withdraw(self._last_join)
         if self._unfinished and now_ms >= self._finish_due_ms:
             self._finish_leaving()
 

@@ -20,6 +20,7 @@ from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.membership import OwnershipHandler
 from zkconsumer.consumer.zookeeper.bridge import Bridge
 from zkconsumer.consumer.zookeeper.member import MemberParts, ZookeeperMember
+from zkconsumer.consumer.zookeeper.poll_watch import PollWatch
 from zkconsumer.consumer.zookeeper.settings import consumer_config, grace_ms
 from zkconsumer.errors import RegistryError
 from zkconsumer.forking import ForkGuard
@@ -45,12 +46,15 @@ class ZookeeperGroup:
         config: ConsumerConfig,
         store: ZkStore,
         brokers: Sequence[Broker],
+        *,
+        max_poll_interval_ms: int,
         clock: Clock,
         observers: Sequence[Observer],
     ) -> None:
         self.brokers = brokers
         self._config = config
         self._store = store
+        self._max_poll_interval_ms = max_poll_interval_ms
         self._clock = clock
         self._observers = observers
 
@@ -89,6 +93,7 @@ class ZookeeperGroup:
             ),
         )
         bridge.control = member.control
+        member.control.life = watch = PollWatch(self._max_poll_interval_ms, clock)
         member.listener.listener = bridge
         member.listener.on_lost = bridge.lost
         gate = self._gate(consumer_id, member, offsets, observation)
@@ -101,6 +106,7 @@ class ZookeeperGroup:
                 control=member.control,
                 core=member.core,
                 bridge=bridge,
+                watch=watch,
                 gate=gate,
                 offsets=offsets,
                 scope=ThreadScope(consumer_id),
@@ -161,7 +167,14 @@ def open_zookeeper_group(
     )
     try:
         brokers = _brokers(store, settings.zookeeper_connect)
-        return ZookeeperGroup(settings, store, brokers, clock or SystemClock(), observers)
+        return ZookeeperGroup(
+            settings,
+            store,
+            brokers,
+            max_poll_interval_ms=config.max_poll_interval_ms,
+            clock=clock or SystemClock(),
+            observers=observers,
+        )
     except BaseException:
         # Nobody else could end the session.
         store.close(settings.shutdown_timeout_ms)

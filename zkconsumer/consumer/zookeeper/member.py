@@ -20,6 +20,7 @@ from zkconsumer.consumer.zookeeper.bridge import Bridge
 from zkconsumer.consumer.zookeeper.commits import CallersCommits
 from zkconsumer.consumer.zookeeper.failures import FailureQueue
 from zkconsumer.consumer.zookeeper.notices import HandOver, Lost, Notice, Started
+from zkconsumer.consumer.zookeeper.poll_watch import PollWatch
 from zkconsumer.consumer.zookeeper.replies import HeardReply, errand
 from zkconsumer.consumer.zookeeper.subscription import PollSubscription
 from zkconsumer.errors import ConsumerClosed, GroupFailed, ZkConsumerError
@@ -49,6 +50,7 @@ class MemberParts:
     control: ControlThread
     core: RebalanceCore
     bridge: Bridge
+    watch: PollWatch
     gate: DeliveryGate
     offsets: OffsetSide
     scope: ThreadScope
@@ -133,7 +135,9 @@ class ZookeeperMember:
             Exception: what the handler raised; all that was due has been called.
         """
         self._parts.bell.drain()
+        self._parts.watch.polled()
         self._commits.run_callbacks()
+        self._come_back()
         self._join_or_leave()
         self._call_handler()
         if self._broken is not None:
@@ -187,6 +191,19 @@ class ZookeeperMember:
             self._closed = True
             self._commits.run_callbacks()
 
+    def _come_back(self) -> None:
+        """A member that left because nobody polled joins again."""
+        watch = self._parts.watch
+        if watch.fell_silent:
+            watch.fell_silent = False
+            log.warning(
+                "%s: left its group, since no poll came for %d ms (max.poll.interval.ms): joining "
+                "again. Take fewer records a poll (max.poll.records), or allow more time",
+                self._parts.consumer_id,
+                watch.limit_ms,
+            )
+            self._join = self._asked = None
+
     def _join_or_leave(self) -> None:
         """Ask for what is wanted, where that is not what was asked for."""
         control = self._parts.control
@@ -203,6 +220,7 @@ class ZookeeperMember:
             control.mailbox.put(WithdrawRequest(join, self._left))
             self._join = None
         self._asked = self._wanted
+        self._parts.watch.watch(joined=bool(self._wanted))
         if self._wanted:
             subscription = PollSubscription(self._wanted, self._queue)
             self._join_reply = HeardReply(self._parts.ring)

@@ -296,3 +296,19 @@ def test_asking_for_a_rebalance_is_one(group: Group, member: PolledMember) -> No
     member.poll_until(lambda: len(member.heard) == 3, "what was lost and taken again")
     assert member.heard[1:] == [("lost", frozenset({1})), ("assigned", frozenset({1}))]
     member.membership.topics_changed()
+
+
+def test_a_caller_who_is_gone_leaves_the_group(
+    group: Group, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Others get his partitions; his next poll joins again, and says so."""
+    with PolledMember(group, max_poll_interval_ms=300, **QUICK).joined() as member:
+        wait_until(lambda: not group.ids(), what="leaving")
+        assert group.owners() == {}
+        assert member.membership.deliverable() == frozenset()
+        with pytest.raises(CommitFailed):
+            member.membership.commit(offsets(1), timeout_ms=TIMEOUT_MS)
+        member.poll_until(lambda: len(member.heard) == 3, "coming back")
+        assert member.heard[1:] == [("lost", frozenset({0, 1})), ("assigned", frozenset({0, 1}))]
+        assert "no poll came for 300 ms" in caplog.text
+        wait_until(lambda: not group.ids(), what="leaving again")
