@@ -1,0 +1,80 @@
+"""A group's consumer, from end to end, over ports with TLS and SASL."""
+
+import contextlib
+from collections.abc import Iterator
+
+import pytest
+
+from tests.integration.net.conftest import SecureBrokerOf
+from tests.support.certificates import Certificates
+from tests.support.clusters import fresh_name
+from tests.support.real_topics import keyed_lines, write_lines
+from tests.support.secure_broker import PASSWORD, SCRAM_USER, SecureBroker
+from zkconsumer import KafkaConsumer
+from zkconsumer.clock import SystemClock
+from zkconsumer.errors import AuthenticationFailed
+from zkconsumer.records.codecs import Codec
+
+pytestmark = pytest.mark.sandbox
+
+LONG_MS = 30_000
+PROMPT_MS = 5_000
+COUNT = 500
+
+
+@contextlib.contextmanager
+def consumer(
+    broker: SecureBroker, certificates: Certificates, topic: str, *, password: str = PASSWORD
+) -> Iterator[KafkaConsumer]:
+    """A member of a group of its own."""
+    at = broker.at("SASL_SSL")
+    made = KafkaConsumer(
+        topic,
+        bootstrap_servers=f"{at.host}:{at.port}",
+        group_id=fresh_name("group"),
+        auto_offset_reset="earliest",
+        security_protocol="SASL_SSL",
+        ssl_cafile=str(certificates.authority),
+        sasl_mechanism="SCRAM-SHA-256",
+        sasl_plain_username=SCRAM_USER,
+        sasl_plain_password=password,
+    )
+    try:
+        yield made
+    finally:
+        made.close()
+
+
+@pytest.mark.parametrize("version", ["0.10.2.2", "3.9.1"])
+def test_a_group_over_sasl_and_tls(
+    secure_broker_of: SecureBrokerOf, certificates: Certificates, version: str
+) -> None:
+    """Leaders and coordinators are met at the addresses of that port, too."""
+    broker = secure_broker_of(version)
+    topic = fresh_name("secure")
+    broker.sandbox.create_topic(topic)
+    lines = keyed_lines(COUNT)
+    write_lines(broker.sandbox, topic, lines, Codec.GZIP, java=True)
+    clock = SystemClock()
+    read: list[str] = []
+    with consumer(broker, certificates, topic) as member:
+        deadline_ms = clock.now_ms() + LONG_MS
+        while len(read) < COUNT and clock.now_ms() < deadline_ms:
+            for records in member.poll(timeout_ms=500).values():
+                read += [record.value.decode() for record in records]
+        member.commit()
+    assert read == [value for _, value in lines]
+
+
+@pytest.mark.parametrize("version", ["0.10.2.2", "3.9.1"])
+def test_a_consumer_with_a_wrong_password(
+    secure_broker_of: SecureBrokerOf, certificates: Certificates, version: str
+) -> None:
+    """Its first poll says so, at once."""
+    broker = secure_broker_of(version)
+    clock = SystemClock()
+    with consumer(broker, certificates, "any", password="wr0ng") as member:
+        began_ms = clock.now_ms()
+        with pytest.raises(AuthenticationFailed, match="SCRAM-SHA-256 as"):
+            member.poll(timeout_ms=LONG_MS)
+        assert clock.now_ms() - began_ms < PROMPT_MS
