@@ -107,9 +107,9 @@ class JoinThread:
             self._seat.fail(error)
             return None, error
         except UnsupportedVersion as error:
-            cause: Exception = error
-            if self._seat.terms.settings.instance_id is None:
-                cause = UnsupportedVersion(requests.too_old(error))
+            static = self._seat.terms.settings.instance_id is not None
+            advise = requests.too_old_for_static if static else requests.too_old
+            cause = UnsupportedVersion(advise(error))
             return self._refused(order, ErrorCode.UNSUPPORTED_VERSION), cause
         except ZkConsumerError as error:
             return self._refused(order, ErrorCode.INVALID_REQUEST), error

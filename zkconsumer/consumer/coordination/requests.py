@@ -238,3 +238,11 @@ def too_old(error: UnsupportedVersion) -> str:
         f"{error}; groups that brokers coordinate came with Kafka 0.9: with older ones, share a "
         "group by zookeeper_connect"
     )
+
+
+def too_old_for_static(error: UnsupportedVersion) -> str:
+    """What to do about brokers that know no static members (KIP-345)."""
+    return (
+        f"{error}; static members came with Kafka 2.3: with older brokers, leave group_instance_id "
+        "unset"
+    )

@@ -1,0 +1,111 @@
+"""What every Kafka from 0.8 to 3.9 gives a consumer without a group, and what needs a newer one."""
+
+import pytest
+
+from tests.interop.traffic import Writer
+from tests.support.clusters import BrokerOf, fresh_name
+from tests.support.waiting import wait_until
+from zkconsumer import KafkaConsumer
+from zkconsumer.errors import GroupFailed
+from zkconsumer.model import Record, TopicPartition
+from zkconsumer.produce.producer import Producer
+from zkconsumer.records.codecs import Codec
+from zkconsumer.sandbox import VERSIONS, Sandbox
+
+pytestmark = pytest.mark.sandbox
+
+WITHOUT_COORDINATORS = ("0.8.0", "0.8.1.1", "0.8.2.2")
+WITH_STATIC_MEMBERS = ("2.8.2", "3.9.1")
+COUNT = 30
+
+
+def consumer_of(cluster: Sandbox, **settings: str) -> KafkaConsumer:
+    """One that starts at the beginning."""
+    return KafkaConsumer(
+        config={
+            "bootstrap.servers": cluster.bootstrap_servers,
+            "auto.offset.reset": "earliest",
+            **{key.replace("_", "."): value for key, value in settings.items()},
+        }
+    )
+
+
+@pytest.mark.parametrize("version", list(VERSIONS))
+def test_partitions_are_read_without_a_group(broker_of: BrokerOf, version: str) -> None:
+    """Plain and compressed, in order, each once; positions, ends and topics are known."""
+    cluster = broker_of(version)
+    topic = fresh_name("plain")
+    cluster.create_topic(topic, partitions=2)
+    both = [TopicPartition(topic, 0), TopicPartition(topic, 1)]
+    writer = Writer(cluster)
+    sent = [
+        value
+        for codec in (Codec.NONE, Codec.GZIP, Codec.SNAPPY)
+        for tp in both
+        for value in writer.write(tp, COUNT, codec)
+    ]
+    writer.close()
+    with consumer_of(cluster) as consumer:
+        consumer.assign(both)
+        found: list[tuple[int, int, str]] = []
+        while len(found) < len(sent):
+            for records in consumer.poll(timeout_ms=1000).values():
+                found += [
+                    (one.partition, one.offset, (one.value or b"").decode()) for one in records
+                ]
+        assert consumer.poll(timeout_ms=200) == {}
+        assert consumer.end_offsets(both) == dict.fromkeys(both, 3 * COUNT)
+        assert {tp: consumer.position(tp) for tp in both} == dict.fromkeys(both, 3 * COUNT)
+        assert consumer.partitions_for_topic(topic) == {0, 1}
+        assert topic in consumer.topics()
+    for tp in both:
+        mine = [(offset, value) for partition, offset, value in found if partition == tp.partition]
+        wanted = [value for value in sent if value.startswith(f"{topic}:{tp.partition}:")]
+        assert mine == list(enumerate(wanted))
+
+
+@pytest.mark.parametrize("version", WITHOUT_COORDINATORS)
+def test_a_group_on_a_broker_that_keeps_none_is_refused(broker_of: BrokerOf, version: str) -> None:
+    """At once, by every poll, with what to do instead."""
+    cluster = broker_of(version)
+    topic = fresh_name("groupless")
+    cluster.create_topic(topic)
+    with consumer_of(cluster, group_id=fresh_name("nowhere")) as consumer:
+        consumer.subscribe([topic])
+        for _ in range(2):
+            with pytest.raises(GroupFailed, match="zookeeper_connect"):
+                wait_until(lambda: consumer.poll(timeout_ms=500), timeout_s=10, what="the refusal")
+
+
+@pytest.mark.parametrize("version", ["0.9.0.1", "1.1.1"])
+def test_static_members_on_a_broker_that_has_none_are_refused(
+    broker_of: BrokerOf, version: str
+) -> None:
+    """It would be an ordinary member and rebalance at each restart: that is said, not hidden."""
+    cluster = broker_of(version)
+    topic = fresh_name("static")
+    cluster.create_topic(topic)
+    settings = {"group_id": fresh_name("static"), "group_instance_id": "one"}
+    with consumer_of(cluster, **settings, session_timeout_ms="6000") as consumer:
+        consumer.subscribe([topic])
+        with pytest.raises(GroupFailed, match="leave group_instance_id unset"):
+            wait_until(lambda: consumer.poll(timeout_ms=500), timeout_s=10, what="the refusal")
+
+
+def test_offsets_are_kept_by_0_8_2_without_a_group_there(broker_of: BrokerOf) -> None:
+    """Its brokers keep offsets, though no members: with ``assign`` that is all one needs."""
+    cluster = broker_of("0.8.2.2")
+    topic, group = fresh_name("kept"), fresh_name("kept")
+    cluster.create_topic(topic)
+    tp = TopicPartition(topic, 0)
+    producer = Producer(cluster.brokers)
+    producer.send(tp, [Record(0, None, b"value")] * 10)
+    producer.close()
+    for start, end in ((0, 4), (4, 8), (8, 10)):
+        settings = {"group_id": group, "enable_auto_commit": "false", "max_poll_records": "4"}
+        with consumer_of(cluster, **settings) as consumer:
+            consumer.assign([tp])
+            polled = wait_until(lambda: consumer.poll(timeout_ms=500), what="records")
+            assert [one.offset for one in polled[tp]] == list(range(start, end))
+            consumer.commit()
+            assert consumer.committed(tp) == end
