@@ -83,11 +83,13 @@ class Arrivals:
         assert fetched is not None
         tp, offset = state.topic_partition, fetched.offset
         if start <= offset <= end and state.doubts < _MOST_DOUBTS:
-            # A leader that is not up to date; or one that can't say where our epoch ended.
+            # A leader that is not up to date; or one that can't say where our epoch ended, for
+            # which the last try goes without it.
             state.doubts += 1
             state.phase = Phase.FETCHING
-            state.fetched = PositionView(offset)
-            state.unproven = False
+            if state.doubts == _MOST_DOUBTS:
+                state.fetched = PositionView(offset)
+                state.unproven = False
             self._fail(state)
             self.effects.refresh_metadata = True
             self._note(f"{tp}: offset {offset} is in the log, though a broker said it is not")
@@ -137,6 +139,7 @@ class Arrivals:
         self, state: PartitionState, asked: Asked, answer: FetchedPartition, unpacked: Unpacked
     ) -> None:
         state.succeed()
+        state.doubts = 0
         if answer.diverging_epoch != NO_DIVERGENCE:
             diverging = answer.diverging_epoch
             self._judge(state, PositionView(diverging.end_offset, diverging.epoch))
@@ -154,7 +157,6 @@ class Arrivals:
         if chunk is not None:
             state.waiting.append(chunk)
             state.fetched = chunk.end
-            state.doubts = 0
             self.effects.tell_caller = True
             if unpacked.corrupt is None:
                 state.suspect_offset = None

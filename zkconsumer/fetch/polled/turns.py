@@ -8,6 +8,7 @@ from collections.abc import Collection
 
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.fetch.polled.board import Board
+from zkconsumer.fetch.polled.joined import joined
 from zkconsumer.fetch.polled.partition_state import PartitionState
 from zkconsumer.fetch.polled.planning import wants_more
 from zkconsumer.fetch.polled.starts import PositionView
@@ -86,18 +87,25 @@ def pass_over(board: Board, state: PartitionState, now_ms: int) -> None:
 
 
 def _take(board: Board, state: PartitionState, count: int, now_ms: int) -> RecordSlice:
-    chunk = state.waiting[0]
+    """Take up to so many records, of as many answers as it takes."""
+    pieces: list[RecordSlice] = []
     had_enough = not wants_more(board, state)
-    piece = chunk.records.take(count)
-    if len(chunk.records):
-        state.position = PositionView(piece.next_offset, piece.leader_epoch)
-        if had_enough and wants_more(board, state):
-            board.drained(state, now_ms)
-    else:
-        state.position = chunk.end
-        state.waiting.popleft()
+    is_drained = False
+    while count > 0 and state.waiting:
+        chunk = state.waiting[0]
+        piece = chunk.records.take(count)
+        if len(piece):
+            pieces.append(piece)
+            count -= len(piece)
+        if len(chunk.records):
+            state.position = PositionView(piece.next_offset, piece.leader_epoch)
+        else:
+            state.position = chunk.end
+            state.waiting.popleft()
+            is_drained = True
+    if is_drained or (had_enough and wants_more(board, state)):
         board.drained(state, now_ms)
-    return piece
+    return joined(pieces)
 
 
 def _told(board: Board, state: PartitionState, now_ms: int) -> ZkConsumerError:
