@@ -76,6 +76,7 @@ class CoordinatorDouble:
         codes: error codes to answer with instead, by kind of request; the first one is used up.
         attempts: how many requests of each kind came, answered or not.
         silent: kinds of requests that are never answered.
+        nonsense: whether the leader seems to assign what nobody can read.
         deaf: whether nobody can connect.
         found: who coordinates, or the error code that says so.
         searches, dials: how often it was asked who coordinates, and connected to.
@@ -94,6 +95,7 @@ class CoordinatorDouble:
         self.codes: dict[type[object], deque[int]] = {}
         self.silent: set[type[object]] = set()
         self.deaf = False
+        self.nonsense = False
         self.found: Broker | int = HERE
         self.attempts: dict[type[object], int] = {}
         self.searches = 0
@@ -293,6 +295,7 @@ class CoordinatorDouble:
                     return self._welcome(event)
             case ev.SyncAnswered(_, code, partitions, protocol):
                 share = encode_assignment(Assignment(assigned_partitions=to_wire(partitions)))
+                share = b"\x00\x00\xff" if self.nonsense else share
                 return SyncGroupResponse(
                     error_code=code, assignment=b"" if code else share, protocol_name=protocol
                 )

@@ -125,6 +125,8 @@ class GroupThread:
             seat.fail(error)
             seat.lost(place, str(error))
         except (TransportError, RemoteProtocolError) as error:
+            if isinstance(error, RemoteProtocolError):
+                log.warning("%s: the answer to a heartbeat is none: %s", seat.name, error)
             seat.lost(place, str(error))
         except ZkConsumerError as error:
             code = ErrorCode.UNSUPPORTED_VERSION

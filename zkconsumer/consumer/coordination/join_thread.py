@@ -12,7 +12,6 @@ from zkconsumer.consumer.coordination.lines import Cluster, Connection, Place
 from zkconsumer.consumer.coordination.seat import JoinOrder, Seat
 from zkconsumer.errors import (
     AuthenticationFailed,
-    DecodeError,
     TransportError,
     UnsupportedVersion,
     ZkConsumerError,
@@ -100,7 +99,7 @@ class JoinThread:
             if isinstance(order, ev.SendJoin):
                 return self._join(order, connection), None
             return self._sync(order, connection), None
-        except (TransportError, DecodeError) as error:
+        except TransportError as error:
             return None, error
         except AuthenticationFailed as error:
             # Told as a broken connection, so that the member lives on where this passes.

@@ -273,8 +273,11 @@ class GroupMember:
                 deadline_ms=self._deadline(deadline_ms),
                 done=done,
             )
+            # One that waits already has woken the thread, and goes out with what comes behind it.
+            wake = not seat.commits.busy
             seat.commits.add(job)
-        seat.group_orders.put(None)
+        if wake:
+            seat.group_orders.put(None)
         return job
 
     def _run_callbacks(self) -> None:

@@ -285,6 +285,43 @@ def test_nothing_new_is_no_reason_to_join_again(
     assert leader.member.counts.joined == 1
 
 
+def test_a_join_that_hangs_does_not_hold_up_the_next(
+    broker: CoordinatorDouble, make: MakeMember
+) -> None:
+    """Another subscription begins while the first one's JoinGroup is not answered."""
+    member = make(broker, "t", request_timeout_ms=60_000)
+    broker.silent |= {JoinGroupRequest}
+    member.poll_until("it joins", lambda: _asked(broker, JoinGroupRequest))
+    member.member.unsubscribe(1_000)
+    broker.silent.clear()
+    member.subscribe("t")
+    member.poll_until("all", lambda: member.has == ALL, timeout_s=10)
+
+
+def test_a_join_answered_too_late_is_taken_back(
+    broker: CoordinatorDouble, make: MakeMember
+) -> None:
+    """Who unsubscribed meanwhile would hold up the others as a member that nobody plays."""
+    first = make(broker, "t", settings=replace(QUICK, session_timeout_ms=20_000), name="first")
+    first.poll_until("all", lambda: first.has == ALL)
+    second = make(broker, "t", name="second")
+    broker.group.member_id_required = False
+    second.poll_until("it joins", lambda: second.member.state == "preparing")
+    wait_until(lambda: len(broker.group.members) == 2, what="it is a member")
+    second.member.unsubscribe(1_000)
+    first.poll_until("it is gone", lambda: len(broker.group.members) == 1 and first.has == ALL)
+
+
+def test_an_answer_that_cannot_be_read_is_told(broker: CoordinatorDouble, make: MakeMember) -> None:
+    """The leader assigned nonsense: every poll says so, and none waits for ever in silence."""
+    broker.nonsense = True
+    member = make(broker, "t")
+    with pytest.raises(GroupFailed, match="Assignment"):
+        member.poll_until("never", lambda: False)
+    broker.nonsense = False
+    member.poll_until("all", lambda: member.has == ALL)
+
+
 # --- the handler -------------------------------------------------------------------------------
 
 
