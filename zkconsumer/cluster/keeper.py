@@ -9,8 +9,9 @@ from collections.abc import Callable, Mapping
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import ClusterClient
+from zkconsumer.cluster.refresh_pace import RefreshPace
 from zkconsumer.cluster.view import NOTHING_KNOWN, ClusterView, kept_current
-from zkconsumer.errors import ZkConsumerError
+from zkconsumer.errors import AuthenticationFailed, ZkConsumerError
 from zkconsumer.scope import Mailbox, ThreadScope, naps
 from zkconsumer.wire.error_codes import ErrorCode
 
@@ -26,7 +27,7 @@ class MetadataKeeper:
         client: asks.
         scope: owns the thread.
         refresh_ms: ``metadata.max.age.ms``: how old a view may get.
-        backoff_ms: ``retry.backoff.ms``: between two questions, at least.
+        backoff_ms: ``retry.backoff.ms``: between two questions, at least; see ``RefreshPace``.
         on_change: told every view that differs from the one before, in the keeper's thread; it
             must not block.
         on_failure: told why nobody answers, each time anew, in the keeper's thread; as above.
@@ -53,8 +54,7 @@ class MetadataKeeper:
         self.view: ClusterView = NOTHING_KNOWN
         self.failure: ZkConsumerError | None = None
         self._client = client
-        self._refresh_ms = refresh_ms
-        self._backoff_ms = backoff_ms
+        self._pace = RefreshPace(refresh_ms=refresh_ms, backoff_ms=backoff_ms)
         self._ask_timeout_ms = ask_timeout_ms
         self._on_change = on_change
         self._on_failure = on_failure
@@ -127,8 +127,7 @@ class MetadataKeeper:
             if asked_ms is None:
                 left_ms = None if not self._wanted else 0
             else:
-                interval_ms = self._backoff_ms if self._wanted else self._refresh_ms
-                left_ms = asked_ms + interval_ms - now_ms
+                left_ms = asked_ms + self._pace.interval_ms(wanted=self._wanted) - now_ms
             if left_ms is not None and left_ms <= 0:
                 return True
             self._wake.get(left_ms)
@@ -144,10 +143,11 @@ class MetadataKeeper:
             if str(error) != str(self.failure):
                 log.warning("no metadata: %s", error)
             self.failure = error
-            self._wanted = True
+            self._pace.failed(refused=isinstance(error, AuthenticationFailed))
             self._on_failure(error)
         else:
             self.failure = None
+            self._pace.answered(lacking=_is_lacking(view))
             self._tell_missing(view.errors)
             before, self.view = self.view, kept_current(self.view, view)
             if self.view != before:
@@ -165,3 +165,8 @@ class MetadataKeeper:
     def _wake_waiting(self) -> None:
         for mailbox in self._waiting.copy():
             mailbox.put(None)
+
+
+def _is_lacking(view: ClusterView) -> bool:
+    """Whether some of it may be there later: a topic, or a leader."""
+    return bool(view.leaderless) or any(ErrorCode.of(one).retriable for one in view.errors.values())

@@ -1,6 +1,8 @@
 """How long a call goes on trying."""
 
+from zkconsumer.backoff import Backoff
 from zkconsumer.clock import Clock
+from zkconsumer.cluster.refresh_pace import MOST_RETRY_MS
 from zkconsumer.cluster.stop_flag import StopFlag
 
 
@@ -11,14 +13,15 @@ class Patience:
         clock: that it is measured by.
         stop: ends it at once.
         limit_ms: for all tries together.
-        backoff_ms: between two of them.
+        backoff_ms: between the first two of them; it doubles, up to a second (KIP-580).
     """
 
     def __init__(self, clock: Clock, stop: StopFlag, *, limit_ms: int, backoff_ms: int) -> None:
         self._clock = clock
         self._stop = stop
         self._deadline_ms = clock.now_ms() + limit_ms
-        self._backoff_ms = backoff_ms
+        self._backoff = Backoff(backoff_ms, max(backoff_ms, MOST_RETRY_MS))
+        self._pauses = 0
 
     @property
     def left_ms(self) -> int:
@@ -29,7 +32,8 @@ class Patience:
 
     def pause(self) -> bool:
         """Wait until the next try; False where there is to be none."""
-        left_ms = self.left_ms
-        if left_ms <= self._backoff_ms:
+        pause_ms = self._backoff.delay_ms(self._pauses, 0)
+        self._pauses += 1
+        if self.left_ms <= pause_ms:
             return False
-        return not self._stop.wait(self._backoff_ms)
+        return not self._stop.wait(pause_ms)

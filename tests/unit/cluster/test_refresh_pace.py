@@ -1,0 +1,64 @@
+"""How often metadata is asked for: enough to notice, not so often that it harms."""
+
+from zkconsumer.cluster.refresh_pace import (
+    MOST_MISSING_MS,
+    MOST_RETRY_MS,
+    REFUSED_MS,
+    RefreshPace,
+)
+
+REFRESH_MS = 300_000
+
+
+def pace(refresh_ms: int = REFRESH_MS) -> RefreshPace:
+    """The usual settings."""
+    return RefreshPace(refresh_ms=refresh_ms, backoff_ms=100)
+
+
+def test_rests_where_all_is_there() -> None:
+    """Unless somebody wants to know more."""
+    one = pace()
+    one.answered(lacking=False)
+    assert one.interval_ms(wanted=False) == REFRESH_MS
+    assert one.interval_ms(wanted=True) == 100
+
+
+def test_tries_again_where_nobody_answers() -> None:
+    """Sooner, then later, whoever wants what; and as before when somebody has answered."""
+    one = pace()
+    pauses = []
+    for _ in range(6):
+        one.failed(refused=False)
+        pauses.append(one.interval_ms(wanted=True))
+    assert pauses == [100, 200, 400, 800, MOST_RETRY_MS, MOST_RETRY_MS]
+    one.answered(lacking=False)
+    one.failed(refused=False)
+    assert one.interval_ms(wanted=False) == 100
+
+
+def test_looks_again_for_what_is_missing() -> None:
+    """A topic may come to be, a leader be found: not in five minutes only."""
+    one = pace()
+    pauses = []
+    for _ in range(9):
+        one.answered(lacking=True)
+        pauses.append(one.interval_ms(wanted=False))
+    assert pauses[:3] == [100, 200, 400]
+    assert pauses[-1] == MOST_MISSING_MS
+    assert one.interval_ms(wanted=True) == 100
+    one.answered(lacking=False)
+    one.answered(lacking=True)
+    assert one.interval_ms(wanted=False) == 100
+    short = pace(refresh_ms=150)
+    short.answered(lacking=True)
+    short.answered(lacking=True)
+    assert short.interval_ms(wanted=False) == 150
+
+
+def test_does_not_hammer_with_a_password_that_was_refused() -> None:
+    """However much is wanted."""
+    one = pace()
+    one.failed(refused=True)
+    assert one.interval_ms(wanted=True) == REFUSED_MS
+    one.answered(lacking=False)
+    assert one.interval_ms(wanted=True) == 100

@@ -1,0 +1,56 @@
+"""How often to ask for metadata. Pure.
+
+Source: Kafka 3.9 ``Metadata.timeToAllowUpdate``, ``timeToNextUpdate``; KIP-580.
+"""
+
+from zkconsumer.backoff import Backoff
+
+MOST_RETRY_MS = 1_000
+"""``retry.backoff.max.ms``: the longest pause while nobody answers."""
+
+MOST_MISSING_MS = 10_000
+"""The longest pause while a topic or a leader is missing: brokers of 0.10 and before are asked
+about all topics for that."""
+
+REFUSED_MS = 10_000
+"""The pause when brokers don't believe who we are: too many wrong passwords may lock a user out."""
+
+
+class RefreshPace:
+    """The time from one question to the next.
+
+    Args:
+        refresh_ms: how old an answer may get that has all.
+        backoff_ms: the least, and where others begin to grow.
+    """
+
+    def __init__(self, *, refresh_ms: int, backoff_ms: int) -> None:
+        self._refresh_ms = refresh_ms
+        self._backoff_ms = backoff_ms
+        self._retry = Backoff(backoff_ms, max(backoff_ms, MOST_RETRY_MS))
+        self._look_again = Backoff(backoff_ms, max(backoff_ms, MOST_MISSING_MS))
+        self._failed = 0
+        self._lacking = 0
+        self._refused = False
+
+    def answered(self, *, lacking: bool) -> None:
+        """Somebody answered; ``lacking``: not all that is wanted is there."""
+        self._failed, self._refused = 0, False
+        self._lacking = self._lacking + 1 if lacking else 0
+
+    def failed(self, *, refused: bool) -> None:
+        """Nobody answered; ``refused``: since we are not who we say."""
+        self._failed += 1
+        self._refused = refused
+
+    def interval_ms(self, *, wanted: bool) -> int:
+        """Counted from the last question; ``wanted``: somebody asked for an answer since."""
+        if self._refused:
+            return max(self._backoff_ms, REFUSED_MS)
+        if self._failed:
+            return self._retry.delay_ms(self._failed - 1, 0)
+        if wanted:
+            return self._backoff_ms
+        if self._lacking:
+            return min(self._refresh_ms, self._look_again.delay_ms(self._lacking - 1, 0))
+        return self._refresh_ms
