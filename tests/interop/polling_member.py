@@ -4,8 +4,10 @@ import threading
 from collections.abc import Mapping
 
 from zkconsumer import ConsumerRecord, KafkaConsumer, TopicPartition
+from zkconsumer.consumer.zookeeper.member import ZookeeperMember
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.scope import ThreadScope
+from zkconsumer.zk.kazoo_store import KazooStore
 
 TIMINGS: Mapping[str, object] = {
     "zookeeper_session_timeout_ms": 3000,
@@ -72,6 +74,17 @@ class PollingMember:
         for what, numbers in list(self.heard):
             now = now | numbers if what == "assigned" else now - numbers
         return now
+
+    @property
+    def session(self) -> tuple[int, bytes]:
+        """Id and password of its session with ZooKeeper, to end it."""
+        membership = self._consumer._parts.session.membership
+        assert isinstance(membership, ZookeeperMember)
+        store = membership._parts.store
+        assert isinstance(store, KazooStore)
+        credentials = store.credentials
+        assert credentials is not None
+        return credentials
 
     def on_partitions_assigned(self, assigned: set[TopicPartition]) -> None:
         """See ``ConsumerRebalanceListener``."""

@@ -215,3 +215,29 @@ def test_partitions_that_come_later_are_read_soon(group: MixedGroup) -> None:
         group.await_values(group.write(2, topic), polling)
     finally:
         polling.leave()
+
+
+def test_the_end_of_a_session_is_heard_and_got_over(group: MixedGroup) -> None:
+    """Nothing is missed; what it had is lost for as long as it takes to join again."""
+    topic = group.topic(4)
+    with group.traffic(topic):
+        polling = PollingMember(group.cluster, group.name, topic, consumer_id="p")
+        group.fresh = False
+        scala = group.scala(topic, "s")
+        try:
+            group.await_settled([topic], ["p", "s"])
+            wait_until(lambda: len(polling.assigned) == 2, what="its share")
+            group.cluster.expire_session(*polling.session)
+            wait_until(lambda: "lost" in [one for one, _ in polling.heard], what="the loss")
+            group.await_settled([topic], ["p", "s"])
+            wait_until(lambda: len(polling.assigned) == 2, what="its share again")
+            scala.check_no_rebalance_failed()
+            scala.leave()
+            group.await_settled([topic], ["p"])
+        finally:
+            polling.leave()
+    last = PollingMember(group.cluster, group.name, topic)
+    try:
+        group.await_values(group.writer.values, polling, scala, last)
+    finally:
+        last.leave()

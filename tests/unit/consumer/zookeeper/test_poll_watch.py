@@ -4,12 +4,17 @@ from tests.support.manual_clock import ManualClock
 from zkconsumer.consumer.zookeeper.poll_watch import PollWatch
 
 
+def looked(watch: PollWatch, clock: ManualClock) -> tuple[int | None, bool]:
+    """When to look next, and whether to leave now."""
+    return watch.due_ms, watch.take(clock.now_ms())
+
+
 def test_only_a_joined_member_falls_silent_and_once() -> None:
     """Each poll gives it the whole time anew."""
     clock = ManualClock()
     watch = PollWatch(100, clock)
     clock.advance(1_000)
-    assert (watch.due_ms, watch.take(clock.now_ms())) == (None, False)
+    assert looked(watch, clock) == (None, False)
     watch.polled()
     watch.watch(joined=True)
     clock.advance(99)
@@ -21,7 +26,7 @@ def test_only_a_joined_member_falls_silent_and_once() -> None:
     clock.advance(1)
     assert watch.take(clock.now_ms())
     assert watch.fell_silent
-    assert (watch.due_ms, watch.take(clock.now_ms())) == (None, False)
+    assert looked(watch, clock) == (None, False)
     watch.watch(joined=True)
     watch.watch(joined=False)
     assert not watch.take(clock.now_ms())
