@@ -8,7 +8,12 @@ from zkconsumer.consumer.arguments import partition_of, partitions_of, time_of, 
 from zkconsumer.consumer.parts import Parts
 from zkconsumer.consumer.settings_of import isolation_of
 from zkconsumer.consumer.subscription import INTERNAL_TOPICS
-from zkconsumer.errors import BrokerError, ConfigError, TopicAuthorizationFailed
+from zkconsumer.errors import (
+    BrokerError,
+    ConfigError,
+    RequestTimedOut,
+    TopicAuthorizationFailed,
+)
 from zkconsumer.fetch.polled.starts import EARLIEST, LATEST
 from zkconsumer.model import OffsetAndTimestamp, TopicPartition
 from zkconsumer.wire.error_codes import ErrorCode, error_name
@@ -127,6 +132,8 @@ class ClusterCalls:
                 found[tp] = answer
             elif answer == ErrorCode.TOPIC_AUTHORIZATION_FAILED:
                 raise TopicAuthorizationFailed([tp.topic])
+            elif answer == ErrorCode.NETWORK_EXCEPTION:
+                raise RequestTimedOut(f"{tp}: its leader told no offset within {limit_ms} ms")
             else:
                 raise BrokerError(
                     answer, "ListOffsets", f"{tp}: no offset: {error_name(answer)}", tp

@@ -1,0 +1,144 @@
+"""A broker that hangs: calls end when their time is over, and so does ``close``."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tests.interop.coordinated.conftest import GroupOn
+from tests.support.clusters import BrokerOf, fresh_name
+from tests.support.waiting import wait_until
+from zkconsumer import KafkaConsumer
+from zkconsumer.errors import ZkConsumerError
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.sandbox import Sandbox
+
+pytestmark = pytest.mark.sandbox
+
+VERSION = "3.9.1"
+GRACE_S = 2.0
+
+
+@contextmanager
+def hanging(cluster: Sandbox) -> Iterator[None]:
+    """Its broker takes connections, and answers nothing."""
+    cluster.pause_broker(0)
+    try:
+        yield
+    finally:
+        cluster.resume_broker(0)
+
+
+@contextmanager
+def within(seconds: float) -> Iterator[None]:
+    """What is done in here may take so long, and some for a busy machine."""
+    started = time.perf_counter()
+    yield
+    took = time.perf_counter() - started
+    assert took < seconds + GRACE_S, f"took {took:.1f} s"
+
+
+def member(cluster: Sandbox, topic: str) -> KafkaConsumer:
+    """A consumer that reads the topic as a member of a group."""
+    return KafkaConsumer(
+        topic,
+        bootstrap_servers=cluster.bootstrap_servers,
+        client_id="hung",
+        group_id=fresh_name("hung"),
+        auto_offset_reset="earliest",
+        session_timeout_ms=6000,
+        heartbeat_interval_ms=300,
+    )
+
+
+def own_threads() -> list[str]:
+    """The threads of these consumers that are alive."""
+    return [one.name for one in threading.enumerate() if one.name.startswith("consumer hung")]
+
+
+def position_at_end(consumer: KafkaConsumer, tp: TopicPartition) -> int:
+    """A position that only a broker can tell."""
+    consumer.seek_to_end(tp)
+    return consumer.position(tp, timeout_ms=500)
+
+
+CALLS: tuple[Callable[[KafkaConsumer, TopicPartition], object], ...] = (
+    lambda consumer, tp: consumer.commit({tp: OffsetAndMetadata(1)}, timeout_ms=500),
+    lambda consumer, tp: consumer.committed(tp, timeout_ms=500),
+    lambda consumer, tp: consumer.end_offsets([tp], timeout_ms=500),
+    lambda consumer, _: consumer.topics(timeout_ms=500),
+    position_at_end,
+)
+
+
+def test_calls_and_close_end_in_time(group_on: GroupOn) -> None:
+    """Every call that asks a broker says that it could not, in its own time; nothing is left."""
+    group = group_on(VERSION)
+    topic = group.topic(1)
+    tp = TopicPartition(topic, 0)
+    group.write([tp], 5)
+    consumer = member(group.cluster, topic)
+    wait_until(lambda: consumer.poll(timeout_ms=500), what="records")
+    with hanging(group.cluster):
+        with within(0.5):
+            assert consumer.poll(timeout_ms=500) == {}
+        for call in CALLS:
+            with within(0.5), pytest.raises(ZkConsumerError, match=r"500 ms|in time"):
+                call(consumer, tp)
+        with within(2):
+            consumer.close(timeout_ms=2000)
+    assert own_threads() == []
+
+
+@pytest.mark.parametrize("polled_ms", [0, 300])
+def test_closing_what_never_got_in(broker_of: BrokerOf, polled_ms: int) -> None:
+    """In the middle of connecting, of finding out versions, of looking for a coordinator."""
+    cluster = broker_of(VERSION)
+    topic = fresh_name("hung")
+    cluster.create_topic(topic)
+    with hanging(cluster):
+        consumer = member(cluster, topic)
+        with within(polled_ms / 1000):
+            assert consumer.poll(timeout_ms=polled_ms) == {}
+        with within(1):
+            consumer.close(timeout_ms=1000)
+    assert own_threads() == []
+
+
+def test_a_broker_that_comes_back_is_read_on(group_on: GroupOn) -> None:
+    """After seconds of silence records come again, each once."""
+    group = group_on(VERSION)
+    topic = group.topic(1)
+    tp = TopicPartition(topic, 0)
+    sent = group.write([tp], 5)
+    with member(group.cluster, topic) as consumer:
+        found: list[str] = []
+
+        def poll() -> bool:
+            for records in consumer.poll(timeout_ms=200).values():
+                found.extend((one.value or b"").decode() for one in records)
+            return len(found) >= len(sent)
+
+        wait_until(poll, what="the first records")
+        with hanging(group.cluster):
+            for _ in range(5):
+                poll()
+        sent += group.write([tp], 5)
+        wait_until(poll, what="the later records")
+        assert found == sent
+
+
+def test_nobody_listens() -> None:
+    """No broker at all: polls give nothing, close does not wait."""
+    consumer = KafkaConsumer(
+        "nowhere", bootstrap_servers="127.0.0.1:1", client_id="hung", group_id="nobody"
+    )
+    with within(0.3):
+        assert consumer.poll(timeout_ms=300) == {}
+    with within(0.5), pytest.raises(ZkConsumerError, match=r"127\.0\.0\.1:1"):
+        consumer.topics(timeout_ms=500)
+    with within(0):
+        consumer.close()
+    assert own_threads() == []
