@@ -45,7 +45,7 @@ PLANTS = (
     Plant(
         "walk.c", "if (found.size > set->stop - *position - ZK", "if (found.size > set->stop - ZK"
     ),
-    Plant("varint.c", "shift < bits && at < end;", "shift < bits;"),
+    Plant("varint.c", "shift < bits && at < end;", "shift < bits && end;"),
     Plant("record.h", "|| size < 1 || size > end - at)", "|| size < 1)"),
     Plant("record.h", "*size > end - at ? NULL : at + *size", "at + *size"),
     Plant("record.c", "    return at == end;", "    return true;"),

@@ -95,7 +95,7 @@ static void take_slices(zk_fetched *fetched, int64_t fetch_offset) {
         zk_runs taken = {0};
         const size_t most = below(4) ? 1 + below(20) : below(fetched->left + 2);
         const size_t left = fetched->left;
-        require(zk_fetched_take(fetched, most, &taken));
+        require(zk_fetched_take(fetched, most, &taken) == ZK_TAKEN);
         require(left - fetched->left == (most < left ? most : left));
         for (size_t at = 0; at < before.count; at++)
             count += read_run(before.items + at, fetch_offset);

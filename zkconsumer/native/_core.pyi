@@ -236,7 +236,11 @@ class Fetched:
     @property
     def last_offset(self) -> int | None: ...
     def take(self, count: int) -> Slice:
-        """Take records off the front, up to so many."""
+        """Take records off the front, up to so many.
+
+        Raises:
+            BufferError: somebody changed the bytes after they were checked.
+        """
 
 @final
 class Slice:

@@ -166,7 +166,11 @@ cdef extern from "fetched.h" nogil:
         size_t left
     zk_fetched zk_fetched_from(zk_runs *runs)
     void zk_fetched_free(zk_fetched *fetched)
-    bint zk_fetched_take(zk_fetched *fetched, size_t count, zk_runs *taken)
+    ctypedef enum zk_taking:
+        ZK_TAKEN
+        ZK_TAKE_BROKEN
+        ZK_TAKE_NO_MEMORY
+    zk_taking zk_fetched_take(zk_fetched *fetched, size_t count, zk_runs *taken)
 
 
 cdef extern from "claim.h" nogil:

@@ -147,8 +147,11 @@ cdef class Fetched:
 
     def take(self, size_t count):
         cdef Slice made = Slice.__new__(Slice)
-        if not zk_fetched_take(&self.fetched, count, &made.held):
-            raise MemoryError("no memory for a slice, or its bytes changed")
+        cdef zk_taking taking = zk_fetched_take(&self.fetched, count, &made.held)
+        if taking == ZK_TAKE_NO_MEMORY:
+            raise MemoryError
+        if taking == ZK_TAKE_BROKEN:
+            _raise_broken()
         made.count = 0
         cdef size_t at
         for at in range(made.held.count):

@@ -18,7 +18,7 @@ void zk_fetched_free(zk_fetched *fetched) {
     *fetched = (zk_fetched){0};
 }
 
-bool zk_fetched_take(zk_fetched *fetched, size_t count, zk_runs *taken) {
+zk_taking zk_fetched_take(zk_fetched *fetched, size_t count, zk_runs *taken) {
     if (count > fetched->left)
         count = fetched->left;
     zk_run *const items = fetched->runs.items + fetched->first;
@@ -27,17 +27,17 @@ bool zk_fetched_take(zk_fetched *fetched, size_t count, zk_runs *taken) {
         left -= items[whole++].count;
     const size_t runs = whole + (left > 0);
     if (!runs)
-        return true;
+        return ZK_TAKEN;
     zk_run *moved = malloc(runs * sizeof *moved);
     if (!moved)
-        return false;
+        return ZK_TAKE_NO_MEMORY;
     if (left && !zk_run_split(items + whole, SIZE_MAX, left, moved + whole)) {
         free(moved);
-        return false;
+        return ZK_TAKE_BROKEN;
     }
     memcpy(moved, items, whole * sizeof *moved);
     fetched->first += whole;
     fetched->left -= count;
     *taken = (zk_runs){moved, runs, runs};
-    return true;
+    return ZK_TAKEN;
 }

@@ -16,8 +16,10 @@ zk_fetched zk_fetched_from(zk_runs *runs);
 /* Drops what is left. */
 void zk_fetched_free(zk_fetched *fetched);
 
-/* Moves up to `count` messages to `taken`, which must be empty. False without memory, or if bytes
- * have changed since they were checked; then nothing is moved. */
-bool zk_fetched_take(zk_fetched *fetched, size_t count, zk_runs *taken);
+typedef enum { ZK_TAKEN, ZK_TAKE_BROKEN, ZK_TAKE_NO_MEMORY } zk_taking;
+
+/* Moves up to `count` messages to `taken`, which must be empty. BROKEN if bytes have changed since
+ * they were checked; then, and without memory, nothing is moved. */
+zk_taking zk_fetched_take(zk_fetched *fetched, size_t count, zk_runs *taken);
 
 #endif

@@ -1,0 +1,288 @@
+"""Batches read by the native core: what it takes itself, what it holds, and what it hands over."""
+
+import gc
+import random
+import sys
+import zlib
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from importlib import import_module
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import pytest
+
+from tests.support.batches import NOW, ROOM, of_producer, records, with_body
+from tests.support.engines import check_fetched, needs_native
+from zkconsumer.model import Record, TimestampType, TopicPartition
+from zkconsumer.records.build import build_message_set
+from zkconsumer.records.build_batch import BatchTraits, build_batch, build_marker
+from zkconsumer.records.castagnoli import crc32c
+from zkconsumer.records.codecs import Codec
+from zkconsumer.records.consumer_record import RecordOrigin
+from zkconsumer.records.pure_fetched import decode_fetched as decode_purely
+from zkconsumer.records.transactions import IsolationLevel, Marker
+from zkconsumer.wire.messages.fetch import AbortedTransaction
+
+if TYPE_CHECKING:
+    from zkconsumer.records.native_fetched import NativeFetched
+
+pytestmark = needs_native
+ORIGIN = RecordOrigin(TopicPartition("clicks", 3))
+CODECS = pytest.mark.parametrize("codec", list(Codec))
+
+
+def fetched(data: bytes | bytearray | memoryview, room: int = ROOM) -> "NativeFetched":
+    """Decode natively, from the first offset on."""
+    native = import_module("zkconsumer.records.native_fetched")
+    found: NativeFetched = native.decode_fetched(data, fetch_offset=0, max_decompressed_bytes=room)
+    return found
+
+
+def many(count: int, *, first: int = 0) -> list[Record]:
+    """Records with gaps, nulls and texts."""
+    chance = random.Random(first)
+    found, offset = [], first
+    for _ in range(count):
+        found.append(
+            Record(
+                offset,
+                chance.choice([None, b"", b"key %d" % offset]),
+                chance.choice([None, b"", b"value of %d " % offset * 8, chance.randbytes(300)]),
+                NOW + chance.randrange(-100, 100_000),
+                TimestampType.CREATE_TIME,
+            )
+        )
+        offset += chance.choice([1, 1, 1, 2, 100])
+    return found
+
+
+def with_odd_gzip(batch: bytes) -> bytes:
+    """The same with a checksum in its gzip header, which the core leaves to Python."""
+    front = bytes([*batch[61:64], 2, *batch[65:71]])
+    checksum = (zlib.crc32(front) & 0xFFFF).to_bytes(2, "little")
+    return with_body(batch, front + checksum + batch[71:])
+
+
+@CODECS
+def test_the_core_reads_every_codec_itself(codec: Codec) -> None:
+    """Nothing of a sound set is left to Python but the decompression of zstd."""
+    parts = [many(300, first=first) for first in range(0, 100_000, 20_000)]
+    headers = {0: (("a", b"1"),), 299: (("b", None), ("", b""))}
+    data = b"".join(build_batch(one, codec=codec, headers=headers) for one in parts)
+    found = fetched(data, room=1 << 24)
+    assert found.refused_at is None
+    wanted = decode_purely(data, fetch_offset=0, max_decompressed_bytes=1 << 24)
+    check_fetched(found, wanted, steps=(1, 298, 3, 700, 1 << 40))
+
+
+def test_it_reads_mixed_sets_and_transactions_itself() -> None:
+    """Messages among batches, markers, aborted batches, with and without a filter."""
+    data = build_message_set(records(1, 2), magic=1, codec=Codec.GZIP)
+    data += build_batch(records(3, 4), traits=of_producer(9))
+    data += build_message_set(records(5), magic=0)
+    data += build_batch(records(6), codec=Codec.ZSTD, traits=of_producer(9))
+    data += build_marker(Marker.ABORT, 7, timestamp=NOW, traits=of_producer(9))
+    data += build_batch(records(8), codec=Codec.LZ4, traits=of_producer(9))
+    native = import_module("zkconsumer.records.native_fetched")
+    aborted = [AbortedTransaction(producer_id=9, first_offset=3)]
+    expected = {
+        IsolationLevel.READ_UNCOMMITTED: [1, 2, 3, 4, 5, 6, 8],
+        IsolationLevel.READ_COMMITTED: [1, 2, 5, 8],
+    }
+    for isolation, offsets in expected.items():
+        found: NativeFetched = native.decode_fetched(
+            data,
+            fetch_offset=0,
+            max_decompressed_bytes=ROOM,
+            isolation=isolation,
+            aborted=aborted,
+        )
+        assert found.refused_at is None
+        assert [one.offset for one in found.take(99).records(ORIGIN)] == offsets
+
+
+def test_a_filter_goes_on_where_the_core_stopped() -> None:
+    """What the definition reads behind a refused batch is filtered by what came before it."""
+    native = import_module("zkconsumer.records.native_fetched")
+    data = build_batch(records(3, 4), traits=of_producer(9))
+    data += with_odd_gzip(build_batch(records(5), codec=Codec.GZIP))
+    data += build_batch(records(6), traits=of_producer(9))
+    data += build_marker(Marker.ABORT, 7, timestamp=NOW, traits=of_producer(9))
+    data += build_batch(records(8), traits=of_producer(9))
+    found: NativeFetched = native.decode_fetched(
+        data,
+        fetch_offset=0,
+        max_decompressed_bytes=ROOM,
+        isolation=IsolationLevel.READ_COMMITTED,
+        aborted=[AbortedTransaction(producer_id=9, first_offset=3)],
+    )
+    assert found.refused_at is not None
+    assert found.error is None
+    assert [one.offset for one in found.take(99).records(ORIGIN)] == [5, 8]
+
+
+@pytest.mark.parametrize("codec", [Codec.GZIP, Codec.ZSTD])
+def test_batches_wait_for_room(codec: Codec) -> None:
+    """The next batch that is over what is left of the bound is for the next fetch."""
+    one, two = (build_batch(records(*span), codec=codec) for span in (range(9), range(9, 18)))
+    for room in range(0, 700, 7):
+        wanted = decode_purely(one + two, fetch_offset=0, max_decompressed_bytes=room)
+        check_fetched(fetched(one + two, room), wanted, steps=(1, 8, 1, 99))
+
+
+def test_slices_keep_their_bytes_and_nothing_else_does() -> None:
+    """They live as long as a slice of them, and no longer; records have copies."""
+    data = bytearray(build_batch(records(1, 2, 3)))
+    view = memoryview(data).toreadonly()
+    whole = fetched(view)
+    first, rest = whole.take(1), whole.take(9)
+    iterated = rest.iterate(ORIGIN)
+    found = first.records(ORIGIN)
+    del whole, first, rest
+    with pytest.raises(BufferError):
+        data.append(0)
+    assert [one.offset for one in iterated] == [2, 3]
+    del iterated, view
+    data.append(0)
+    data[:] = bytes(len(data))
+    assert found[0].value == b"value 1" * 3
+
+
+def test_bytes_that_can_change_are_copied() -> None:
+    """A buffer that is written to again, like a connection's, does no harm."""
+    data = bytearray(build_batch(records(1, 2)))
+    whole = fetched(data)
+    data[:] = b"\xff" * len(data)
+    assert [one.key for one in whole.take(2).records(ORIGIN)] == [b"k1", b"k2"]
+
+
+def test_bytes_that_changed_all_the_same_are_refused() -> None:
+    """Whoever hides behind a read-only view that he writes gets an error, not a crash."""
+    sound = build_batch(records(1, 2, 3), headers={1: (("h", b"v"),)})
+    for byte in (0x00, 0x01, 0x7F, 0x80, 0xFF):
+        data = bytearray(sound)
+        whole, other = (fetched(memoryview(data).toreadonly()) for _ in range(2))
+        taken = other.take(9)
+        iterated = taken.iterate(ORIGIN)
+        data[61:] = bytes([byte]) * (len(data) - 61)
+        uses: list[Callable[[], object]] = [
+            lambda whole=whole: whole.take(1),  # type: ignore[misc]
+            lambda taken=taken: taken.records(ORIGIN),  # type: ignore[misc]
+            lambda iterated=iterated: list(iterated),  # type: ignore[misc]
+        ]
+        for use in uses:
+            with pytest.raises(BufferError, match="changed"):
+                use()
+        assert len(whole) == 3
+
+
+def test_records_are_no_work_for_the_garbage_collector() -> None:
+    """They are not tracked, and what they hold goes with them at once."""
+    whole = fetched(build_batch(records(1, 2)))
+    made = whole.take(2).records(ORIGIN)
+    assert not any(map(gc.is_tracked, made))
+    value = made[0].value
+    held = sys.getrefcount(value)
+    del made
+    assert sys.getrefcount(value) == held - 1
+
+
+def test_they_come_from_the_core_only() -> None:
+    """Nobody can make one around nothing."""
+    core = import_module("zkconsumer.native._core")
+    for kind in (core.Fetched, core.Slice, core.ConsumerRecords, core.ConsumerRecord):
+        with pytest.raises(TypeError):
+            kind()
+    with pytest.raises(TypeError):
+        core.DecodedConsumerRecord()
+    with pytest.raises(ValueError, match="not negative"):
+        core.SetReader(b"", fetch_offset=-1, bound_bytes=0, enough_bytes=0)
+
+
+def test_a_batch_that_is_given_is_judged_as_any_other() -> None:
+    """Records that are too many for the room, or not sound, are refused; then nothing is taken."""
+    core = import_module("zkconsumer.native._core")
+    plain = build_batch(records(1, 2))
+    body = plain[61:]
+    data = build_batch(records(1, 2), codec=Codec.ZSTD)
+
+    def reader(room: int) -> "Callable[[bytes], int]":
+        made = core.SetReader(data, fetch_offset=0, bound_bytes=room, enough_bytes=room)
+        assert made.read() == core.FOREIGN
+        codec, start, stop = made.foreign()
+        assert (codec, start, stop) == (Codec.ZSTD, 61, len(data))
+        take: Callable[[bytes], int] = made.take
+        return take
+
+    assert reader(len(body))(body) == core.ENDS
+    assert reader(len(body) - 1)(body) == core.REFUSED
+    assert reader(ROOM)(body[:-1]) == core.REFUSED
+    assert reader(ROOM)(b"") == core.REFUSED
+
+
+@pytest.mark.parametrize("portable", [False, True])
+def test_crc32c_of_every_length_and_alignment(portable: bool) -> None:
+    """By instruction and by tables, and wherever it is cut."""
+    core = import_module("zkconsumer.native._core")
+    assert core.CRC32C_NAME in ("sse4.2", "armv8", "portable")
+    data = random.Random(1).randbytes(70_000)
+    for size in (*range(100), 255, 1010, 65_536):
+        for start in range(17 if size < 100 else 3):
+            part = memoryview(data)[start : start + size]
+            whole = crc32c(part)
+            assert core.crc32c(part, portable=portable) == whole
+            front = core.crc32c(part[: size // 3], portable=portable)
+            assert core.crc32c(part[size // 3 :], front, portable=portable) == whole
+
+
+def test_columns_of_runs_are_those_of_rows() -> None:
+    """Arrow has the same from both engines, append time and nulls among it."""
+    columns = import_module("zkconsumer.streams.arrow_columns")
+    stamped = [
+        Record(one.offset, one.key, one.value, NOW, TimestampType.LOG_APPEND_TIME)
+        for one in many(50, first=9000)
+    ]
+    data = build_batch(many(70), codec=Codec.SNAPPY) + build_batch(stamped)
+    data += build_message_set(records(99_000, 99_001), magic=1)
+    whole = fetched(data)
+    whole.take(7)
+    wanted = decode_purely(data, fetch_offset=0, max_decompressed_bytes=ROOM)
+    wanted.take(7)
+    runs = whole.take(100).parts()
+    (rows,) = wanted.take(100).parts()
+    found, expected = columns.columns_of_runs(runs), columns.columns_of_rows(rows)
+    assert len(found) == len(expected) == 100
+    for name in ("keys", "values", "offsets", "timestamps", "timestamp_types"):
+        assert getattr(found, name) == getattr(expected, name), name
+    assert found.timestamp_count == expected.timestamp_count
+
+
+def test_threads_decode_while_slices_are_read() -> None:
+    """As fetchers do: every record comes whole and once, whoever decodes beside."""
+    sets = [
+        b"".join(
+            build_batch(
+                many(60, first=first), codec=codec, traits=BatchTraits(leader_epoch=int(codec))
+            )
+            for first in range(0, 50_000, 10_000)
+        )
+        for codec in Codec
+    ]
+    wanted = [
+        decode_purely(data, fetch_offset=0, max_decompressed_bytes=1 << 24)
+        .take(999)
+        .records(ORIGIN)
+        for data in sets
+    ]
+
+    def decode(turn: int) -> "tuple[int, NativeFetched]":
+        return turn % len(sets), fetched(sets[turn % len(sets)], room=1 << 24)
+
+    with ThreadPoolExecutor(4) as pool:
+        for number, whole in pool.map(decode, range(100)):
+            slices = [whole.take(37) for _ in range(10)]
+            del whole
+            found = [one for part in slices for one in part.iterate(ORIGIN)]
+            assert found == wanted[number]
+            assert all(one.offset < other.offset for one, other in pairwise(found))
