@@ -124,6 +124,8 @@ class ZookeeperMember:
         """See ``Membership``. Other topics than before: it leaves, and joins with these."""
         del open_ended
         self._wanted = topics
+        # A pattern is expanded amid a poll, whose call of ours is over: it is to call again.
+        self._parts.ring()
 
     def poll(self) -> None:
         """See ``Membership``.
