@@ -142,7 +142,9 @@ def _wire(
         keeper=network.keeper,
         engine=network.engine,
         session=session,
-        loop=PollLoop(session, bell, clock, most_ms=config.heartbeat_interval_ms),
+        loop=PollLoop(
+            session, bell, clock, most_ms=config.heartbeat_interval_ms, death=scope.first_error
+        ),
         stops=(network.engine.stop, network.keeper.stop, network.client.stop, dialer.stop),
     )
 

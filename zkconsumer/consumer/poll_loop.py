@@ -25,13 +25,24 @@ class PollLoop:
         bell: rings when there is something new.
         clock: for deadlines.
         most_ms: the longest wait between two rounds: so often the group must hear of us.
+        death: what the first of the consumer's threads that died by a fault died of; None: all
+            live. Without it a poll would wait for ever for what nobody does any more.
     """
 
-    def __init__(self, rounds: Rounds, bell: Wakeup, clock: Clock, *, most_ms: int) -> None:
+    def __init__(
+        self,
+        rounds: Rounds,
+        bell: Wakeup,
+        clock: Clock,
+        *,
+        most_ms: int,
+        death: Callable[[], BaseException | None] = lambda: None,
+    ) -> None:
         self._rounds = rounds
         self._bell = bell
         self._clock = clock
         self._most_ms = most_ms
+        self._death = death
 
     def run(self, timeout_ms: int | None, take: Callable[[], T]) -> T:
         """Until ``take`` gives something true; what it gave last, when the time is over.
@@ -42,7 +53,7 @@ class PollLoop:
 
         Raises:
             Woken: by ``wakeup()``.
-            Exception: what a round, or ``take``, raised.
+            Exception: what a round, or ``take``, raised, or what a thread died of.
         """
         deadline_ms = None if timeout_ms is None else self._clock.now_ms() + timeout_ms
         while True:
@@ -51,6 +62,8 @@ class PollLoop:
             found = take()
             if found:
                 return found
+            if (death := self._death()) is not None:
+                raise death
             left_ms = self._most_ms
             if deadline_ms is not None:
                 left_ms = min(left_ms, deadline_ms - self._clock.now_ms())

@@ -9,13 +9,16 @@ import pytest
 from tests.support.manual_clock import ManualClock
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
+from zkconsumer.consumer.assembly import assemble
 from zkconsumer.consumer.committed_lookup import Answer, CommittedLookup
+from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.one_caller import OneCaller
 from zkconsumer.consumer.poll_loop import PollLoop
 from zkconsumer.consumer.wakeup import Wakeup
 from zkconsumer.errors import ConsumerClosed, IllegalState, RequestTimedOut, Woken
 from zkconsumer.forking import ForkGuard
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.net.transport import Connector, Transport
 from zkconsumer.scope import Mailbox, ThreadScope
 
 A = TopicPartition("t", 0)
@@ -177,3 +180,21 @@ def test_committed_positions_are_looked_up_beside_the_caller() -> None:
     answers.put(ConsumerClosed("closed"))
     assert scope.close(5_000) == []
     assert scope.first_error() is None
+
+
+def test_a_poll_tells_what_a_thread_died_of() -> None:
+    """Whatever thread of the consumer it is: nobody would do its work any more."""
+
+    class Faulty(Connector):
+        def connect(self, host: str, port: int, *, timeout_ms: int) -> Transport:
+            raise KeyError(f"a fault of ours, at {host}:{port}, {timeout_ms}")
+
+    config = PollConfig(bootstrap_servers="broker:1", heartbeat_interval_ms=50)
+    parts = assemble(config, connector=Faulty())
+    try:
+        parts.session.subscribe(["t"], None, None)
+        for _ in range(2):
+            with pytest.raises(KeyError, match="a fault of ours"):
+                parts.loop.run(10_000, lambda: None)
+    finally:
+        parts.close(5_000, commit=False)
