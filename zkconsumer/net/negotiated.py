@@ -91,7 +91,8 @@ class BrokerDialer:
             connection = self._dial(broker, deadline_ms, opened)
             connected = True
         except TransportError:
-            self._known.forget((broker.host, broker.port))
+            if not self._stopped:
+                self._known.forget((broker.host, broker.port))
             raise
         finally:
             with self._lock:

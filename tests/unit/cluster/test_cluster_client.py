@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 import pytest
 
+from tests.support.manual_clock import ManualClock
 from tests.support.spoken_broker import MODERN, Word
 from tests.support.spoken_cluster import END_OFFSET, SpokenCluster
 from tests.support.waiting import wait_until
@@ -147,6 +148,21 @@ def test_a_connection_that_broke_while_idle(cluster: SpokenCluster) -> None:
     asked = len(cluster.asked(ApiKey.METADATA))
     assert client.view(["t"], timeout_ms=LONG_MS).leaders
     assert len(cluster.asked(ApiKey.METADATA)) == asked + 1
+
+
+def test_what_was_idle_for_long_is_not_trusted(cluster: SpokenCluster) -> None:
+    """The machine behind it may be gone without a word: then nobody would answer for long."""
+    clock = ManualClock()
+    client = cluster.client(clock=clock)
+    for _ in range(2):
+        client.view(["t"], timeout_ms=LONG_MS)
+    accepted = sum(one.accepted for one in cluster.brokers)
+    clock.advance(50_000)
+    client.view(["t"], timeout_ms=LONG_MS)
+    assert sum(one.accepted for one in cluster.brokers) == accepted
+    clock.advance(70_000)
+    client.view(["t"], timeout_ms=LONG_MS)
+    assert sum(one.accepted for one in cluster.brokers) == accepted + 1
 
 
 def test_final_errors_are_raised_at_once(cluster: SpokenCluster, client: ClusterClient) -> None:

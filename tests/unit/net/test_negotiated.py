@@ -16,6 +16,7 @@ from zkconsumer.errors import (
 )
 from zkconsumer.model import Broker
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
+from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.scope import ThreadScope
 from zkconsumer.testing.memory_transport import MemoryNetwork
 from zkconsumer.wire.api import ApiKey, Response
@@ -306,6 +307,37 @@ def test_stop_wakes_whoever_dials(broker: SpokenBroker, dialer: BrokerDialer) ->
     with pytest.raises(ConnectionLost, match="broken off"):
         dialer.dial(ADDRESS)
     assert broker.accepted == accepted == 1
+
+
+def test_twins_are_stopped_apart(broker: SpokenBroker, dialer: BrokerDialer) -> None:
+    """What one finds out the other knows; the elder's stop ends the younger, too."""
+    broker.become(BrokerGeneration.V0_8_2)
+    first = dialer.dial(ADDRESS)
+    one, two = dialer.twin(), dialer.twin()
+    one.stop()
+    with pytest.raises(ConnectionLost, match="broken off"):
+        one.dial(ADDRESS)
+    accepted = broker.accepted
+    two.dial(ADDRESS).close()
+    dialer.dial(ADDRESS).close()
+    assert broker.accepted == accepted + 2
+    dialer.stop()
+    for stopped in (two, dialer, dialer.twin()):
+        with pytest.raises(ConnectionLost, match="broken off"):
+            stopped.dial(ADDRESS)
+    assert broker.accepted == accepted + 2
+    first.close()
+
+
+def test_a_twin_connects_on_its_own() -> None:
+    """Over TCP: stopping one leaves what the other connects alone."""
+    connector = TcpConnector()
+    elder = BrokerDialer(
+        connector, client_id="test", connect_timeout_ms=SHORT_MS, request_timeout_ms=SHORT_MS
+    )
+    elder.twin().stop()
+    with pytest.raises(ConnectFailed, match="can't connect"):
+        elder.dial(Broker(-1, "127.0.0.1", 1))
 
 
 def test_close_wakes_a_call_and_proves_nothing(broker: SpokenBroker, dialer: BrokerDialer) -> None:

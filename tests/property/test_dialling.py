@@ -1,0 +1,68 @@
+"""Whatever a port says to a dialler: it ends, with a connection that works or an error of ours."""
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.spoken_broker import MODERN, Said, SpokenBroker, Word, old
+from zkconsumer.errors import ZkConsumerError
+from zkconsumer.model import Broker
+from zkconsumer.net.negotiated import BrokerDialer
+from zkconsumer.testing.memory_transport import MemoryNetwork
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.codec import RequestFrame
+from zkconsumer.wire.messages.metadata import MetadataRequest, MetadataResponse
+from zkconsumer.wire.versions import BrokerGeneration
+
+ADDRESS = Broker(-1, "b", 9092)
+LONG_MS = 10_000
+NOTHING = MetadataResponse(brokers=(), topics=())
+
+framed = st.binary(max_size=40).map(lambda body: len(body).to_bytes(4, "big") + body)
+answers_of_id = st.binary(max_size=30).map(
+    lambda body: (len(body) + 4).to_bytes(4, "big") + b"\0\0\0\1" + body
+)
+# Silence would only wait for the time-out: that has tests of its own.
+odd = st.one_of(st.just(Word.CLOSE), st.binary(min_size=5, max_size=40), framed, answers_of_id)
+plans = st.lists(st.one_of(st.none(), st.none(), odd), max_size=8)
+
+
+def broker_of(generation: BrokerGeneration | None, plan: list[Said | None]) -> SpokenBroker:
+    """A broker that follows a plan, and then does as such a broker does."""
+    left = list(plan)
+
+    def answer(frame: RequestFrame) -> Said | None:
+        said = left.pop(0) if left else None
+        if said is None and frame.api_key is ApiKey.METADATA:
+            return NOTHING
+        if isinstance(said, bytes):
+            # Nothing comes behind it: else one that reads on would wait.
+            broker.conversations[-1].is_over = True
+        return said
+
+    serves = MODERN if generation is None else old(generation)
+    broker = SpokenBroker(ADDRESS, serves=serves, generation=generation, answer=answer)
+    return broker
+
+
+@settings(max_examples=400, deadline=None)
+@given(st.sampled_from([None, *BrokerGeneration]), plans)
+def test_any_port(generation: BrokerGeneration | None, plan: list[Said | None]) -> None:
+    """A broker that follows its plan to the end is spoken with as what it is."""
+    broker = broker_of(generation, plan)
+    network = MemoryNetwork()
+    broker.listen(network)
+    dialer = BrokerDialer(
+        network, client_id="test", connect_timeout_ms=LONG_MS, request_timeout_ms=LONG_MS
+    )
+    for _ in range(len(plan) + 1):
+        try:
+            connection = dialer.dial(ADDRESS)
+            assert connection.call(MetadataRequest(topics=()), timeout_ms=LONG_MS) == NOTHING
+            connection.close()
+        except ZkConsumerError:
+            continue
+    # By now the plan is through: what it said in between must not be believed for ever.
+    connection = dialer.dial(ADDRESS)
+    assert connection.versions.generation is generation
+    assert connection.call(MetadataRequest(topics=()), timeout_ms=LONG_MS) == NOTHING
+    connection.close()
