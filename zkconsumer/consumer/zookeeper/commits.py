@@ -97,7 +97,10 @@ class CallersCommits:
         """See ``Membership.commit_async``."""
         reply: HeardReply[int] = HeardReply(self._ring)
         self._pending.append(_Pending(offsets, reply, done, owned))
-        self._request(offsets, reply, owned)
+        try:
+            self._request(offsets, reply, owned)
+        except ZkConsumerError as error:
+            reply.fail(error)
 
     def run_callbacks(self) -> None:
         """Tell what became of asynchronous commits, in their order; not from inside of another."""

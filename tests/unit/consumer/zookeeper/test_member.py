@@ -293,6 +293,10 @@ def test_a_close_without_zookeeper_is_quick_and_says_lost(group: Group) -> None:
     assert member.heard[1:] == [("lost", frozenset({0, 1}))]
     with pytest.raises(ConsumerClosed):
         member.membership.commit(offsets(1), timeout_ms=TIMEOUT_MS)
+    told: list[Exception | None] = []
+    member.membership.commit_async(offsets(1), lambda _offsets, error: told.append(error))
+    member.membership.unsubscribe(TIMEOUT_MS)
+    assert [type(one) for one in told] == [ConsumerClosed]
     member.membership.close(1_000)
 
 
