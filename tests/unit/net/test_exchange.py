@@ -1,0 +1,89 @@
+"""Bytes that are no requests: what comes before, and between, those."""
+
+import pytest
+
+from tests.support.scripted_peer import ScriptedPeer
+from zkconsumer.errors import (
+    AuthenticationFailed,
+    ConnectionLost,
+    DecodeError,
+    LocalProtocolError,
+    RequestTimedOut,
+)
+from zkconsumer.model import Broker
+from zkconsumer.net.connection import BrokerConnection
+from zkconsumer.testing.memory_transport import MemoryNetwork
+from zkconsumer.wire.messages.metadata import MetadataRequest
+
+LONG_MS = 10_000
+SHORT_MS = 30
+
+
+@pytest.fixture
+def peer() -> ScriptedPeer:
+    """The other end."""
+    return ScriptedPeer()
+
+
+@pytest.fixture
+def connection(peer: ScriptedPeer) -> BrokerConnection:
+    """A connection to it."""
+    network = MemoryNetwork()
+    network.listen("b", 1, peer.accept)
+    return BrokerConnection(
+        Broker(1, "b", 1),
+        network.connect("b", 1, timeout_ms=LONG_MS),
+        client_id="test",
+        max_response_bytes=1 << 30,
+    )
+
+
+def test_bytes_out_and_frames_in(connection: BrokerConnection, peer: ScriptedPeer) -> None:
+    """As they are; also empty ones, which no answer to a request is; one frame at a time."""
+    peer.say(b"\0\0\0\3abc" + b"\0\0\0\0" + b"\0\0\0\1d")
+    assert connection.exchange(b"out", timeout_ms=LONG_MS) == b"abc"
+    assert peer.heard == b"out"
+    assert connection.exchange(b"", timeout_ms=LONG_MS) == b""
+    assert connection.exchange(b"more", timeout_ms=LONG_MS) == b"d"
+    assert peer.heard == b"outmore"
+    assert connection.is_idle
+    connection.close()
+
+
+@pytest.mark.parametrize(
+    ("said", "error"),
+    [
+        (b"\xff\xff\xff\xff", DecodeError),
+        (b"\0\x20\0\0", DecodeError),
+        (b"HTTP/1.1", DecodeError),
+        (b"\x15\x03\x03\x00\x02\x02\x50", AuthenticationFailed),
+        (b"\0\0\0\4ab", ConnectionLost),
+        (b"", ConnectionLost),
+    ],
+)
+def test_frames_that_make_no_sense(
+    connection: BrokerConnection, peer: ScriptedPeer, said: bytes, error: type[Exception]
+) -> None:
+    """They end the connection, before any of what they announce is waited for."""
+    peer.say(said)
+    peer.finish()
+    with pytest.raises(error):
+        connection.exchange(b"", timeout_ms=LONG_MS)
+    assert not connection.is_idle
+
+
+def test_not_while_an_answer_is_to_come(connection: BrokerConnection, peer: ScriptedPeer) -> None:
+    """It would be taken for the answer's frame."""
+    connection.begin(MetadataRequest(topics=()), version=0, timeout_ms=LONG_MS)
+    heard = peer.heard
+    with pytest.raises(LocalProtocolError, match="in flight"):
+        connection.exchange(b"out", timeout_ms=LONG_MS)
+    assert peer.heard == heard
+    connection.close()
+
+
+def test_silence(connection: BrokerConnection) -> None:
+    """It ends in time, and the connection with it."""
+    with pytest.raises(RequestTimedOut):
+        connection.exchange(b"", timeout_ms=SHORT_MS)
+    assert not connection.is_idle
