@@ -1,14 +1,17 @@
 """The poll API in one group with Scala consumers and with connectors."""
 
 import itertools
+from pathlib import Path
 
 import pytest
 
 from tests.interop.mixed_group import MixedGroup
 from tests.interop.polling_member import TIMINGS, PollingMember
+from tests.support.clusters import BrokerOf
 from tests.support.kafka_offsets import KafkaOffsets
 from tests.support.waiting import wait_until
 from zkconsumer import KafkaConsumer, OffsetAndMetadata, TopicPartition
+from zkconsumer.records.codecs import Codec
 from zkconsumer.scope import wait_ms
 
 pytestmark = pytest.mark.sandbox
@@ -241,3 +244,25 @@ def test_the_end_of_a_session_is_heard_and_got_over(group: MixedGroup) -> None:
         group.await_values(group.writer.values, polling, scala, last)
     finally:
         last.leave()
+
+
+def test_the_oldest_brokers_serve_a_poll(broker_of: BrokerOf, tmp_path: Path) -> None:
+    """0.8.0 knows four requests, and hangs up at every other: nothing is set for that."""
+    group = MixedGroup(broker_of("0.8.0"), tmp_path)
+    try:
+        topic = group.topic(2)
+        written = group.write(5, topic, codec=Codec.GZIP)
+        settings: dict[str, object] = {
+            **TIMINGS,
+            "zookeeper_connect": group.cluster.zookeeper_connect,
+            "group_id": group.name,
+            "auto_offset_reset": "earliest",
+        }
+        with KafkaConsumer(topic, config=settings) as consumer:
+            taken = [(one.value or b"").decode() for one in itertools.islice(consumer, 10)]
+            ends = consumer.end_offsets(group.partitions(topic))
+        assert sorted(taken) == sorted(written)
+        assert set(ends.values()) == {5}
+        assert group.peek.offsets(topic) == {0: "5", 1: "5"}
+    finally:
+        group.close()
