@@ -1,7 +1,7 @@
 """Proofs of passwords: the example of the RFC, a server of our own, and servers that lie."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from tests.support.scram_server import ScramServer
@@ -34,6 +34,7 @@ def test_the_example_of_the_rfc() -> None:
 
 @settings(max_examples=30, deadline=None)
 @given(st.sampled_from(sorted(HASHES)), text, text)
+@example("SCRAM-SHA-256", "=a,b=2C,", "p,=")
 def test_any_name_and_password(mechanism: str, username: str, password: str) -> None:
     """Both sides believe each other, whatever characters there are."""
     client = ScramConversation(mechanism, username, password, nonce="client-nonce")
