@@ -49,6 +49,8 @@ class ClientMember:
         folder.mkdir(parents=True)
         self.library = library
         self._folder = folder
+        self._facts: list[Fact] = []
+        self._read_bytes = 0
         arguments = [library, json.dumps(dict(subscription)), json.dumps(dict(settings))]
         with (folder / "stdout").open("wb") as output, (folder / "stderr").open("wb") as errors:
             self._process = subprocess.Popen(
@@ -65,8 +67,12 @@ class ClientMember:
     @property
     def facts(self) -> list[Fact]:
         """Everything, in order; a line cut off by a kill does not count."""
-        text = (self._folder / "stdout").read_text("utf-8")
-        return [json.loads(line) for line in text.rpartition("\n")[0].splitlines()]
+        with (self._folder / "stdout").open("rb") as output:
+            output.seek(self._read_bytes)
+            whole, end, _ = output.read().rpartition(b"\n")
+        self._read_bytes += len(whole) + len(end)
+        self._facts += [json.loads(line) for line in whole.splitlines()]
+        return self._facts
 
     @property
     def delivered(self) -> list[Delivered]:

@@ -120,7 +120,7 @@ def test_a_static_member_restarts_without_a_rebalance(group_on: GroupOn) -> None
     sent = group.write(four, 10)
     group.await_all(sent)
     group.await_committed()
-    share, told = first.owned, other.facts
+    share, told = first.owned, list(other.facts)
     first.leave()
     second = group.ours(topic, **settings)
     wait_until(lambda: second.owned == share, what="the share of before")
