@@ -9,7 +9,7 @@ from zkconsumer.consumer.coordination.claims import Claims
 from zkconsumer.consumer.coordination.commit_job import CommitJob
 from zkconsumer.consumer.coordination.commit_line import Batch, CommitLine
 from zkconsumer.consumer.coordination.offset_requests import Signature
-from zkconsumer.errors import OffsetCommitFailed
+from zkconsumer.errors import CommitFailed, OffsetCommitFailed
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.wire.error_codes import ErrorCode
 
@@ -205,3 +205,54 @@ def test_an_answer_that_leaves_a_partition_out_is_no_commit() -> None:
     line.answered({TPS[0]: 0}, Signature("m", 1), 0)
     assert isinstance(job.error, OffsetCommitFailed)
     assert job.error.failed.keys() == {TPS[1]}
+
+
+def test_a_position_in_doubt_is_not_overwritten_by_an_older_one() -> None:
+    """The later job's time is over, the older one's is not: the later position goes out again."""
+    line, claims = CommitLine(Backoff(10, 40)), Claims()
+    claims.take(TPS)
+    jobs = []
+    for number, deadline_ms in ((1, 1_000), (2, 50)):
+        offsets = {TPS[0]: OffsetAndMetadata(number)}
+        job = CommitJob("g", offsets, stints=claims.stints(offsets), deadline_ms=deadline_ms)
+        jobs.append(job)
+        line.add(job)
+    assert line.batch(Signature("m", 1), claims, 0) is not None
+    line.unanswered("it broke", 0, sent=True)
+    again = line.batch(Signature("m", 1), claims, 100)
+    assert again is not None
+    assert (again.jobs, again.offsets) == ((jobs[0],), {TPS[0]: OffsetAndMetadata(2)})
+    line.answered({TPS[0]: 0}, Signature("m", 1), 100)
+    assert [job.error is None for job in line.ended(100)] == [True, False]
+
+
+def test_a_refusal_of_an_old_generation_says_nothing_of_the_new_one() -> None:
+    """The group rebalanced while the commit was under way, and its partition stayed."""
+    line, claims = CommitLine(Backoff(10, 40)), Claims()
+    claims.take(TPS)
+    offsets = {TPS[0]: OffsetAndMetadata(1)}
+    line.add(CommitJob("g", offsets, stints=claims.stints(offsets), deadline_ms=1_000))
+    line.batch(Signature("m", 1), claims, 0)
+    line.answered({TPS[0]: int(ErrorCode.ILLEGAL_GENERATION)}, Signature("m", 2), 0)
+    again = line.batch(Signature("m", 2), claims, 500)
+    assert again is not None
+    assert again.signature.generation == 2
+    line.answered({TPS[0]: int(ErrorCode.ILLEGAL_GENERATION)}, Signature("m", -1), 500)
+    assert [type(job.error) for job in line.ended(500)] == [CommitFailed]
+
+
+def test_metadata_that_is_too_large_fails_its_own_commit_only() -> None:
+    """The ones that went out with it are stored."""
+    line, claims = CommitLine(Backoff(10, 40)), Claims()
+    claims.take(TPS)
+    good, bad = (OffsetAndMetadata(1), OffsetAndMetadata(2, "x" * 5_000))
+    for position in (good, bad):
+        offsets = {TPS[0]: position}
+        line.add(CommitJob("g", offsets, stints=claims.stints(offsets), deadline_ms=1_000))
+    line.batch(Signature("m", 1), claims, 0)
+    line.answered({TPS[0]: int(ErrorCode.OFFSET_METADATA_TOO_LARGE)}, Signature("m", 1), 0)
+    again = line.batch(Signature("m", 1), claims, 0)
+    assert again is not None
+    assert again.offsets == {TPS[0]: good}
+    line.answered({TPS[0]: 0}, Signature("m", 1), 0)
+    assert [type(job.error) for job in line.ended(0)] == [type(None), OffsetCommitFailed]
