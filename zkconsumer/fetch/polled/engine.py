@@ -163,7 +163,7 @@ class PollEngine:
             AuthenticationFailed: a broker refuses us; so for UnsupportedVersion.
 
             Only if nothing was taken; else the next call raises it. A partition that waits for a
-            ``seek`` raises again whenever its turn comes, the others go on.
+            ``seek`` raises again whenever there is nothing else; the others go on.
         """
         self._look_around()
         if self._death is not None:
@@ -171,8 +171,10 @@ class PollEngine:
         taken = self._desk.change(
             lambda board, now_ms: turns.collect(board, max_records, now_ms, among)
         )
+        counters = self._desk.counters
         for piece in taken.values():
-            self._desk.counters.collected_records += len(piece)
+            counters.collected_records += len(piece)
+            counters.collected_bytes += piece.size_bytes
         return taken
 
     def ready(self, among: Collection[TopicPartition] | None = None) -> bool:

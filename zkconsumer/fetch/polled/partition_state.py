@@ -40,17 +40,19 @@ class Phase(Enum):
     STUCK = "an error"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class Trouble:
     """What the caller is to hear.
 
     Attributes:
         error: it.
         passes: whether to try again once he has heard it; else he has to seek.
+        is_told: he has heard it.
     """
 
     error: ZkConsumerError
     passes: bool = False
+    is_told: bool = False
 
 
 @dataclass(frozen=True, slots=True, eq=False)

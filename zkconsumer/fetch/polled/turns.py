@@ -44,6 +44,7 @@ def _collect(
 ) -> None:
     taken, before = found
     left, turns = max_records, len(board.line)
+    heard: PartitionState | None = None
     while left > 0 and turns > 0 and board.line:
         turns -= 1
         tp, state = next(iter(board.line.items()))
@@ -56,13 +57,19 @@ def _collect(
             before.append((state, state.position))
             piece = taken[tp] = _take(board, state, left, now_ms)
             left -= len(piece)
-        elif state.trouble is not None and taken:
+        elif state.trouble is None:
+            continue
+        elif state.trouble.is_told:
+            heard = heard or state
+        elif taken:
             board.line.move_to_end(tp, last=False)
             return
-        elif state.trouble is not None:
+        else:
             raise _told(board, state, now_ms)
     if not taken and board.failures:
         raise board.failures.popitem(last=False)[1].with_traceback(None)
+    if not taken and heard is not None:
+        raise _told(board, heard, now_ms)
 
 
 def is_ready(board: Board, now_ms: int, among: Collection[TopicPartition] | None) -> bool:
@@ -111,6 +118,7 @@ def _take(board: Board, state: PartitionState, count: int, now_ms: int) -> Recor
 def _told(board: Board, state: PartitionState, now_ms: int) -> ZkConsumerError:
     trouble = state.trouble
     assert trouble is not None
+    trouble.is_told = True
     state.heard()
     board.drained(state, now_ms)
     return trouble.error.with_traceback(None)

@@ -1,0 +1,97 @@
+"""Short ways to what the pure parts of the poll engine talk about."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from zkconsumer.cluster.view import ClusterView
+from zkconsumer.fetch.polled.board import Board
+from zkconsumer.fetch.polled.completed import Asked, Unpacked, unpack
+from zkconsumer.fetch.polled.planning import FetchPlan, plan_fetch
+from zkconsumer.fetch.polled.settings import PollFetchSettings
+from zkconsumer.fetch.polled.starts import At, PositionView
+from zkconsumer.model import Broker, Record, TimestampType, TopicPartition
+from zkconsumer.records.build_batch import BatchTraits, build_batch
+from zkconsumer.wire.messages.fetch import FetchedPartition
+
+BROKER = Broker(1, "one", 9092)
+OTHER = Broker(2, "two", 9092)
+TP = TopicPartition("t", 0)
+TP1 = TopicPartition("t", 1)
+
+
+def batch(first: int, count: int, *, epoch: int = 0, size: int = 8) -> bytes:
+    """A batch of magic 2 with so many records."""
+    records = [
+        Record(first + at, None, b"%d" % (first + at) + b"." * size, 1, TimestampType.CREATE_TIME)
+        for at in range(count)
+    ]
+    return build_batch(records, traits=BatchTraits(leader_epoch=epoch))
+
+
+def view(
+    leaders: dict[TopicPartition, Broker], epoch: int = 0, errors: dict[str, int] | None = None
+) -> ClusterView:
+    """A cluster with these leaders, all of one epoch."""
+    return ClusterView(
+        brokers={BROKER.id: BROKER, OTHER.id: OTHER},
+        leaders=leaders,
+        leaderless={},
+        errors=errors or {},
+        leader_epochs=dict.fromkeys(leaders, epoch),
+    )
+
+
+def board_of(
+    *partitions: TopicPartition, settings: PollFetchSettings | None = None, offset: int = 0
+) -> Board:
+    """A board with partitions that broker 1 leads, all standing at an offset."""
+    board = Board(settings or PollFetchSettings())
+    board.see(view(dict.fromkeys(partitions, BROKER)))
+    board.add(partitions)
+    for tp in partitions:
+        board.seek(tp, At(offset))
+    board.take_effects()
+    return board
+
+
+def part(tp: TopicPartition, data: bytes = b"", **fields: Any) -> FetchedPartition:
+    """A partition's part of an answer."""
+    values: dict[str, Any] = {"error_code": 0, "high_watermark": 100} | fields
+    return FetchedPartition(partition=tp.partition, records=memoryview(data), **values)
+
+
+def asked_of(tp: TopicPartition = TP, offset: int = 0, max_bytes: int = 1_000) -> Asked:
+    """What a request may have said."""
+    return Asked(tp, PositionView(offset), max_bytes, -1, BROKER)
+
+
+def plan(board: Board, now_ms: int = 0, broker: Broker = BROKER) -> FetchPlan:
+    """The next request."""
+    return plan_fetch(board, broker, now_ms)
+
+
+def answer(
+    board: Board,
+    planned: FetchPlan,
+    answers: dict[TopicPartition, FetchedPartition],
+    now_ms: int = 0,
+) -> None:
+    """Let answers to a plan arrive, and give back the rest."""
+    for tp, one in answers.items():
+        asked = planned.wanted[tp]
+        aborted = one.aborted_transactions
+        unpacked = Unpacked()
+        if not one.error_code:
+            unpacked = unpack(asked, one.records, aborted, board.settings, 1 << 20)
+        board.arrived([(asked, one, unpacked)], now_ms)
+    board.unanswered(planned.wanted.values())
+
+
+def fetched(board: Board, data: dict[TopicPartition, bytes], now_ms: int = 0) -> None:
+    """One whole fetch."""
+    answer(board, plan(board, now_ms), {tp: part(tp, one) for tp, one in data.items()}, now_ms)
+
+
+def offsets(piece: Any) -> Sequence[int]:
+    """Of the records in a slice."""
+    return [row[0] for rows in piece.parts() for row in rows]
