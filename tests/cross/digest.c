@@ -8,9 +8,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "crc32.h"
+#include "batches.h"
+#include "crc32c.h"
 #include "sets.h"
-#include "walk.h"
 
 enum { MAX_SEEDS = 256, MAX_CRC_BYTES = 700, ALIGNMENTS = 17 };
 
@@ -36,16 +36,22 @@ static bool crc_is_right(void) {
     bytes data = room(1 << 20);
     for (size_t at = 0; at < data.size; at++)
         data.data[at] = (uint8_t)chance();
-    bool is_right = zk_crc32(0, (const uint8_t *)"123456789", 9) == 0xCBF43926u;
+    bool is_right = zk_crc32(0, (const uint8_t *)"123456789", 9) == 0xCBF43926u &&
+                    zk_crc32c(0, (const uint8_t *)"123456789", 9) == 0xE3069283u;
     for (size_t size = 0; size < MAX_CRC_BYTES; size++)
         for (size_t start = 0; start < ALIGNMENTS; start++) {
             const uint32_t first = (uint32_t)chance();
             const uint32_t found = zk_crc32(first, data.data + start, size);
-            is_right = is_right && found == zk_crc32_portable(first, data.data + start, size);
+            const uint32_t other = zk_crc32c(first, data.data + start, size);
+            is_right = is_right && found == zk_crc32_portable(first, data.data + start, size) &&
+                       other == zk_crc32c_portable(first, data.data + start, size);
             add(found);
+            add(other);
         }
     for (size_t size = data.size; size > data.size - 100; size--)
-        is_right = is_right && zk_crc32(0, data.data, size) == zk_crc32_portable(0, data.data, size);
+        is_right = is_right &&
+                   zk_crc32(0, data.data, size) == zk_crc32_portable(0, data.data, size) &&
+                   zk_crc32c(0, data.data, size) == zk_crc32c_portable(0, data.data, size);
     free(data.data);
     return is_right;
 }
@@ -59,6 +65,8 @@ static void add_run(const zk_run *run) {
         add((uint64_t)(run->has_append_time ? run->append_time : message.timestamp));
         add_bytes(message.key, message.key_bytes);
         add_bytes(message.value, message.value_bytes);
+        if (message.header_count)
+            add_bytes(message.headers, (int32_t)(message.headers_end - message.headers));
         messages++;
     }
     add(run->count);
@@ -88,6 +96,25 @@ static void read_set(bytes set) {
     zk_buffer_drop(buffer);
 }
 
+/* The same as a poll reads it, batches and all; what is packed by another's codec ends it. */
+static void read_polled(bytes set) {
+    const int64_t fetch_offset = (int64_t)below(40);
+    const zk_set_limits limits = {fetch_offset, 1 << 20, 1 << 20, 4096 << below(9)};
+    const zk_aborted aborted = {(int64_t)below(60), 4};
+    zk_buffer *buffer = zk_buffer_around(set.data, set.size, NULL, NULL);
+    zk_committed *filter = below(2) ? zk_committed_new(&aborted, 1) : NULL;
+    zk_reader *reader = zk_reader_new(buffer, &limits, filter);
+    add(zk_reader_read(reader));
+    add(reader->position);
+    add((uint64_t)reader->walk.next_offset);
+    add(reader->walk.room_bytes);
+    add((uint64_t)reader->last_leader_epoch);
+    for (size_t at = 0; at < reader->runs.count; at++)
+        add_run(reader->runs.items + at);
+    zk_reader_free(reader);
+    zk_buffer_drop(buffer);
+}
+
 static void one_round(void) {
     bytes set = copy(a_seed());
     for (size_t depth = below(3); depth; depth--) {
@@ -101,6 +128,7 @@ static void one_round(void) {
         set = damaged(set);
     if (below(8))
         repair(set);
+    read_polled(set);
     read_set(set);
 }
 
@@ -119,14 +147,18 @@ int main(int count, char **words) {
     if (count < 5)
         return 2;
     zk_crc32_choose();
+    zk_crc32c_choose();
     const bool is_portable = strcmp(words[3], "portable") == 0;
-    if (is_portable)
+    if (is_portable) {
         zk_crc32 = zk_crc32_portable;
+        zk_crc32c = zk_crc32c_portable;
+    }
     begin_chance(strtoull(words[1], NULL, 10));
     for (int at = 4; at < count; at++)
         if (!load(words[at]))
             return 2;
-    printf("CRC-32 by %s\n", is_portable ? "portable" : zk_crc32_name());
+    printf("CRC-32 by %s, CRC-32C by %s\n", is_portable ? "portable" : zk_crc32_name(),
+           is_portable ? "portable" : zk_crc32c_name());
     if (!crc_is_right())
         return 1;
     for (long left = atol(words[2]); left; left--)

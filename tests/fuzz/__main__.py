@@ -47,7 +47,6 @@ PLANTS = (
     ),
     Plant("varint.c", "shift < bits && at < end;", "shift < bits && end;"),
     Plant("record.h", "|| size < 1 || size > end - at)", "|| size < 1)"),
-    Plant("record.h", "*size > end - at ? NULL : at + *size", "at + *size"),
     Plant("record.c", "    return at == end;", "    return true;"),
     Plant("batch.c", "if (size < MIN_BATCH_SIZE)", "if (size < 20)"),
     Plant("batch.c", "batch->base_offset >= INT64_MAX - batch->last_delta", "false"),

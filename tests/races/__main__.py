@@ -17,7 +17,7 @@ HERE = Path(__file__).parent
 WORK = ROOT / ".fuzz" / "races"
 FLAGS = ["-std=c11", "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread"]
 SANITIZERS = ("thread", "address,undefined")
-PROGRAMS = ("races.c", "queue.c")
+PROGRAMS = ("races.c", "queue.c", "polled.c")
 
 PLANTS = (
     Plant(

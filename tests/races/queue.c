@@ -103,7 +103,7 @@ static size_t take(bool *is_any) {
 
 int main(int count, char **words) {
     zk_crc32_choose();
-    if (!load_all(count, words))
+    if (!load_all(count, words, 1))
         return 2;
     queue = zk_queue_new(5, NULL, NULL);
     zk_queue_set_share(queue, 50000);

@@ -71,7 +71,7 @@ static void *work(void *seed) {
 
 int main(int count, char **words) {
     zk_crc32_choose();
-    if (!load_all(count, words))
+    if (!load_all(count, words, 1))
         return 2;
     pthread_t threads[THREADS];
     for (size_t at = 0; at < THREADS; at++)

@@ -85,7 +85,7 @@ bool zk_batch_marker(const zk_batch *batch, zk_buffer *buffer, size_t start, siz
     if (zk_batch_codec(batch) || !zk_batch_check(batch, buffer, start, size, 0, &run))
         return false;
     zk_cursor cursor = zk_run_begin(&run);
-    zk_message message;
+    zk_message message = {0};
     int64_t offset;
     if (zk_run_next(&cursor, &offset, &message) != ZK_MESSAGE ||
         message.key_bytes < MARKER_KEY_BYTES || message.key[0] & 0x80)
