@@ -1,0 +1,238 @@
+"""What answers do to a partition: positions, errors, replicas, and what was cut back."""
+
+from typing import Any
+
+import pytest
+
+from tests.support.polled import (
+    BROKER,
+    OTHER,
+    TP,
+    answer,
+    batch,
+    board_of,
+    fetched,
+    part,
+    plan,
+    view,
+)
+from zkconsumer.cluster.epoch_ends import EpochEnd
+from zkconsumer.cluster.offset_times import TimedOffset
+from zkconsumer.errors import LogTruncated, OffsetOutOfRange, PartitionFailed
+from zkconsumer.fetch.polled.board import Board
+from zkconsumer.fetch.polled.partition_state import Phase
+from zkconsumer.fetch.polled.planning import plan_questions
+from zkconsumer.fetch.polled.settings import PollFetchSettings
+from zkconsumer.fetch.polled.starts import LATEST, At, PositionView, Reset, ResetPolicy
+from zkconsumer.fetch.polled.turns import collect
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.messages.fetch import DivergingEpoch
+
+OUT = ErrorCode.OFFSET_OUT_OF_RANGE
+
+
+def board_with(policy: ResetPolicy | None, *, offset: int = 0) -> Board:
+    """One partition, under a policy."""
+    return board_of(TP, settings=PollFetchSettings(reset=policy), offset=offset)
+
+
+def refuse(board: Board, code: int, now_ms: int = 0) -> None:
+    """The leader answers with an error."""
+    answer(board, plan(board, now_ms), {TP: part(TP, error_code=code)}, now_ms)
+
+
+def say_edges(board: Board, start: int, end: int, now_ms: int = 0) -> None:
+    """Answer the question where the log begins and ends."""
+    (question,) = plan_questions(board, now_ms).edges
+    board.answer_edges(question, start, end, now_ms)
+
+
+def read(board: Board, count: int) -> None:
+    """Read records of epoch 1 up to an offset."""
+    fetched(board, {TP: batch(0, count, epoch=1)})
+    collect(board, count, 0, None)
+
+
+def judged(board: Board, end: EpochEnd | int | None) -> Any:
+    """A new leader says where epoch 1 ended."""
+    board.see(view({TP: OTHER}, epoch=2))
+    (question,) = plan_questions(board, 10_000).epochs
+    board.answer_epoch(question, end, 10_000)
+    return board.states[TP]
+
+
+def test_a_policy_gives_the_position() -> None:
+    """With the epoch that came with it."""
+    board = board_with(None)
+    board.seek(TP, Reset(LATEST))
+    assert board.states[TP].position is None
+    ((question, _),) = plan_questions(board, 0).resets
+    board.answer_reset(question, TimedOffset(42, -1, 3), 0)
+    assert board.states[TP].position == PositionView(42, 3)
+    assert plan(board).wanted[TP].start == PositionView(42, 3)
+
+
+def test_an_answer_to_a_question_of_before_the_seek_does_not_count() -> None:
+    """The caller's word is newer."""
+    board = board_with(None)
+    board.seek(TP, Reset(LATEST))
+    ((question, _),) = plan_questions(board, 0).resets
+    board.seek(TP, At(5))
+    board.answer_reset(question, TimedOffset(42), 0)
+    assert board.states[TP].position == PositionView(5)
+
+
+def test_out_of_range_is_told_where_no_policy_is_set() -> None:
+    """With what the log has; behind what waits."""
+    board = board_with(None)
+    fetched(board, {TP: batch(0, 2)})
+    refuse(board, OUT)
+    say_edges(board, 50, 90)
+    assert len(collect(board, 9, 0, None)[TP]) == 2
+    with pytest.raises(OffsetOutOfRange) as told:
+        collect(board, 9, 0, None)
+    error = told.value
+    assert (error.offset, error.log_start, error.log_end) == (2, 50, 90)
+
+
+def test_a_policy_waits_for_what_waits() -> None:
+    """What was fetched in front of the hole is handed out first."""
+    board = board_with(LATEST)
+    fetched(board, {TP: batch(0, 2)})
+    refuse(board, OUT)
+    say_edges(board, 50, 90)
+    assert board.states[TP].phase is Phase.OUTSIDE
+    assert not plan_questions(board, 0).all()
+    collect(board, 9, 0, None)
+    ((_, policy),) = plan_questions(board, 0).resets
+    assert policy is LATEST
+
+
+def test_out_of_range_that_is_none_is_tried_again() -> None:
+    """By a leader that is behind, say; if it insists, it is believed."""
+    board = board_with(None, offset=60)
+    now_ms = 0
+    for _ in range(3):
+        refuse(board, OUT, now_ms)
+        say_edges(board, 50, 90, now_ms)
+        assert board.states[TP].phase is Phase.FETCHING
+        now_ms += 10_000
+    refuse(board, OUT, now_ms)
+    say_edges(board, 50, 90, now_ms)
+    with pytest.raises(OffsetOutOfRange):
+        collect(board, 9, now_ms, None)
+
+
+def test_a_damaged_set_is_asked_for_once_more() -> None:
+    """A second time it is believed, and told behind the sound records, with what to do."""
+    board = board_with(None)
+    sound, damaged = batch(0, 2), bytearray(batch(2, 1) + batch(3, 1))
+    damaged[40] ^= 1
+    fetched(board, {TP: sound + damaged})
+    assert len(collect(board, 9, 0, None)[TP]) == 2
+    assert collect(board, 9, 0, None) == {}
+    fetched(board, {TP: bytes(damaged)}, now_ms=1_000)
+    with pytest.raises(PartitionFailed, match="seek to 3") as told:
+        collect(board, 9, 0, None)
+    assert told.value.offset == 2
+    board.seek(TP, At(3))
+    fetched(board, {TP: bytes(damaged)}, now_ms=2_000)
+    assert len(collect(board, 9, 0, None)[TP]) == 1
+
+
+def test_a_leader_of_the_same_log_is_proved() -> None:
+    """And asked from where the last one stopped."""
+    board = board_with(None)
+    read(board, 5)
+    judged(board, EpochEnd(1, 8))
+    assert plan(board, broker=OTHER).wanted[TP].start == PositionView(5, 1)
+
+
+def test_nobody_can_say_is_as_good_as_proved() -> None:
+    """Brokers before 2.3."""
+    board = board_with(None)
+    read(board, 5)
+    judged(board, None)
+    assert plan(board, broker=OTHER).wanted
+
+
+def test_what_was_fetched_ahead_and_is_gone_is_fetched_anew() -> None:
+    """The caller has none of it: nobody needs to know. The new place is proved, too."""
+    board = board_with(None)
+    fetched(board, {TP: batch(0, 5, epoch=1)})
+    collect(board, 2, 0, None)
+    state = judged(board, EpochEnd(1, 3))
+    assert not state.waiting
+    assert state.position == PositionView(2, 1)
+    (question,) = plan_questions(board, 10_000).epochs
+    board.answer_epoch(question, EpochEnd(1, 3), 10_000)
+    assert plan(board, broker=OTHER).wanted[TP].start == PositionView(2, 1)
+
+
+def test_what_the_caller_has_and_is_gone_is_told() -> None:
+    """With the first offset that may differ."""
+    board = board_with(None)
+    read(board, 5)
+    judged(board, EpochEnd(0, 3))
+    with pytest.raises(LogTruncated) as told:
+        collect(board, 9, 0, None)
+    assert (told.value.position, told.value.diverged_at) == (5, 3)
+
+
+def test_with_a_policy_the_position_steps_back() -> None:
+    """To where the logs part, whatever the policy: nothing in front of it is lost."""
+    board = board_with(LATEST)
+    read(board, 5)
+    state = judged(board, EpochEnd(0, 3))
+    assert state.position == PositionView(3, 0)
+
+
+def test_the_broker_may_say_it_with_a_fetch() -> None:
+    """From version 12 on."""
+    board = board_with(LATEST)
+    read(board, 5)
+    diverging = part(TP, diverging_epoch=DivergingEpoch(epoch=0, end_offset=3))
+    answer(board, plan(board), {TP: diverging})
+    assert board.states[TP].position == PositionView(3, 0)
+
+
+def test_the_nearest_replica_is_asked_until_it_fails() -> None:
+    """Then the leader again, who may name it anew."""
+    board = board_of(TP)
+    answer(board, plan(board), {TP: part(TP, preferred_read_replica=OTHER.id)})
+    assert not plan(board).wanted
+    planned = plan(board, broker=OTHER)
+    answer(board, planned, {TP: part(TP, batch(0, 1))})
+    assert len(collect(board, 9, 0, None)[TP]) == 1
+    planned = plan(board, broker=OTHER)
+    answer(board, planned, {TP: part(TP, error_code=OUT)})
+    assert board.states[TP].phase is Phase.FETCHING
+    assert list(plan(board, 1_000).wanted) == [TP]
+
+
+def test_the_leader_is_asked_again_after_a_while() -> None:
+    """Another replica may be nearer by now."""
+    board = board_of(TP)
+    answer(board, plan(board), {TP: part(TP, preferred_read_replica=OTHER.id)})
+    assert not plan(board, 400_000, OTHER).wanted
+    assert plan(board, 400_000).wanted
+
+
+def test_a_replica_that_nobody_knows_is_not_asked() -> None:
+    """Nor is the leader asked again at once: it would name that one again."""
+    board = board_of(TP)
+    answer(board, plan(board), {TP: part(TP, preferred_read_replica=99)})
+    assert board.effects.refresh_metadata
+    assert not plan(board).wanted
+    assert plan(board, 2_000).wanted
+
+
+def test_no_permission_in_the_metadata_is_told() -> None:
+    """Nobody leads the partition, for us."""
+    board = board_of(TP)
+    errors = {"t": int(ErrorCode.TOPIC_AUTHORIZATION_FAILED)}
+    board.see(view({}, errors=errors))
+    with pytest.raises(Exception, match="permission"):
+        collect(board, 9, 0, None)
+    board.see(view({TP: BROKER}))
+    assert plan(board, 10_000).wanted

@@ -1,0 +1,159 @@
+"""What is asked next: who, how much, and how long the broker may wait."""
+
+from tests.support.polled import (
+    BROKER,
+    OTHER,
+    TP,
+    TP1,
+    answer,
+    batch,
+    board_of,
+    fetched,
+    part,
+    plan,
+    view,
+)
+from zkconsumer.fetch.polled.planning import plan_fetch, plan_questions
+from zkconsumer.fetch.polled.settings import PollFetchSettings
+from zkconsumer.fetch.polled.starts import EARLIEST, At, Reset
+from zkconsumer.fetch.polled.turns import collect
+from zkconsumer.model import TopicPartition
+from zkconsumer.wire.error_codes import ErrorCode
+
+SMALL = PollFetchSettings(max_partition_bytes=100, max_bytes=10_000)
+
+
+def test_a_partition_is_fetched_ahead_until_its_share_waits() -> None:
+    """And again once the caller has taken enough of it."""
+    board = board_of(TP, settings=SMALL)
+    fetched(board, {TP: batch(0, 4)})
+    assert board.states[TP].unread_bytes > 100
+    assert not plan(board).wanted
+    board.take_effects()
+    collect(board, 3, 0, None)
+    assert board.take_effects().wake == {BROKER}
+    assert plan(board).wanted[TP].start.offset == 4
+
+
+def test_where_too_much_waits_only_what_has_nothing_waiting_is_asked() -> None:
+    """Paused partitions' data must not keep the others from coming."""
+    board = board_of(TP, TP1, settings=PollFetchSettings(max_bytes=50))
+    fetched(board, {TP: batch(0, 1)})
+    board.pause([TP])
+    assert list(plan(board).wanted) == [TP1]
+
+
+def test_paused_partitions_and_those_without_position_are_not_asked() -> None:
+    """Nor those that were removed."""
+    board = board_of(TP, TP1)
+    board.pause([TP])
+    board.remove([TP1])
+    board.add([TP1])
+    assert not plan(board).wanted
+
+
+def test_nobody_is_asked_twice_at_a_time() -> None:
+    """What is in flight is in flight."""
+    board = board_of(TP)
+    assert plan(board).wanted
+    assert not plan(board).wanted
+
+
+def test_a_broker_is_not_to_wait_while_a_partition_is_held_back() -> None:
+    """Else the answer for the idle one would hold up the busy one; we wait here instead."""
+    board = board_of(TP, TP1, settings=SMALL)
+    fetched(board, {TP: batch(0, 4)})
+    planned = plan(board)
+    assert list(planned.wanted) == [TP1]
+    assert (planned.max_wait_ms, planned.rest_ms) == (0, 500)
+
+
+def test_a_broker_waits_shortly_while_a_position_is_being_asked_for() -> None:
+    """The partition is about to be fetched as well."""
+    board = board_of(TP, TP1)
+    board.seek(TP1, Reset(EARLIEST))
+    assert 0 < plan(board).max_wait_ms < 500
+
+
+def test_a_failed_partition_rests() -> None:
+    """The request for the others ends when it is due."""
+    board = board_of(TP, TP1)
+    refused = part(TP, error_code=ErrorCode.NOT_LEADER_FOR_PARTITION)
+    answer(board, plan(board), {TP: refused})
+    assert board.effects.refresh_metadata
+    planned = plan(board)
+    assert list(planned.wanted) == [TP1]
+    assert planned.max_wait_ms == 100
+    board.unanswered(planned.wanted.values())
+    assert list(plan(board, 100).wanted) == [TP, TP1]
+
+
+def test_who_was_served_goes_last() -> None:
+    """So that a bounded answer comes round."""
+    board = board_of(TP, TP1)
+    fetched(board, {TP: batch(0, 1)})
+    assert list(plan(board).wanted) == [TP1, TP]
+
+
+def test_old_brokers_are_asked_for_no_more_than_the_bound() -> None:
+    """Before version 3 they know no bound for the whole answer."""
+    partitions = [TopicPartition("t", number) for number in range(10)]
+    board = board_of(*partitions, settings=PollFetchSettings(max_bytes=100_000))
+    planned = plan_fetch(board, BROKER, 0, has_hard_bounds=True)
+    assert {one.max_bytes for one in planned.wanted.values()} == {10_000}
+
+
+def test_larger_messages_take_turns_where_bounds_are_hard() -> None:
+    """The first comes whatever its size; the next one with the next request, which is near."""
+    board = board_of(TP, TP1, settings=PollFetchSettings(max_bytes=8_192))
+    for tp in (TP, TP1):
+        board.states[tp].needed_bytes = 20_000
+    planned = plan_fetch(board, BROKER, 0, has_hard_bounds=True)
+    assert {tp: one.max_bytes for tp, one in planned.wanted.items()} == {TP: 20_000}
+    assert (planned.max_wait_ms, planned.rest_ms) == (0, 0)
+
+
+def test_another_leader_is_asked_at_once() -> None:
+    """What the old one has in flight counts no more: it may never answer."""
+    board = board_of(TP)
+    old = plan(board)
+    board.see(view({TP: OTHER}))
+    assert board.effects.wake >= {OTHER}
+    assert plan(board, broker=OTHER).wanted
+    answer(board, old, {TP: part(TP, batch(0, 1))})
+    assert not board.states[TP].waiting
+
+
+def test_a_new_leader_is_asked_for_its_epochs_first() -> None:
+    """As long as it is not proved, nothing is fetched; that takes an epoch that was read."""
+    board = board_of(TP)
+    fetched(board, {TP: batch(0, 1, epoch=4)})
+    board.see(view({TP: OTHER}, epoch=5))
+    assert not plan(board, broker=OTHER).wanted
+    questions = plan_questions(board, 0)
+    assert [one.topic_partition for one in questions.epochs] == [TP]
+    assert not plan_questions(board, 0).all()
+
+
+def test_a_position_with_an_epoch_is_proved_before_it_is_used() -> None:
+    """It may come from a commit of long ago."""
+    board = board_of(TP)
+    board.seek(TP, At(7, leader_epoch=3))
+    assert not plan(board).wanted
+    assert len(plan_questions(board, 0).epochs) == 1
+
+
+def test_questions_wait_for_a_leader_and_for_their_pause() -> None:
+    """And are asked once."""
+    board = board_of(TP)
+    board.seek(TP, Reset(EARLIEST))
+    board.see(view({}))
+    assert not plan_questions(board, 0).all()
+    assert board.lacks_leaders()
+    board.see(view({TP: BROKER}))
+    questions = plan_questions(board, 0)
+    ((question, policy),) = questions.resets
+    assert policy is EARLIEST
+    board.answer_code(question, ErrorCode.NOT_LEADER_FOR_PARTITION, 0)
+    assert plan_questions(board, 0).due_ms == 100
+    assert plan_questions(board, 100).resets
