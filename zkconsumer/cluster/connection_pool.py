@@ -1,5 +1,6 @@
 """Connections to many brokers for short questions: taken out to be used, kept a while when idle."""
 
+import logging
 import threading
 from collections.abc import Callable
 from typing import TypeVar
@@ -8,6 +9,8 @@ from zkconsumer.clock import Clock
 from zkconsumer.errors import ConnectionLost, TransportError
 from zkconsumer.model import Broker
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
+
+log = logging.getLogger(__name__)
 
 _KEPT_IDLE_MS = 60_000
 """A machine that vanished says nothing: what was idle for longer is not trusted any more."""
@@ -123,7 +126,10 @@ class ConnectionPool:
         self._check_running(broker)
         try:
             connection = self._dialer.dial(broker, timeout_ms=timeout_ms)
-        except TransportError:
+        except TransportError as error:
+            # Once, until it works: an address that is good only elsewhere looks like an empty log.
+            if broker not in self._failed and broker.id >= 0 and not self._stopped:
+                log.warning("%s, as the cluster calls it, can't be reached: %s", broker, error)
             self._failed.add(broker)
             raise
         with self._lock:

@@ -4,12 +4,14 @@ import logging
 
 import pytest
 
-from tests.support.spoken_cluster import SpokenCluster
+from tests.support.spoken_cluster import PORT, SpokenCluster
 from tests.support.waiting import wait_until
+from zkconsumer.cluster.cluster_client import LATEST
 from zkconsumer.cluster.keeper import MetadataKeeper
 from zkconsumer.errors import ConnectFailed
 from zkconsumer.model import TopicPartition
 from zkconsumer.scope import ThreadScope
+from zkconsumer.wire.error_codes import ErrorCode
 
 
 def test_that_nobody_answers_is_said_at_once_and_once(caplog: pytest.LogCaptureFixture) -> None:
@@ -47,3 +49,17 @@ def test_a_topic_that_is_not_there_is_named(caplog: pytest.LogCaptureFixture) ->
     assert [one.getMessage().split(",")[0] for one in caplog.records] == [
         "topic misspelt does not exist"
     ]
+
+
+def test_a_leader_at_an_address_that_is_good_elsewhere(caplog: pytest.LogCaptureFixture) -> None:
+    """As ``advertised.listeners`` often are: the log names broker and address, once."""
+    tp = TopicPartition("t", 0)
+    cluster = SpokenCluster(leaders={tp: 1})
+    client = cluster.client()
+    cluster.network.listen("b1", PORT, lambda: None)
+    with caplog.at_level(logging.WARNING, "zkconsumer.cluster.connection_pool"):
+        for _ in range(2):
+            listed = client.list_offsets({tp: LATEST}, timeout_ms=100)
+            assert listed == {tp: ErrorCode.NETWORK_EXCEPTION}
+    [told] = [one.getMessage() for one in caplog.records]
+    assert told.startswith("broker 1 (b1:9092), as the cluster calls it, can't be reached: ")
