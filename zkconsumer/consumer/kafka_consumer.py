@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator, Mapping
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
+from zkconsumer.clock import seconds_of
 from zkconsumer.consumer.arguments import count_of, partitions_of, timeout_of
 from zkconsumer.consumer.assembly import assemble
 from zkconsumer.consumer.cluster_calls import ClusterCalls
@@ -25,7 +26,7 @@ from zkconsumer.records.consumer_record import ConsumerRecord
 if TYPE_CHECKING:
     from zkconsumer.streams.polled_batches import RecordBatch
 
-_LOOK_MS = 10
+_LOOK_S = 0.01
 """So often an iteration looks whether its partition is still ours."""
 _ALL = 2**31 - 1
 
@@ -280,14 +281,14 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
 
     def _records(self) -> Iterator[ConsumerRecord]:
         parts = self._parts
-        session, now_ms = parts.session, parts.clock.now_ms
+        session, now_s = parts.session, seconds_of(parts.clock)
         while (stretch := self._next_stretch()) is not None:
-            version, look_ms = session.version, now_ms() + _LOOK_MS
+            version, look_s = session.version, now_s() + _LOOK_S
             for record in stretch.left:
                 stretch.last = record
                 yield record
                 # Before the next one is taken: it stays on the shelf where anything changed.
-                if session.version != version or now_ms() >= look_ms:
+                if session.version != version or now_s() >= look_s:
                     break
             else:
                 session.shelf.drop(stretch.topic_partition)
