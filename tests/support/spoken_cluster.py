@@ -151,7 +151,8 @@ class SpokenCluster:
             if tp.topic == name
         )
         code = 0 if partitions else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        return TopicMetadata(error_code=code, topic=name, partitions=partitions)
+        topic_id = name.encode().ljust(16)[:16] if version >= 10 else bytes(16)
+        return TopicMetadata(error_code=code, topic=name, topic_id=topic_id, partitions=partitions)
 
     def _failure(self, number: int, tp: TopicPartition) -> int:
         if self.leaders.get(tp) != number:

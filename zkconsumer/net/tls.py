@@ -219,9 +219,8 @@ class TlsTransport:
             )
         elif error.reason in _NOT_TLS:
             reason = "it speaks no TLS (security_protocol)"
-        elif "ALERT" in (error.reason or ""):
-            words = (error.reason or "").lower().replace("_", " ")
-            reason = f"it refuses us: {words} (ssl_certfile, if it wants to know who we are)"
         else:
-            reason = str(error)
+            # The words for the peer's alert, or for what some brokers send instead of one.
+            words = (error.reason or str(error)).lower().replace("_", " ")
+            reason = f"it refuses us: {words} (ssl_certfile, if it wants to know who we are)"
         return AuthenticationFailed(f"{self.address}: no TLS: {reason}")

@@ -172,9 +172,14 @@ class VersionSearch:
             return after_close(probe)
         except UnsupportedVersion as error:
             # Not for good: what forwards to a broker that is down does so, too.
+            wants = (
+                "SASL (security_protocol) or to know who we are (ssl_certfile)"
+                if self.in_tls
+                else "TLS or SASL (security_protocol)"
+            )
             raise ConnectFailed(
                 f"{self.broker}: closes the connection whatever it is asked: it is down behind a "
-                "proxy, wants TLS or SASL (security_protocol), or is no Kafka of 0.8 or later"
+                f"proxy, wants {wants}, or is no Kafka of 0.8 or later"
             ) from error
 
     def _confirmed(self, found: Found) -> Found:

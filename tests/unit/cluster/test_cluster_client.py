@@ -5,7 +5,7 @@ from collections.abc import Callable
 import pytest
 
 from tests.support.manual_clock import ManualClock
-from tests.support.spoken_broker import MODERN, Word
+from tests.support.spoken_broker import MODERN, Said, Word
 from tests.support.spoken_cluster import END_OFFSET, SpokenCluster
 from tests.support.waiting import wait_until
 from zkconsumer.cluster.cluster_client import EARLIEST, LATEST, ClusterClient
@@ -23,6 +23,7 @@ from zkconsumer.scope import ThreadScope
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import RequestFrame
 from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.messages.list_offsets import ListOffsetsResponse
 from zkconsumer.wire.versions import BrokerGeneration, VersionRange
 
 LONG_MS = 10_000
@@ -79,6 +80,7 @@ def test_asking_creates_on_demand(cluster: SpokenCluster, client: ClusterClient,
     serving(cluster, ApiKey.METADATA, last)
     client.view(["none", "t"], timeout_ms=LONG_MS, allow_auto_create=True)
     assert cluster.created == ["none"]
+    assert client.view([], timeout_ms=LONG_MS, allow_auto_create=True).partitions == {}
 
 
 def test_a_broker_that_hangs_or_is_away_is_passed_over(cluster: SpokenCluster) -> None:
@@ -241,6 +243,37 @@ def test_codes_of_partitions(cluster: SpokenCluster, client: ClusterClient) -> N
         none: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION,
     }
     assert len([one for one in cluster.asked(ApiKey.LIST_OFFSETS) if one == 0]) == 1
+
+
+def test_what_was_answered_is_not_lost(cluster: SpokenCluster) -> None:
+    """Where all brokers go away in the middle of it."""
+    client = cluster.client(backoff_ms=20)
+    client.view(["t"], timeout_ms=LONG_MS)
+    cluster.fails[T0] = ErrorCode.NOT_LEADER_FOR_PARTITION
+    answers = cluster.brokers[1].answer
+
+    def last_answer(frame: RequestFrame) -> Said | None:
+        said = answers(frame)
+        if frame.api_key is ApiKey.LIST_OFFSETS:
+            cluster.words.update({0: Word.CLOSE, 1: Word.CLOSE})
+        return said
+
+    cluster.brokers[1].answer = last_answer
+    assert client.list_offsets({T0: LATEST, T1: LATEST}, timeout_ms=SHORT_MS) == {
+        T0: ErrorCode.NOT_LEADER_FOR_PARTITION,
+        T1: TimedOffset(END_OFFSET, -1, 5),
+    }
+
+
+def test_a_partition_that_is_left_out(cluster: SpokenCluster, client: ClusterClient) -> None:
+    """No answer is one that may come."""
+    answers = cluster.brokers[0].answer
+    cluster.brokers[0].answer = lambda frame: (
+        ListOffsetsResponse(topics=()) if frame.api_key is ApiKey.LIST_OFFSETS else answers(frame)
+    )
+    assert client.list_offsets({T0: LATEST}, timeout_ms=SHORT_MS) == {
+        T0: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    }
 
 
 # --- Ends of epochs, coordinators -----------------------------------------------------------------

@@ -100,6 +100,21 @@ def test_asks_soon_what_proved_wrong(cluster: SpokenCluster, kept: Kept) -> None
     assert len(cluster.asked(ApiKey.METADATA)) <= 4
 
 
+def test_does_not_go_back_to_a_leader_of_before(cluster: SpokenCluster, kept: Kept) -> None:
+    """A broker that lags may say so; the epochs tell."""
+    cluster.epochs[T0] = 5
+    kept.keeper.watch(frozenset({"t"}))
+    assert kept.keeper.wait_for(lambda view: T0 in view.leaders, LONG_MS)
+    cluster.epochs[T0], cluster.leaders[T0] = 4, 1
+    asked = len(cluster.asked(ApiKey.METADATA))
+    kept.keeper.update()
+    wait_until(lambda: len(cluster.asked(ApiKey.METADATA)) > asked, what="the question")
+    assert not kept.keeper.wait_for(lambda view: view.leaders[T0] == B1, 50)
+    cluster.epochs[T0] = 6
+    kept.keeper.update()
+    assert kept.keeper.wait_for(lambda view: view.leaders[T0] == B1, LONG_MS)
+
+
 def test_says_why_nobody_answers(cluster: SpokenCluster, kept: Kept) -> None:
     """The last view stays; the reason goes when somebody answers again."""
     kept.keeper.watch(frozenset({"t"}))
