@@ -44,11 +44,13 @@ class Feature:
         name: what the page calls it.
         test: the function that asserts every one of its cells.
         cells: by Kafka version.
+        module: where that function is.
     """
 
     name: str
     test: str
     cells: Mapping[str, Cell]
+    module: str = "tests.interop.test_version_matrix"
 
 
 FEATURES: Mapping[str, Feature] = {
@@ -107,12 +109,56 @@ FEATURES: Mapping[str, Feature] = {
     ),
 }
 
+_COORDINATED = "tests.interop.coordinated"
+
+POLL_FEATURES: Mapping[str, Feature] = {
+    "no group": Feature(
+        "reading chosen partitions without a group",
+        "test_partitions_are_read_without_a_group",
+        _EVERYWHERE,
+        f"{_COORDINATED}.test_every_version",
+    ),
+    "eager": Feature(
+        "a group shared with this version's Java consumer, and with kafka-python, in both orders",
+        "test_an_eager_group_in_both_orders",
+        _from("0.9.0.1", Cell.ABSENT),
+        f"{_COORDINATED}.test_with_others",
+    ),
+    "cooperative": Feature(
+        "the same, rebalancing cooperatively",
+        "test_a_cooperative_group_in_both_orders",
+        _from("2.8.2", Cell.ABSENT),
+        f"{_COORDINATED}.test_with_others",
+    ),
+    "describe": Feature(
+        "this version's `kafka-consumer-groups --describe` shows our members",
+        "test_the_versions_own_tool_describes_us",
+        _from("0.9.0.1", Cell.ABSENT),
+        f"{_COORDINATED}.test_describe",
+    ),
+    "static": Feature(
+        "a static member restarts without a rebalance",
+        "test_a_static_member_restarts_without_a_rebalance",
+        _from("2.8.2", Cell.ABSENT),
+        f"{_COORDINATED}.test_faults",
+    ),
+    "transactions": Feature(
+        "transactions of this version's Java producer, with `read_committed`",
+        "test_what_is_committed_is_read_as_java_does",
+        _from("0.11.0.3", Cell.ABSENT),
+        f"{_COORDINATED}.test_transactions",
+    ),
+}
+"""What ``KafkaConsumer`` does, by Kafka version; only tests with YES run on a version."""
+
 _HEAD = """\
 # Kafka versions
 
-The consumer against real brokers, each with the ZooKeeper it ships with. Every cell is asserted by
-`tests/interop/test_version_matrix.py`, which runs the same tests on each version; this table is
+The consumers against real brokers, each with the ZooKeeper it ships with. Every cell is asserted by
+tests in `tests/interop`, which run on each version that the cell is not empty for; the tables are
 printed from what they assert (`python -m tests.interop.version_matrix`).
+
+## Groups in ZooKeeper: `ZookeeperConsumerConnector`
 
 """
 
@@ -134,18 +180,35 @@ All requests are of the versions that 0.8 knows. From 0.10 on the brokers store 
 0.8's (the number in brackets is the magic byte on disk) and convert what they hand out: to magic 0,
 with keys, values and offsets as they were, and without timestamps. That works as long as a broker
 understands these requests: up to 3.9. Kafka 4 has neither them nor ZooKeeper.
+
+## Groups that brokers coordinate: `KafkaConsumer`
+
+"""
+
+_POLL_TAIL = """
+`-`: that Kafka, or its Java consumer, has nothing of the kind. What its brokers can't do is refused
+at once, with an error that says what to do instead: a group before 0.9 (share one by
+`zookeeper_connect`), a `group_instance_id` before 2.3.
+
+Nobody says which version a broker has: it is asked, and where it is too old for the question, that
+is found out, too. Records come in the format that they are stored in, with timestamps and headers
+where there are any.
 """
 
 
 def page() -> str:
     """The text of docs/versions.md."""
+    return _HEAD + _table(FEATURES) + _TAIL + _table(POLL_FEATURES) + _POLL_TAIL
+
+
+def _table(features: Mapping[str, Feature]) -> str:
     names = list(VERSIONS)
     rows = [
         ["", *names],
         ["---", *(":-:" for _ in names)],
-        *([one.name, *(one.cells[name].value for name in names)] for one in FEATURES.values()),
+        *([one.name, *(one.cells[name].value for name in names)] for one in features.values()),
     ]
-    return _HEAD + "".join(f"| {' | '.join(row)} |\n" for row in rows) + _TAIL
+    return "".join(f"| {' | '.join(row)} |\n" for row in rows)
 
 
 if __name__ == "__main__":

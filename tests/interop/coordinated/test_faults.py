@@ -108,9 +108,10 @@ def test_a_handler_slower_than_the_session_keeps_its_share(group_on: GroupOn, ve
 
 
 @pytest.mark.sandbox
-def test_a_static_member_restarts_without_a_rebalance(group_on: GroupOn) -> None:
+@pytest.mark.parametrize("version", ["2.8.2", "3.9.1"])
+def test_a_static_member_restarts_without_a_rebalance(group_on: GroupOn, version: str) -> None:
     """Closed or killed, it has its share again, and the others hear nothing."""
-    group = group_on("3.9.1")
+    group = group_on(version)
     topic = group.topic(4)
     four = group.partitions(topic, 4)
     settings = {"group_instance_id": "one", "session_timeout_ms": 10_000}

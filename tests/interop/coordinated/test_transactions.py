@@ -19,6 +19,7 @@ pytestmark = [
 ]
 
 VERSIONS = ("0.11.0.3", "1.1.1", "2.8.2", "3.9.1")
+WITH_ZSTD = {"2.8.2", "3.9.1"}
 SENT = [word for line in SCRIPT if " send " in line for word in line.split()[2:]]
 
 
@@ -56,7 +57,7 @@ def test_what_is_committed_is_read_as_java_does(broker_of: BrokerOf, version: st
     cluster = broker_of(version)
     tp = TopicPartition(fresh_name("transactions"), 0)
     cluster.create_topic(tp.topic)
-    java = write_transactions(cluster, tp.topic, "lz4")
+    java = write_transactions(cluster, tp.topic, "zstd" if version in WITH_ZSTD else "lz4")
     settings: tuple[dict[str, int], ...] = (
         {"max_poll_records": 2},
         {"max_partition_fetch_bytes": 150},
