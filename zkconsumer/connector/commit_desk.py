@@ -109,5 +109,10 @@ class CommitDesk:
         claims = self._book.claims()
         if request.offsets is None:
             return self._committer.commit(claims, self._rules.callers, retry=request.retry)
-        by_partition = {claim.topic_partition: claim for claim in claims}
+        known = request.claims
+        by_partition = {
+            claim.topic_partition: claim
+            for claim in claims
+            if known is None or known.get(claim.topic_partition) is claim
+        }
         return self._committer.commit_exactly(by_partition, request.offsets, retry=request.retry)

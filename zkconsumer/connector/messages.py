@@ -37,11 +37,14 @@ class CommitRequest:
         offsets: for which partitions what; None: all that was handed over.
         retry: try again where that may help.
         reply: how many partitions were written.
+        claims: under which these were read: where another one took its place since, the partition
+            was lost in between, and is refused. None: whichever is there.
     """
 
     offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None
     retry: bool = True
     reply: Reply[int] = field(default_factory=Reply)
+    claims: Mapping[TopicPartition, PartitionClaim] | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

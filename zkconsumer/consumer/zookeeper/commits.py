@@ -19,6 +19,7 @@ from zkconsumer.errors import (
     RequestTimedOut,
     ZkConsumerError,
 )
+from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.store import FetchedOffset
 from zkconsumer.scope import wait_ms
@@ -26,8 +27,8 @@ from zkconsumer.scope import wait_ms
 log = logging.getLogger(__name__)
 
 _RETRY_MS = 100
-Owned = Callable[[TopicPartition], bool] | None
-"""Whether a partition is ours; None: no member, whose commits nobody checks."""
+Claims = Mapping[TopicPartition, PartitionClaim] | None
+"""Under which the caller reads; None: he is no member, and nobody checks his commits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,6 @@ class _Pending:
     offsets: Offsets
     reply: HeardReply[int]
     done: CommitDone | None
-    owned: Owned
 
 
 class CallersCommits:
@@ -52,7 +52,6 @@ class CallersCommits:
         is_connected: whether ZooKeeper answers, as far as is known.
 
     Attributes:
-        going: partitions that are being handed over: ours to commit for a last time.
         closing_by_ms: when a close that is under way must be through.
     """
 
@@ -74,16 +73,15 @@ class CallersCommits:
         self._is_connected = is_connected
         self._pending: deque[_Pending] = deque()
         self._in_callback = False
-        self.going: frozenset[TopicPartition] = frozenset()
         self.closing_by_ms: int | None = None
 
-    def commit(self, offsets: Offsets, *, timeout_ms: int, owned: Owned) -> None:
+    def commit(self, offsets: Offsets, *, timeout_ms: int, claims: Claims) -> None:
         """See ``Membership.commit``; what fails while ZooKeeper is away is tried again."""
         if not offsets:
             return
         deadline_ms = self._deadline(timeout_ms)
         while True:
-            failure = self._try(offsets, deadline_ms, owned)
+            failure = self._try(offsets, deadline_ms, claims)
             self.run_callbacks()
             if failure is None:
                 return
@@ -93,14 +91,9 @@ class CallersCommits:
                 raise failure
             wait_ms(_RETRY_MS)
 
-    def commit_async(self, offsets: Offsets, done: CommitDone | None, *, owned: Owned) -> None:
+    def commit_async(self, offsets: Offsets, done: CommitDone | None, *, claims: Claims) -> None:
         """See ``Membership.commit_async``."""
-        reply: HeardReply[int] = HeardReply(self._ring)
-        self._pending.append(_Pending(offsets, reply, done, owned))
-        try:
-            self._request(offsets, reply, owned)
-        except ZkConsumerError as error:
-            reply.fail(error)
+        self._pending.append(_Pending(offsets, self._sent(offsets, claims), done))
 
     def run_callbacks(self) -> None:
         """Tell what became of asynchronous commits, in their order; not from inside of another."""
@@ -110,8 +103,7 @@ class CallersCommits:
         try:
             while self._pending and self._pending[0].reply.look():
                 one = self._pending.popleft()
-                error = one.reply.error
-                self._tell(one, None if error is None else self._judged(error, one.owned))
+                self._tell(one, self._judged(one.reply.error))
         finally:
             self._in_callback = False
 
@@ -142,23 +134,28 @@ class CallersCommits:
                 raise RequestTimedOut(f"group {self._group_id}: committed offsets: {failure}")
             wait_ms(_RETRY_MS)
 
-    def _try(self, offsets: Offsets, deadline_ms: int, owned: Owned) -> ZkConsumerError | None:
-        reply: HeardReply[int] = HeardReply(self._ring)
-        self._request(offsets, reply, owned)
+    def _try(self, offsets: Offsets, deadline_ms: int, claims: Claims) -> ZkConsumerError | None:
         try:
+            reply = self._sent(offsets, claims)
             _, answered = reply.wait(max(0, deadline_ms - self._clock.now_ms()))
         except ZkConsumerError as error:
-            return self._judged(error, owned)
+            return self._judged(error)
         if answered:
             return None
         late = "no answer within the time: it may be committed all the same"
         return OffsetCommitFailed(self._group_id, dict.fromkeys(offsets, late))
 
-    def _request(self, offsets: Offsets, reply: HeardReply[int], owned: Owned) -> None:
-        if owned is not None:
-            self._send(CommitRequest(dict(offsets), retry=True, reply=reply))
-        else:
-            self._send(errand(lambda: self._write(dict(offsets)), reply))
+    def _sent(self, offsets: Offsets, claims: Claims) -> HeardReply[int]:
+        reply: HeardReply[int] = HeardReply(self._ring)
+        wanted = dict(offsets)
+        try:
+            if claims is None:
+                self._send(errand(lambda: self._write(wanted), reply))
+            else:
+                self._send(CommitRequest(wanted, retry=True, reply=reply, claims=claims))
+        except ZkConsumerError as error:
+            reply.fail(error)
+        return reply
 
     def _write(self, offsets: Offsets) -> int:
         """For a consumer that is no member. Thread: control.
@@ -172,15 +169,11 @@ class CallersCommits:
             raise OffsetCommitFailed(self._group_id, failed)
         return len(offsets)
 
-    def _judged(self, error: ZkConsumerError, owned: Owned) -> ZkConsumerError:
+    def _judged(self, error: ZkConsumerError | None) -> ZkConsumerError | None:
         """As the poll API says it: what is lost is lost, other failures may pass."""
-        if owned is None or not isinstance(error, OffsetCommitFailed):
+        if not isinstance(error, OffsetCommitFailed):
             return error
-        lost = sorted(
-            tp
-            for tp, reason in error.failed.items()
-            if reason == NOT_READ_HERE or not (owned(tp) or tp in self.going)
-        )
+        lost = sorted(tp for tp, reason in error.failed.items() if reason == NOT_READ_HERE)
         if not lost:
             return error
         names = ", ".join(map(str, lost[:10]))

@@ -15,11 +15,11 @@ from zkconsumer.connector.control import ControlThread
 from zkconsumer.connector.messages import CloseRequest, JoinRequest, Message, WithdrawRequest
 from zkconsumer.connector.offset_wiring import OffsetSide
 from zkconsumer.connector.rebalance import RebalanceCore
-from zkconsumer.consumer.membership import CommitDone, Offsets, OwnershipHandler, Partitions, Why
+from zkconsumer.consumer.membership import CommitDone, Offsets, OwnershipHandler, Partitions
 from zkconsumer.consumer.zookeeper.bridge import Bridge
 from zkconsumer.consumer.zookeeper.commits import CallersCommits
 from zkconsumer.consumer.zookeeper.failures import FailureQueue
-from zkconsumer.consumer.zookeeper.notices import HandOver, Lost, Notice, Started
+from zkconsumer.consumer.zookeeper.handler_calls import HandlerCalls
 from zkconsumer.consumer.zookeeper.poll_watch import PollWatch
 from zkconsumer.consumer.zookeeper.replies import HeardReply, errand
 from zkconsumer.consumer.zookeeper.subscription import PollSubscription
@@ -69,7 +69,7 @@ class ZookeeperMember:
 
     def __init__(self, parts: MemberParts, handler: OwnershipHandler) -> None:
         self._parts = parts
-        self._handler = handler
+        self._calls = HandlerCalls(handler, parts.bridge.notices, self._nudge)
         self._failures: Mailbox[ZkConsumerError] = Mailbox()
         self._queue = FailureQueue(self._fail)
         self._broken: GroupFailed | None = None
@@ -77,9 +77,8 @@ class ZookeeperMember:
         self._asked: frozenset[str] | None = None
         self._join: JoinRequest | None = None
         self._join_reply: HeardReply[None] = HeardReply(parts.ring)
-        self._taken: dict[TopicPartition, PartitionClaim] = {}
         self._left: HeardReply[None] | None = None
-        self._rounds = 0
+        self._as_member = False
         self._closed = False
         self._commits = CallersCommits(
             parts.group_id,
@@ -101,7 +100,7 @@ class ZookeeperMember:
     @property
     def generation(self) -> int:
         """See ``Membership``: how many rebalances have come through; ZooKeeper does not count."""
-        return self._rounds if self._join is not None else -1
+        return self._calls.rounds if self._join is not None else -1
 
     @property
     def state(self) -> str:
@@ -114,9 +113,7 @@ class ZookeeperMember:
         Raises:
             ConsumerForked: this is a child of the consumer's process.
         """
-        if self._parts.gate.is_shut():
-            return frozenset()
-        return frozenset(tp for tp, claim in self._taken.items() if claim.active)
+        return frozenset() if self._parts.gate.is_shut() else self._calls.active()
 
     # --- membership -----------------------------------------------------------------------
 
@@ -124,6 +121,7 @@ class ZookeeperMember:
         """See ``Membership``. Other topics than before: it leaves, and joins with these."""
         del open_ended
         self._wanted = topics
+        self._as_member = True
         # A pattern is expanded amid a poll, whose call of ours is over: it is to call again.
         self._parts.ring()
 
@@ -141,7 +139,7 @@ class ZookeeperMember:
         self._commits.run_callbacks()
         self._come_back()
         self._join_or_leave()
-        self._call_handler()
+        self._calls.run()
         if self._broken is not None:
             raise self._broken
         failure = self._failures.get(0)
@@ -163,7 +161,10 @@ class ZookeeperMember:
             self._join_or_leave()
             if self._left is not None:
                 failed = self._work_off(self._left, self._parts.clock.now_ms() + timeout_ms)
-        self._end(failed)
+        try:
+            self._end(failed)
+        finally:
+            self._as_member = False
 
     def close(self, timeout_ms: int) -> None:
         """See ``Membership``: the session with ZooKeeper ends, too."""
@@ -223,30 +224,12 @@ class ZookeeperMember:
             self._join = None
         self._asked = self._wanted
         self._parts.watch.watch(joined=bool(self._wanted))
+        self._calls.joined = bool(self._wanted)
         if self._wanted:
             subscription = PollSubscription(self._wanted, self._queue)
             self._join_reply = HeardReply(self._parts.ring)
             self._join = JoinRequest(subscription, self._join_reply)
             self._send(self._join)
-
-    def _end(self, failed: Exception | None) -> None:
-        """Whatever was not handed over by now is lost."""
-        rest = frozenset(self._taken)
-        self._taken.clear()
-        self._parts.bridge.notices.clear()
-        self._join = self._asked = None
-        if rest:
-            try:
-                self._handler.give_up(rest, Why.LOST)
-            except Exception:
-                if failed is None:
-                    raise
-                log.exception("%s: the handler failed again", self._parts.consumer_id)
-        self._commits.run_callbacks()
-        if failed is not None:
-            raise failed
-
-    # --- the handler ----------------------------------------------------------------------
 
     def _work_off(self, answer: HeardReply[None], deadline_ms: int) -> Exception | None:
         """Call the handler until the answer is there; gives the first error."""
@@ -254,7 +237,7 @@ class ZookeeperMember:
         while True:
             answered = answer.look() or self._parts.control.done
             try:
-                self._call_handler()
+                self._calls.run()
             except Exception as error:  # noqa: BLE001 - the caller's code: raised at the end
                 failed = failed or error
             left_ms = deadline_ms - self._parts.clock.now_ms()
@@ -262,61 +245,28 @@ class ZookeeperMember:
                 return failed
             self._parts.bell.get(min(left_ms, _NAP_MS))
 
-    def _call_handler(self) -> None:
-        """Work off the notices; the first error comes out at the end."""
-        notices = self._parts.bridge.notices
-        failed: Exception | None = None
-        while notices:
-            try:
-                self._call(notices.popleft())
-            except Exception as error:
-                if failed is not None:
-                    log.exception("%s: the handler failed again", self._parts.consumer_id)
-                failed = failed or error
+    def _end(self, failed: Exception | None) -> None:
+        """Whatever was not handed over by now is lost."""
+        self._join = self._asked = None
+        try:
+            self._calls.lose_the_rest()
+        except Exception as error:
+            if failed is not None:
+                log.exception("%s: the handler failed again", self._parts.consumer_id)
+            failed = failed or error
+        self._commits.run_callbacks()
         if failed is not None:
             raise failed
-
-    def _call(self, notice: Notice) -> None:
-        match notice:
-            case HandOver():
-                self._hand_over(notice)
-            case Lost(partitions):
-                self._give_up(partitions, Why.LOST)
-            case Started(claims):
-                added = frozenset(one.topic_partition for one in claims) - self._taken.keys()
-                self._taken.update((one.topic_partition, one) for one in claims)
-                self._rounds += 1
-                self._handler.take_over(added, frozenset(self._taken))
-
-    def _hand_over(self, notice: HandOver) -> None:
-        in_time = notice.begin()
-        try:
-            self._commits.going = notice.partitions if in_time else frozenset()
-            self._give_up(notice.partitions, Why.REVOKED if in_time else Why.LOST)
-        finally:
-            self._commits.going = frozenset()
-            notice.done = True
-            if not self._parts.control.done:
-                # It looks whether we are done.
-                nobody: HeardReply[None] = HeardReply(lambda: None)
-                self._parts.control.mailbox.put(errand(lambda: None, nobody))
-
-    def _give_up(self, partitions: Partitions, why: Why) -> None:
-        ours = partitions & self._taken.keys()
-        for tp in ours:
-            del self._taken[tp]
-        if ours:
-            self._handler.give_up(ours, why)
 
     # --- commits --------------------------------------------------------------------------
 
     def commit(self, offsets: Offsets, *, timeout_ms: int) -> None:
         """See ``Membership``."""
-        self._commits.commit(offsets, timeout_ms=timeout_ms, owned=self._owned())
+        self._commits.commit(offsets, timeout_ms=timeout_ms, claims=self._claims())
 
     def commit_async(self, offsets: Offsets, done: CommitDone | None) -> None:
         """See ``Membership``."""
-        self._commits.commit_async(offsets, done, owned=self._owned())
+        self._commits.commit_async(offsets, done, claims=self._claims())
 
     def committed(
         self, partitions: Collection[TopicPartition], *, timeout_ms: int
@@ -324,12 +274,9 @@ class ZookeeperMember:
         """See ``Membership``. Thread: any."""
         return self._commits.committed(partitions, timeout_ms=timeout_ms)
 
-    def _owned(self) -> Callable[[TopicPartition], bool] | None:
-        """Whether a partition is ours; None where nothing is subscribed, so that any may be."""
-        if self._wanted is None:
-            return None
-        taken = self._taken
-        return lambda tp: tp in taken and taken[tp].active
+    def _claims(self) -> Mapping[TopicPartition, PartitionClaim] | None:
+        """Under which we read; None where nothing is subscribed, so that anything may be ours."""
+        return self._calls.claims() if self._as_member else None
 
     # --- the control thread ---------------------------------------------------------------
 
@@ -344,6 +291,12 @@ class ZookeeperMember:
             control.mailbox.put(message)
         if self._closed or control.done:
             raise self._broken or ConsumerClosed(f"group {self._parts.group_id}: shut down")
+
+    def _nudge(self) -> None:
+        """Have the control thread look around."""
+        if not self._parts.control.done:
+            nobody: HeardReply[None] = HeardReply(lambda: None)
+            self._parts.control.mailbox.put(errand(lambda: None, nobody))
 
     def _fail(self, error: ZkConsumerError) -> None:
         """Have ``poll`` raise this. Thread: any."""

@@ -32,6 +32,12 @@ def consumer_config(config: PollConfig) -> ConsumerConfig:
     for key, advice in _SAID_OTHERWISE.items():
         if key in config.zookeeper:
             raise ConfigError(f"{key} is a setting of streams; with poll: {advice}")
+    if config.security_protocol != "PLAINTEXT":
+        raise ConfigError(
+            f"security_protocol={config.security_protocol} can't be used with zookeeper_connect: "
+            "members of a ZooKeeper group read from the brokers' PLAINTEXT listeners, as those of "
+            "0.8 do"
+        )
     return ConsumerConfig(
         {
             **config.zookeeper,

@@ -324,3 +324,45 @@ def test_a_caller_who_is_gone_leaves_the_group(
         assert member.heard[1:] == [("lost", frozenset({0, 1})), ("assigned", frozenset({0, 1}))]
         assert "no poll came for 300 ms" in caplog.text
         wait_until(lambda: not group.ids(), what="leaving again")
+
+
+@pytest.mark.parametrize("leave", ["unsubscribe", "close"])
+def test_a_last_commit_is_that_of_a_member(group: Group, leave: str) -> None:
+    """What is not its own any more is refused, on the way out as before."""
+    member = PolledMember(group).joined()
+    foreign = TopicPartition("t", 9)
+
+    def commit(partitions: Partitions, _why: Why) -> None:
+        member.membership.commit(offsets(2, *partitions), timeout_ms=TIMEOUT_MS)
+        with pytest.raises(CommitFailed):
+            member.membership.commit(offsets(2, foreign), timeout_ms=TIMEOUT_MS)
+
+    member.on_give_up = commit
+    getattr(member.membership, leave)(TIMEOUT_MS)
+    assert member.heard[-1] == ("revoked", frozenset({0, 1}))
+    assert (group.offset(0), group.offset(9)) == ("2", None)
+    if leave == "unsubscribe":
+        member.membership.commit(offsets(3, foreign), timeout_ms=TIMEOUT_MS)
+        assert group.offset(9) == "3"
+    member.membership.close(TIMEOUT_MS)
+
+
+def test_commits_of_what_was_lost_with_the_session_are_refused(
+    group: Group, member: PolledMember
+) -> None:
+    """A listener that commits in on_partitions_lost does not overwrite the next owner's."""
+    member.joined()
+    refused: list[bool] = []
+
+    def commit(partitions: Partitions, why: Why) -> None:
+        assert why is Why.LOST
+        # By then the control thread may well have joined again, and have them back.
+        with pytest.raises(CommitFailed):
+            member.membership.commit(offsets(2, *partitions), timeout_ms=TIMEOUT_MS)
+        refused.append(True)
+        member.on_give_up = lambda _partitions, _why: None
+
+    member.on_give_up = commit
+    group.server.expire(member.store.session_id)
+    member.poll_until(lambda: refused, "the loss")
+    member.poll_until(lambda: member.owned == BOTH, "all of it again")

@@ -1,0 +1,107 @@
+"""Works off what the control thread has told, by calls of the handler in the caller's thread."""
+
+import logging
+from collections import deque
+from collections.abc import Callable
+
+from zkconsumer.consumer.membership import OwnershipHandler, Partitions, Why
+from zkconsumer.consumer.zookeeper.notices import HandOver, Lost, Notice, Started
+from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.model import TopicPartition
+
+log = logging.getLogger(__name__)
+
+
+class HandlerCalls:
+    """Thread: the caller's.
+
+    Args:
+        handler: hears what comes and goes.
+        notices: what the control thread has told.
+        nudge: has the control thread look again whether a hand-over is done.
+
+    Attributes:
+        joined: whether there is a join that something may come of.
+        rounds: how many rebalances have come through.
+    """
+
+    def __init__(
+        self, handler: OwnershipHandler, notices: deque[Notice], nudge: Callable[[], None]
+    ) -> None:
+        self._handler = handler
+        self._notices = notices
+        self._nudge = nudge
+        self._taken: dict[TopicPartition, PartitionClaim] = {}
+        self._going: dict[TopicPartition, PartitionClaim] = {}
+        self.joined = False
+        self.rounds = 0
+
+    def active(self) -> Partitions:
+        """What was taken over, and is ours at this moment."""
+        return frozenset(tp for tp, claim in self._taken.items() if claim.active)
+
+    def claims(self) -> dict[TopicPartition, PartitionClaim]:
+        """Under which the caller reads, or did read what he hands over just now."""
+        return self._taken | self._going
+
+    def run(self) -> None:
+        """Work off the notices; the first error comes out at the end.
+
+        Raises:
+            Exception: what the handler raised.
+        """
+        failed: Exception | None = None
+        while self._notices:
+            try:
+                self._call(self._notices.popleft())
+            except Exception as error:
+                if failed is not None:
+                    log.exception("the handler failed again")
+                failed = failed or error
+        if failed is not None:
+            raise failed
+
+    def lose_the_rest(self) -> None:
+        """What was not handed over by now is lost, and news of it are none any more.
+
+        Raises:
+            Exception: what the handler raised.
+        """
+        self.joined = False
+        self._notices.clear()
+        self._give_up(frozenset(self._taken), Why.LOST)
+
+    def _call(self, notice: Notice) -> None:
+        match notice:
+            case HandOver():
+                self._hand_over(notice)
+            case Lost(partitions):
+                self._give_up(partitions, Why.LOST)
+            case Started(claims) if self.joined:
+                added = frozenset(one.topic_partition for one in claims) - self._taken.keys()
+                self._taken.update((one.topic_partition, one) for one in claims)
+                self.rounds += 1
+                self._handler.take_over(added, frozenset(self._taken))
+            case Started():
+                # The caller left before it came through; it is on its way back already.
+                pass
+
+    def _hand_over(self, notice: HandOver) -> None:
+        in_time = notice.begin()
+        if in_time:
+            self._going = {
+                tp: claim for tp, claim in self._taken.items() if tp in notice.partitions
+            }
+        try:
+            self._give_up(notice.partitions, Why.REVOKED if in_time else Why.LOST)
+        finally:
+            self._going = {}
+            notice.done = True
+            self._nudge()
+
+    def _give_up(self, partitions: Partitions, why: Why) -> None:
+        ours = partitions & self._taken.keys()
+        for tp in ours:
+            del self._taken[tp]
+        if ours:
+            self._handler.give_up(ours, why)
