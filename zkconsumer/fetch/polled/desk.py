@@ -7,7 +7,7 @@ import logging
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 from zkconsumer.clock import Clock
 from zkconsumer.fetch.polled.board import Board
@@ -33,12 +33,8 @@ class Counters:
     in_flight: int = 0
 
 
-class Follow(Protocol):
-    """Acts on what a change leads to."""
-
-    def __call__(self, effects: Effects) -> None:
-        """Wake whom it concerns. Thread: any, without the lock."""
-        ...
+Follow = Callable[[Effects], None]
+"""Acts on what a change leads to: wakes whom it concerns. Thread: any, without the lock."""
 
 
 class Desk:

@@ -1,0 +1,298 @@
+"""The engine with its threads, over a network in memory; and one line of it, turn by turn."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, cast
+
+import pytest
+
+from tests.support.manual_clock import ManualClock
+from tests.support.poll_rig import PollRig
+from tests.support.polled import BROKER, TP, batch, part, view
+from tests.support.waiting import wait_until
+from zkconsumer.clock import SystemClock
+from zkconsumer.errors import (
+    AuthenticationFailed,
+    ConnectionLost,
+    OffsetOutOfRange,
+    ZkConsumerError,
+)
+from zkconsumer.fetch.polled.desk import Desk
+from zkconsumer.fetch.polled.effects import Effects
+from zkconsumer.fetch.polled.fetch_line import AT_ONCE, FetchLine, Rest
+from zkconsumer.fetch.polled.settings import PollFetchSettings
+from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, At, PositionView, Reset
+from zkconsumer.fetch.polled.turns import collect
+from zkconsumer.model import Record, TopicPartition
+from zkconsumer.testing.fake_broker import FakeBrokers
+from zkconsumer.testing.fake_cluster import FakeCluster
+from zkconsumer.testing.fake_script import Close, Fail, Hang
+from zkconsumer.testing.memory_transport import MemoryNetwork
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.messages.fetch import FetchedTopic, FetchRequest, FetchResponse
+
+PARTITIONS = tuple(TopicPartition("t", number) for number in range(4))
+QUICK = PollFetchSettings(max_wait_ms=50, retry_backoff_ms=10, retry_backoff_max_ms=50, reset=None)
+
+
+class Fakes:
+    """Two brokers with a topic of four partitions."""
+
+    def __init__(self) -> None:
+        self.cluster = FakeCluster(2)
+        self.cluster.create_topic("t", 4, 2)
+        self.brokers = FakeBrokers(self.cluster)
+        self.network = MemoryNetwork()
+        self.brokers.listen_in_memory(self.network)
+        for broker in self.brokers:
+            for api in (ApiKey.API_VERSIONS, ApiKey.LIST_GROUPS, ApiKey.HEARTBEAT):
+                broker.script(api, *[Close()] * 100)  # as 0.8.1 does with what it lacks
+
+    def write(self, tp: TopicPartition, count: int) -> None:
+        """Append records."""
+        records = [Record(0, None, b"%d" % number) for number in range(count)]
+        self.cluster.append(tp, records)
+
+    @contextmanager
+    def rig(self, settings: PollFetchSettings = QUICK) -> Iterator[PollRig]:
+        """An engine that reads from them."""
+        addresses = self.brokers.addresses
+        with PollRig(addresses, ["t"], settings, connector=self.network) as rig:
+            yield rig
+
+
+@pytest.fixture
+def fakes() -> Fakes:
+    """Brokers with some records."""
+    made = Fakes()
+    for tp in PARTITIONS:
+        made.write(tp, 30)
+    return made
+
+
+def check(rig: PollRig, count: int = 30) -> None:
+    """All records of all partitions, once and in order."""
+    rig.poll_until(lambda: all(len(rig.offsets(tp)) >= count for tp in PARTITIONS), "all records")
+    assert all(rig.offsets(tp) == list(range(count)) for tp in PARTITIONS)
+
+
+def test_everything_is_read_and_what_comes_later(fakes: Fakes) -> None:
+    """From all brokers."""
+    with fakes.rig() as rig:
+        rig.start({tp: Reset(EARLIEST) if tp.partition else At(0) for tp in PARTITIONS})
+        check(rig)
+        for tp in PARTITIONS:
+            fakes.write(tp, 3)
+        check(rig, 33)
+        assert rig.engine.lag(PARTITIONS[0]) == 0
+        assert rig.engine.high_watermark(PARTITIONS[0]) == 33
+        assert rig.engine.log_start(PARTITIONS[0]) is None
+        stats = rig.engine.stats()
+        assert stats.collected_records == stats.fetched_records == 4 * 33
+        assert stats.brokers == 2
+
+
+def test_failures_of_all_kinds_lose_and_double_nothing(fakes: Fakes) -> None:
+    """Closed connections, lost leaders, errors of ListOffsets."""
+    for broker in fakes.brokers:
+        broker.script(ApiKey.FETCH, Close(), Fail(ErrorCode.NOT_LEADER_FOR_PARTITION), Close())
+        broker.script(ApiKey.LIST_OFFSETS, Fail(ErrorCode.NOT_LEADER_FOR_PARTITION))
+    with fakes.rig() as rig:
+        rig.start({tp: Reset(EARLIEST) for tp in PARTITIONS})
+        check(rig)
+
+
+def test_leaders_move(fakes: Fakes) -> None:
+    """When their broker goes down; and back."""
+    with fakes.rig() as rig:
+        rig.start({tp: At(0) for tp in PARTITIONS})
+        check(rig)
+        fakes.brokers[1].stop()
+        for tp in PARTITIONS:
+            found = fakes.cluster.partition(tp)
+            assert found is not None
+            found.leader = 0
+            fakes.write(tp, 5)
+        check(rig, 35)
+
+
+def test_a_hanging_broker_holds_up_nobody_else(fakes: Fakes) -> None:
+    """Neither the partitions of others nor the end."""
+    fakes.brokers[1].script(ApiKey.FETCH, Hang())
+    with fakes.rig() as rig:
+        rig.start({tp: At(0) for tp in PARTITIONS})
+        even = [tp for tp in PARTITIONS if tp.partition % 2 == 0]
+        rig.poll_until(lambda: all(len(rig.offsets(tp)) == 30 for tp in even), "the others")
+        wait_until(lambda: rig.engine.stats().in_flight == 2, what="the hanging fetch")
+        started_ms = SystemClock().now_ms()
+    assert SystemClock().now_ms() - started_ms < 2_000
+
+
+def test_seeking_and_pausing(fakes: Fakes) -> None:
+    """By the caller's word only."""
+    tp = PARTITIONS[0]
+    with fakes.rig() as rig:
+        rig.engine.add([tp])
+        assert rig.engine.without_position() == {tp}
+        assert rig.poll(100) == {}
+        rig.engine.seek(tp, At(25))
+        assert rig.engine.position(tp) == PositionView(25)
+        rig.engine.pause([tp])
+        assert rig.engine.paused() == {tp}
+        assert rig.poll(100) == {}
+        rig.engine.resume([tp])
+        rig.poll_until(lambda: rig.offsets(tp) == list(range(25, 30)), "the rest")
+        rig.engine.seek(tp, Reset(LATEST))
+        wait_until(lambda: rig.engine.position(tp) == PositionView(30), what="the end")
+        rig.engine.seek(tp, At(77))
+        with pytest.raises(OffsetOutOfRange):
+            rig.poll_until(lambda: False, "the error")
+        with pytest.raises(KeyError):
+            rig.engine.seek(TopicPartition("u", 0), At(0))
+
+
+def test_a_thread_that_dies_is_heard_of(fakes: Fakes, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A fault of ours must not look like an empty topic."""
+
+    def fail(_: FetchLine) -> Rest:
+        raise RuntimeError("a fault")
+
+    monkeypatch.setattr(FetchLine, "turn", fail)
+    rig = PollRig(fakes.brokers.addresses, ["t"], QUICK, connector=fakes.network)
+    rig.start({PARTITIONS[0]: At(0)})
+    with pytest.raises(ZkConsumerError, match="a fault"):
+        rig.poll_until(lambda: False, "the error")
+    assert rig.engine.ready()
+    rig.engine.stop()
+    rig.dialer.stop()
+    assert not rig.scope.close(5_000)
+
+
+class Paper:
+    """A dialer, and the connection that it gives, which answer what they are told."""
+
+    def __init__(self, *answers: object) -> None:
+        self.answers = list(answers)
+        self.requests: list[FetchRequest] = []
+        self.is_idle = True
+        self.refusal: ZkConsumerError | None = None
+
+    def dial(self, _: object) -> "Paper":
+        """Connect."""
+        if self.refusal is not None:
+            raise self.refusal
+        self.is_idle = True
+        return self
+
+    def version_of(self, _: object) -> int:
+        """All versions."""
+        return 12
+
+    def close(self) -> None:
+        """End."""
+        self.is_idle = False
+
+    def call(self, request: FetchRequest, **_: object) -> Any:
+        """Answer."""
+        self.requests.append(request)
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            self.is_idle = False
+            raise answer
+        return answer
+
+
+def response(*records: bytes, **fields: Any) -> FetchResponse:
+    """An answer about the one partition."""
+    parts = tuple(part(TP, one) for one in records)
+    topics = (FetchedTopic(topic="t", partitions=parts),) if parts else ()
+    return FetchResponse(topics=topics, **fields)
+
+
+class Line:
+    """A line on a paper connection."""
+
+    def __init__(self, *answers: object) -> None:
+        self.paper = Paper(*answers)
+        self.clock = ManualClock()
+        self.effects: list[Effects] = []
+        settings = PollFetchSettings()
+        self.desk = Desk(settings, self.clock, self.effects.append)
+        self.line = FetchLine(
+            BROKER,
+            self.desk,
+            dialer=cast("Any", self.paper),
+            settings=settings,
+            clock=self.clock,
+        )
+        self.desk.change(lambda board, _: board.see(view({TP: BROKER})))
+        self.desk.change(lambda board, _: board.add([TP]))
+        self.desk.change(lambda board, _: board.seek(TP, At(0)))
+
+
+def test_a_line_connects_and_then_fetches() -> None:
+    """In a session, one request behind the other."""
+    one = Line(response(batch(0, 2), session_id=5), response(session_id=5))
+    assert one.line.turn() == AT_ONCE
+    assert one.line.turn() == AT_ONCE
+    assert one.line.turn() == Rest(0)
+    first, second = one.paper.requests
+    assert (first.session_epoch, second.session_id, second.session_epoch) == (0, 5, 1)
+    assert second.topics[0].partitions[0].fetch_offset == 2
+    counters = one.desk.counters
+    assert (counters.fetches, counters.fetched_records, counters.in_flight) == (2, 2, 0)
+
+
+def test_a_quota_makes_it_rest() -> None:
+    """Whoever wakes it."""
+    one = Line(response(batch(0, 1), throttle_time_ms=700))
+    one.line.turn()
+    one.line.turn()
+    assert one.line.turn() == Rest(700, can_wake=False)
+    assert one.desk.counters.throttle_time_ms == 700
+
+
+def test_a_closed_connection_is_made_anew_at_once() -> None:
+    """Brokers close idle ones; a second failure costs a pause."""
+    lost = ConnectionLost("gone")
+    one = Line(lost, lost, response(batch(0, 1)))
+    one.line.turn()
+    one.line.turn()
+    assert one.effects[-1].refresh_metadata or one.effects[-2].refresh_metadata
+    assert one.line.turn() == AT_ONCE
+    one.line.turn()
+    assert one.line.turn() == Rest(200, can_wake=False)
+    one.clock.advance(200)
+    assert one.line.turn() == AT_ONCE
+    one.line.turn()
+    assert one.desk.look(lambda board: len(board.states[TP].waiting)) == 1
+
+
+def test_a_refusal_is_told_before_the_next_try() -> None:
+    """An account may be locked if one insists."""
+    one = Line()
+    one.paper.refusal = AuthenticationFailed("wrong password")
+    one.line.turn()
+    one.clock.advance(5_000)
+    assert one.line.turn() == Rest(1_000)
+    with pytest.raises(AuthenticationFailed):
+        one.desk.change(lambda board, now_ms: collect(board, 1, now_ms, None))
+    one.paper.refusal = None
+    one.paper.answers.append(response(batch(0, 1)))
+    one.line.turn()
+    one.line.turn()
+    assert one.desk.look(lambda board: len(board.states[TP].waiting)) == 1
+
+
+def test_an_error_of_the_whole_answer_is_no_answer() -> None:
+    """What it would say of partitions does not count; one that is no session's costs a pause."""
+    one = Line(
+        response(batch(0, 1), error_code=ErrorCode.FETCH_SESSION_ID_NOT_FOUND),
+        response(batch(0, 1), error_code=ErrorCode.UNKNOWN),
+    )
+    one.line.turn()
+    assert one.line.turn() == AT_ONCE
+    one.line.turn()
+    assert one.line.turn() == Rest(100, can_wake=False)
+    assert one.desk.look(lambda board: len(board.states[TP].waiting)) == 0
