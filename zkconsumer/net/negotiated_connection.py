@@ -59,7 +59,7 @@ class NegotiatedConnection:
         self.broker: Broker = connection.broker
         self.versions = versions
         self._connection = connection
-        self._on_end: Callable[[bool], None] | None = on_end
+        self._on_end = [on_end]
         self._renewal = renewal
         self._clock = clock
 
@@ -153,7 +153,7 @@ class NegotiatedConnection:
             raise
 
     def _end(self, *, lost: bool) -> None:
-        # One step, so that only one of two threads gets it.
-        on_end, self._on_end = self._on_end, None
-        if on_end is not None:
-            on_end(lost)
+        # Taking it is one step, so that only one of two threads gets it, and there is no lock that
+        # a signal handler could meet.
+        with contextlib.suppress(IndexError):
+            self._on_end.pop()(lost)
