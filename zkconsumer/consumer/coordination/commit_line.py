@@ -77,6 +77,21 @@ class CommitLine:
         open_ = [job.deadline_ms for job in self._jobs if not job.settled]
         return min(self._due_ms, *open_) if open_ else None
 
+    def check(self, signature: Signature, claims: Claims) -> None:
+        """End what must not be sent any more, since its partitions are lost.
+
+        Args:
+            signature: the name of the member that we are at this moment.
+            claims: what is ours at this moment.
+        """
+        for job in self._open():
+            sending = self._in_flight is not None and job in self._in_flight.jobs
+            if job.stints is None or sending:
+                continue
+            gone = claims.gone(job.left, job.stints)
+            if gone or signature.generation < 0:
+                job.over(gone or sorted(job.left))
+
     def batch(self, signature: Signature, claims: Claims, now_ms: int) -> Batch | None:
         """What to send now; None where that is nothing.
 
@@ -88,12 +103,7 @@ class CommitLine:
         if self._in_flight is not None:
             return None
         self._expire(now_ms)
-        for job in self._open():
-            if job.stints is None:
-                continue
-            gone = claims.gone(job.left, job.stints)
-            if gone or signature.generation < 0:
-                job.over(gone or sorted(job.left))
+        self.check(signature, claims)
         jobs = self._next_jobs()
         if not jobs or now_ms < self._due_ms:
             return None

@@ -72,6 +72,10 @@ class OffsetTraffic:
 
     def _commit(self) -> None:
         seat = self._seat
+        with seat.lock:
+            seat.commits.check(seat.signature(), seat.claims)
+            if not seat.commits.busy:
+                return
         place = self._place()
         if not isinstance(place, Place):
             with seat.lock:

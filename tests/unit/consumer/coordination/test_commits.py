@@ -441,3 +441,13 @@ def test_close_ends_a_question_in_another_thread(
     member.close(timeout_ms=200)
     assert scope.close(5_000) == []
     assert len(ended) == 1
+
+
+def test_what_is_lost_is_refused_at_once(broker: CoordinatorDouble, member: MemberInTest) -> None:
+    """Also where there is no coordinator that could be asked."""
+    broker.found = ErrorCode.COORDINATOR_NOT_AVAILABLE
+    broker.break_lines()
+    started = SystemClock().now_ms()
+    with pytest.raises(CommitFailed, match="u-0"):
+        member.member.commit(at(7, TopicPartition("u", 0)), timeout_ms=20_000)
+    assert SystemClock().now_ms() - started < 5_000
