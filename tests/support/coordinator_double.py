@@ -192,7 +192,7 @@ class CoordinatorDouble:
         """Hand answers to the connections that wait for them."""
         for name, event in answers:
             if name in self._lines:
-                self._lines[name].answers.put(event)
+                self._lines[name].answers.put(self._response_to(event))
 
     def take(
         self, line: "_Connection", request: Request[Response], version: int
@@ -287,12 +287,11 @@ class CoordinatorDouble:
             },
         )
 
-    def response_to(self, event: ev.Event) -> Response:
+    def _response_to(self, event: ev.Event) -> Response:
         """What the group says, as a message."""
         match event:
             case ev.JoinAnswered():
-                with self.lock:
-                    return self._welcome(event)
+                return self._welcome(event)
             case ev.SyncAnswered(_, code, partitions, protocol):
                 share = encode_assignment(Assignment(assigned_partitions=to_wire(partitions)))
                 share = b"\x00\x00\xff" if self.nonsense else share
@@ -336,7 +335,7 @@ class _Connection:
         self._broker = broker
         self._closed = False
         self.name = name
-        self.answers: queue.SimpleQueue[ev.Event] = queue.SimpleQueue()
+        self.answers: queue.SimpleQueue[Response] = queue.SimpleQueue()
 
     def version_of(
         self,
@@ -382,7 +381,7 @@ class _Connection:
         if not silent:
             self._double.tick()
         try:
-            return self._double.response_to(self.answers.get(timeout=_TICK_S))
+            return self.answers.get(timeout=_TICK_S)
         except queue.Empty:
             return None
 

@@ -267,6 +267,7 @@ def test_the_leader_hears_of_new_partitions(broker: CoordinatorDouble, make: Mak
     other = make(broker, "u", name="other")
     poll_until("both take part", lambda: other.handler.notes, leader, other)
     assert leader.group_topics[-1] == frozenset({"t", "u"})
+    assert other.group_topics[-1] == frozenset()
     broker.partitions["u"] = (0, 1)
     leader.member.topics_changed()
     poll_until("the new topic", lambda: other.has == tps("u", 0, 1), leader, other)
