@@ -6,6 +6,7 @@ Source: Kafka 3.9 ``Metadata``, ``NetworkClient.DefaultMetadataUpdater``.
 import logging
 import threading
 from collections.abc import Callable, Mapping
+from functools import partial
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import ClusterClient
@@ -32,6 +33,7 @@ class MetadataKeeper:
             must not block.
         on_failure: told why nobody answers, each time anew, in the keeper's thread; as above.
         ask_timeout_ms: how long one question may take, all tries included.
+        allow_auto_create: let brokers that are set up so create what is watched and missing.
         clock: for ages.
 
     Attributes:
@@ -49,6 +51,7 @@ class MetadataKeeper:
         on_failure: Callable[[ZkConsumerError], None] = lambda _: None,
         backoff_ms: int = 100,
         ask_timeout_ms: int = 30_000,
+        allow_auto_create: bool = False,
         clock: Clock | None = None,
     ) -> None:
         self.view: ClusterView = NOTHING_KNOWN
@@ -56,6 +59,9 @@ class MetadataKeeper:
         self._client = client
         self._pace = RefreshPace(refresh_ms=refresh_ms, backoff_ms=backoff_ms)
         self._ask_timeout_ms = ask_timeout_ms
+        self._view_of = client.view
+        if allow_auto_create:
+            self._view_of = partial(client.view, allow_auto_create=True)
         self._on_change = on_change
         self._on_failure = on_failure
         self._clock = clock or SystemClock()
@@ -136,7 +142,7 @@ class MetadataKeeper:
     def _ask(self) -> None:
         watched = self._watched
         try:
-            view = self._client.view(watched, timeout_ms=self._ask_timeout_ms)
+            view = self._view_of(watched, timeout_ms=self._ask_timeout_ms)
         except ZkConsumerError as error:
             if self._stopped:
                 return

@@ -174,6 +174,7 @@ def _network(  # noqa: PLR0913, PLR0917 - one part each
         on_change=news.tell,
         on_failure=lambda _: bell.ring(),
         ask_timeout_ms=config.request_timeout_ms,
+        allow_auto_create=config.allow_auto_create_topics,
         clock=clock,
     )
     engine = PollEngine(

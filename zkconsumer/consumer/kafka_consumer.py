@@ -302,6 +302,7 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
             self._check_reading()
             if parts.session.shelf:
                 # In the middle of what was taken: the group is not to wait for the end of it.
+                parts.bell.check()
                 parts.session.turn()
             found = parts.session.shelf.first(parts.session.deliverable())
             if found is None:

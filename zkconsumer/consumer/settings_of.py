@@ -32,6 +32,7 @@ def fetch_settings_of(config: PollConfig) -> PollFetchSettings:
         isolation=isolation_of(config),
         reset=policy_of(config),
         client_rack=config.client_rack,
+        sessions=config.enable_incremental_fetch_sessions,
         check_crcs=config.check_crcs,
     )
 

@@ -150,7 +150,8 @@ class FetchLine:
 
     def _fetch(self, connection: NegotiatedConnection, plan: FetchPlan) -> bool:
         """Ask, and hand over what came; whether anything did."""
-        step = self._book.next(plan.wanted, has_sessions=self._version >= FIRST_VERSION)
+        has_sessions = self._settings.sessions and self._version >= FIRST_VERSION
+        step = self._book.next(plan.wanted, has_sessions=has_sessions)
         request = fetch_request(step, self._settings, max_wait_ms=plan.max_wait_ms)
         started_ms = self._clock.now_ms()
         self._desk.count(_begun)

@@ -26,6 +26,7 @@ class PollFetchSettings:
         reset: where to go on when the position is out of range or its part of the log was
             truncated; None (``auto.offset.reset=none``) raises it to the caller instead.
         client_rack: where the caller is, to be served by the nearest replica (KIP-392).
+        sessions: whether to tell brokers only what changed since the last fetch (KIP-227).
         check_crcs: accepted as other clients have it; checksums are always verified.
     """
 
@@ -41,4 +42,5 @@ class PollFetchSettings:
     isolation: IsolationLevel = IsolationLevel.READ_UNCOMMITTED
     reset: ResetPolicy | None = LATEST
     client_rack: str = ""
+    sessions: bool = True
     check_crcs: bool = True
