@@ -17,7 +17,7 @@ from zkconsumer.offsets.migration.in_kafka import KafkaPlace
 from zkconsumer.offsets.migration.in_zookeeper import ZookeeperPlace
 from zkconsumer.offsets.migration.migrate import Group
 from zkconsumer.offsets.migration.place import OffsetPlace
-from zkconsumer.offsets.migration.plan import Place
+from zkconsumer.offsets.migration.plan import Place, Plan, outside_the_log
 from zkconsumer.properties_file import load_properties
 from zkconsumer.zk import kazoo_store
 from zkconsumer.zk.group_reader import read_brokers
@@ -45,6 +45,10 @@ class Places:
     def of(self, place: Place) -> OffsetPlace:
         """The one of this name."""
         return self.zookeeper if place is Place.ZOOKEEPER else self.kafka
+
+    def notes(self, plan: Plan) -> tuple[str, ...]:
+        """What the user should know of the offsets that are carried."""
+        return tuple(outside_the_log(plan, self.kafka.logs(plan.expected)))
 
     def partitions(self) -> frozenset[TopicPartition]:
         """Those that the cluster has."""

@@ -17,6 +17,7 @@ class Report:
         target: where they were to go.
         plan: what was to be done.
         outcome: what came of it; None where nothing was to be written.
+        notes: what the user should know of the offsets.
         roll_back_file: the name of the file that undoes it; None where none was written.
     """
 
@@ -25,6 +26,7 @@ class Report:
     target: str
     plan: Plan
     outcome: Outcome | None = None
+    notes: tuple[str, ...] = ()
     roll_back_file: str | None = None
 
     @property
@@ -63,6 +65,7 @@ def as_json(report: Report) -> str:
         "status": report.status,
         "partitions": entries,
         "only_in_target": [[tp.topic, tp.partition] for tp in plan.only_in_target],
+        "notes": list(report.notes),
         "refusals": list(plan.refusals),
         "doubts": [] if outcome is None else list(outcome.doubts),
         "roll_back_file": report.roll_back_file,
@@ -80,6 +83,7 @@ def as_text(report: Report) -> str:
         f"{tp}: only {report.target} has an offset of it: left as it is"
         for tp in plan.only_in_target
     ]
+    lines += [f"note: {one}" for one in report.notes]
     lines += [f"refused: {one}" for one in plan.refusals]
     if outcome is not None:
         lines += [f"doubtful: {one}" for one in outcome.doubts]

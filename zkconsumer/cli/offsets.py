@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
@@ -131,7 +132,13 @@ def _migrate(args: argparse.Namespace) -> int:
             places.group, places.of(Place(args.source)), places.of(target), places.partitions()
         )
         plan = migration.plan(_wish(args))
-        report = Report(group_id=group_id, source=args.source, target=args.target, plan=plan)
+        report = Report(
+            group_id=group_id,
+            source=args.source,
+            target=args.target,
+            plan=plan,
+            notes=places.notes(plan),
+        )
         if args.dry_run or plan.refusals:
             return _print(args, report)
         back = RollBack.of(
@@ -143,15 +150,7 @@ def _migrate(args: argparse.Namespace) -> int:
         )
         with _roll_back_file(args, back) as name:
             outcome = migration.carry_out(plan)
-        done = Report(
-            group_id=group_id,
-            source=args.source,
-            target=args.target,
-            plan=plan,
-            outcome=outcome,
-            roll_back_file=name,
-        )
-        return _print(args, done)
+        return _print(args, replace(report, outcome=outcome, roll_back_file=name))
 
 
 def _undo(args: argparse.Namespace) -> int:

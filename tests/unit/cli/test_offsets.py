@@ -13,7 +13,7 @@ from zkconsumer.cli import offsets
 from zkconsumer.cli.main import main
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.migration.migrate import Group
-from zkconsumer.offsets.migration.plan import Place
+from zkconsumer.offsets.migration.plan import Place, outside_the_log
 
 A, B, GONE = (TopicPartition("t", number) for number in range(3))
 
@@ -28,6 +28,7 @@ class World:
         )
         self.kafka = MemoryPlace(Place.KAFKA, {B: OffsetAndMetadata(2)})
         self.opened: list[tuple[str, str]] = []
+        self.logs = {A: (0, 5), B: (7, 100)}
 
     @contextmanager
     def open(self, _args: object, group_id: str, zookeeper: str) -> Iterator[SimpleNamespace]:
@@ -35,7 +36,10 @@ class World:
         self.opened.append((group_id, zookeeper))
         both = {Place.ZOOKEEPER: self.zookeeper, Place.KAFKA: self.kafka}
         yield SimpleNamespace(
-            group=Group.of(group_id, *both.values()), of=both.get, partitions=lambda: {A, B}
+            group=Group.of(group_id, *both.values()),
+            of=both.get,
+            partitions=lambda: {A, B},
+            notes=lambda plan: tuple(outside_the_log(plan, self.logs)),
         )
 
 
@@ -138,6 +142,21 @@ def test_doubts_and_what_only_the_target_has_are_told(
         "written": False,
     }
     assert report["roll_back_file"] is None
+
+
+def test_an_offset_that_the_log_does_not_have_is_noted(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is carried all the same; what its reader will do, his settings say."""
+    world.logs = {A: (6, 90), B: (0, 6)}
+    assert migrate("--json", "--dry-run") == 0
+    noted = [
+        "t-0: 5 is not in the log [6, 90): the next member starts where its auto.offset.reset says",
+        "t-1: 7 is not in the log [0, 6): the next member starts where its auto.offset.reset says",
+    ]
+    assert json.loads(capsys.readouterr().out)["notes"] == noted
+    assert migrate() == 0
+    assert f"note: {noted[0]}\n" in capsys.readouterr().out
 
 
 def test_members_refuse_it(world: World, capsys: pytest.CaptureFixture[str]) -> None:

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
 from zkconsumer.clock import Clock, SystemClock
-from zkconsumer.cluster.cluster_client import ClusterClient
+from zkconsumer.cluster.cluster_client import EARLIEST, LATEST, ClusterClient, TimedOffset
 from zkconsumer.errors import BrokerError, RemoteProtocolError, RequestTimedOut, TransportError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
@@ -99,6 +99,25 @@ class KafkaPlace:
             if topics is None or topic in topics
             for number in numbers
         )
+
+    def logs(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, tuple[int, int]]:
+        """First offset and end of the logs of these partitions, as far as anybody says."""
+        try:
+            starts, ends = (
+                self._client.list_offsets(
+                    dict.fromkeys(partitions, time), timeout_ms=self._patience.request_timeout_ms
+                )
+                for time in (EARLIEST, LATEST)
+            )
+        except TransportError:
+            # Nobody leads them just now: there is nothing to be told.
+            return {}
+        return {
+            tp: (start.offset, end.offset)
+            for tp in partitions
+            if isinstance(start := starts.get(tp), TimedOffset)
+            and isinstance(end := ends.get(tp), TimedOffset)
+        }
 
     def stored(self, topics: Collection[str] | None) -> dict[TopicPartition, FetchedOffset]:
         """See ``OffsetPlace``. Before 0.10.2 every partition of the cluster is asked for."""

@@ -168,6 +168,26 @@ def plan_roll_back(
     return Plan(moves=tuple(moves), refusals=tuple(refusals))
 
 
+def outside_the_log(plan: Plan, logs: Mapping[TopicPartition, tuple[int, int]]) -> list[str]:
+    """Which of the expected offsets are not in the log any more, and what comes of that.
+
+    Args:
+        plan: what the target shall hold.
+        logs: first offset and end of those logs that could be asked for them.
+    """
+    told = []
+    for tp, wanted in plan.expected.items():
+        if wanted is None or tp not in logs:
+            continue
+        start, end = logs[tp]
+        if not start <= wanted.offset <= end:
+            told.append(
+                f"{tp}: {wanted.offset} is not in the log [{start}, {end}): the next member starts "
+                "where its auto.offset.reset says"
+            )
+    return told
+
+
 def offset_in(found: FetchedOffset | None) -> Offset:
     """What was read, as a value to write."""
     if found is None or found.offset is None:
