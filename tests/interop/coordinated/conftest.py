@@ -18,7 +18,7 @@ def group_on(broker_of: BrokerOf, tmp_path: Path) -> Iterator[GroupOn]:
     """Groups on the session's brokers, by version."""
     with ExitStack() as groups:
 
-        def on(version: str, strategy: str = "range") -> CoordinatorGroup:
+        def on(version: str, strategy: str | None = "range") -> CoordinatorGroup:
             group = CoordinatorGroup(broker_of(version), tmp_path, strategy)
             return groups.enter_context(closing(group))
 

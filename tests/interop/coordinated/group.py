@@ -47,10 +47,10 @@ class CoordinatorGroup:
     Args:
         cluster: where.
         folder: for the members' output.
-        strategy: of all members.
+        strategy: of all members; None: each has its defaults, which have range in common.
     """
 
-    def __init__(self, cluster: Sandbox, folder: Path, strategy: str = "range") -> None:
+    def __init__(self, cluster: Sandbox, folder: Path, strategy: str | None = "range") -> None:
         self.cluster = cluster
         self.name = fresh_name("poll")
         self.peek = CoordinatorPeek(cluster, self.name)
@@ -104,7 +104,11 @@ class CoordinatorGroup:
             "group.id": self.name,
             "client.id": "java",
             "auto.offset.reset": "earliest",
-            "partition.assignment.strategy": JAVA_ASSIGNORS[self.strategy],
+            **(
+                {"partition.assignment.strategy": JAVA_ASSIGNORS[self.strategy]}
+                if self.strategy is not None
+                else {}
+            ),
             **{key.replace("_", "."): value for key, value in settings.items()},
         }
         config.write_text("".join(f"{key}={value}\n" for key, value in properties.items()))
@@ -127,7 +131,11 @@ class CoordinatorGroup:
             "group_id": self.name,
             "client_id": library,
             "auto_offset_reset": "earliest",
-            "partition_assignment_strategy": [self.strategy],
+            **(
+                {"partition_assignment_strategy": [self.strategy]}
+                if self.strategy is not None
+                else {}
+            ),
             **settings,
         }
         folder = self._folder / f"{library}-{next(self._numbers)}"
@@ -160,7 +168,7 @@ class CoordinatorGroup:
         except AssertionError as error:
             raise AssertionError(f"{error}; now {self.peek.look()}; {self._told()}") from None
         assert found is not None
-        assert found.protocol == self.strategy
+        assert found.protocol == (self.strategy or "range")
         return found
 
     def await_all(self, wanted: Sequence[str], *, timeout_s: float = 30) -> None:

@@ -11,6 +11,7 @@ import pytest
 from tests.interop.coordinated.conftest import GroupOn
 from tests.interop.coordinated.group import CoordinatorGroup
 from tests.interop.coordinated.members import JavaMember, PollMember, all_values
+from tests.support.waiting import wait_until
 
 VERSIONS = ("0.9.0.1", "0.10.2.2", "0.11.0.3", "1.1.1", "2.8.2", "3.9.1")
 WITH_COOPERATIVE_JAVA = ("2.8.2", "3.9.1")
@@ -67,3 +68,35 @@ def test_an_eager_group_in_both_orders(group_on: GroupOn, version: str, peer: Pe
 def test_a_cooperative_group_in_both_orders(group_on: GroupOn, version: str, peer: Peer) -> None:
     """The same, with partitions moving in two steps."""
     take_turns(group_on(version, "cooperative-sticky"), peer)
+
+
+@pytest.mark.sandbox
+def test_defaults_go_together(group_on: GroupOn) -> None:
+    """Nobody set a strategy: all three kinds find one that they have in common."""
+    group = group_on("3.9.1", None)
+    topic = group.topic(6)
+    six = group.partitions(topic, 6)
+    members: list[PollMember] = [group.java(topic), group.kafka_python(topic), group.ours(topic)]
+    group.await_shared(six, 3)
+    sent = group.write(six, COUNT)
+    group.await_all(sent)
+    assert all_values(members) == sorted(sent)
+    assert all(len(member.values) == 2 * COUNT for member in members)
+
+
+@pytest.mark.sandbox
+def test_a_strategy_that_the_others_lack_is_refused(group_on: GroupOn) -> None:
+    """The group goes on as it was; who does not fit is told why."""
+    group = group_on("3.9.1")
+    topic = group.topic(2)
+    both = group.partitions(topic, 2)
+    group.kafka_python(topic)
+    group.await_shared(both, 1)
+    misfit = group.ours(topic, partition_assignment_strategy=["sticky"])
+    wait_until(lambda: misfit.failures, what="the refusal")
+    assert misfit.failures[0]["kind"] == "GroupFailed"
+    assert "partition_assignment_strategy" in misfit.failures[0]["text"].replace(".", "_")
+    sent = group.write(both, COUNT)
+    group.await_all(sent)
+    group.await_shared(both, 1)
+    assert misfit.values == []
