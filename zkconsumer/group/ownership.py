@@ -34,7 +34,9 @@ class Ownership:
     @property
     def deliverable(self) -> Partitions:
         """What may be delivered now."""
-        return _NONE if self._lost else self.owned - self._giving
+        if self._lost:
+            return _NONE
+        return self.owned - self._giving if self._giving else self.owned
 
     @property
     def to_tell(self) -> bool:

@@ -138,7 +138,7 @@ class GroupMember:
         failure = self._seat.take_failure()
         if failure is not None:
             raise failure
-        self._seat.hear(ev.Polled())
+        self._seat.polled()
         self._call_handler()
 
     def topics_changed(self) -> None:

@@ -35,6 +35,10 @@ HandlerCall = ev.GiveUp | ev.TakeOver
 Topics = Mapping[str, tuple[int, ...]]
 
 
+_ALIVE_MS = 10
+"""So often at most the core hears that the caller polls: a quick loop polls every 100 us."""
+
+
 @dataclass(slots=True)
 class GroupCounts:
     """What has happened since the start.
@@ -107,6 +111,8 @@ class Seat:
         self._parting: Signature | None = None
         self._leave: ev.SendLeave | None = None
         self._leaving = False
+        self._news = True
+        self._polled_ms = 0
         self._failure: ZkConsumerError | None = None
         self._cause: Exception | None = None
         self._group_waits_until_ms: int | None = None
@@ -153,6 +159,8 @@ class Seat:
 
     def take_failure(self) -> ZkConsumerError | None:
         """What ``poll`` has to raise; a final one stays."""
+        if self._failure is None:
+            return None
         with self.lock:
             failure = self._failure
             if not (isinstance(failure, GroupFailed) and failure.final):
@@ -172,6 +180,7 @@ class Seat:
             self._cause = cause
             self._receive(event)
             self._cause = None
+            self._news = True
         if not isinstance(event, ev.Tick):
             self._wake()
 
@@ -181,6 +190,17 @@ class Seat:
             if isinstance(event, ev.Subscribed):
                 self.subscribed = True
             self._receive(event)
+            self._news = True
+
+    def polled(self) -> None:
+        """The caller polls. The core need not hear it each time, unless something has happened."""
+        now_ms = self.clock.now_ms()
+        if not self._news and now_ms - self._polled_ms < _ALIVE_MS:
+            return
+        with self.lock:
+            self._news = False
+            self._polled_ms = now_ms
+            self._receive(ev.Polled())
 
     def take_over(self, call: ev.TakeOver) -> None:
         """These may be committed from now on."""
