@@ -163,19 +163,12 @@ class Written(ConsumerRebalanceListener):
         if not mine or self._interval_ms is None:
             return
         try:
-            self._commit_in_spite(mine)
+            self._consumer.commit(mine)
         except (CommitFailed, OffsetCommitFailed) as error:
             log.warning("not committed, so it may come again: %s", error)
             return
         for place in mine:
             del self._written[place]
-
-    def _commit_in_spite(self, mine: dict[TopicPartition, OffsetAndMetadata]) -> None:
-        """Commit; whoever wakes the consumer meanwhile means the poll."""
-        try:
-            self._consumer.commit(mine)
-        except Woken:
-            self._consumer.commit(mine)
 
     def finish(self, *, last_too: bool) -> None:
         """Commit all that was written; with ``last_too`` the record in hand was, as well."""

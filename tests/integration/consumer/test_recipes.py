@@ -200,8 +200,9 @@ def stored(target: Path) -> list[tuple[int, int, str]]:
 
 
 def test_exactly_once_whatever_is_killed(trial: Trial) -> None:
-    """Killed inside of transactions, before and behind them: each record is there once."""
-    trial.die((STATEMENT, 9), (STATEMENT, 40), (STATEMENT, 120))
+    """Killed before the offset is written, before the commit, and behind it: each is there once."""
+    first = 2 + 2 + EACH  # looks for both places; begins and looks again; the partition's records
+    trial.die((STATEMENT, first + 1), (STATEMENT, first + 2), (STATEMENT, first + 3))
     with running(trial.recipe(), trial.errors) as process:
         wait_until(
             lambda: process.poll() is not None or len(stored(trial.target)) >= PARTITIONS * EACH,
