@@ -1,0 +1,31 @@
+import re
+from pathlib import Path
+
+import zkconsumer
+from zkconsumer import KafkaConsumer
+from zkconsumer.consumer.settings.docs import markdown
+
+DOCS = Path(zkconsumer.__file__).parents[1] / "docs"
+
+
+def test_the_page_has_the_settings_as_they_are() -> None:
+    """docs/poll-api.md ends with what ``python -m zkconsumer.consumer.settings.docs`` prints."""
+    assert (DOCS / "poll-api.md").read_text("utf-8").endswith("\n\n" + markdown())
+
+
+def test_every_call_is_on_the_page() -> None:
+    """And nothing that there isn't."""
+    page = (DOCS / "poll-api.md").read_text("utf-8")
+    page = page[page.index("## The calls") : page.index("## What a poll does")]
+    named = set(re.findall(r"`(\w+)\(", page))
+    public = {name for name in dir(KafkaConsumer) if not name.startswith("_")}
+    assert named - {"next"} == public
+
+
+def test_the_names_of_the_errors_are_there() -> None:
+    """Those that the pages promise can be imported from the top."""
+    for page in ("poll-api.md", "migrating-from-kafka-python.md"):
+        text = (DOCS / page).read_text("utf-8")
+        ours = set(re.findall(r"`([A-Z]\w+)`", text)) & set(dir(zkconsumer.errors))
+        assert len(ours) > 8
+        assert ours <= set(zkconsumer.__all__)

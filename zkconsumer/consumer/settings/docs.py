@@ -1,0 +1,59 @@
+"""Prints the table of the settings: ``python -m zkconsumer.consumer.settings.docs``.
+
+It stands in docs/poll-api.md; put it there anew whenever the tables change.
+"""
+
+import sys
+
+from zkconsumer.config_spec import ConfigKey
+from zkconsumer.consumer.settings.inert_keys import REFUSED
+from zkconsumer.consumer.settings.keys import KEYS
+from zkconsumer.consumer.settings.objects import OBJECTS
+
+_HEAD = "| setting | default | allowed | since | meaning |\n|---|---|---|---|---|"
+
+
+def markdown() -> str:
+    """The settings that work, the objects among them, and those that don't."""
+    working = [_row(spec) for spec in KEYS if not spec.inert]
+    objects = [
+        f"| `{key.replace('.', '_')}` | none | {one.allowed} | kafka-python | {one.doc} |"
+        for key, one in OBJECTS.items()
+    ]
+    inert = [f"| `{spec.attribute}` | {spec.doc} |" for spec in KEYS if spec.inert]
+    refused = [f"| `{key.replace('.', '_')}` | {why} |" for key, why in REFUSED.items()]
+    return "\n".join(
+        [
+            _HEAD,
+            *working,
+            *objects,
+            "",
+            "Taken without effect, with a line in the log:",
+            "",
+            "| setting | why |\n|---|---|",
+            *inert,
+            "",
+            "Refused with a `ConfigError`, as passing them over would be dangerous:",
+            "",
+            "| setting | why |\n|---|---|",
+            *refused,
+            "",
+        ]
+    )
+
+
+def _row(spec: ConfigKey) -> str:
+    default = spec.derived_text or _shown(spec)
+    return f"| `{spec.attribute}` | {default} | {spec.allowed} | {spec.since} | {spec.doc} |"
+
+
+def _shown(spec: ConfigKey) -> str:
+    if spec.default is None:
+        return "none"
+    if spec.default == "":
+        return "empty"
+    return f"`{spec.default}`"
+
+
+if __name__ == "__main__":
+    sys.stdout.write(markdown())
