@@ -86,11 +86,16 @@ class SpokenCluster:
         )
 
     def client(
-        self, *, timeout_ms: int = 10_000, backoff_ms: int = 10, clock: Clock | None = None
+        self,
+        *,
+        timeout_ms: int = 10_000,
+        backoff_ms: int = 10,
+        clock: Clock | None = None,
+        dialer: BrokerDialer | None = None,
     ) -> ClusterClient:
         """A client that asks the brokers in the order of their ids."""
         return ClusterClient(
-            self.dialer(timeout_ms=timeout_ms),
+            dialer or self.dialer(timeout_ms=timeout_ms),
             self.bootstrap,
             request_timeout_ms=timeout_ms,
             retry_backoff_ms=backoff_ms,

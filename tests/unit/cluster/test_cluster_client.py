@@ -361,3 +361,17 @@ def test_stop_wakes(
     assert len(ended) == 1
     with pytest.raises(ConnectFailed, match="stopped"):
         client.view(["t"], timeout_ms=LONG_MS)
+
+
+def test_stop_leaves_others_alone(cluster: SpokenCluster) -> None:
+    """Who dials by the same dialer goes on; the dialer's own stop is the end of all."""
+    dialer = cluster.dialer()
+    one, two = cluster.client(dialer=dialer), cluster.client(dialer=dialer)
+    one.stop()
+    assert two.view(["t"], timeout_ms=LONG_MS).leaders
+    dialer.dial(B0).close()
+    dialer.stop()
+    for broker in cluster.brokers:
+        broker.break_all()
+    with pytest.raises(ConnectFailed, match="broken off"):
+        two.view(["t"], timeout_ms=SHORT_MS)
