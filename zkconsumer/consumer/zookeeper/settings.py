@@ -1,11 +1,14 @@
-"""What the settings of a ``KafkaConsumer`` come to for its member in a ZooKeeper group. Pure."""
+"""What the settings of a ``KafkaConsumer`` come to for its member in a ZooKeeper group."""
 
+import logging
 from collections.abc import Mapping
 from typing import Final
 
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.errors import ConfigError
+
+log = logging.getLogger(__name__)
 
 _STRATEGIES: Final = ("range", "roundrobin")
 """What Scala members know."""
@@ -22,6 +25,14 @@ _SAID_OTHERWISE: Final[Mapping[str, str]] = {
 }
 """Settings of the connector that a poll API has in another way."""
 
+_WITHOUT_EFFECT: Final = (
+    "num.consumer.fetchers",
+    "queued.max.message.chunks",
+    "queued.max.bytes",
+    "refresh.leader.backoff.ms",
+)
+"""Settings of streams and their fetchers that change nothing of what a program gets."""
+
 
 def consumer_config(config: PollConfig) -> ConsumerConfig:
     """The settings of the member; what is about fetching is not used of them.
@@ -32,6 +43,9 @@ def consumer_config(config: PollConfig) -> ConsumerConfig:
     for key, advice in _SAID_OTHERWISE.items():
         if key in config.zookeeper:
             raise ConfigError(f"{key} is a setting of streams; with poll: {advice}")
+    for key in _WITHOUT_EFFECT:
+        if key in config.zookeeper:
+            log.info("setting %s is accepted but has no effect with poll", key)
     if config.security_protocol != "PLAINTEXT":
         raise ConfigError(
             f"security_protocol={config.security_protocol} can't be used with zookeeper_connect: "

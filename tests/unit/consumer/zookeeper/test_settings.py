@@ -79,3 +79,10 @@ def test_brokers_with_a_secret_can_not_be_had() -> None:
     """ZooKeeper groups know brokers by their plain listener."""
     with pytest.raises(ConfigError, match="security_protocol=SSL can't be used"):
         consumer_config(config(security_protocol="SSL"))
+
+
+def test_settings_without_effect_are_noted(caplog: pytest.LogCaptureFixture) -> None:
+    """They change nothing that a program could count on."""
+    caplog.set_level("INFO")
+    consumer_config(config(num_consumer_fetchers=3))
+    assert "num.consumer.fetchers is accepted but has no effect with poll" in caplog.text
