@@ -29,7 +29,10 @@ def batch(first: int, count: int, *, epoch: int = 0, size: int = 8) -> bytes:
 
 
 def view(
-    leaders: dict[TopicPartition, Broker], epoch: int = 0, errors: dict[str, int] | None = None
+    leaders: dict[TopicPartition, Broker],
+    epoch: int = 0,
+    errors: dict[str, int] | None = None,
+    topic_id: bytes | None = None,
 ) -> ClusterView:
     """A cluster with these leaders, all of one epoch."""
     return ClusterView(
@@ -38,6 +41,7 @@ def view(
         leaderless={},
         errors=errors or {},
         leader_epochs=dict.fromkeys(leaders, epoch),
+        topic_ids={} if topic_id is None else {tp.topic: topic_id for tp in leaders},
     )
 
 

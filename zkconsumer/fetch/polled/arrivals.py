@@ -20,7 +20,7 @@ from zkconsumer.fetch.polled.completed import Asked, Unpacked
 from zkconsumer.fetch.polled.effects import Effects
 from zkconsumer.fetch.polled.partition_state import PartitionState, Phase, Question, Trouble
 from zkconsumer.fetch.polled.settings import PollFetchSettings
-from zkconsumer.fetch.polled.starts import NO_EPOCH, PositionView
+from zkconsumer.fetch.polled.starts import EARLIEST, NO_EPOCH, PositionView
 from zkconsumer.fetch.polled.truncation import AheadGone, Gone, Sound, judge
 from zkconsumer.wire.error_codes import ErrorCode, error_name
 from zkconsumer.wire.messages.fetch import NO_BROKER, NO_DIVERGENCE, FetchedPartition
@@ -83,13 +83,11 @@ class Arrivals:
         assert fetched is not None
         tp, offset = state.topic_partition, fetched.offset
         if start <= offset <= end and state.doubts < _MOST_DOUBTS:
-            # A leader that is not up to date; or one that can't say where our epoch ended, for
-            # which the last try goes without it.
+            # A leader that is not up to date; or one that can't say where our epoch ended, which
+            # it is asked for now.
             state.doubts += 1
             state.phase = Phase.FETCHING
-            if state.doubts == _MOST_DOUBTS:
-                state.fetched = PositionView(offset)
-                state.unproven = False
+            state.prove()
             self._fail(state)
             self.effects.refresh_metadata = True
             self._note(f"{tp}: offset {offset} is in the log, though a broker said it is not")
@@ -126,6 +124,17 @@ class Arrivals:
         """Take an error code that came instead of an answer to a question."""
         state.question = None
         self._refused(state, code, "ListOffsets")
+
+    def made_anew(self, state: PartitionState) -> None:
+        """The topic was deleted and made again: nothing of what was read is there, all is new."""
+        if state.position is None or state.phase is Phase.LACKING:
+            return
+        self._note(f"{state.topic_partition}: the topic was deleted and made again")
+        if self.settings.reset is None:
+            self._left(state, PositionView(0))
+        else:
+            state.reset(EARLIEST)
+            self.effects.ask_positions = True
 
     def leave(self, state: PartitionState) -> None:
         """Go where the policy says, once nothing waits in front of what is not there."""
@@ -200,8 +209,8 @@ class Arrivals:
         assert fetched is not None
         tp = state.topic_partition
         if end.offset < 0 or end.leader_epoch < 0:
-            self._note(f"{tp}: the leader knows no epochs, so that nothing can be compared")
-            state.fetched = PositionView(fetched.offset)
+            self._note(f"{tp}: the leader knows nothing of epoch {fetched.leader_epoch}")
+            self._left(state, None)
             return
         match judge(position=position, fetched=fetched, end=end):
             case Sound():
@@ -211,17 +220,33 @@ class Arrivals:
             case AheadGone(start):
                 self._note(f"{tp}: the log was cut back to {end.offset}, not below the position")
                 state.step_back(start)
-            case Gone(common_end) if self.settings.reset is None:
-                state.refetch()
-                error = LogTruncated(tp, position.offset, common_end.offset)
-                state.get_stuck(Trouble(error))
-                self.effects.tell_caller = True
             case Gone(common_end):
                 self._note(
                     f"{tp}: the log was cut back to {end.offset}, below the position "
-                    f"{position.offset}: going on at {end.offset}"
+                    f"{position.offset}"
                 )
-                state.step_back(common_end)
+                self._left(state, common_end)
+
+    def _left(self, state: PartitionState, common_end: PositionView | None) -> None:
+        """Leave a log of which the caller has what is not there: step back, or tell him.
+
+        Where it is not known what the two logs share, the policy says where to go on.
+        """
+        position, policy = state.position, self.settings.reset
+        assert position is not None
+        tp = state.topic_partition
+        if policy is None:
+            state.refetch()
+            diverged_at = None if common_end is None else common_end.offset
+            state.get_stuck(Trouble(LogTruncated(tp, position.offset, diverged_at)))
+            self.effects.tell_caller = True
+        elif common_end is None:
+            self._note(f"{tp}: going on at {policy!r}")
+            state.reset(policy)
+            self.effects.ask_positions = True
+        else:
+            self._note(f"{tp}: going on at {common_end.offset}")
+            state.step_back(common_end)
 
     def _refused(self, state: PartitionState, code: int, what: str) -> None:
         """Act on an error code: try again, or tell the caller."""

@@ -228,6 +228,8 @@ class Board:
         if view is None:
             self.effects.refresh_metadata = True
             return
+        if not state.is_of(view.topic_ids.get(tp.topic)):
+            self._arrivals(0).made_anew(state)
         state.lead_by(view.leaders.get(tp), view.leader_epochs.get(tp, NO_EPOCH))
         is_refused = view.errors.get(tp.topic) == ErrorCode.TOPIC_AUTHORIZATION_FAILED
         if is_refused and state.phase in (Phase.FETCHING, Phase.RESETTING):

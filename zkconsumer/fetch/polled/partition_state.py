@@ -85,6 +85,7 @@ class PartitionState:
         is_paused: by the caller.
         leader: who leads it, as far as is known.
         leader_epoch: its epoch; -1 if not known.
+        topic_ids: of its topic, as far as seen; more than one if it was made again.
         replica: whom the leader told us to ask instead (KIP-392), by broker id.
         replica_until_ms: until when.
         source: whom to fetch from: the replica, else the leader.
@@ -111,6 +112,7 @@ class PartitionState:
     is_paused: bool = False
     leader: Broker | None = None
     leader_epoch: int = NO_EPOCH
+    topic_ids: tuple[bytes, ...] = ()
     replica: int | None = None
     replica_until_ms: int = 0
     source: Broker | None = None
@@ -211,6 +213,14 @@ class PartitionState:
                 self.replica = None
                 self.prove()
         self.leader = leader
+
+    def is_of(self, topic_id: bytes | None) -> bool:
+        """Note the topic's id; whether it may be the topic that was read so far."""
+        if topic_id is None or topic_id in self.topic_ids:
+            return True
+        # One that was seen before comes from a broker that is behind.
+        self.topic_ids = (*self.topic_ids, topic_id)
+        return len(self.topic_ids) == 1
 
     def fail(self, now_ms: int, pause_ms: int) -> None:
         """Try again later."""

@@ -23,7 +23,7 @@ from zkconsumer.fetch.polled.board import Board
 from zkconsumer.fetch.polled.partition_state import Phase
 from zkconsumer.fetch.polled.planning import plan_questions
 from zkconsumer.fetch.polled.settings import PollFetchSettings
-from zkconsumer.fetch.polled.starts import LATEST, At, PositionView, Reset, ResetPolicy
+from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, At, PositionView, Reset, ResetPolicy
 from zkconsumer.fetch.polled.turns import collect
 from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.fetch import DivergingEpoch
@@ -236,3 +236,43 @@ def test_no_permission_in_the_metadata_is_told() -> None:
         collect(board, 9, 0, None)
     board.see(view({TP: BROKER}))
     assert plan(board, 10_000).wanted
+
+
+def test_a_leader_that_knows_nothing_of_the_epoch_has_another_log() -> None:
+    """What the two share is not known: the policy says where to go on."""
+    board = board_with(LATEST)
+    read(board, 5)
+    state = judged(board, EpochEnd(-1, -1))
+    assert (state.phase, state.policy, state.position) == (Phase.RESETTING, LATEST, None)
+
+
+def test_without_a_policy_that_is_told() -> None:
+    """With the place where the caller stood."""
+    board = board_with(None)
+    read(board, 5)
+    judged(board, EpochEnd(-1, -1))
+    with pytest.raises(LogTruncated) as told:
+        collect(board, 9, 0, None)
+    assert (told.value.position, told.value.diverged_at) == (5, None)
+
+
+@pytest.mark.parametrize("policy", [LATEST, None], ids=["latest", "none"])
+def test_a_topic_that_was_made_again_is_read_from_its_start(policy: ResetPolicy | None) -> None:
+    """Its first records are as new as the others; without a policy the caller is told."""
+    board = board_with(policy)
+    board.see(view({TP: BROKER}, topic_id=b"1"))
+    read(board, 5)
+    board.see(view({TP: BROKER}, topic_id=b"1"))
+    board.see(view({TP: BROKER}))
+    assert board.states[TP].position == PositionView(5, 1)
+    board.see(view({TP: BROKER}, topic_id=b"2"))
+    if policy is None:
+        with pytest.raises(LogTruncated):
+            collect(board, 9, 0, None)
+    else:
+        ((question, asked),) = plan_questions(board, 0).resets
+        assert asked is EARLIEST
+        board.answer_reset(question, TimedOffset(0), 0)
+        board.see(view({TP: BROKER}, topic_id=b"1"))  # by a broker that is behind
+        board.see(view({TP: BROKER}, topic_id=b"2"))
+        assert board.states[TP].phase is Phase.FETCHING
