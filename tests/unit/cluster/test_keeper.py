@@ -100,6 +100,17 @@ def test_asks_soon_what_proved_wrong(cluster: SpokenCluster, kept: Kept) -> None
     assert len(cluster.asked(ApiKey.METADATA)) <= 4
 
 
+def test_looks_again_for_what_is_missing(cluster: SpokenCluster, kept: Kept) -> None:
+    """A topic that comes to be, a leader that is found: without being told to."""
+    later = TopicPartition("later", 0)
+    kept.keeper.watch(frozenset({"later"}))
+    assert kept.keeper.wait_for(lambda view: "later" in view.errors, LONG_MS)
+    cluster.leaders[later] = -1
+    assert kept.keeper.wait_for(lambda view: later in view.leaderless, LONG_MS)
+    cluster.leaders[later] = 0
+    assert kept.keeper.wait_for(lambda view: later in view.leaders, LONG_MS)
+
+
 def test_does_not_go_back_to_a_leader_of_before(cluster: SpokenCluster, kept: Kept) -> None:
     """A broker that lags may say so; the epochs tell."""
     cluster.epochs[T0] = 5
@@ -141,6 +152,12 @@ def test_who_we_are_may_be_wrong(cluster: SpokenCluster, kept: Kept) -> None:
     kept.keeper.watch(frozenset({"t"}))
     assert kept.keeper.wait_for(lambda _: kept.keeper.failure is not None, LONG_MS)
     assert isinstance(kept.keeper.failure, AuthenticationFailed)
+    # Nor does it try again and again, whoever wants to know: that could lock a user out.
+    called = sum(one.accepted for one in cluster.brokers)
+    for _ in range(10):
+        kept.keeper.update()
+        kept.keeper.wait_for(lambda _: False, 20)
+    assert sum(one.accepted for one in cluster.brokers) == called
 
 
 def test_ends_in_the_middle_of_a_question(cluster: SpokenCluster, scope: ThreadScope) -> None:
