@@ -5,14 +5,14 @@
 
 #include "batch.h"
 
-enum { FIELDS = 7, MAGIC_AT = 16 };
+enum { FIELDS = 8, MAGIC_AT = 16 };
 
 static const uint8_t ODD_BYTES[] = {0, 1, 2, 3, 0x7F, 0x80, 0x81, 0xFE, 0xFF};
 
-/* A number in a head: attributes, deltas, times, the producer, the count. */
+/* A number in a head: offset, size, attributes, deltas, times, the producer, the count. */
 static void change_head(bytes set) {
-    static const uint8_t PLACES[FIELDS][2] = {{11, 1}, {21, 2}, {23, 4}, {27, 8},
-                                              {35, 8}, {43, 8}, {57, 4}};
+    static const uint8_t PLACES[FIELDS][2] = {{0, 8},  {11, 1}, {21, 2}, {23, 4},
+                                              {27, 8}, {35, 8}, {43, 8}, {57, 4}};
     if (set.size < ZK_BATCH_HEAD_BYTES)
         return;
     const uint8_t *place = PLACES[below(FIELDS)];

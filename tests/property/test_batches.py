@@ -1,17 +1,21 @@
 """Record sets with batches of magic 2 under random content, cuts, damage and noise."""
 
+from importlib import import_module
+from typing import Any
+
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.property.test_records_sets import boundaries, record_lists
 from tests.support.batches import ROOM, decode, with_body, with_head
-from tests.support.engines import each_engine
+from tests.support.engines import check_fetched, each_engine, needs_native
 from zkconsumer.model import Record, TimestampType
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.build_batch import BatchTraits, build_batch
 from zkconsumer.records.codecs import CODECS_OF_MESSAGES, Codec
 from zkconsumer.records.decode import decode_rows
+from zkconsumer.records.pure_fetched import decode_fetched as decode_purely
 from zkconsumer.records.rows import Headers
 
 __all__ = ["each_engine"]
@@ -103,7 +107,7 @@ def test_round_trip_from_any_offset(
     assert decoded.next_offset == max(fetch_offset, behind)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(mixed_sets())
 def test_cut_at_every_byte(made: tuple[list[Record], list[Headers], bytes, int]) -> None:
     """A cut set gives the whole entries before the cut, no error, and goes on without loss."""
@@ -234,3 +238,24 @@ def test_messages_decode_as_without_batches(
     new = decode(written, fetch_offset)
     for name in old.__dataclass_fields__:
         assert getattr(old, name) == getattr(new, name)
+
+
+@needs_native
+@settings(max_examples=60, deadline=None)
+@given(mixed_sets(), st.lists(st.integers(0, 9), max_size=6), st.data())
+def test_engines_agree_in_every_field_of_every_slice(
+    made: tuple[list[Record], list[Headers], bytes, int], steps: list[int], data: st.DataObject
+) -> None:
+    """However the slices fall, and from wherever the fetch began."""
+    _, _, written, behind = made
+    fetch_offset = data.draw(st.integers(0, behind))
+    decode_natively = native_fetched().decode_fetched
+    found = decode_natively(written, fetch_offset=fetch_offset, max_decompressed_bytes=ROOM)
+    wanted = decode_purely(written, fetch_offset=fetch_offset, max_decompressed_bytes=ROOM)
+    assert found.refused_at is None
+    check_fetched(found, wanted, (*steps, 1 << 62))
+
+
+def native_fetched() -> Any:
+    """The native decoder for polls, which may not be there."""
+    return import_module("zkconsumer.records.native_fetched")

@@ -236,9 +236,11 @@ def test_crc32c_of_every_length_and_alignment(portable: bool) -> None:
             assert core.crc32c(part[size // 3 :], front, portable=portable) == whole
 
 
-def test_columns_of_runs_are_those_of_rows() -> None:
+def test_columns_of_runs_are_those_of_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """Arrow has the same from both engines, append time and nulls among it."""
     columns = import_module("zkconsumer.streams.arrow_columns")
+    core = import_module("zkconsumer.native._core")
+    monkeypatch.setattr(columns, "_core", core, raising=False)  # where the pure engine was chosen
     stamped = [
         Record(one.offset, one.key, one.value, NOW, TimestampType.LOG_APPEND_TIME)
         for one in many(50, first=9000)

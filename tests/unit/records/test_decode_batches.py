@@ -224,3 +224,14 @@ def test_headers_count_as_the_memory_that_they_take() -> None:
         parts = [part for pair in headers for part in (pair, *pair) if part is not None]
         taken = sys.getsizeof(headers) + sum(map(sys.getsizeof, parts))
         assert taken <= headers_bytes(headers) <= taken + 200 * (count + 1)
+
+
+def test_the_epoch_is_that_of_what_was_read() -> None:
+    """A message that can't be read does not end the epoch of the batch before it."""
+    front = build_batch(records(1, 2), traits=BatchTraits(leader_epoch=4))
+    message = bytearray(build_message_set(messages(3)))
+    assert decode(front + bytes(message)).last_leader_epoch == -1
+    message[0] = 0x80  # a negative offset
+    decoded = decode(front + bytes(message))
+    assert decoded.error is not None
+    assert (decoded.next_offset, decoded.last_leader_epoch) == (3, 4)

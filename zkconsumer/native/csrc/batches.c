@@ -52,13 +52,9 @@ static zk_set_status find_entry(const zk_reader *reader, entry *found) {
     return ZK_SET_ENDS;
 }
 
-static void note_epoch(zk_reader *reader, int32_t leader_epoch) {
-    reader->last_leader_epoch = leader_epoch;
-}
-
 /* A batch is behind us. */
 static void pass(zk_reader *reader, const zk_batch *batch, uint32_t size) {
-    note_epoch(reader, batch->leader_epoch);
+    reader->last_leader_epoch = batch->leader_epoch;
     zk_walker_advance(&reader->walk, batch->last_offset);
     reader->position += ZK_ENTRY_HEADER_BYTES + size;
 }
@@ -141,6 +137,16 @@ static zk_set_status read_batch(zk_reader *reader, const entry *found) {
     return status;
 }
 
+/* Reads as many messages as follow each other. */
+static zk_set_status read_messages(zk_reader *reader) {
+    const size_t before = reader->position;
+    const zk_set_status status = zk_walk_messages(&reader->walk, reader->set, &reader->position);
+    if (status == ZK_SET_REFUSED && reader->position == before)
+        return status; /* it was not begun */
+    reader->last_leader_epoch = ZK_NO_LEADER_EPOCH;
+    return status == ZK_SET_REFUSED ? ZK_SET_ENDS : status; /* perhaps a batch follows */
+}
+
 zk_set_status zk_reader_read(zk_reader *reader) {
     for (;;) {
         entry found;
@@ -150,11 +156,7 @@ zk_set_status zk_reader_read(zk_reader *reader) {
         if (found.bytes[MAGIC_AT] == ZK_BATCH_MAGIC) {
             status = read_batch(reader, &found);
         } else if (found.bytes[MAGIC_AT] < ZK_BATCH_MAGIC) {
-            const size_t before = reader->position;
-            note_epoch(reader, ZK_NO_LEADER_EPOCH);
-            status = zk_walk_messages(&reader->walk, reader->set, &reader->position);
-            if (status == ZK_SET_REFUSED && reader->position > before)
-                status = ZK_SET_ENDS; /* perhaps it is a batch */
+            status = read_messages(reader);
         } else {
             status = ZK_SET_REFUSED;
         }
