@@ -93,6 +93,13 @@ class PollConfig:
         object.__setattr__(self, "given", frozenset(given))
         _check(self)
 
+    def __getitem__(self, name: str) -> object:
+        """By its name, since kafka-python's ``consumer.config`` is a dict."""
+        if name not in self.__dataclass_fields__:
+            raise KeyError(name)
+        value: object = getattr(self, name)
+        return value
+
     @property
     def strategies(self) -> tuple[str, ...]:
         """The names of ``partition_assignment_strategy``, the preferred one first."""

@@ -207,3 +207,11 @@ def test_a_file_of_settings_can_be_given(tmp_path: Path) -> None:
     (tmp_path / "c.properties").write_text(lines)
     texts = dict(line.split("=") for line in lines.splitlines())
     assert PollConfig(texts).enable_auto_commit is False
+
+
+def test_it_can_be_asked_as_a_dict_is() -> None:
+    """Programs for kafka-python look into ``consumer.config`` so."""
+    config = PollConfig(group_id="g")
+    assert (config["group_id"], config["max_poll_records"]) == ("g", 500)
+    with pytest.raises(KeyError, match="strategies"):
+        config["strategies"]
