@@ -88,7 +88,7 @@ class GroupMember:
         self._closing_by_ms: int | None = None
         self._closed = False
         self._running_callbacks = False
-        self._dead = False
+        self._dead: GroupFailed | None = None
         self._seat = seat = Seat(
             terms,
             clock=self._clock,
@@ -135,7 +135,7 @@ class GroupMember:
     def poll(self) -> None:
         """See ``Membership``."""
         self._run_callbacks()
-        failure = self._seat.take_failure()
+        failure = self._dead or self._seat.take_failure()
         if failure is not None:
             raise failure
         self._seat.polled()
@@ -315,7 +315,7 @@ class GroupMember:
         heard = self._seat.answers if heard is None else heard
         while not done():
             left_ms = deadline_ms - self._clock.now_ms()
-            if left_ms <= 0 or self._dead or self._closed:
+            if left_ms <= 0 or self._dead is not None or self._closed:
                 return False
             heard.get(min(left_ms, _NAP_MS))
         return True
@@ -326,6 +326,6 @@ class GroupMember:
             self._seat.terms.group_id, f"the member broke down: {error!r}", final=True
         )
         failure.__cause__ = error
-        self._dead = True
+        self._dead = failure
         self._seat.fail(failure)
         self._seat.answers.put(None)

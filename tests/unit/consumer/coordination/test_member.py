@@ -10,6 +10,7 @@ from tests.support.group_members import QUICK, MemberInTest, poll_until, tps
 from tests.support.waiting import wait_until
 from tests.unit.consumer.coordination.conftest import MakeMember
 from zkconsumer.clock import SystemClock
+from zkconsumer.cluster.view import ClusterView
 from zkconsumer.consumer.membership import Why
 from zkconsumer.errors import ConfigError, GroupFailed
 from zkconsumer.model import Broker, OffsetAndMetadata, TopicPartition
@@ -325,6 +326,27 @@ def test_an_answer_that_cannot_be_read_is_told(broker: CoordinatorDouble, make: 
         member.poll_until("never", lambda: False)
     broker.nonsense = False
     member.poll_until("all", lambda: member.has == ALL)
+
+
+def test_a_thread_that_dies_of_a_bug_is_told_for_ever(
+    broker: CoordinatorDouble, make: MakeMember, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody waits for what will not come, and unsubscribing does not hide it."""
+
+    def view(topics: object, *, timeout_ms: int) -> ClusterView:
+        del topics, timeout_ms
+        raise ZeroDivisionError
+
+    monkeypatch.setattr(broker, "view", view)
+    member = make(broker, "t")
+    with pytest.raises(GroupFailed, match="broke down"):
+        member.poll_until("never", lambda: False)
+    member.member.unsubscribe(1_000)
+    member.subscribe("t")
+    with pytest.raises(GroupFailed, match="broke down"):
+        member.member.poll()
+    with pytest.raises(ZeroDivisionError):
+        member.close()
 
 
 # --- the handler -------------------------------------------------------------------------------
