@@ -17,7 +17,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple
 
+from tests.support.batches import with_head
 from zkconsumer.model import Record, TimestampType
+from zkconsumer.records.batch_header import CONTROL_MASK
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.build_batch import BatchTraits, build_batch, build_marker
 from zkconsumer.records.codecs import CODECS_OF_MESSAGES, Codec
@@ -152,6 +154,8 @@ def sound_batches(chance: random.Random) -> Iterator[bytes]:
             marker = build_marker(kind, 60, timestamp=1, traits=traits)
             behind = batch_of(chance, codec, 2, producer_id=4, first=61)
             yield in_transaction + marker + behind
+    nothing = Record(7, None, None, 1, TimestampType.CREATE_TIME)
+    yield with_head(build_batch([nothing]), attributes=CONTROL_MASK)  # a marker that says nothing
 
 
 def batch_of(

@@ -7,7 +7,7 @@ decompressing them.
 
 A batch is bounded as a wrapper of magic 0 or 1 is: see ``legacy``.
 
-The native core can take this over in the way of 0020: heads, CRC and the records as runs.
+The native core does the same where it is there (0020); this is what judges it.
 """
 
 from zkconsumer.errors import CorruptRecord, UnsupportedCodec
