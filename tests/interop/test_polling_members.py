@@ -151,7 +151,7 @@ def test_a_slow_iteration_hands_over_between_two_records(group: MixedGroup) -> N
         "group_id": group.name,
         "consumer_id": "a",
         "auto_offset_reset": "earliest",
-        "rebalance_max_retries": 4,
+        "rebalance_max_retries": 8,
     }
     with KafkaConsumer(config=settings) as slow:
         slow.subscribe([topic], listener=Listener())
@@ -159,7 +159,7 @@ def test_a_slow_iteration_hands_over_between_two_records(group: MixedGroup) -> N
         first = next(records)
         other = PollingMember(group.cluster, group.name, topic, consumer_id="b")
         try:
-            # Longer than the grace of 500 ms in all; what one poll took is not used up by then.
+            # Longer than the grace of a second in all; what one poll took is not used up by then.
             taken = [first]
             while len(heard) < 2 and len(taken) < 90:
                 wait_ms(20)
