@@ -1,0 +1,35 @@
+"""Ways to one broker in memory, whatever it is (see ``spoken_broker``)."""
+
+from tests.support.spoken_broker import SpokenBroker
+from zkconsumer.model import Broker
+from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
+from zkconsumer.testing.memory_transport import MemoryNetwork
+from zkconsumer.wire.api import ApiKey, Response
+from zkconsumer.wire.codec import RequestFrame
+from zkconsumer.wire.messages.metadata import MetadataRequest, MetadataResponse
+
+ADDRESS = Broker(-1, "b", 9092)
+LONG_MS = 10_000
+SHORT_MS = 50
+QUESTION = MetadataRequest(topics=("t",))
+NOTHING = MetadataResponse(brokers=(), topics=())
+
+
+def answering(frame: RequestFrame) -> Response | None:
+    """Answer metadata requests."""
+    return NOTHING if frame.api_key is ApiKey.METADATA else None
+
+
+def dialer_to(broker: SpokenBroker, *, timeout_ms: int = LONG_MS) -> BrokerDialer:
+    """A way to a broker."""
+    network = MemoryNetwork()
+    broker.listen(network)
+    return BrokerDialer(
+        network, client_id="test", connect_timeout_ms=LONG_MS, request_timeout_ms=timeout_ms
+    )
+
+
+def version_sent(broker: SpokenBroker, connection: NegotiatedConnection) -> int:
+    """Ask for metadata; the version in which that arrived."""
+    assert connection.call(QUESTION, timeout_ms=LONG_MS) == NOTHING
+    return broker.asked(ApiKey.METADATA)[-1].version

@@ -1,0 +1,212 @@
+"""Dialling and asking end: in time, when they are told to, and where nobody can be spoken with."""
+
+import pytest
+
+from tests.support.spoken_broker import Said, SpokenBroker, Word
+from tests.support.spoken_dialling import (
+    ADDRESS,
+    LONG_MS,
+    NOTHING,
+    QUESTION,
+    SHORT_MS,
+    dialer_to,
+    version_sent,
+)
+from tests.support.waiting import wait_until
+from zkconsumer.clock import SystemClock
+from zkconsumer.errors import (
+    AuthenticationFailed,
+    ConnectFailed,
+    ConnectionLost,
+    RequestTimedOut,
+    TransportError,
+    ZkConsumerError,
+)
+from zkconsumer.model import Broker
+from zkconsumer.net.negotiated import BrokerDialer
+from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.scope import ThreadScope
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.codec import RequestFrame
+from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
+from zkconsumer.wire.messages.metadata import MetadataRequest
+from zkconsumer.wire.messages.sync_group import SyncGroupRequest
+from zkconsumer.wire.versions import BrokerGeneration
+
+# --- What can't be spoken with --------------------------------------------------------------------
+
+
+def test_a_port_that_wants_sasl(broker: SpokenBroker, dialer: BrokerDialer) -> None:
+    """It answers ApiVersions and nothing else: said at once, as what it is."""
+
+    def wants_sasl(frame: RequestFrame) -> Said | None:
+        return None if frame.api_key is ApiKey.API_VERSIONS else Word.CLOSE
+
+    broker.answer = wants_sasl
+    with pytest.raises(AuthenticationFailed, match=r"b:9092.*wants SASL .security_protocol"):
+        dialer.dial(ADDRESS)
+    assert broker.accepted == 2
+
+
+def test_a_port_that_wants_tls(broker: SpokenBroker, dialer: BrokerDialer) -> None:
+    """Its answer is an alert of TLS."""
+    broker.answer = lambda _: b"\x15\x03\x03\x00\x02\x02\x50"
+    with pytest.raises(AuthenticationFailed, match=r"b:9092.*TLS.*security_protocol"):
+        dialer.dial(ADDRESS)
+
+
+def test_a_port_that_closes_whatever_it_is_asked(
+    broker: SpokenBroker, dialer: BrokerDialer
+) -> None:
+    """It may work later: what forwards to a broker that is down does so, too."""
+    broker.answer = lambda _: Word.CLOSE
+    with pytest.raises(ConnectFailed, match=r"b:9092.*closes the connection whatever"):
+        dialer.dial(ADDRESS)
+
+
+def test_what_is_no_broker(broker: SpokenBroker, dialer: BrokerDialer) -> None:
+    """Bytes of another protocol are an error of the protocol, at once."""
+    broker.answer = lambda _: b"HTTP/1.1 400 Bad Request\r\n\r\n"
+    with pytest.raises(ZkConsumerError, match="another protocol"):
+        dialer.dial(ADDRESS)
+
+
+# --- Time, and stopping ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("api", [ApiKey.API_VERSIONS, ApiKey.HEARTBEAT])
+def test_a_broker_that_hangs_ends_in_time(broker: SpokenBroker, api: ApiKey) -> None:
+    """Silence is a time-out, not a version."""
+
+    def hanging(frame: RequestFrame) -> Said | None:
+        return Word.SILENCE if frame.api_key is api else None
+
+    broker.answer = hanging
+    clock = SystemClock()
+    began_ms = clock.now_ms()
+    with pytest.raises(RequestTimedOut):
+        dialer_to(broker, timeout_ms=SHORT_MS).dial(ADDRESS)
+    with pytest.raises(RequestTimedOut):
+        dialer_to(broker).dial(ADDRESS, timeout_ms=SHORT_MS)
+    assert clock.now_ms() - began_ms < LONG_MS
+
+
+def test_stop_wakes_whoever_dials(broker: SpokenBroker, dialer: BrokerDialer) -> None:
+    """A hanging broker holds nobody up; and later dials fail at once."""
+    broker.answer = lambda _: Word.SILENCE
+    ended: list[TransportError] = []
+
+    def dial() -> None:
+        try:
+            dialer.dial(ADDRESS)
+        except TransportError as error:
+            ended.append(error)
+
+    scope = ThreadScope("test-stop")
+    scope.spawn("dial", dial, stop=dialer.stop)
+    wait_until(lambda: broker.requests, what="the question")
+    assert scope.close(LONG_MS) == []
+    assert scope.first_error() is None
+    assert len(ended) == 1
+    accepted = broker.accepted
+    with pytest.raises(ConnectionLost, match="broken off"):
+        dialer.dial(ADDRESS)
+    assert broker.accepted == accepted == 1
+
+
+def test_twins_are_stopped_apart(broker: SpokenBroker, dialer: BrokerDialer) -> None:
+    """What one finds out the other knows; the elder's stop ends the younger, too."""
+    broker.become(BrokerGeneration.V0_8_2)
+    first = dialer.dial(ADDRESS)
+    one, two = dialer.twin(), dialer.twin()
+    one.stop()
+    with pytest.raises(ConnectionLost, match="broken off"):
+        one.dial(ADDRESS)
+    accepted = broker.accepted
+    two.dial(ADDRESS).close()
+    dialer.dial(ADDRESS).close()
+    assert broker.accepted == accepted + 2
+    dialer.stop()
+    for stopped in (two, dialer, dialer.twin()):
+        with pytest.raises(ConnectionLost, match="broken off"):
+            stopped.dial(ADDRESS)
+    assert broker.accepted == accepted + 2
+    first.close()
+
+
+def test_a_twin_connects_on_its_own() -> None:
+    """Over TCP: stopping one leaves what the other connects alone."""
+    connector = TcpConnector()
+    elder = BrokerDialer(
+        connector, client_id="test", connect_timeout_ms=SHORT_MS, request_timeout_ms=SHORT_MS
+    )
+    elder.twin().stop()
+    with pytest.raises(ConnectFailed, match="can't connect"):
+        elder.dial(Broker(-1, "127.0.0.1", 1))
+
+
+def test_close_wakes_a_call_and_proves_nothing(broker: SpokenBroker, dialer: BrokerDialer) -> None:
+    """Closing from another thread ends a wait; what is known of the broker lives on."""
+    broker.become(BrokerGeneration.V0_8_2)
+    other = dialer.dial(ADDRESS)
+    connection = dialer.dial(ADDRESS)
+    broker.answer = lambda frame: Word.SILENCE if frame.api_key is ApiKey.METADATA else None
+    ended: list[ConnectionLost] = []
+
+    def call() -> None:
+        try:
+            connection.call(QUESTION, timeout_ms=LONG_MS)
+        except ConnectionLost as error:
+            ended.append(error)
+
+    scope = ThreadScope("test-close")
+    scope.spawn("call", call, stop=connection.close)
+    wait_until(lambda: broker.asked(ApiKey.METADATA), what="the question")
+    assert scope.close(LONG_MS) == []
+    assert len(ended) == 1
+    assert not connection.is_idle
+    accepted = broker.accepted
+    dialer.dial(ADDRESS).close()
+    assert broker.accepted == accepted + 1
+    other.close()
+
+
+def test_a_call_that_times_out_closes(broker: SpokenBroker, dialer: BrokerDialer) -> None:
+    """A late answer must not be taken for the next one."""
+    connection = dialer.dial(ADDRESS)
+    broker.answer = lambda frame: Word.SILENCE if frame.api_key is ApiKey.METADATA else None
+    with pytest.raises(RequestTimedOut):
+        connection.call(QUESTION, timeout_ms=SHORT_MS)
+    assert not connection.is_idle
+    with pytest.raises(ConnectionLost):
+        connection.call(QUESTION, timeout_ms=SHORT_MS)
+
+
+def test_sending_first_and_reading_later(broker: SpokenBroker, dialer: BrokerDialer) -> None:
+    """``begin`` says which version it chose; nothing else may be sent before ``finish``."""
+    connection = dialer.dial(ADDRESS)
+    in_flight = connection.begin(QUESTION, timeout_ms=LONG_MS, at_most=7)
+    assert in_flight.version == 7
+    assert connection.is_idle is False
+    with pytest.raises(ZkConsumerError, match="in flight"):
+        connection.call(QUESTION, timeout_ms=LONG_MS)
+    assert connection.finish(in_flight, timeout_ms=LONG_MS) == NOTHING
+    assert version_sent(broker, connection) == MetadataRequest.API.last
+    connection.close()
+
+
+def test_what_an_old_version_can_not_carry_is_not_sent(
+    broker: SpokenBroker, dialer: BrokerDialer
+) -> None:
+    """A request that can't be sent leaves the connection as it was."""
+    broker.become(BrokerGeneration.V0_9)
+    connection = dialer.dial(ADDRESS)
+    static = HeartbeatRequest(
+        group_id="g", generation_id=1, member_id="m", group_instance_id="static"
+    )
+    with pytest.raises(ZkConsumerError, match="group_instance_id"):
+        connection.call(static, timeout_ms=LONG_MS)
+    assert SyncGroupRequest.API.key in connection.versions.common
+    assert connection.is_idle
+    assert version_sent(broker, connection) == 0
+    connection.close()
