@@ -133,3 +133,21 @@ def test_an_unclean_election_is_found_out(modern3: Sandbox) -> None:
 def await_count(rig: PollRig, tp: TopicPartition, count: int) -> None:
     """Poll until so many records came in all."""
     rig.poll_until(lambda: len(rig.offsets(tp)) >= count, f"{count} records")
+
+
+def test_a_topic_that_is_made_again_is_read_from_its_start(modern3: Sandbox) -> None:
+    """Though the position is in the new log's range, and the policy is latest."""
+    topic = fresh_name("poll-again")
+    tp = TopicPartition(topic, 0)
+    modern3.create_topic(topic)
+    settings = PollFetchSettings(request_timeout_ms=3_000, reset=LATEST)
+    with PollRig(modern3.brokers, [topic], settings) as rig:
+        rig.start({tp: At(0)})
+        write(modern3, tp, [b"old"] * 3)
+        await_count(rig, tp, 3)
+        modern3.delete_topic(topic)
+        modern3.create_topic(topic)
+        write(modern3, tp, [b"new"] * 9)
+        await_count(rig, tp, 12)
+        assert rig.values(tp)[3:] == [b"new"] * 9
+        assert rig.offsets(tp)[3:] == list(range(9))

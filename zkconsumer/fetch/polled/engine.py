@@ -254,9 +254,8 @@ class PollEngine:
         Their scope joins them. Afterwards nothing is fetched any more; positions can still be read.
         """
         self._stopped = True
-        with self._lock:
-            fetchers = list(self._fetchers.values())
-        for fetcher in fetchers:
+        # Without the lock: this may be a signal handler. Who comes later sees that it is over.
+        for fetcher in list(self._fetchers.values()):
             fetcher.stop()
         self._asker.stop()
 
@@ -303,12 +302,18 @@ class PollEngine:
                 fetcher.wake()
 
     def _retire(self, broker: Broker) -> bool:
-        """Whether a fetcher without partitions may end; under the lock, so that none comes now."""
-        with self._lock:
-            if self._desk.look(lambda board: bool(board.of(broker))):
-                return False
-            del self._fetchers[broker]
-            return True
+        """Whether a fetcher without partitions may end."""
+
+        def drop(board: Board) -> bool:
+            # No partition can come now; and who is to wake the fetcher for one waits for the lock.
+            # (In this order only: a signal handler may interrupt who holds the desk's.)
+            with self._lock:
+                if board.of(broker):
+                    return False
+                del self._fetchers[broker]
+                return True
+
+        return self._desk.look(drop)
 
     def _wake_asker(self) -> None:
         with self._lock:

@@ -169,6 +169,21 @@ def test_a_thread_that_dies_is_heard_of(fakes: Fakes, monkeypatch: pytest.Monkey
     assert not rig.scope.close(5_000)
 
 
+def test_a_fetcher_without_partitions_may_retire(fakes: Fakes) -> None:
+    """And is replaced when its broker gets some again."""
+    tp = PARTITIONS[0]
+    with fakes.rig() as rig:
+        rig.start({tp: At(0)})
+        rig.poll_until(lambda: len(rig.offsets(tp)) == 30, "all records")
+        ((broker, fetcher),) = rig.engine._fetchers.items()
+        assert not rig.engine._retire(broker)
+        rig.engine.remove([tp])
+        assert rig.engine._retire(broker)
+        rig.start({tp: At(20)})
+        rig.poll_until(lambda: len(rig.offsets(tp)) == 40, "the last ones again")
+        assert rig.engine._fetchers[broker] is not fetcher
+
+
 class Paper:
     """A dialer, and the connection that it gives, which answer what they are told."""
 
