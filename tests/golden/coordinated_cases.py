@@ -22,7 +22,9 @@ def main() -> None:
     """Write the file anew."""
     rng = random.Random(391)
     lines = [_line(rng, STRATEGIES[number % 3]) for number in range(COUNT)]
-    clients = [one for one in jars.class_path(KAFKA) if one.name.startswith(("kafka-cl", "slf4j-api"))]
+    clients = [
+        one for one in jars.class_path(KAFKA) if one.name.startswith(("kafka-cl", "slf4j-api"))
+    ]
     answers = run_oracle("CoordinatedOracle.java", [], lines, class_path=clients)
     text = json.dumps(list(zip(lines, answers, strict=True)), separators=(",", ":"))
     COORDINATED.write_bytes(gzip.compress(text.encode(), mtime=0))
