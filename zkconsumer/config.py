@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, Self
 
 from zkconsumer.config_keys import BY_KEY, KEYS
-from zkconsumer.config_spec import ConfigKey, Value
+from zkconsumer.config_spec import ConfigKey, Value, shown
 from zkconsumer.errors import ConfigError
 from zkconsumer.properties_file import load_properties
 
@@ -182,12 +182,6 @@ def read_value(spec: ConfigKey, raw: object) -> Value:
         text = "" if spec.kind != "text" or isinstance(raw, str) else "a text: "
         raise ConfigError(f"{spec.key} is {shown(raw)}: it must be {text}{spec.allowed}")
     return value
-
-
-def shown(raw: object) -> str:
-    """A value as error messages show it: not at any length."""
-    text = repr(raw)
-    return text if len(text) <= 100 else text[:97] + "..."
 
 
 def _read_bool(raw: object) -> bool | None:

@@ -77,3 +77,9 @@ class ConfigKey:
                 return f"an integer of at least {self.low}{above}"
             case "text":
                 return self.legal_text or "text"
+
+
+def shown(raw: object) -> str:
+    """A value as error messages show it: not at any length."""
+    text = repr(raw)
+    return text if len(text) <= 100 else text[:97] + "..."

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Mapping
 
 from zkconsumer.cluster.topic_names import legal_topic
-from zkconsumer.config import shown
+from zkconsumer.config_spec import shown
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 

@@ -3,7 +3,7 @@
 from collections.abc import Collection, Mapping
 
 from zkconsumer.cluster.cluster_client import TimedOffset
-from zkconsumer.config import shown
+from zkconsumer.config_spec import shown
 from zkconsumer.consumer.arguments import partition_of, partitions_of, time_of, timeout_of
 from zkconsumer.consumer.parts import Parts
 from zkconsumer.consumer.settings_of import isolation_of
