@@ -19,6 +19,7 @@ from zkconsumer.connector.session_news import listen
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.membership import OwnershipHandler
 from zkconsumer.consumer.zookeeper.bridge import Bridge
+from zkconsumer.consumer.zookeeper.counts import GroupCounts
 from zkconsumer.consumer.zookeeper.member import MemberParts, ZookeeperMember
 from zkconsumer.consumer.zookeeper.poll_watch import PollWatch
 from zkconsumer.consumer.zookeeper.settings import consumer_config, grace_ms
@@ -68,7 +69,8 @@ class ZookeeperGroup:
         config, store, clock = self._config, self._store, self._clock
         consumer_id = new_consumer_id(config, clock)
         name = MemberName(config.group_id, consumer_id)
-        observation = Observation(name, (LoggingObserver(), *self._observers))
+        counts = GroupCounts()
+        observation = Observation(name, (LoggingObserver(), counts, *self._observers))
         info = build_info()
         observation.report(Created(**info.labels(), why=info.why))
         bell: Mailbox[None] = Mailbox()
@@ -107,6 +109,7 @@ class ZookeeperGroup:
                 core=member.core,
                 bridge=bridge,
                 watch=watch,
+                counts=counts,
                 gate=gate,
                 offsets=offsets,
                 scope=ThreadScope(consumer_id),

@@ -18,6 +18,7 @@ from zkconsumer.connector.rebalance import RebalanceCore
 from zkconsumer.consumer.membership import CommitDone, Offsets, OwnershipHandler, Partitions
 from zkconsumer.consumer.zookeeper.bridge import Bridge
 from zkconsumer.consumer.zookeeper.commits import CallersCommits
+from zkconsumer.consumer.zookeeper.counts import GroupCounts
 from zkconsumer.consumer.zookeeper.failures import FailureQueue
 from zkconsumer.consumer.zookeeper.handler_calls import HandlerCalls
 from zkconsumer.consumer.zookeeper.poll_watch import PollWatch
@@ -51,6 +52,7 @@ class MemberParts:
     core: RebalanceCore
     bridge: Bridge
     watch: PollWatch
+    counts: GroupCounts
     gate: DeliveryGate
     offsets: OffsetSide
     scope: ThreadScope
@@ -65,10 +67,14 @@ class ZookeeperMember:
     Args:
         parts: see there.
         handler: hears in the caller's thread what comes and goes.
+
+    Attributes:
+        counts: what has happened, for metrics.
     """
 
     def __init__(self, parts: MemberParts, handler: OwnershipHandler) -> None:
         self._parts = parts
+        self.counts = parts.counts
         self._calls = HandlerCalls(handler, parts.bridge.notices, self._nudge)
         self._failures: Mailbox[ZkConsumerError] = Mailbox()
         self._queue = FailureQueue(self._fail)

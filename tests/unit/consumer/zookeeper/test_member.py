@@ -166,6 +166,17 @@ def test_silence_of_zookeeper_stops_delivery_for_its_length(group: Group) -> Non
         assert len(member.heard) == 1
 
 
+def test_what_happens_is_counted(group: Group, member: PolledMember) -> None:
+    """For ``metrics()``."""
+    member.joined()
+    member.membership.commit(offsets(1), timeout_ms=TIMEOUT_MS)
+    group.server.expire(member.store.session_id)
+    member.poll_until(lambda: len(member.heard) == 3, "the loss")
+    wait_until(lambda: member.membership.counts.joined == 2, what="two rebalances")
+    counts = member.membership.counts
+    assert (counts.commits, counts.lost, counts.failed) == (1, 1, 0)
+
+
 def test_a_commit_waits_for_zookeeper(group: Group, member: PolledMember) -> None:
     """Until its time is over, or ZooKeeper is back."""
     member.joined()

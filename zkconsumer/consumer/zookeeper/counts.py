@@ -1,0 +1,44 @@
+"""What has happened to a member, for ``metrics()``."""
+
+from dataclasses import dataclass
+
+from zkconsumer.observe import (
+    Committed,
+    Event,
+    MemberName,
+    PartitionsLost,
+    RebalanceFinished,
+    RebalanceTryFailed,
+)
+
+
+@dataclass(slots=True)
+class GroupCounts:
+    """An observer that counts.
+
+    Attributes:
+        joined: rebalances that came through.
+        failed: tries of rebalances that did not.
+        commits: writes of offsets, whoever asked for them.
+        lost: how often partitions were lost.
+    """
+
+    joined: int = 0
+    failed: int = 0
+    commits: int = 0
+    lost: int = 0
+
+    def observe(self, member: MemberName, event: Event) -> None:
+        """See ``Observer``. Thread: mostly control; a count that is missed by another is no harm."""
+        del member
+        match event:
+            case RebalanceFinished():
+                self.joined += 1
+            case RebalanceTryFailed():
+                self.failed += 1
+            case Committed():
+                self.commits += 1
+            case PartitionsLost():
+                self.lost += 1
+            case _:
+                pass
