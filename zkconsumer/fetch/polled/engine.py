@@ -165,17 +165,35 @@ class PollEngine:
             Only if nothing was taken; else the next call raises it. A partition that waits for a
             ``seek`` raises again whenever there is nothing else; the others go on.
         """
+        return self.collect_as(max_records, lambda taken: taken, among)
+
+    def collect_as(
+        self,
+        max_records: int,
+        make: Callable[[dict[TopicPartition, RecordSlice]], R],
+        among: Collection[TopicPartition] | None = None,
+    ) -> R:
+        """``collect``, and make something of what it gave.
+
+        What raises on the way, ``make`` or a signal handler, leaves the positions where they were,
+        so that nobody takes for handed out what never arrived.
+        """
         self._look_around()
         if self._death is not None:
             raise ZkConsumerError(f"fetching died of {self._death!r}") from self._death
-        taken = self._desk.change(
-            lambda board, now_ms: turns.collect(board, max_records, now_ms, among)
-        )
-        counters = self._desk.counters
-        for piece in taken.values():
-            counters.collected_records += len(piece)
-            counters.collected_bytes += piece.size_bytes
-        return taken
+        before: turns.Before = []
+        try:
+            taken = self._desk.change(
+                lambda board, now_ms: turns.collect(board, max_records, now_ms, among, before)
+            )
+            counters = self._desk.counters
+            for piece in taken.values():
+                counters.collected_records += len(piece)
+                counters.collected_bytes += piece.size_bytes
+            return make(taken)
+        except BaseException:
+            self._desk.change(lambda board, now_ms: turns.put_back(board, before, now_ms))
+            raise
 
     def ready(self, among: Collection[TopicPartition] | None = None) -> bool:
         """Whether ``collect`` would give or raise something."""

@@ -85,6 +85,7 @@ class FetchLine:
         self._connection: NegotiatedConnection | None = None
         self._version = 0
         self._failures = 0
+        self._told = ""
         self._paused_until_ms = 0
         self._refusal: ZkConsumerError | None = None
         self._stopping = False
@@ -182,7 +183,7 @@ class FetchLine:
             if answer.error_code not in _SESSION_ERRORS:
                 self._pause()
             return True
-        self._failures = 0
+        self._failures, self._told = 0, ""
         enough_bytes = 2 * self._settings.max_bytes
         for tp, part in answers.items():
             asked = step.all_asked.get(tp)
@@ -219,12 +220,22 @@ class FetchLine:
         self.close()
         if self._stopping:
             return
-        log.warning("%s: %s", self._broker, error)
+        is_first = was_connected and not self._failures
+        self._tell(error, is_first=is_first)
         self._desk.change(lambda board, _: board.broker_lost(self._broker))
-        if was_connected and not self._failures:
+        if is_first:
             self._failures = 1
         else:
             self._pause()
+
+    def _tell(self, error: ZkConsumerError, *, is_first: bool) -> None:
+        """An outage is told once, not with every try; a connection that just ends is no outage."""
+        level = logging.INFO if is_first else logging.WARNING
+        if not is_first and str(error) == self._told:
+            level = logging.DEBUG
+        if not is_first:
+            self._told = str(error)
+        log.log(level, "fetching from %s: %s", self._broker, error)
 
     def _refused(self, error: ZkConsumerError) -> None:
         """Tell the caller, and don't try again before he has heard it."""

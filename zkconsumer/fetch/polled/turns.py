@@ -16,23 +16,44 @@ from zkconsumer.model import TopicPartition
 from zkconsumer.records.slices import RecordSlice
 
 Taken = dict[TopicPartition, RecordSlice]
+Before = list[tuple[PartitionState, PositionView]]
+"""Partitions of which something was taken, and where they stood."""
 
 
 def collect(
-    board: Board, max_records: int, now_ms: int, among: Collection[TopicPartition] | None
+    board: Board,
+    max_records: int,
+    now_ms: int,
+    among: Collection[TopicPartition] | None,
+    before: Before | None = None,
 ) -> Taken:
-    """See ``PollEngine.collect``."""
+    """See ``PollEngine.collect``.
+
+    Args:
+        board: all partitions.
+        max_records: the most to take.
+        now_ms: the time.
+        among: only from these.
+        before: gets the positions that were moved, for ``put_back``.
+    """
     taken: Taken = {}
-    before: list[tuple[PartitionState, PositionView]] = []
+    before = [] if before is None else before
     try:
         _collect(board, max_records, now_ms, among, (taken, before))
     except BaseException:
-        for state, position in before:
+        put_back(board, before, now_ms)
+        raise
+    return taken
+
+
+def put_back(board: Board, before: Before, now_ms: int) -> None:
+    """Undo a ``collect`` whose records came to nobody: they are fetched once more."""
+    while before:
+        state, position = before.pop()
+        if board.states.get(state.topic_partition) is state:
             state.position = position
             state.refetch()
             board.drained(state, now_ms)
-        raise
-    return taken
 
 
 def _collect(
@@ -40,7 +61,7 @@ def _collect(
     max_records: int,
     now_ms: int,
     among: Collection[TopicPartition] | None,
-    found: tuple[Taken, list[tuple[PartitionState, PositionView]]],
+    found: tuple[Taken, Before],
 ) -> None:
     taken, before = found
     left, turns = max_records, len(board.line)

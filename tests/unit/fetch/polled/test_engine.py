@@ -1,5 +1,6 @@
 """The engine with its threads, over a network in memory; and one line of it, turn by turn."""
 
+import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, cast
@@ -169,6 +170,23 @@ def test_a_thread_that_dies_is_heard_of(fakes: Fakes, monkeypatch: pytest.Monkey
     assert not rig.scope.close(5_000)
 
 
+def test_what_could_not_be_made_of_records_stays_to_be_handed_out(fakes: Fakes) -> None:
+    """Their positions, too: what never arrived must not be committed."""
+    tp = PARTITIONS[0]
+
+    def fail(_: object) -> None:
+        raise KeyboardInterrupt
+
+    with fakes.rig() as rig:
+        rig.start({tp: At(0)})
+        wait_until(rig.engine.ready, what="records")
+        with pytest.raises(KeyboardInterrupt):
+            rig.engine.collect_as(10, fail)
+        assert rig.engine.position(tp) == PositionView(0)
+        rig.poll_until(lambda: len(rig.offsets(tp)) == 30, "all records")
+        assert rig.offsets(tp) == list(range(30))
+
+
 def test_a_fetcher_without_partitions_may_retire(fakes: Fakes) -> None:
     """And is replaced when its broker gets some again."""
     tp = PARTITIONS[0]
@@ -282,6 +300,18 @@ def test_a_closed_connection_is_made_anew_at_once() -> None:
     assert one.line.turn() == AT_ONCE
     one.line.turn()
     assert one.desk.look(lambda board: len(board.states[TP].waiting)) == 1
+
+
+def test_an_outage_is_told_once(caplog: pytest.LogCaptureFixture) -> None:
+    """Not with every try; the end of an idle connection is none; the next outage is told again."""
+    lost = ConnectionLost("gone")
+    one = Line(*[lost] * 4, response(batch(0, 1)), *[lost] * 3)
+    with caplog.at_level(logging.INFO, "zkconsumer.fetch.polled.fetch_line"):
+        while one.paper.answers:
+            one.line.turn()
+            one.clock.advance(10_000)
+    info, warning = logging.INFO, logging.WARNING
+    assert [entry.levelno for entry in caplog.records] == [info, warning, info, warning]
 
 
 def test_a_refusal_is_told_before_the_next_try() -> None:
