@@ -154,16 +154,23 @@ class MetadataKeeper:
         else:
             self.failure = None
             self._pace.answered(lacking=_is_lacking(view))
-            self._tell_missing(view.errors)
             before, self.view = self.view, kept_current(self.view, view)
+            self._tell_missing(view.errors, before)
             if self.view != before:
                 self._on_change(self.view)
         self._wake_waiting()
 
-    def _tell_missing(self, errors: Mapping[str, int]) -> None:
-        """Say once of a topic that it isn't there: a misspelt name looks like an empty one."""
+    def _tell_missing(self, errors: Mapping[str, int], before: ClusterView) -> None:
+        """Say once of a topic that it isn't there: a misspelt name looks like an empty one.
+
+        Not of one that was there just before: brokers that start know of nothing for a moment.
+        """
         unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        missing = frozenset(topic for topic, code in errors.items() if code == unknown)
+        missing = frozenset(
+            topic
+            for topic, code in errors.items()
+            if code == unknown and topic not in before.partitions
+        )
         for topic in sorted(missing - self._missing):
             log.warning("topic %s does not exist, or may not be seen; it is asked for again", topic)
         self._missing = missing
