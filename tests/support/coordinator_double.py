@@ -71,6 +71,7 @@ class CoordinatorDouble:
     Attributes:
         group: what it coordinates.
         offsets: what is committed.
+        history: all that was ever committed, in order.
         partitions: of each topic.
         asked: every request that came, in order, with its version.
         codes: error codes to answer with instead, by kind of request; the first one is used up.
@@ -105,6 +106,7 @@ class CoordinatorDouble:
         self.group.member_id_required = self.newest(ApiKey.JOIN_GROUP, 9) >= 4
         self._offsets = OffsetsDouble(self.group, old=self.newest(ApiKey.OFFSET_FETCH, 7) < 2)
         self.offsets = self._offsets.stored
+        self.history = self._offsets.history
         self._longest_session_ms = longest_session_ms
         self._clock = SystemClock()
         self._names = itertools.count(1)

@@ -26,12 +26,14 @@ class OffsetsDouble:
 
     Attributes:
         stored: what is committed.
+        history: all that was ever committed, in order.
     """
 
     def __init__(self, group: FakeGroupCoordinator, *, old: bool) -> None:
         self._group = group
         self._old = old
         self.stored: dict[TopicPartition, OffsetAndMetadata] = {}
+        self.history: list[tuple[TopicPartition, int]] = []
 
     def _code(self, request: OffsetCommitRequest) -> int:
         """Source: Kafka ``GroupCoordinator.validateOffsetCommit``."""
@@ -56,6 +58,7 @@ class OffsetsDouble:
                     tp = TopicPartition(topic.topic, one.partition)
                     position = OffsetAndMetadata(one.offset, one.metadata, one.leader_epoch)
                     self.stored[tp] = position
+                    self.history.append((tp, one.offset))
         return OffsetCommitResponse(
             topics=tuple(
                 CommittedTopic(
