@@ -443,9 +443,8 @@ class PollWorld:
         if isinstance(error, LogTruncated):
             assert self.truncates
             assert error.diverged_at is not None
-            kept = [one for one in self.seen[tp] if one[0] < error.diverged_at]
-            self.engine.seek(tp, At(min(error.diverged_at, log.end)))
-            self.stands[tp], self.seen[tp] = min(error.diverged_at, log.end), kept
+            # A seek says no epoch: what is cut back before the next record comes goes unnoticed.
+            self._seek(tp, At(min(error.diverged_at, log.end)))
         else:
             at = self.engine.position(tp)
             assert at is not None
