@@ -29,7 +29,7 @@ class GroupCounts:
     lost: int = 0
 
     def observe(self, member: MemberName, event: Event) -> None:
-        """See ``Observer``. Thread: mostly control; a count that is missed by another is no harm."""
+        """See ``Observer``. Thread: control tells what is counted here."""
         del member
         match event:
             case RebalanceFinished():

@@ -174,7 +174,7 @@ def test_what_happens_is_counted(group: Group, member: PolledMember) -> None:
     member.poll_until(lambda: len(member.heard) == 3, "the loss")
     wait_until(lambda: member.membership.counts.joined == 2, what="two rebalances")
     counts = member.membership.counts
-    assert (counts.commits, counts.lost, counts.failed) == (1, 1, 0)
+    assert (counts.commits, counts.lost) == (1, 1)
 
 
 def test_a_commit_waits_for_zookeeper(group: Group, member: PolledMember) -> None:
@@ -281,6 +281,7 @@ def test_what_the_group_can_not_do_comes_out_of_poll(group: Group) -> None:
         member.membership.subscribe(frozenset("t"), open_ended=False)
         with pytest.raises(RebalanceFailed, match="another owner: t-1 by hung-0"):
             member.poll_until(lambda: False, "the failure")
+        assert member.membership.counts.failed >= 4
         group.admin.delete_many([f"/consumers/{GROUP}/owners/t/1"])
         member.poll_until(lambda: member.owned == BOTH, "another try")
 
