@@ -6,9 +6,13 @@ import pytest
 
 from tests.golden.capture_batches import BATCHES, MARKERS, Golden, cases, in_hex, our_marker
 from tests.support.batches import decode
+from tests.support.engines import each_engine
 from zkconsumer.records.batch_header import sound_header
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.entries import entry_at
+
+__all__ = ["each_engine"]
+pytestmark = pytest.mark.usefixtures("each_engine")
 
 SETS: dict[str, Golden] = {one["name"]: one for one in json.loads(BATCHES.read_text())}
 CASES = {case.name: case for case in cases()}

@@ -5,6 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.golden.jvm import no_compiler_because, run_oracle
+from tests.support.engines import IS_BUILT, both_of_batches
 from zkconsumer.model import Record
 from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.net.connector import BrokerConnector
@@ -22,6 +23,7 @@ pytestmark = [
 ]
 
 TIMEOUT_MS = 30_000
+decode = both_of_batches if IS_BUILT else decode_batches
 VERSIONS = {"0.11.0.3": 4, "1.1.1": 6, "2.8.2": 12, "3.9.1": 12}
 """Releases of brokers, and the newest version of Fetch that each has and we speak."""
 
@@ -59,7 +61,7 @@ def read(
         answer = connection.request(request, version=version, timeout_ms=TIMEOUT_MS)
         (fetched,) = answer.topics[0].partitions
         assert fetched.error_code == 0
-        decoded = decode_batches(
+        decoded = decode(
             fetched.records,
             fetch_offset=offset,
             max_decompressed_bytes=1 << 20,

@@ -6,6 +6,8 @@ import sys
 import tracemalloc
 import zlib
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import pytest
 import snappy
@@ -178,6 +180,25 @@ def test_zstd_checksum_is_checked() -> None:
     packed[-1] ^= 1
     with pytest.raises(CorruptRecord, match="can't decompress"):
         decompress(Codec.ZSTD, bytes(packed), magic=2, max_bytes=MEBIBYTE)
+
+
+def test_zstd_is_as_good_behind_damage_and_beside_others() -> None:
+    """Decompressors are used again: what one met before, or meets elsewhere, plays no part."""
+    texts = [bytes([at]) * 5000 + TEXT for at in range(8)]
+    packed = [zstandard.compress(text) for text in texts]
+
+    def unpack(turn: int) -> bool:
+        at = turn % len(texts)
+        damaged = bytearray(packed[at])
+        damaged[len(damaged) // 2] ^= 0x55
+        with suppress(CorruptRecord):
+            decompress(Codec.ZSTD, bytes(damaged), magic=2, max_bytes=MEBIBYTE)
+        with pytest.raises(OverBound):
+            decompress(Codec.ZSTD, packed[at], magic=2, max_bytes=10)
+        return decompress(Codec.ZSTD, packed[at], magic=2, max_bytes=MEBIBYTE) == texts[at]
+
+    with ThreadPoolExecutor(8) as pool:
+        assert all(pool.map(unpack, range(200)))
 
 
 OPTIONAL = [(Codec.LZ4, "lz4", "lz4.frame", "lz4"), (Codec.ZSTD, "zstd", "zstandard", "zstandard")]
