@@ -5,7 +5,7 @@ Source: Kafka 3.9 ``Metadata``, ``NetworkClient.DefaultMetadataUpdater``.
 
 import logging
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 
 from zkconsumer.clock import Clock, SystemClock
@@ -66,7 +66,7 @@ class MetadataKeeper:
         self._on_failure = on_failure
         self._clock = clock or SystemClock()
         self._watched: frozenset[str] | None = frozenset()
-        self._missing: frozenset[str] = frozenset()
+        self._told_of: set[str] = set()
         self._wanted = False
         self._stopped = False
         self._wake: Mailbox[None] = Mailbox()
@@ -155,25 +155,22 @@ class MetadataKeeper:
             self.failure = None
             self._pace.answered(lacking=_is_lacking(view))
             before, self.view = self.view, kept_current(self.view, view)
-            self._tell_missing(view.errors, before)
+            self._tell_missing(view)
             if self.view != before:
                 self._on_change(self.view)
         self._wake_waiting()
 
-    def _tell_missing(self, errors: Mapping[str, int], before: ClusterView) -> None:
+    def _tell_missing(self, view: ClusterView) -> None:
         """Say once of a topic that it isn't there: a misspelt name looks like an empty one.
 
-        Not of one that was there just before: brokers that start know of nothing for a moment.
+        Not of one that was there before: brokers that start know of nothing for a moment.
         """
+        self._told_of |= view.partitions.keys()
         unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
-        missing = frozenset(
-            topic
-            for topic, code in errors.items()
-            if code == unknown and topic not in before.partitions
-        )
-        for topic in sorted(missing - self._missing):
+        missing = {topic for topic, code in view.errors.items() if code == unknown}
+        for topic in sorted(missing - self._told_of):
             log.warning("topic %s does not exist, or may not be seen; it is asked for again", topic)
-        self._missing = missing
+        self._told_of |= missing
 
     def _wake_waiting(self) -> None:
         for mailbox in self._waiting.copy():

@@ -35,7 +35,7 @@ def test_that_nobody_answers_is_said_at_once_and_once(caplog: pytest.LogCaptureF
 
 
 def test_a_topic_that_is_not_there_is_named(caplog: pytest.LogCaptureFixture) -> None:
-    """However often it is asked for; one that is there is not."""
+    """However often it is asked for; one that is there is not, nor is it when it goes."""
     cluster = SpokenCluster(leaders={TopicPartition("t", 0): 0})
     scope = ThreadScope("test-missing")
     views: list[object] = []
@@ -45,6 +45,8 @@ def test_a_topic_that_is_not_there_is_named(caplog: pytest.LogCaptureFixture) ->
     with caplog.at_level(logging.WARNING, "zkconsumer.cluster.keeper"):
         keeper.watch(frozenset({"t", "misspelt"}))
         wait_until(lambda: len(cluster.brokers[0].requests) > 8, what="more questions")
+        cluster.leaders.clear()
+        wait_until(lambda: not keeper.view.partitions, what="a view without the topic")
         assert scope.close(2_000) == []
     assert [one.getMessage().split(",")[0] for one in caplog.records] == [
         "topic misspelt does not exist"
