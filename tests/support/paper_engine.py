@@ -3,9 +3,9 @@
 Logs hold records whose offsets are 0, 1, 2, ..., with values such as ``b"t-0:5"``.
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, TypeVar
 
 from zkconsumer.consumer.membership import Partitions
 from zkconsumer.fetch.polled.engine import EngineStats
@@ -13,6 +13,7 @@ from zkconsumer.fetch.polled.starts import At, Edge, PositionView, Reset, Start
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.consumer_record import ConsumerRecord, RecordOrigin, consumer_record
 
+R = TypeVar("R")
 EPOCH = 3
 """Of the leader that wrote all records."""
 
@@ -143,6 +144,15 @@ class PaperEngine:
         if not taken and self.errors:
             raise self.errors.pop(0)
         return taken
+
+    def collect_as(
+        self,
+        max_records: int,
+        make: Callable[[dict[TopicPartition, PaperSlice]], R],
+        among: Collection[TopicPartition] | None = None,
+    ) -> R:
+        """See ``PollEngine``."""
+        return make(self.collect(max_records, among))
 
     def position(self, tp: TopicPartition) -> PositionView | None:
         """See ``PollEngine``."""

@@ -276,8 +276,11 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
             taken = session.shelf.take(count, session.deliverable())
             if taken:
                 return taken
-        slices = parts.engine.collect(count, session.collectable())
-        return {tp: one.records(parts.origin(tp)) for tp, one in slices.items()}
+        return parts.engine.collect_as(
+            count,
+            lambda slices: {tp: one.records(parts.origin(tp)) for tp, one in slices.items()},
+            session.collectable(),
+        )
 
     def _records(self) -> Iterator[ConsumerRecord]:
         parts = self._parts
@@ -316,11 +319,17 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
         session = parts.session
         found = session.shelf.first(session.deliverable())
         if found is None:
-            slices = parts.engine.collect(self.config.max_poll_records, session.collectable())
-            for tp, one in slices.items():
-                records = one.records(parts.origin(tp))
-                session.shelf.put(Stretch(tp, records, PositionView(one.first_offset)))
-            found = session.shelf.first(slices)
+            stretches = parts.engine.collect_as(
+                self.config.max_poll_records,
+                lambda slices: [
+                    Stretch(tp, one.records(parts.origin(tp)), PositionView(one.first_offset))
+                    for tp, one in slices.items()
+                ],
+                session.collectable(),
+            )
+            for stretch in stretches:
+                session.shelf.put(stretch)
+            found = stretches[0] if stretches else None
         return found
 
     def _put_back_shelf(self) -> None:
