@@ -16,10 +16,12 @@ static void change_head(bytes set) {
     if (set.size < ZK_BATCH_HEAD_BYTES)
         return;
     const uint8_t *place = PLACES[below(FIELDS)];
-    const bool is_odd = below(2);
+    const size_t kind = below(3); /* the last byte, all of them, the largest number there is */
     for (size_t byte = 0; byte < place[1]; byte++) {
-        const uint8_t other = ODD_BYTES[below(sizeof ODD_BYTES)];
-        if (is_odd || byte + 1 == place[1])
+        uint8_t other = ODD_BYTES[below(sizeof ODD_BYTES)];
+        if (kind == 2)
+            other = byte ? 0xFF : 0x7F;
+        if (kind || byte + 1 == place[1])
             set.data[place[0] + byte] = other;
     }
 }
