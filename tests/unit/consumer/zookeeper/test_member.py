@@ -172,7 +172,7 @@ def test_what_happens_is_counted(group: Group, member: PolledMember) -> None:
     member.membership.commit(offsets(1), timeout_ms=TIMEOUT_MS)
     group.server.expire(member.store.session_id)
     member.poll_until(lambda: len(member.heard) == 3, "the loss")
-    wait_until(lambda: member.membership.counts.joined == 2, what="two rebalances")
+    wait_until(lambda: member.membership.counts.joined >= 2, what="two rebalances")
     counts = member.membership.counts
     assert (counts.commits, counts.lost) == (1, 1)
 
