@@ -204,3 +204,15 @@ def test_commit_async_hears_later(make: Make) -> None:
     fakes.group.answer(error)
     both = {A: OffsetAndMetadata(1, "", EPOCH), B: OffsetAndMetadata(0)}
     assert heard == [("default", both, None), ("own", {A: OffsetAndMetadata(7)}, error)]
+
+
+def test_what_an_iteration_held_of_a_lost_partition_is_gone_with_it(make: Make) -> None:
+    """When it comes back it is read from where the group stands then."""
+    consumer, fakes = joined(make, enable_auto_commit=False)
+    assert next(consumer).offset == 0
+    fakes.group.take(A, why=Why.LOST)
+    fakes.group.give(A)
+    fakes.group.committed_offsets[A] = OffsetAndMetadata(7)
+    consumer.pause(B)
+    consumer.poll()
+    assert offsets_of(consumer.poll()) == {A: [7, 8, 9]}
