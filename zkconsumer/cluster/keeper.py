@@ -11,6 +11,7 @@ from functools import partial
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.cluster.refresh_pace import RefreshPace
+from zkconsumer.cluster.vanished import VanishedTopics
 from zkconsumer.cluster.view import NOTHING_KNOWN, ClusterView, kept_current
 from zkconsumer.errors import AuthenticationFailed, ZkConsumerError
 from zkconsumer.scope import Mailbox, ThreadScope, naps
@@ -67,6 +68,7 @@ class MetadataKeeper:
         self._clock = clock or SystemClock()
         self._watched: frozenset[str] | None = frozenset()
         self._told_of: set[str] = set()
+        self._vanished = VanishedTopics()
         self._wanted = False
         self._stopped = False
         self._wake: Mailbox[None] = Mailbox()
@@ -153,8 +155,10 @@ class MetadataKeeper:
             self._on_failure(error)
         else:
             self.failure = None
-            self._pace.answered(lacking=_is_lacking(view))
-            before, self.view = self.view, kept_current(self.view, view)
+            before = self.view
+            current = kept_current(before, view)
+            self.view = self._vanished.kept(before, current, watched, self._clock.now_ms())
+            self._pace.answered(lacking=_is_lacking(view) or self._vanished.some)
             self._tell_missing(view)
             if self.view != before:
                 self._on_change(self.view)

@@ -234,8 +234,10 @@ def test_codes_of_partitions(cluster: SpokenCluster, client: ClusterClient) -> N
     """What does not help is given back at once; what might, when the time is over."""
     cluster.fails[T0] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
     cluster.leaders[T2] = -1
+    client.view(["t"], timeout_ms=LONG_MS)
     none = TopicPartition("none", 0)
-    listed = client.list_offsets({T0: LATEST, T1: LATEST, T2: LATEST, none: 0}, timeout_ms=SHORT_MS)
+    wanted = {T0: LATEST, T1: LATEST, T2: LATEST, none: 0}
+    listed = client.list_offsets(wanted, timeout_ms=5 * SHORT_MS)
     assert listed == {
         T0: ErrorCode.TOPIC_AUTHORIZATION_FAILED,
         T1: TimedOffset(END_OFFSET, -1, 5),
@@ -267,6 +269,7 @@ def test_what_was_answered_is_not_lost(cluster: SpokenCluster) -> None:
 
 def test_a_partition_that_is_left_out(cluster: SpokenCluster, client: ClusterClient) -> None:
     """No answer is one that may come."""
+    client.view(["t"], timeout_ms=LONG_MS)
     answers = cluster.brokers[0].answer
     cluster.brokers[0].answer = lambda frame: (
         ListOffsetsResponse(topics=()) if frame.api_key is ApiKey.LIST_OFFSETS else answers(frame)
