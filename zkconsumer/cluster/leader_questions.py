@@ -119,7 +119,9 @@ class LeaderQuestions:
                 break
             for tp, answer in self._round(question, waiting, view, patience).items():
                 if isinstance(answer, int) and ErrorCode.of(answer).retriable:
-                    last[tp] = answer
+                    # That the time was over says less than what was there before.
+                    if patience.left_ms > 0 or tp not in last:
+                        last[tp] = answer
                 else:
                     done[tp] = answer
                     del waiting[tp]

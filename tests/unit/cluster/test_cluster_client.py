@@ -261,7 +261,7 @@ def test_what_was_answered_is_not_lost(cluster: SpokenCluster) -> None:
         return said
 
     cluster.brokers[1].answer = last_answer
-    assert client.list_offsets({T0: LATEST, T1: LATEST}, timeout_ms=SHORT_MS) == {
+    assert client.list_offsets({T0: LATEST, T1: LATEST}, timeout_ms=5 * SHORT_MS) == {
         T0: ErrorCode.NOT_LEADER_FOR_PARTITION,
         T1: TimedOffset(END_OFFSET, -1, 5),
     }
@@ -274,7 +274,7 @@ def test_a_partition_that_is_left_out(cluster: SpokenCluster, client: ClusterCli
     cluster.brokers[0].answer = lambda frame: (
         ListOffsetsResponse(topics=()) if frame.api_key is ApiKey.LIST_OFFSETS else answers(frame)
     )
-    assert client.list_offsets({T0: LATEST}, timeout_ms=SHORT_MS) == {
+    assert client.list_offsets({T0: LATEST}, timeout_ms=5 * SHORT_MS) == {
         T0: ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
     }
 
