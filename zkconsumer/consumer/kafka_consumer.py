@@ -22,6 +22,7 @@ from zkconsumer.errors import IllegalState
 from zkconsumer.fetch.polled.starts import PositionView
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.consumer_record import ConsumerRecord
+from zkconsumer.records.slices import RecordSlice
 
 if TYPE_CHECKING:
     from zkconsumer.streams.polled_batches import RecordBatch
@@ -184,14 +185,21 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
             self._check_reading()
             most = count_of(max_records, _ALL)
             self._put_back_shelf()
-            slices = parts.loop.run(
+            left: dict[TopicPartition, RecordSlice] = {}
+
+            def made(slices: Mapping[TopicPartition, RecordSlice]) -> "RecordBatch":
+                # In here, so that positions stay where they were if it fails.
+                fit, others = polled_batches.that_fit(slices)
+                left.update(others)
+                return polled_batches.batch_of(fit)
+
+            batch = parts.loop.run(
                 timeout_of(timeout_ms, 0),
-                lambda: parts.engine.collect(most, parts.session.collectable()),
+                lambda: parts.engine.collect_as(most, made, parts.session.collectable()),
             )
-            taken, left = polled_batches.that_fit(slices)
             for tp, one in left.items():
                 parts.session.put_back(tp, PositionView(one.first_offset))
-            return polled_batches.batch_of(taken)
+            return batch
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
         """Record after record; ends after ``consumer_timeout_ms`` without one, or with ``close``.
