@@ -101,8 +101,8 @@ def test_what_waits_goes_out_together(broker: CoordinatorDouble, member: MemberI
     """One request a commit would be slower than the work."""
     told = Told()
     broker.silent |= {HeartbeatRequest}
-    beats = broker.attempts[HeartbeatRequest]
-    wait_until(lambda: broker.attempts[HeartbeatRequest] > beats, what="the line is busy")
+    beats = broker.attempts.get(HeartbeatRequest, 0)
+    wait_until(lambda: broker.attempts.get(HeartbeatRequest, 0) > beats, what="the line is busy")
     for offset in range(1, 1_000):
         member.member.commit_async(at(offset, ONE if offset % 2 else OTHER), told)
     broker.silent.clear()
