@@ -250,6 +250,14 @@ def test_a_topic_that_is_not_there_yet_is_read_when_it_is(
         assert poll_for(consumer, 3) == [(0, 0), (0, 1), (0, 2)]
 
 
+def test_fetch_sessions_can_be_done_without(broker_of: BrokerOf) -> None:
+    """For those who suspect them."""
+    broker = broker_of(NEW)
+    topic = filled(broker)
+    with consumer_of(broker, topic, enable_incremental_fetch_sessions=False) as consumer:
+        assert set(poll_for(consumer, 2 * EACH)) == all_of([0, 1])
+
+
 def test_searching_by_time(broker_of: BrokerOf) -> None:
     """Brokers before 0.10.1 can't, and the error says who."""
     broker = broker_of(NEW)

@@ -1,0 +1,142 @@
+"""What of the configuration goes where."""
+
+from dataclasses import fields
+from typing import Any, cast
+
+import pytest
+
+from tests.support.waiting import wait_until
+from zkconsumer.cluster.keeper import MetadataKeeper
+from zkconsumer.cluster.view import NOTHING_KNOWN, ClusterView
+from zkconsumer.consumer.assembly import assemble
+from zkconsumer.consumer.config import PollConfig
+from zkconsumer.consumer.coordination.member import GroupMember
+from zkconsumer.consumer.no_group import NoGroup
+from zkconsumer.consumer.security import security_of
+from zkconsumer.consumer.settings_of import fetch_settings_of, group_settings_of, policy_of
+from zkconsumer.errors import ConfigError
+from zkconsumer.fetch.polled.settings import PollFetchSettings
+from zkconsumer.fetch.polled.starts import EARLIEST, LATEST
+from zkconsumer.records.transactions import IsolationLevel
+from zkconsumer.scope import ThreadScope
+
+
+def test_every_setting_of_fetching_comes_from_the_configuration() -> None:
+    """None is left at its default by mistake."""
+    found = fetch_settings_of(
+        PollConfig(
+            fetch_min_bytes=2,
+            fetch_max_wait_ms=3,
+            fetch_max_bytes=4,
+            max_partition_fetch_bytes=5,
+            fetch_message_growth_max_bytes=6,
+            fetch_max_decompressed_bytes=7,
+            request_timeout_ms=8,
+            retry_backoff_ms=9,
+            retry_backoff_max_ms=10,
+            isolation_level="read_committed",
+            auto_offset_reset="earliest",
+            client_rack="r",
+            enable_incremental_fetch_sessions=False,
+            check_crcs=False,
+        )
+    )
+    values = [getattr(found, field.name) for field in fields(PollFetchSettings)]
+    assert sorted(one for one in values if isinstance(one, int) and one > 1) == list(range(2, 11))
+    assert found.isolation is IsolationLevel.READ_COMMITTED
+    assert (found.reset, found.client_rack) == (EARLIEST, "r")
+    assert (found.sessions, found.check_crcs) == (False, False)
+
+
+def test_policies() -> None:
+    """None is none."""
+    words = ("earliest", "latest", "none")
+    assert [policy_of(PollConfig(auto_offset_reset=one)) for one in words] == [
+        EARLIEST,
+        LATEST,
+        None,
+    ]
+
+
+def test_membership_comes_from_the_configuration() -> None:
+    """As it stands there."""
+    found = group_settings_of(
+        PollConfig(
+            group_id="g",
+            group_instance_id="one",
+            session_timeout_ms=60_000,
+            heartbeat_interval_ms=7,
+            max_poll_interval_ms=8,
+            partition_assignment_strategy="sticky",
+        )
+    )
+    assert (found.strategies, found.instance_id) == (("sticky",), "one")
+    assert (found.session_timeout_ms, found.heartbeat_interval_ms) == (60_000, 7)
+    assert found.max_poll_interval_ms == 8
+
+
+def test_security() -> None:
+    """What can't work is refused before anything is connected to."""
+    found = security_of(
+        PollConfig(
+            security_protocol="SASL_SSL",
+            sasl_mechanism="SCRAM-SHA-256",
+            sasl_plain_username="u",
+            sasl_plain_password="p",
+            ssl_check_hostname=False,
+            ssl_ciphers="ECDHE-RSA-AES256-GCM-SHA384",
+        )
+    )
+    assert (found.protocol, found.sasl_username) == ("SASL_SSL", "u")
+    assert found.ssl_context is not None
+    assert found.ssl_context.check_hostname is False
+    for wrong in (
+        {"security_protocol": "SASL_PLAINTEXT"},
+        {"security_protocol": "SSL", "ssl_cafile": "/nowhere"},
+        {"security_protocol": "SSL", "ssl_crlfile": "/nowhere"},
+        {"security_protocol": "SSL", "ssl_ciphers": "none of these"},
+    ):
+        with pytest.raises(ConfigError):
+            security_of(PollConfig(wrong))
+
+
+@pytest.mark.parametrize(("group_id", "kind"), [("g", GroupMember), (None, NoGroup)])
+def test_a_consumer_is_put_together_and_taken_apart(group_id: str | None, kind: type[Any]) -> None:
+    """Without a broker; no thread is left."""
+    parts = assemble(PollConfig(group_id=group_id, bootstrap_servers="127.0.0.1:1"))
+    assert isinstance(parts.session.membership, kind)
+    parts.close(5_000, commit=True)
+    assert parts.scope.close(0) == []
+    assert parts.scope.first_error() is None
+
+
+@pytest.mark.parametrize("wanted", [False, True])
+def test_topics_are_made_by_asking_only_where_that_is_wanted(*, wanted: bool) -> None:
+    """The keeper asks for what is watched."""
+    asked: list[bool] = []
+
+    class Client:
+        def view(
+            self, topics: object, *, timeout_ms: int, allow_auto_create: bool = False
+        ) -> ClusterView:
+            assert topics == {"t"}
+            assert timeout_ms > 0
+            asked.append(allow_auto_create)
+            return NOTHING_KNOWN
+
+        def stop(self) -> None:
+            """Nothing to stop."""
+
+    scope = ThreadScope("test")
+    keeper = MetadataKeeper(
+        cast("Any", Client()),
+        scope,
+        refresh_ms=60_000,
+        on_change=lambda _: None,
+        allow_auto_create=wanted,
+    )
+    keeper.watch(frozenset({"t"}))
+    wait_until(lambda: asked, what="the question")
+    keeper.stop()
+    assert scope.close(5_000) == []
+    assert set(asked) == {wanted}
