@@ -6,7 +6,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.property.test_native_decode import damaged
-from tests.support.engines import facts_of
+from tests.support.engines import set_facts
 from zkconsumer.model import Record
 from zkconsumer.records import legacy
 from zkconsumer.records.build import build_message_set, wrap_message_set
@@ -52,7 +52,7 @@ def decoded_both_ways(data: bytes, fetch_offset: int) -> None:
         patch.object(legacy, "read_keyed", slow_way),
     ):
         slow = decode_record_set(data, fetch_offset=fetch_offset, max_decompressed_bytes=1 << 20)
-    assert facts_of(quick) == facts_of(slow)
+    assert set_facts(quick) == set_facts(slow)
 
 
 @settings(max_examples=300, deadline=None)
