@@ -151,6 +151,7 @@ class PollSession:
             self.subscription.clear()
             self._forget(self._engine.partitions())
             self.listener.set(None)
+            self._watch()
 
     def close(self, timeout_ms: int, *, commit: bool) -> None:
         """Leave the group, committing what was handed out where that is automatic."""

@@ -143,6 +143,7 @@ def test_assigned_partitions_need_no_group(make: Make) -> None:
     assert consumer.assignment() == {B}
     consumer.assign([])
     assert consumer.assignment() == set()
+    assert fakes.keeper.watched == frozenset()
     consumer.subscribe(["t"])
 
 
