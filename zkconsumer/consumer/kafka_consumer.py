@@ -302,7 +302,7 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
                 if session.version != version or now_s() >= look_s:
                     break
             else:
-                session.shelf.drop(stretch.topic_partition)
+                session.shelf.used_up(stretch)
 
     def _next_stretch(self) -> Stretch | None:
         """Records to hand out one by one; None: the time is over, or the consumer was closed."""

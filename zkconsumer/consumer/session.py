@@ -260,10 +260,16 @@ class PollSession:
 
     def deliverable(self) -> Partitions:
         """Of what records may be handed out at this moment, paused ones left out."""
-        return self.collectable() - self._engine.paused()
+        return self._surely_ours() - self._engine.paused()
 
     def collectable(self) -> Partitions:
-        """The same, paused ones as may be."""
+        """The same, paused ones as may be, but for those whose next records are on the shelf.
+
+        Those come first, also where the group has become sure of them in this very moment.
+        """
+        return self._surely_ours() - self.shelf.partitions()
+
+    def _surely_ours(self) -> Partitions:
         if self.subscription.is_group_managed:
             return self.membership.deliverable()
         return self._engine.partitions()

@@ -93,6 +93,11 @@ class Shelf:
         """Of which partitions something waits."""
         return frozenset(self._stretches)
 
+    def used_up(self, stretch: Stretch) -> None:
+        """Nothing of this one is left; another one may have taken its place already."""
+        if self._stretches.get(stretch.topic_partition) is stretch:
+            del self._stretches[stretch.topic_partition]
+
     def drop(self, tp: TopicPartition) -> None:
         """Nothing of this partition waits any more."""
         self._stretches.pop(tp, None)

@@ -1,0 +1,55 @@
+"""Iterations beside each other, and beside what may not be handed out at the moment."""
+
+import pytest
+
+from tests.support.poll_callers import A, B, Make, joined, offsets_of
+from zkconsumer import KafkaConsumer
+
+
+def taken_from(consumer: KafkaConsumer, count: int) -> list[int]:
+    """Offsets of the next records, each from another iteration than the one before."""
+    two = [iter(consumer), iter(consumer)]
+    return [next(two[at % 2]).offset for at in range(count)]
+
+
+def test_two_iterations_share_all_records(make: Make) -> None:
+    """As ``zip(consumer, consumer)`` has it: each record once, none lost, in order."""
+    consumer, fakes = make("t", max_poll_records=4)
+    fakes.engine.ends = {A: 20}
+    fakes.group.give(A)
+    consumer.poll()
+    assert taken_from(consumer, 20) == list(range(20))
+    assert consumer.position(A) == 20
+
+
+@pytest.mark.parametrize("unsure", [1, 2, 3])
+@pytest.mark.parametrize("how", ["poll", "next", "poll_arrow"])
+def test_what_waits_comes_first_when_a_group_is_sure_again(
+    make: Make, how: str, unsure: int
+) -> None:
+    """Also if it becomes so between two looks of one call."""
+    if how == "poll_arrow":
+        pytest.importorskip("pyarrow")
+    consumer, fakes = joined(make, max_poll_records=4)
+    assert [next(consumer).offset for _ in range(2)] == [0, 1]
+    answers = [*[frozenset({B})] * unsure, frozenset({A, B})]
+
+    def deliverable() -> frozenset[object]:
+        return answers.pop(0) if len(answers) > 1 else answers[0]
+
+    fakes.group.deliverable = deliverable  # type: ignore[method-assign,assignment]
+    fakes.clock.advance(50)  # so that it looks
+    seen: dict[object, list[int]] = {A: [0, 1], B: []}
+    for _ in range(40):
+        if how == "poll":
+            for tp, offsets in offsets_of(consumer.poll()).items():
+                seen[tp] += offsets
+        elif how == "next":
+            if len(seen[A]) + len(seen[B]) == 20:
+                break
+            record = next(consumer)
+            seen[record.topic_partition].append(record.offset)
+        else:
+            for row in consumer.poll_arrow(max_records=3).to_pylist():
+                seen["t", row["partition"]].append(row["offset"])
+    assert seen == {A: list(range(10)), B: list(range(10))}
