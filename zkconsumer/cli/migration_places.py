@@ -51,8 +51,12 @@ class Places:
         return tuple(outside_the_log(plan, self.kafka.logs(plan.expected)))
 
     def partitions(self) -> frozenset[TopicPartition]:
-        """Those that the cluster has."""
-        return self.kafka.partitions()
+        """Those that the cluster has, by the word of either.
+
+        A broker that has just started knows of no topics for a moment; their offsets would be left
+        out.
+        """
+        return self.kafka.partitions() | self.zookeeper.partitions()
 
 
 @contextmanager

@@ -216,9 +216,14 @@ def _roll_back_file(args: argparse.Namespace, back: RollBack) -> Iterator[str | 
         return
     name = args.roll_back_file or _default_name(back)
     with Path(name).open("x", encoding="utf-8") as file:
-        file.write(encode_roll_back(back))
-        file.flush()
-        os.fsync(file.fileno())
+        try:
+            file.write(encode_roll_back(back))
+            file.flush()
+            os.fsync(file.fileno())
+        except BaseException:
+            # Half of it is of no use to anybody, and in the way of the next try.
+            Path(name).unlink()
+            raise
     print(f"zkconsumer: --roll-back {name} undoes what follows", file=sys.stderr)
     try:
         yield name

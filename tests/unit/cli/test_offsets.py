@@ -245,3 +245,20 @@ def test_flags_that_make_no_sense_are_refused_by_the_parser(flags: list[str]) ->
     with pytest.raises(SystemExit) as exit_:
         migrate(*flags)
     assert exit_.value.code == 2
+
+
+def test_half_a_roll_back_file_does_not_stay(
+    world: World, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The disk is full: nothing is written, and the same command works later."""
+
+    def full(_descriptor: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", full)
+        assert migrate("--roll-back-file", "back.json") == 1
+    assert "No space left" in capsys.readouterr().err
+    assert world.kafka.held == {B: OffsetAndMetadata(2)}
+    assert list(Path().iterdir()) == []
+    assert migrate("--roll-back-file", "back.json") == 0

@@ -7,7 +7,7 @@ An offset can't be taken back in a way that all versions know. Where there was n
 which every client takes for "no offset", as the coordinator itself says it.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final, Generic, TypeVar
 
@@ -36,6 +36,11 @@ _ALL_AT_ONCE: Final = 2
 _WAITS_FOR_STABLE: Final = 7
 """From this version on it can say that a transaction is about to move an offset."""
 _UNKNOWN_TRIES: Final = 5
+_COMMIT_BYTES: Final = 1 << 18
+"""About how much one commit may take in the coordinator's log, where it becomes one batch: one of
+more than ``message.max.bytes`` (by default 1 MB: some 8000 partitions) is refused as a whole."""
+_ENTRY_BYTES: Final = 64
+"""What one partition's offset takes there beside names and metadata, rather too much."""
 _WITHOUT_MEMBERS: Final = frozenset({"Empty", "Dead"})
 
 T = TypeVar("T")
@@ -136,8 +141,29 @@ class KafkaPlace:
 
     def write(self, offsets: Mapping[TopicPartition, Offset]) -> dict[TopicPartition, str | None]:
         """See ``OffsetPlace``."""
-        if not offsets:
-            return {}
+        outcome: dict[TopicPartition, str | None] = {}
+        for part in _parts_of(offsets, self._group_id):
+            outcome |= self._write(part)
+        return outcome
+
+    def members(self) -> list[str]:
+        """See ``OffsetPlace``: none before 0.9, whose members only ZooKeeper knows of."""
+
+        def ask(connection: NegotiatedConnection) -> "_Answer[list[str]]":
+            if not connection.versions.has(ApiKey.DESCRIBE_GROUPS):
+                return _Answer([], ())
+            request = dg.DescribeGroupsRequest(groups=(self._group_id,))
+            answer = connection.call(request, timeout_ms=self._patience.request_timeout_ms)
+            codes = [group.error_code for group in answer.groups]
+            names = [name for group in answer.groups for name in _living(group)]
+            refused = [code for code in codes if judge((code,)) is Verdict.DONE]
+            if any(code not in {0, ErrorCode.GROUP_ID_NOT_FOUND} for code in refused):
+                names.append(f"nobody knows who: {', '.join(map(_told, refused))}")
+            return _Answer(names, codes)
+
+        return self._try(ask)
+
+    def _write(self, offsets: Mapping[TopicPartition, Offset]) -> dict[TopicPartition, str | None]:
         request = oc.OffsetCommitRequest(
             group_id=self._group_id,
             topics=tuple(
@@ -167,23 +193,6 @@ class KafkaPlace:
             else _refusal(code)
             for tp in offsets
         }
-
-    def members(self) -> list[str]:
-        """See ``OffsetPlace``: none before 0.9, whose members only ZooKeeper knows of."""
-
-        def ask(connection: NegotiatedConnection) -> "_Answer[list[str]]":
-            if not connection.versions.has(ApiKey.DESCRIBE_GROUPS):
-                return _Answer([], ())
-            request = dg.DescribeGroupsRequest(groups=(self._group_id,))
-            answer = connection.call(request, timeout_ms=self._patience.request_timeout_ms)
-            codes = [group.error_code for group in answer.groups]
-            names = [name for group in answer.groups for name in _living(group)]
-            refused = [code for code in codes if judge((code,)) is Verdict.DONE]
-            if any(code not in {0, ErrorCode.GROUP_ID_NOT_FOUND} for code in refused):
-                names.append(f"nobody knows who: {', '.join(map(_told, refused))}")
-            return _Answer(names, codes)
-
-        return self._try(ask)
 
     def _asks_for_all(self, connection: NegotiatedConnection) -> "_Answer[bool]":
         served = connection.versions.has(ApiKey.OFFSET_FETCH, at_least=_ALL_AT_ONCE)
@@ -292,6 +301,24 @@ def _living(group: dg.DescribedGroup) -> list[str]:
 def _written(tp: TopicPartition, it: Offset) -> oc.OffsetCommitPartition:
     it = OffsetAndMetadata(NO_OFFSET) if it is None else it
     return oc.OffsetCommitPartition(partition=tp.partition, offset=it.offset, metadata=it.metadata)
+
+
+def _parts_of(
+    offsets: Mapping[TopicPartition, Offset], group_id: str
+) -> Iterator[dict[TopicPartition, Offset]]:
+    """Pieces that a coordinator can take, each in one commit."""
+    part: dict[TopicPartition, Offset] = {}
+    used = 0
+    for tp, it in offsets.items():
+        texts = (group_id, tp.topic, "" if it is None else it.metadata)
+        size = _ENTRY_BYTES + sum(len(text.encode()) for text in texts)
+        if part and used + size > _COMMIT_BYTES:
+            yield part
+            part, used = {}, 0
+        part[tp] = it
+        used += size
+    if part:
+        yield part
 
 
 def _fetched(one: of.OffsetFetchedPartition) -> FetchedOffset:

@@ -7,8 +7,8 @@ from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.migration.plan import Offset, Place
 from zkconsumer.offsets.store import FetchedOffset
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
-from zkconsumer.zk.nodes import parse_owner
-from zkconsumer.zk.paths import GroupPaths, is_topic_name
+from zkconsumer.zk.nodes import Malformed, parse_owner, parse_topic
+from zkconsumer.zk.paths import BROKER_TOPICS, GroupPaths, is_topic_name, topic_path
 from zkconsumer.zk.store import ZkStore
 
 
@@ -53,6 +53,18 @@ class ZookeeperPlace:
         gone = [tp for tp, it in offsets.items() if it is None]
         self._store.delete_many([self._paths.offset(tp) for tp in gone])
         return outcome | dict.fromkeys(gone)
+
+    def partitions(self) -> frozenset[TopicPartition]:
+        """The partitions that the cluster has by ZooKeeper's word; none of malformed topics."""
+        names = self._store.children_many([BROKER_TOPICS])[0] or []
+        topics = [name for name in names if is_topic_name(name)]
+        found: set[TopicPartition] = set()
+        nodes = self._store.get_many([topic_path(topic) for topic in topics])
+        for topic, node in zip(topics, nodes, strict=True):
+            numbers = () if node is None else parse_topic(node.data)
+            if not isinstance(numbers, Malformed):
+                found |= {TopicPartition(topic, number) for number in numbers}
+        return frozenset(found)
 
     def members(self) -> list[str]:
         """See ``OffsetPlace``: registrations, and owners of partitions without one."""

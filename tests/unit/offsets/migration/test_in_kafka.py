@@ -212,6 +212,30 @@ def test_a_write_that_is_refused_says_why() -> None:
     assert script.place().write({}) == {}
 
 
+def test_no_commit_is_larger_than_a_coordinators_log_takes() -> None:
+    """It writes one batch of each; in the answers of all of them every partition is found."""
+
+    class Accepting(Script):
+        def call(self, request: Any, *, timeout_ms: int, at_least: int = 0) -> Any:
+            super().call(request, timeout_ms=timeout_ms, at_least=at_least)
+            (topic,) = request.topics
+            codes = tuple(
+                oc.CommittedPartition(partition=one.partition, error_code=0)
+                for one in topic.partitions
+            )
+            return oc.OffsetCommitResponse(
+                topics=(oc.CommittedTopic(topic=topic.topic, partitions=codes),)
+            )
+
+    name = "t" * 200
+    script = Accepting(NEW, None)
+    offsets = {TopicPartition(name, at): OffsetAndMetadata(at, "m" * 100) for at in range(10_000)}
+    assert script.place().write(offsets) == dict.fromkeys(offsets)
+    written = [one for request in script.asked for one in request.topics[0].partitions]
+    assert [one.offset for one in written] == list(range(10_000))
+    assert max(len(request.topics[0].partitions) for request in script.asked) * 300 < 500_000
+
+
 @pytest.mark.parametrize(
     ("answer", "members"),
     [

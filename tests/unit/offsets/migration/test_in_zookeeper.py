@@ -67,3 +67,16 @@ def test_members_are_those_that_are_registered_or_own_something(store: MemoryZkS
         "g_gone-0 (owns t-1)",
         "g_stuck-0 (owns t-2 by a node of no session: delete it)",
     ]
+
+
+def test_partitions_are_those_of_the_cluster(store: MemoryZkStore) -> None:
+    """What is malformed is passed over: the brokers may know it."""
+    place = ZookeeperPlace(store, "g")
+    assert place.partitions() == frozenset()
+    store.set_or_create_many(
+        {
+            "/brokers/topics/t": b'{"version":1,"partitions":{"1":[2],"0":[1]}}',
+            "/brokers/topics/bad": b"bad",
+        }
+    )
+    assert place.partitions() == {A, B}
