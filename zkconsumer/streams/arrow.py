@@ -9,7 +9,12 @@ Source: none; Spark 3 ``KafkaRecordToRowConverter`` for names and types.
 from collections.abc import Callable
 from typing import Any, Generic, Self, TypeVar
 
-import pyarrow as pa
+try:
+    import pyarrow as pa
+except ModuleNotFoundError as error:
+    raise ImportError(
+        "Arrow batches need the pyarrow package: pip install 'zkconsumer[arrow]'", name="pyarrow"
+    ) from error
 
 from zkconsumer.model import TopicPartition
 from zkconsumer.streams.arrow_columns import (

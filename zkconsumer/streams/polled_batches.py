@@ -6,7 +6,12 @@ Source: none; Spark 3 ``KafkaRecordToRowConverter`` for names and types, with ``
 from collections.abc import Mapping
 from typing import Any, Final
 
-import pyarrow as pa
+try:
+    import pyarrow as pa
+except ModuleNotFoundError as error:
+    raise ImportError(
+        "Arrow batches need the pyarrow package: pip install 'zkconsumer[arrow]'", name="pyarrow"
+    ) from error
 
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.slices import RecordSlice
