@@ -331,6 +331,9 @@ class ControlThread:
                     self._await_zookeeper()
             elif not self._store.connected:
                 log.warning("%s: %s skipped: ZooKeeper is away", self, type(action).__name__)
+                if isinstance(action, ev.Commit):
+                    # There is no hand-over, by which the caller would hear that they are gone.
+                    self._steps.lost(action.partitions)
                 unfinished.append(action)
             else:
                 answer = self._act(action)

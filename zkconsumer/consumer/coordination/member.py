@@ -151,8 +151,12 @@ class GroupMember:
 
     def unsubscribe(self, timeout_ms: int) -> None:
         """See ``Membership``."""
-        self._leave(self._clock.now_ms() + timeout_ms)
-        self._closing_by_ms = None
+        before = self._closing_by_ms
+        try:
+            self._leave(self._deadline(self._clock.now_ms() + timeout_ms))
+        finally:
+            # Whatever the handler raised: what comes later has all its time again.
+            self._closing_by_ms = before
 
     def close(self, timeout_ms: int) -> None:
         """See ``Membership``."""

@@ -158,6 +158,27 @@ def test_a_final_refusal_is_over_after_unsubscribe(
     member.poll_until("all", lambda: member.has == ALL)
 
 
+def test_a_handler_that_fails_on_the_way_out_leaves_no_deadline_behind(
+    broker: CoordinatorDouble, make: MakeMember
+) -> None:
+    """What is committed and looked up after another subscription has its own time."""
+
+    def fail(_partitions: frozenset[TopicPartition], _why: Why) -> None:
+        raise ValueError("the caller's")
+
+    member = make(broker, "t")
+    member.poll_until("all", lambda: member.has == ALL)
+    member.handler.on_give_up = fail
+    with pytest.raises(ValueError, match="the caller's"):
+        member.member.unsubscribe(0)
+    member.handler.on_give_up = lambda _partitions, _why: None
+    member.subscribe("t")
+    member.poll_until("all again", lambda: member.has == ALL)
+    one = TopicPartition("t", 0)
+    member.member.commit({one: OffsetAndMetadata(7)}, timeout_ms=5_000)
+    assert member.member.committed([one], timeout_ms=5_000) == {one: OffsetAndMetadata(7)}
+
+
 def test_a_refusal_is_raised_once_and_the_next_poll_tries_again(
     broker: CoordinatorDouble, make: MakeMember
 ) -> None:

@@ -340,6 +340,18 @@ def test_a_caller_who_is_gone_leaves_the_group(
         wait_until(lambda: not group.ids(), what="leaving again")
 
 
+def test_who_left_while_zookeeper_was_away_has_lost_what_he_had(group: Group) -> None:
+    """Others may have read on: it is not his of before, also where it comes back to him."""
+    with PolledMember(group, max_poll_interval_ms=1_000, **QUICK).joined() as member:
+        session_id = member.store.session_id
+        group.server.disconnect(session_id)
+        wait_until(lambda: not member.membership.deliverable(), what="leaving")
+        group.server.reconnect(session_id)
+        wait_until(lambda: not group.ids(), what="what was left undone")
+        member.poll_until(lambda: member.membership.deliverable() == BOTH, "coming back")
+        assert member.heard[1:] == [("lost", frozenset({0, 1})), ("assigned", frozenset({0, 1}))]
+
+
 @pytest.mark.parametrize("leave", ["unsubscribe", "close"])
 def test_a_last_commit_is_that_of_a_member(group: Group, leave: str) -> None:
     """What is not its own any more is refused, on the way out as before."""
