@@ -332,8 +332,7 @@ class ControlThread:
             elif not self._store.connected:
                 log.warning("%s: %s skipped: ZooKeeper is away", self, type(action).__name__)
                 if isinstance(action, ev.Commit):
-                    # There is no hand-over, by which the caller would hear that they are gone.
-                    self._steps.lost(action.partitions)
+                    self._steps.lost(action.partitions)  # there is no hand-over to tell of it
                 unfinished.append(action)
             else:
                 answer = self._act(action)
