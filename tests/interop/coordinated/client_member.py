@@ -10,6 +10,7 @@ after each poll that gave something), ``commit`` (what it has been handed), ``le
 
 import importlib
 import json
+import logging
 import os
 import select
 import sys
@@ -19,6 +20,7 @@ from typing import Any
 
 POLL_MS = 100
 IDLE_MS = 60_000
+LOG_FORMAT = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
 def tell(**fact: object) -> None:
@@ -165,4 +167,5 @@ class Program:
 
 
 if __name__ == "__main__":
+    logging.basicConfig(level=os.environ.get("MEMBER_LOG", "INFO"), format=LOG_FORMAT)
     Program(sys.argv[1], json.loads(sys.argv[2]), json.loads(sys.argv[3])).run()

@@ -25,10 +25,10 @@ def test_churn(group_on: GroupOn, version: str, strategy: str) -> None:
     six = group.partitions(topic, 6)
     stays = group.ours(topic)
     crashed: list[str] = []
-    kinds = itertools.cycle([group.kafka_python, group.ours])
+    kinds = itertools.cycle([group.ours, group.kafka_python])
     with Traffic(group.writer, six):
         for number in range(ROUNDS):
-            guest: ClientMember = next(kinds)(topic, session_timeout_ms=1500)
+            guest: ClientMember = next(kinds)(topic, session_timeout_ms=3000)
             other = group.ours(topic)
             wait_until(lambda one=guest: one.values, what="the guest's first record")  # type: ignore[misc]
             if number % 3 == 2:

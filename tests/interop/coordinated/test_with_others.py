@@ -90,7 +90,7 @@ def test_a_strategy_that_the_others_lack_is_refused(group_on: GroupOn) -> None:
     group = group_on("3.9.1")
     topic = group.topic(2)
     both = group.partitions(topic, 2)
-    group.kafka_python(topic)
+    group.java(topic)
     group.await_shared(both, 1)
     misfit = group.ours(topic, partition_assignment_strategy=["sticky"])
     wait_until(lambda: misfit.failures, what="the refusal")
