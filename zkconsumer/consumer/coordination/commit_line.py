@@ -51,6 +51,7 @@ class CommitLine:
         self._jobs: deque[CommitJob] = deque()
         self._in_flight: Batch | None = None
         self._sent: dict[TopicPartition, tuple[int, OffsetAndMetadata]] = {}
+        self._in_doubt: set[TopicPartition] = set()
         self._count = 0
         self._failures = 0
         self._due_ms = 0
@@ -145,19 +146,24 @@ class CommitLine:
                 for job in holders:
                     job.postponed(f"{error_name(code)}: {ErrorCode.of(code).text}")
             elif code == ErrorCode.NONE:
+                self._in_doubt.discard(tp)
                 for job in holders:
                     job.committed(tp)
             else:
                 self._sent.pop(tp)
+                # What is wrong with one position is no fault of those before it; but where a later
+                # one may be stored, these must not be.
+                only_it = code in _OF_POSITION and tp not in self._in_doubt
                 for job in holders:
-                    # What is wrong with one position is no fault of those before it.
-                    if code not in _OF_POSITION or job.left[tp] == batch.offsets[tp]:
+                    if not only_it or job.left[tp] == batch.offsets[tp]:
                         job.refused(tp, code)
         self._pause(now_ms, failed=failed)
 
     def unanswered(self, reason: str, now_ms: int, *, sent: bool) -> None:
         """The batch in flight failed; ``sent`` tells whether the coordinator may have it."""
         batch = self._take()
+        if sent:
+            self._in_doubt.update(batch.offsets)
         for job in batch.jobs:
             job.postponed(reason, doubtful=sent)
         self._pause(now_ms, failed=True)
@@ -202,6 +208,7 @@ class CommitLine:
             done.append(job)
         if not self._jobs:
             self._sent.clear()
+            self._in_doubt.clear()
         return done
 
     def abandon(self, now_ms: int) -> list[CommitJob]:

@@ -256,3 +256,18 @@ def test_metadata_that_is_too_large_fails_its_own_commit_only() -> None:
     assert again.offsets == {TPS[0]: good}
     line.answered({TPS[0]: 0}, Signature("m", 1), 0)
     assert [type(job.error) for job in line.ended(0)] == [type(None), OffsetCommitFailed]
+
+
+def test_what_may_be_stored_already_is_not_overwritten_after_a_refusal() -> None:
+    """The coordinator that took it without an answer has a successor that takes less metadata."""
+    line, claims = CommitLine(Backoff(10, 40)), Claims()
+    claims.take(TPS)
+    for number in (1, 2):
+        offsets = {TPS[0]: OffsetAndMetadata(number, "x" * number)}
+        line.add(CommitJob("g", offsets, stints=claims.stints(offsets), deadline_ms=1_000))
+    line.batch(Signature("m", 1), claims, 0)
+    line.unanswered("it broke", 0, sent=True)
+    assert line.batch(Signature("m", 1), claims, 100) is not None
+    line.answered({TPS[0]: int(ErrorCode.OFFSET_METADATA_TOO_LARGE)}, Signature("m", 1), 100)
+    assert line.batch(Signature("m", 1), claims, 100) is None
+    assert [type(job.error) for job in line.ended(100)] == [OffsetCommitFailed] * 2
