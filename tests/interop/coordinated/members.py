@@ -93,6 +93,12 @@ class ClientMember:
             owned -= {*fact.get("revoked", ()), *fact.get("lost", ())}
         return owned
 
+    @property
+    def changes(self) -> list[Fact]:
+        """What its listener was told, in order."""
+        calls = {"assigned", "revoked", "lost"}
+        return [fact for fact in self.facts if not calls.isdisjoint(fact)]
+
     def told(self, key: str) -> list[Any]:
         """The values of all facts with this key, such as ``lost``."""
         return [fact[key] for fact in self.facts if key in fact]
