@@ -72,6 +72,10 @@ class FakeMembership:
         if partitions:
             self.handler.give_up(partitions, why)
 
+    def numbers(self) -> Mapping[str, float]:
+        """See ``Membership``."""
+        return {"join-total": 1}
+
     def subscribe(self, topics: frozenset[str], *, open_ended: bool) -> None:
         """See ``Membership``."""
         self.topics = topics

@@ -143,7 +143,12 @@ def _wire(
         engine=network.engine,
         session=session,
         loop=PollLoop(
-            session, bell, clock, most_ms=config.heartbeat_interval_ms, death=scope.first_error
+            session,
+            bell,
+            clock,
+            # A poll that waits is one: the group must not take it for silence.
+            most_ms=max(1, min(config.heartbeat_interval_ms, config.max_poll_interval_ms // 2)),
+            death=scope.first_error,
         ),
         stops=(network.engine.stop, network.keeper.stop, network.client.stop, dialer.stop),
     )

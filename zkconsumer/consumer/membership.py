@@ -66,6 +66,10 @@ class Membership(Protocol):
         """Where we stand, in one word, for metrics and messages."""
         ...
 
+    def numbers(self) -> Mapping[str, float]:
+        """What has happened since the start, by the names that metrics have for it."""
+        ...
+
     def subscribe(self, topics: frozenset[str], *, open_ended: bool) -> None:
         """Read these topics from now on; the next polls join, or join again.
 
@@ -133,7 +137,6 @@ class Membership(Protocol):
         """The group's committed positions; None where there is none. Thread: any.
 
         Raises:
-            ConsumerClosed: ``close`` was called meanwhile.
             RequestTimedOut: nobody could say within the time.
             GroupFailed, TopicAuthorizationFailed: not authorised.
             ConsumerClosed: ``close`` was called meanwhile.

@@ -30,25 +30,11 @@ def _consumer(parts: Parts) -> dict[str, float]:
 
 def _coordinator(parts: Parts) -> dict[str, float]:
     membership = parts.session.membership
-    numbers: dict[str, float] = {
+    return {
         "assigned-partitions": len(parts.session.assignment()),
         "generation": membership.generation,
+        **membership.numbers(),
     }
-    counts = getattr(membership, "counts", None)
-    for name, attribute in (
-        ("join-total", "joined"),
-        ("heartbeat-total", "heartbeats"),
-        ("commit-total", "commits"),
-        ("failed-rebalance-total", "failed"),
-        ("lost-total", "lost"),
-    ):
-        value = getattr(counts, attribute, None)
-        if value is not None:
-            numbers[name] = value
-    heartbeat_ms = getattr(counts, "last_heartbeat_ms", None)
-    if heartbeat_ms is not None:
-        numbers["last-heartbeat-seconds-ago"] = (parts.clock.now_ms() - heartbeat_ms) / 1000
-    return numbers
 
 
 def _fetching(parts: Parts) -> dict[str, float]:

@@ -29,6 +29,10 @@ class NoGroup:
     generation = -1
     state = "no group"
 
+    def numbers(self) -> Mapping[str, float]:
+        """See ``Membership``."""
+        return {}
+
     def subscribe(self, topics: frozenset[str], *, open_ended: bool) -> None:
         """See ``Membership``."""
         del open_ended

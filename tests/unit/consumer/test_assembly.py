@@ -110,6 +110,17 @@ def test_a_consumer_is_put_together_and_taken_apart(group_id: str | None, kind: 
     assert parts.scope.first_error() is None
 
 
+def test_a_poll_that_waits_is_heard_of_in_time() -> None:
+    """However short ``max.poll.interval.ms`` is beside the heartbeats."""
+    parts = assemble(PollConfig(group_id="g", max_poll_interval_ms=200))
+    clock, session = parts.clock, cast("Any", parts.session)
+    rounds: list[int] = []
+    session.turn = lambda: rounds.append(clock.now_ms())
+    parts.loop.run(1_000, lambda: None)
+    parts.close(5_000, commit=False)
+    assert len(rounds) > 5
+
+
 @pytest.mark.parametrize("wanted", [False, True])
 def test_topics_are_made_by_asking_only_where_that_is_wanted(*, wanted: bool) -> None:
     """The keeper asks for what is watched."""

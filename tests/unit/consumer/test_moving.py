@@ -244,7 +244,8 @@ def test_metrics_bear_the_names_of_others(make: Make) -> None:
     consumer, _ = joined(make)
     consumer.poll(max_records=3)
     found = consumer.metrics()
-    assert found["consumer-coordinator-metrics"]["assigned-partitions"] == 2
+    coordinator = {"assigned-partitions": 2, "generation": 7, "join-total": 1}
+    assert found["consumer-coordinator-metrics"] == coordinator
     assert found["consumer-fetch-manager-metrics"]["records-lag-max"] == 10
     assert found["consumer-fetch-manager-metrics.t-0"] == {
         "records-lag": 7,

@@ -122,6 +122,10 @@ class GroupMember:
         """See ``Membership``."""
         return self._seat.state.name.lower()
 
+    def numbers(self) -> Mapping[str, float]:
+        """See ``Membership``."""
+        return self.counts.numbers(self._clock.now_ms())
+
     def deliverable(self) -> frozenset[TopicPartition]:
         """See ``Membership``."""
         return self._seat.deliverable()

@@ -59,6 +59,18 @@ class GroupCounts:
     notices: int = 0
     last_heartbeat_ms: int | None = None
 
+    def numbers(self, now_ms: int) -> dict[str, float]:
+        """See ``Membership``."""
+        found: dict[str, float] = {
+            "join-total": self.joined,
+            "heartbeat-total": self.heartbeats,
+            "commit-total": self.commits,
+            "lost-total": self.lost,
+        }
+        if self.last_heartbeat_ms is not None:
+            found["last-heartbeat-seconds-ago"] = (now_ms - self.last_heartbeat_ms) / 1000
+        return found
+
 
 class Seat:
     """One member of one group.

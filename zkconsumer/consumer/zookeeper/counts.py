@@ -28,6 +28,15 @@ class GroupCounts:
     commits: int = 0
     lost: int = 0
 
+    def numbers(self) -> dict[str, float]:
+        """See ``Membership``."""
+        return {
+            "join-total": self.joined,
+            "failed-rebalance-total": self.failed,
+            "commit-total": self.commits,
+            "lost-total": self.lost,
+        }
+
     def observe(self, member: MemberName, event: Event) -> None:
         """See ``Observer``. Thread: control tells what is counted here."""
         del member

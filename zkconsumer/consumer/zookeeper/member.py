@@ -113,6 +113,10 @@ class ZookeeperMember:
         """See ``Membership``: that of the rebalance (docs/architecture.md)."""
         return self._parts.core.state.name.lower()
 
+    def numbers(self) -> Mapping[str, float]:
+        """See ``Membership``."""
+        return self.counts.numbers()
+
     def deliverable(self) -> Partitions:
         """See ``Membership``.
 
