@@ -78,6 +78,12 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         action="store_true",
         help="first delete what ZooKeeper holds of the group, offsets included",
     )
+    _add_output(parser)
+    parser.set_defaults(run=run)
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
+    """How much to print, and how."""
     parser.add_argument(
         "--max-messages", type=count_of_messages, metavar="N", help="end after N messages"
     )
@@ -95,7 +101,6 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         metavar="KEY=VALUE",
         help="for the text output: print.key=true, key.separator=TEXT, line.separator=TEXT",
     )
-    parser.set_defaults(run=run)
 
 
 def run(args: argparse.Namespace) -> int:
