@@ -100,6 +100,7 @@ class PollSession:
         self.version = 0
         self.commits_on_close = True
         self._view_to_look_at = False
+        self._taking_over: tuple[Partitions, Partitions] | None = None
         self._told: frozenset[str] | None = None
         self._group_topics: frozenset[str] = frozenset()
 
@@ -133,12 +134,14 @@ class PollSession:
         self.subscription.assign(partitions)
         chosen = self.subscription.assigned
         gone = before - chosen
-        if gone:
-            # No rebalance follows that would do it.
-            self.commit_by_itself(gone)
-        self._forget(gone)
-        self._add(chosen - before)
-        self._watch()
+        try:
+            if gone:
+                # No rebalance follows that would do it.
+                self.commit_by_itself(gone)
+        finally:
+            self._forget(gone)
+            self._add(chosen - before)
+            self._watch()
 
     def unsubscribe(self, timeout_ms: int) -> None:
         """See ``KafkaConsumer.unsubscribe``."""
@@ -148,6 +151,7 @@ class PollSession:
             else:
                 self.commit_by_itself(self._engine.partitions())
         finally:
+            self._taking_over = None
             self.subscription.clear()
             self._forget(self._engine.partitions())
             self.listener.set(None)
@@ -198,12 +202,20 @@ class PollSession:
 
     def take_over(self, added: Partitions, owned: Partitions) -> None:
         """See ``OwnershipHandler``."""
-        here = self._engine.partitions()
-        self._forget(here - owned)
+        # What a signal handler's exception interrupts is done again by the next round: else a
+        # partition could be without a position for ever, and the listener without the news.
+        self._taking_over = added, owned
+        here = self._engine.partitions() - added
+        self._forget(self._engine.partitions() - (owned & here))
         self._add(owned - here)
         self.auto_commit.postponed(self._clock.now_ms())
         log.info("assigned: %s", ", ".join(map(str, sorted(owned))) or "no partitions")
-        self.listener.assigned(added)
+        try:
+            self.listener.assigned(added)
+        except Exception:
+            self._taking_over = None
+            raise
+        self._taking_over = None
 
     def _add(self, partitions: Partitions) -> None:
         self._engine.add(partitions)
@@ -284,9 +296,13 @@ class PollSession:
         """
         if isinstance(self._keeper.failure, AuthenticationFailed | UnsupportedVersion):
             raise self._keeper.failure
+        if self._taking_over is not None:
+            self.take_over(*self._taking_over)
         self.membership.poll()
         if self._view_to_look_at:
             self._look_at_view()
+            # Topics that a pattern found are not to wait for the next round.
+            self.membership.poll()
         self.starts.advance()
         if self._settings.in_group and self.auto_commit.is_due(self._clock.now_ms()):
             self._commit_in_passing()
@@ -304,7 +320,7 @@ class PollSession:
         if not offsets:
             self.auto_commit.postponed(self._clock.now_ms())
             return
-        self.auto_commit.began()
+        self.auto_commit.began(self._clock.now_ms())
         self.membership.commit_async(offsets, self._committed_in_passing)
 
     def _committed_in_passing(self, offsets: Offsets, error: Exception | None) -> None:

@@ -1,4 +1,5 @@
 import ssl
+from enum import IntEnum
 from pathlib import Path
 from typing import Any
 
@@ -61,10 +62,18 @@ def test_bootstrap_servers_that_are_none(given: Any) -> None:
         PollConfig(bootstrap_servers=given)
 
 
+class TheirLevel(IntEnum):
+    """As kafka-python's ``IsolationLevel``."""
+
+    READ_UNCOMMITTED = 0
+    READ_COMMITTED = 1
+
+
 def test_the_words_of_older_consumers_are_understood() -> None:
     """kafka-python takes these, too."""
     assert PollConfig(auto_offset_reset="smallest").auto_offset_reset == "earliest"
     assert PollConfig(auto_offset_reset="LARGEST").auto_offset_reset == "latest"
+    assert PollConfig(isolation_level=TheirLevel.READ_COMMITTED).isolation_level == "read_committed"
     assert PollConfig(consumer_timeout_ms=float("inf")).consumer_timeout_ms == -1
     assert PollConfig(consumer_timeout_ms=1000.0).consumer_timeout_ms == 1000
 

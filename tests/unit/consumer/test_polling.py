@@ -115,6 +115,15 @@ def test_a_pattern_takes_topics_as_they_come(make: Make) -> None:
     assert consumer.subscription() == {"web1"}
 
 
+def test_what_a_pattern_finds_is_read_at_once(make: Make) -> None:
+    """Not a heartbeat later."""
+    consumer, fakes = make(group_id=None)
+    fakes.engine.ends = {A: 1}
+    consumer.subscribe(pattern="^t")
+    fakes.keeper.learn({"t": 1})
+    assert offsets_of(consumer.poll()) == {A: [0]}
+
+
 def test_topics_of_a_group_that_we_lead_are_watched_too(make: Make) -> None:
     """Their changes are ours to answer."""
     consumer, fakes = make("t")

@@ -181,9 +181,12 @@ class GroupMember:
         self._closing_by_ms = deadline_ms
         seat.leave()
         try:
-            self._call_handler()
+            try:
+                self._call_handler()
+            finally:
+                self._flush()
         finally:
-            self._flush()
+            # Also where somebody has lost his patience (Ctrl-C) with the commits.
             if seat.say_good_bye():
                 last_words_ms = min(deadline_ms, self._clock.now_ms() + _LAST_WORDS_MS)
                 self._wait(lambda: seat.left, last_words_ms)

@@ -201,6 +201,7 @@ class Seat:
         with self.lock:
             if isinstance(event, ev.Subscribed):
                 self.subscribed = True
+                self._parting = None
             self._receive(event)
             self._news = True
 

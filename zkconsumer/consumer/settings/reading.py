@@ -7,6 +7,7 @@ Settings that kafka-python takes as lists, classes or ``float('inf')`` become te
 import difflib
 import logging
 from collections.abc import Iterable, Mapping
+from enum import IntEnum
 
 from zkconsumer.config import read_value
 from zkconsumer.config_keys import BY_KEY as ZOOKEEPER_KEYS
@@ -94,6 +95,8 @@ def _plain(key: str, raw: object) -> object:
             parts = raw if isinstance(raw, list | tuple) else [raw]
             names = [one if isinstance(one, str) else getattr(one, "name", one) for one in parts]
             return _joined(names)
+        case "isolation.level" if isinstance(raw, IntEnum):
+            return raw.name  # kafka-python's
         case "consumer.timeout.ms" if raw == float("inf"):
             return -1
         case _ if isinstance(raw, float) and raw.is_integer():

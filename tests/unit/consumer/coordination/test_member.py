@@ -179,6 +179,26 @@ def test_a_handler_that_fails_on_the_way_out_leaves_no_deadline_behind(
     assert member.member.committed([one], timeout_ms=5_000) == {one: OffsetAndMetadata(7)}
 
 
+def test_an_interrupted_good_bye_is_said_all_the_same(
+    broker: CoordinatorDouble, make: MakeMember, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next life has its own name; the group does not wait for the end of the former one."""
+    member = make(broker, "t", settings=replace(QUICK, session_timeout_ms=60_000))
+    member.poll_until("all", lambda: member.has == ALL)
+
+    def interrupt() -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(member.member, "_flush", interrupt)
+        with pytest.raises(KeyboardInterrupt):
+            member.member.unsubscribe(5_000)
+    assert broker.kinds(LeaveGroupRequest)
+    member.subscribe("t")
+    member.poll_until("all again", lambda: member.has == ALL)
+    member.member.commit({TopicPartition("t", 0): OffsetAndMetadata(7)}, timeout_ms=5_000)
+
+
 def test_a_refusal_is_raised_once_and_the_next_poll_tries_again(
     broker: CoordinatorDouble, make: MakeMember
 ) -> None:
