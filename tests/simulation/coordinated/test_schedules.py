@@ -9,14 +9,14 @@ import pytest
 from tests.interop.members import REPOSITORY
 from tests.simulation.coordinated.schedule import failures_in, run_schedule
 
-SCHEDULES = 500
+SCHEDULES = 300
 CHUNK = 100  # worlds a test: parallel tests are even in length
 REPLAYED = range(5_000, 5_010)
 
 
 @pytest.mark.parametrize("first", range(0, SCHEDULES, CHUNK))
 def test_every_schedule_is_safe_and_comes_to_rest(first: int) -> None:
-    """In 500 worlds no promise is broken; a failure names the seed that replays it."""
+    """In 300 worlds no promise is broken; a failure names the seed that replays it."""
     failures = failures_in(range(first, first + CHUNK))
     replay = "replay with: python -m tests.simulation.coordinated --schedules 1 --seed <seed>"
     assert not failures, "\n".join([*failures[:20], replay])
