@@ -21,6 +21,7 @@ from zkconsumer.errors import (
     BrokerError,
     ConnectFailed,
     ProtocolError,
+    RemoteProtocolError,
     TransportError,
     UnsupportedVersion,
 )
@@ -234,10 +235,14 @@ class ClusterClient:
             except (UnsupportedVersion, ProtocolError, BrokerError) as error:
                 final = final or error
                 reasons[broker] = _named(broker, error)
-        if final is not None and not passing:
-            raise final
-        told = "; ".join(reasons.values())
-        raise ConnectFailed(f"no broker answers about {what}: {told}") from final
+        # In order, so that the same outage reads the same with every try.
+        told = f"no broker answers about {what}: {'; '.join(sorted(reasons.values()))}"
+        if final is None or passing:
+            raise ConnectFailed(told) from final
+        if isinstance(final, RemoteProtocolError):
+            # Those of bytes alone don't say whose: most likely the port is not Kafka's.
+            raise RemoteProtocolError(told) from final
+        raise final
 
     def _ask_one(
         self, broker: Broker, ask: Callable[[NegotiatedConnection, int], T], limit_ms: int
