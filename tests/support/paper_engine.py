@@ -152,7 +152,12 @@ class PaperEngine:
         among: Collection[TopicPartition] | None = None,
     ) -> R:
         """See ``PollEngine``."""
-        return make(self.collect(max_records, among))
+        before = dict(self._positions), dict(self._epochs)
+        try:
+            return make(self.collect(max_records, among))
+        except BaseException:
+            self._positions, self._epochs = before
+            raise
 
     def position(self, tp: TopicPartition) -> PositionView | None:
         """See ``PollEngine``."""

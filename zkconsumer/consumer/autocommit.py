@@ -3,6 +3,11 @@
 Source: Kafka ``ConsumerCoordinator.maybeAutoCommitOffsetsAsync``.
 """
 
+from typing import Final
+
+_LONGEST_MS: Final = 300_000
+"""No commit takes so long: if its end was not heard by then, a signal handler kept it from us."""
+
 
 class AutoCommit:
     """The timer of ``enable_auto_commit``; one commit at a time.
@@ -18,11 +23,11 @@ class AutoCommit:
         self._interval_ms = interval_ms
         self._retry_ms = min(retry_ms, interval_ms)
         self._due_ms: int | None = None
-        self._under_way = False
+        self._under_way_since_ms: int | None = None
 
     def is_due(self, now_ms: int) -> bool:
         """Whether to commit now; the first is due one interval after the first question."""
-        if not self.enabled or self._under_way:
+        if not self.enabled or self._is_under_way(now_ms):
             return False
         if self._due_ms is None:
             self._due_ms = now_ms + self._interval_ms
@@ -30,20 +35,24 @@ class AutoCommit:
 
     def left_ms(self, now_ms: int) -> int | None:
         """How long until a commit is due; None: not before something else happens."""
-        if not self.enabled or self._under_way or self._due_ms is None:
+        if not self.enabled or self._due_ms is None or self._is_under_way(now_ms):
             return None
         return max(0, self._due_ms - now_ms)
 
-    def began(self) -> None:
+    def began(self, now_ms: int) -> None:
         """A commit is under way."""
-        self._under_way = True
+        self._under_way_since_ms = now_ms
 
     def ended(self, now_ms: int, *, failed: bool) -> None:
         """It is not any more."""
-        self._under_way = False
+        self._under_way_since_ms = None
         self._due_ms = now_ms + (self._retry_ms if failed else self._interval_ms)
 
     def postponed(self, now_ms: int) -> None:
         """All that was handed out is committed, or is nothing: one interval from now."""
-        if not self._under_way:
+        if not self._is_under_way(now_ms):
             self._due_ms = now_ms + self._interval_ms
+
+    def _is_under_way(self, now_ms: int) -> bool:
+        since_ms = self._under_way_since_ms
+        return since_ms is not None and now_ms - since_ms < _LONGEST_MS

@@ -31,6 +31,9 @@ _LOOK_S = 0.01
 """So often an iteration looks whether its partition is still ours."""
 _ALL = 2**31 - 1
 
+Starts = dict[TopicPartition, PositionView]
+Slices = Mapping[TopicPartition, RecordSlice]
+
 
 class KafkaConsumer(OffsetCalls, ClusterCalls):
     """Reads records from Kafka, of brokers from 0.8 to the newest, by polling.
@@ -153,14 +156,19 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
             Exception: what the listener raised; the rebalance is through all the same.
         """
         parts = self._parts
-        with parts.one_caller:
-            self._check_reading()
-            count = count_of(max_records, self.config.max_poll_records)
-            found = parts.loop.run(timeout_of(timeout_ms, 0), lambda: self._take(count))
-            if not update_offsets:
-                for tp, records in found.items():
-                    parts.session.put_back(tp, PositionView(records[0].offset))
-            return found
+        starts: Starts = {}
+        try:
+            with parts.one_caller:
+                self._check_reading()
+                count = count_of(max_records, self.config.max_poll_records)
+                found = parts.loop.run(timeout_of(timeout_ms, 0), lambda: self._take(count, starts))
+                if not update_offsets:
+                    self._put_back(starts)
+                return found
+        except BaseException:
+            # A signal handler's, on the way to the caller: he is not to miss what he did not get.
+            self._put_back(starts)
+            raise
 
     def poll_arrow(self, timeout_ms: float = 0, max_records: int | None = None) -> "RecordBatch":
         """``poll``, as one Arrow record batch: no object is made for any record.
@@ -181,25 +189,30 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
         from zkconsumer.streams import polled_batches  # noqa: PLC0415
 
         parts = self._parts
-        with parts.one_caller:
-            self._check_reading()
-            most = count_of(max_records, _ALL)
-            self._put_back_shelf()
-            left: dict[TopicPartition, RecordSlice] = {}
+        starts: Starts = {}
+        try:
+            with parts.one_caller:
+                self._check_reading()
+                most = count_of(max_records, _ALL)
+                self._put_back(parts.session.shelf.positions())
+                left: Starts = {}
 
-            def made(slices: Mapping[TopicPartition, RecordSlice]) -> "RecordBatch":
-                # In here, so that positions stay where they were if it fails.
-                fit, others = polled_batches.that_fit(slices)
-                left.update(others)
-                return polled_batches.batch_of(fit)
+                def made(slices: Slices) -> "RecordBatch":
+                    # In here, so that positions stay where they were if it fails.
+                    starts.update(_starts_of(slices))
+                    fit, others = polled_batches.that_fit(slices)
+                    left.update(_starts_of(others))
+                    return polled_batches.batch_of(fit)
 
-            batch = parts.loop.run(
-                timeout_of(timeout_ms, 0),
-                lambda: parts.engine.collect_as(most, made, parts.session.collectable()),
-            )
-            for tp, one in left.items():
-                parts.session.put_back(tp, PositionView(one.first_offset))
-            return batch
+                batch = parts.loop.run(
+                    timeout_of(timeout_ms, 0),
+                    lambda: parts.engine.collect_as(most, made, parts.session.collectable()),
+                )
+                self._put_back(left)
+                return batch
+        except BaseException:
+            self._put_back(starts)
+            raise
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
         """Record after record; ends after ``consumer_timeout_ms`` without one, or with ``close``.
@@ -214,10 +227,14 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
         if self._iteration is None:
             self._iteration = self._records()
         try:
-            return next(self._iteration)
+            # Not by ``next``: what a signal handler raises behind it would take the record along.
+            for record in self._iteration:
+                return record
         except BaseException:
             self._iteration = None
             raise
+        self._iteration = None
+        raise StopIteration
 
     def wakeup(self) -> None:
         """End the poll under way, or the next, with ``Woken``. Any thread, any signal handler."""
@@ -276,19 +293,24 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
         if self._parts.session.subscription.mode is Mode.NONE:
             raise IllegalState("there is nothing to read: call subscribe() or assign() before")
 
-    def _take(self, count: int) -> dict[TopicPartition, list[ConsumerRecord]]:
+    def _take(self, count: int, starts: Starts) -> dict[TopicPartition, list[ConsumerRecord]]:
+        """Take what a poll hands out; ``starts`` gets where that begins."""
         parts = self._parts
         session = parts.session
         if session.shelf:
             # First what an iteration took and did not hand out.
+            starts.update(session.shelf.positions())
             taken = session.shelf.take(count, session.deliverable())
+            for tp in starts.keys() - taken.keys():
+                del starts[tp]
             if taken:
                 return taken
-        return parts.engine.collect_as(
-            count,
-            lambda slices: {tp: one.records(parts.origin(tp)) for tp, one in slices.items()},
-            session.collectable(),
-        )
+
+        def made(slices: Slices) -> dict[TopicPartition, list[ConsumerRecord]]:
+            starts.update(_starts_of(slices))
+            return {tp: one.records(parts.origin(tp)) for tp, one in slices.items()}
+
+        return parts.engine.collect_as(count, made, session.collectable())
 
     def _records(self) -> Iterator[ConsumerRecord]:
         parts = self._parts
@@ -327,22 +349,30 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
         session = parts.session
         found = session.shelf.first(session.deliverable())
         if found is None:
-            stretches = parts.engine.collect_as(
-                self.config.max_poll_records,
-                lambda slices: [
-                    Stretch(tp, one.records(parts.origin(tp)), PositionView(one.first_offset))
-                    for tp, one in slices.items()
-                ],
-                session.collectable(),
+
+            def shelved(slices: Slices) -> Stretch | None:
+                try:
+                    for tp, start in _starts_of(slices).items():
+                        records = slices[tp].records(parts.origin(tp))
+                        session.shelf.put(Stretch(tp, records, start))
+                    return session.shelf.first(slices)
+                except BaseException:
+                    # They are to be fetched once more, then.
+                    for tp in slices:
+                        session.shelf.drop(tp)
+                    raise
+
+            found = parts.engine.collect_as(
+                self.config.max_poll_records, shelved, session.collectable()
             )
-            for stretch in stretches:
-                session.shelf.put(stretch)
-            found = stretches[0] if stretches else None
         return found
 
-    def _put_back_shelf(self) -> None:
-        session = self._parts.session
-        for tp in session.shelf.partitions():
-            position = session.shelf.position(tp)
-            if position is not None:
-                session.put_back(tp, position)
+    def _put_back(self, starts: Starts) -> None:
+        """Let the caller stand there again; what lies behind is fetched once more."""
+        for tp, position in starts.items():
+            if tp in self._parts.session.assignment():
+                self._parts.session.put_back(tp, position)
+
+
+def _starts_of(slices: Slices) -> Starts:
+    return {tp: PositionView(one.first_offset) for tp, one in slices.items()}

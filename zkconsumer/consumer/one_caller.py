@@ -3,14 +3,18 @@
 Source: Kafka ``KafkaConsumer.acquireAndEnsureOpen``.
 """
 
-import threading
+from _thread import RLock as _RLock
+from typing import Self
 
 from zkconsumer.errors import ConsumerClosed, IllegalState
 from zkconsumer.forking import ForkGuard
 
 
-class OneCaller:
+class OneCaller(_RLock):  # type: ignore[misc]  # final for mypy alone
     """A context for every public call; a listener may call again from inside of one.
+
+    It *is* the lock, whose own ``__exit__`` nothing can interrupt: what a signal handler raises at
+    the end of a call must not leave a consumer that nobody can close any more.
 
     Args:
         guard: knows the process.
@@ -19,30 +23,28 @@ class OneCaller:
         closed: nobody comes in any more.
     """
 
-    __slots__ = ("_depth", "_guard", "_lock", "closed")
+    __slots__ = ("_guard", "closed")
+
+    def __new__(cls, _guard: ForkGuard) -> Self:
+        """Make it; a lock takes no arguments."""
+        return super().__new__(cls)
 
     def __init__(self, guard: ForkGuard) -> None:
         self._guard = guard
-        self._lock = threading.RLock()
-        self._depth = 0
         self.closed = False
 
     @property
     def is_inside(self) -> bool:
         """Whether a call is under way in this thread: this is asked by a listener, then."""
-        if not self._lock.acquire(blocking=False):
-            return False
-        try:
-            return self._depth > 0
-        finally:
-            self._lock.release()
+        owned: bool = self._is_owned()  # type: ignore[attr-defined]
+        return owned
 
     @property
     def is_forked(self) -> bool:
         """Whether this is a child of the process that made it."""
         return self._guard.forked
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> bool:  # type: ignore[override]
         """Come in.
 
         Raises:
@@ -51,16 +53,20 @@ class OneCaller:
             IllegalState: another thread is inside.
         """
         self._guard.check()
-        if not self._lock.acquire(blocking=False):
+        was_inside = self.is_inside
+        try:
+            self._come_in()
+        except BaseException:
+            if self.is_inside and not was_inside:
+                self.release()
+            raise
+        return True
+
+    def _come_in(self) -> None:
+        if not self.acquire(blocking=False):
             raise IllegalState(
                 "another thread is in a call of this consumer: it has one caller at a time; only "
                 "wakeup() may come from elsewhere"
             )
         if self.closed:
-            self._lock.release()
             raise ConsumerClosed(f"{self._guard.owner} was closed")
-        self._depth += 1
-
-    def __exit__(self, *_: object) -> None:
-        self._depth -= 1
-        self._lock.release()

@@ -89,6 +89,10 @@ class Shelf:
         stretch = self._stretches.get(tp)
         return None if stretch is None else stretch.position
 
+    def positions(self) -> dict[TopicPartition, PositionView]:
+        """Where the caller stands, in all partitions of which something waits."""
+        return {tp: stretch.position for tp, stretch in self._stretches.items()}
+
     def partitions(self) -> frozenset[TopicPartition]:
         """Of which partitions something waits."""
         return frozenset(self._stretches)

@@ -7,6 +7,7 @@ Source: Kafka ``ConsumerCoordinator.initWithCommittedOffsetsIfNeeded``, KAFKA-47
 """
 
 import logging
+from collections import deque
 from collections.abc import Iterable
 from typing import Protocol
 
@@ -18,7 +19,7 @@ from zkconsumer.errors import (
     ZkConsumerError,
 )
 from zkconsumer.fetch.polled.starts import At, Reset, ResetPolicy, Start
-from zkconsumer.model import TopicPartition
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
 
 log = logging.getLogger(__name__)
 
@@ -59,6 +60,7 @@ class StartPositions:
         self._to_ask: set[TopicPartition] = set()
         self._asked: dict[TopicPartition, frozenset[TopicPartition]] = {}
         self._missing: set[TopicPartition] = set()
+        self._heard: deque[Answer] = deque()
 
     @property
     def is_settled(self) -> bool:
@@ -87,9 +89,11 @@ class StartPositions:
         if self.is_settled:
             return
         failure: ZkConsumerError | None = None
-        if self._lookup is not None:
-            for answer in self._lookup.answers():
-                failure = self._take(answer) or failure
+        self._hear()
+        while self._heard:
+            # What a signal handler's exception interrupts is done again, before anything is read.
+            failure = self._take(self._heard[0]) or failure
+            self._heard.popleft()
         if self._to_ask and failure is None:
             self._ask()
         if failure is not None:
@@ -97,35 +101,52 @@ class StartPositions:
         if self._missing:
             raise NoOffsetForPartition(self._missing)
 
+    def _hear(self) -> None:
+        if self._lookup is None:
+            return
+        try:
+            self._heard.extend(self._lookup.answers())
+        except BaseException:
+            # An answer may be lost with it.
+            self._to_ask.update(self._asked)
+            raise
+
     def _ask(self) -> None:
         # One object for each question: an answer counts for whom it was asked for last.
         question = frozenset(self._to_ask)
-        self._to_ask.clear()
         if self._lookup is None:
             for tp in question:
                 self._fall_back(tp)
-            return
-        self._asked.update(dict.fromkeys(question, question))
-        self._lookup.ask(question)
+        else:
+            self._asked.update(dict.fromkeys(question, question))
+            self._lookup.ask(question)
+        # Last: what an interrupt leaves to be asked is asked again.
+        self._to_ask -= question
 
     def _take(self, answer: Answer) -> ZkConsumerError | None:
         current = [tp for tp in answer.partitions if self._asked.get(tp) is answer.partitions]
-        for tp in current:
-            del self._asked[tp]
+        failure: ZkConsumerError | None = None
         if isinstance(answer.found, ZkConsumerError):
             self._to_ask.update(current)
+            for tp in current:
+                self._asked.pop(tp, None)
             if isinstance(answer.found, TransportError | RequestTimedOut):
                 log.warning("committed offsets not known yet, asking again: %s", answer.found)
-                return None
-            return answer.found if current else None
-        for tp in current:
-            committed = answer.found.get(tp)
-            if committed is None:
-                self._fall_back(tp)
             else:
-                log.info("%s: read on from the committed offset %d", tp, committed.offset)
-                self._engine.seek(tp, At(committed.offset, committed.leader_epoch))
-        return None
+                failure = answer.found if current else None
+        else:
+            for tp in current:
+                self._start(tp, answer.found.get(tp))
+                self._to_ask.discard(tp)
+                self._asked.pop(tp, None)
+        return failure
+
+    def _start(self, tp: TopicPartition, committed: OffsetAndMetadata | None) -> None:
+        if committed is None:
+            self._fall_back(tp)
+        else:
+            log.info("%s: read on from the committed offset %d", tp, committed.offset)
+            self._engine.seek(tp, At(committed.offset, committed.leader_epoch))
 
     def _fall_back(self, tp: TopicPartition) -> None:
         if self._policy is None:

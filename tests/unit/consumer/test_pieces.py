@@ -182,7 +182,7 @@ def test_commits_are_due_after_each_interval() -> None:
     assert timer.left_ms(400) == 600
     assert not timer.is_due(999)
     assert timer.is_due(1000)
-    timer.began()
+    timer.began(1000)
     assert not timer.is_due(5000)
     assert timer.left_ms(5000) is None
     timer.ended(1200, failed=False)
@@ -190,11 +190,20 @@ def test_commits_are_due_after_each_interval() -> None:
     assert timer.is_due(2200)
 
 
+def test_a_commit_whose_end_was_not_heard_does_not_stop_all_others() -> None:
+    """Its callback may have been interrupted."""
+    timer = AutoCommit(enabled=True, interval_ms=1000, retry_ms=100)
+    timer.is_due(0)
+    timer.began(1000)
+    assert not timer.is_due(300_999)
+    assert timer.is_due(301_000)
+
+
 def test_after_a_failure_it_is_tried_sooner() -> None:
     """But not later than usual."""
     timer = AutoCommit(enabled=True, interval_ms=1000, retry_ms=100)
     timer.is_due(0)
-    timer.began()
+    timer.began(1000)
     timer.ended(1000, failed=True)
     assert not timer.is_due(1099)
     assert timer.is_due(1100)

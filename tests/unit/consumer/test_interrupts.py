@@ -1,0 +1,92 @@
+"""Exceptions of signal handlers, wherever they strike: the caller goes on and misses nothing."""
+
+import traceback
+from collections import defaultdict
+from collections.abc import Callable
+from functools import partial
+from itertools import count
+
+import pytest
+
+from tests.support.interrupting import interrupt_at_check
+from tests.support.poll_callers import A, B, Make
+from tests.support.poll_fakes import FakeParts
+from zkconsumer import KafkaConsumer, TopicPartition
+
+END = 5
+Seen = dict[TopicPartition, list[int]]
+Read = Callable[[KafkaConsumer, FakeParts, Seen], None]
+
+
+def by_poll(consumer: KafkaConsumer, fakes: FakeParts, seen: Seen) -> None:
+    """Poll after poll, with automatic commits."""
+    for _ in range(6):
+        for tp, records in consumer.poll(max_records=3).items():
+            seen[tp] += [record.offset for record in records]
+        while fakes.group.pending:
+            fakes.group.answer()
+
+
+def by_loop(consumer: KafkaConsumer, _: FakeParts, seen: Seen) -> None:
+    """Loops, over all, and left after the first."""
+    for most in (1, 100, 100):
+        for taken, record in enumerate(consumer, 1):
+            seen[TopicPartition(record.topic, record.partition)].append(record.offset)
+            if taken == most:
+                break
+
+
+def mixed(consumer: KafkaConsumer, _: FakeParts, seen: Seen) -> None:
+    """One of each, in turns."""
+    for _ in range(6):
+        for record in consumer:
+            seen[TopicPartition(record.topic, record.partition)].append(record.offset)
+            break
+        for tp, records in consumer.poll(max_records=2).items():
+            seen[tp] += [record.offset for record in records]
+
+
+def by_batch(consumer: KafkaConsumer, _: FakeParts, seen: Seen) -> None:
+    """Arrow batches."""
+    for _ in range(6):
+        for row in consumer.poll_arrow(max_records=3).to_pylist():
+            seen[TopicPartition(row["topic"], row["partition"])].append(row["offset"])
+
+
+def strike() -> None:
+    """What Ctrl-C does."""
+    raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("first", range(3))
+@pytest.mark.parametrize("read", [by_poll, by_loop, mixed, by_batch])
+def test_an_interrupt_costs_no_record(make: Make, read: Read, first: int) -> None:
+    """Neither does it hand out one twice, nor keep a consumer from closing."""
+    if read is by_batch:
+        pytest.importorskip("pyarrow")
+    for number in count(first * 4, 12):
+        consumer, fakes = make(
+            "t", consumer_timeout_ms=1, max_poll_records=3, auto_commit_interval_ms=0
+        )
+        fakes.engine.ends = {A: END, B: END}
+        fakes.group.give(A, B)
+        seen: Seen = defaultdict(list)
+        place = None
+        try:
+            interrupt_at_check(number, strike, partial(read, consumer, fakes, seen))
+        except KeyboardInterrupt as interrupt:
+            frames = traceback.extract_tb(interrupt.__traceback__)
+            inside = [one for one in frames if "/tests/" not in one.filename]
+            place = inside[-1]
+        if place is None:
+            break
+        if "/records/" in place.filename or "def take_over" in (place.line or ""):
+            continue  # the caller has got it; or nobody here has heard of the partitions yet
+        for _ in range(3):
+            read(consumer, fakes, seen)
+        assert seen == {A: list(range(END)), B: list(range(END))}, (number, place)
+        consumer.close()
+        assert {tp: it.offset for tp, it in fakes.group.committed_offsets.items()} == {
+            A: END,
+            B: END,
+        }
