@@ -178,7 +178,8 @@ class OffsetCalls:
     def pause(self, *partitions: TopicPartition) -> None:
         """Hand out nothing of these partitions until ``resume``; what was fetched is kept.
 
-        A rebalance that leaves a partition with us leaves it paused, too.
+        A rebalance that takes a partition away ends its pause, also where it gives it back at once,
+        as all do but cooperative ones: pause it again in ``on_partitions_assigned``.
 
         Raises:
             IllegalState: a partition is not assigned.

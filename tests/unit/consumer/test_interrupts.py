@@ -27,8 +27,9 @@ def by_poll(consumer: KafkaConsumer, fakes: FakeParts, seen: Seen) -> None:
             fakes.group.answer()
 
 
-def by_loop(consumer: KafkaConsumer, _: FakeParts, seen: Seen) -> None:
+def by_loop(consumer: KafkaConsumer, fakes: FakeParts, seen: Seen) -> None:
     """Loops, over all, and left after the first."""
+    del fakes
     for most in (1, 100, 100):
         for taken, record in enumerate(consumer, 1):
             seen[TopicPartition(record.topic, record.partition)].append(record.offset)
@@ -36,8 +37,9 @@ def by_loop(consumer: KafkaConsumer, _: FakeParts, seen: Seen) -> None:
                 break
 
 
-def mixed(consumer: KafkaConsumer, _: FakeParts, seen: Seen) -> None:
+def mixed(consumer: KafkaConsumer, fakes: FakeParts, seen: Seen) -> None:
     """One of each, in turns."""
+    del fakes
     for _ in range(6):
         for record in consumer:
             seen[TopicPartition(record.topic, record.partition)].append(record.offset)
@@ -46,8 +48,9 @@ def mixed(consumer: KafkaConsumer, _: FakeParts, seen: Seen) -> None:
             seen[tp] += [record.offset for record in records]
 
 
-def by_batch(consumer: KafkaConsumer, _: FakeParts, seen: Seen) -> None:
+def by_batch(consumer: KafkaConsumer, fakes: FakeParts, seen: Seen) -> None:
     """Arrow batches."""
+    del fakes
     for _ in range(6):
         for row in consumer.poll_arrow(max_records=3).to_pylist():
             seen[TopicPartition(row["topic"], row["partition"])].append(row["offset"])
