@@ -3,6 +3,7 @@
 import logging
 import random as random_module
 from collections.abc import Callable, Collection, Mapping
+from functools import partial
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.view import ClusterView
@@ -27,6 +28,9 @@ _NAP_MS = 500
 
 _LAST_WORDS_MS = 2_000
 """So long at most a member that closes waits until the coordinator has heard of it."""
+
+_INTERRUPTED_MS = 300
+"""So long where a signal handler's exception (Ctrl-C) says that somebody wants to be gone."""
 
 _FLUSH_MS = 5_000
 """So long at most partitions that go wait for commits under way: as long as a broker does."""
@@ -180,15 +184,16 @@ class GroupMember:
         seat = self._seat
         self._closing_by_ms = deadline_ms
         seat.leave()
+        patience_ms = _INTERRUPTED_MS
         try:
-            try:
-                self._call_handler()
-            finally:
-                self._flush()
+            self._then_flush(self._call_handler)
+            patience_ms = _LAST_WORDS_MS
+        except Exception:
+            patience_ms = _LAST_WORDS_MS
+            raise
         finally:
-            # Also where somebody has lost his patience (Ctrl-C) with the commits.
             if seat.say_good_bye():
-                last_words_ms = min(deadline_ms, self._clock.now_ms() + _LAST_WORDS_MS)
+                last_words_ms = min(deadline_ms, self._clock.now_ms() + patience_ms)
                 self._wait(lambda: seat.left, last_words_ms)
             self._run_callbacks()
 
@@ -217,11 +222,20 @@ class GroupMember:
             self._seat.take_over(call)
             self._handler.take_over(call.added, call.owned)
             return
+        give_up = partial(self._handler.give_up, call.partitions, call.why)
+        if call.why is ev.Why.REVOKED:
+            self._then_flush(give_up)
+        else:
+            give_up()
+
+    def _then_flush(self, work: Callable[[], None]) -> None:
+        """Flush after it, also where the caller's code failed; not for who interrupts (Ctrl-C)."""
         try:
-            self._handler.give_up(call.partitions, call.why)
-        finally:
-            if call.why is ev.Why.REVOKED:
-                self._flush()
+            work()
+        except Exception:
+            self._flush()
+            raise
+        self._flush()
 
     def _flush(self) -> None:
         """Let the commits under way end before the partitions go: afterwards they are refused."""

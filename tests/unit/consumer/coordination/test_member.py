@@ -18,6 +18,7 @@ from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
 from zkconsumer.wire.messages.join_group import JoinGroupRequest
 from zkconsumer.wire.messages.leave_group import LeaveGroupRequest
+from zkconsumer.wire.messages.offset_commit import OffsetCommitRequest
 from zkconsumer.wire.messages.sync_group import SyncGroupRequest
 
 ALL = tps("t", 0, 1, 2, 3)
@@ -197,6 +198,26 @@ def test_an_interrupted_good_bye_is_said_all_the_same(
     member.subscribe("t")
     member.poll_until("all again", lambda: member.has == ALL)
     member.member.commit({TopicPartition("t", 0): OffsetAndMetadata(7)}, timeout_ms=5_000)
+
+
+def test_who_interrupts_a_close_does_not_wait_for_commits_that_hang(
+    broker: CoordinatorDouble, make: MakeMember
+) -> None:
+    """Ctrl-C in a commit of the last moment: neither for that one, nor for those before."""
+    member = make(broker, "t")
+    member.poll_until("all", lambda: member.has == ALL)
+    broker.silent |= {OffsetCommitRequest}
+    offsets = {TopicPartition("t", 0): OffsetAndMetadata(7)}
+    member.member.commit_async(offsets, None)
+
+    def interrupt(_partitions: frozenset[TopicPartition], _why: Why) -> None:
+        raise KeyboardInterrupt
+
+    member.handler.on_give_up = interrupt
+    begun_ms = SystemClock().now_ms()
+    with pytest.raises(KeyboardInterrupt):
+        member.close(30_000)
+    assert SystemClock().now_ms() - begun_ms < 4_000
 
 
 def test_a_refusal_is_raised_once_and_the_next_poll_tries_again(
