@@ -100,7 +100,7 @@ class PollSession:
         self.version = 0
         self.commits_on_close = True
         self._view_to_look_at = False
-        self._taking_over: tuple[Partitions, Partitions] | None = None
+        self._interrupted: tuple[Partitions, Partitions] | None = None
         self._told: frozenset[str] | None = None
         self._group_topics: frozenset[str] = frozenset()
 
@@ -151,7 +151,7 @@ class PollSession:
             else:
                 self.commit_by_itself(self._engine.partitions())
         finally:
-            self._taking_over = None
+            self._interrupted = None
             self.subscription.clear()
             self._forget(self._engine.partitions())
             self.listener.set(None)
@@ -204,18 +204,23 @@ class PollSession:
         """See ``OwnershipHandler``."""
         # What a signal handler's exception interrupts is done again by the next round: else a
         # partition could be without a position for ever, and the listener without the news.
-        self._taking_over = added, owned
-        here = self._engine.partitions() - added
-        self._forget(self._engine.partitions() - (owned & here))
-        self._add(owned - here)
+        self._interrupted = None
+        try:
+            self._take_over(added, owned)
+        except Exception:
+            raise
+        except BaseException:
+            self._interrupted = added, owned
+            raise
+
+    def _take_over(self, added: Partitions, owned: Partitions) -> None:
+        here = self._engine.partitions()
+        stay = (here & owned) - added
+        self._forget(here - stay)
+        self._add(owned - stay)
         self.auto_commit.postponed(self._clock.now_ms())
         log.info("assigned: %s", ", ".join(map(str, sorted(owned))) or "no partitions")
-        try:
-            self.listener.assigned(added)
-        except Exception:
-            self._taking_over = None
-            raise
-        self._taking_over = None
+        self.listener.assigned(added)
 
     def _add(self, partitions: Partitions) -> None:
         self._engine.add(partitions)
@@ -296,8 +301,8 @@ class PollSession:
         """
         if isinstance(self._keeper.failure, AuthenticationFailed | UnsupportedVersion):
             raise self._keeper.failure
-        if self._taking_over is not None:
-            self.take_over(*self._taking_over)
+        if self._interrupted is not None:
+            self.take_over(*self._interrupted)
         self.membership.poll()
         if self._view_to_look_at:
             self._look_at_view()

@@ -1,9 +1,11 @@
 """Iterations beside each other, and beside what may not be handed out at the moment."""
 
+from collections.abc import Collection
+
 import pytest
 
 from tests.support.poll_callers import A, B, Make, joined, offsets_of
-from zkconsumer import KafkaConsumer
+from zkconsumer import ConsumerRebalanceListener, KafkaConsumer, TopicPartition
 
 
 def taken_from(consumer: KafkaConsumer, count: int) -> list[int]:
@@ -53,3 +55,21 @@ def test_what_waits_comes_first_when_a_group_is_sure_again(
             for row in consumer.poll_arrow(max_records=3).to_pylist():
                 seen["t", row["partition"]].append(row["offset"])
     assert seen == {A: list(range(10)), B: list(range(10))}
+
+
+def test_a_listener_that_polls_hears_its_news_once(make: Make) -> None:
+    """It is of no use to do so, but no harm either."""
+    consumer, fakes = make("t")
+    fakes.engine.ends = {A: 10, B: 10}
+    heard: list[list[TopicPartition]] = []
+
+    class Polls(ConsumerRebalanceListener):
+        def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> None:
+            heard.append(sorted(assigned))
+            consumer.poll()
+
+    consumer.subscribe(["t"], listener=Polls())
+    fakes.group.give(A, B)
+    consumer.poll()
+    consumer.poll()
+    assert heard == [[A, B]]
