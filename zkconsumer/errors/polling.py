@@ -139,10 +139,16 @@ class LogTruncated(PositionInvalid):
         topic_partition: which.
         position: where reading stood.
         diverged_at: the first offset that may differ from what was read; None where unknown.
+        leader_epoch: of the leader that wrote what lies in front of it, -1 if not known: seek to
+            ``OffsetAndMetadata(diverged_at, "", leader_epoch)``, and another cut is noticed, too.
     """
 
     def __init__(
-        self, topic_partition: TopicPartition, position: int, diverged_at: int | None = None
+        self,
+        topic_partition: TopicPartition,
+        position: int,
+        diverged_at: int | None = None,
+        leader_epoch: int = -1,
     ) -> None:
         where = "" if diverged_at is None else f" to {diverged_at}"
         super().__init__(
@@ -153,3 +159,4 @@ class LogTruncated(PositionInvalid):
         self.topic_partition = topic_partition
         self.position = position
         self.diverged_at = diverged_at
+        self.leader_epoch = leader_epoch

@@ -237,8 +237,11 @@ class Arrivals:
         tp = state.topic_partition
         if policy is None:
             state.refetch()
-            diverged_at = None if common_end is None else common_end.offset
-            state.get_stuck(Trouble(LogTruncated(tp, position.offset, diverged_at)))
+            truncated = LogTruncated(tp, position.offset)
+            if common_end is not None:
+                place = common_end.offset, common_end.leader_epoch
+                truncated = LogTruncated(tp, position.offset, *place)
+            state.get_stuck(Trouble(truncated))
             self.effects.tell_caller = True
         elif common_end is None:
             self._note(f"{tp}: going on at {policy!r}")

@@ -177,6 +177,7 @@ def test_what_the_caller_has_and_is_gone_is_told() -> None:
     with pytest.raises(LogTruncated) as told:
         collect(board, 9, 0, None)
     assert (told.value.position, told.value.diverged_at) == (5, 3)
+    assert told.value.leader_epoch == 0
 
 
 def test_with_a_policy_the_position_steps_back() -> None:
@@ -254,6 +255,7 @@ def test_without_a_policy_that_is_told() -> None:
     with pytest.raises(LogTruncated) as told:
         collect(board, 9, 0, None)
     assert (told.value.position, told.value.diverged_at) == (5, None)
+    assert told.value.leader_epoch == -1
 
 
 @pytest.mark.parametrize("policy", [LATEST, None], ids=["latest", "none"])
