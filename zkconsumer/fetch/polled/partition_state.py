@@ -185,6 +185,8 @@ class PartitionState:
         position = self.position
         assert position is not None
         self._stand(position)
+        # What was to be compared with a new leader's log still is.
+        self.prove()
 
     def get_stuck(self, trouble: Trouble) -> None:
         """Tell the caller of an error, behind what waits."""

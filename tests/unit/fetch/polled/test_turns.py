@@ -4,13 +4,24 @@ from typing import Any
 
 import pytest
 
-from tests.support.polled import TP, TP1, batch, board_of, fetched, offsets, part, plan
+from tests.support.polled import (
+    OTHER,
+    TP,
+    TP1,
+    batch,
+    board_of,
+    fetched,
+    offsets,
+    part,
+    plan,
+    view,
+)
 from tests.support.polled import answer as answered
 from zkconsumer.errors import AuthenticationFailed, PartitionFailed, TopicAuthorizationFailed
 from zkconsumer.fetch.polled import completed
 from zkconsumer.fetch.polled.board import Board
 from zkconsumer.fetch.polled.starts import At, PositionView
-from zkconsumer.fetch.polled.turns import Taken, collect, is_ready
+from zkconsumer.fetch.polled.turns import Before, Taken, collect, is_ready, put_back
 from zkconsumer.model import Record, TimestampType, TopicPartition
 from zkconsumer.records.build_batch import BatchTraits, build_batch, build_marker
 from zkconsumer.records.transactions import Marker
@@ -180,6 +191,20 @@ def test_an_interrupt_puts_everything_back(monkeypatch: pytest.MonkeyPatch) -> N
         if at(board, tp) == PositionView(0):
             fetched(board, {tp: batch(0, 2)})
             assert take(board) == {tp: [0, 1]}
+
+
+def test_putting_back_does_not_forget_that_the_leader_is_new() -> None:
+    """Its log is compared with what was read all the same, before anything is fetched of it."""
+    board = board_of(TP)
+    fetched(board, {TP: batch(0, 4, epoch=1)})
+    take(board, 2)
+    board.see(view({TP: OTHER}, epoch=2))
+    before: Before = []
+    collect(board, 2, 0, None, before)
+    put_back(board, before, 0)
+    assert at(board) == PositionView(2, 1)
+    assert board.states[TP].unproven
+    assert board.take_effects().ask_positions
 
 
 def test_headers_of_joined_slices_keep_their_places() -> None:
