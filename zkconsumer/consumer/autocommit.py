@@ -15,7 +15,7 @@ class AutoCommit:
     Args:
         enabled: without it nothing is ever due.
         interval_ms: from one commit to the next.
-        retry_ms: the pause before the next try where one failed.
+        retry_ms: the pause before the next try where one failed; it doubles with each in a row.
     """
 
     def __init__(self, *, enabled: bool, interval_ms: int, retry_ms: int) -> None:
@@ -24,6 +24,7 @@ class AutoCommit:
         self._retry_ms = min(retry_ms, interval_ms)
         self._due_ms: int | None = None
         self._under_way_since_ms: int | None = None
+        self._failures = 0
 
     def is_due(self, now_ms: int) -> bool:
         """Whether to commit now; the first is due one interval after the first question."""
@@ -46,7 +47,12 @@ class AutoCommit:
     def ended(self, now_ms: int, *, failed: bool) -> None:
         """It is not any more."""
         self._under_way_since_ms = None
-        self._due_ms = now_ms + (self._retry_ms if failed else self._interval_ms)
+        delay_ms = self._interval_ms
+        if failed:
+            # What does not pass, such as a topic that was deleted, is not to be hammered at.
+            delay_ms = min(delay_ms, self._retry_ms << min(self._failures, 20))
+        self._failures = self._failures + 1 if failed else 0
+        self._due_ms = now_ms + delay_ms
 
     def postponed(self, now_ms: int) -> None:
         """All that was handed out is committed, or is nothing: one interval from now."""

@@ -100,6 +100,7 @@ class PollSession:
         self.version = 0
         self.commits_on_close = True
         self._view_to_look_at = False
+        self._last_failure: Exception | None = None
         self._interrupted: tuple[Partitions, Partitions] | None = None
         self._told: frozenset[str] | None = None
         self._group_topics: frozenset[str] = frozenset()
@@ -349,10 +350,14 @@ class PollSession:
     def _heard(
         self, offsets: Mapping[TopicPartition, OffsetAndMetadata], error: Exception | None
     ) -> None:
+        # Once, not for each try.
+        level = logging.DEBUG if str(error) == str(self._last_failure) else logging.WARNING
+        self._last_failure = error
         if isinstance(error, CommitFailed):
-            log.warning("automatic commit refused, what it was about may be read again: %s", error)
+            text = "automatic commit refused, what it was about may be read again: %s"
+            log.log(level, text, error)
         elif error is not None:
-            log.warning("automatic commit failed: %s", error)
+            log.log(level, "automatic commit failed: %s", error)
         if self._settings.on_auto_commit is not None:
             try:
                 self._settings.on_auto_commit(offsets, error)

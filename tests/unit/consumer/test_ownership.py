@@ -143,7 +143,9 @@ def test_coroutines_are_no_listener(make: Make) -> None:
 # --- commits -------------------------------------------------------------------------------------
 
 
-def test_polls_commit_by_themselves_what_earlier_ones_handed_out(make: Make) -> None:
+def test_polls_commit_by_themselves_what_earlier_ones_handed_out(
+    make: Make, caplog: pytest.LogCaptureFixture
+) -> None:
     """Every ``auto_commit_interval_ms``, one at a time."""
     consumer, fakes = joined(make, auto_commit_interval_ms=1_000)
     consumer.poll(max_records=4)
@@ -159,6 +161,10 @@ def test_polls_commit_by_themselves_what_earlier_ones_handed_out(make: Make) -> 
     fakes.clock.advance(100)  # after a failure sooner
     consumer.poll()
     assert len(fakes.group.pending) == 1
+    fakes.group.answer(CommitFailed("x"))
+    assert caplog.text.count("automatic commit refused") == 1  # the same again is no news
+    fakes.clock.advance(200)
+    consumer.poll()
     fakes.group.answer()
     consumer.poll()
     assert fakes.group.pending == []

@@ -207,6 +207,12 @@ def test_after_a_failure_it_is_tried_sooner() -> None:
     timer.ended(1000, failed=True)
     assert not timer.is_due(1099)
     assert timer.is_due(1100)
+    for late_ms in (200, 400, 800, 1000, 1000):
+        timer.ended(0, failed=True)
+        assert timer.left_ms(0) == late_ms
+    timer.ended(0, failed=False)
+    timer.ended(0, failed=True)
+    assert timer.left_ms(0) == 100
     short = AutoCommit(enabled=True, interval_ms=50, retry_ms=100)
     short.ended(0, failed=True)
     assert short.is_due(50)
