@@ -143,7 +143,8 @@ _OFFSETS = (
         any_case=True,
         since="0.9.0",
         doc="Where to read where no offset is committed, or the log does not have it any more; "
-        "with `none` poll raises instead.",
+        "with `none` poll raises instead. `latest` holds for partitions that are added later, "
+        "too, as in Java: what is written there before we hear of them is not read.",
     ),
     ConfigKey(
         key="enable.auto.commit",
