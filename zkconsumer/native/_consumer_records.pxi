@@ -79,8 +79,8 @@ cdef class ConsumerRecord:
         )
 
 
+# Tracked, unlike the others: a decoder may be a method of an object that holds the record.
 @cython.final
-@cython.no_gc
 cdef class DecodedConsumerRecord(ConsumerRecord):
     cdef Origin origin
 

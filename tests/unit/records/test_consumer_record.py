@@ -1,8 +1,10 @@
 """What a poll gives: names, laziness, equality, pickling."""
 
 import copy
+import gc
 import json
 import pickle
+import weakref
 
 import pytest
 
@@ -127,6 +129,24 @@ def test_a_pickled_record_needs_no_deserialiser(decode: FetchedDecoder) -> None:
         assert (again.key, again.value) == (one.key, one.value)
         assert pickle.loads(pickle.dumps(again)) == one
         assert copy.deepcopy(one) == copy.copy(one) == one
+
+
+@engines
+def test_a_deserialisers_owner_that_keeps_a_record_goes_with_it(decode: FetchedDecoder) -> None:
+    """They hold each other in a circle, which only the garbage collector can open."""
+
+    class Reader:
+        last: ConsumerRecord | None = None
+
+        def text(self, data: bytes) -> str:
+            return data.decode()
+
+    reader = Reader()
+    reader.last = made(decode, batch(), RecordOrigin(TP, None, reader.text))[0]
+    gone = weakref.ref(reader)
+    del reader
+    gc.collect()
+    assert gone() is None
 
 
 @engines
