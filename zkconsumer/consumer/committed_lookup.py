@@ -55,8 +55,9 @@ class CommittedLookup:
     def ask(self, partitions: frozenset[TopicPartition]) -> None:
         """Look these up; ``answers`` will have them."""
         if not self._runs:
-            self._runs = True
             self._scope.spawn("committed", self._run, stop=partial(self._questions.put, None))
+            # Now only: an interrupt may cost a thread too many, but not one too few.
+            self._runs = True
         self._questions.put(partitions)
 
     def answers(self) -> list[Answer]:

@@ -63,11 +63,21 @@ class Desk:
             with self._lock:
                 return do(self._board, self._clock.now_ms())
         finally:
+            self._act()
+
+    def _act(self) -> None:
+        effects = Effects()
+        try:
             with self._lock:
                 effects = self._board.take_effects()
             for note in effects.notes:
                 log.warning("%s", note)
             self._follow(effects)
+        except BaseException:
+            # A signal handler's: nobody may wait for ever to be woken. The next change does it.
+            with self._lock:
+                self._board.effects.add(effects)
+            raise
 
     def look(self, at: Callable[[Board], R]) -> R:
         """Look at the board, without changing it."""

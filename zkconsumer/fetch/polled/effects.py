@@ -22,3 +22,10 @@ class Effects:
     refresh_metadata: bool = False
     wake: set[Broker] = field(default_factory=set)
     notes: list[str] = field(default_factory=list)
+
+    def add(self, others: "Effects") -> None:
+        """These, too, but for what the log has perhaps heard already."""
+        self.tell_caller |= others.tell_caller
+        self.ask_positions |= others.ask_positions
+        self.refresh_metadata |= others.refresh_metadata
+        self.wake |= others.wake

@@ -312,14 +312,15 @@ class PollEngine:
                     settings=self._settings,
                     clock=self._clock,
                 )
-                fetcher = BrokerFetcher(line, self._clock, lambda: self._retire(broker))
-                self._fetchers[broker] = fetcher
+                fetcher = BrokerFetcher(line, self._clock, lambda: self._retire(broker, line))
                 role = f"fetcher-{broker.id}"
                 self._scope.spawn(role, fetcher.run, stop=fetcher.stop, on_error=self._die)
+                # Now only: an interrupt may cost a thread too many, but not one too few.
+                self._fetchers[broker] = fetcher
             if fetcher is not None:
                 fetcher.wake()
 
-    def _retire(self, broker: Broker) -> bool:
+    def _retire(self, broker: Broker, line: FetchLine) -> bool:
         """Whether a fetcher without partitions may end."""
 
         def drop(board: Board) -> bool:
@@ -328,7 +329,9 @@ class PollEngine:
             with self._lock:
                 if board.of(broker):
                     return False
-                del self._fetchers[broker]
+                fetcher = self._fetchers.get(broker)
+                if fetcher is not None and fetcher.line is line:
+                    del self._fetchers[broker]
                 return True
 
         return self._desk.look(drop)
@@ -336,10 +339,10 @@ class PollEngine:
     def _wake_asker(self) -> None:
         with self._lock:
             if not self._asks and not self._stopped:
-                self._asks = True
                 self._scope.spawn(
                     "positions", self._asker.run, stop=self._asker.stop, on_error=self._die
                 )
+                self._asks = True
         self._asker.wake()
 
     def _die(self, error: BaseException) -> None:

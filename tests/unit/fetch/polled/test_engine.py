@@ -194,12 +194,32 @@ def test_a_fetcher_without_partitions_may_retire(fakes: Fakes) -> None:
         rig.start({tp: At(0)})
         rig.poll_until(lambda: len(rig.offsets(tp)) == 30, "all records")
         ((broker, fetcher),) = rig.engine._fetchers.items()
-        assert not rig.engine._retire(broker)
+        assert not rig.engine._retire(broker, fetcher.line)
         rig.engine.remove([tp])
-        assert rig.engine._retire(broker)
+        another = cast("Any", "a line whose fetcher an interrupt kept from being known")
+        assert rig.engine._retire(broker, another)
+        assert rig.engine._fetchers[broker] is fetcher
+        assert rig.engine._retire(broker, fetcher.line)
         rig.start({tp: At(20)})
         rig.poll_until(lambda: len(rig.offsets(tp)) == 40, "the last ones again")
         assert rig.engine._fetchers[broker] is not fetcher
+
+
+def test_who_was_to_be_woken_is_woken_though_an_interrupt_came_between() -> None:
+    """By the next change: a signal handler may raise anywhere."""
+    followed: list[Effects] = []
+
+    def follow(effects: Effects) -> None:
+        followed.append(effects)
+        if len(followed) == 1:
+            raise KeyboardInterrupt
+
+    desk = Desk(QUICK, ManualClock(), follow)
+    with pytest.raises(KeyboardInterrupt):
+        desk.change(lambda board, _: board.broker_lost(BROKER))
+    desk.change(lambda _board, _now_ms: None)
+    desk.change(lambda _board, _now_ms: None)
+    assert [one.refresh_metadata for one in followed] == [True, True, False]
 
 
 class Paper:
