@@ -36,3 +36,15 @@ def test_a_spark_task_does_not_load_the_consumer() -> None:
     )
     loaded = [name for name in told.stdout.split() if name.startswith(LEFT)]
     assert loaded == []
+
+
+def test_a_consumer_of_brokers_does_not_load_what_is_for_zookeeper() -> None:
+    """That is a third of what loading takes; nor does it need pyarrow."""
+    program = "from zkconsumer import KafkaConsumer; KafkaConsumer().close(); import sys"
+    told = subprocess.run(
+        [sys.executable, "-c", f"{program}; print(*sys.modules)"],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert not {"kazoo", "pyarrow", "zkconsumer.connector.connector"} & set(told.stdout.split())

@@ -4,6 +4,7 @@ import logging
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import ClusterClient
@@ -24,7 +25,6 @@ from zkconsumer.consumer.session import PollSession, SessionSettings
 from zkconsumer.consumer.settings_of import fetch_settings_of, group_settings_of, policy_of
 from zkconsumer.consumer.start_positions import StartPositions
 from zkconsumer.consumer.wakeup import Wakeup
-from zkconsumer.consumer.zookeeper import ZookeeperGroup, open_zookeeper_group
 from zkconsumer.fetch.polled.engine import PollEngine
 from zkconsumer.forking import ForkGuard
 from zkconsumer.model import Broker
@@ -32,6 +32,9 @@ from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.net.transport import Connector
 from zkconsumer.scope import ThreadScope
+
+if TYPE_CHECKING:
+    from zkconsumer.consumer.zookeeper import ZookeeperGroup
 
 log = logging.getLogger(__name__)
 
@@ -72,6 +75,9 @@ def assemble(
     zookeeper = None
     brokers: Sequence[Broker] = config.bootstrap_brokers()
     if config.zookeeper_connect is not None:
+        # The connector and kazoo are a third of what loading a consumer costs; few need them here.
+        from zkconsumer.consumer.zookeeper import open_zookeeper_group  # noqa: PLC0415
+
         zookeeper = open_zookeeper_group(config, clock=clock)
         brokers = zookeeper.brokers
     try:
@@ -96,7 +102,7 @@ def _wire(
     clock: Clock,
     dialer: BrokerDialer,
     brokers: Sequence[Broker],
-    zookeeper: ZookeeperGroup | None,
+    zookeeper: "ZookeeperGroup | None",
 ) -> Parts:
     name = f"consumer {config.client_id}"
     owner = name if config.group_id is None else f"{name} of group {config.group_id}"
@@ -201,7 +207,7 @@ def _membership(  # noqa: PLR0913, PLR0917 - one part each
     session: PollSession,
     scope: ThreadScope,
     bell: Wakeup,
-    zookeeper: ZookeeperGroup | None,
+    zookeeper: "ZookeeperGroup | None",
 ) -> Membership:
     def view() -> ClusterView:
         return network.keeper.view
