@@ -161,11 +161,12 @@ class PollSession:
     def close(self, timeout_ms: int, *, commit: bool) -> None:
         """Leave the group, committing what was handed out where that is automatic."""
         self.commits_on_close = commit
+        deadline_ms = self._clock.now_ms() + timeout_ms
         try:
             if commit and not self.subscription.is_group_managed:
-                self.commit_by_itself(self._engine.partitions())
+                self.commit_by_itself(self._engine.partitions(), timeout_ms=timeout_ms)
         finally:
-            self.membership.close(timeout_ms)
+            self.membership.close(max(0, deadline_ms - self._clock.now_ms()))
 
     def saw_view(self) -> None:
         """There is a new view of the cluster. Thread: any."""
@@ -333,7 +334,9 @@ class PollSession:
         self.auto_commit.ended(self._clock.now_ms(), failed=error is not None)
         self._heard(offsets, error)
 
-    def commit_by_itself(self, partitions: Iterable[TopicPartition]) -> None:
+    def commit_by_itself(
+        self, partitions: Iterable[TopicPartition], *, timeout_ms: int | None = None
+    ) -> None:
         """Commit what was handed out of these, with ``enable_auto_commit``; failing is logged."""
         if not (self._settings.in_group and self.auto_commit.enabled):
             return
@@ -341,8 +344,11 @@ class PollSession:
         if not offsets:
             return
         error: Exception | None = None
+        limit_ms = self._settings.revoke_commit_ms
+        if timeout_ms is not None:
+            limit_ms = min(limit_ms, timeout_ms)
         try:
-            self.membership.commit(offsets, timeout_ms=self._settings.revoke_commit_ms)
+            self.membership.commit(offsets, timeout_ms=limit_ms)
         except ZkConsumerError as failure:
             error = failure
         self._heard(offsets, error)

@@ -16,6 +16,7 @@ from zkconsumer.errors import (
     CommitFailed,
     ConfigError,
     IllegalState,
+    OffsetCommitFailed,
 )
 
 # --- rebalances ----------------------------------------------------------------------------------
@@ -222,3 +223,27 @@ def test_what_an_iteration_held_of_a_lost_partition_is_gone_with_it(make: Make) 
     consumer.pause(B)
     consumer.poll()
     assert offsets_of(consumer.poll()) == {A: [7, 8, 9]}
+
+
+def test_close_takes_no_longer_than_it_may_with_assigned_partitions_either(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The commit is part of it, though no group waits for it."""
+    consumer, fakes = make()
+    fakes.engine.ends = {A: 10}
+    consumer.assign([A])
+    consumer.poll()
+    assert consumer.poll()
+    allowed: list[int] = []
+
+    def hang(_offsets: object, *, timeout_ms: int) -> None:
+        allowed.append(timeout_ms)
+        fakes.clock.advance(timeout_ms)
+        raise OffsetCommitFailed("g", {A: "nobody answers"})
+
+    monkeypatch.setattr(fakes.group, "commit", hang)
+    began_ms = fakes.clock.now_ms()
+    consumer.close(timeout_ms=1_000)
+    assert allowed == [750]
+    assert fakes.group.calls[-1] == "close 0"
+    assert fakes.clock.now_ms() - began_ms <= 1_000
