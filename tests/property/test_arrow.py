@@ -12,7 +12,7 @@ from zkconsumer.clock import SystemClock
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.model import Record, TimestampType
 from zkconsumer.records.build import build_message_set
-from zkconsumer.records.codecs import Codec
+from zkconsumer.records.codecs import CODECS_OF_MESSAGES, Codec
 from zkconsumer.records.decode import decode_rows
 from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.streams.delivery import Delivery
@@ -30,7 +30,7 @@ blobs = st.none() | st.binary(max_size=60)
 def record_sets(draw: st.DrawFn) -> tuple[int, int, bytes]:
     """A partition, an offset from which it is read, and the set, by any codec and magic."""
     magic = draw(st.sampled_from([0, 1]))
-    codec = draw(st.sampled_from(Codec))
+    codec = draw(st.sampled_from(CODECS_OF_MESSAGES))
     stamps = st.just((-1, TimestampType.NONE))
     if magic:
         kind = draw(st.sampled_from([TimestampType.CREATE_TIME, TimestampType.LOG_APPEND_TIME]))
