@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from zkconsumer.cli.migration_places import open_places
 from zkconsumer.cli.migration_report import Report, as_json, as_text
+from zkconsumer.cli.output import discard_standard_output
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConfigError
 from zkconsumer.offsets.migration.migrate import Migration, Undoing, Wish
@@ -196,7 +197,11 @@ def _wish(args: argparse.Namespace) -> Wish:
 
 
 def _print(args: argparse.Namespace, report: Report) -> int:
-    print((as_json if args.json else as_text)(report), end="", flush=True)
+    try:
+        print((as_json if args.json else as_text)(report), end="", flush=True)
+    except BrokenPipeError:
+        # Whoever read it had enough of it; the exit status tells all the same.
+        discard_standard_output()
     if report.outcome is None:
         return _REFUSED if report.plan.refusals else 0
     return 0 if report.outcome.verified else _NOT_VERIFIED

@@ -262,3 +262,23 @@ def test_half_a_roll_back_file_does_not_stay(
     assert world.kafka.held == {B: OffsetAndMetadata(2)}
     assert list(Path().iterdir()) == []
     assert migrate("--roll-back-file", "back.json") == 0
+
+
+def test_the_exit_status_counts_where_nobody_reads_the_table(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As with ``| head -1``: what was not written is not taken for done."""
+
+    class Closed:
+        def write(self, _text: str) -> int:
+            raise BrokenPipeError
+
+        def flush(self) -> None:
+            """Nothing waits."""
+
+    world.kafka.fail_after = 1
+    with monkeypatch.context() as patch:
+        patch.setattr(offsets, "discard_standard_output", lambda: None)
+        patch.setattr("sys.stdout", Closed())
+        status = migrate()
+    assert status == 1
