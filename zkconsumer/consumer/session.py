@@ -185,8 +185,8 @@ class PollSession:
         """Let the membership know of our topics, where they changed."""
         topics = self.subscription.topics
         if topics != self._told:
-            self._told = topics
             self.membership.subscribe(topics, open_ended=open_ended)
+            self._told = topics
 
     # --- what comes and goes --------------------------------------------------------------
 
@@ -318,9 +318,14 @@ class PollSession:
         # First: a view that comes meanwhile is looked at in the next round.
         self._view_to_look_at = False
         view = self._keeper.view
-        if self.subscription.mode is Mode.PATTERN and view.brokers:
+        if self.subscription.mode is not Mode.PATTERN or not view.brokers:
+            return
+        try:
             self.subscription.saw(view)
             self._tell(open_ended=True)
+        except BaseException:
+            self._view_to_look_at = True
+            raise
 
     def _commit_in_passing(self) -> None:
         offsets = self.consumed(self._engine.partitions())

@@ -61,6 +61,23 @@ def strike() -> None:
     raise KeyboardInterrupt
 
 
+def test_an_interrupt_costs_no_topic_of_a_pattern(make: Make) -> None:
+    """Who joins late would read late: the next view may be minutes away."""
+    for number in count():
+        consumer, fakes = make()
+        consumer.subscribe(pattern="^web")
+        fakes.keeper.learn({"web1": 1})
+        fakes.session.saw_view()
+        try:
+            interrupt_at_check(number, strike, consumer.poll)
+        except KeyboardInterrupt:
+            consumer.poll()
+            assert "subscribe web1 ..." in fakes.group.calls, number
+            consumer.close()
+        else:
+            break
+
+
 @pytest.mark.parametrize("first", range(3))
 @pytest.mark.parametrize("read", [by_poll, by_loop, mixed, by_batch])
 def test_an_interrupt_costs_no_record(make: Make, read: Read, first: int) -> None:
