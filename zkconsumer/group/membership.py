@@ -161,6 +161,7 @@ class MembershipCore:
             self._say_good_bye("the consumer is being closed")
         self._void(forget_member=True)
         self._steps.drop()
+        self._search.drop()
         self._topics = None
         self._want = None
         self._awake = self._silent = self._fenced = False

@@ -34,6 +34,10 @@ class CoordinatorSearch:
         self._open_round = None
         return True
 
+    def drop(self) -> None:
+        """Wait for no answer any more."""
+        self._open_round = None
+
     def found(self) -> None:
         """It is known."""
         self.located = True

@@ -9,11 +9,12 @@ from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.consumer.coordination import requests
 from zkconsumer.consumer.coordination.commit_job import CommitJob
+from zkconsumer.consumer.coordination.counts import GroupCounts
 from zkconsumer.consumer.coordination.group_thread import GroupThread
 from zkconsumer.consumer.coordination.join_thread import JoinThread
 from zkconsumer.consumer.coordination.lines import Cluster, Dialer, Line
 from zkconsumer.consumer.coordination.read_job import ReadJob
-from zkconsumer.consumer.coordination.seat import GroupCounts, Seat
+from zkconsumer.consumer.coordination.seat import Seat
 from zkconsumer.consumer.coordination.terms import GroupTerms
 from zkconsumer.consumer.membership import CommitDone, Offsets, OwnershipHandler
 from zkconsumer.errors import ConfigError, ConsumerClosed, GroupFailed
@@ -201,32 +202,37 @@ class GroupMember:
 
     def _call_handler(self) -> None:
         """Run all that is due; the first error comes out at the end."""
-        calls = self._seat.calls
+        seat = self._seat
         failed: Exception | None = None
-        while calls:
-            call = calls.popleft()
+        while seat.calls:
+            seat.handling += 1
+            reached = False
             try:
-                self._call(call)
-            except Exception as error:  # the caller's code
-                if failed is None:
-                    failed = error
-                else:
-                    log.exception("%s: the handler failed again", self._seat.name)
+                call = seat.calls.popleft()
+                try:
+                    work = self._work_of(call)
+                    reached = True
+                    work()
+                except Exception as error:  # the caller's code
+                    if failed is None:
+                        failed = error
+                    else:
+                        log.exception("%s: the handler failed again", seat.name)
+                finally:
+                    # Else it is not done: the next poll sees that, and joins anew.
+                    if reached:
+                        seat.called(call)
             finally:
-                self._seat.called(call)
+                seat.handling -= 1
         if failed is not None:
             raise failed
 
-    def _call(self, call: ev.GiveUp | ev.TakeOver) -> None:
+    def _work_of(self, call: ev.GiveUp | ev.TakeOver) -> Callable[[], None]:
         if isinstance(call, ev.TakeOver):
             self._seat.take_over(call)
-            self._handler.take_over(call.added, call.owned)
-            return
+            return partial(self._handler.take_over, call.added, call.owned)
         give_up = partial(self._handler.give_up, call.partitions, call.why)
-        if call.why is ev.Why.REVOKED:
-            self._then_flush(give_up)
-        else:
-            give_up()
+        return partial(self._then_flush, give_up) if call.why is ev.Why.REVOKED else give_up
 
     def _then_flush(self, work: Callable[[], None]) -> None:
         """Flush after it, also where the caller's code failed; not for who interrupts (Ctrl-C)."""

@@ -9,13 +9,14 @@ import logging
 import threading
 from collections import deque
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from zkconsumer.backoff import Backoff
 from zkconsumer.clock import Clock
 from zkconsumer.consumer.coordination.claims import Claims
 from zkconsumer.consumer.coordination.commit_job import CommitJob
 from zkconsumer.consumer.coordination.commit_line import CommitLine
+from zkconsumer.consumer.coordination.counts import GroupCounts
 from zkconsumer.consumer.coordination.lines import Line, Place, Whereabouts
 from zkconsumer.consumer.coordination.offset_requests import NOBODY, Signature
 from zkconsumer.consumer.coordination.read_job import ReadJob
@@ -39,39 +40,6 @@ _ALIVE_MS = 10
 """So often at most the core hears that the caller polls: a quick loop polls every 100 us."""
 
 
-@dataclass(slots=True)
-class GroupCounts:
-    """What has happened since the start.
-
-    Attributes:
-        joined: generations that were entered.
-        heartbeats: answered ones.
-        commits: answered requests, whatever they said.
-        lost: how often partitions were lost.
-        notices: what was logged for the user to read.
-        last_heartbeat_ms: when the last heartbeat was answered, by the clock's ``now_ms``.
-    """
-
-    joined: int = 0
-    heartbeats: int = 0
-    commits: int = 0
-    lost: int = 0
-    notices: int = 0
-    last_heartbeat_ms: int | None = None
-
-    def numbers(self, now_ms: int) -> dict[str, float]:
-        """See ``Membership``."""
-        found: dict[str, float] = {
-            "join-total": self.joined,
-            "heartbeat-total": self.heartbeats,
-            "commit-total": self.commits,
-            "lost-total": self.lost,
-        }
-        if self.last_heartbeat_ms is not None:
-            found["last-heartbeat-seconds-ago"] = (now_ms - self.last_heartbeat_ms) / 1000
-        return found
-
-
 class Seat:
     """One member of one group.
 
@@ -87,6 +55,7 @@ class Seat:
         group_orders, join_orders: what the two threads have to do; None wakes them.
         answers: wakes the caller that waits for a commit.
         calls: the handler's due calls. Thread: the caller.
+        handling: how many of them run, one inside of the other. Thread: the caller.
     """
 
     def __init__(
@@ -109,6 +78,7 @@ class Seat:
         self.join_orders: Mailbox[tuple[JoinOrder, Place | None] | None] = Mailbox()
         self.answers: Mailbox[None] = Mailbox()
         self.calls: deque[HandlerCall] = deque()
+        self.handling = 0
         self.counts = GroupCounts()
         # Reentrant: a signal handler may close the consumer in the middle of another call.
         self.lock = threading.RLock()
@@ -125,6 +95,10 @@ class Seat:
         self._leaving = False
         self._news = True
         self._polled_ms = 0
+        self._torn = False
+        self._wish: ev.Subscribed | None = None
+        self._handed: frozenset[TopicPartition] = frozenset()
+        self._awaited_round = 0
         self._failure: ZkConsumerError | None = None
         self._cause: Exception | None = None
         self._group_waits_until_ms: int | None = None
@@ -159,14 +133,14 @@ class Seat:
         """What is surely ours at this moment."""
         with self.lock:
             until_ms = self._core.trusted_until_ms
-            if until_ms is None or self.clock.now_ms() >= until_ms:
+            if self._torn or until_ms is None or self.clock.now_ms() >= until_ms:
                 return frozenset()
             return self._core.owned
 
     def deadline_ms(self) -> int | None:
         """When the core wants to look at the time; the group thread waits until then."""
         with self.lock:
-            self._group_waits_until_ms = self._core.next_deadline_ms()
+            self._group_waits_until_ms = None if self._torn else self._core.next_deadline_ms()
             return self._group_waits_until_ms
 
     def take_failure(self) -> ZkConsumerError | None:
@@ -190,7 +164,8 @@ class Seat:
         """
         with self.lock:
             self._cause = cause
-            self._receive(event)
+            if not self._torn:  # else the next poll begins anew
+                self._receive(event)
             self._cause = None
             self._news = True
         if not isinstance(event, ev.Tick):
@@ -199,11 +174,14 @@ class Seat:
     def hear(self, event: ev.Event) -> None:
         """The caller wishes something, or has done it; in its thread."""
         with self.lock:
+            self._begin()
             if isinstance(event, ev.Subscribed):
                 self.subscribed = True
                 self._parting = None
+                self._wish = event
             self._receive(event)
             self._news = True
+            self._torn = False
 
     def polled(self) -> None:
         """The caller polls. The core need not hear it each time, unless something has happened."""
@@ -211,31 +189,46 @@ class Seat:
         if not self._news and now_ms - self._polled_ms < _ALIVE_MS:
             return
         with self.lock:
+            if self._awaited_round and not (self.calls or self.handling):
+                self._torn = True  # between a call of the handler and the word that it is done
+            self._begin()
+            self._receive(ev.Polled())
             self._news = False
             self._polled_ms = now_ms
-            self._receive(ev.Polled())
+            self._torn = False
 
     def take_over(self, call: ev.TakeOver) -> None:
         """These may be committed from now on."""
         with self.lock:
+            self._handed = call.owned
             self.claims.take(call.added)
 
     def called(self, call: HandlerCall) -> None:
         """The handler has done it."""
         with self.lock:
+            self._begin()
             if isinstance(call, ev.GiveUp):
                 self.claims.drop(call.partitions)
+                self._handed -= call.partitions
             if call.round:
+                if call.round == self._awaited_round:
+                    self._awaited_round = 0
                 self._receive(ev.CallbackDone(call.round))
+            self._torn = False
 
     def leave(self) -> None:
         """Start to leave: the handler's last call is due, and ``say_good_bye`` after it."""
         with self.lock:
+            torn, self._torn = self._torn, True
             self._parting = self.signature()
             self.calls.clear()
+            self._wish, self._awaited_round = None, 0
             self._leaving = True
             self._receive(ev.Leave())
             self._leaving = False
+            if torn:
+                self._lose_all()
+            self._torn = False
 
     def say_good_bye(self) -> bool:
         """All is given up: tell the coordinator; whether there is somebody to tell."""
@@ -337,6 +330,29 @@ class Seat:
 
     # --- inside ---------------------------------------------------------------------------
 
+    def _begin(self) -> None:
+        """The caller's thread tells the core something: ``_torn`` until that is through.
+
+        A signal handler's exception may leave it half done: steps that nobody takes, news that
+        nobody hears. Nothing tells which, so such a member leaves, and joins anew.
+        """
+        if self._torn:
+            log.warning("%s: a call was broken off by an exception: joins anew", self.name)
+            self._awaited_round = 0
+            self._leaving = False
+            self._receive(ev.Leave())
+            self._lose_all()
+            if self._wish is not None:
+                self._receive(self._wish)
+        self._torn = True
+
+    def _lose_all(self) -> None:
+        """Whatever the handler has been given, and was to hear of it."""
+        self.claims.void()
+        self.calls.clear()
+        if self._handed:
+            self.calls.append(ev.GiveUp(0, self._handed, ev.Why.LOST))
+
     def _receive(self, event: ev.Event) -> None:
         before = self._core.identity.generation
         for action in self._core.receive(event, self.clock.now_ms()):
@@ -351,6 +367,7 @@ class Seat:
     def _dispatch(self, action: ev.Action) -> None:
         match action:
             case ev.GiveUp() | ev.TakeOver():
+                self._awaited_round = action.round
                 self.calls.append(action)
             case ev.SendLeave() if self._leaving:
                 self._leave = action

@@ -1,0 +1,36 @@
+"""What has happened to a member of a coordinator's group, for ``metrics()``."""
+
+from dataclasses import dataclass
+
+
+@dataclass(slots=True)
+class GroupCounts:
+    """What has happened since the start.
+
+    Attributes:
+        joined: generations that were entered.
+        heartbeats: answered ones.
+        commits: answered requests, whatever they said.
+        lost: how often partitions were lost.
+        notices: what was logged for the user to read.
+        last_heartbeat_ms: when the last heartbeat was answered, by the clock's ``now_ms``.
+    """
+
+    joined: int = 0
+    heartbeats: int = 0
+    commits: int = 0
+    lost: int = 0
+    notices: int = 0
+    last_heartbeat_ms: int | None = None
+
+    def numbers(self, now_ms: int) -> dict[str, float]:
+        """See ``Membership``."""
+        found: dict[str, float] = {
+            "join-total": self.joined,
+            "heartbeat-total": self.heartbeats,
+            "commit-total": self.commits,
+            "lost-total": self.lost,
+        }
+        if self.last_heartbeat_ms is not None:
+            found["last-heartbeat-seconds-ago"] = (now_ms - self.last_heartbeat_ms) / 1000
+        return found
