@@ -278,7 +278,8 @@ def test_the_exit_status_counts_where_nobody_reads_the_table(
 
     world.kafka.fail_after = 1
     with monkeypatch.context() as patch:
-        patch.setattr(offsets, "discard_standard_output", lambda: None)
+        for place in ("offsets", "main"):
+            patch.setattr(f"zkconsumer.cli.{place}.discard_standard_output", lambda: None)
         patch.setattr("sys.stdout", Closed())
         status = migrate()
     assert status == 1
