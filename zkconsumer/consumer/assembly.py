@@ -108,22 +108,7 @@ def _wire(
     owner = name if config.group_id is None else f"{name} of group {config.group_id}"
     bell, scope, news = Wakeup(), ThreadScope(name, clock=clock), _News()
     network = _network(config, clock, dialer, brokers, scope, news, bell)
-    session = PollSession(
-        SessionSettings(
-            exclude_internal_topics=config.exclude_internal_topics,
-            in_group=config.group_id is not None,
-            revoke_commit_ms=min(config.request_timeout_ms, config.session_timeout_ms // 2),
-            on_auto_commit=config.objects.default_offset_commit_callback,
-        ),
-        network.engine,
-        network.keeper,
-        AutoCommit(
-            enabled=config.enable_auto_commit,
-            interval_ms=config.auto_commit_interval_ms,
-            retry_ms=config.retry_backoff_ms,
-        ),
-        clock,
-    )
+    session = _session(config, clock, network)
     guard = ForkGuard(owner)
     guard.on_fork(session.changed)
     try:
@@ -157,6 +142,25 @@ def _wire(
             death=scope.first_error,
         ),
         stops=(network.engine.stop, network.keeper.stop, network.client.stop, dialer.stop),
+    )
+
+
+def _session(config: PollConfig, clock: Clock, network: "_Network") -> PollSession:
+    return PollSession(
+        SessionSettings(
+            exclude_internal_topics=config.exclude_internal_topics,
+            in_group=config.group_id is not None,
+            revoke_commit_ms=min(config.request_timeout_ms, config.session_timeout_ms // 2),
+            on_auto_commit=config.objects.default_offset_commit_callback,
+        ),
+        network.engine,
+        network.keeper,
+        AutoCommit(
+            enabled=config.enable_auto_commit,
+            interval_ms=config.auto_commit_interval_ms,
+            retry_ms=config.retry_backoff_ms,
+        ),
+        clock,
     )
 
 
