@@ -37,6 +37,7 @@ from zkconsumer.errors import (
 from zkconsumer.lazy import load_later
 from zkconsumer.model import (
     Broker,
+    ConsumerGroupMetadata,
     ConsumerThreadId,
     OffsetAndMetadata,
     OffsetAndTimestamp,
@@ -67,6 +68,7 @@ __all__ = [
     "ConsumerClosed",
     "ConsumerConfig",
     "ConsumerForked",
+    "ConsumerGroupMetadata",
     "ConsumerRebalanceListener",
     "ConsumerRecord",
     "ConsumerThreadId",

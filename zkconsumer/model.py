@@ -80,6 +80,24 @@ class OffsetAndTimestamp(NamedTuple):
     leader_epoch: int = -1
 
 
+class ConsumerGroupMetadata(NamedTuple):
+    """Who a consumer is to its group, for a producer that commits in a transaction (KIP-447).
+
+    Attributes:
+        group_id: None: it has no group.
+        generation_id: -1: it is in none.
+        member_id: empty before the first join.
+        group_instance_id: of a static member.
+        state: where it stands, in one word.
+    """
+
+    group_id: str | None
+    generation_id: int = -1
+    member_id: str = ""
+    group_instance_id: str | None = None
+    state: str = ""
+
+
 class TimestampType(IntEnum):
     """Who set a record's timestamp (KIP-32); magic 0 has none."""
 

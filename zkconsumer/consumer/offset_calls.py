@@ -8,7 +8,7 @@ from zkconsumer.consumer.membership import CommitDone
 from zkconsumer.consumer.parts import Parts
 from zkconsumer.errors import ConfigError, IllegalState, RequestTimedOut
 from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, At, PositionView, Reset, ResetPolicy
-from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.model import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
 
 
 class OffsetCalls:
@@ -167,6 +167,22 @@ class OffsetCalls:
             IllegalState: a partition is not assigned, or none is.
         """
         self._reset(partitions, EARLIEST)
+
+    def group_metadata(self) -> ConsumerGroupMetadata:
+        """Who we are to the group, at this moment.
+
+        A transactional producer hands it on with the offsets that it commits for us, and the
+        coordinator refuses them if others have our partitions by then (KIP-447).
+        """
+        with self._parts.one_caller:
+            config, membership = self._parts.config, self._parts.session.membership
+            return ConsumerGroupMetadata(
+                group_id=config.group_id,
+                generation_id=membership.generation,
+                member_id=membership.member_id,
+                group_instance_id=config.group_instance_id,
+                state=membership.state,
+            )
 
     def seek_to_end(self, *partitions: TopicPartition) -> None:
         """Read on with what comes from now on; see ``seek_to_beginning``.

@@ -53,6 +53,10 @@ def test_a_group_reads_commits_and_goes_on(kraft: KraftNode, topic: str) -> None
     assert Counter(found) == Counter((b"k%d" % n, b"v%d" % n) for n in range(COUNT))
     with KafkaConsumer(topic, **settings) as consumer:
         assert consumer.poll(3_000) == {}
+        me = consumer.group_metadata()
+        assert (me.group_id, me.state) == (group, "stable")
+        assert me.generation_id > 0
+        assert me.member_id
         ends = consumer.end_offsets(sorted(consumer.assignment()))
         committed = {tp: consumer.committed(tp) for tp in ends}
         assert committed == ends

@@ -239,6 +239,14 @@ def test_a_listener_that_fails_does_not_keep_a_consumer_from_closing(make: Make)
     consumer.close()
 
 
+def test_a_member_says_who_it_is_to_its_group(make: Make) -> None:
+    """In the order and by the names that transactional producers know (KIP-447)."""
+    consumer, fakes = joined(make)
+    found = consumer.group_metadata()
+    assert found._fields[:4] == ("group_id", "generation_id", "member_id", "group_instance_id")
+    assert found[:4] == ("g", 7, fakes.group.member_id, None)
+
+
 def test_metrics_bear_the_names_of_others(make: Make) -> None:
     """By group."""
     consumer, _ = joined(make)
