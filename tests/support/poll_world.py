@@ -6,18 +6,14 @@ Every record that is handed out is judged against the logs, and so is every step
 """
 
 import random
-from collections.abc import Mapping
 from typing import Any, cast
 
 from tests.support.manual_clock import ManualClock
 from tests.support.poll_logs import ModelBroker, ModelLog
-from zkconsumer.cluster.epoch_ends import EpochEnd
-from zkconsumer.cluster.offset_times import EARLIEST as EARLIEST_TIME
-from zkconsumer.cluster.offset_times import TimedOffset
-from zkconsumer.cluster.view import NOTHING_KNOWN, ClusterView
+from tests.support.poll_network import ModelClient, ModelConnection, ModelKeeper, NoThreads
+from zkconsumer.cluster.view import ClusterView
 from zkconsumer.errors import (
     ConnectFailed,
-    ConnectionLost,
     LogTruncated,
     OffsetOutOfRange,
     PartitionFailed,
@@ -32,15 +28,7 @@ from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.fetched import IsolationLevel, RecordOrigin
 from zkconsumer.records.transactions import Marker
-from zkconsumer.wire.codec import (
-    decode_request,
-    decode_response,
-    encode_request,
-    encode_response,
-)
 from zkconsumer.wire.error_codes import ErrorCode
-from zkconsumer.wire.framing import LENGTH_BYTES
-from zkconsumer.wire.messages.fetch import FetchRequest
 
 PARTITIONS = tuple(TopicPartition(topic, number) for topic in "ab" for number in range(2))
 _BROKERS = {number: Broker(number, "model", 9092 + number) for number in range(3)}
@@ -55,101 +43,6 @@ _FAULTS = (
 )
 _DEPTH = 3
 Seen = tuple[int, bytes]
-
-
-class _Connection:
-    """To a model broker; every call goes through the codec, and takes its time."""
-
-    def __init__(self, world: "PollWorld", broker: Broker) -> None:
-        self.broker = broker
-        self.is_idle = True
-        self._world = world
-
-    def version_of(self, _: object, **__: int) -> int:
-        return self._world.version
-
-    def close(self) -> None:
-        self.is_idle = False
-
-    def call(self, request: FetchRequest, *, timeout_ms: int, at_most: int) -> Any:
-        world, model = self._world, self._world.brokers[self.broker.id]
-        assert timeout_ms > 0
-        frame = encode_request(request, version=at_most, correlation_id=1, client_id="c")
-        is_late = world.chance.random() < 0.5
-        if is_late:
-            world.meanwhile()
-        if world.chance.random() < world.trouble / 2:
-            self.is_idle = False
-            raise ConnectionLost("model: before the broker had it")
-        got = decode_request(memoryview(frame)[LENGTH_BYTES:]).request
-        assert isinstance(got, FetchRequest)
-        world.fetches += 1
-        answer = encode_response(model.fetch(got, at_most), version=at_most, correlation_id=1)
-        if not is_late:
-            world.meanwhile()
-        if world.chance.random() < world.trouble / 2:
-            self.is_idle = False
-            raise ConnectionLost("model: after the broker had it")
-        return decode_response(request, at_most, memoryview(answer)[LENGTH_BYTES:])[1]
-
-
-class _Client:
-    """Asks the model cluster about positions."""
-
-    def __init__(self, world: "PollWorld") -> None:
-        self._world = world
-
-    def list_offsets(
-        self, times: Mapping[TopicPartition, int], *, timeout_ms: int, isolation: IsolationLevel
-    ) -> dict[TopicPartition, TimedOffset | int]:
-        found = {tp: self._offset(tp, time, isolation) for tp, time in times.items()}
-        self._world.wait_for_client(timeout_ms)
-        return found
-
-    def epoch_ends(
-        self, asked: Mapping[TopicPartition, tuple[int, int]], *, timeout_ms: int
-    ) -> dict[TopicPartition, EpochEnd | int | None]:
-        found = {tp: self._end(tp, *one) for tp, one in asked.items()}
-        self._world.wait_for_client(timeout_ms)
-        return found
-
-    def _offset(
-        self, tp: TopicPartition, time: int, isolation: IsolationLevel
-    ) -> TimedOffset | int:
-        world, log = self._world, self._world.logs[tp]
-        if world.chance.random() < world.trouble:
-            return ErrorCode.NOT_LEADER_FOR_PARTITION
-        if time == EARLIEST_TIME:
-            return TimedOffset(log.start)
-        committed = isolation is IsolationLevel.READ_COMMITTED
-        epoch = log.epoch if world.version >= 9 else None
-        return TimedOffset(log.last_stable if committed else log.end, -1, epoch)
-
-    def _end(self, tp: TopicPartition, current: int, epoch: int) -> EpochEnd | int | None:
-        world, log = self._world, self._world.logs[tp]
-        if world.version < 9:
-            return None
-        if world.chance.random() < world.trouble:
-            return ErrorCode.NOT_LEADER_FOR_PARTITION
-        if 0 <= current < log.epoch:
-            return ErrorCode.FENCED_LEADER_EPOCH
-        return EpochEnd(*log.end_of_epoch(epoch))
-
-
-class _Keeper:
-    def __init__(self) -> None:
-        self.view: ClusterView = NOTHING_KNOWN
-        self.is_wanted = False
-
-    def update(self) -> None:
-        self.is_wanted = True
-
-
-class _Scope:
-    """Starts nothing: the world does the threads' work."""
-
-    def spawn(self, *_: object, **__: object) -> None:
-        pass
 
 
 class PollWorld:
@@ -186,7 +79,7 @@ class PollWorld:
         self.brokers = {number: ModelBroker(number, self.logs, self.chance) for number in _BROKERS}
         self.committed = isolation is IsolationLevel.READ_COMMITTED
         self.reset = reset
-        self.keeper = _Keeper()
+        self.keeper = ModelKeeper()
         self.rung = True
         self.seen: dict[TopicPartition, list[Seen]] = {}
         self.stands: dict[TopicPartition, int | None] = {}
@@ -203,21 +96,21 @@ class PollWorld:
         )
         self.engine = PollEngine(
             dialer=cast("Any", self),
-            client=cast("Any", _Client(self)),
+            client=cast("Any", ModelClient(self)),
             keeper=cast("Any", self.keeper),
             settings=settings,
-            scope=cast("Any", _Scope()),
+            scope=cast("Any", NoThreads()),
             wake=self._ring,
             clock=self.clock,
         )
 
     # --- What the engine calls -----------------------------------------------------------------
 
-    def dial(self, broker: Broker) -> _Connection:
+    def dial(self, broker: Broker) -> ModelConnection:
         """As ``BrokerDialer`` does."""
         if self.chance.random() < self.trouble:
             raise ConnectFailed("model: nobody listens")
-        return _Connection(self, broker)
+        return ModelConnection(self, broker)
 
     def wait_for_client(self, timeout_ms: int) -> None:
         """Something else happens while an answer about positions is on its way."""

@@ -1,0 +1,90 @@
+"""One member's core, and the answers that a good-natured world gives it."""
+
+from dataclasses import dataclass, field
+
+from zkconsumer.group import events as ev
+from zkconsumer.group.membership import MembershipCore
+from zkconsumer.group.states import GroupSettings
+from zkconsumer.model import TopicPartition
+
+A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
+TOPICS = frozenset({"a", "b"})
+Parts = frozenset[TopicPartition]
+
+
+@dataclass
+class Member:
+    """A core, and the answers that a good-natured world gives it."""
+
+    settings: GroupSettings = field(
+        default_factory=lambda: GroupSettings(strategies=("cooperative-sticky",))
+    )
+    now_ms: int = 0
+    said: list[ev.Action] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.core = MembershipCore(self.settings, lambda: 0.0)
+
+    def tell(self, event: ev.Event) -> list[ev.Action]:
+        self.said = list(self.core.receive(event, self.now_ms))
+        return self.said
+
+    def later(self, ms: int) -> list[ev.Action]:
+        self.now_ms += ms
+        return self.tell(ev.Tick())
+
+    def poll(self) -> list[ev.Action]:
+        return self.tell(ev.Polled())
+
+    def subscribe(self) -> ev.SendJoin:
+        self.tell(ev.Subscribed(TOPICS))
+        (search,) = self.poll()
+        assert isinstance(search, ev.FindCoordinator)
+        (join,) = self.tell(ev.CoordinatorFound(search.round))
+        assert isinstance(join, ev.SendJoin)
+        return join
+
+    def joined(self, join: ev.SendJoin, generation: int = 1) -> ev.SendSync:
+        answer = ev.JoinAnswered(
+            round=join.round,
+            code=0,
+            member_id="me",
+            generation=generation,
+            protocol=self.settings.strategies[0],
+            leader_id="other",
+        )
+        (sync,) = self.tell(answer)
+        assert isinstance(sync, ev.SendSync)
+        return sync
+
+    def take(self, share: Parts, generation: int = 1, join: ev.SendJoin | None = None) -> None:
+        sync = self.joined(join or self.subscribe(), generation)
+        assert self.tell(ev.SyncAnswered(sync.round, 0, share)) == []
+        while self.poll():
+            (callback,) = self.said
+            assert isinstance(callback, ev.GiveUp | ev.TakeOver)
+            while self.tell(ev.CallbackDone(callback.round)):
+                (callback,) = self.said
+                if not isinstance(callback, ev.GiveUp | ev.TakeOver):
+                    return
+
+    def beat(self, code: int) -> list[ev.Action]:
+        self.now_ms += self.settings.heartbeat_interval_ms
+        beat = self.tell(ev.Tick())[-1]
+        assert isinstance(beat, ev.SendHeartbeat)
+        return self.tell(ev.HeartbeatAnswered(beat.member_id, beat.generation, code))
+
+
+def eager() -> Member:
+    """One that gives up everything first."""
+    return Member(GroupSettings(strategies=("range",)))
+
+
+def parts(*partitions: TopicPartition) -> Parts:
+    """A set of them."""
+    return frozenset(partitions)
+
+
+def of_kind(actions: list[ev.Action], kind: type[ev.Action]) -> list[ev.Action]:
+    """The actions of one kind."""
+    return [one for one in actions if isinstance(one, kind)]
