@@ -60,6 +60,14 @@ def test_bounds_are_around_the_records(traits: BatchTraits) -> None:
         build_batch(some, traits=traits)
 
 
+def test_times_lie_no_further_apart_than_can_be_written() -> None:
+    """They are written as distances of 64 bits from the first; one more would read as damage."""
+    ends = [Record(0, None, None, -(2**62), TimestampType.CREATE_TIME)]
+    build_batch([*ends, Record(1, None, None, 2**62 - 1, TimestampType.CREATE_TIME)])
+    with pytest.raises(LocalProtocolError, match="too far apart in time"):
+        build_batch([*ends, Record(1, None, None, 2**62, TimestampType.CREATE_TIME)])
+
+
 def test_timestamps_are_of_one_kind() -> None:
     """And with append time all the same."""
     kinds = [TimestampType.CREATE_TIME, TimestampType.LOG_APPEND_TIME]
