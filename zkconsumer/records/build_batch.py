@@ -30,7 +30,7 @@ from zkconsumer.records.varint import varint
 
 _CRC_AT = 17
 _CRC = struct.Struct(">I")
-_MOST_TIME_DELTA = 2**63 - 1
+_TIME_DELTAS = range(-(2**63), 2**63)
 _MARKER_KEY = struct.Struct(">hh")
 _MARKER_VALUE = struct.Struct(">hi")
 
@@ -96,7 +96,7 @@ def build_batch(
     base_time = traits.delete_horizon_ms
     if base_time is None:
         base_time = stamps[0] if stamps else -1
-    if any(abs(stamp - base_time) > _MOST_TIME_DELTA for stamp in stamps):
+    if any(stamp - base_time not in _TIME_DELTAS for stamp in stamps):
         raise LocalProtocolError(f"records {base} to {last} lie too far apart in time for a batch")
     found = headers or {}
     try:
