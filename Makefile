@@ -32,9 +32,11 @@ imports: $(STAMP)
 native: $(STAMP)
 	scripts/check-native $(PY)
 
-# Several at a time: each process has servers of its own, and a module's tests stay together where
+# Several at a time, one more than there are processors, since many wait for servers: each process has
+# servers of its own, and a module's tests stay together where
 # they share some.
-PARALLEL := -n auto --maxprocesses 4
+WORKERS := $(shell echo $$(($$(nproc) + 1)))
+PARALLEL := -n $(WORKERS) --maxprocesses 4
 BY_MODULE := $(PARALLEL) --dist loadscope --no-loadscope-reorder
 
 unit: $(STAMP) native
