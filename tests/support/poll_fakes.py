@@ -129,6 +129,7 @@ class FakeMembership:
 
     def rejoin(self) -> None:
         """See ``Membership``."""
+        self.calls.append("rejoin")
 
     def close(self, timeout_ms: int) -> None:
         """See ``Membership``."""

@@ -34,12 +34,6 @@ class AutoCommit:
             self._due_ms = now_ms + self._interval_ms
         return now_ms >= self._due_ms
 
-    def left_ms(self, now_ms: int) -> int | None:
-        """How long until a commit is due; None: not before something else happens."""
-        if not self.enabled or self._due_ms is None or self._is_under_way(now_ms):
-            return None
-        return max(0, self._due_ms - now_ms)
-
     def began(self, now_ms: int) -> None:
         """A commit is under way."""
         self._under_way_since_ms = now_ms

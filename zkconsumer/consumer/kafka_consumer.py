@@ -114,6 +114,19 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
         with self._parts.one_caller:
             self._parts.session.unsubscribe(self.config.default_api_timeout_ms)
 
+    def enforce_rebalance(self) -> None:
+        """Have the group share out anew, though nothing changed that it knows of (KIP-568).
+
+        Such as when our own strategy would decide otherwise now. The polls that follow take part.
+
+        Raises:
+            IllegalState: no topics are subscribed.
+        """
+        with self._parts.one_caller:
+            if not self._parts.session.subscription.is_group_managed:
+                raise IllegalState("there is no share to ask for anew: subscribe to topics before")
+            self._parts.session.membership.rejoin()
+
     def assignment(self) -> set[TopicPartition]:
         """The partitions that are read: chosen, or given to us by the last rebalance."""
         with self._parts.one_caller:

@@ -6,9 +6,6 @@ zigzag before that: 0, -1, 1, -2 are 0, 1, 2, 3. An int32 takes at most five byt
 Source: Kafka 0.11 ``ByteUtils.readVarint``, ``readVarlong``; KIP-98.
 """
 
-MOST_INT32_BYTES = 5
-MOST_INT64_BYTES = 10
-
 
 def read_varint(data: bytes, position: int) -> tuple[int, int]:
     """Read an int32 and the position behind it.

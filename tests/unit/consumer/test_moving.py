@@ -239,6 +239,16 @@ def test_a_listener_that_fails_does_not_keep_a_consumer_from_closing(make: Make)
     consumer.close()
 
 
+def test_a_rebalance_can_be_asked_for(make: Make) -> None:
+    """Of a group that shares; there is none to ask where partitions are assigned."""
+    consumer, fakes = joined(make)
+    consumer.enforce_rebalance()
+    assert fakes.group.calls[-1] == "rejoin"
+    consumer.unsubscribe()
+    with pytest.raises(IllegalState, match="subscribe"):
+        consumer.enforce_rebalance()
+
+
 def test_a_member_says_who_it_is_to_its_group(make: Make) -> None:
     """In the order and by the names that transactional producers know (KIP-447)."""
     consumer, fakes = joined(make)
