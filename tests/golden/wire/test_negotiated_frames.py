@@ -2,26 +2,22 @@
 
 import gzip
 import json
-from typing import Any
 
 import pytest
 
 from tests.golden.capture_negotiated import VERSIONS
 from tests.golden.jvm import DATA
-from tests.support.paths import at
+from tests.golden.wire.frame_checks import Frame, check_answer, check_request
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import (
     REQUESTS,
-    decode_request,
     decode_response,
-    encode_request,
-    encode_response,
 )
 from zkconsumer.wire.messages.api_versions import ApiVersionsResponse
 from zkconsumer.wire.negotiation import BrokerVersions, of_answer, of_generation
 from zkconsumer.wire.versions import BrokerGeneration
 
-FRAMES: dict[str, dict[str, Any]] = {
+FRAMES: dict[str, Frame] = {
     f"{kafka} {frame['name']}": frame
     for kafka in VERSIONS
     for frame in json.loads(gzip.decompress((DATA / f"negotiated-{kafka}.json.gz").read_bytes()))
@@ -31,30 +27,15 @@ SASL = {ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE}
 
 
 @pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
-def test_answers(frame: dict[str, Any]) -> None:
+def test_answers(frame: Frame) -> None:
     """A real answer says what it must, and written by us it is the same to the byte."""
-    data = bytes.fromhex(frame["response"])
-    request_type = REQUESTS[ApiKey[frame["api"]]]
-    correlation_id, response = decode_response(request_type, frame["version"], data[4:])
-    for path, value in frame["facts"].items():
-        found = at(response, path)
-        assert (list(found) if isinstance(found, tuple) else found) == value, path
-    again = encode_response(response, version=frame["version"], correlation_id=correlation_id)
-    assert again == data
+    check_answer(frame)
 
 
 @pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
-def test_requests(frame: dict[str, Any]) -> None:
+def test_requests(frame: Frame) -> None:
     """What the broker understood is what we would write again."""
-    data = bytes.fromhex(frame["request"])
-    read = decode_request(data[4:])
-    again = encode_request(
-        read.request,
-        version=read.version,
-        correlation_id=read.correlation_id,
-        client_id=read.client_id or "",
-    )
-    assert again == data
+    check_request(frame)
 
 
 @pytest.mark.parametrize("kafka", WITH_API_VERSIONS)
