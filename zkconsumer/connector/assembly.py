@@ -211,17 +211,24 @@ def _streaming(
 def _settings(config: ConsumerConfig, consumer_id: str, store: ZkStore) -> MemberSettings:
     return MemberSettings(
         group_id=config.group_id,
-        rebalance=RebalanceSettings(
-            consumer_id=consumer_id,
-            strategy=config.partition_assignment_strategy,
-            max_retries=config.rebalance_max_retries,
-            backoff_ms=config.rebalance_backoff_ms,
-            session_timeout_ms=store.negotiated_timeout_ms,
-            audit_interval_ms=config.owner_audit_interval_ms,
-        ),
+        rebalance=rebalance_settings(config, consumer_id, store),
         exclude_internal_topics=config.exclude_internal_topics,
         auto_commit=config.auto_commit_enable,
         auto_commit_interval_ms=config.auto_commit_interval_ms,
         delivery=Delivery(config.delivery),
         leave_patience_ms=min(store.negotiated_timeout_ms, config.shutdown_timeout_ms // 2),
+    )
+
+
+def rebalance_settings(
+    config: ConsumerConfig, consumer_id: str, store: ZkStore
+) -> RebalanceSettings:
+    """What the configuration says of rebalances, in the session that there is."""
+    return RebalanceSettings(
+        consumer_id=consumer_id,
+        strategy=config.partition_assignment_strategy,
+        max_retries=config.rebalance_max_retries,
+        backoff_ms=config.rebalance_backoff_ms,
+        session_timeout_ms=store.negotiated_timeout_ms,
+        audit_interval_ms=config.owner_audit_interval_ms,
     )

@@ -10,11 +10,10 @@ from collections.abc import Callable, Sequence
 from zkconsumer.build_info import build_info
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.config import ConsumerConfig
-from zkconsumer.connector.assembly import ConnectZooKeeper, new_consumer_id
+from zkconsumer.connector.assembly import ConnectZooKeeper, new_consumer_id, rebalance_settings
 from zkconsumer.connector.logging_observer import LoggingObserver
 from zkconsumer.connector.member import Member, MemberSettings, MemberWorld, build_member
 from zkconsumer.connector.offset_wiring import OffsetSide, wire_offsets
-from zkconsumer.connector.rebalance_state import RebalanceSettings
 from zkconsumer.connector.session_news import listen
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.membership import OwnershipHandler
@@ -195,14 +194,7 @@ def _brokers(store: ZkStore, where: str) -> Sequence[Broker]:
 def _settings(config: ConsumerConfig, consumer_id: str, store: ZkStore) -> MemberSettings:
     return MemberSettings(
         group_id=config.group_id,
-        rebalance=RebalanceSettings(
-            consumer_id=consumer_id,
-            strategy=config.partition_assignment_strategy,
-            max_retries=config.rebalance_max_retries,
-            backoff_ms=config.rebalance_backoff_ms,
-            session_timeout_ms=store.negotiated_timeout_ms,
-            audit_interval_ms=config.owner_audit_interval_ms,
-        ),
+        rebalance=rebalance_settings(config, consumer_id, store),
         exclude_internal_topics=config.exclude_internal_topics,
         # What was handed out, the caller's thread knows: it commits.
         auto_commit=False,
