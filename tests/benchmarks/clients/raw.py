@@ -6,11 +6,12 @@ the fixed length of the values. What a client that sends its requests early does
 
 import socket
 import struct
+from collections.abc import Callable
 
 from tests.benchmarks.clients.job import Job, Stopwatch
 
-_FETCH = 1
-_MAX_WAIT_MS = 100
+FETCH = 1
+MAX_WAIT_MS = 100
 _PLAIN_ENTRY_BYTES = 26  # offset, size, checksum, magic, attributes, null key, length of the value
 
 
@@ -27,14 +28,17 @@ class RawReader:
     def read(self) -> int:
         """One request and its answer: how many whole messages came."""
         topic = self._job.topic.encode()
-        body = struct.pack(">hhihiii", _FETCH, 0, 1, -1, -1, _MAX_WAIT_MS, 1)
-        body += struct.pack(">ih", 1, len(topic)) + topic
+        body = self._head() + struct.pack(">ih", 1, len(topic)) + topic
         body += struct.pack(">i", len(self._offsets))
         for number, offset in enumerate(self._offsets):
             body += struct.pack(">iqi", number, offset, self._job.fetch_bytes)
         self._socket.sendall(struct.pack(">i", len(body)) + body)
         (size,) = struct.unpack(">i", self._receive(4))
         return self._count(self._receive(size), len(topic))
+
+    def _head(self) -> bytes:
+        """The request up to its topics."""
+        return struct.pack(">hhihiii", FETCH, 0, 1, -1, -1, MAX_WAIT_MS, 1)
 
     def _receive(self, size: int) -> memoryview:
         got = 0
@@ -59,13 +63,13 @@ class RawReader:
         return total
 
 
-def main() -> None:
+def main(reader_of: Callable[[Job, socket.socket], RawReader] = RawReader) -> None:
     """Read it."""
     job = Job.of_command_line()
     watch = Stopwatch()
     with socket.create_connection(job.address, 30) as connection:
         connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        reader = RawReader(job, connection)
+        reader = reader_of(job, connection)
         count = reader.read()
         watch.first()
         while count < job.records:

@@ -7,45 +7,25 @@ Of a batch only the head is looked at: it tells how many records it has, and whi
 import socket
 import struct
 
-from tests.benchmarks.clients.job import Job, Stopwatch
+from tests.benchmarks.clients.job import Job
+from tests.benchmarks.clients.raw import FETCH, MAX_WAIT_MS, RawReader, main
 
-_FETCH, _VERSION = 1, 4
-_MAX_WAIT_MS = 100
+_VERSION = 4
 _MAX_BYTES = 50 << 20  # of an answer, as consumers ask by default
 _BATCH_HEAD = struct.Struct(">qi")  # base offset, size of what follows
 _LAST_DELTA_AT, _COUNT_AT, _HEAD_BYTES = 23, 57, 61
 
 
-class RawReader:
+class BatchReader(RawReader):
     """Reads a topic of record batches (magic 2)."""
 
     def __init__(self, job: Job, connection: socket.socket) -> None:
-        self._job = job
-        self._socket = connection
-        self._offsets = [0] * job.partitions
+        super().__init__(job, connection)
         self._buffer = memoryview(bytearray(job.partitions * (job.fetch_bytes + 512) + (1 << 20)))
 
-    def read(self) -> int:
-        """One request and its answer: how many records of whole batches came."""
-        topic = self._job.topic.encode()
-        body = struct.pack(">hhih", _FETCH, _VERSION, 1, -1)
-        body += struct.pack(">iiiib", -1, _MAX_WAIT_MS, 1, _MAX_BYTES, 0)
-        body += struct.pack(">ih", 1, len(topic)) + topic
-        body += struct.pack(">i", len(self._offsets))
-        for number, offset in enumerate(self._offsets):
-            body += struct.pack(">iqi", number, offset, self._job.fetch_bytes)
-        self._socket.sendall(struct.pack(">i", len(body)) + body)
-        (size,) = struct.unpack(">i", self._receive(4))
-        return self._count(self._receive(size), len(topic))
-
-    def _receive(self, size: int) -> memoryview:
-        got = 0
-        while got < size:
-            more = self._socket.recv_into(self._buffer[got:size], size - got, socket.MSG_WAITALL)
-            if not more:
-                raise ConnectionError("the broker closed the connection")
-            got += more
-        return self._buffer[:size]
+    def _head(self) -> bytes:
+        head = struct.pack(">hhih", FETCH, _VERSION, 1, -1)
+        return head + struct.pack(">iiiib", -1, MAX_WAIT_MS, 1, _MAX_BYTES, 0)
 
     def _count(self, answer: memoryview, topic_bytes: int) -> int:
         at = 4 + 4 + 4 + 2 + topic_bytes + 4  # correlation, throttle, topics, name, partitions
@@ -75,19 +55,5 @@ class RawReader:
         return total
 
 
-def main() -> None:
-    """Read it."""
-    job = Job.of_command_line()
-    watch = Stopwatch()
-    with socket.create_connection(job.address, 30) as connection:
-        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        reader = RawReader(job, connection)
-        count = reader.read()
-        watch.first()
-        while count < job.records:
-            count += reader.read()
-    watch.finish(count, count * job.value_bytes)
-
-
 if __name__ == "__main__":
-    main()
+    main(BatchReader)
