@@ -5,7 +5,7 @@ import struct
 
 from tests.benchmarks.bounds import bounds
 from tests.benchmarks.clients.job import Job
-from tests.benchmarks.clients.raw_batches import RawReader
+from tests.benchmarks.clients.raw_batches import BatchReader
 from tests.benchmarks.contestants.contestant import Pass
 from tests.benchmarks.figures import Run
 from tests.benchmarks.poll import catalog
@@ -94,7 +94,7 @@ def test_the_raw_fetch_counts_whole_batches_by_their_heads() -> None:
     ours, theirs = socket.socketpair()
     with ours, theirs:
         theirs.sendall(struct.pack(">i", len(answer)) + answer)
-        reader = RawReader(job, ours)
+        reader = BatchReader(job, ours)
         assert reader.read() == 6
         theirs.sendall(struct.pack(">i", len(answer)) + answer)
         reader.read()
