@@ -6,6 +6,7 @@ from tests.benchmarks import goals
 from tests.benchmarks.contestants import catalog
 from tests.benchmarks.figures import Row, Run, ratio, rows
 from tests.benchmarks.latency import LatencyRun, medians_of
+from tests.benchmarks.markdown import glance, ratios_to, table_of_topic
 
 _BASELINES = {
     catalog.SCALA: "x Scala",
@@ -24,18 +25,12 @@ _HEAD = (
 
 def overview(runs: Sequence[Run], labels: Mapping[str, str]) -> str:
     """Everybody and every topic at a glance: medians, and how many times the original's tool."""
-    by_topic = rows(runs)
-    names = dict.fromkeys(name for found in by_topic.values() for name in found)
-    lines = [
-        "### Million records a second (times Scala ConsumerPerformance)",
-        "",
-        "| what | " + " | ".join(by_topic) + " |",
-        "|---|" + "---:|" * len(by_topic),
-    ]
-    for name in names:
-        cells = [_glance(runs, topic, found.get(name)) for topic, found in by_topic.items()]
-        lines.append(f"| {labels.get(name, name)} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+    return glance(
+        "Million records a second (times Scala ConsumerPerformance)",
+        runs,
+        labels,
+        lambda topic, row: _glance(runs, topic, row),
+    )
 
 
 def _glance(runs: Sequence[Run], topic: str, row: Row | None) -> str:
@@ -52,25 +47,14 @@ def throughput(
     """A table for each topic."""
     parts = []
     for topic, found in rows(runs).items():
-        lines = [f"### {topic}", "", _HEAD, "|---|" + "---:|" * (_HEAD.count("|") - 2)]
-        lines += [_line(runs, topic, row, labels) for row in found.values()]
-        lines += [
-            f"| {labels.get(name, name)} | {reason} |"
-            for (where, name), reason in skipped.items()
-            if where == topic
-        ]
+        own = (_line(runs, topic, row, labels) for row in found.values())
+        lines = table_of_topic(topic, _HEAD, own, skipped, labels)
         lines += ["", *goals.of_topic(runs, topic, found)]
         parts.append("\n".join(lines))
     return "\n\n".join(parts)
 
 
 def _line(runs: Sequence[Run], topic: str, row: Row, labels: Mapping[str, str]) -> str:
-    ratios = []
-    for baseline in _BASELINES:
-        found = None
-        if baseline != row.contestant:
-            found = ratio(runs, topic, row.contestant, baseline)
-        ratios.append("" if found is None else f"{found.median:.2f}")
     mark = f" ({row.disturbed} of {row.rounds} rounds disturbed)" if row.disturbed else ""
     first = "" if row.first_record_ms is None else f"{row.first_record_ms:.0f}"
     cells = (
@@ -78,7 +62,7 @@ def _line(runs: Sequence[Run], topic: str, row: Row, labels: Mapping[str, str]) 
         f"**{row.rate / 1e6:.3g}**",
         f"{row.lowest / 1e6:.3g} - {row.highest / 1e6:.3g}",
         f"{row.megabytes:.0f}",
-        *ratios,
+        *ratios_to(_BASELINES, runs, topic, row.contestant),
         f"{row.cpu_seconds:.2f}",
         f"{row.broker_cpu_seconds:.2f}",
         f"{row.peak_kb / 1024:.0f}",

@@ -3,7 +3,8 @@
 from collections.abc import Iterator, Mapping, Sequence
 
 from tests.benchmarks.bounds import bounds
-from tests.benchmarks.figures import Row, Run, ratio, rows
+from tests.benchmarks.figures import Row, Run, rows
+from tests.benchmarks.markdown import glance, ratios_to, table_of_topic
 from tests.benchmarks.poll import catalog
 
 _BASELINES = {
@@ -20,20 +21,12 @@ _HEAD = (
 
 def overview(runs: Sequence[Run], labels: Mapping[str, str]) -> str:
     """Everybody and every topic at a glance: medians in million records a second."""
-    by_topic = rows(runs)
-    names = dict.fromkeys(name for found in by_topic.values() for name in found)
-    lines = [
-        "### Million records a second",
-        "",
-        "| what | " + " | ".join(by_topic) + " |",
-        "|---|" + "---:|" * len(by_topic),
-    ]
-    for name in names:
-        cells = (
-            f"{found[name].rate / 1e6:.3g}" if name in found else "" for found in by_topic.values()
-        )
-        lines.append(f"| {labels.get(name, name)} | " + " | ".join(cells) + " |")
-    return "\n".join(lines)
+    return glance(
+        "Million records a second",
+        runs,
+        labels,
+        lambda _, row: "" if row is None else f"{row.rate / 1e6:.3g}",
+    )
 
 
 def tables(
@@ -42,29 +35,18 @@ def tables(
     """A table for each topic, and the goals behind it."""
     parts = []
     for topic, found in rows(runs).items():
-        lines = [f"### {topic}", "", _HEAD, "|---|" + "---:|" * (_HEAD.count("|") - 2)]
-        lines += [_line(runs, topic, row, labels) for row in found.values()]
-        lines += [
-            f"| {labels.get(name, name)} | {reason} |"
-            for (where, name), reason in skipped.items()
-            if where == topic
-        ]
+        own = (_line(runs, topic, row, labels) for row in found.values())
+        lines = table_of_topic(topic, _HEAD, own, skipped, labels)
         parts.append("\n".join([*lines, "", *_goals(runs, topic)]))
     return "\n\n".join(parts)
 
 
 def _line(runs: Sequence[Run], topic: str, row: Row, labels: Mapping[str, str]) -> str:
-    ratios = []
-    for baseline in _BASELINES:
-        found = None
-        if baseline != row.contestant:
-            found = ratio(runs, topic, row.contestant, baseline)
-        ratios.append("" if found is None else f"{found.median:.2f}")
     cells = (
         labels.get(row.contestant, row.contestant),
         f"**{row.rate / 1e6:.3g}**",
         f"{row.lowest / 1e6:.3g} - {row.highest / 1e6:.3g}",
-        *ratios,
+        *ratios_to(_BASELINES, runs, topic, row.contestant),
         f"{row.cpu_seconds:.2f}",
         f"{row.broker_cpu_seconds:.2f}",
         f"{row.peak_kb / 1024:.0f}",
