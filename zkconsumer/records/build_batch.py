@@ -88,16 +88,9 @@ def build_batch(
     """
     chosen = list(records)
     base, last = _bounds(chosen, traits)
-    types = {record.timestamp_type for record in chosen}
     stamps = [record.timestamp for record in chosen]
-    has_append_time = types == {TimestampType.LOG_APPEND_TIME}
-    if len(types) > 1 or (has_append_time and len(set(stamps)) > 1):
-        raise LocalProtocolError(f"records {base} to {last} need timestamps of one kind in a batch")
-    base_time = traits.delete_horizon_ms
-    if base_time is None:
-        base_time = stamps[0] if stamps else -1
-    if any(stamp - base_time not in _TIME_DELTAS for stamp in stamps):
-        raise LocalProtocolError(f"records {base} to {last} lie too far apart in time for a batch")
+    has_append_time = any(one.timestamp_type is TimestampType.LOG_APPEND_TIME for one in chosen)
+    base_time = _base_time(chosen, traits, f"records {base} to {last}")
     found = headers or {}
     try:
         body = b"".join(
@@ -171,6 +164,21 @@ def _bounds(records: list[Record], traits: BatchTraits) -> tuple[int, int]:
     if any(one >= other for one, other in pairwise(every)) or base < 0:
         raise LocalProtocolError(f"a batch from {base} to {last} can't hold offsets {offsets}")
     return base, last
+
+
+def _base_time(records: list[Record], traits: BatchTraits, what: str) -> int:
+    """The time that the others are distances from."""
+    types = {record.timestamp_type for record in records}
+    stamps = [record.timestamp for record in records]
+    has_append_time = types == {TimestampType.LOG_APPEND_TIME}
+    if len(types) > 1 or (has_append_time and len(set(stamps)) > 1):
+        raise LocalProtocolError(f"{what} need timestamps of one kind in a batch")
+    base_time = traits.delete_horizon_ms
+    if base_time is None:
+        base_time = stamps[0] if stamps else -1
+    if any(stamp - base_time not in _TIME_DELTAS for stamp in stamps):
+        raise LocalProtocolError(f"{what} lie too far apart in time for a batch")
+    return base_time
 
 
 def _flags(traits: BatchTraits) -> int:
