@@ -6,7 +6,7 @@ from contextlib import ExitStack
 import pytest
 
 from tests.support.coordinator_double import CoordinatorDouble
-from tests.support.group_members import QUICK, MemberInTest
+from tests.support.group_members import QUICK, MemberInTest, tps
 from zkconsumer.group.states import GroupSettings
 
 MakeMember = Callable[..., MemberInTest]
@@ -42,3 +42,11 @@ def make() -> Iterator[MakeMember]:
             return member.subscribe(*topics) if topics else member
 
         yield make
+
+
+@pytest.fixture
+def member(broker: CoordinatorDouble, make: MakeMember) -> MemberInTest:
+    """One that has all partitions."""
+    member = make(broker, "t")
+    member.poll_until("all", lambda: member.has == tps("t", 0, 1, 2, 3))
+    return member
