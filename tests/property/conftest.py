@@ -8,7 +8,6 @@ from hypothesis import strategies as st
 @pytest.fixture(scope="session", autouse=True)
 def table_of_characters() -> None:
     """Hypothesis makes it at its first use: on a busy machine that test would seem too slow."""
-
     slow = [HealthCheck.too_slow]
 
     @settings(max_examples=1, deadline=None, database=None, suppress_health_check=slow)
