@@ -11,7 +11,7 @@ from zkconsumer.status.doctor.offset_places import examine_offset_places
 from zkconsumer.status.doctor.owners import examine_owners
 from zkconsumer.status.doctor.subscriptions import examine_subscriptions
 from zkconsumer.status.doctor.whole_groups import examine_names, examine_whole
-from zkconsumer.status.model import ClusterSnapshot, GroupStatus
+from zkconsumer.status.model import ClusterSnapshot
 
 _ORDER = {code: place for place, code in enumerate(Code)}
 
@@ -25,22 +25,14 @@ def examine(snapshot: ClusterSnapshot, around: Circumstances) -> tuple[Finding, 
             told from what moves.
     """
     findings = examine_cluster(snapshot, around) + examine_names(snapshot)
+    partition_ids = snapshot.partition_ids()
     for _, group in sorted(snapshot.groups.items()):
-        findings += examine_group(group, snapshot, around)
+        findings += examine_group(GroupLook(group, snapshot, around, partition_ids))
     return tuple(sorted(findings, key=_rank))
 
 
-def examine_group(
-    group: GroupStatus, snapshot: ClusterSnapshot, around: Circumstances
-) -> list[Finding]:
-    """What is wrong with one group, without what is wrong with the cluster.
-
-    Args:
-        group: one of the snapshot's.
-        snapshot: the cluster.
-        around: as for ``examine``.
-    """
-    look = GroupLook(group, snapshot, around)
+def examine_group(look: GroupLook) -> list[Finding]:
+    """What is wrong with one group, without what is wrong with the cluster."""
     return [
         *examine_whole(look),
         *examine_members(look),

@@ -45,6 +45,7 @@ class Code(StrEnum):
     # owners
     OWNER_PERSISTENT = "owner-persistent"
     OWNER_OF_DEAD_SESSION = "owner-of-dead-session"
+    OWNER_OF_OTHER_SESSION = "owner-of-other-session"
     OWNER_NO_MEMBER = "owner-no-member"
     OWNER_NO_THREAD = "owner-no-thread"
     OWNER_NOT_SUBSCRIBED = "owner-not-subscribed"

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from zkconsumer.assignment.group_view import GroupView, MemberSubscription
-from zkconsumer.assignment.strategy import Assignment, Strategy, assign
+from zkconsumer.assignment.group_view import GroupView
+from zkconsumer.assignment.strategy import CannotAssign, Strategy
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 from zkconsumer.status.doctor.circumstances import Circumstances, zookeeper_now_ms
 from zkconsumer.status.model import (
@@ -14,6 +14,14 @@ from zkconsumer.status.model import (
     GroupPartition,
     GroupStatus,
     MemberStatus,
+)
+from zkconsumer.status.verify import (
+    Fault,
+    Ownership,
+    PartitionIds,
+    expected_owners,
+    group_view,
+    ownership_faults,
 )
 from zkconsumer.zk.nodes import Malformed, parse_registration
 
@@ -29,11 +37,13 @@ class GroupLook:
         group: the group.
         snapshot: the cluster; the group is one of its.
         around: what is known besides.
+        partition_ids: the partition numbers of every topic of the cluster.
     """
 
     group: GroupStatus
     snapshot: ClusterSnapshot
     around: Circumstances
+    partition_ids: PartitionIds
 
     @property
     def in_zookeeper(self) -> bool:
@@ -56,14 +66,9 @@ class GroupLook:
         return len(self.readable) == len(self.members)
 
     @cached_property
-    def partition_ids(self) -> dict[str, tuple[int, ...]]:
-        """The partition numbers of every topic that a member reads and the cluster has."""
-        topics = {topic for member in self.readable.values() for topic in member.streams}
-        return {
-            topic.name: tuple(one.topic_partition.partition for one in topic.partitions)
-            for topic in self.snapshot.topics
-            if topic.name in topics
-        }
+    def topics_read(self) -> frozenset[str]:
+        """The topics that a member reads, whether the cluster has them or not."""
+        return frozenset(topic for member in self.members.values() for topic in member.streams)
 
     @cached_property
     def partitions(self) -> dict[TopicPartition, GroupPartition]:
@@ -71,23 +76,19 @@ class GroupLook:
         return {one.topic_partition: one for one in self.group.partitions}
 
     @cached_property
+    def faults(self) -> tuple[Ownership, ...]:
+        """The partitions that are not owned as they should be, ascending."""
+        return ownership_faults(self.group, self.partition_ids, self.snapshot.live_sessions)
+
+    @cached_property
     def unowned(self) -> tuple[TopicPartition, ...]:
         """The partitions that members subscribe to and nobody owns, in order."""
-        return tuple(
-            tp
-            for topic, numbers in sorted(self.partition_ids.items())
-            for tp in (TopicPartition(topic, number) for number in numbers)
-            if (known := self.partitions.get(tp)) is None or known.owner is None
-        )
+        return tuple(one.topic_partition for one in self.faults if one.fault is Fault.UNOWNED)
 
     @cached_property
     def view(self) -> GroupView:
         """The group as the assignors of ZooKeeper groups see it."""
-        subscriptions = {
-            member_id: MemberSubscription(member.streams)
-            for member_id, member in self.readable.items()
-        }
-        return GroupView(subscriptions, self.partition_ids)
+        return group_view(self.group, self.partition_ids)
 
     @cached_property
     def owned(self) -> dict[str, frozenset[TopicPartition]]:
@@ -127,10 +128,8 @@ class GroupLook:
 
     def threads(self, strategy: Strategy) -> dict[TopicPartition, ConsumerThreadId] | None:
         """Who should read what by a strategy; None where it can't be applied."""
-        if not self.view.members:
-            return {}
-        found = assign(strategy, self.view, min(self.view.members))
-        return dict(found.owners) if isinstance(found, Assignment) else None
+        found = expected_owners(strategy, self.view)
+        return None if isinstance(found, CannotAssign) else found
 
     @cached_property
     def range_shares(self) -> Shares | None:
@@ -154,9 +153,7 @@ class GroupLook:
 
 def is_malformed(member: MemberStatus) -> bool:
     """Whether its registration is none that members of ZooKeeper groups can read."""
-    if member.data is not None:
-        return isinstance(parse_registration(member.data), Malformed)
-    return member.problem is not None and not member.streams and member.regex is None
+    return member.data is not None and isinstance(parse_registration(member.data), Malformed)
 
 
 def is_readable(member: MemberStatus) -> bool:

@@ -1,171 +1,150 @@
 """Owner nodes of ZooKeeper groups, and partitions without one (of groups of both kinds)."""
 
-from enum import Enum
-
-from zkconsumer.model import ConsumerThreadId, TopicPartition
+from zkconsumer.model import TopicPartition
 from zkconsumer.status.doctor.circumstances import zookeeper_now_ms
 from zkconsumer.status.doctor.finding import Code, Finding, Severity, counted, some
 from zkconsumer.status.doctor.fix import DeleteNode, Expected, Fix, session_name
 from zkconsumer.status.doctor.group_look import GroupLook
-from zkconsumer.status.model import GroupPartition, GroupState, MemberStatus
+from zkconsumer.status.model import GroupState
+from zkconsumer.status.verify import Fault, Ownership
 from zkconsumer.zk.paths import GroupPaths, is_segment
 
-
-class _Fault(Enum):
-    """What is wrong with an owner; of several the first counts."""
-
-    PERSISTENT = Code.OWNER_PERSISTENT
-    DEAD = Code.OWNER_OF_DEAD_SESSION
-    NO_MEMBER = Code.OWNER_NO_MEMBER
-    NO_THREAD = Code.OWNER_NO_THREAD
-    NOT_SUBSCRIBED = Code.OWNER_NOT_SUBSCRIBED
-
-
+_CODES = {
+    Fault.NO_SESSION: Code.OWNER_PERSISTENT,
+    Fault.DEAD_SESSION: Code.OWNER_OF_DEAD_SESSION,
+    Fault.OTHER_SESSION: Code.OWNER_OF_OTHER_SESSION,
+    Fault.NO_MEMBER: Code.OWNER_NO_MEMBER,
+    Fault.NO_THREAD_ID: Code.OWNER_NO_THREAD,
+    Fault.NO_STREAM: Code.OWNER_NO_THREAD,
+    Fault.NOT_READ: Code.OWNER_NOT_SUBSCRIBED,
+    Fault.NO_PARTITION: Code.OWNER_NOT_SUBSCRIBED,
+}
+_SAFE_TO_DELETE = {Code.OWNER_PERSISTENT, Code.OWNER_OF_DEAD_SESSION}
+_MILD = {Code.OWNER_NO_THREAD, Code.OWNER_NOT_SUBSCRIBED}
 _WHAT = {
-    _Fault.PERSISTENT: (
+    Code.OWNER_PERSISTENT: (
         "{n} owned by nodes that belong to no session. They never go by themselves, and nobody "
         "else can own these partitions while they are there."
     ),
-    _Fault.DEAD: (
-        "{n} owned by a session that is over. Whoever should read them waits until the node is "
-        "gone; where the same member came back in a new session, it believes that it owns them, "
-        "and the node vanishes under it, so two may read them then."
+    Code.OWNER_OF_DEAD_SESSION: (
+        "{n} owned by a session that is over. Whoever should read them can't claim them while "
+        "the node is there."
     ),
-    _Fault.NO_MEMBER: (
+    Code.OWNER_OF_OTHER_SESSION: (
+        "{n} owned by a member that is there in another session than the one that claimed them. "
+        "The node goes with the old session, and the member may not notice: then two read them."
+    ),
+    Code.OWNER_NO_MEMBER: (
         "{n} owned by somebody who is not registered in the group. The others don't count it in, "
         "and wait for a partition that it does not give up."
     ),
-    _Fault.NO_THREAD: (
-        "{n} owned under a text that is no thread of its member. Consumers of Kafka 0.8 write "
-        "the consumer id, a dash, and the number of the stream."
+    Code.OWNER_NO_THREAD: (
+        "{n} owned under a text that is no stream which its member has for the topic. Consumers "
+        "of Kafka 0.8 write the consumer id, a dash, and the number of the stream."
     ),
-    _Fault.NOT_SUBSCRIBED: "{n} owned by a member that does not read their topic.",
+    Code.OWNER_NOT_SUBSCRIBED: (
+        "{n} owned although no member reads the topic, or the topic has no such partition."
+    ),
 }
 _REPAIR = {
-    _Fault.PERSISTENT: (
+    Code.OWNER_PERSISTENT: (
         "See that no process reads these partitions under that name, then delete the nodes."
     ),
-    _Fault.DEAD: (
+    Code.OWNER_OF_DEAD_SESSION: (
         "Wait for the session's time-out. Nodes that outlive it by minutes are left over: delete "
-        "them, and restart a member that runs under the same id."
+        "them. The group takes the partitions at its next rebalance."
     ),
-    _Fault.NO_MEMBER: (
+    Code.OWNER_OF_OTHER_SESSION: (
+        "If it lasts longer than a session's time-out, restart that member. Two processes that "
+        "run under the same consumer.id look like this, too."
+    ),
+    Code.OWNER_NO_MEMBER: (
         "Somebody deleted its registration, or it is another kind of client: find the process by "
         "the host in its id, and restart it. A node of a dead session goes with it."
     ),
-    _Fault.NO_THREAD: "Find the client, and give it a group of its own: it is none of Kafka's.",
-    _Fault.NOT_SUBSCRIBED: "Restart that member: it did not give up what it no longer reads.",
+    Code.OWNER_NO_THREAD: (
+        "Find the client. If it is none of Kafka's, give it a group of its own, else restart it."
+    ),
+    Code.OWNER_NOT_SUBSCRIBED: ("Restart the owner: it did not give up what is read no more."),
 }
 
 
 def examine_owners(look: GroupLook) -> list[Finding]:
     """Look at every owner, and at what has none."""
-    findings = []
-    if look.in_zookeeper:
-        by_fault: dict[_Fault, list[GroupPartition]] = {}
-        for partition in look.group.partitions:
-            fault = _fault(look, partition)
-            if fault is not None:
-                by_fault.setdefault(fault, []).append(partition)
-        findings = [_finding(look, fault, found) for fault, found in by_fault.items()]
+    by_code: dict[Code, list[Ownership]] = {}
+    for one in look.faults if look.in_zookeeper else ():
+        if one.fault is not Fault.UNOWNED and not _is_excused(look, one):
+            by_code.setdefault(_CODES[one.fault], []).append(one)
+    findings = [_finding(look, code, found) for code, found in by_code.items()]
     return findings + _missing(look)
 
 
-def _fault(look: GroupLook, partition: GroupPartition) -> _Fault | None:
-    owner, session_id = partition.owner, partition.owner_session
-    if owner is None:
-        return None
-    if session_id == 0:
-        return _Fault.PERSISTENT
-    thread = ConsumerThreadId.parse(owner)
-    member = None if thread is None else look.members.get(thread.consumer_id)
-    if look.dead(session_id) and not _is_new(look, partition):
-        return _Fault.DEAD
-    if member is not None and _is_of_other_session(partition, member):
-        return _Fault.DEAD
-    if thread is None or owner in look.members:
-        return _Fault.NO_THREAD
-    if member is None:
-        return _Fault.NO_MEMBER
-    return _thread_fault(look, thread, partition.topic_partition.topic)
+def _is_excused(look: GroupLook, one: Ownership) -> bool:
+    """Whether it only looks wrong to us."""
+    if one.fault is Fault.DEAD_SESSION:
+        # A session that began after the list of sessions was read is not in it.
+        return _is_new(look, one)
+    # What the owner reads is not known: there is a finding about its registration instead.
+    member_id = look.member_of(one.owner or "")
+    known = member_id not in look.members or member_id in look.readable
+    return not known and one.fault in {Fault.NOT_READ, Fault.NO_STREAM}
 
 
-def _is_of_other_session(partition: GroupPartition, member: MemberStatus) -> bool:
-    """Whether the member is there in another session than the one that made the owner node."""
-    sessions = {partition.owner_session, member.session_id}
-    return len(sessions - {None}) > 1
+def _is_new(look: GroupLook, one: Ownership) -> bool:
+    """Whether the node is so young that what it does not fit may have been read before it."""
+    since_ms = look.partitions[one.topic_partition].owner_since_ms
+    now_ms = zookeeper_now_ms(look.snapshot)
+    return since_ms is not None and now_ms - since_ms < look.around.settle_ms
 
 
-def _thread_fault(look: GroupLook, thread: ConsumerThreadId, topic: str) -> _Fault | None:
-    member = look.readable.get(thread.consumer_id)
-    if member is None:
-        return None
-    if topic not in member.streams:
-        return _Fault.NOT_SUBSCRIBED
-    return _Fault.NO_THREAD if thread.thread >= member.streams[topic] else None
-
-
-def _is_new(look: GroupLook, partition: GroupPartition) -> bool:
-    """Whether it may have come after the list of sessions was read."""
-    since_ms = partition.owner_since_ms
-    return since_ms is not None and zookeeper_now_ms(look.snapshot) - since_ms < (
-        look.around.settle_ms
-    )
-
-
-def _finding(look: GroupLook, fault: _Fault, found: list[GroupPartition]) -> Finding:
+def _finding(look: GroupLook, code: Code, found: list[Ownership]) -> Finding:
     number = counted(len(found), "partition")
-    mild = fault in {_Fault.NO_THREAD, _Fault.NOT_SUBSCRIBED} or (
-        fault is _Fault.DEAD and look.settling
-    )
+    passing = code is not Code.OWNER_PERSISTENT and all(_is_new(look, one) for one in found)
+    mild = code in _MILD or passing
     return Finding(
-        code=fault.value,
+        code=code,
         severity=Severity.WARNING if mild else Severity.ERROR,
-        what=_WHAT[fault].format(n=f"{number} {'is' if len(found) == 1 else 'are'}"),
+        what=_WHAT[code].format(n=f"{number} {'is' if len(found) == 1 else 'are'}"),
         evidence=some([_evidence(look, one) for one in found]),
-        repair=_REPAIR[fault],
-        fix=_fix(look, fault, found),
+        repair=_REPAIR[code],
+        fix=_fix(look, found) if code in _SAFE_TO_DELETE else None,
         group=look.group.key,
     )
 
 
-def _evidence(look: GroupLook, partition: GroupPartition) -> str:
-    owner, session_id = partition.owner or "", partition.owner_session
-    told = f"{partition.topic_partition}: {owner} of {session_name(session_id)}"
-    member = look.members.get(look.member_of(owner) or "")
-    if member is not None and member.session_id not in {None, session_id}:
-        return f"{told}; that member is now of {session_name(member.session_id)}"
-    if member is None and session_id:
-        others = [one.member_id for one in look.group.members if one.session_id == session_id]
-        if others:
-            return f"{told}, which is that of {others[0]}"
+def _evidence(look: GroupLook, one: Ownership) -> str:
+    told = f"{one.topic_partition}: {one.owner} of {session_name(one.owner_session)}"
+    if one.member_session not in {None, one.owner_session}:
+        return f"{told}; that member is now of {session_name(one.member_session)}"
+    if one.fault is Fault.NO_MEMBER:
+        of_session = [
+            it.member_id for it in look.group.members if it.session_id == one.owner_session
+        ]
+        if of_session:
+            return f"{told}, which is that of {of_session[0]}"
         if look.snapshot.live_sessions is None:
             return f"{told}; whether that is alive, ZooKeeper did not tell"
     return told
 
 
-def _fix(look: GroupLook, fault: _Fault, found: list[GroupPartition]) -> Fix | None:
+def _fix(look: GroupLook, found: list[Ownership]) -> Fix | None:
     """Delete what belongs to no session, or to one that ZooKeeper says is over."""
     if not is_segment(look.group.group_id):
         return None
     paths = GroupPaths(look.group.group_id)
-    writes = tuple(
-        DeleteNode(
-            paths.owner(one.topic_partition),
-            Expected(session_id=one.owner_session, data=(one.owner or "").encode()),
-        )
-        for one in found
-        if fault is _Fault.PERSISTENT or (fault is _Fault.DEAD and look.dead(one.owner_session))
-    )
-    if not writes:
-        return None
     return Fix(
-        what=f"delete {counted(len(writes), 'owner node')} of group {look.group.group_id}",
+        what=f"delete {counted(len(found), 'owner node')} of group {look.group.group_id}",
         caution=(
             "Make sure that no process reads these partitions under these names. The group takes "
             "them at its next rebalance: restart a member if there is none."
         ),
-        writes=writes,
+        writes=tuple(
+            DeleteNode(
+                paths.owner(one.topic_partition),
+                Expected(session_id=one.owner_session, data=(one.owner or "").encode()),
+            )
+            for one in found
+        ),
     )
 
 

@@ -20,8 +20,7 @@ def examine_subscriptions(look: GroupLook) -> list[Finding]:
 
 
 def _topics_missing(look: GroupLook) -> list[Finding]:
-    topics = {topic for member in look.readable.values() for topic in member.streams}
-    missing = sorted(topics - look.partition_ids.keys())
+    missing = sorted(look.topics_read - look.partition_ids.keys())
     if not missing or _topics_unknown(look):
         return []
     readers = {
@@ -151,7 +150,7 @@ def _idle_threads(look: GroupLook) -> list[Finding]:
     idle = sorted(threads - busy)
     if not idle or not look.all_readable:
         return []
-    partitions = sum(map(len, look.partition_ids.values()))
+    partitions = sum(len(look.partition_ids[topic]) for topic in by_topic)
     if _follows(look, look.round_robin_shares) and partitions >= len(threads):
         return []  # that strategy deals to all of them
     return [
@@ -189,15 +188,13 @@ def _idle_members(look: GroupLook) -> list[Finding]:
     idle = [name for name, owned in look.owned.items() if not owned]
     if not idle or look.unowned or look.group.state is not GroupState.STABLE:
         return []
+    members = counted(len(look.members), "member")
+    number = sum(len(look.partition_ids.get(topic, ())) for topic in look.topics_read)
     return [
         _too_few(
             look,
             f"{counted(len(idle), 'member')} of {len(look.members)} get nothing to read",
-            [
-                f"{counted(len(look.members), 'member')}, "
-                f"{counted(sum(map(len, look.partition_ids.values())), 'partition')}",
-                f"idle: {names(idle)}",
-            ],
+            [f"{members}, {counted(number, 'partition')}", f"idle: {names(idle)}"],
         )
     ]
 
