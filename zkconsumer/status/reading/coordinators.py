@@ -7,14 +7,13 @@ before the topic is there. Source: Kafka 0.9.0.1 ``GroupCoordinator``, ``AdminCl
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Final, TypeAlias
+from typing import Final
 
 from zkconsumer.clock import Clock
 from zkconsumer.errors import BrokerError
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import NegotiatedConnection
-from zkconsumer.status.model import Committed, GroupStatus
+from zkconsumer.status.model import GroupStatus
 from zkconsumer.status.reading.broker_round import BrokerRound, Question, Unanswered
 from zkconsumer.status.reading.coordinator_answers import (
     ALL_AT_ONCE,
@@ -27,6 +26,7 @@ from zkconsumer.status.reading.coordinator_answers import (
     told,
 )
 from zkconsumer.status.reading.deadline import Deadline
+from zkconsumer.status.reading.values import CoordinatorsRead, GroupOffsets, OffsetsRead
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.describe_groups import DescribeGroupsRequest
@@ -48,39 +48,6 @@ _OF_THE_GROUP: Final = frozenset(
         ErrorCode.GROUP_AUTHORIZATION_FAILED,
     }
 )
-
-GroupOffsets: TypeAlias = Mapping[TopicPartition, Committed | str]
-"""What a group has committed, or of a partition why that is not known."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CoordinatorsRead:
-    """What came of asking all brokers for their groups.
-
-    Attributes:
-        groups: by id.
-        answered: the ids of the brokers that answered; of those that are older than 0.9, too.
-        failures: the others, by id, and why.
-    """
-
-    groups: Mapping[str, GroupStatus]
-    answered: frozenset[int]
-    failures: Mapping[int, str]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OffsetsRead:
-    """What came of asking for offsets.
-
-    Attributes:
-        offsets: by group; those that were answered for.
-        failures: why others were not, by group.
-        moved: the groups whose coordinator says that it is not theirs.
-    """
-
-    offsets: Mapping[str, GroupOffsets]
-    failures: Mapping[str, str]
-    moved: frozenset[str]
 
 
 class CoordinatorReader:

@@ -5,8 +5,6 @@ reading. Source: Kafka 0.8.2.2 ``OffsetRequest``, Kafka 3.9 ``ListOffsetsRequest
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
 
 from zkconsumer.clock import Clock
 from zkconsumer.cluster.offset_times import (
@@ -21,30 +19,8 @@ from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.records.transactions import IsolationLevel
 from zkconsumer.status.reading.broker_round import BrokerRound, Question, Unanswered
 from zkconsumer.status.reading.deadline import Deadline
+from zkconsumer.status.reading.values import LogSpan, LogsRead
 from zkconsumer.wire.error_codes import ErrorCode, error_name
-
-
-class LogSpan(NamedTuple):
-    """Where a log starts (its first offset) and ends (the next one), and when that was seen."""
-
-    start: int
-    end: int
-    at_ms: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LogsRead:
-    """What came of asking.
-
-    Attributes:
-        spans: of the partitions whose leader told both.
-        problems: why not, of the others that have a leader.
-        failures: the brokers that did not answer at all, by id, and why.
-    """
-
-    spans: Mapping[TopicPartition, LogSpan]
-    problems: Mapping[TopicPartition, str]
-    failures: Mapping[int, str]
 
 
 class LogReader:

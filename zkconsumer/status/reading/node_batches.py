@@ -49,7 +49,8 @@ class NodeBatches:
     ) -> list[Read[T]]:
         found: list[Read[T]] = []
         for first in range(0, len(paths), _MOST_AT_ONCE):
-            found.extend(self._batch(read, paths[first : first + _MOST_AT_ONCE]))
+            part = self._batch(read, paths[first : first + _MOST_AT_ONCE])
+            found += part
         return found
 
     def _batch(

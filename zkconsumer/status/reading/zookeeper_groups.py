@@ -5,7 +5,6 @@ time is over, what is complete counts, and the others are first the next time.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from zkconsumer.clock import Clock
@@ -16,6 +15,7 @@ from zkconsumer.status.reading.folder_memory import NODES_MAX_AGE_MS, FolderMemo
 from zkconsumer.status.reading.group_nodes import GroupNodes, group_status
 from zkconsumer.status.reading.node_batches import NodeBatches
 from zkconsumer.status.reading.read_nodes import Read, Unreadable
+from zkconsumer.status.reading.values import GroupsRead
 from zkconsumer.zk.paths import CONSUMERS, GroupPaths, is_segment
 from zkconsumer.zk.store import ZkStore, ZNode
 
@@ -23,21 +23,6 @@ _WAVE_PARTITIONS: Final = 2500
 """Two nodes each: a wave takes about as long as one batch of ``NodeBatches``."""
 _UNKNOWN_GROUP_PARTITIONS: Final = 250
 """How many a group is taken to have that was never read."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GroupsRead:
-    """What came of reading.
-
-    Attributes:
-        listed: all groups that there are.
-        groups: those that were read this time.
-        failure: why not all were; None where all were.
-    """
-
-    listed: frozenset[str]
-    groups: Mapping[str, GroupStatus]
-    failure: str | None = None
 
 
 class ZookeeperGroups:
