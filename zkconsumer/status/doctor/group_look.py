@@ -92,11 +92,12 @@ class GroupLook:
 
     @cached_property
     def owned(self) -> dict[str, frozenset[TopicPartition]]:
-        """What each member that is there owns; those without anything as well."""
+        """What each member that is there owns as it should be; those without anything as well."""
         found: dict[str, set[TopicPartition]] = {member_id: set() for member_id in self.members}
+        faulty = {one.topic_partition for one in self.faults}
         for tp, partition in self.partitions.items():
             owner = None if partition.owner is None else self.member_of(partition.owner)
-            if owner in found:
+            if owner in found and tp not in faulty:
                 found[owner].add(tp)
         return {member_id: frozenset(of_member) for member_id, of_member in found.items()}
 

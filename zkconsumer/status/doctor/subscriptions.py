@@ -103,7 +103,7 @@ def _assignors(look: GroupLook) -> list[Finding]:
     lines = [f"{name} owns {_described(look, name, found)}" for name, found in fits.items()]
     if all(fits.values()):
         return [_differ(look, Severity.ERROR, "Members share out by different strategies", lines)]
-    if look.unowned:
+    if look.faults:
         return []  # it is on its way, or stuck for another reason
     return [_differ(look, Severity.WARNING, "Members own what no strategy gives them", lines)]
 
