@@ -91,6 +91,9 @@ CASES = [
     # Ours: rule 5, of which Burrow has no case that ends in it.
     Case(UP, (50, 100, 150, 200, 250), (5250,), 250, 600, BurrowStatus.WARN),
     Case(UP, (50, 100, 150, 140, 250), (5250,), 250, 600, BurrowStatus.OK),
+    Case(UP, (50,) * 5, (5250,), 250, 600, BurrowStatus.WARN),
+    Case(UP, (50, 100, 150, 200, 250), (5250,), 250, 600, BurrowStatus.OK, 50),
+    Case(UP, (50, 100, 150, 200, 250), (5250,), 250, 600, BurrowStatus.WARN, 49),
     Case(UP, (None,) * 5, (5250,), 250, 600, BurrowStatus.WARN),
     Case((1000, 2000, 1000, 1500, 2000), (0, 9, 9, 9, 9), (2009,), 9, 600, BurrowStatus.OK),
     Case((1000, 2000, 1000, 1500, 1999), (0, 9, 9, 9, 9), (2009,), 10, 600, BurrowStatus.REWIND),
@@ -170,7 +173,10 @@ def test_a_window_that_is_not_full_enough_is_ok() -> None:
     history.record(snapshot_of(group, at_ms=1000))
     late = 10_000_000
     assert evaluate_group(group, history, late).status is BurrowStatus.ERR
-    patient = BurrowSettings(minimum_complete=0.2)
+    verdict = evaluate_group(group, history, late, BurrowSettings(minimum_complete=0.1))
+    assert verdict.status is BurrowStatus.ERR
+    assert (verdict.complete, verdict.partitions[0].complete) == (0.0, 0.1)
+    patient = BurrowSettings(minimum_complete=0.11)
     assert evaluate_group(group, history, late, patient).status is BurrowStatus.OK
 
 

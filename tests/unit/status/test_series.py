@@ -1,5 +1,7 @@
 """What is kept of log ends and commits, and what is told from it."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.support.status import group_of, snapshot_of
@@ -64,6 +66,12 @@ def test_a_log_that_was_cut_forgets_what_it_lost() -> None:
     assert list(series) == [(0, 6000)]
 
 
+def test_of_a_time_without_growth_both_ends_are_kept() -> None:
+    """However long it is looked at, it takes two samples."""
+    series = _log_ends((5, 1), *((9, at_ms) for at_ms in range(10, 99)))
+    assert list(series) == [(5, 1), (9, 10), (9, 98)]
+
+
 def test_what_is_not_newer_is_dropped() -> None:
     """The last good value is shown again while a broker is away."""
     series = _log_ends((100, 1000), (200, 1000), (300, 900))
@@ -123,6 +131,14 @@ def test_the_lag_of_the_first_commit_is_known_only_if_it_is_zero() -> None:
     assert level.last == CommitSample(5, 900, 0)
 
 
+def test_a_commit_beyond_the_log_end_that_was_seen_has_no_lag() -> None:
+    """The log has grown since."""
+    series = Commits()
+    for offset in (5, 9):
+        series.add(_commit(offset, offset), 5)
+    assert [one.lag for one in series] == [0, 0]
+
+
 def test_times_never_fall() -> None:
     """Another storage can hold an offset with another clock's time."""
     series = Commits()
@@ -167,9 +183,17 @@ def test_a_partition_whose_log_is_not_known_keeps_its_series() -> None:
     history.record(snapshot_of(at_ms=10, log_ends={TP: 4}))
     unknown = PartitionStatus(topic_partition=TP, leader=None)
     topic = TopicStatus(name="t", seen_ms=20, partitions=(unknown,))
-    snapshot = snapshot_of(at_ms=20)
-    history.record(type(snapshot)(taken_ms=20, zookeeper_connect="zk", topics=(topic,)))
+    history.record(replace(snapshot_of(at_ms=20), topics=(topic,)))
     assert [tuple(one) for one in history.log_ends(TP) or ()] == [(4, 10)]
+
+
+def test_a_log_end_without_its_time_is_no_sample() -> None:
+    """Nothing could be told from it."""
+    timeless = PartitionStatus(topic_partition=TP, leader=0, log_end=4)
+    topic = TopicStatus(name="t", seen_ms=20, partitions=(timeless,))
+    history = History()
+    history.record(replace(snapshot_of(at_ms=20), topics=(topic,)))
+    assert history.log_ends(TP) is None
 
 
 def test_zookeepers_times_are_told_by_our_clock() -> None:
@@ -178,15 +202,8 @@ def test_zookeepers_times_are_told_by_our_clock() -> None:
         GroupPartition(TP, committed=(Committed(1, "zookeeper", 0, "", 1000),)),
         GroupPartition(TopicPartition("t", 1), committed=(Committed(1, "kafka", 0, "", 1000),)),
     )
-    plain = snapshot_of(group, at_ms=0)
     history = History()
-    history.record(
-        type(plain)(
-            taken_ms=0,
-            zookeeper_connect="zk",
-            groups=plain.groups,
-            clock_skew_ms=Seen(400, at_ms=0),
-        )
-    )
+    skewed = replace(snapshot_of(group, at_ms=0), clock_skew_ms=Seen(400, at_ms=0))
+    history.record(skewed)
     times = [one.at_ms for series in history.commits(group.key).values() for one in series]
     assert times == [600, 1000]
