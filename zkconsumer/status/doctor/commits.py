@@ -10,14 +10,11 @@ Pair = tuple[GroupPartition, GroupPartition]
 
 def examine_commits(look: GroupLook) -> list[Finding]:
     """Hold the group's offsets against those of an earlier look, where that is long enough ago."""
-    before = look.around.group_before(look.group.key)
-    if before is None or look.around.elapsed_ms(look.snapshot) < look.around.silence_ms:
-        return []
-    then = {one.topic_partition: one for one in before.partitions}
     still = [
-        (earlier, one)
+        (then, one)
         for one in look.group.partitions
-        if (earlier := then.get(one.topic_partition)) is not None and _stands(look, earlier, one)
+        if (then := look.partition_before(one.topic_partition)) is not None
+        and _stands(look, then, one)
     ]
     stalled = [pair for pair in still if _committed_anew(look, pair)]
     silent = [pair for pair in still if not _committed_anew(look, pair)]
@@ -32,8 +29,8 @@ def _paused(look: GroupLook, pairs: list[Pair]) -> list[Finding]:
             code=Code.COMMITS_PAUSED,
             severity=Severity.ERROR,
             what=(
-                f"{counted(len(pairs), 'partition')} with an owner committed nothing for "
-                f"{_seconds(look)} s, although there was something to read all the time."
+                f"The owners of {counted(len(pairs), 'partition')} did not move the committed "
+                f"offset for {_seconds(look)} s, although there was something to read all the time."
             ),
             evidence=some([_evidence(look, *pair) for pair in pairs]),
             repair=(
@@ -82,7 +79,10 @@ def _stands(look: GroupLook, then: GroupPartition, now: GroupPartition) -> bool:
 
 
 def _committed_anew(look: GroupLook, pair: Pair) -> bool:
-    """Whether the same offset was committed once more; Kafka's storage tells when."""
+    """Whether the same offset is known to have been committed once more.
+
+    ZooKeeper tells when it was; of Kafka's storage that is mostly not known.
+    """
     then, now = (one.effective(look.group.kind) for one in pair)
     if then is None or now is None or None in {then.committed_ms, now.committed_ms}:
         return False

@@ -75,6 +75,20 @@ class GroupLook:
         """What is known of the group's partitions."""
         return {one.topic_partition: one for one in self.group.partitions}
 
+    def partition_before(self, tp: TopicPartition) -> GroupPartition | None:
+        """How a partition looked so long ago that a group at work has committed since.
+
+        None where there was no look, or where it is not that long ago.
+        """
+        return self._partitions_before.get(tp)
+
+    @cached_property
+    def _partitions_before(self) -> dict[TopicPartition, GroupPartition]:
+        before = self.around.group_before(self.group.key)
+        if before is None or self.around.elapsed_ms(self.snapshot) < self.around.silence_ms:
+            return {}
+        return {one.topic_partition: one for one in before.partitions}
+
     @cached_property
     def faults(self) -> tuple[Ownership, ...]:
         """The partitions that are not owned as they should be, ascending."""

@@ -3,7 +3,7 @@
 from zkconsumer.status.doctor.finding import Code, Finding, Severity, counted, some
 from zkconsumer.status.doctor.fix import DeleteNode, Expected, Fix
 from zkconsumer.status.doctor.group_look import GroupLook
-from zkconsumer.status.model import Committed, GroupPartition
+from zkconsumer.status.model import Committed, GroupKey, GroupKind, GroupPartition
 from zkconsumer.zk.nodes import encode_offset
 from zkconsumer.zk.paths import GroupPaths, is_segment, topic_path
 
@@ -12,7 +12,10 @@ def examine_offset_places(look: GroupLook) -> list[Finding]:
     """Look at which storage has an offset of what."""
     if not look.in_zookeeper:
         return []
-    return [*_split(look), *_differ(look), *_of_deleted_topics(look)]
+    # Where new consumers go by the same name, what lies in Kafka is theirs.
+    others = look.snapshot.groups.get(GroupKey(GroupKind.COORDINATOR, look.group.group_id))
+    of_both = [] if others is not None and others.members else [*_split(look), *_differ(look)]
+    return [*of_both, *_of_deleted_topics(look)]
 
 
 def _split(look: GroupLook) -> list[Finding]:
@@ -60,11 +63,12 @@ def _differ(look: GroupLook) -> list[Finding]:
         in_zookeeper, in_kafka = one.committed_in("zookeeper"), one.committed_in("kafka")
         if in_zookeeper is None or in_kafka is None or in_zookeeper.offset == in_kafka.offset:
             continue
-        if _written_together(in_zookeeper, in_kafka, look.around.silence_ms):
-            continue
-        evidence.append(
-            f"{one.topic_partition}: {_told(in_zookeeper)}, {_told(in_kafka)}{_older(one)}"
-        )
+        why = _left_behind(look, one, in_zookeeper, in_kafka)
+        if why is not None:
+            evidence.append(
+                f"{one.topic_partition}: {in_zookeeper.offset} in ZooKeeper, {in_kafka.offset} in "
+                f"Kafka; {why}"
+            )
     if not evidence:
         return []
     return [
@@ -86,22 +90,31 @@ def _differ(look: GroupLook) -> list[Finding]:
     ]
 
 
-def _written_together(one: Committed, other: Committed, silence_ms: int) -> bool:
-    """Whether both are written now; without their times that is not known, and taken to be so."""
-    if one.committed_ms is None or other.committed_ms is None:
-        return True
-    return abs(one.committed_ms - other.committed_ms) < silence_ms
+def _left_behind(
+    look: GroupLook, now: GroupPartition, in_zookeeper: Committed, in_kafka: Committed
+) -> str | None:
+    """Which of the two is not written any more; None where both are, or it is not known.
 
-
-def _told(committed: Committed) -> str:
-    return f"{committed.offset} in {'Kafka' if committed.storage == 'kafka' else 'ZooKeeper'}"
-
-
-def _older(partition: GroupPartition) -> str:
-    times = {one.storage: one.committed_ms or 0 for one in partition.committed}
-    behind_s = abs(times["kafka"] - times["zookeeper"]) // 1000
-    older = "Kafka's" if times["kafka"] < times["zookeeper"] else "ZooKeeper's"
-    return f"; {older} is {behind_s} s older"
+    The times of both tell, or else that one moved since the earlier look and the other did not.
+    """
+    times = (in_zookeeper.committed_ms, in_kafka.committed_ms)
+    if times[0] is not None and times[1] is not None:
+        ahead_ms = times[0] - times[1]
+        if abs(ahead_ms) < look.around.silence_ms:
+            return None
+        return f"{'Kafka' if ahead_ms > 0 else 'ZooKeeper'}'s is {abs(ahead_ms) // 1000} s older"
+    then = look.partition_before(now.topic_partition)
+    if then is None:
+        return None
+    stood = {
+        one.storage: (before := then.committed_in(one.storage)) is not None
+        and before.offset == one.offset
+        for one in (in_zookeeper, in_kafka)
+    }
+    if stood["zookeeper"] == stood["kafka"]:
+        return None
+    seconds = look.around.elapsed_ms(look.snapshot) // 1000
+    return f"{'Kafka' if stood['kafka'] else 'ZooKeeper'}'s did not move for {seconds} s"
 
 
 def _of_deleted_topics(look: GroupLook) -> list[Finding]:

@@ -185,7 +185,8 @@ def _assignors_told(look: GroupLook) -> list[Finding]:
 
 
 def _idle_members(look: GroupLook) -> list[Finding]:
-    idle = [name for name, owned in look.owned.items() if not owned]
+    # Members that read no topics are of another kind, Kafka Connect's say.
+    idle = [name for name, owned in look.owned.items() if not owned and look.members[name].streams]
     if not idle or look.unowned or look.group.state is not GroupState.STABLE:
         return []
     members = counted(len(look.members), "member")

@@ -47,11 +47,13 @@ def _old_and_new(old: GroupStatus, new: GroupStatus) -> Finding:
 
 def _problems(look: GroupLook) -> list[Finding]:
     findings = []
+    # Of a coordinator's group it may only say that its members are no consumers.
+    unsure = look.in_zookeeper or look.group.state is GroupState.UNKNOWN
     if look.group.problems:
         findings.append(
             Finding(
                 code=Code.GROUP_PROBLEM,
-                severity=Severity.WARNING,
+                severity=Severity.WARNING if unsure else Severity.NOTE,
                 what="Some of what the group has could not be read, or makes no sense.",
                 evidence=some(list(look.group.problems)),
                 repair="Look at the nodes, or at what the coordinator answered, that it names.",

@@ -3,11 +3,18 @@
 from dataclasses import replace
 
 from tests.support.sick_world import LONG_AGO_MS, NOW_MS, SickWorld, codes
-from zkconsumer.model import TopicPartition
+from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.examine import examine
 from zkconsumer.status.doctor.finding import Code, Finding, Severity
-from zkconsumer.status.model import Committed, GroupPartition, Storage
+from zkconsumer.status.model import (
+    Committed,
+    GroupKind,
+    GroupPartition,
+    GroupStatus,
+    MemberStatus,
+    Storage,
+)
 
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 
@@ -60,6 +67,51 @@ def test_one_of_two_places_is_no_longer_written() -> None:
     assert found.evidence == ("t-0: 5 in ZooKeeper, 8 in Kafka; ZooKeeper's is 3600 s older",)
     (found,) = findings(p0=(at(5, "zookeeper"), at(8, "kafka", LONG_AGO_MS)))
     assert found.evidence[0].endswith("Kafka's is 3600 s older")
+
+
+def test_without_times_an_earlier_look_tells_which_place_is_left_behind() -> None:
+    """The one that did not move; nothing is said if both did, or neither, or it was just now."""
+
+    def said(then: tuple[int, int], apart_ms: int = 600_000) -> list[str]:
+        world = SickWorld(t=1)
+        world.commit(T0, 1)
+        snapshots = []
+        for in_zookeeper, in_kafka in (then, (5, 8)):
+            both = (at(in_zookeeper, "zookeeper"), at(in_kafka, "kafka", None))
+            group = replace(world.group(), partitions=(GroupPartition(T0, committed=both),))
+            snapshots.append(replace(world.snapshot(), groups={group.key: group}))
+        earlier = replace(snapshots[0], taken_ms=NOW_MS - apart_ms)
+        found = examine(snapshots[1], Circumstances(earlier=earlier))
+        return [line for one in found for line in one.evidence]
+
+    assert said((5, 7)) == ["t-0: 5 in ZooKeeper, 8 in Kafka; ZooKeeper's did not move for 600 s"]
+    assert said((4, 8)) == ["t-0: 5 in ZooKeeper, 8 in Kafka; Kafka's did not move for 600 s"]
+    assert said((4, 7)) == said((5, 8)) == said((5, 7), apart_ms=60_000) == []
+
+
+def test_what_new_consumers_commit_is_not_the_old_groups() -> None:
+    """They keep their offsets in Kafka under the same name; the old one may be stopped for good."""
+    world = SickWorld(t=3)
+    world.commit(T0, 1)
+    places = (at(1, "zookeeper"), at(1, "kafka"))
+    old = replace(
+        world.group(),
+        partitions=tuple(
+            GroupPartition(TopicPartition("t", number), committed=(one,))
+            for number, one in enumerate(places)
+        ),
+    )
+    new = GroupStatus(
+        group_id="g",
+        kind=GroupKind.COORDINATOR,
+        seen_ms=NOW_MS,
+        members=(MemberStatus(member_id="m"),),
+        coordinator=Broker(0, "h", 9092),
+    )
+    snapshot = replace(world.snapshot(), groups={old.key: old})
+    assert codes(examine(snapshot, Circumstances())) == ["offsets-split"]
+    snapshot = replace(snapshot, groups={old.key: old, new.key: new})
+    assert examine(snapshot, Circumstances()) == ()
 
 
 def test_offsets_of_deleted_topics_are_deleted() -> None:

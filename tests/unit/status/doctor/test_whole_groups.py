@@ -6,7 +6,7 @@ from tests.support.sick_world import NOW_MS, SickWorld, codes, healthy
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.examine import examine
-from zkconsumer.status.doctor.finding import Code
+from zkconsumer.status.doctor.finding import Code, Severity
 from zkconsumer.status.model import (
     GroupKind,
     GroupPartition,
@@ -77,3 +77,13 @@ def test_problems_of_reading_are_passed_on() -> None:
     assert "'six' is no offset" in found.evidence[0]
     world.make("/consumers/g/owners/b't'/0-1", b"x", 1)
     assert codes(world.findings()) == ["group-problem", "partition-problem"]
+
+
+def test_a_group_that_is_none_of_consumers_is_not_sick() -> None:
+    """Kafka Connect's, say: its members read no topics."""
+    group = coordinated(
+        members=(MemberStatus(member_id="m"),), partitions=(), problems=("it speaks 'connect'",)
+    )
+    (found,) = examine(SickWorld(t=4).snapshot(group), Circumstances())
+    assert found.code is Code.GROUP_PROBLEM
+    assert found.severity is Severity.NOTE
