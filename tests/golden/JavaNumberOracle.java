@@ -5,16 +5,25 @@ import java.nio.charset.StandardCharsets;
 import java.text.SimpleDateFormat;
 import java.util.Date;
 import java.util.Locale;
+import java.util.Properties;
+import java.util.StringJoiner;
 import java.util.TimeZone;
+import scala.collection.Iterator;
+import scala.collection.mutable.HashMap;
 
 /**
- * Says how Java prints numbers and times.
+ * Says how Java prints numbers and times, and in which order it walks tables.
  *
  * "fixed": each line of the input is the bits of a double in hex. For each comes what
  * "%.4f" makes of it.
  *
  * "dates": each line is a time in ms since the epoch, a tab, and a pattern of SimpleDateFormat. For
  * each comes that time in UTC, or "refused".
+ *
+ * "properties": each line is keys, parted by commas. For each come the keys of Properties into
+ * which they were put in this order, as these are walked.
+ *
+ * "numbers": the same with a mutable Scala map and keys that are numbers.
  */
 public final class JavaNumberOracle {
     public static void main(String[] args) throws IOException {
@@ -22,7 +31,13 @@ public final class JavaNumberOracle {
             new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
         StringBuilder out = new StringBuilder();
         for (String line = in.readLine(); line != null; line = in.readLine()) {
-            out.append(args[0].equals("fixed") ? fixed(line) : date(line)).append('\n');
+            String answer = switch (args[0]) {
+                case "fixed" -> fixed(line);
+                case "dates" -> date(line);
+                case "properties" -> properties(line);
+                default -> numbers(line);
+            };
+            out.append(answer).append('\n');
         }
         System.out.write(out.toString().getBytes(StandardCharsets.UTF_8));
         System.out.flush();
@@ -42,5 +57,28 @@ public final class JavaNumberOracle {
         } catch (IllegalArgumentException error) {
             return "refused";
         }
+    }
+
+    private static String properties(String line) {
+        Properties table = new Properties();
+        for (String key : line.split(",")) {
+            table.setProperty(key, "");
+        }
+        StringJoiner walked = new StringJoiner(",");
+        table.forEach((key, value) -> walked.add((String) key));
+        return walked.toString();
+    }
+
+    private static String numbers(String line) {
+        HashMap<Object, Object> table = new HashMap<>();
+        for (String key : line.split(",")) {
+            table.put(Integer.valueOf(key), "");
+        }
+        StringJoiner walked = new StringJoiner(",");
+        Iterator<Object> keys = table.keysIterator();
+        while (keys.hasNext()) {
+            walked.add(keys.next().toString());
+        }
+        return walked.toString();
     }
 }

@@ -1,6 +1,6 @@
-"""Captures how Java prints numbers and times: ``python -m tests.golden.capture_java_numbers``.
+"""Captures how Java prints numbers and times, and walks tables.
 
-Needs a JDK. It writes ``data/java_numbers.json``.
+``python -m tests.golden.capture_java_numbers`` needs a JDK. It writes ``data/java_numbers.json``.
 """
 
 import json
@@ -60,9 +60,41 @@ def ask_dates(cases: Sequence[tuple[int, str]]) -> list[str]:
     return run_oracle("JavaNumberOracle.java", ["dates"], lines)
 
 
+def key_lists(rng: random.Random) -> list[list[str]]:
+    """Up to 60 names; some of them have equal hashes, and more lie in one bin."""
+    tails = [f".{number}" for number in range(60)]
+    return [
+        sorted(
+            {
+                rng.choice(("Aa", "BB", "C#")) + rng.choice(("x", "Aa", "BB")) + rng.choice(tails)
+                for _ in range(rng.choice((1, 3, 11, 12, 13, 23, 24, 25, 60)))
+            },
+            key=lambda _: rng.random(),
+        )
+        for _ in range(80)
+    ]
+
+
+def number_lists(rng: random.Random) -> list[list[str]]:
+    """Ids as brokers have them."""
+    sizes = (1, 2, 5, 11, 12, 13, 24, 25, 60)
+    highest = (100, 2000, 2**31 - 1)
+    return [
+        [str(one) for one in rng.sample(range(-1, rng.choice(highest)), rng.choice(sizes))]
+        for _ in range(80)
+    ]
+
+
+def ask_order(kind: str, lists: Sequence[Sequence[str]]) -> list[list[str]]:
+    """How a table is walked into which keys were put; ``properties`` or ``numbers``."""
+    lines = run_oracle("JavaNumberOracle.java", [kind], map(",".join, lists))
+    return [line.split(",") for line in lines]
+
+
 def main() -> None:
     """Write the file anew."""
     values = fixed_cases(random.Random(822))
+    keys, numbers = key_lists(random.Random(822)), number_lists(random.Random(822))
     dates = [(at_ms, pattern) for pattern in PATTERNS for at_ms in TIMES]
     found = {
         "fixed": dict(zip(map(bits, values), ask_fixed(values), strict=True)),
@@ -71,7 +103,11 @@ def main() -> None:
             for (at_ms, pattern), text in zip(dates, ask_dates(dates), strict=True)
         ],
     }
-    NUMBERS.write_text(json.dumps(found, indent=0) + "\n")
+    orders = {
+        "properties": list(zip(keys, ask_order("properties", keys), strict=True)),
+        "numbers": list(zip(numbers, ask_order("numbers", numbers), strict=True)),
+    }
+    NUMBERS.write_text(json.dumps(found | orders) + "\n")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Numbers and times print as Java prints them.
+"""Numbers and times print as Java prints them, tables are walked as Java and Scala walk them.
 
 ``python -m tests.golden.capture_java_numbers`` captures the answers anew.
 """
@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from tests.golden.capture_java_numbers import NUMBERS
-from zkconsumer.cli.formats.java_text import fixed_4, format_time
+from zkconsumer.assignment.java_order import mutable_int_map_order
+from zkconsumer.cli.formats.java_text import fixed_4, format_time, table_order
 from zkconsumer.errors import ConfigError
 
 
@@ -43,3 +44,13 @@ def test_what_java_would_print_as_words_is_refused(pattern: str) -> None:
     """It depends on where the machine stands."""
     with pytest.raises(ConfigError, match="is not understood"):
         format_time(0, pattern)
+
+
+def test_tables_are_walked_in_javas_order(known: Any) -> None:
+    """Also such as have grown, and with keys of equal hash."""
+    for keys, walked in known["properties"]:
+        assert table_order(keys) == walked
+    assert max(len(keys) for keys, _ in known["properties"]) > 48
+    for numbers, walked in known["numbers"]:
+        assert list(map(str, mutable_int_map_order(map(int, numbers)))) == walked
+    assert max(len(numbers) for numbers, _ in known["numbers"]) > 48

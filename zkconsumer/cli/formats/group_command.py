@@ -2,13 +2,13 @@
 
 from collections.abc import Iterable, Sequence
 from enum import Enum
-from itertools import groupby
 from typing import Final
 
 from zkconsumer.status.model import (
     ClusterSnapshot,
     GroupKind,
     GroupPartition,
+    GroupState,
     GroupStatus,
     PartitionStatus,
 )
@@ -115,19 +115,21 @@ def _zookeeper_line(
 
 def _coordinated_text(group: GroupStatus) -> str:
     """Of a group of new consumers only what its members have is told, a member at a time."""
-    if not group.members:
+    if group.state is not GroupState.STABLE or not group.members:
         return f"Consumer group `{group.group_id}` does not exist or is rebalancing.\n"
+    owned: dict[str | None, list[GroupPartition]] = {}
+    for one in group.partitions:
+        owned.setdefault(one.owner, []).append(one)
     lines = [HEADER]
-    owned = sorted(
-        (one for one in group.partitions if one.owner is not None),
-        key=lambda one: (one.owner or "", one.topic_partition.partition, one.topic_partition),
-    )
-    names = {one.member_id: f"{one.client_id}_{one.host}" for one in group.members}
-    for owner, partitions in groupby(owned, key=lambda one: one.owner or ""):
-        for one in partitions:
+    for member in group.members:
+        name = f"{member.client_id}_{member.host}"
+        # By number before topic: the original sorts what the assignor has in order of topics.
+        for one in sorted(
+            owned.get(member.member_id, ()), key=lambda one: one.topic_partition.partition
+        ):
             found = one.committed_in("kafka")
             offset = None if found is None else found.offset
-            lines.append(_row(group.group_id, one, offset, one.log_end, names.get(owner, owner)))
+            lines.append(_row(group.group_id, one, offset, one.log_end, name))
     return "".join(line + "\n" for line in lines)
 
 

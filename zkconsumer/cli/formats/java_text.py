@@ -91,13 +91,19 @@ def properties_order(keys: Iterable[str]) -> list[str]:
     """How ``java.util.Properties`` is walked after a topic's settings were put into it.
 
     The original reads them from JSON into an immutable map, and puts them in as that is walked.
+    """
+    return table_order(immutable_map_order(keys))
+
+
+def table_order(keys: Iterable[str]) -> list[str]:
+    """How ``java.util.Properties`` is walked after ``keys`` were put into it in this order.
 
     Source: ``java.util.concurrent.ConcurrentHashMap``, on which it stands from Java 9 on; older
-    ones have another order.
+    ones have another order. (Bins of more than eight keys are not reckoned with.)
     """
     size = _TABLE_SIZE
     table: dict[int, list[_Entry]] = {}
-    for count, key in enumerate(immutable_map_order(keys), start=1):
+    for count, key in enumerate(keys, start=1):
         entry = key, _spread(string_hash(key))
         table.setdefault(entry[1] & (size - 1), []).append(entry)
         if count >= size - size // 4:
