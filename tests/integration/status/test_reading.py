@@ -1,6 +1,6 @@
 """A snapshot of a real cluster: groups of both kinds, and offsets in both places."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, closing, contextmanager
 
 import pytest
@@ -106,8 +106,9 @@ def test_groups_of_both_kinds(broker_of: BrokerOf, version: str) -> None:
         assert [one.is_controller for one in before.brokers] == [True]
         has_offsets_topic = OFFSETS_TOPIC in before.partition_ids()
         assert (OFFSETS_TOPIC in reader.read().partition_ids()) == has_offsets_topic
-        for group, more in ((in_zookeeper, {}), (in_kafka, IN_KAFKA)):
-            config = settings_for(cluster, group, **{**kept, **more})
+        places: dict[str, Mapping[str, object]] = {in_zookeeper: {}, in_kafka: IN_KAFKA}
+        for name, more in places.items():
+            config = settings_for(cluster, name, **{**kept, **more})
             connector = members.enter_context(ZookeeperConsumerConnector(config))
             [stream] = connector.create_message_streams({topic: 1})[topic]
             for _ in range(2 * RECORDS):

@@ -38,12 +38,15 @@ class ReadingLimits:
 
     Attributes:
         cluster_ms: for brokers and topics.
+        cluster_every_ms: how old these may get before they are read again; it is a fifth of all
+            that there is to read, and seldom changes.
         groups_ms: for the groups in ZooKeeper.
         brokers_ms: for each of three rounds to the brokers: logs, groups, offsets.
         quiet_ms: how long a ZooKeeper group that had no offsets in Kafka is believed to have none.
     """
 
     cluster_ms: int = 5_000
+    cluster_every_ms: int = 5_000
     groups_ms: int = 5_000
     brokers_ms: int = 5_000
     quiet_ms: int = 60_000
@@ -85,6 +88,7 @@ class SnapshotReader:
         self._logs = LogReader(self._brokers, self._clock)
         self._coordinators = CoordinatorReader(self._brokers, self._clock)
         self._kept = Kept()
+        self._cluster_read_ms: int | None = None
         self._quiet_since_ms: dict[str, int] = {}
 
     def read(self) -> ClusterSnapshot:
@@ -106,6 +110,9 @@ class SnapshotReader:
         self._scope.close(timeout_ms)
 
     def _read_cluster(self) -> None:
+        read_ms, every_ms = self._cluster_read_ms, self._limits.cluster_every_ms
+        if read_ms is not None and self._clock.now_ms() - read_ms < every_ms:
+            return
         deadline = Deadline(self._clock, self._limits.cluster_ms)
 
         def read() -> _Cluster:
@@ -120,6 +127,7 @@ class SnapshotReader:
             self._kept.lose_cluster(found.reason, now_ms)
         else:
             self._kept.take_cluster(*found, now_ms)
+            self._cluster_read_ms = self._clock.now_ms()
 
     def _begin_groups(self) -> Deadline:
         deadline = Deadline(self._clock, self._limits.groups_ms)
