@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from zkconsumer.model import TopicPartition
+from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.status.group_state import coordinator_state, zookeeper_state
 from zkconsumer.status.model import (
     ClusterSnapshot,
@@ -37,7 +37,7 @@ def assemble(
     for name, group in sorted(kept.zookeeper_groups.items()):
         whole = _with_offsets(group, kept.offsets.get(name, {}), kept)
         state = zookeeper_state(whole, ids)
-        keeper = kept.keepers.get(name) if kept.offsets.get(name) else None
+        keeper = _keeper(name, kept) if kept.offsets.get(name) else None
         groups[whole.key] = replace(whole, state=state, coordinator=keeper)
     for name, group in sorted(kept.coordinator_groups.items()):
         if name in kept.zookeeper_groups and not group.members and group.protocol is None:
@@ -53,6 +53,12 @@ def assemble(
         failures=kept.failures.all(),
         clock_skew_ms=clock_skew_ms,
     )
+
+
+def _keeper(name: str, kept: Kept) -> Broker | None:
+    """Who keeps the offsets of a ZooKeeper group."""
+    listed = kept.coordinator_groups.get(name)
+    return kept.keepers.get(name) or (listed.coordinator if listed is not None else None)
 
 
 def _state_of(group: GroupStatus) -> GroupState:

@@ -15,6 +15,7 @@ from zkconsumer.scope import ThreadScope
 from zkconsumer.status.model import BrokerStatus, ClusterSnapshot, TopicStatus
 from zkconsumer.status.reading.assembly import assemble
 from zkconsumer.status.reading.broker_round import BrokerRound, Unanswered
+from zkconsumer.status.reading.clock_skew import ClockSkew
 from zkconsumer.status.reading.coordinators import OFFSETS_TOPIC, CoordinatorReader
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.kept import Kept, offset_questions, registered_addresses
@@ -88,6 +89,7 @@ class SnapshotReader:
         self._logs = LogReader(self._brokers, self._clock)
         self._coordinators = CoordinatorReader(self._brokers, self._clock)
         self._kept = Kept()
+        self._skew = ClockSkew()
         self._cluster_read_ms: int | None = None
         self._quiet_since_ms: dict[str, int] = {}
 
@@ -102,6 +104,7 @@ class SnapshotReader:
             self._kept,
             now_ms=self._clock.wall_ms(),
             zookeeper_connect=self._zookeeper_connect,
+            clock_skew_ms=self._skew.seen(),
         )
 
     def close(self, timeout_ms: int = 5_000) -> None:
@@ -141,6 +144,7 @@ class SnapshotReader:
         if isinstance(found, Unanswered):
             self._kept.lose_groups(found.reason, now_ms)
         else:
+            self._skew.note(self._kept.zookeeper_groups, found.groups, now_ms)
             self._kept.take_groups(found, now_ms)
 
     def _read_logs_and_coordinators(self) -> dict[int, Broker]:
