@@ -15,11 +15,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 from itertools import pairwise
+from typing import NamedTuple
 
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.lag import records_behind
 from zkconsumer.status.model import GroupStatus
-from zkconsumer.status.series import Commits, CommitSample, History
+from zkconsumer.status.series import CommitSample, History
 
 
 class BurrowStatus(IntEnum):
@@ -68,8 +69,8 @@ class BurrowSettings:
     recent_ms: int = 300_000
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionVerdict:
+# A large cluster has half a million of them: see ``model``.
+class PartitionVerdict(NamedTuple):
     """One partition.
 
     Attributes:
@@ -86,7 +87,7 @@ class PartitionVerdict:
     status: BurrowStatus
     owner: str | None
     current_lag: int
-    complete: float
+    complete: float = 0.0
     start: CommitSample | None = None
     end: CommitSample | None = None
 
@@ -137,26 +138,19 @@ def evaluate_group(
     commits = history.commits(group.key)
     found: list[PartitionVerdict] = []
     for partition in group.partitions:
-        tp = partition.topic_partition
-        log_ends = history.log_ends(tp)
-        recent = () if log_ends is None else log_ends.since(now_ms - settings.recent_ms)
-        status, window = BurrowStatus.OK, tuple[CommitSample, ...]()
-        complete, current_lag = 0.0, records_behind(group.kind, partition) or 0
+        tp, status = partition.topic_partition, BurrowStatus.OK
+        lag = records_behind(group.kind, partition) or 0
         series = commits.get(tp)
-        if series:
-            window, complete = tuple(series), _fullness(series)
-            if complete >= settings.minimum_complete:
-                status = partition_status(window, recent, current_lag, now_ms, settings)
+        if not series:
+            found.append(PartitionVerdict(tp, status, partition.owner, lag))
+            continue
+        complete = len(series) / series.limit
+        if lag > settings.allowed_lag and complete >= settings.minimum_complete:
+            log_ends = history.log_ends(tp)
+            recent = () if log_ends is None else log_ends.since(now_ms - settings.recent_ms)
+            status = partition_status(tuple(series), recent, lag, now_ms, settings)
         found.append(
-            PartitionVerdict(
-                topic_partition=tp,
-                status=status,
-                owner=partition.owner,
-                current_lag=current_lag,
-                complete=complete,
-                start=window[0] if window else None,
-                end=window[-1] if window else None,
-            )
+            PartitionVerdict(tp, status, partition.owner, lag, complete, series.first, series.last)
         )
     worst = max((one.status for one in found), default=BurrowStatus.OK)
     full = sum(one.complete >= 1.0 for one in found)
@@ -201,10 +195,6 @@ def partition_status(
     if all(before <= after for before, after in pairwise(lags)):
         return BurrowStatus.WARN
     return BurrowStatus.OK
-
-
-def _fullness(series: Commits) -> float:
-    return len(series) / series.limit
 
 
 def _stopped(commits: Sequence[CommitSample], now_ms: int, least_span_ms: int) -> bool:

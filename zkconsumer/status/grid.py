@@ -41,7 +41,7 @@ class Column:
     @property
     def idle(self) -> bool:
         """Whether it has nothing to read: there are more streams than partitions."""
-        return self.is_member and not self.partitions
+        return not self.partitions
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

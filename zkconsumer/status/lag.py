@@ -7,6 +7,7 @@ original's ``ConsumerOffsetChecker``.
 
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.model import GroupKind, GroupPartition, GroupStatus
@@ -22,8 +23,8 @@ class Standing(StrEnum):
     UNKNOWN = "unknown"
 
 
-@dataclass(frozen=True, slots=True)
-class TimeLag:
+# A large cluster has half a million of the next two: see ``model``.
+class TimeLag(NamedTuple):
     """How old the next record to read is.
 
     Attributes:
@@ -35,8 +36,7 @@ class TimeLag:
     extrapolated: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartitionLag:
+class PartitionLag(NamedTuple):
     """How far a group is behind in one partition.
 
     Attributes:
@@ -155,9 +155,4 @@ def _partition_lag(
     time = None
     if committed is not None:
         time = time_behind(committed.offset, records, history.log_ends(tp), now_ms)
-    return PartitionLag(
-        topic_partition=tp,
-        records=records,
-        time=time,
-        standing=standing_of(kind, partition),
-    )
+    return PartitionLag(tp, records, time, standing_of(kind, partition))

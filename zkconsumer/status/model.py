@@ -245,7 +245,10 @@ class GroupPartition(NamedTuple):
 
     def committed_in(self, storage: Storage) -> Committed | None:
         """What this storage holds."""
-        return next((one for one in self.committed if one.storage == storage), None)
+        for one in self.committed:
+            if one.storage == storage:
+                return one
+        return None
 
     def effective(self, kind: GroupKind) -> Committed | None:
         """Where the group would go on reading.

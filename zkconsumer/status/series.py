@@ -147,8 +147,8 @@ class Commits:
         return len(self._offsets)
 
     def __iter__(self) -> Iterator[CommitSample]:
-        for offset, at_ms, lag in zip(self._offsets, self._times, self._lags, strict=True):
-            yield CommitSample(offset, at_ms, None if lag == _UNKNOWN else lag)
+        lags = [None if lag == _UNKNOWN else lag for lag in self._lags]
+        return map(CommitSample, self._offsets, self._times, lags)
 
     @property
     def limit(self) -> int:
@@ -156,12 +156,14 @@ class Commits:
         return self._limit
 
     @property
+    def first(self) -> CommitSample | None:
+        """The earliest that is still kept."""
+        return self._at(0) if self._offsets else None
+
+    @property
     def last(self) -> CommitSample | None:
         """The latest."""
-        if not self._offsets:
-            return None
-        lag = self._lags[-1]
-        return CommitSample(self._offsets[-1], self._times[-1], None if lag == _UNKNOWN else lag)
+        return self._at(-1) if self._offsets else None
 
     def add(self, committed: Committed, log_end: int | None, skew_ms: int = 0) -> None:
         """Note what is committed; nothing happens where it is the commit that is known already.
@@ -193,6 +195,11 @@ class Commits:
         self._offsets.append(committed.offset)
         self._times.append(at_ms)
         self._lags.append(lag)
+
+    def _at(self, index: int) -> CommitSample:
+        lag = self._lags[index]
+        known = None if lag == _UNKNOWN else lag
+        return CommitSample(self._offsets[index], self._times[index], known)
 
 
 class History:

@@ -127,6 +127,23 @@ def test_owner_nodes_made_anew_tell_of_a_rebalance_that_moved_nothing() -> None:
     assert unknown.rebalances == ()
 
 
+def test_a_long_rebalance_adds_up() -> None:
+    """Each reason once, every owner node that was made anew."""
+    looks = [
+        _look(1000 * n, ("g_a-0", None), *members, state=BUSY, since_ms=n)
+        for n, members in enumerate([(A,), (A, B), (A,), (A, B)])
+    ]
+    (only,) = _timeline(*looks).rebalances
+    assert [str(one) for one in only.reasons] == ["member g_b joined", "member g_b left"]
+    assert only.reclaimed == 6
+
+
+def test_a_look_that_is_not_newer_is_dropped() -> None:
+    """Even if it shows something else."""
+    timeline = _timeline(ALONE, _look(1000, (None, None), state=BUSY))
+    assert timeline.rebalances == ()
+
+
 def test_a_group_that_is_never_at_rest_has_one_rebalance() -> None:
     """Nobody knows when it began."""
     stuck = [_look(at_ms, (None, None), A, state=BUSY) for at_ms in (1000, 2000, 90_000)]
@@ -189,6 +206,11 @@ STATIC = MemberStatus(member_id="m-1", instance_id="i", client_id="c", host="h")
             (STATIC,),
             (replace(STATIC, member_id="m-2", host="other"),),
             (Reason(Cause.RESTARTED, "m-2", "m-1"),),
+        ),
+        (
+            (STATIC,),
+            (replace(STATIC, member_id="m-2", instance_id=None),),
+            (Reason(Cause.JOINED, "m-2"), Reason(Cause.LEFT, "m-1")),
         ),
         (
             (STATIC,),

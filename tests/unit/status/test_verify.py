@@ -130,6 +130,20 @@ def test_strategies_that_give_something_else_say_where() -> None:
     assert "range" not in found.strategies
 
 
+def test_what_is_owned_beyond_the_expected_differs_too() -> None:
+    """Nobody should have it."""
+    extra = _with(_owned(0, "g_a-0", 1, "other"))
+    assert verify(extra, IDS).expectations["range"].differing == (TopicPartition("other", 0),)
+
+
+def test_faults_are_in_the_order_of_partitions() -> None:
+    """Whatever they are."""
+    ids = {"t": tuple(range(40))}
+    owned = [_owned(number, "garbage") for number in range(0, 40, 3)]
+    found = verify(group_of(*owned, members=(A,)), ids)
+    assert [one.topic_partition.partition for one in found.faults] == list(range(40))
+
+
 def test_round_robin_over_unequal_subscriptions_can_not_be() -> None:
     """The reason is the assignor's."""
     group = group_of(members=(A, member("g_c", {"other": 1})))
