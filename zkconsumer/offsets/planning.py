@@ -228,8 +228,7 @@ class _Drawing:
         wanted = self._goal(tp, before)
         if wanted is None:
             return Move(topic_partition=tp, wanted=before, before=before, fate=Fate.KEEP)
-        same = same_offset(before, wanted) and found.error is None
-        fate = Fate.SAME if same else Fate.WRITE
+        fate = Fate.SAME if same_offset(before, wanted) else Fate.WRITE
         return Move(topic_partition=tp, wanted=wanted, before=before, fate=fate)
 
     def _plain(self, tp: TopicPartition) -> Offset:

@@ -139,7 +139,7 @@ def _scaled_members(group: GroupStatus, scale: Scale) -> dict[str, dict[str, int
     if scale.topics is not None:
         streams = max([*model.values(), 1])
         members = {name: dict.fromkeys(scale.topics, streams) for name in members}
-    if scale.streams is not None and group.kind is GroupKind.ZOOKEEPER:
+    if scale.streams is not None:
         members = {name: dict.fromkeys(read, scale.streams) for name, read in members.items()}
     return members
 

@@ -82,6 +82,12 @@ def test_how_much_would_be_left_to_read() -> None:
     assert lags == [(20, 40), (None, 2)]
 
 
+def test_beyond_the_end_nothing_is_left_to_read() -> None:
+    """Rather than less than nothing."""
+    plan = plan_offsets(ToOffsets({T0: 51}), PRESENT, outside=Outside.KEEP)
+    assert plan.lag(T0, OffsetAndMetadata(51)) == 0
+
+
 def test_living_members_stop_it() -> None:
     """They would commit over it; who knows that may go on."""
     present = Present(
@@ -108,6 +114,22 @@ def test_an_offset_that_is_named_must_be_in_the_log() -> None:
     assert all("auto.offset.reset" in note for note in kept.notes)
     shifted = plan_offsets(ShiftBy(-25), PRESENT, outside=Outside.REFUSE)
     assert len(shifted.plan.refusals) == 2
+
+
+def test_both_ends_are_in_the_log() -> None:
+    """Its end is the next offset to read once all is read."""
+    ends = plan_offsets(ToOffsets({T0: 10, T1: 5}), PRESENT)
+    assert ends.plan.refusals == ()
+    assert wanted(ends) == {T0: 10, T1: 5}
+
+
+def test_where_the_group_is_keeps_its_metadata() -> None:
+    """Also where it is set back into the log."""
+    present = Present(
+        stored={T0: FetchedOffset(60, metadata="mine")}, partitions=[T0], logs=PRESENT.logs
+    )
+    (move,) = plan_offsets(ToCurrent(), present).plan.moves
+    assert move.wanted == OffsetAndMetadata(50, "mine")
 
 
 def test_no_offset_is_less_than_0() -> None:

@@ -1,6 +1,7 @@
 """Who would get what with more or fewer members and streams."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -79,8 +80,12 @@ def test_one_member_less() -> None:
 
 def test_invented_names_are_free() -> None:
     """Somebody may be called so."""
-    group = zookeeper_group(members=("g_new-001",))
-    assert list(planned(group, Scale(members=2)).readers) == ["g_new-001-0", "g_new-002-0"]
+    group = zookeeper_group(members=("g_a",))
+    namesake = MemberStatus(member_id="g_new-001", streams={"t": 2})
+    group = replace(group, members=(*group.members, namesake))
+    plan = planned(group, Scale(members=3))
+    assert list(plan.readers) == ["g_a-0", "g_new-001-0", "g_new-001-1", "g_new-002-0"]
+    assert plan.invented == {"g_new-002-0"}
 
 
 def test_topics_that_nobody_reads_yet() -> None:
@@ -91,6 +96,9 @@ def test_topics_that_nobody_reads_yet() -> None:
         *tps(0, 1, topic="u"),
     ]
     assert plan.unread == ()
+    assert len(plan.readers) == 2
+    busy = replace(SETTLED, members=(MemberStatus(member_id="g_a", streams={"t": 3}),))
+    assert len(planned(busy, Scale(members=2, topics=("u",))).readers) == 6
 
 
 def test_a_group_without_members() -> None:

@@ -47,6 +47,14 @@ def test_the_formats() -> None:
     assert csv_text({"h": {T1: 4}, "g": {T0: 3}}) == "g,t,0,3\nh,t,1,4\n"
 
 
+@pytest.mark.parametrize("line", ["/a", "/a:", "/a::", ":", "::"])
+def test_lines_on_which_the_original_dies(line: str) -> None:
+    """Java's split leaves out empty fields at the end; a first one it keeps."""
+    with pytest.raises(ConfigError, match="file:2"):
+        read_as_original(f"/b:1\n{line}\n", "file")
+    assert read_as_original(":1\n/c::2\r/d:2", "file") == {"": "1", "/c": "", "/d": "2"}
+
+
 def test_a_group_that_is_no_segment_is_refused() -> None:
     """The line would name another node."""
     with pytest.raises(ConfigError, match=r"group\.id"):
