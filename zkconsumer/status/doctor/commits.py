@@ -16,8 +16,10 @@ def examine_commits(look: GroupLook) -> list[Finding]:
         if (then := look.partition_before(one.topic_partition)) is not None
         and _stands(look, then, one)
     ]
-    stalled = [pair for pair in still if _committed_anew(look, pair)]
-    silent = [pair for pair in still if not _committed_anew(look, pair)]
+    silent: list[Pair] = []
+    stalled: list[Pair] = []
+    for pair in still:
+        (stalled if _committed_anew(look, pair) else silent).append(pair)
     return [*_paused(look, silent), *_stalled(look, stalled)]
 
 

@@ -102,9 +102,9 @@ def some(lines: list[str]) -> tuple[str, ...]:
     return (*lines[:EVIDENCE_SHOWN], f"... and {rest} more")
 
 
-def counted(number: int, noun: str, plural: str | None = None) -> str:
+def counted(number: int, noun: str) -> str:
     """A number with its noun: ``1 member``, ``3 members``."""
-    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+    return f"{number} {noun if number == 1 else noun + 's'}"
 
 
 def names(items: list[str], limit: int = 5) -> str:

@@ -142,28 +142,31 @@ def _differ(look: GroupLook, severity: Severity, what: str, lines: list[str]) ->
 
 
 def _idle_threads(look: GroupLook) -> list[Finding]:
-    """Streams that get nothing whatever the strategy."""
+    """Streams that get nothing: as the group is shared out, or else as it can't but be."""
     found = look.view.threads_by_topic().items()
     by_topic = {topic: of_topic for topic, of_topic in found if look.partition_ids.get(topic)}
+    small = [topic for topic in by_topic if len(by_topic[topic]) > len(look.partition_ids[topic])]
+    if not small or not look.all_readable:
+        return []  # by either strategy each stream gets something
     threads = {str(thread) for of_topic in by_topic.values() for thread in of_topic}
-    busy = {str(thread) for thread in (look.threads("range") or {}).values()}
-    idle = sorted(threads - busy)
-    if not idle or not look.all_readable:
+    if not look.faults:
+        idle = threads - {one.owner for one in look.group.partitions}
+    elif len(threads) > sum(len(look.partition_ids[topic]) for topic in by_topic):
+        idle = threads - {str(thread) for thread in (look.threads("range") or {}).values()}
+    else:
         return []
-    partitions = sum(len(look.partition_ids[topic]) for topic in by_topic)
-    if _follows(look, look.round_robin_shares) and partitions >= len(threads):
-        return []  # that strategy deals to all of them
+    if not idle:
+        return []
     return [
         _too_few(
             look,
             f"{counted(len(idle), 'stream')} of {len(threads)} get nothing to read",
             [
-                f"{topic}: {counted(len(of_topic), 'stream')}, "
+                f"{topic}: {counted(len(by_topic[topic]), 'stream')}, "
                 f"{counted(len(look.partition_ids[topic]), 'partition')}"
-                for topic, of_topic in sorted(by_topic.items())
-                if len(of_topic) > len(look.partition_ids[topic])
+                for topic in sorted(small)
             ]
-            + [f"idle: {names(idle)}"],
+            + [f"idle: {names(sorted(idle))}"],
         )
     ]
 
