@@ -36,6 +36,7 @@ def test_what_was_not_read_is_told() -> None:
     """Silence about it must not pass for health."""
     (found,) = said(replace(healthy().snapshot(), failures=(FAILURE,)))
     assert found.code is Code.NOT_LOOKED_AT
+    assert found.severity is Severity.WARNING
     assert found.evidence == ("log ends of broker 1: no answer, for 7 s",)
 
 
@@ -44,6 +45,7 @@ def test_a_cluster_without_brokers() -> None:
     empty = replace(SickWorld().snapshot(), brokers=())
     (found,) = said(empty)
     assert found.code is Code.NO_BROKERS
+    assert found.severity is Severity.ERROR
     assert "zk:2181/kafka" in found.evidence[0]
     assert codes(said(replace(empty, failures=(FAILURE,)))) == ["not-looked-at"]
 
@@ -63,6 +65,7 @@ def test_a_broker_that_cant_be_used() -> None:
     )
     (found,) = said(replace(SickWorld().snapshot(), brokers=(broker,)))
     assert found.code is Code.BROKER_UNUSABLE
+    assert found.severity is Severity.ERROR
     assert found.evidence == ("broker 7: no PLAINTEXT",)
 
 
@@ -117,6 +120,7 @@ def test_clocks_that_differ() -> None:
     odd = replace(snapshot, clock_skew_ms=Seen(61_000, NOW_MS), brokers=(snapshot.brokers[0], late))
     (found,) = said(odd)
     assert found.code is Code.CLOCK_SKEW
+    assert found.severity is Severity.WARNING
     assert found.evidence == (
         "ZooKeeper's clock is 61 s ahead of ours",
         "broker 1 (h:9093): its clock was 90 s behind ZooKeeper's when it registered",

@@ -7,7 +7,7 @@ from tests.support.sick_world import LONG_AGO_MS, NOW_MS, SickWorld, healthy
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.examine import examine
-from zkconsumer.status.doctor.finding import Code, Finding
+from zkconsumer.status.doctor.finding import Code, Finding, Severity
 from zkconsumer.status.model import ClusterSnapshot, Committed, GroupKey, GroupKind, GroupPartition
 
 T0 = TopicPartition("t", 0)
@@ -47,6 +47,7 @@ def test_nothing_committed_although_there_was_something_to_read() -> None:
     """The finding names the owner."""
     (found,) = between(same, lambda one: one._replace(log_end=300))
     assert found.code is Code.COMMITS_PAUSED
+    assert found.severity is Severity.ERROR
     assert found.evidence == (
         "t-0: committed 90 then and now, the log went from 100 to 300; "
         "owner g_a-1399996300000-0a0b0c0d-0",
@@ -71,5 +72,6 @@ def test_the_same_offset_committed_again_and_again() -> None:
     """Kafka's storage shows that commits come: then it is reading that stands."""
     found = between(committed(90, LONG_AGO_MS, "kafka"), committed(90, NOW_MS, "kafka"))
     kinds = {one.code for one in found}
+    assert all(one.severity is Severity.ERROR for one in found)
     assert Code.READING_STALLED in kinds
     assert Code.COMMITS_PAUSED not in kinds

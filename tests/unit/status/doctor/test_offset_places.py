@@ -64,6 +64,7 @@ def test_one_of_two_places_is_no_longer_written() -> None:
     assert findings(p0=(at(9, "zookeeper", None), at(8, "kafka"))) == ()
     (found,) = findings(p0=(at(5, "zookeeper", LONG_AGO_MS), at(8, "kafka")))
     assert found.code is Code.OFFSETS_DIFFER
+    assert found.severity is Severity.WARNING
     assert found.evidence == ("t-0: 5 in ZooKeeper, 8 in Kafka; ZooKeeper's is 3600 s older",)
     (found,) = findings(p0=(at(5, "zookeeper"), at(8, "kafka", LONG_AGO_MS)))
     assert found.evidence[0].endswith("Kafka's is 3600 s older")

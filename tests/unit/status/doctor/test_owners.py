@@ -96,8 +96,17 @@ def test_a_second_look_tells_a_stuck_group_from_one_on_its_way() -> None:
     found = world.one(Code.OWNER_MISSING, Circumstances(earlier=before))
     assert found.severity is Severity.ERROR
     assert found.evidence == ("t-0: committed 90, the log ends at 100",)
+    world.remove("/consumers/g/owners/t/1")
+    found = world.one(Code.OWNER_MISSING, Circumstances(earlier=before))
+    assert found.severity is Severity.ERROR
     well = replace(healthy().snapshot(), taken_ms=NOW_MS - 60_000)
     found = world.one(Code.OWNER_MISSING, Circumstances(earlier=well))
+    assert found.severity is Severity.WARNING
+    just_now = replace(before, taken_ms=NOW_MS - 29_999)
+    found = world.one(Code.OWNER_MISSING, Circumstances(earlier=just_now))
+    assert found.severity is Severity.WARNING
+    empty = replace(SickWorld(t=4, u=4).snapshot(), taken_ms=NOW_MS - 60_000)
+    found = world.one(Code.OWNER_MISSING, Circumstances(earlier=empty))
     assert found.severity is Severity.WARNING
 
 

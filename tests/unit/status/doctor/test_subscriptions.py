@@ -95,6 +95,37 @@ def test_streams_without_partitions() -> None:
     assert found.evidence == ("t: 3 streams, 2 partitions", "idle: g_a-2")
 
 
+def test_only_topics_that_are_too_small_are_named() -> None:
+    """Of equal numbers, each stream gets one."""
+    world = SickWorld(t=2, u=2)
+    world.register("g_a", 1, t=3, u=2)
+    world.settle()
+    found = world.one(Code.TOO_FEW_PARTITIONS)
+    assert found.evidence == ("t: 3 streams, 2 partitions", "idle: g_a-2")
+
+
+def test_round_robin_may_keep_every_stream_busy() -> None:
+    """It deals all topics to all streams, where range begins anew with each."""
+    world = SickWorld(t=1, u=1)
+    world.register("g_a", 1, t=2, u=2)
+    world.settle("range")
+    assert codes(world.findings()) == ["too-few-partitions"]
+    world = SickWorld(t=1, u=1)
+    world.register("g_a", 1, t=2, u=2)
+    world.settle("roundrobin")
+    assert world.findings() == ()
+
+
+def test_streams_that_get_nothing_by_any_strategy() -> None:
+    """They are told of although the group is not shared out; where it depends, they are not."""
+    world = SickWorld(t=2)
+    world.register("g_a", 1, t=3)
+    assert codes(world.findings())[-1] == "too-few-partitions"
+    world = SickWorld(t=2, u=1)
+    world.register("g_a", 1, t=3, u=3)
+    assert Code.TOO_FEW_PARTITIONS not in codes(world.findings())
+
+
 def test_a_topic_that_is_not_there() -> None:
     """Its streams are not said to be too many."""
     world = SickWorld(t=1)
