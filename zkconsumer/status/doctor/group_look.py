@@ -137,7 +137,10 @@ class GroupLook:
         return None if thread is None else thread.consumer_id
 
     def dead(self, session_id: int | None) -> bool:
-        """Whether ZooKeeper says what is alive, and this session is not."""
+        """Whether ZooKeeper says what is alive, and this session is not.
+
+        It has to be the list of the whole ensemble: one server's connections are not enough.
+        """
         alive = self.snapshot.live_sessions
         return bool(session_id) and alive is not None and session_id not in alive
 
