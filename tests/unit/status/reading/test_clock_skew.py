@@ -58,6 +58,15 @@ def test_a_clock_that_was_set() -> None:
     assert skew.seen() is None
 
 
+def test_a_clock_that_was_set_forward() -> None:
+    """The same the other way round."""
+    skew = ClockSkew()
+    before = {"g": group(START_MS - 9_000, START_MS)}
+    skew.note(before, {"g": group(START_MS - 700, START_MS + 50)}, START_MS + 60)
+    skew.note({}, {"g": group(START_MS + 600, START_MS + 90)}, START_MS + 100)
+    assert skew.seen() == Seen(500, START_MS + 100)
+
+
 @given(
     st.integers(-100_000, 100_000),
     st.lists(st.tuples(st.integers(1, 5_000), st.integers(0, 5_000)), min_size=1, max_size=20),

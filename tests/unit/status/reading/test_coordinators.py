@@ -87,6 +87,16 @@ def test_every_broker_tells_of_its_own(world: World) -> None:
     assert (b.reported_state, b.members, b.protocol) == ("PreparingRebalance", (), None)
 
 
+@pytest.mark.parametrize("stale", [0, 1])
+def test_a_group_that_two_brokers_list(world: World, stale: int) -> None:
+    """Who has its members knows more than who has just lost it."""
+    world.groups["a"] = SpokenGroup(1 - stale, members={"m": {"t": (0,)}})
+    other = SpokenGroups(SpokenCluster(), {"a": SpokenGroup(stale, state="Empty")})
+    world.cluster.brokers[stale].answer = other.cluster.brokers[stale].answer
+    group = world.reader.read_groups(BOTH, deadline()).groups["a"]
+    assert (group.coordinator, len(group.members)) == (BOTH[1 - stale], 1)
+
+
 def test_brokers_of_0_8_have_no_groups(world: World) -> None:
     """They are not even asked; that is an answer."""
     for broker in world.cluster.brokers:

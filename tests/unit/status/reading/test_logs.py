@@ -15,6 +15,11 @@ from zkconsumer.status.reading.logs import LogReader
 from zkconsumer.status.reading.values import LogSpan
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.messages.list_offsets import (
+    ListedPartition,
+    ListedTopic,
+    ListOffsetsResponse,
+)
 from zkconsumer.wire.versions import BrokerGeneration, VersionRange
 
 LONG_MS, SHORT_MS = 10_000, 500
@@ -75,6 +80,22 @@ def test_a_partition_that_fails(cluster: SpokenCluster, brokers: BrokerRound) ->
         T2: "UNKNOWN_TOPIC_OR_PARTITION",
     }
     assert cluster.asked(ApiKey.LIST_OFFSETS) == [1, 1]
+
+
+def test_a_partition_without_an_offset(cluster: SpokenCluster, brokers: BrokerRound) -> None:
+    """An answer that says nothing is a problem, not an offset; and so is none."""
+    said = ListOffsetsResponse(
+        topics=(ListedTopic(topic="t", partitions=(ListedPartition(partition=1, error_code=0),)),)
+    )
+    answer = cluster.brokers[1].answer
+    cluster.brokers[1].answer = lambda frame: (
+        said if frame.api_key is ApiKey.LIST_OFFSETS else answer(frame)
+    )
+    read = LogReader(brokers, SystemClock()).read({T1: B1, T2: B1}, deadline())
+    assert read.problems == {
+        T1: "broker 1 (b1:9092): it tells no offset",
+        T2: "broker 1 (b1:9092): its answer leaves the partition out",
+    }
 
 
 def test_a_broker_that_is_away(cluster: SpokenCluster, brokers: BrokerRound) -> None:

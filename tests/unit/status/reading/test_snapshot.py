@@ -6,7 +6,7 @@ import pytest
 
 from tests.support.group_tree import GroupTree
 from tests.support.manual_clock import ManualClock
-from tests.support.spoken_broker import Word
+from tests.support.spoken_broker import MODERN, Word
 from tests.support.spoken_cluster import END_OFFSET, SpokenCluster
 from tests.support.spoken_groups import SpokenGroup, SpokenGroups
 from zkconsumer.model import Broker, TopicPartition
@@ -22,6 +22,7 @@ from zkconsumer.status.reading.coordinators import OFFSETS_TOPIC
 from zkconsumer.status.reading.snapshot import ReadingLimits, SnapshotReader
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.versions import VersionRange
 
 LONG_MS, SHORT_MS = 10_000, 500
 T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
@@ -200,6 +201,18 @@ def test_a_group_without_offsets_in_kafka_rests(world: World) -> None:
     world.clock.advance(1_000)
     world.groups["g"] = SpokenGroup(0, listed=False, offsets={T0: 41})
     assert [times_asked(), times_asked()] == [2, 3]
+
+
+def test_offsets_of_a_group_of_which_nothing_is_known(world: World) -> None:
+    """Before 0.10.2 one has to name partitions: then all that there are."""
+    world.topic(OFFSETS_TOPIC)
+    for broker in world.cluster.brokers:
+        broker.serves = {**MODERN, ApiKey.OFFSET_FETCH: VersionRange(0, 1)}
+    world.tree.write("/consumers/g", b"")
+    world.groups["g"] = SpokenGroup(0, listed=False, offsets={T1: 41})
+    group = zookeeper_group(world.reader().read())
+    assert committed(group) == {T1: {"kafka": 41}}
+    assert group.state is GroupState.EMPTY
 
 
 def test_a_coordinator_that_moved_is_looked_for_again(world: World) -> None:

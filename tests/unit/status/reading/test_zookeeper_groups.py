@@ -137,6 +137,47 @@ def test_what_is_refused_hides_nothing_else(tree: GroupTree, clock: ManualClock)
     assert "owners/t/0: access denied" in str(only.problem)
 
 
+def test_what_is_refused_stays_so(tree: GroupTree, clock: ManualClock) -> None:
+    """It is not remembered as nothing."""
+    tree.own("g", "t", 0, "m-0")
+    tree.own("g", "t", 1, "m-0")
+    tree.client.refuses = lambda path: path == "/consumers/g/owners/t/1"
+    groups = ZookeeperGroups(tree.store, clock)
+    for _ in range(2):
+        read = groups.read(TOPICS, Deadline(clock, LIMIT_MS))
+        zero, one = read.groups["g"].partitions
+        assert (zero.owner, zero.problem) == ("m-0", None)
+        assert "access denied" in str(one.problem)
+    tree.client.refuses = lambda _: False
+    read = groups.read(TOPICS, Deadline(clock, LIMIT_MS))
+    assert [one.owner for one in read.groups["g"].partitions] == ["m-0", "m-0"]
+
+
+def test_wildcards_leave_internal_topics_out(tree: GroupTree, clock: ManualClock) -> None:
+    """As members do, unless they are set otherwise."""
+    tree.join_as(
+        "g", "a", b'{"version":1,"subscription":{".*":1},"pattern":"white_list","timestamp":"1"}'
+    )
+    topics = {**TOPICS, "__consumer_offsets": (0,)}
+    read = ZookeeperGroups(tree.store, clock).read(topics, Deadline(clock, LIMIT_MS))
+    assert read.groups["g"].members[0].streams == {"s": 1, "t": 1}
+
+
+def test_a_group_that_comes_again_is_a_new_one(tree: GroupTree, clock: ManualClock) -> None:
+    """Nothing of the old one is remembered: it is read before those that were read already."""
+    for name in ("a", "b"):
+        tree.commit(name, "t", 0, b"5")
+    groups = ZookeeperGroups(tree.store, clock)
+    groups.read(TOPICS, Deadline(clock, LIMIT_MS))
+    tree.delete("/consumers/b")
+    groups.read(TOPICS, Deadline(clock, LIMIT_MS))
+    tree.commit("b", "t", 0, b"6")
+    asked: list[str] = []
+    tree.client.before = asked.extend
+    groups.read(TOPICS, Deadline(clock, LIMIT_MS))
+    assert asked.index("/consumers/b/ids") < asked.index("/consumers/a/ids")
+
+
 def test_one_that_leaves_meanwhile_is_no_member(tree: GroupTree, clock: ManualClock) -> None:
     """It was listed, and was gone when it was read."""
     tree.join("g", "stays", {"t": 1})
