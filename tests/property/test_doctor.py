@@ -5,7 +5,7 @@ from collections.abc import Callable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.support.sick_world import NOW_MS, SickWorld, codes
+from tests.support.sick_world import NOW_MS, PAGE, SickWorld, codes, told_severities
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.examine import examine
@@ -29,6 +29,7 @@ from zkconsumer.status.model import (
 from zkconsumer.zk.store import CreateOp, SetOp
 
 MEMBERS = ("g_a", "g_b", "g_c")
+TOLD = told_severities(PAGE)
 CALM = {Code.TOO_FEW_PARTITIONS.value}
 """What a sound group may hear all the same."""
 
@@ -282,6 +283,7 @@ def test_whatever_is_seen_gives_findings_that_can_be_shown(
     assert [one.severity for one in found] == sorted((one.severity for one in found), reverse=True)
     assert found == examine(snapshot, around)
     for one in found:
+        assert one.severity in TOLD[one.code]
         assert one.evidence
         assert one.what[0].isupper() or one.what[0].isdigit()
         assert one.what.endswith(".")

@@ -4,14 +4,16 @@ What the doctor sees is read from the nodes by the code that reads real ones, so
 done to the tree, and looked at again.
 """
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 
 from zkconsumer.assignment.strategy import Strategy
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.examine import examine
-from zkconsumer.status.doctor.finding import Code, Finding
+from zkconsumer.status.doctor.finding import Code, Finding, Severity
 from zkconsumer.status.doctor.fix import Fix
 from zkconsumer.status.doctor.fixing import FixPlan, plan_fix
 from zkconsumer.status.group_state import zookeeper_state
@@ -32,6 +34,7 @@ from zkconsumer.zk.store import CreateOp, DeleteOp, ZNode
 NOW_MS = 1_400_000_000_000
 LONG_AGO_MS = NOW_MS - 3_600_000
 LOG = (0, 100)
+PAGE = Path(__file__).parents[2] / "docs" / "doctor.md"
 GROUP = "g"
 
 
@@ -219,3 +222,9 @@ def healthy() -> SickWorld:
 def codes(findings: Iterable[Finding]) -> list[str]:
     """The kinds of findings, in their order."""
     return [one.code.value for one in findings]
+
+
+def told_severities(page: Path) -> dict[Code, set[Severity]]:
+    """What the page about findings says of how bad each can be."""
+    rows = re.findall(r"^\| `([a-z-]+)` \| ([a-z, ]+) \|", page.read_text(), re.MULTILINE)
+    return {Code(code): {Severity[one.upper()] for one in told.split(", ")} for code, told in rows}

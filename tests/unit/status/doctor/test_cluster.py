@@ -54,7 +54,9 @@ def test_a_cluster_without_a_controller() -> None:
     """And none where that may not have been read."""
     broker = BrokerStatus(broker=Broker(7, "h", 9092), seen_ms=NOW_MS)
     headless = replace(SickWorld().snapshot(), brokers=(broker,))
-    assert codes(said(headless)) == ["no-controller"]
+    assert [(one.code, one.severity) for one in said(headless)] == [
+        (Code.NO_CONTROLLER, Severity.ERROR)
+    ]
     assert codes(said(replace(headless, failures=(FAILURE,)))) == ["not-looked-at"]
 
 
@@ -73,6 +75,7 @@ def test_topics_that_cant_be_read() -> None:
     """Those without partitions, with who reads them, and those whose node makes no sense."""
     world = SickWorld(t=1, none=0)
     world.register("g_a", 1, t=1, none=1)
+    world.register("g_b", 2, t=1)
     world.settle()
     found = {one.code: one for one in world.findings()}
     assert found[Code.TOPIC_WITHOUT_PARTITIONS].evidence == ("none, which group g would read",)
