@@ -73,7 +73,7 @@ def shown(group: GroupStatus) -> dict[int, tuple[bool, dict[str, int], int | Non
     }
 
 
-def all_read(cluster: Sandbox, topic: str, group: str) -> "KafkaConsumer[bytes, bytes]":
+def all_read(cluster: Sandbox, topic: str, group: str) -> KafkaConsumer:
     """A member of a coordinator's group that has read and committed all."""
     consumer = KafkaConsumer(
         topic,

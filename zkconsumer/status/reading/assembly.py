@@ -71,7 +71,6 @@ def _state_of(group: GroupStatus) -> GroupState:
 
 
 def _with_logs(topic: TopicStatus, kept: Kept) -> TopicStatus:
-    registered = {one.broker.id for one in kept.brokers}
     return replace(
         topic,
         partitions=tuple(
@@ -79,18 +78,13 @@ def _with_logs(topic: TopicStatus, kept: Kept) -> TopicStatus:
                 one,
                 kept.spans.get(one.topic_partition),
                 kept.log_problems.get(one.topic_partition),
-                registered,
             )
             for one in topic.partitions
         ),
     )
 
 
-def _with_log(
-    one: PartitionStatus, span: LogSpan | None, problem: str | None, registered: set[int]
-) -> PartitionStatus:
-    if one.leader is not None and one.leader not in registered:
-        problem = f"its leader, broker {one.leader}, is not registered"
+def _with_log(one: PartitionStatus, span: LogSpan | None, problem: str | None) -> PartitionStatus:
     return PartitionStatus(
         topic_partition=one.topic_partition,
         leader=one.leader,

@@ -21,6 +21,9 @@ from zkconsumer.status.reading.values import (
 CLUSTER_PART: Final = "brokers and topics in ZooKeeper"
 GROUPS_PART: Final = "groups in ZooKeeper"
 
+_ABSENT_MS: Final = 600_000
+"""How long groups of a broker that went away are believed to be there still."""
+
 
 class Failures:
     """What fails, and since when."""
@@ -106,7 +109,7 @@ class Kept:
         self.failures.note(GROUPS_PART, {GROUPS_PART: reason}, now_ms)
 
     def take_logs(self, read: LogsRead, now_ms: int) -> None:
-        """Leaders were asked for the ends of their logs; only of those asked there is news."""
+        """Leaders were asked for the ends of their logs."""
         self.spans |= read.spans
         self.log_problems = dict(read.problems)
         self.failures.note(
@@ -116,16 +119,26 @@ class Kept:
         )
 
     def take_coordinators(self, read: CoordinatorsRead, now_ms: int) -> None:
-        """Brokers were asked for their groups."""
-        silent = {
-            name: group
-            for name, group in self.coordinator_groups.items()
-            if group.coordinator is not None and group.coordinator.id in read.failures
-        }
+        """Brokers were asked for their groups.
+
+        Those of one that did not answer stay, and for a while those of one that is not even
+        registered any more: it may just be restarting; if not, others will coordinate them.
+        """
+        failures = dict(read.failures)
+        silent: dict[str, GroupStatus] = {}
+        for name, group in self.coordinator_groups.items():
+            broker = group.coordinator
+            if broker is None or broker.id in read.answered or name in read.groups:
+                continue
+            if broker.id not in read.failures:
+                if not 0 <= now_ms - group.seen_ms < _ABSENT_MS:
+                    continue
+                failures[broker.id] = f"{broker} is not registered"
+            silent[name] = group
         self.coordinator_groups = {**silent, **read.groups}
         self.failures.note(
             "coordinators",
-            {f"groups of broker {one}": reason for one, reason in read.failures.items()},
+            {f"groups of broker {one}": reason for one, reason in failures.items()},
             now_ms,
         )
 
@@ -161,6 +174,20 @@ class Kept:
             for topic in self.topics or ()
             for one in topic.partitions
             if one.leader is not None and one.leader in addresses
+        }
+
+    def unasked(self, addresses: Mapping[int, Broker]) -> dict[TopicPartition, str]:
+        """Why the leader of a partition that has one can't be asked, of the others."""
+        problems = {one.broker.id: one.problem for one in self.brokers}
+        return {
+            one.topic_partition: (
+                f"its leader, broker {one.leader}, can't be reached: {problems[one.leader]}"
+                if one.leader in problems
+                else f"its leader, broker {one.leader}, is not registered"
+            )
+            for topic in self.topics or ()
+            for one in topic.partitions
+            if one.leader is not None and one.leader not in addresses
         }
 
 

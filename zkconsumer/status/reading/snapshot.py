@@ -22,7 +22,7 @@ from zkconsumer.status.reading.kept import Kept, offset_questions, registered_ad
 from zkconsumer.status.reading.logs import LogReader
 from zkconsumer.status.reading.node_batches import NodeBatches
 from zkconsumer.status.reading.part import Part
-from zkconsumer.status.reading.values import CoordinatorsRead, GroupsRead, OffsetsRead
+from zkconsumer.status.reading.values import CoordinatorsRead, GroupsRead, LogsRead, OffsetsRead
 from zkconsumer.status.reading.zookeeper_cluster import read_brokers, read_topics
 from zkconsumer.status.reading.zookeeper_groups import ZookeeperGroups
 from zkconsumer.zk.store import ZkStore
@@ -152,7 +152,11 @@ class SnapshotReader:
         addresses = dict(self._addresses(self._kept.brokers))
         leaders = self._kept.leaders(addresses)
         logs = self._logs.read(leaders, self._deadline())
-        self._kept.take_logs(logs, self._clock.wall_ms())
+        unasked = self._kept.unasked(addresses)
+        read_logs = LogsRead(
+            spans=logs.spans, problems={**logs.problems, **unasked}, failures=logs.failures
+        )
+        self._kept.take_logs(read_logs, self._clock.wall_ms())
         # Who was silent just now is not waited for again.
         answering = {one: it for one, it in addresses.items() if one not in logs.failures}
         found = self._coordinators.read_groups(list(answering.values()), self._deadline())

@@ -1,6 +1,7 @@
 """Whole snapshots: what is put together, what is kept, and what is never asked."""
 
 from collections.abc import Iterator
+from contextlib import closing
 
 import pytest
 
@@ -323,6 +324,44 @@ def test_a_leader_that_is_not_registered(world: World) -> None:
     zero, one = snapshot.topics[0].partitions
     assert (zero.log_end, zero.problem) == (END_OFFSET, None)
     assert (one.log_end, one.problem) == (None, "its leader, broker 1, is not registered")
+
+
+def test_a_broker_without_an_address(world: World) -> None:
+    """Why it can't be asked, at each of its partitions; unless somebody knows its address."""
+    world.tree.write("/brokers/ids/1", b"{}")
+    snapshot = world.reader().read()
+    zero, one = snapshot.topics[0].partitions
+    assert (zero.log_end, zero.problem, one.log_end) == (END_OFFSET, None, None)
+    assert str(one.problem).startswith("its leader, broker 1, can't be reached: no usable host")
+    knowing = SnapshotReader(
+        world.tree.store,
+        world.cluster.dialer(),
+        zookeeper_connect="zk/chroot",
+        addresses=lambda _: {0: B0, 1: B1},
+    )
+    with closing(knowing):
+        [topic] = knowing.read().topics
+    assert [(one.log_end, one.problem) for one in topic.partitions] == [(END_OFFSET, None)] * 2
+
+
+def test_a_coordinator_that_restarts(world: World) -> None:
+    """Its groups stay for a while; others take them over, or they are gone."""
+    for name in ("c", "d"):
+        world.groups[name] = SpokenGroup(1, members={"m": {"t": (0, 1)}})
+    reader = world.reader()
+    reader.read()
+    world.tree.delete("/brokers/ids/1")
+    away = reader.read()
+    assert [one.group_id for one in away.groups.values()] == ["c", "d"]
+    assert failing(away) == ["groups of broker 1"]
+    world.groups["c"] = SpokenGroup(0, members={"m": {"t": (0, 1)}})
+    taken_over = reader.read()
+    assert coordinator_group(taken_over, "c").coordinator == B0
+    assert coordinator_group(taken_over, "d").coordinator == B1
+    world.clock.advance(600_000)
+    later = reader.read()
+    assert [one.group_id for one in later.groups.values()] == ["c"]
+    assert failing(later) == []
 
 
 def test_a_group_that_is_not_described_has_no_state(world: World) -> None:
