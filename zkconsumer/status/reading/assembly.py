@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
-from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.model import Broker
 from zkconsumer.status.group_state import coordinator_state, zookeeper_state
 from zkconsumer.status.model import (
     ClusterSnapshot,
@@ -16,6 +16,7 @@ from zkconsumer.status.model import (
     Seen,
     TopicStatus,
 )
+from zkconsumer.status.reading.coordinator_answers import read_partitions
 from zkconsumer.status.reading.kept import Kept
 from zkconsumer.status.reading.values import GroupOffsets, LogSpan
 
@@ -99,11 +100,7 @@ def _with_log(one: PartitionStatus, span: LogSpan | None, problem: str | None) -
 
 def _with_read(group: GroupStatus, ids: Mapping[str, tuple[int, ...]]) -> GroupStatus:
     """The group with what its members read and nobody has."""
-    known = {one.topic_partition for one in group.partitions}
-    read = {topic for member in group.members for topic in member.streams}
-    lacking = {
-        TopicPartition(topic, number) for topic in read for number in ids.get(topic, ())
-    } - known
+    lacking = read_partitions(group, ids) - {one.topic_partition for one in group.partitions}
     if not lacking:
         return group
     return replace(group, partitions=(*group.partitions, *map(GroupPartition, lacking)))

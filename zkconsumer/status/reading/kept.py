@@ -9,6 +9,7 @@ from typing import Final
 
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.status.model import BrokerStatus, GroupStatus, PartFailure, TopicStatus
+from zkconsumer.status.reading.coordinator_answers import read_partitions
 from zkconsumer.status.reading.values import (
     CoordinatorsRead,
     GroupOffsets,
@@ -212,10 +213,6 @@ def offset_questions(
         keeper = kept.keepers.get(name) or coordinator
         if keeper is None:
             continue
-        read = {topic for group in known for member in group.members for topic in member.streams}
-        partitions = {
-            *(one.topic_partition for group in known for one in group.partitions),
-            *(TopicPartition(topic, one) for topic in read for one in partition_ids.get(topic, ())),
-        }
+        partitions = {tp for group in known for tp in read_partitions(group, partition_ids)}
         asked.setdefault(keeper, {})[name] = sorted(partitions) or everything
     return asked

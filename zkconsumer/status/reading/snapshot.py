@@ -93,10 +93,15 @@ class SnapshotReader:
         self._cluster_read_ms: int | None = None
         self._quiet_since_ms: dict[str, int] = {}
 
-    def read(self) -> ClusterSnapshot:
-        """Read what can be read in time, and show it with what was known before."""
+    def read(self, first: Collection[str] = ()) -> ClusterSnapshot:
+        """Read what can be read in time, and show it with what was known before.
+
+        Args:
+            first: ids of ZooKeeper groups that somebody looks at: they are read even where the
+                time is not enough for all.
+        """
         self._read_cluster()
-        groups_deadline = self._begin_groups()
+        groups_deadline = self._begin_groups(frozenset(first))
         answering = self._read_logs_and_coordinators()
         self._end_groups(groups_deadline)
         self._read_offsets(answering)
@@ -132,10 +137,10 @@ class SnapshotReader:
             self._kept.take_cluster(*found, now_ms)
             self._cluster_read_ms = self._clock.now_ms()
 
-    def _begin_groups(self) -> Deadline:
+    def _begin_groups(self, first: Collection[str]) -> Deadline:
         deadline = Deadline(self._clock, self._limits.groups_ms)
         topics = self._kept.partition_ids() or {}
-        self._groups.start(lambda: self._zookeeper_groups.read(topics, deadline))
+        self._groups.start(lambda: self._zookeeper_groups.read(topics, deadline, first))
         return deadline
 
     def _end_groups(self, deadline: Deadline) -> None:

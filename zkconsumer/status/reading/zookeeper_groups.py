@@ -4,7 +4,7 @@ Groups are read in waves of some thousand nodes, those first that were read long
 time is over, what is complete counts, and the others are first the next time.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from zkconsumer.clock import Clock
@@ -44,12 +44,18 @@ class ZookeeperGroups:
         self._seen_ms: dict[str, int] = {}
         self._sizes: dict[str, int] = {}
 
-    def read(self, topics: Mapping[str, Sequence[int]], deadline: Deadline) -> GroupsRead:
+    def read(
+        self,
+        topics: Mapping[str, Sequence[int]],
+        deadline: Deadline,
+        first: Collection[str] = (),
+    ) -> GroupsRead:
         """Read as many groups as there is time for.
 
         Args:
             topics: the partitions of every topic, for what members subscribe to.
             deadline: until when.
+            first: the groups to begin with.
 
         Raises:
             RegistryError: not even a list of them was to be had.
@@ -62,7 +68,7 @@ class ZookeeperGroups:
         self._forget_all_but(listed)
         groups: dict[str, GroupStatus] = {}
         failure: str | None = None
-        for wave in self._waves(sorted(listed)):
+        for wave in self._waves(sorted(listed), first):
             try:
                 groups |= self._read_wave(batches, wave, topics)
             except RegistryError as error:
@@ -80,11 +86,11 @@ class ZookeeperGroups:
             for name in gone:
                 del self._seen_ms[name], self._sizes[name]
 
-    def _waves(self, names: Sequence[str]) -> Iterator[list[str]]:
-        """All groups, the oldest first, in pieces of about the same size."""
+    def _waves(self, names: Sequence[str], first: Collection[str]) -> Iterator[list[str]]:
+        """All groups, those that are wanted first and the oldest, in pieces of the same size."""
         wave: list[str] = []
         size = 0
-        for name in sorted(names, key=lambda one: self._seen_ms.get(one, -1)):
+        for name in sorted(names, key=lambda one: (one not in first, self._seen_ms.get(one, -1))):
             mine = 1 + self._sizes.get(name, _UNKNOWN_GROUP_PARTITIONS)
             if wave and size + mine > _WAVE_PARTITIONS:
                 yield wave

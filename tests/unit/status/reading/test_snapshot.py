@@ -5,12 +5,11 @@ from contextlib import closing
 
 import pytest
 
-from tests.support.group_tree import GroupTree
-from tests.support.manual_clock import ManualClock
 from tests.support.spoken_broker import MODERN, Word
-from tests.support.spoken_cluster import END_OFFSET, SpokenCluster
-from tests.support.spoken_groups import SpokenGroup, SpokenGroups
-from zkconsumer.model import Broker, TopicPartition
+from tests.support.spoken_cluster import END_OFFSET
+from tests.support.spoken_groups import SpokenGroup
+from tests.support.status_world import B0, B1, T0, T1, StatusWorld
+from zkconsumer.model import TopicPartition
 from zkconsumer.status.model import (
     ClusterSnapshot,
     GroupKey,
@@ -20,77 +19,18 @@ from zkconsumer.status.model import (
     GroupStatus,
 )
 from zkconsumer.status.reading.coordinators import OFFSETS_TOPIC
-from zkconsumer.status.reading.snapshot import ReadingLimits, SnapshotReader
+from zkconsumer.status.reading.snapshot import SnapshotReader
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.versions import VersionRange
 
-LONG_MS, SHORT_MS = 10_000, 500
-T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
-B0, B1 = Broker(0, "b0", 9092), Broker(1, "b1", 9092)
-BROKER = b'{"jmx_port":-1,"timestamp":"9","host":"b%d","version":1,"port":9092}'
-STATE = b'{"controller_epoch":1,"leader":%d,"version":1,"leader_epoch":0,"isr":[%d]}'
-MEMBER = "g_h-1400000000000-1a2b3c4d"
-
-
-class World:
-    """Two brokers that lead a partition each, by their own and by ZooKeeper's word.
-
-    Attributes:
-        tree: ZooKeeper.
-        cluster: the brokers.
-        groups: what they coordinate.
-        clock: of the reader.
-    """
-
-    def __init__(self) -> None:
-        self.tree = GroupTree()
-        self.cluster = SpokenCluster(leaders={T0: 0, T1: 1})
-        self.groups = SpokenGroups(self.cluster).groups
-        self.clock = ManualClock()
-        self._readers: list[SnapshotReader] = []
-        for number in range(2):
-            self.tree.write(f"/brokers/ids/{number}", BROKER % number)
-        self.topic("t")
-
-    def topic(self, name: str) -> None:
-        """ZooKeeper tells of a topic with two partitions."""
-        self.tree.write(f"/brokers/topics/{name}", b'{"version":1,"partitions":{"0":[0],"1":[1]}}')
-        for number in range(2):
-            self.tree.write(
-                f"/brokers/topics/{name}/partitions/{number}/state", STATE % (number, number)
-            )
-            self.cluster.leaders.setdefault(TopicPartition(name, number), number)
-
-    def zookeeper_group(self, group: str = "g") -> None:
-        """A group that has all, and has committed some of it."""
-        session = self.tree.join(group, MEMBER, {"t": 1})
-        for tp in (T0, T1):
-            self.tree.own(group, *tp, f"{MEMBER}-0", session)
-        self.tree.commit(group, *T0, b"40")
-
-    def reader(self, **limits: int) -> SnapshotReader:
-        """A reader of it all."""
-        reader = SnapshotReader(
-            self.tree.store,
-            self.cluster.dialer(),
-            zookeeper_connect="zk/chroot",
-            limits=ReadingLimits(**{"cluster_every_ms": 0, **limits}),
-            clock=self.clock,
-        )
-        self._readers.append(reader)
-        return reader
-
-    def close(self) -> None:
-        """End."""
-        for reader in self._readers:
-            reader.close(LONG_MS)
+SHORT_MS = 500
 
 
 @pytest.fixture
-def world() -> Iterator[World]:
+def world() -> Iterator[StatusWorld]:
     """One for each test."""
-    made = World()
+    made = StatusWorld()
     yield made
     made.close()
 
@@ -118,7 +58,7 @@ def failing(snapshot: ClusterSnapshot) -> list[str]:
     return [one.part for one in snapshot.failures]
 
 
-def test_a_whole_cluster(world: World) -> None:
+def test_a_whole_cluster(world: StatusWorld) -> None:
     """Groups of both kinds, with the ends of the logs."""
     world.topic(OFFSETS_TOPIC)
     world.zookeeper_group()
@@ -147,7 +87,7 @@ def test_a_whole_cluster(world: World) -> None:
     assert committed(other) == {T0: {}, T1: {"kafka": 7}}
 
 
-def test_a_zookeeper_group_with_offsets_in_kafka(world: World) -> None:
+def test_a_zookeeper_group_with_offsets_in_kafka(world: StatusWorld) -> None:
     """One group, although its coordinator lists it, too; and who keeps its offsets."""
     world.topic(OFFSETS_TOPIC)
     world.zookeeper_group()
@@ -164,7 +104,7 @@ def test_a_zookeeper_group_with_offsets_in_kafka(world: World) -> None:
     }
 
 
-def test_an_id_that_groups_of_both_kinds_use(world: World) -> None:
+def test_an_id_that_groups_of_both_kinds_use(world: StatusWorld) -> None:
     """Both are shown."""
     world.topic(OFFSETS_TOPIC)
     world.zookeeper_group()
@@ -175,7 +115,7 @@ def test_an_id_that_groups_of_both_kinds_use(world: World) -> None:
     assert {one.owner for one in coordinator_group(snapshot).partitions} == {"m"}
 
 
-def test_who_keeps_offsets_is_not_asked_while_nobody_does(world: World) -> None:
+def test_who_keeps_offsets_is_not_asked_while_nobody_does(world: StatusWorld) -> None:
     """The question would make the cluster create a topic."""
     world.zookeeper_group()
     reader = world.reader()
@@ -188,7 +128,7 @@ def test_who_keeps_offsets_is_not_asked_while_nobody_does(world: World) -> None:
     assert len(world.cluster.asked(ApiKey.FIND_COORDINATOR)) == 1
 
 
-def test_a_group_without_offsets_in_kafka_rests(world: World) -> None:
+def test_a_group_without_offsets_in_kafka_rests(world: StatusWorld) -> None:
     """For a while: it may be set to other places later."""
     world.topic(OFFSETS_TOPIC)
     world.zookeeper_group()
@@ -204,7 +144,7 @@ def test_a_group_without_offsets_in_kafka_rests(world: World) -> None:
     assert [times_asked(), times_asked()] == [2, 3]
 
 
-def test_offsets_of_a_group_of_which_nothing_is_known(world: World) -> None:
+def test_offsets_of_a_group_of_which_nothing_is_known(world: StatusWorld) -> None:
     """Before 0.10.2 one has to name partitions: then all that there are."""
     world.topic(OFFSETS_TOPIC)
     for broker in world.cluster.brokers:
@@ -216,7 +156,7 @@ def test_offsets_of_a_group_of_which_nothing_is_known(world: World) -> None:
     assert group.state is GroupState.EMPTY
 
 
-def test_a_coordinator_that_moved_is_looked_for_again(world: World) -> None:
+def test_a_coordinator_that_moved_is_looked_for_again(world: StatusWorld) -> None:
     """What was known stays meanwhile, and says that it could not be read."""
     world.topic(OFFSETS_TOPIC)
     world.zookeeper_group()
@@ -233,7 +173,7 @@ def test_a_coordinator_that_moved_is_looked_for_again(world: World) -> None:
     assert zookeeper_group(found).coordinator == B1
 
 
-def test_a_broker_that_is_away(world: World) -> None:
+def test_a_broker_that_is_away(world: StatusWorld) -> None:
     """What it told before is kept, with its age; since when it fails is told."""
     world.topic(OFFSETS_TOPIC)
     world.groups["c"] = SpokenGroup(1, members={"m": {"t": (0, 1)}}, offsets={T1: 7})
@@ -265,7 +205,7 @@ def test_a_broker_that_is_away(world: World) -> None:
     assert reader.read().failures == ()
 
 
-def test_a_broker_that_hangs_is_waited_for_once(world: World) -> None:
+def test_a_broker_that_hangs_is_waited_for_once(world: StatusWorld) -> None:
     """Who was silent about logs is not asked for groups, too."""
     world.cluster.words[1] = Word.SILENCE
     snapshot = world.reader(brokers_ms=SHORT_MS).read()
@@ -273,7 +213,7 @@ def test_a_broker_that_hangs_is_waited_for_once(world: World) -> None:
     assert world.cluster.asked(ApiKey.LIST_GROUPS) == [0]
 
 
-def test_zookeeper_that_is_away(world: World) -> None:
+def test_zookeeper_that_is_away(world: StatusWorld) -> None:
     """All that came from there is kept; the logs are asked for all the same."""
     world.zookeeper_group()
     reader = world.reader()
@@ -290,7 +230,7 @@ def test_zookeeper_that_is_away(world: World) -> None:
     assert reader.read().failures == ()
 
 
-def test_nothing_was_ever_there(world: World) -> None:
+def test_nothing_was_ever_there(world: StatusWorld) -> None:
     """A snapshot all the same, which says why it is empty."""
     world.tree.server.disconnect(world.tree.store.session_id)
     snapshot = world.reader().read()
@@ -298,7 +238,7 @@ def test_nothing_was_ever_there(world: World) -> None:
     assert len(snapshot.failures) == 2
 
 
-def test_what_is_gone_goes(world: World) -> None:
+def test_what_is_gone_goes(world: StatusWorld) -> None:
     """Topics, groups, and what was known of them; an offset of a topic that is gone stays."""
     world.topic(OFFSETS_TOPIC)
     world.zookeeper_group()
@@ -316,7 +256,7 @@ def test_what_is_gone_goes(world: World) -> None:
     assert committed(zookeeper_group(snapshot))[T0] == {"zookeeper": 40}
 
 
-def test_a_leader_that_is_not_registered(world: World) -> None:
+def test_a_leader_that_is_not_registered(world: StatusWorld) -> None:
     """Nobody is asked, and it says so."""
     world.tree.delete("/brokers/ids/1")
     snapshot = world.reader().read()
@@ -326,7 +266,7 @@ def test_a_leader_that_is_not_registered(world: World) -> None:
     assert (one.log_end, one.problem) == (None, "its leader, broker 1, is not registered")
 
 
-def test_a_broker_without_an_address(world: World) -> None:
+def test_a_broker_without_an_address(world: StatusWorld) -> None:
     """Why it can't be asked, at each of its partitions; unless somebody knows its address."""
     world.tree.write("/brokers/ids/1", b"{}")
     snapshot = world.reader().read()
@@ -344,7 +284,7 @@ def test_a_broker_without_an_address(world: World) -> None:
     assert [(one.log_end, one.problem) for one in topic.partitions] == [(END_OFFSET, None)] * 2
 
 
-def test_a_coordinator_that_restarts(world: World) -> None:
+def test_a_coordinator_that_restarts(world: StatusWorld) -> None:
     """Its groups stay for a while; others take them over, or they are gone."""
     for name in ("c", "d"):
         world.groups[name] = SpokenGroup(1, members={"m": {"t": (0, 1)}})
@@ -364,14 +304,14 @@ def test_a_coordinator_that_restarts(world: World) -> None:
     assert failing(later) == []
 
 
-def test_a_group_that_is_not_described_has_no_state(world: World) -> None:
+def test_a_group_that_is_not_described_has_no_state(world: StatusWorld) -> None:
     """Not stable, not dead: nobody knows."""
     world.groups["c"] = SpokenGroup(1, error=ErrorCode.GROUP_AUTHORIZATION_FAILED)
     group = coordinator_group(world.reader().read(), "c")
     assert group.state is GroupState.UNKNOWN
 
 
-def test_a_member_that_has_nothing(world: World) -> None:
+def test_a_member_that_has_nothing(world: StatusWorld) -> None:
     """What it reads, and nobody has, is shown as such."""
     world.groups["c"] = SpokenGroup(1, members={"m": {"t": ()}})
     group = coordinator_group(world.reader().read(), "c")
@@ -379,7 +319,7 @@ def test_a_member_that_has_nothing(world: World) -> None:
     assert isinstance(group.partitions[0], GroupPartition)
 
 
-def test_topics_are_read_less_often(world: World) -> None:
+def test_topics_are_read_less_often(world: StatusWorld) -> None:
     """Unlike groups, they seldom change."""
     reader = world.reader(cluster_every_ms=1_000)
     reader.read()

@@ -212,6 +212,17 @@ def test_groups_beyond_the_time_are_first_the_next_time(
     )
 
 
+def test_groups_that_somebody_looks_at_are_read_first(tree: GroupTree, clock: ManualClock) -> None:
+    """Even where the time is not enough for all."""
+    for number in range(40):
+        tree.commit(f"g{number:02}", "t", 0, b"5")
+    tree.client.before = lambda _: clock.advance(1)
+    for first in ([], ["g39", "none"]):
+        read = ZookeeperGroups(tree.store, clock).read(TOPICS, Deadline(clock, 12), first)
+        assert read.failure is not None
+        assert ("g39" in read.groups) == bool(first)
+
+
 def test_no_list_of_groups(tree: GroupTree, clock: ManualClock) -> None:
     """That is a failure, not an empty cluster."""
     tree.client.refuses = lambda path: path == "/consumers"
