@@ -18,7 +18,7 @@ from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.versions import BrokerGeneration, VersionRange
 
-LONG_MS, SHORT_MS = 10_000, 500
+LONG_MS, SHORT_MS = 10_000, 1_000
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 B0, B1 = Broker(0, "b0", 9092), Broker(1, "b1", 9092)
 BOTH = (B0, B1)

@@ -22,7 +22,7 @@ from zkconsumer.wire.messages.list_offsets import (
 )
 from zkconsumer.wire.versions import BrokerGeneration, VersionRange
 
-LONG_MS, SHORT_MS = 10_000, 500
+LONG_MS, SHORT_MS = 10_000, 1_000
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 B0, B1 = Broker(0, "b0", 9092), Broker(1, "b1", 9092)
 

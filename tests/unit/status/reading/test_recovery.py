@@ -36,6 +36,7 @@ ACTS: dict[str, Callable[[StatusWorld, str, int], None]] = {
 READ = "read"
 STEPS = st.lists(
     st.tuples(st.sampled_from([READ, READ, READ, *ACTS]), st.sampled_from("gh"), st.integers(0, 1)),
+    min_size=12,
     max_size=25,
 )
 
@@ -74,7 +75,7 @@ def plain(snapshot: ClusterSnapshot) -> ClusterSnapshot:
 
 
 @given(STEPS)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=120, deadline=None)
 def test_all_is_seen_in_the_end(steps: list[tuple[str, str, int]]) -> None:
     """Faults, moves, and things that come and go, between readings that never fail as a whole."""
     world = StatusWorld()

@@ -24,7 +24,7 @@ from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.versions import VersionRange
 
-SHORT_MS = 500
+SHORT_MS = 1_000
 
 
 @pytest.fixture
