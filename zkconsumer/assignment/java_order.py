@@ -5,7 +5,8 @@ original walks its maps decides, so that is computed too. It holds for the build
 and 2.11; those with Scala 2.9 mix hashes in another way.
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from typing import TypeVar
 
 _INT_MASK = 0xFFFFFFFF
 _SIGN = 0x80000000
@@ -13,6 +14,8 @@ _SMALL_MAP_SIZE = 4
 _TRIE_BITS = 5
 _FIRST_TABLE_BITS = 4
 _LOAD_PER_MILLE = 750
+
+K = TypeVar("K")
 
 
 def string_hash(text: str) -> int:
@@ -46,27 +49,36 @@ def mutable_map_order(keys: Iterable[str]) -> list[str]:
 
     Source: Scala 2.10 ``mutable.HashTable``.
     """
+    return _mutable_order(keys, string_hash)
+
+
+def mutable_int_map_order(keys: Iterable[int]) -> list[int]:
+    """The same for keys that are 32-bit numbers, which are their own hashes."""
+    return _mutable_order(keys, int)
+
+
+def _mutable_order(keys: Iterable[K], hash_of: Callable[[K], int]) -> list[K]:
     bits = _FIRST_TABLE_BITS
-    buckets: dict[int, list[str]] = {}
+    buckets: dict[int, list[K]] = {}
     distinct = list(dict.fromkeys(keys))
     for count, key in enumerate(distinct, start=1):
-        buckets.setdefault(_bucket(key, bits), []).append(key)
+        buckets.setdefault(_bucket(hash_of(key), bits), []).append(key)
         if count > (1 << bits) * _LOAD_PER_MILLE // 1000:
             walked = _walk(buckets)
             bits += 1
             buckets = {}
             for moved in walked:
-                buckets.setdefault(_bucket(moved, bits), []).append(moved)
+                buckets.setdefault(_bucket(hash_of(moved), bits), []).append(moved)
     return _walk(buckets)
 
 
-def _walk(buckets: dict[int, list[str]]) -> list[str]:
+def _walk(buckets: dict[int, list[K]]) -> list[K]:
     return [key for number in sorted(buckets, reverse=True) for key in reversed(buckets[number])]
 
 
-def _bucket(key: str, bits: int) -> int:
+def _bucket(hash_code: int, bits: int) -> int:
     """The bucket: the upper ``bits`` of the mixed hash, rotated by the first table's bits."""
-    mixed = _byteswap(string_hash(key) & _INT_MASK)
+    mixed = _byteswap(hash_code & _INT_MASK)
     rotated = (mixed >> _FIRST_TABLE_BITS | mixed << (32 - _FIRST_TABLE_BITS)) & _INT_MASK
     return rotated >> (32 - bits)
 

@@ -1,0 +1,252 @@
+"""Our texts are those of the original's tools, to the byte.
+
+``python -m tests.golden.capture_scala_tools`` captures them anew.
+"""
+
+from datetime import datetime
+
+import pytest
+
+from tests.golden.scala_tool_scenes import BROKEN_IMPORT, IMPORTED, LONG_GROUP, LONG_OFFSETS, TOPICS
+from tests.golden.scala_tool_world import Answers, group_of, read_answers, snapshot
+from tests.interop.traffic import value_of
+from zkconsumer.cli.formats import group_command, performance, scala_lines, topic_command
+from zkconsumer.cli.formats.group_command import Deletion, TopicDeletion, describe_group_text
+from zkconsumer.cli.formats.offset_checker import checker_text, no_group_text
+from zkconsumer.cli.formats.performance import PerfCount, PerfStyle
+from zkconsumer.cli.formats.topic_command import Only, describe_text, topic_list_text
+from zkconsumer.cli.formats.zk_offsets import export_text, offset_node, read_as_original
+from zkconsumer.errors import ConfigError
+from zkconsumer.model import TopicPartition
+from zkconsumer.status.model import ClusterSnapshot, TopicStatus
+
+FETCH_SIZE = 1024 * 1024
+
+
+@pytest.fixture(scope="module")
+def answers() -> Answers:
+    """What the original said."""
+    return read_answers()
+
+
+@pytest.fixture(scope="module")
+def cluster(answers: Answers) -> ClusterSnapshot:
+    """The cluster while all was well."""
+    return snapshot(answers.golden["brokers"])
+
+
+@pytest.fixture(scope="module")
+def halved(answers: Answers) -> ClusterSnapshot:
+    """The cluster without broker 1."""
+    return snapshot(answers.golden["brokers"], broker_1_down=True)
+
+
+def without_internal(text: str) -> str:
+    """The lines that are not of the brokers' own topic, which no fact says anything about."""
+    lines = text.splitlines(keepends=True)
+    return "".join(line for line in lines if "__consumer_offsets" not in line)
+
+
+def test_the_offset_checkers_table(answers: Answers, cluster: ClusterSnapshot) -> None:
+    """Missing and far offsets, missing owners, wide names, no topics, the brokers asked."""
+    g1 = group_of(cluster, "g1")
+    assert checker_text(cluster, g1) == answers.output("checker")
+    assert checker_text(cluster, g1, broker_info=True) == answers.output("checker, brokers")
+    wide = group_of(cluster, LONG_GROUP)
+    assert checker_text(cluster, wide) == answers.output("checker, wide")
+    empty = group_of(cluster, "without-topics")
+    assert checker_text(cluster, empty) == answers.output("checker, no topics")
+    assert no_group_text("no-such-group") == answers.output("checker, no group")
+
+
+def test_the_offset_checker_with_a_broker_down(answers: Answers, halved: ClusterSnapshot) -> None:
+    """A partition without a leader gets a line of another kind."""
+    group = group_of(halved, "half-dead")
+    assert checker_text(halved, group, broker_info=True) == answers.output("checker, down")
+
+
+def test_rows_where_the_original_gives_up(answers: Answers, cluster: ClusterSnapshot) -> None:
+    """It ends at what is no number, and at a topic without offsets."""
+    assert answers.output("checker, garbage").startswith("Exiting due to: For input string")
+    rows = checker_text(cluster, group_of(cluster, "garbage")).splitlines()
+    assert rows[1].split() == ["garbage", "orders", "0", "unknown", "7", "unknown", "x"]
+    assert answers.output("checker, a topic without offsets").startswith("Exiting due to: ")
+    rows = checker_text(cluster, group_of(cluster, "g1"), topics=["single"]).splitlines()
+    assert rows[1].split() == ["g1", "single", "0", "-1", "0", "unknown", "none"]
+
+
+def test_exported_files(answers: Answers) -> None:
+    """A line a node, group by group."""
+    orders = [TopicPartition("orders", number) for number in range(3)]
+    one = [offset_node("g1", orders[0], 3), offset_node("g1", orders[2], 2)]
+    assert export_text(one) == answers.golden["files"]["one"]
+    long = next(name for name in TOPICS if len(name) > 30)
+    two = [offset_node("healthy", tp, 0) for tp in orders]
+    two += [
+        offset_node(LONG_GROUP, TopicPartition(long, number), offset)
+        for number, offset in LONG_OFFSETS.items()
+    ]
+    assert export_text(two) == answers.golden["files"]["two"]
+
+
+def test_imported_files(answers: Answers) -> None:
+    """What the original wrote of a file with all sorts of lines; one line without a colon kills."""
+    written = {
+        path: text
+        for path, text in answers.golden["nodes"].items()
+        if path.startswith("/consumers/imported/offsets/orders/") or path == "/anywhere/else"
+    }
+    assert read_as_original(IMPORTED, "file") == written
+    assert answers.of("import, broken")["status"] == 1
+    assert not any(path.startswith("/consumers/broken") for path in answers.golden["nodes"])
+    with pytest.raises(ConfigError, match="file:2: 'without a colon'"):
+        read_as_original(BROKEN_IMPORT, "file")
+
+
+def test_updated_offsets(answers: Answers) -> None:
+    """A line a partition, and how many; none where there is no topic."""
+    assert scala_lines.updated_text({2: 0, 1: 0, 0: 0}) == answers.output("update earliest")
+    assert scala_lines.updated_text({0: 7, 1: 5, 2: 0}) == answers.output("update latest")
+    assert scala_lines.updated_text({}) == answers.output("update, no topic")
+    assert answers.output("update, usage") == scala_lines.UPDATE_USAGE
+
+
+def test_verified_rebalances(answers: Answers) -> None:
+    """The texts; the original has them the wrong way round."""
+    assert scala_lines.verified_text(every_partition_owned=False) == answers.output("verify")
+    right = scala_lines.verified_text(every_partition_owned=True)
+    assert right == answers.output("verify, no members")
+
+
+def test_offsets_of_the_shell(answers: Answers) -> None:
+    """One or more a partition, none, partitions that are not there or have no leader."""
+
+    def printed(run: str) -> scala_lines.Printed:
+        return scala_lines.Printed(answers.output(run), answers.of(run)["errors"])
+
+    latest = {0: [7], 1: [5], 2: [0]}
+    text = scala_lines.offset_shell_text
+    assert text("orders", latest) == printed("latest")
+    assert text("orders", {0: [0], 1: [0], 2: [0]}) == printed("earliest")
+    assert text("orders", latest, [2, 0, 9]) == printed("some partitions")
+    assert text("segments", {0: [4, 2, 0]}) == printed("several offsets")
+    assert text("orders", {0: [], 1: [], 2: []}) == printed("before all")
+    assert text("no-such-topic", {}) == printed("no topic")
+    assert text("single", {0: None, 1: [0]}) == printed("down")
+
+
+def test_listed_and_described_topics(answers: Answers, cluster: ClusterSnapshot) -> None:
+    """Settings in the order of Java's table, large and small; what is asked for of them."""
+    alive = {0, 1}
+    assert topic_list_text(cluster.topics) == answers.output("topics")
+    assert describe_text(cluster.topics, live_brokers=alive) == answers.output("describe")
+    orders = [topic for topic in cluster.topics if topic.name == "orders"]
+    assert describe_text(orders, live_brokers=alive) == answers.output("describe one")
+    assert describe_text([], live_brokers=alive) == answers.output("describe none")
+    changed = describe_text(cluster.topics, live_brokers=alive, only=Only.OVERRIDDEN)
+    assert changed == answers.output("describe overridden")
+    under = describe_text(cluster.topics, live_brokers=alive, only=Only.UNDER_REPLICATED)
+    assert under == answers.output("describe under-replicated, none")
+
+
+def test_described_topics_with_a_broker_down(answers: Answers, halved: ClusterSnapshot) -> None:
+    """Under-replicated, without a leader, marked for deletion."""
+
+    def told(*topics: TopicStatus, only: Only = Only.EVERYTHING) -> str:
+        return topic_command.describe_text(topics, live_brokers={0}, only=only)
+
+    under = without_internal(answers.output("describe under-replicated"))
+    assert told(*halved.topics, only=Only.UNDER_REPLICATED) == under
+    unavailable = without_internal(answers.output("describe unavailable"))
+    assert told(*halved.topics, only=Only.UNAVAILABLE) == unavailable
+    two = [topic for topic in halved.topics if topic.name in {"orders", "single"}]
+    assert told(*two) == answers.output("describe, down")
+    assert topic_list_text(halved.topics) == without_internal(answers.output("topics, down"))
+
+
+def test_the_later_group_command(
+    answers: Answers, cluster: ClusterSnapshot, halved: ClusterSnapshot
+) -> None:
+    """Listed, described and deleted groups of ZooKeeper."""
+
+    def described(of: ClusterSnapshot, group_id: str) -> str:
+        return describe_group_text(of, group_of(of, group_id), group_id)
+
+    assert described(cluster, "g1") == answers.output("group")
+    assert described(cluster, "healthy") == answers.output("group, healthy")
+    assert described(halved, "half-dead") == answers.output("group, down")
+    none = describe_group_text(cluster, None, "no-such-group")
+    assert none == answers.output("group, none")
+    listed = answers.output("groups")
+    assert group_command.group_list_text(listed.split()) == listed
+    fates = {"deleted": Deletion.DONE, "healthy": Deletion.ACTIVE, "no": Deletion.NO_GROUP}
+    lines = [group_command.deletion_text(group_id, fate) for group_id, fate in fates.items()]
+    assert "".join(lines) == answers.output("delete")
+    of_topic = {
+        "deleted-topic": TopicDeletion.DONE,
+        "healthy": TopicDeletion.ACTIVE,
+        "no": TopicDeletion.NO_GROUP,
+    }
+    lines = [
+        group_command.topic_deletion_text(group_id, "orders", fate)
+        for group_id, fate in of_topic.items()
+    ]
+    assert "".join(lines) == answers.output("delete topic")
+    of_all = group_command.all_topic_deletion_text("segments")
+    assert of_all == answers.output("delete topic of all")
+
+
+def read_bytes(count: int) -> int:
+    """How many bytes the first messages of the topic read have."""
+    tp = TopicPartition("perf", 0)
+    return sum(len(value_of(tp, number)) for number in range(count))
+
+
+def time_of(text: str, pattern: str) -> int:
+    """Milliseconds since the epoch of a time in UTC."""
+    stamp, _, ms = text.replace(".", ":").rpartition(":")
+    at = datetime.strptime(f"{stamp} +0000", f"{pattern} %z")
+    return int(at.timestamp()) * 1000 + int(ms)
+
+
+@pytest.mark.parametrize("run", ["perf", "perf, other date"])
+def test_the_row_of_a_measurement(answers: Answers, run: str) -> None:
+    """All seven numbers follow from times, bytes and messages."""
+    plain = run == "perf"
+    lines = answers.output(run).splitlines()
+    if plain:
+        assert lines.pop(0) == performance.HEADER
+    count = 6000 if plain else 400
+    style = (
+        PerfStyle(fetch_size=FETCH_SIZE)
+        if plain
+        else PerfStyle(fetch_size=2_000_000, date_format="dd/MM/yy 'at' H:mm:ss.SSS")
+    )
+    pattern = "%Y-%m-%d %H:%M:%S" if plain else "%d/%m/%y at %H:%M:%S"
+    start, end = (time_of(cell, pattern) for cell in lines[0].split(", ")[:2])
+    row = style.row(
+        start,
+        end,
+        elapsed_ms=end - start - 5000,
+        byte_count=read_bytes(count),
+        message_count=count,
+    )
+    assert [row] == lines
+
+
+def test_the_rows_of_a_detailed_measurement(answers: Answers) -> None:
+    """Each counts from the one before, the last from the beginning of its interval."""
+    header, *lines = answers.output("perf, detailed").splitlines()
+    assert header == performance.DETAILED_HEADER
+    style = PerfStyle(fetch_size=FETCH_SIZE)
+    for line, (before, count) in zip(lines, [(0, 2000), (2000, 4000), (4000, 6000)], strict=False):
+        end = time_of(line.split(", ")[0], "%Y-%m-%d %H:%M:%S")
+        since = PerfCount(byte_count=read_bytes(before), message_count=before)
+        until = PerfCount(byte_count=read_bytes(count), message_count=count)
+        # When an interval began is not printed; one number of milliseconds must fit all cells.
+        rows = {
+            style.detailed_row(end, 0, since=since, until=until, elapsed_ms=elapsed_ms)
+            for elapsed_ms in range(1, 2000)
+        }
+        assert line in rows
+    assert len(lines) == 4

@@ -1,0 +1,145 @@
+"""A snapshot of a real cluster: groups of both kinds, and offsets in both places."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, closing, contextmanager
+
+import pytest
+
+from tests.support.clusters import BrokerOf, fresh_name
+from tests.support.kafka_offsets import KafkaOffsets
+from tests.support.members import settings_for
+from tests.support.offset_keepers import IN_KAFKA
+from tests.support.traffic import write
+from tests.support.waiting import wait_until
+from zkconsumer import KafkaConsumer, ZookeeperConsumerConnector
+from zkconsumer.model import TopicPartition
+from zkconsumer.net.negotiated import BrokerDialer
+from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupState, GroupStatus
+from zkconsumer.status.reading.coordinators import OFFSETS_TOPIC
+from zkconsumer.status.reading.snapshot import SnapshotReader
+from zkconsumer.zk.kazoo_store import connect
+
+pytestmark = pytest.mark.sandbox
+
+TIMEOUT_MS = 10_000
+RECORDS = 7
+
+
+@contextmanager
+def reading(cluster: Sandbox) -> Iterator[SnapshotReader]:
+    """A reader of the cluster."""
+    dialer = BrokerDialer(
+        TcpConnector(),
+        client_id="tests",
+        connect_timeout_ms=TIMEOUT_MS,
+        request_timeout_ms=TIMEOUT_MS,
+    )
+    store = connect(
+        cluster.zookeeper_connect,
+        session_timeout_ms=TIMEOUT_MS,
+        connection_timeout_ms=TIMEOUT_MS,
+    )
+    with closing(store), ExitStack() as cleaning:
+        cleaning.callback(dialer.stop)
+        reader = SnapshotReader(store, dialer, zookeeper_connect=cluster.zookeeper_connect)
+        cleaning.callback(reader.close)
+        yield reader
+
+
+def until(
+    reader: SnapshotReader, there: Callable[[ClusterSnapshot], bool], what: str
+) -> ClusterSnapshot:
+    """The first snapshot that is as wanted."""
+
+    def read() -> list[ClusterSnapshot]:
+        snapshot = reader.read()
+        return [snapshot] if there(snapshot) else []
+
+    return wait_until(read, what=what)[0]
+
+
+def shown(group: GroupStatus) -> dict[int, tuple[bool, dict[str, int], int | None, int | None]]:
+    """Of each partition: whether it is owned, what is committed, the ends of its log."""
+    return {
+        one.topic_partition.partition: (
+            one.owner is not None,
+            {committed.storage: committed.offset for committed in one.committed},
+            one.log_start,
+            one.log_end,
+        )
+        for one in group.partitions
+    }
+
+
+def all_read(cluster: Sandbox, topic: str, group: str) -> KafkaConsumer:
+    """A member of a coordinator's group that has read and committed all."""
+    consumer = KafkaConsumer(
+        topic,
+        bootstrap_servers=cluster.bootstrap_servers,
+        group_id=group,
+        auto_offset_reset="earliest",
+        enable_auto_commit=False,
+    )
+    read = 0
+    while read < 2 * RECORDS:
+        read += sum(len(records) for records in consumer.poll(timeout_ms=500).values())
+    consumer.commit()
+    return consumer
+
+
+@pytest.mark.parametrize("version", ["0.8.2.2", "0.9.0.1", "3.9.1"])
+def test_groups_of_both_kinds(broker_of: BrokerOf, version: str) -> None:
+    """Who is in them, who has what, and how far they are, in ZooKeeper and in Kafka."""
+    cluster = broker_of(version)
+    has_coordinators = not version.startswith("0.8")
+    topic = fresh_name("status")
+    cluster.create_topic(topic, partitions=2)
+    for number in range(2):
+        write(cluster, TopicPartition(topic, number), [b"value"] * RECORDS)
+    in_zookeeper, in_kafka, coordinated = (fresh_name("status") for _ in range(3))
+    kept: dict[str, object] = {"consumer_timeout_ms": TIMEOUT_MS, "auto_commit_interval_ms": 50}
+    with reading(cluster) as reader, ExitStack() as members:
+        before = reader.read()
+        assert before.failures == ()
+        assert [one.is_controller for one in before.brokers] == [True]
+        has_offsets_topic = OFFSETS_TOPIC in before.partition_ids()
+        assert (OFFSETS_TOPIC in reader.read().partition_ids()) == has_offsets_topic
+        places: dict[str, Mapping[str, object]] = {in_zookeeper: {}, in_kafka: IN_KAFKA}
+        for name, more in places.items():
+            config = settings_for(cluster, name, **{**kept, **more})
+            connector = members.enter_context(ZookeeperConsumerConnector(config))
+            [stream] = connector.create_message_streams({topic: 1})[topic]
+            for _ in range(2 * RECORDS):
+                next(stream)
+        if has_coordinators:
+            members.enter_context(closing(all_read(cluster, topic, coordinated)))
+        KafkaOffsets(cluster, in_kafka).coordinator()
+        keys = [
+            GroupKey(GroupKind.ZOOKEEPER, in_zookeeper),
+            GroupKey(GroupKind.ZOOKEEPER, in_kafka),
+            GroupKey(GroupKind.COORDINATOR, coordinated),
+        ][: 3 if has_coordinators else 2]
+
+        def settled(snapshot: ClusterSnapshot) -> bool:
+            groups = [snapshot.groups.get(key) for key in keys]
+            return all(
+                group is not None
+                and group.state is GroupState.STABLE
+                and all(one.committed and one.log_end for one in group.partitions)
+                for group in groups
+            )
+
+        snapshot = until(reader, settled, "all groups")
+    for key, storage in ((keys[0], "zookeeper"), (keys[1], "kafka")):
+        group = snapshot.groups[key]
+        assert [set(one[1]) for one in shown(group).values()] == [{storage}] * 2
+        assert {one.owner for one in group.partitions} == {f"{group.members[0].member_id}-0"}
+        assert {one.owner_session for one in group.partitions} == {group.members[0].session_id}
+    assert snapshot.failures == ()
+    for key in keys[2:]:
+        whole = (True, {"kafka": RECORDS}, 0, RECORDS)
+        assert shown(snapshot.groups[key]) == dict.fromkeys(range(2), whole)
+        [member] = snapshot.groups[key].members
+        assert (member.streams, member.assignor) == ({topic: 1}, "range")

@@ -1,0 +1,99 @@
+"""Promises of every plan of offsets, whatever there is."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.offsets.migration.plan import Fate
+from zkconsumer.offsets.planning import (
+    Aim,
+    LogRange,
+    Outside,
+    Present,
+    ShiftBy,
+    ToCurrent,
+    ToEarliest,
+    ToLatest,
+    ToOffsets,
+    ToTime,
+    plan_offsets,
+)
+from zkconsumer.offsets.store import FetchedOffset
+
+partitions = st.builds(TopicPartition, st.sampled_from("ab"), st.integers(0, 3))
+offsets = st.integers(0, 60)
+logs = st.builds(lambda start, length: LogRange(start, start + length), offsets, st.integers(0, 30))
+fetched = st.one_of(
+    st.builds(FetchedOffset, st.none() | offsets), st.just(FetchedOffset(None, "garbage"))
+)
+aims: st.SearchStrategy[Aim] = st.one_of(
+    st.builds(ToEarliest),
+    st.builds(ToLatest),
+    st.builds(ToCurrent),
+    st.builds(ShiftBy, st.integers(-70, 70)),
+    st.builds(ToOffsets, st.dictionaries(partitions, offsets)),
+    st.builds(ToTime, st.dictionaries(partitions, st.integers(-1, 60)), st.booleans()),
+)
+presents = st.builds(
+    Present,
+    stored=st.dictionaries(partitions, fetched),
+    partitions=st.sets(partitions),
+    logs=st.dictionaries(partitions, logs),
+    members=st.lists(st.text(min_size=1), max_size=2),
+)
+scopes = st.none() | st.sets(partitions)
+
+
+@given(aims, presents, scopes, st.none() | st.sampled_from(Outside), st.booleans())
+def test_what_is_written_can_be_stood_for(
+    aim: Aim,
+    present: Present,
+    scope: set[TopicPartition] | None,
+    outside: Outside | None,
+    force: bool,
+) -> None:
+    """In the log unless asked otherwise, only of what is there and was asked for, and not alive."""
+    made = plan_offsets(aim, present, scope=scope, outside=outside, force=force)
+    for tp, move in made.plan.writes.items():
+        assert tp in present.partitions
+        assert scope is None or tp in scope
+        assert move.wanted is not None
+        assert move.wanted.offset >= 0
+        log = present.logs.get(tp)
+        if log is None:
+            assert force or made.plan.refusals
+        elif outside is not Outside.KEEP:
+            assert log.start <= move.wanted.offset <= log.end
+    if not made.plan.refusals:
+        assert force or not present.members
+        assert made.plan.moves
+        assert all(move.fate is not Fate.KEEP for move in made.plan.moves)
+
+
+@given(aims, presents, scopes)
+def test_a_plan_that_was_carried_out_leaves_nothing_to_do(
+    aim: Aim, present: Present, scope: set[TopicPartition] | None
+) -> None:
+    """But for shifts, which go on."""
+    if isinstance(aim, ShiftBy):
+        return
+    first = plan_offsets(aim, present, scope=scope, force=True)
+    done = dict(present.stored)
+    for tp, move in first.plan.writes.items():
+        assert isinstance(move.wanted, OffsetAndMetadata)
+        done[tp] = FetchedOffset(move.wanted.offset, None, move.wanted.metadata)
+    after = Present(stored=done, partitions=present.partitions, logs=present.logs)
+    assert plan_offsets(aim, after, scope=scope, force=True).plan.writes == {}
+
+
+@given(presents, st.integers(-70, 70))
+def test_shifting_moves_by_that_much_or_to_an_end(present: Present, count: int) -> None:
+    """Never the other way."""
+    for tp, move in plan_offsets(ShiftBy(count), present, force=True).plan.writes.items():
+        assert move.before is not None
+        assert move.wanted is not None
+        moved = move.wanted.offset - move.before.offset
+        log = present.logs.get(tp)
+        if log is not None and move.wanted.offset in log:
+            continue
+        assert moved == count

@@ -1,0 +1,124 @@
+"""What holds for every series, however a log grows and a group commits."""
+
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zkconsumer.status.burrow import BurrowSettings, BurrowStatus, partition_status
+from zkconsumer.status.model import Committed
+from zkconsumer.status.series import Commits, CommitSample, LogEnds
+
+growth = st.lists(st.tuples(st.integers(0, 50), st.integers(1, 10_000)), min_size=1, max_size=200)
+lags = st.none() | st.integers(0, 30)
+windows = st.lists(st.tuples(st.integers(0, 20), st.integers(0, 99), lags), min_size=1, max_size=10)
+
+
+def _grown(steps: list[tuple[int, int]], limit: int) -> tuple[LogEnds, list[tuple[int, int]]]:
+    series, truth = LogEnds(limit), []
+    log_end = at_ms = 0
+    for more, later_ms in steps:
+        log_end, at_ms = log_end + more, at_ms + later_ms
+        series.add(log_end, at_ms)
+        truth.append((log_end, at_ms))
+    return series, truth
+
+
+@given(growth, st.integers(4, 12))
+def test_a_series_is_ordered_bounded_and_reaches_back_to_the_start(
+    steps: list[tuple[int, int]], limit: int
+) -> None:
+    """Whatever is thinned out, the first and the last sample stay, and none is made up."""
+    series, truth = _grown(steps, limit)
+    kept = list(map(tuple, series))
+    assert len(kept) <= limit
+    assert set(kept) <= set(truth)
+    assert (kept[0], kept[-1]) == (truth[0], truth[-1])
+    assert all(a[0] <= b[0] and a[1] < b[1] for a, b in pairwise(kept))
+
+
+@given(growth, st.integers(4, 250), st.integers(-20, 3000))
+def test_the_time_of_an_offset_lies_between_the_samples_around_it(
+    steps: list[tuple[int, int]], limit: int, offset: int
+) -> None:
+    """Of those that were seen, not only of those that were kept, when all were."""
+    series, truth = _grown(steps, limit)
+    passing = series.passing(offset)
+    kept = list(series)
+    if len(kept) < 2 or offset >= truth[-1][0]:
+        assert passing is None
+        return
+    assert passing is not None
+    seen = truth if limit >= len(truth) else kept
+    longer = min(at_ms for log_end, at_ms in seen if log_end > offset)
+    assert passing.at_ms <= longer
+    reached = [at_ms for log_end, at_ms in seen if log_end <= offset]
+    assert passing.extrapolated is (not reached)
+    if reached:
+        assert passing.at_ms >= max(reached)
+
+
+@given(growth, st.integers(4, 20), st.integers(-20, 3000), st.integers(0, 50))
+def test_later_offsets_are_never_passed_earlier(
+    steps: list[tuple[int, int]], limit: int, offset: int, more: int
+) -> None:
+    """So whoever is further behind is behind for longer."""
+    series, _ = _grown(steps, limit)
+    earlier, later = series.passing(offset), series.passing(offset + more)
+    if earlier is not None and later is not None:
+        assert earlier.at_ms <= later.at_ms
+
+
+@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 90))), st.integers(2, 6))
+def test_a_window_holds_the_last_commits_in_order(
+    commits: list[tuple[int, int]], limit: int
+) -> None:
+    """Neighbours differ, times never fall, and the last one seen is the last one held."""
+    series = Commits(limit)
+    for seen_ms, (offset, committed_ms) in enumerate(commits):
+        series.add(Committed(offset, "kafka", seen_ms, committed_ms=committed_ms), 30)
+    held = list(series)
+    assert len(held) <= limit
+    assert all(a.at_ms <= b.at_ms and a[:2] != b[:2] for a, b in pairwise(held))
+    assert [one.offset for one in held[-1:]] == [offset for offset, _ in commits[-1:]]
+    assert series.last == (held[-1] if held else None)
+
+
+@given(
+    windows,
+    st.lists(st.integers(0, 120), max_size=5),
+    st.integers(0, 40),
+    st.integers(0, 2000),
+    st.integers(0, 5),
+)
+def test_a_verdict_keeps_its_promises(
+    window: list[tuple[int, int, int | None]],
+    log_ends: list[int],
+    current_lag: int,
+    later_ms: int,
+    allowed_lag: int,
+) -> None:
+    """What must be true of a partition of each status, whatever led to it."""
+    at_ms, commits = 0, []
+    for wait_ms, offset, lag in window:
+        at_ms += wait_ms
+        commits.append(CommitSample(offset, at_ms, lag))
+    settings = BurrowSettings(allowed_lag=allowed_lag, least_span_ms=50)
+    now_ms = at_ms + later_ms
+    status = partition_status(commits, log_ends, current_lag, now_ms, settings)
+    silent = later_ms > max(50, commits[-1].at_ms - commits[0].at_ms)
+    falls = any(b.offset < a.offset for a, b in pairwise(commits))
+    if current_lag <= allowed_lag:
+        assert status is BurrowStatus.OK
+    if status is BurrowStatus.STOP:
+        assert silent
+    elif silent and current_lag > allowed_lag:
+        assert min(log_ends) <= commits[-1].offset
+    if status is BurrowStatus.REWIND:
+        assert falls
+    if status in {BurrowStatus.STALL, BurrowStatus.WARN}:
+        assert all(one.lag is None or one.lag > allowed_lag for one in commits)
+    if status is BurrowStatus.STALL:
+        assert not falls
+        assert commits[0].offset == commits[-1].offset
+    assert status not in {BurrowStatus.NOTFOUND, BurrowStatus.ERR}

@@ -1,0 +1,90 @@
+"""What a timeline says is what happened, whatever happens and whenever somebody looks."""
+
+from dataclasses import replace
+from itertools import pairwise
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.status import group_of, member
+from zkconsumer.model import TopicPartition
+from zkconsumer.status.causes import Cause
+from zkconsumer.status.group_state import zookeeper_state
+from zkconsumer.status.model import GroupPartition, GroupStatus
+from zkconsumer.status.timeline import GroupTimeline
+
+IDS = {"t": tuple(range(4))}
+PARTITIONS = [TopicPartition("t", number) for number in IDS["t"]]
+NAMES = ("g_a", "g_b", "g_c")
+
+
+@st.composite
+def looks(draw: st.DrawFn) -> list[GroupStatus]:
+    """Any members, any owners among all names, at times that only grow."""
+    found, at_ms = [], 0
+    for _ in range(draw(st.integers(1, 12))):
+        at_ms += draw(st.integers(1, 40_000))
+        names = draw(st.sets(st.sampled_from(NAMES)))
+        owners = draw(
+            st.lists(
+                st.sampled_from([None, *(f"{name}-0" for name in names)]),
+                min_size=4,
+                max_size=4,
+            )
+        )
+        group = group_of(
+            *(GroupPartition(tp, one) for tp, one in zip(PARTITIONS, owners, strict=True)),
+            members=tuple(member(name, {"t": 1}) for name in sorted(names)),
+        )
+        found.append(replace(group, seen_ms=at_ms, state=zookeeper_state(group, IDS)))
+    return found
+
+
+def _owners(group: GroupStatus) -> dict[TopicPartition, str | None]:
+    return {one.topic_partition: one.owner for one in group.partitions}
+
+
+@given(looks())
+def test_all_moves_together_lead_from_the_first_look_to_the_last(seen: list[GroupStatus]) -> None:
+    """And all comings and goings lead from the first members to the last."""
+    timeline = GroupTimeline(seen[0].key, linger_ms=0)
+    for one in seen:
+        timeline.receive(one, IDS)
+    owners = _owners(seen[0])
+    for rebalance in timeline.rebalances:
+        for move in rebalance.moved:
+            assert owners[move.topic_partition] == move.before
+            owners[move.topic_partition] = move.after
+    assert owners == _owners(seen[-1])
+
+
+@given(looks(), st.integers(0, 50_000))
+def test_rebalances_follow_each_other_and_only_the_last_is_open(
+    seen: list[GroupStatus], linger_ms: int
+) -> None:
+    """It is open just when the group is not at rest."""
+    timeline = GroupTimeline(seen[0].key, linger_ms=linger_ms)
+    for one in seen:
+        news = timeline.receive(one, IDS)
+        assert news is None or news == timeline.rebalances[-1]
+    found = timeline.rebalances
+    for before, after in pairwise(found):
+        assert before.ended_ms is not None
+        assert before.ended_ms <= after.began_ms
+    restless = seen[-1].state.value == "rebalancing"
+    assert (timeline.under_way is not None) is restless
+    assert all(one.lasted_ms(seen[-1].seen_ms) >= 0 for one in found)
+
+
+@given(looks())
+def test_every_member_that_came_or_went_is_a_reason(seen: list[GroupStatus]) -> None:
+    """Of a rebalance that was going on, or began, at that look."""
+    timeline = GroupTimeline(seen[0].key)
+    for one in seen:
+        timeline.receive(one, IDS)
+    told = {(one.cause, one.what) for r in timeline.rebalances for one in r.reasons}
+    for before, after in pairwise(seen):
+        was = {one.member_id for one in before.members}
+        now = {one.member_id for one in after.members}
+        assert {(Cause.JOINED, name) for name in now - was} <= told
+        assert {(Cause.LEFT, name) for name in was - now} <= told

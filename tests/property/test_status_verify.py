@@ -1,0 +1,117 @@
+"""What holds of every group that has shared its partitions out, and of every one that has not."""
+
+from dataclasses import replace
+
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from tests.support.status import group_of, member
+from zkconsumer.assignment.strategy import CannotAssign, Strategy
+from zkconsumer.model import TopicPartition
+from zkconsumer.status.grid import grid_of
+from zkconsumer.status.model import GroupPartition, GroupStatus, MemberStatus
+from zkconsumer.status.verify import STRATEGIES, expected_owners, group_view, verify
+
+TOPICS = ("alpha", "beta", "gamma.x-1")
+names = st.lists(st.text("ab09-_", min_size=1, max_size=4), min_size=1, max_size=5, unique=True)
+ids = st.fixed_dictionaries({topic: st.sets(st.integers(0, 9)).map(tuple) for topic in TOPICS})
+
+
+@st.composite
+def assigned(draw: st.DrawFn, strategy: Strategy) -> tuple[GroupStatus, dict[str, tuple[int, ...]]]:
+    """A group at rest, that uses this assignor."""
+    partition_ids = draw(ids)
+    topics = draw(st.lists(st.sampled_from(TOPICS), unique=True))
+    members = tuple(
+        member(name, dict.fromkeys(topics, draw(st.integers(1, 3))), session)
+        for session, name in enumerate(sorted(draw(names)), start=1)
+    )
+    if strategy == "range":
+        members = tuple(
+            replace(one, streams=draw(st.dictionaries(st.sampled_from(TOPICS), st.integers(1, 3))))
+            for one in members
+        )
+    empty = group_of(members=members)
+    owners = expected_owners(strategy, group_view(empty, partition_ids))
+    assert not isinstance(owners, CannotAssign)
+    sessions = {one.member_id: one.session_id for one in members}
+    owned = [GroupPartition(tp, str(x), sessions[x.consumer_id]) for tp, x in owners.items()]
+    return group_of(*owned, members=members), partition_ids
+
+
+any_assigned = st.sampled_from(STRATEGIES).flatmap(assigned)
+
+
+@given(st.data(), st.sampled_from(STRATEGIES))
+def test_a_group_at_rest_is_sound_and_its_assignor_is_known(
+    data: st.DataObject, strategy: Strategy
+) -> None:
+    """Whatever its members read."""
+    group, partition_ids = data.draw(assigned(strategy))
+    found = verify(group, partition_ids)
+    assert found.sound
+    assert strategy in found.strategies
+    assert found.checked == len(group.partitions) == sum(found.counts.values())
+
+
+@given(any_assigned, st.data())
+def test_what_is_changed_in_one_partition_is_found_there_and_only_there(
+    scene: tuple[GroupStatus, dict[str, tuple[int, ...]]], data: st.DataObject
+) -> None:
+    """Another owner, another session, no owner at all."""
+    group, partition_ids = scene
+    assume(group.partitions)
+    index = data.draw(st.integers(0, len(group.partitions) - 1))
+    sound = group.partitions[index]
+    damaged = data.draw(
+        st.sampled_from(
+            [
+                sound._replace(owner=None),
+                sound._replace(owner="stranger!-0"),
+                sound._replace(owner="garbage"),
+                sound._replace(owner_session=0),
+                sound._replace(owner_session=99),
+            ]
+        )
+    )
+    partitions = [damaged if one is sound else one for one in group.partitions]
+    found = verify(replace(group, partitions=tuple(partitions)), partition_ids)
+    assert [one.topic_partition for one in found.faults] == [sound.topic_partition]
+
+
+@given(any_assigned, st.data())
+def test_a_member_that_leaves_leaves_its_partitions_behind(
+    scene: tuple[GroupStatus, dict[str, tuple[int, ...]]], data: st.DataObject
+) -> None:
+    """Each of them is a fault until it is taken over, and no other is."""
+    group, partition_ids = scene
+    gone: MemberStatus = data.draw(st.sampled_from(group.members))
+    rest = tuple(one for one in group.members if one is not gone)
+    found = verify(replace(group, members=rest), partition_ids)
+    left = {
+        one.topic_partition
+        for one in group.partitions
+        if one.owner is not None and one.owner.rpartition("-")[0] == gone.member_id
+    }
+    assert {one.topic_partition for one in found.faults} == left
+
+
+@given(any_assigned)
+def test_a_grid_shows_every_partition_once(
+    scene: tuple[GroupStatus, dict[str, tuple[int, ...]]],
+) -> None:
+    """In the column of its owner, and the columns count what they have."""
+    group, partition_ids = scene
+    grid = grid_of(group, verify(group, partition_ids))
+    assert [row.topic_partition for row in grid.rows] == [
+        TopicPartition(topic, number)
+        for topic in sorted(partition_ids)
+        for number in sorted(partition_ids[topic])
+        if any(topic in one.streams for one in group.members)
+    ]
+    for number, column in enumerate(grid.columns):
+        mine = [row for row in grid.rows if row.column == number]
+        assert column.partitions == len(mine)
+        assert all((row.owner or "").startswith(f"{column.owner_id}-") for row in mine)
+    labels = [column.label for column in grid.columns]
+    assert len(set(labels)) == len(labels)

@@ -1,0 +1,69 @@
+"""Nodes of ZooKeeper groups, as the original's members make them, and as faults leave them."""
+
+from tests.support.refusing import RefusingClient, refusing
+from zkconsumer.testing.memory_zk import MemoryZkServer, MemoryZkStore
+from zkconsumer.zk.compound import CompoundStore
+from zkconsumer.zk.nodes import Registration, encode_registration
+
+REGISTERED_MS = 1_400_000_000_000
+NODES_MS = 7
+
+
+class GroupTree:
+    """A ZooKeeper whose nodes a test writes, and a client that reads them.
+
+    Attributes:
+        server: the server.
+        store: who reads.
+        client: what that may not read, and what it read.
+    """
+
+    def __init__(self) -> None:
+        self.server = MemoryZkServer(wall_ms=lambda: NODES_MS)
+        self._writer = self.server.connect()
+        self.store: CompoundStore
+        self.client: RefusingClient
+        self.store, self.client = refusing(self.server)
+
+    def join(self, group: str, member: str, streams: dict[str, int]) -> MemoryZkStore:
+        """A member registers, in a session of its own."""
+        data = encode_registration(Registration(subscription=streams, timestamp_ms=REGISTERED_MS))
+        return self.join_as(group, member, data)
+
+    def join_as(self, group: str, member: str, data: bytes) -> MemoryZkStore:
+        """A member registers with these bytes."""
+        session = self.server.connect()
+        session.create(f"/consumers/{group}/ids/{member}", data, ephemeral=True)
+        return session
+
+    def own(
+        self,
+        group: str,
+        topic: str,
+        partition: int | str,
+        owner: str,
+        session: MemoryZkStore | None = None,
+    ) -> None:
+        """Somebody owns a partition; without a session by a node that stays."""
+        path = f"/consumers/{group}/owners/{topic}/{partition}"
+        store = session or self._writer
+        store.create(path, owner.encode(), ephemeral=session is not None)
+
+    def disown(self, group: str, topic: str, partition: int | str) -> None:
+        """Nobody owns it."""
+        self._writer.delete_many([f"/consumers/{group}/owners/{topic}/{partition}"])
+
+    def commit(self, group: str, topic: str, partition: int | str, offset: bytes) -> None:
+        """An offset is committed."""
+        path = f"/consumers/{group}/offsets/{topic}/{partition}"
+        self._writer.set_or_create_many({path: offset})
+
+    def write(self, path: str, data: bytes) -> None:
+        """Any node is written."""
+        self._writer.set_or_create_many({path: data})
+
+    def delete(self, path: str) -> None:
+        """A node goes, with all that is below."""
+        for name in self._writer.children_many([path])[0] or ():
+            self.delete(f"{path}/{name}")
+        self._writer.delete_many([path])

@@ -1,0 +1,95 @@
+"""The nodes of a large cluster in ZooKeeper, as brokers and members would have made them."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from tests.support.spoken_cluster import SpokenCluster
+from zkconsumer.model import TopicPartition
+from zkconsumer.zk.nodes import Registration, encode_registration
+from zkconsumer.zk.store import CreateOp, ZkStore
+
+BROKERS: Final = 3
+MEMBERS: Final = 4
+_AT_ONCE = 5_000
+_BROKER = b'{"jmx_port":-1,"timestamp":"1400000000000","host":"b%d","version":1,"port":9092}'
+_STATE = b'{"controller_epoch":1,"leader":%d,"version":1,"leader_epoch":0,"isr":[%d,%d]}'
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LargeCluster:
+    """How large.
+
+    Attributes:
+        topics: how many.
+        partitions: of each topic.
+        groups: how many, each with four members.
+        topics_each: how many topics each group reads.
+    """
+
+    topics: int
+    partitions: int
+    groups: int
+    topics_each: int
+
+    def brokers(self) -> SpokenCluster:
+        """Its brokers, which say that they lead what the nodes say."""
+        return SpokenCluster(
+            count=BROKERS,
+            leaders={
+                TopicPartition(_topic(topic), one): one % BROKERS
+                for topic in range(self.topics)
+                for one in range(self.partitions)
+            },
+        )
+
+    def write(self, store: ZkStore) -> None:
+        """Make all nodes; what members make is gone when the store is closed."""
+        store.ensure_paths(["/brokers/ids", "/brokers/topics", "/config/topics", "/consumers"])
+        ops = [
+            *(CreateOp(f"/brokers/ids/{one}", _BROKER % one) for one in range(BROKERS)),
+            *(op for topic in range(self.topics) for op in self._topic_ops(_topic(topic))),
+            *(op for group in range(self.groups) for op in self._group_ops(group)),
+        ]
+        for first in range(0, len(ops), _AT_ONCE):
+            errors = store.write_many(ops[first : first + _AT_ONCE])
+            assert set(errors) == {None}
+
+    def _topic_ops(self, topic: str) -> list[CreateOp]:
+        root = f"/brokers/topics/{topic}"
+        replicas = ",".join(
+            f'"{one}":[{one % BROKERS},{(one + 1) % BROKERS}]' for one in range(self.partitions)
+        )
+        ops = [
+            CreateOp(root, f'{{"version":1,"partitions":{{{replicas}}}}}'.encode()),
+            CreateOp(f"/config/topics/{topic}", b'{"version":1,"config":{}}'),
+            CreateOp(f"{root}/partitions", None),
+        ]
+        for one in range(self.partitions):
+            leader, other = one % BROKERS, (one + 1) % BROKERS
+            ops.append(CreateOp(f"{root}/partitions/{one}", None))
+            state = _STATE % (leader, leader, other)
+            ops.append(CreateOp(f"{root}/partitions/{one}/state", state))
+        return ops
+
+    def _group_ops(self, number: int) -> list[CreateOp]:
+        group = f"group-{number:03}"
+        root = f"/consumers/{group}"
+        members = [f"{group}_host{one}-1400000000000-abcdef{one:02}" for one in range(MEMBERS)]
+        first = number * self.topics_each
+        topics = [_topic((first + one) % self.topics) for one in range(self.topics_each)]
+        data = encode_registration(
+            Registration(subscription=dict.fromkeys(topics, 1), timestamp_ms=1_400_000_000_000)
+        )
+        ops = [CreateOp(f"{root}{one}", None) for one in ("", "/ids", "/owners", "/offsets")]
+        ops += [CreateOp(f"{root}/ids/{one}", data, ephemeral=True) for one in members]
+        for topic in topics:
+            ops += [CreateOp(f"{root}/{one}/{topic}", None) for one in ("owners", "offsets")]
+            for one in range(self.partitions):
+                owner = f"{members[one * MEMBERS // self.partitions]}-0".encode()
+                ops.append(CreateOp(f"{root}/owners/{topic}/{one}", owner, ephemeral=True))
+                ops.append(CreateOp(f"{root}/offsets/{topic}/{one}", b"40"))
+        return ops
+
+
+def _topic(number: int) -> str:
+    return f"topic-{number:04}"

@@ -1,0 +1,58 @@
+"""A ZooKeeper client that is refused some nodes, or whose server hangs, as ACLs and faults do."""
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+
+from tests.support.interference import InterferedClient
+from zkconsumer.errors import RegistryError
+from zkconsumer.testing.memory_zk import MemoryZkServer
+from zkconsumer.zk.compound import CompoundStore
+from zkconsumer.zk.store import Watch, ZNode, ZNodeStat
+
+
+class RefusingClient(InterferedClient):
+    """Fails a whole batch as soon as one path of it is refused.
+
+    Attributes:
+        refuses: whether this path may not be read.
+        read: how many nodes of each kind were asked for, in batches that went through.
+        batches: how many batches.
+        before: called before each batch with what it reads.
+    """
+
+    def __init__(self, server: MemoryZkServer) -> None:
+        super().__init__(server.connect()._memory, lambda *_: None)
+        self.refuses: Callable[[str], bool] = lambda _: False
+        self.read: Counter[str] = Counter()
+        self.batches: Counter[str] = Counter()
+        self.before: Callable[[Sequence[str]], None] = lambda _: None
+
+    def get(self, paths: Sequence[str], watch: Watch | None, fence: int) -> list[ZNode | None]:
+        self._check("get", paths)
+        return super().get(paths, watch, fence)
+
+    def children(
+        self, paths: Sequence[str], watch: Watch | None, fence: int
+    ) -> list[list[str] | None]:
+        self._check("children", paths)
+        return super().children(paths, watch, fence)
+
+    def exists(
+        self, paths: Sequence[str], watch: Watch | None, fence: int
+    ) -> list[ZNodeStat | None]:
+        self._check("exists", paths)
+        return super().exists(paths, watch, fence)
+
+    def _check(self, kind: str, paths: Sequence[str]) -> None:
+        self.before(paths)
+        self.batches[kind] += 1
+        refused = next((path for path in paths if self.refuses(path)), None)
+        if refused is not None:
+            raise RegistryError(f"could not read {refused}: access denied (look at the node's ACL)")
+        self.read[kind] += len(paths)
+
+
+def refusing(server: MemoryZkServer) -> tuple[CompoundStore, RefusingClient]:
+    """A new client, and what it may not read."""
+    client = RefusingClient(server)
+    return CompoundStore(client), client

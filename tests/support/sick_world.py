@@ -1,0 +1,230 @@
+"""A cluster whose nodes lie in an in-memory tree, to be broken on purpose and looked at.
+
+What the doctor sees is read from the nodes by the code that reads real ones, so a repair can be
+done to the tree, and looked at again.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from zkconsumer.assignment.strategy import Strategy
+from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.status.doctor.circumstances import Circumstances
+from zkconsumer.status.doctor.examine import examine
+from zkconsumer.status.doctor.finding import Code, Finding, Severity
+from zkconsumer.status.doctor.fix import Fix
+from zkconsumer.status.doctor.fixing import FixPlan, plan_fix
+from zkconsumer.status.group_state import zookeeper_state
+from zkconsumer.status.model import (
+    BrokerStatus,
+    ClusterSnapshot,
+    GroupStatus,
+    PartitionStatus,
+    TopicStatus,
+)
+from zkconsumer.status.reading.group_nodes import GroupNodes, group_status
+from zkconsumer.status.verify import expected_owners, group_view
+from zkconsumer.testing.memory_tree import MemoryTree
+from zkconsumer.zk.nodes import Registration, encode_registration
+from zkconsumer.zk.paths import GroupPaths, ancestors_of, topic_path
+from zkconsumer.zk.store import CreateOp, DeleteOp, ZNode
+
+NOW_MS = 1_400_000_000_000
+LONG_AGO_MS = NOW_MS - 3_600_000
+LOG = (0, 100)
+PAGE = Path(__file__).parents[2] / "docs" / "doctor.md"
+GROUP = "g"
+
+
+class SickWorld:
+    """Topics, brokers 0 and 1, and groups in ZooKeeper.
+
+    Args:
+        topics: numbers of partitions by topic.
+
+    Attributes:
+        clock_ms: the time that new nodes are stamped with; everything starts an hour ago.
+        logs: first offset and end of each log; those that are not here hold offsets 0 to 99.
+        live: the sessions that ZooKeeper names; None: it does not tell.
+    """
+
+    def __init__(self, **topics: int) -> None:
+        self.clock_ms = LONG_AGO_MS
+        self.tree = MemoryTree(lambda: self.clock_ms)
+        self.topics = dict(topics)
+        self.logs: dict[TopicPartition, tuple[int, int]] = {}
+        self.live: frozenset[int] | None = None
+        for topic in topics:
+            self.make(topic_path(topic), b"{}")
+
+    # --- making nodes --------------------------------------------------------------------
+
+    def make(self, path: str, data: bytes, session_id: int = 0) -> None:
+        """Create a node, with its parents."""
+        for parent in ancestors_of(path):
+            self.tree.apply([CreateOp(parent, None)], 0)
+        result, _ = self.tree.apply([CreateOp(path, data, ephemeral=session_id != 0)], session_id)
+        assert result.ok, path
+
+    def remove(self, path: str) -> None:
+        """Delete a node."""
+        assert self.tree.apply([DeleteOp(path)], 0)[0].ok, path
+
+    def register(self, consumer_id: str, session_id: int, **streams: int) -> None:
+        """A member of the group, as Scala registers it."""
+        said = Registration(subscription=streams, timestamp_ms=self.clock_ms)
+        path = GroupPaths(GROUP).member(consumer_id)
+        self.make(path, encode_registration(said), session_id)
+
+    def own(self, tp: TopicPartition, owner: str, session_id: int, group_id: str = GROUP) -> None:
+        """An owner node."""
+        self.make(GroupPaths(group_id).owner(tp), owner.encode(), session_id)
+
+    def commit(self, tp: TopicPartition, offset: int, group_id: str = GROUP) -> None:
+        """An offset in ZooKeeper, new or in place of the one before."""
+        path = GroupPaths(group_id).offset(tp)
+        if self.tree.get(path) is not None:
+            self.remove(path)
+        self.make(path, str(offset).encode())
+
+    def settle(self, strategy: Strategy = "range", group_id: str = GROUP) -> None:
+        """Let all members own their shares."""
+        group = self.group(group_id)
+        sessions = {one.member_id: one.session_id or 0 for one in group.members}
+        found = expected_owners(strategy, group_view(group, self.partition_ids))
+        assert isinstance(found, dict), found
+        for tp, thread in found.items():
+            self.own(tp, str(thread), sessions[thread.consumer_id], group_id)
+
+    # --- looking -------------------------------------------------------------------------
+
+    @property
+    def partition_ids(self) -> dict[str, tuple[int, ...]]:
+        """Of every topic."""
+        return {topic: tuple(range(count)) for topic, count in self.topics.items()}
+
+    def group(self, group_id: str = GROUP) -> GroupStatus:
+        """A group as its nodes say."""
+        paths = GroupPaths(group_id)
+        nodes = GroupNodes(
+            members=self._below(paths.ids),
+            owners=self._by_topic(f"{paths.root}/owners"),
+            offsets=self._by_topic(f"{paths.root}/offsets"),
+        )
+        seen = group_status(group_id, nodes, self.partition_ids, NOW_MS)
+        state = zookeeper_state(seen, self.partition_ids, self.live)
+        with_logs = tuple(
+            one._replace(log_start=log[0], log_end=log[1], log_at_ms=NOW_MS)
+            if (log := self.log_of(one.topic_partition)) is not None
+            else one
+            for one in seen.partitions
+        )
+        return replace(seen, state=state, partitions=with_logs)
+
+    def log_of(self, tp: TopicPartition) -> tuple[int, int] | None:
+        """First offset and end of a log; None where there is none."""
+        if tp.partition not in self.partition_ids.get(tp.topic, ()):
+            return None
+        return self.logs.get(tp, LOG)
+
+    def snapshot(self, *others: GroupStatus, taken_ms: int = NOW_MS) -> ClusterSnapshot:
+        """The cluster with all groups in ZooKeeper, and others."""
+        ids = self.tree.children("/consumers") or []
+        groups = [*(self.group(one) for one in ids), *others]
+        return ClusterSnapshot(
+            taken_ms=taken_ms,
+            zookeeper_connect="zk:2181/kafka",
+            brokers=tuple(
+                BrokerStatus(
+                    broker=Broker(number, "h", 9092 + number),
+                    seen_ms=taken_ms,
+                    is_controller=number == 0,
+                )
+                for number in range(2)
+            ),
+            topics=tuple(self._topic(topic) for topic in sorted(self.topics)),
+            groups={one.key: one for one in groups},
+            live_sessions=self.live,
+        )
+
+    def findings(self, around: Circumstances | None = None) -> tuple[Finding, ...]:
+        """What the doctor says now."""
+        return examine(self.snapshot(), around or Circumstances())
+
+    def one(self, code: Code, around: Circumstances | None = None) -> Finding:
+        """The one finding of this kind."""
+        (found,) = [one for one in self.findings(around) if one.code is code]
+        return found
+
+    # --- repairing -----------------------------------------------------------------------
+
+    def plan(self, fix: Fix) -> FixPlan:
+        """Hold a fix against the nodes as they are now."""
+        nodes = {path: self.tree.get(path) for path in fix.paths}
+        return plan_fix(fix, nodes, {path: self.tree.children(path) for path in fix.childless})
+
+    def repair(self, fix: Fix) -> FixPlan:
+        """Do what is planned."""
+        plan = self.plan(fix)
+        for write in plan.writes:
+            assert self.tree.apply([write.op], 0)[0].ok, write.op
+        return plan
+
+    def contents(self) -> dict[str, tuple[bytes, int]]:
+        """All nodes: data and session by path."""
+        found: dict[str, tuple[bytes, int]] = {}
+        waiting = ["/"]
+        while waiting:
+            path = waiting.pop()
+            node = self.tree.get(path)
+            assert node is not None
+            found[path] = (node.data, node.ephemeral_owner)
+            waiting += [f"{path.rstrip('/')}/{name}" for name in self.tree.children(path) or ()]
+        return found
+
+    def _below(self, path: str) -> dict[str, ZNode | None]:
+        return {name: self.tree.get(f"{path}/{name}") for name in self.tree.children(path) or ()}
+
+    def _by_topic(self, path: str) -> Mapping[str, dict[str, ZNode | None]]:
+        topics = self.tree.children(path) or ()
+        return {topic: self._below(f"{path}/{topic}") for topic in topics}
+
+    def _topic(self, topic: str) -> TopicStatus:
+        return TopicStatus(
+            name=topic,
+            seen_ms=NOW_MS,
+            partitions=tuple(
+                PartitionStatus(
+                    topic_partition=TopicPartition(topic, number),
+                    leader=0,
+                    replicas=(0, 1),
+                    in_sync=(0, 1),
+                )
+                for number in self.partition_ids[topic]
+            ),
+        )
+
+
+def healthy() -> SickWorld:
+    """Two members of two streams each, on two topics of four partitions, all committed at 90."""
+    world = SickWorld(t=4, u=4)
+    world.register("g_a-1399996300000-0a0b0c0d", 1, t=2, u=2)
+    world.register("g_b-1399996300000-0a0b0c0d", 2, t=2, u=2)
+    world.settle()
+    for topic in "tu":
+        for number in range(4):
+            world.commit(TopicPartition(topic, number), 90)
+    return world
+
+
+def codes(findings: Iterable[Finding]) -> list[str]:
+    """The kinds of findings, in their order."""
+    return [one.code.value for one in findings]
+
+
+def told_severities(page: Path) -> dict[Code, set[Severity]]:
+    """What the page about findings says of how bad each can be."""
+    rows = re.findall(r"^\| `([a-z-]+)` \| ([a-z, ]+) \|", page.read_text(), re.MULTILINE)
+    return {Code(code): {Severity[one.upper()] for one in told.split(", ")} for code, told in rows}

@@ -1,0 +1,182 @@
+"""What coordinators in memory say of groups: the answers of a ``SpokenCluster``, with groups."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+
+from tests.support.spoken_broker import Said
+from tests.support.spoken_cluster import SpokenCluster
+from zkconsumer.model import TopicPartition
+from zkconsumer.wire.codec import RequestFrame
+from zkconsumer.wire.consumer_protocol import (
+    Assignment,
+    Subscription,
+    TopicPartitions,
+    encode_assignment,
+    encode_subscription,
+)
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.messages.describe_groups import (
+    DescribedGroup,
+    DescribedMember,
+    DescribeGroupsRequest,
+    DescribeGroupsResponse,
+)
+from zkconsumer.wire.messages.find_coordinator import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+from zkconsumer.wire.messages.list_groups import ListedGroup, ListGroupsRequest, ListGroupsResponse
+from zkconsumer.wire.messages.offset_fetch import (
+    OffsetFetchedPartition,
+    OffsetFetchedTopic,
+    OffsetFetchRequest,
+    OffsetFetchResponse,
+)
+
+
+@dataclass
+class SpokenGroup:
+    """A group at a coordinator.
+
+    Attributes:
+        coordinator: the broker's id.
+        listed: whether the broker lists it, which it does not with a ZooKeeper group.
+        members: what each member has, of the topics that it reads.
+        state: what its coordinator says.
+        protocol_type: what its members are.
+        offsets: what it has committed; a negative one is an error code instead.
+        error: what its coordinator answers to everything, if not 0.
+        raw: bytes to tell as the assignment of each member instead.
+    """
+
+    coordinator: int
+    listed: bool = True
+    members: Mapping[str, Mapping[str, tuple[int, ...]]] = field(default_factory=dict)
+    state: str = "Stable"
+    protocol_type: str = "consumer"
+    offsets: Mapping[TopicPartition, int] = field(default_factory=dict)
+    error: int = 0
+    raw: bytes | None = None
+
+
+@dataclass
+class SpokenGroups:
+    """Groups that the brokers of a cluster know; makes itself heard on creation."""
+
+    cluster: SpokenCluster
+    groups: dict[str, SpokenGroup] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for number, broker in enumerate(self.cluster.brokers):
+            broker.answer = self._answer(number, broker.answer)
+
+    def _answer(
+        self, number: int, otherwise: Callable[[RequestFrame], Said | None]
+    ) -> Callable[[RequestFrame], Said | None]:
+        def answer(frame: RequestFrame) -> Said | None:
+            if number in self.cluster.words:
+                return otherwise(frame)
+            match frame.request:
+                case ListGroupsRequest():
+                    return self._list(number)
+                case DescribeGroupsRequest(groups=names):
+                    return DescribeGroupsResponse(
+                        groups=tuple(self._describe(number, name) for name in names)
+                    )
+                case FindCoordinatorRequest(group_id=name):
+                    return self._find(name)
+                case OffsetFetchRequest():
+                    return self._fetch(number, frame.request, frame.version)
+                case _:
+                    return otherwise(frame)
+
+        return answer
+
+    def _list(self, number: int) -> ListGroupsResponse:
+        return ListGroupsResponse(
+            error_code=0,
+            groups=tuple(
+                ListedGroup(group_id=name, protocol_type=group.protocol_type)
+                for name, group in self.groups.items()
+                if group.listed and group.coordinator == number
+            ),
+        )
+
+    def _describe(self, number: int, name: str) -> DescribedGroup:
+        group = self.groups.get(name)
+        if group is None or group.coordinator != number or group.error:
+            code = ErrorCode.NOT_COORDINATOR if group is None else group.error
+            return DescribedGroup(
+                error_code=code,
+                group_id=name,
+                state="" if code else "Dead",
+                protocol_type="",
+                protocol="",
+                members=(),
+            )
+        return DescribedGroup(
+            error_code=0,
+            group_id=name,
+            state=group.state,
+            protocol_type=group.protocol_type,
+            protocol="range" if group.members else "",
+            members=tuple(_member(one, has, group) for one, has in group.members.items()),
+        )
+
+    def _find(self, name: str) -> FindCoordinatorResponse:
+        group = self.groups.get(name)
+        if group is None:
+            return FindCoordinatorResponse(error_code=0, coordinator_id=0, host="b0", port=9092)
+        if group.error:
+            return FindCoordinatorResponse(
+                error_code=group.error, coordinator_id=-1, host="", port=-1
+            )
+        number = group.coordinator
+        return FindCoordinatorResponse(
+            error_code=0, coordinator_id=number, host=f"b{number}", port=9092
+        )
+
+    def _fetch(self, number: int, request: OffsetFetchRequest, version: int) -> OffsetFetchResponse:
+        group = self.groups.get(request.group_id, SpokenGroup(number))
+        code = group.error or (ErrorCode.NOT_COORDINATOR if group.coordinator != number else 0)
+        if code and version >= 2:
+            return OffsetFetchResponse(topics=(), error_code=code)
+        asked = [
+            TopicPartition(topic.topic, one)
+            for topic in request.topics or ()
+            for one in topic.partitions
+        ]
+        return OffsetFetchResponse(
+            topics=tuple(
+                OffsetFetchedTopic(
+                    topic=tp.topic, partitions=(_fetched(tp, group.offsets.get(tp), code),)
+                )
+                for tp in (sorted(group.offsets) if request.topics is None else asked)
+            )
+        )
+
+
+def _member(name: str, has: Mapping[str, tuple[int, ...]], group: SpokenGroup) -> DescribedMember:
+    assignment = Assignment(
+        assigned_partitions=tuple(
+            TopicPartitions(topic=topic, partitions=ids) for topic, ids in has.items()
+        )
+    )
+    return DescribedMember(
+        member_id=name,
+        client_id="client",
+        client_host="/10.0.0.1",
+        metadata=encode_subscription(Subscription(topics=tuple(has))),
+        assignment=encode_assignment(assignment) if group.raw is None else group.raw,
+    )
+
+
+def _fetched(tp: TopicPartition, offset: int | None, code: int) -> OffsetFetchedPartition:
+    if offset is not None and offset < 0:
+        code, offset = -offset, None
+    return OffsetFetchedPartition(
+        partition=tp.partition,
+        offset=-1 if offset is None or code else offset,
+        metadata="" if offset is None else f"of {tp}",
+        error_code=code,
+    )

@@ -1,0 +1,103 @@
+"""Groups of new consumers, as the original describes them (from its source: Kafka 0.9.0.1)."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from zkconsumer.cli.formats.group_command import HEADER, describe_group_text
+from zkconsumer.cli.formats.offset_checker import checker_text
+from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.status.model import (
+    BrokerStatus,
+    ClusterSnapshot,
+    Committed,
+    GroupKind,
+    GroupPartition,
+    GroupState,
+    GroupStatus,
+    MemberStatus,
+    PartitionStatus,
+    TopicStatus,
+)
+
+CLUSTER = ClusterSnapshot(taken_ms=0, zookeeper_connect="")
+
+
+def held(
+    topic: str, number: int, owner: str | None, *offsets: Committed, log_end: int | None = 9
+) -> GroupPartition:
+    """A partition of the group."""
+    tp = TopicPartition(topic, number)
+    return GroupPartition(tp, owner, committed=offsets, log_end=log_end)
+
+
+def group(state: GroupState, partitions: Sequence[GroupPartition] = ()) -> GroupStatus:
+    """A coordinator's group of two members."""
+    return GroupStatus(
+        group_id="g",
+        kind=GroupKind.COORDINATOR,
+        seen_ms=0,
+        state=state,
+        members=(
+            MemberStatus(member_id="c-1", client_id="c", host="/10.0.0.1"),
+            MemberStatus(member_id="c-2", client_id="c", host="/10.0.0.2"),
+        ),
+        partitions=tuple(partitions),
+    )
+
+
+def test_what_its_members_have() -> None:
+    """By member, and by number; offsets of Kafka only, and not what nobody reads."""
+    in_kafka, in_zookeeper = Committed(4, "kafka", 0), Committed(5, "zookeeper", 0)
+    described = group(
+        GroupState.STABLE,
+        [
+            held("t", 0, "c-2", in_kafka),
+            held("t", 1, "c-1", in_zookeeper),
+            held("t", 2, None, in_kafka),
+            held("u", 0, "c-1", in_kafka, in_zookeeper, log_end=None),
+        ],
+    )
+    assert describe_group_text(CLUSTER, described, "g").splitlines() == [
+        HEADER,
+        "g, u, 0, 4, unknown, unknown, c_/10.0.0.1",
+        "g, t, 1, unknown, 9, unknown, c_/10.0.0.1",
+        "g, t, 0, 4, 9, 5, c_/10.0.0.2",
+    ]
+
+
+def test_one_that_rebalances() -> None:
+    """Nothing is told of it."""
+    text = "Consumer group `g` does not exist or is rebalancing.\n"
+    assert describe_group_text(CLUSTER, group(GroupState.REBALANCING), "g") == text
+    assert describe_group_text(CLUSTER, group(GroupState.EMPTY), "g") == text
+
+
+def test_a_zookeeper_group_whose_offsets_are_in_kafka() -> None:
+    """Kafka's count, however far those in ZooKeeper are."""
+    tp = TopicPartition("t", 0)
+    cluster = ClusterSnapshot(
+        taken_ms=0,
+        zookeeper_connect="",
+        topics=(
+            TopicStatus(
+                name="t",
+                seen_ms=0,
+                partitions=(PartitionStatus(topic_partition=tp, leader=7, log_end=9),),
+            ),
+        ),
+    )
+    both = (Committed(4, "kafka", 0), Committed(5, "zookeeper", 0))
+    described = GroupStatus(
+        group_id="g",
+        kind=GroupKind.ZOOKEEPER,
+        seen_ms=0,
+        partitions=(GroupPartition(tp, "g_a-0", committed=both),),
+    )
+    gone = "Could not parse broker info due to Broker id 7 does not exist"
+    assert describe_group_text(cluster, described, "g").splitlines() == [HEADER, gone]
+    back = replace(cluster, brokers=(BrokerStatus(broker=Broker(7, "h", 1), seen_ms=0),))
+    rows = describe_group_text(back, described, "g").splitlines()
+    assert rows == [HEADER, "g, t, 0, 4, 9, 5, g_a-0"]
+    assert checker_text(back, described).splitlines()[1].split()[3:] == ["4", "9", "5", "g_a-0"]
+    # Without topics of its own there is nothing to tell, but the header.
+    assert describe_group_text(cluster, described, "g", topics=[]).splitlines()[1] == HEADER

@@ -1,0 +1,121 @@
+"""Files of offsets in both formats, there and back, and what is wrong with them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zkconsumer.cli.formats.offset_files import csv_text, offsets_of_group, parse_offset_file
+from zkconsumer.cli.formats.zk_offsets import (
+    export_text,
+    offset_node,
+    parse_export,
+    read_as_original,
+)
+from zkconsumer.errors import ConfigError
+from zkconsumer.model import TopicPartition
+
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+names = st.from_regex(r"[a-zA-Z0-9_-][a-zA-Z0-9._-]{0,8}", fullmatch=True)
+partitions = st.builds(TopicPartition, names, st.integers(0, 2**31 - 1))
+files = st.dictionaries(
+    names,
+    st.dictionaries(partitions, st.integers(0, 2**63 - 1), min_size=1, max_size=4),
+    min_size=1,
+    max_size=3,
+)
+
+
+@given(files)
+def test_what_is_exported_is_imported(offsets: dict[str, dict[TopicPartition, int]]) -> None:
+    """In the original's format, by the original's rules as well as by ours; and as CSV."""
+    nodes = [
+        offset_node(group_id, tp, offset)
+        for group_id, of_group in offsets.items()
+        for tp, offset in of_group.items()
+    ]
+    text = export_text(nodes)
+    assert parse_offset_file(text, "file").offsets == offsets
+    assert read_as_original(text, "file") == dict(nodes)
+    assert parse_offset_file(csv_text(offsets), "file", next(iter(offsets))).offsets == offsets
+
+
+def test_the_formats() -> None:
+    """As they are written."""
+    nodes = [offset_node("g", T0, 3), offset_node("g", T1, 4)]
+    assert export_text(nodes) == "/consumers/g/offsets/t/0:3\n/consumers/g/offsets/t/1:4\n"
+    assert csv_text({"g": {T1: 4, T0: 3}}) == "t,0,3\nt,1,4\n"
+    assert csv_text({"h": {T1: 4}, "g": {T0: 3}}) == "g,t,0,3\nh,t,1,4\n"
+
+
+@pytest.mark.parametrize("line", ["/a", "/a:", "/a::", ":", "::"])
+def test_lines_on_which_the_original_dies(line: str) -> None:
+    """Java's split leaves out empty fields at the end; a first one it keeps."""
+    with pytest.raises(ConfigError, match="file:2"):
+        read_as_original(f"/b:1\n{line}\n", "file")
+    assert read_as_original(":1\n/c::2\r/d:2", "file") == {"": "1", "/c": "", "/d": "2"}
+
+
+def test_a_group_that_is_no_segment_is_refused() -> None:
+    """The line would name another node."""
+    with pytest.raises(ConfigError, match=r"group\.id"):
+        offset_node("a/b", T0, 3)
+
+
+def test_csv_as_others_write_it() -> None:
+    """Quotes, blanks, a byte order mark, Windows' line ends, empty lines."""
+    text = '\ufeff"t", 0,3\r\n\r\n"t",1,"4"\r\n'
+    assert parse_offset_file(text, "file", "g").offsets == {"g": {T0: 3, T1: 4}}
+
+
+def test_all_bad_lines_are_named() -> None:
+    """And nothing is taken; an offset may come twice if it is the same."""
+    text = (
+        "/consumers/g/offsets/t/0:3\n"
+        "/consumers/g/owners/t/0:3\n"
+        "/consumers/g/offsets/t/0:4\n"
+        "/consumers/g/offsets/t/0:3\n"
+        "\n"
+        "/consumers/g/offsets/t/1:-1\n"
+        "/consumers/g/offsets/t/1: 1\n"
+        "/consumers/g/offsets/t/4294967296:1\n"
+        "/consumers/g/offsets/t u/1:1\n"
+        "/consumers/../offsets/t/1:1\n"
+    )
+    found = parse_export(text)
+    assert found.offsets == {"g": {T0: 3}}
+    assert [bad.number for bad in found.bad] == [2, 3, 6, 7, 8, 9, 10]
+    with pytest.raises(ConfigError, match=r"line 2: .*line 8: .*and 2 more"):
+        parse_offset_file(text, "file")
+
+
+@pytest.mark.parametrize(
+    ("text", "complaint"),
+    [
+        (" \n", "is empty"),
+        ("t,0\n", "line 1: 't,0' is not"),
+        ("t,0,1\n", "is not GROUP"),
+        ("g,t,0,1\ng,t,0,2\n", "line 2: t-0 was 1"),
+        ("g,t,-1,1\n", "is no partition"),
+        ("g,t u,1,1\n", "is no partition"),
+        ("g,t,0,x\n", "'x' is no offset"),
+        ("g,t,0,-1\n", "-1 is no offset"),
+        ('g,t,0,"1\n', "line 1: unexpected end"),
+    ],
+)
+def test_csv_that_makes_no_sense(text: str, complaint: str) -> None:
+    """The line is named."""
+    with pytest.raises(ConfigError, match=complaint):
+        parse_offset_file(text, "file")
+
+
+def test_one_group_of_a_file() -> None:
+    """By its name, or the only one on request."""
+    one = parse_offset_file("g,t,0,3\n", "file")
+    assert offsets_of_group(one, "file", "g") == {T0: 3}
+    assert offsets_of_group(one, "file", "h", rename=True) == {T0: 3}
+    with pytest.raises(ConfigError, match="file has no offsets of group h, but of g"):
+        offsets_of_group(one, "file", "h")
+    two = parse_offset_file("g,t,0,3\nh,t,0,4\n", "file")
+    assert offsets_of_group(two, "file", "h", rename=True) == {T0: 4}
+    with pytest.raises(ConfigError, match="but of g, h"):
+        offsets_of_group(two, "file", "i", rename=True)

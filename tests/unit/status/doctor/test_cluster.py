@@ -1,0 +1,130 @@
+"""Brokers, topics, replicas, clocks, and parts that were not read."""
+
+from dataclasses import replace
+
+from tests.support.sick_world import NOW_MS, SickWorld, codes, healthy
+from zkconsumer.model import Broker
+from zkconsumer.status.doctor.circumstances import Circumstances
+from zkconsumer.status.doctor.examine import examine
+from zkconsumer.status.doctor.finding import Code, Finding, Severity
+from zkconsumer.status.model import (
+    BrokerStatus,
+    ClusterSnapshot,
+    PartFailure,
+    PartitionStatus,
+    Seen,
+)
+
+FAILURE = PartFailure(part="log ends of broker 1", reason="no answer", since_ms=NOW_MS - 7000)
+
+
+def said(snapshot: ClusterSnapshot) -> list[Finding]:
+    """What the doctor says."""
+    return list(examine(snapshot, Circumstances()))
+
+
+def with_partition(**fields: object) -> ClusterSnapshot:
+    """A cluster whose first partition of topic ``t`` is otherwise."""
+    snapshot = healthy().snapshot()
+    topic = snapshot.topics[0]
+    first: PartitionStatus = replace(topic.partitions[0], **fields)  # type: ignore[arg-type]
+    topic = replace(topic, partitions=(first, *topic.partitions[1:]))
+    return replace(snapshot, topics=(topic, *snapshot.topics[1:]))
+
+
+def test_what_was_not_read_is_told() -> None:
+    """Silence about it must not pass for health."""
+    (found,) = said(replace(healthy().snapshot(), failures=(FAILURE,)))
+    assert found.code is Code.NOT_LOOKED_AT
+    assert found.severity is Severity.WARNING
+    assert found.evidence == ("log ends of broker 1: no answer, for 7 s",)
+
+
+def test_a_cluster_without_brokers() -> None:
+    """Mostly a wrong chroot; nothing is said where brokers were not read."""
+    empty = replace(SickWorld().snapshot(), brokers=())
+    (found,) = said(empty)
+    assert found.code is Code.NO_BROKERS
+    assert found.severity is Severity.ERROR
+    assert "zk:2181/kafka" in found.evidence[0]
+    assert codes(said(replace(empty, failures=(FAILURE,)))) == ["not-looked-at"]
+
+
+def test_a_cluster_without_a_controller() -> None:
+    """And none where that may not have been read."""
+    broker = BrokerStatus(broker=Broker(7, "h", 9092), seen_ms=NOW_MS)
+    headless = replace(SickWorld().snapshot(), brokers=(broker,))
+    assert [(one.code, one.severity) for one in said(headless)] == [
+        (Code.NO_CONTROLLER, Severity.ERROR)
+    ]
+    assert codes(said(replace(headless, failures=(FAILURE,)))) == ["not-looked-at"]
+
+
+def test_a_broker_that_cant_be_used() -> None:
+    """With what its registration lacks."""
+    broker = BrokerStatus(
+        broker=Broker(7, "", -1), seen_ms=NOW_MS, is_controller=True, problem="no PLAINTEXT"
+    )
+    (found,) = said(replace(SickWorld().snapshot(), brokers=(broker,)))
+    assert found.code is Code.BROKER_UNUSABLE
+    assert found.severity is Severity.ERROR
+    assert found.evidence == ("broker 7: no PLAINTEXT",)
+
+
+def test_topics_that_cant_be_read() -> None:
+    """Those without partitions, with who reads them, and those whose node makes no sense."""
+    world = SickWorld(t=1, none=0)
+    world.register("g_a", 1, t=1, none=1)
+    world.register("g_b", 2, t=1)
+    world.settle()
+    found = {one.code: one for one in world.findings()}
+    assert found[Code.TOPIC_WITHOUT_PARTITIONS].evidence == ("none, which group g would read",)
+    snapshot = world.snapshot()
+    broken = replace(snapshot.topics[0], problem="not JSON")
+    codes_now = codes(said(replace(snapshot, topics=(broken, snapshot.topics[1]))))
+    assert "topic-unreadable" in codes_now
+    assert codes_now.count("topic-without-partitions") == 0
+
+
+def test_a_partition_without_a_leader() -> None:
+    """With its replicas, and the groups that wait for it."""
+    (found,) = said(with_partition(leader=None, replicas=(0, 5), in_sync=(5,)))
+    assert found.code is Code.LEADER_MISSING
+    assert found.severity is Severity.ERROR
+    assert "which group g would read" in found.what
+    assert found.evidence == ("t-0: replicas 0 (runs), 5 (is gone, in sync)",)
+
+
+def test_a_topic_that_is_being_deleted_may_be_headless() -> None:
+    """Leaders go first."""
+    snapshot = with_partition(leader=None)
+    deleting = replace(snapshot.topics[0], deleting=True)
+    assert said(replace(snapshot, topics=(deleting, *snapshot.topics[1:]))) == []
+
+
+def test_replicas_that_are_behind() -> None:
+    """By broker first, then by partition."""
+    (found,) = said(with_partition(replicas=(0, 1, 5), in_sync=(0,)))
+    assert found.code is Code.UNDER_REPLICATED
+    assert found.severity is Severity.WARNING
+    assert found.what.endswith("1 of them depend on one broker alone.")
+    assert found.evidence == (
+        "broker 1 (it runs): behind in 1 partition",
+        "broker 5 (it is gone): behind in 1 partition",
+        "t-0: replicas [0, 1, 5], in sync [0]",
+    )
+
+
+def test_clocks_that_differ() -> None:
+    """Ours, and those of brokers, from ZooKeeper's; a minute is nothing."""
+    snapshot = SickWorld().snapshot()
+    assert said(replace(snapshot, clock_skew_ms=Seen(-60_000, NOW_MS))) == []
+    late = replace(snapshot.brokers[1], registered_ms=NOW_MS - 90_000, created_ms=NOW_MS)
+    odd = replace(snapshot, clock_skew_ms=Seen(61_000, NOW_MS), brokers=(snapshot.brokers[0], late))
+    (found,) = said(odd)
+    assert found.code is Code.CLOCK_SKEW
+    assert found.severity is Severity.WARNING
+    assert found.evidence == (
+        "ZooKeeper's clock is 61 s ahead of ours",
+        "broker 1 (h:9093): its clock was 90 s behind ZooKeeper's when it registered",
+    )

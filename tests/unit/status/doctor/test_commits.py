@@ -1,0 +1,78 @@
+"""Offsets that stand still between two looks."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from tests.support.sick_world import LONG_AGO_MS, NOW_MS, SickWorld, healthy
+from zkconsumer.model import TopicPartition
+from zkconsumer.status.doctor.circumstances import Circumstances
+from zkconsumer.status.doctor.examine import examine
+from zkconsumer.status.doctor.finding import Code, Finding, Severity
+from zkconsumer.status.model import ClusterSnapshot, Committed, GroupKey, GroupKind, GroupPartition
+
+T0 = TopicPartition("t", 0)
+KEY = GroupKey(GroupKind.ZOOKEEPER, "g")
+Change = Callable[[GroupPartition], GroupPartition]
+
+
+def changed(snapshot: ClusterSnapshot, change: Change) -> ClusterSnapshot:
+    """The same with another first partition, and nothing to read in the others."""
+    group = snapshot.groups[KEY]
+    partitions = tuple(
+        change(one) if one.topic_partition == T0 else one._replace(log_end=90)
+        for one in group.partitions
+    )
+    return replace(snapshot, groups={KEY: replace(group, partitions=partitions)})
+
+
+def between(then: Change, now: Change, apart_ms: int = 600_000) -> list[Finding]:
+    """What is said of two looks."""
+    world: SickWorld = healthy()
+    earlier = changed(world.snapshot(taken_ms=NOW_MS - apart_ms), then)
+    return list(examine(changed(world.snapshot(), now), Circumstances(earlier=earlier)))
+
+
+def same(one: GroupPartition) -> GroupPartition:
+    """As it is: committed at 90, the log ends at 100."""
+    return one
+
+
+def committed(offset: int, at_ms: int, storage: str = "zookeeper") -> Change:
+    """Another commit."""
+    at = Committed(offset, "kafka" if storage == "kafka" else "zookeeper", NOW_MS, "", at_ms)
+    return lambda one: one._replace(committed=(at,))
+
+
+def test_nothing_committed_although_there_was_something_to_read() -> None:
+    """The finding names the owner."""
+    (found,) = between(same, lambda one: one._replace(log_end=300))
+    assert found.code is Code.COMMITS_PAUSED
+    assert found.severity is Severity.ERROR
+    assert found.evidence == (
+        "t-0: committed 90 then and now, the log went from 100 to 300; "
+        "owner g_a-1399996300000-0a0b0c0d-0",
+    )
+    (found,) = between(
+        lambda one: one._replace(committed=()), lambda one: one._replace(committed=())
+    )
+    assert found.code is Code.COMMITS_PAUSED
+    assert "committed nothing" in found.evidence[0]
+
+
+def test_what_moves_is_fine() -> None:
+    """So is what had nothing to read at the first look, and what another owner stands at."""
+    assert between(same, committed(91, NOW_MS)) == []
+    assert between(lambda one: one._replace(log_end=90), lambda one: one._replace(log_end=95)) == []
+    assert between(lambda one: one._replace(owner="other-0"), same) == []
+    assert between(lambda one: one._replace(log_end=None), same) == []
+    assert between(same, same, apart_ms=299_999) == []
+    assert len(between(same, same, apart_ms=300_000)) == 1
+
+
+def test_the_same_offset_committed_again_and_again() -> None:
+    """Kafka's storage shows that commits come: then it is reading that stands."""
+    found = between(committed(90, LONG_AGO_MS, "kafka"), committed(90, NOW_MS, "kafka"))
+    kinds = {one.code for one in found}
+    assert all(one.severity is Severity.ERROR for one in found)
+    assert Code.READING_STALLED in kinds
+    assert Code.COMMITS_PAUSED not in kinds

@@ -1,0 +1,13 @@
+"""The page about findings knows all of them, and no others."""
+
+import re
+
+from tests.support.sick_world import PAGE, told_severities
+from zkconsumer.status.doctor.finding import Code
+
+
+def test_every_code_has_its_line() -> None:
+    """Exactly one, in a table."""
+    told = re.findall(r"^\| `([a-z-]+)` \|", PAGE.read_text(), re.MULTILINE)
+    assert sorted(told) == sorted(one.value for one in Code)
+    assert told_severities(PAGE).keys() == set(Code)

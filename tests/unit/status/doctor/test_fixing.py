@@ -1,0 +1,225 @@
+"""Repairs against nodes that changed meanwhile, and their undoing."""
+
+import pytest
+
+from tests.support.sick_world import SickWorld
+from zkconsumer.errors import ConfigError
+from zkconsumer.status.doctor.fix import DeleteNode, Expected, Fix, SetNode, Write, session_name
+from zkconsumer.status.doctor.fixing import FixPlan, plan_fix
+from zkconsumer.status.doctor.undo import (
+    Undone,
+    UndoPlan,
+    UndoRecord,
+    decode_undo,
+    encode_undo,
+    plan_undo,
+)
+from zkconsumer.zk.store import CreateOp, DeleteOp, SetOp
+
+
+def fix_of(*writes: Write, absent: tuple[str, ...] = (), childless: tuple[str, ...] = ()) -> Fix:
+    """A repair with these writes."""
+    return Fix(what="w", caution="c", writes=writes, absent=absent, childless=childless)
+
+
+def world_of(**nodes: bytes) -> SickWorld:
+    """Persistent nodes below the root."""
+    world = SickWorld()
+    for name, data in nodes.items():
+        world.make(f"/{name}", data)
+    return world
+
+
+def test_writes_carry_the_version_that_was_read() -> None:
+    """So that whoever writes in between makes them fail."""
+    world = world_of(a=b"1", b=b"2")
+    world.tree.apply([SetOp("/a", b"1"), SetOp("/a", b"1")], 0)
+    delete = DeleteNode("/a", Expected(data=b"1"))
+    change = SetNode("/b", Expected(session_id=0, data=b"2"), b"3")
+    plan = world.plan(fix_of(delete, change))
+    assert [one.op for one in plan.writes] == [DeleteOp("/a", 2), SetOp("/b", b"3", 0)]
+    assert [one.undone for one in plan.writes] == [
+        Undone(path="/a", before=b"1", after=None, session_id=0),
+        Undone(path="/b", before=b"2", after=b"3", session_id=0),
+    ]
+    assert plan == FixPlan(writes=plan.writes, skipped={})
+
+
+def test_what_changed_is_left_as_it_is() -> None:
+    """One by one, with the reason; the others are done."""
+    world = world_of(data=b"other", same=b"new", fine=b"1")
+    world.make("/session", b"1", 7)
+    plan = world.plan(
+        fix_of(
+            DeleteNode("/gone", Expected(data=b"1")),
+            DeleteNode("/data", Expected(data=b"1")),
+            DeleteNode("/session", Expected(session_id=0)),
+            SetNode("/same", Expected(session_id=0), b"new"),
+            DeleteNode("/fine", Expected(data=b"1")),
+        )
+    )
+    assert plan.skipped == {
+        "/gone": "it is gone",
+        "/data": "it now holds 'other'",
+        "/session": "it is now of session 0x7",
+        "/same": "it holds that already",
+    }
+    assert [one.op.path for one in plan.writes] == ["/fine"]
+
+
+def test_a_persistent_node_in_place_of_an_ephemeral_one_is_another() -> None:
+    """Sessions are compared, too."""
+    plan = world_of(a=b"1").plan(fix_of(DeleteNode("/a", Expected(session_id=7, data=b"1"))))
+    assert plan.skipped == {"/a": "it is now a persistent node"}
+
+
+def test_a_registration_in_place_of_garbage_stays() -> None:
+    """Also where the garbage itself was not kept."""
+    world = SickWorld(t=1)
+    world.register("g_a", 1, t=1)
+    world.make("/consumers/g/ids/g_b", b"t", 1)
+    expected = Expected(session_id=1, no_registration=True)
+    paths = [f"/consumers/g/ids/{name}" for name in ("g_a", "g_b")]
+    plan = world.plan(fix_of(*(DeleteNode(path, expected) for path in paths)))
+    assert plan.skipped == {paths[0]: "it now holds a registration"}
+    assert [one.op.path for one in plan.writes] == [paths[1]]
+
+
+def test_what_must_not_be_there_keeps_everything_from_being_done() -> None:
+    """A node, or children of one."""
+    world = world_of(a=b"1", b=b"2")
+    write = DeleteNode("/a", Expected(data=b"1"))
+    assert world.plan(fix_of(write, absent=("/b",))).refused == "/b is there by now"
+    assert world.plan(fix_of(write, absent=("/c",))).refused is None
+    assert world.plan(fix_of(write, childless=("/b", "/c"))).refused is None
+    world.make("/b/x", b"")
+    plan = world.plan(fix_of(write, childless=("/b",)))
+    assert plan == FixPlan(refused="/b has 1 by now: x", skipped={})
+
+
+def test_nothing_is_written_whatever_there_is() -> None:
+    """A write has to say what it expects, and a repair has to write."""
+    with pytest.raises(ValueError, match="whatever the node is"):
+        Expected()
+    with pytest.raises(ValueError, match="writes nothing"):
+        fix_of()
+
+
+def test_nodes_to_read_are_named_once() -> None:
+    """Those that are written, and those that must be absent."""
+    write = DeleteNode("/a", Expected(data=b"1"))
+    assert fix_of(write, write, absent=("/a", "/b")).paths == ("/a", "/b")
+
+
+def undo(world: SickWorld, plan: FixPlan) -> UndoPlan:
+    """Undo what was done, out of the file's text, and do it."""
+    record = UndoRecord(zookeeper="zk", made_ms=5, steps=tuple(one.undone for one in plan.writes))
+    assert decode_undo(encode_undo(record), "f") == record
+    back = plan_undo(record, {one.path: world.tree.get(one.path) for one in record.steps})
+    for op in back.ops:
+        assert world.tree.apply([op], 0)[0].ok
+    return back
+
+
+def test_persistent_nodes_come_back() -> None:
+    """With what they held, which need not be text."""
+    world = world_of(a=b"\xff\x00", b="ü".encode())
+    before = world.contents()
+    plan = world.repair(
+        fix_of(
+            DeleteNode("/a", Expected(session_id=0)),
+            SetNode("/b", Expected(session_id=0), b"3"),
+        )
+    )
+    assert world.contents() != before
+    assert undo(world, plan).skipped == {}
+    assert world.contents() == before
+    assert undo(world, plan).skipped == {"/a": "it is as it was", "/b": "it is as it was"}
+
+
+def test_a_node_of_a_session_does_not_come_back() -> None:
+    """Made by us it would be of our session, or stay for ever."""
+    world = SickWorld()
+    world.make("/e", b"1", 7)
+    plan = world.repair(fix_of(DeleteNode("/e", Expected(session_id=7))))
+    back = undo(world, plan)
+    assert back.ops == ()
+    assert back.skipped == {"/e": "it was of session 0x7: only its owner can make it again"}
+
+
+def test_what_was_written_since_is_not_undone() -> None:
+    """Nor what is gone, nor what somebody made again."""
+    steps = (
+        Undone(path="/a", before=b"1", after=None, session_id=0),
+        Undone(path="/b", before=b"1", after=b"2", session_id=0),
+        Undone(path="/c", before=b"1", after=b"2", session_id=0),
+    )
+    world = world_of(a=b"9", b=b"9")
+    record = UndoRecord(zookeeper="zk", made_ms=5, steps=steps)
+    back = plan_undo(record, {one.path: world.tree.get(one.path) for one in steps})
+    assert back == UndoPlan(
+        ops=(),
+        skipped={
+            "/a": "somebody made it again",
+            "/b": "somebody wrote it since",
+            "/c": "it is gone",
+        },
+    )
+
+
+def test_the_last_write_is_undone_first() -> None:
+    """Parents are there before their children."""
+    steps = (
+        Undone(path="/a/b", before=b"", after=None, session_id=0),
+        Undone(path="/a", before=b"", after=None, session_id=0),
+    )
+    back = plan_undo(UndoRecord(zookeeper="zk", made_ms=5, steps=steps), {})
+    assert back.ops == (CreateOp("/a", b""), CreateOp("/a/b", b""))
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("{", "is no undo file"),
+        ("[]", "is no undo file"),
+        ('{"format":"other"}', "is no undo file"),
+        ('{"format":"zkconsumer doctor undo","version":2}', "has version 2"),
+        ('{"format":"zkconsumer doctor undo","version":1}', "is damaged"),
+    ],
+)
+def test_other_files_are_refused(text: str, why: str) -> None:
+    """With their name."""
+    with pytest.raises(ConfigError, match=f"f.json {why}"):
+        decode_undo(text, "f.json")
+
+
+@pytest.mark.parametrize(
+    ("sound", "damaged"),
+    [
+        ('"/a"', '"a"'),
+        ('{"text": "1"}', '{"base64": "?"}'),
+        ('{"text": "1"}', '{"text": "1", "more": 1}'),
+        ('"session_id": 0', '"session_id": true'),
+        ('"zk"', "7"),
+    ],
+)
+def test_damaged_files_are_refused(sound: str, damaged: str) -> None:
+    """Wherever the damage is."""
+    step = Undone(path="/a", before=b"1", after=None, session_id=0)
+    text = encode_undo(UndoRecord(zookeeper="zk", made_ms=5, steps=(step,)))
+    assert sound in text
+    with pytest.raises(ConfigError, match="is damaged"):
+        decode_undo(text.replace(sound, damaged), "f.json")
+
+
+def test_sessions_are_written_as_zookeeper_does() -> None:
+    """Unsigned; servers of a high number give negative ids."""
+    assert session_name(-1) == "session 0xffffffffffffffff"
+    assert session_name(0) == "no session"
+    assert session_name(None) == "a session that is not known"
+
+
+def test_a_node_that_was_not_read_counts_as_gone() -> None:
+    """Nothing is written blindly."""
+    fix = fix_of(DeleteNode("/a", Expected(data=b"1")))
+    assert plan_fix(fix, {}, {}).skipped == {"/a": "it is gone"}

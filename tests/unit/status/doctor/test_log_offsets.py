@@ -1,0 +1,112 @@
+"""Committed offsets that the log does not hold."""
+
+from dataclasses import replace
+
+from tests.support.sick_world import LONG_AGO_MS, NOW_MS, SickWorld, codes, healthy
+from zkconsumer.model import TopicPartition
+from zkconsumer.status.doctor.circumstances import Circumstances
+from zkconsumer.status.doctor.examine import examine
+from zkconsumer.status.doctor.finding import Code, Finding, Severity
+from zkconsumer.status.model import ClusterSnapshot, Committed, GroupPartition
+
+T0 = TopicPartition("t", 0)
+NODE = "/consumers/g/offsets/t/0"
+
+
+def stopped(offset: int, log: tuple[int, int]) -> SickWorld:
+    """A group that nobody is in, with one offset."""
+    world = SickWorld(t=1)
+    world.logs[T0] = log
+    world.commit(T0, offset)
+    return world
+
+
+def test_offsets_within_the_log_are_fine() -> None:
+    """Its beginning and its end among them."""
+    for offset in (10, 50, 90):
+        assert stopped(offset, (10, 90)).findings() == ()
+
+
+def test_an_offset_below_the_log_is_set_to_its_beginning() -> None:
+    """Of a group that is stopped."""
+    world = stopped(9, (40, 90))
+    found = world.one(Code.OFFSET_BELOW_LOG)
+    assert found.severity is Severity.ERROR
+    assert "31 records" in found.what
+    assert found.evidence == ("t-0: committed 9 in zookeeper, the log begins at 40",)
+    assert found.fix is not None
+    world.repair(found.fix)
+    assert world.contents()[NODE] == (b"40", 0)
+    assert world.findings() == ()
+
+
+def test_nothing_is_set_once_a_member_is_there() -> None:
+    """Nor once somebody else wrote the offset."""
+    world = stopped(9, (40, 90))
+    fix = world.one(Code.OFFSET_BELOW_LOG).fix
+    assert fix is not None
+    world.commit(T0, 12)
+    assert world.plan(fix).skipped == {NODE: "it now holds '12'"}
+    world.commit(T0, 9)
+    world.register("g_a", 1, t=1)
+    plan = world.repair(fix)
+    assert plan.refused == "/consumers/g/ids has 1 by now: g_a"
+    assert world.contents()[NODE] == (b"9", 0)
+
+
+def test_a_group_that_is_running_gets_no_offsets_set() -> None:
+    """Its members would overwrite them; and it may have been cut behind them just now."""
+    world = healthy()
+    world.logs[T0] = (95, 100)
+    found = world.one(Code.OFFSET_BELOW_LOG)
+    assert found.severity is Severity.WARNING
+    assert found.fix is None
+
+
+def test_an_offset_beyond_the_end() -> None:
+    """What to do about it depends on what happened: nothing is offered."""
+    found = stopped(91, (10, 90)).one(Code.OFFSET_BEYOND_END)
+    assert found.severity is Severity.ERROR
+    assert found.evidence == ("t-0: committed 91 in zookeeper, the log ends at 90",)
+    assert found.fix is None
+
+
+def seen(committed: Committed, log_at_ms: int) -> tuple[Finding, ...]:
+    """What is said of one offset, and a log that ended at 90 when it was asked."""
+    snapshot: ClusterSnapshot = SickWorld(t=1).snapshot()
+    world = stopped(0, (0, 90))
+    group = replace(
+        world.group(),
+        partitions=(
+            GroupPartition(
+                T0, committed=(committed,), log_start=0, log_end=90, log_at_ms=log_at_ms
+            ),
+        ),
+    )
+    return examine(replace(snapshot, groups={group.key: group}), Circumstances())
+
+
+def test_a_commit_that_was_read_after_the_log_proves_nothing() -> None:
+    """The log may have grown in between, unless the commit is older than the look at the log."""
+    late = Committed(95, "zookeeper", NOW_MS)
+    assert seen(late, NOW_MS - 1) == ()
+    assert codes(seen(late, NOW_MS)) == ["offset-beyond-end"]
+    old = late._replace(committed_ms=LONG_AGO_MS)
+    assert codes(seen(old, NOW_MS - 1)) == ["offset-beyond-end"]
+    assert seen(late._replace(committed_ms=NOW_MS - 1000), NOW_MS - 1) == ()
+
+
+def test_the_larger_of_two_places_counts() -> None:
+    """As for members that commit to both; a fix sets ZooKeeper's only if that is the larger."""
+    world = stopped(9, (40, 90))
+    group = world.group()
+    in_kafka = Committed(50, "kafka", NOW_MS)
+    (one,) = group.partitions
+    fine = replace(group, partitions=(one._replace(committed=(*one.committed, in_kafka)),))
+    snapshot = world.snapshot()
+    assert examine(replace(snapshot, groups={fine.key: fine}), Circumstances()) == ()
+    late = in_kafka._replace(offset=20)
+    below = replace(group, partitions=(one._replace(committed=(*one.committed, late)),))
+    (found,) = examine(replace(snapshot, groups={below.key: below}), Circumstances())
+    assert found.code is Code.OFFSET_BELOW_LOG
+    assert found.fix is None

@@ -1,0 +1,141 @@
+"""Offsets in ZooKeeper, in Kafka, in both, and of topics that are gone."""
+
+from dataclasses import replace
+
+from tests.support.sick_world import LONG_AGO_MS, NOW_MS, SickWorld, codes
+from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.status.doctor.circumstances import Circumstances
+from zkconsumer.status.doctor.examine import examine
+from zkconsumer.status.doctor.finding import Code, Finding, Severity
+from zkconsumer.status.model import (
+    Committed,
+    GroupKind,
+    GroupPartition,
+    GroupStatus,
+    MemberStatus,
+    Storage,
+)
+
+T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
+
+
+def at(offset: int, storage: Storage, committed_ms: int | None = NOW_MS) -> Committed:
+    """An offset that was seen now."""
+    return Committed(offset, storage, NOW_MS, committed_ms=committed_ms)
+
+
+def findings(**partitions: tuple[Committed, ...]) -> tuple[Finding, ...]:
+    """What is said of a group with these offsets; names are those of partitions of ``t``."""
+    world = SickWorld(t=3)
+    world.commit(T0, 1)
+    group = replace(
+        world.group(),
+        partitions=tuple(
+            GroupPartition(TopicPartition("t", int(name[1:])), committed=committed)
+            for name, committed in partitions.items()
+        ),
+    )
+    return examine(replace(world.snapshot(), groups={group.key: group}), Circumstances())
+
+
+def test_one_place_for_all_is_fine() -> None:
+    """Whichever; and both with the same."""
+    assert findings(p0=(at(1, "zookeeper"),), p1=(at(1, "zookeeper"),)) == ()
+    assert findings(p0=(at(1, "kafka"),), p1=(at(1, "kafka"),)) == ()
+    assert findings(p0=(at(1, "zookeeper"), at(1, "kafka")), p1=(at(1, "zookeeper"),)) == ()
+
+
+def test_offsets_that_are_split() -> None:
+    """Some here, some there."""
+    (found,) = findings(p0=(at(1, "zookeeper"),), p1=(at(1, "kafka"),), p2=(at(2, "kafka"),))
+    assert found.code is Code.OFFSETS_SPLIT
+    assert found.severity is Severity.ERROR
+    assert found.evidence == (
+        "in ZooKeeper only: t-0",
+        "in Kafka only: t-1",
+        "in Kafka only: t-2",
+        "in ZooKeeper only 1, in Kafka only 2, in both 0",
+    )
+
+
+def test_one_of_two_places_is_no_longer_written() -> None:
+    """It is told which, and how old it is; what is written together is fine."""
+    assert findings(p0=(at(9, "zookeeper"), at(8, "kafka"))) == ()
+    assert findings(p0=(at(9, "zookeeper", None), at(8, "kafka"))) == ()
+    (found,) = findings(p0=(at(5, "zookeeper", LONG_AGO_MS), at(8, "kafka")))
+    assert found.code is Code.OFFSETS_DIFFER
+    assert found.severity is Severity.WARNING
+    assert found.evidence == ("t-0: 5 in ZooKeeper, 8 in Kafka; ZooKeeper's is 3600 s older",)
+    (found,) = findings(p0=(at(5, "zookeeper"), at(8, "kafka", LONG_AGO_MS)))
+    assert found.evidence[0].endswith("Kafka's is 3600 s older")
+
+
+def test_without_times_an_earlier_look_tells_which_place_is_left_behind() -> None:
+    """The one that did not move; nothing is said if both did, or neither, or it was just now."""
+
+    def said(then: tuple[int, int], apart_ms: int = 600_000) -> list[str]:
+        world = SickWorld(t=1)
+        world.commit(T0, 1)
+        snapshots = []
+        for in_zookeeper, in_kafka in (then, (5, 8)):
+            both = (at(in_zookeeper, "zookeeper"), at(in_kafka, "kafka", None))
+            group = replace(world.group(), partitions=(GroupPartition(T0, committed=both),))
+            snapshots.append(replace(world.snapshot(), groups={group.key: group}))
+        earlier = replace(snapshots[0], taken_ms=NOW_MS - apart_ms)
+        found = examine(snapshots[1], Circumstances(earlier=earlier))
+        return [line for one in found for line in one.evidence]
+
+    assert said((5, 7)) == ["t-0: 5 in ZooKeeper, 8 in Kafka; ZooKeeper's did not move for 600 s"]
+    assert said((4, 8)) == ["t-0: 5 in ZooKeeper, 8 in Kafka; Kafka's did not move for 600 s"]
+    assert said((4, 7)) == said((5, 8)) == said((5, 7), apart_ms=60_000) == []
+
+
+def test_what_new_consumers_commit_is_not_the_old_groups() -> None:
+    """They keep their offsets in Kafka under the same name; the old one may be stopped for good."""
+    world = SickWorld(t=3)
+    world.commit(T0, 1)
+    places = (at(1, "zookeeper"), at(1, "kafka"))
+    old = replace(
+        world.group(),
+        partitions=tuple(
+            GroupPartition(TopicPartition("t", number), committed=(one,))
+            for number, one in enumerate(places)
+        ),
+    )
+    new = GroupStatus(
+        group_id="g",
+        kind=GroupKind.COORDINATOR,
+        seen_ms=NOW_MS,
+        members=(MemberStatus(member_id="m"),),
+        coordinator=Broker(0, "h", 9092),
+    )
+    snapshot = replace(world.snapshot(), groups={old.key: old})
+    assert codes(examine(snapshot, Circumstances())) == ["offsets-split"]
+    snapshot = replace(snapshot, groups={old.key: old, new.key: new})
+    assert examine(snapshot, Circumstances()) == ()
+
+
+def test_offsets_of_deleted_topics_are_deleted() -> None:
+    """Those of topics that are there stay; so does everything once a topic is back."""
+    world = SickWorld(t=1)
+    world.commit(T0, 5)
+    world.commit(TopicPartition("gone", 0), 7)
+    world.commit(TopicPartition("gone", 1), 8)
+    found = world.one(Code.OFFSETS_OF_DELETED_TOPICS)
+    assert found.severity is Severity.NOTE
+    assert found.evidence == ("gone-0: 7", "gone-1: 8")
+    assert found.fix is not None
+    world.make("/brokers/topics/gone", b"{}")
+    assert world.repair(found.fix).refused == "/brokers/topics/gone is there by now"
+    world.remove("/brokers/topics/gone")
+    world.repair(found.fix)
+    assert world.tree.children("/consumers/g/offsets/gone") == []
+    assert world.findings() == ()
+    assert world.contents()["/consumers/g/offsets/t/0"] == (b"5", 0)
+
+
+def test_where_no_topic_is_known_none_counts_as_deleted() -> None:
+    """They were not read."""
+    world = SickWorld()
+    world.commit(T0, 5)
+    assert codes(world.findings()) == []

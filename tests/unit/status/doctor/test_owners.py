@@ -1,0 +1,129 @@
+"""Owner nodes of the dead, of strangers, of nobody; and partitions without one."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.support.sick_world import NOW_MS, SickWorld, codes, healthy
+from zkconsumer.model import TopicPartition
+from zkconsumer.status.doctor.circumstances import Circumstances
+from zkconsumer.status.doctor.examine import examine
+from zkconsumer.status.doctor.finding import Code, Severity
+from zkconsumer.status.model import GroupKind, GroupState, GroupStatus, MemberStatus
+
+T0 = TopicPartition("t", 0)
+T1 = TopicPartition("t", 1)
+A = "g_a-1399996300000-0a0b0c0d"
+
+
+def replaced(owner: str, session_id: int) -> SickWorld:
+    """A healthy group but for the owner of the first partition."""
+    world = healthy()
+    world.remove("/consumers/g/owners/t/0")
+    world.own(T0, owner, session_id)
+    return world
+
+
+def test_a_persistent_owner_is_deleted() -> None:
+    """Nothing else ever would; whoever is asked to sees the node's text."""
+    world = replaced(f"{A}-0", 0)
+    found = world.one(Code.OWNER_PERSISTENT)
+    assert found.severity is Severity.ERROR
+    assert found.evidence[0].startswith(f"t-0: {A}-0 of no session")
+    assert found.fix is not None
+    world.repair(found.fix)
+    assert world.tree.get("/consumers/g/owners/t/0") is None
+
+
+def test_an_owner_of_a_dead_session_is_deleted() -> None:
+    """Only where ZooKeeper said that it is dead."""
+    world = replaced("g_gone-0", 9)
+    assert Code.OWNER_OF_DEAD_SESSION not in codes(world.findings())
+    world.live = frozenset({1, 2})
+    found = world.one(Code.OWNER_OF_DEAD_SESSION)
+    assert found.fix is not None
+    world.repair(found.fix)
+    assert codes(world.findings()) == ["owner-missing"]
+
+
+def test_a_member_that_came_back_in_another_session() -> None:
+    """Its old node goes with the old session: nothing is offered but to look."""
+    found = replaced(f"{A}-0", 9).one(Code.OWNER_OF_OTHER_SESSION)
+    assert found.severity is Severity.ERROR
+    assert "of session 0x9; that member is now of session 0x1" in found.evidence[0]
+    assert found.fix is None
+
+
+def test_an_owner_that_is_no_member() -> None:
+    """The session can tell whose it is all the same."""
+    found = replaced("g_gone-0", 9).one(Code.OWNER_NO_MEMBER)
+    assert found.severity is Severity.ERROR
+    assert "whether that is alive, ZooKeeper did not tell" in found.evidence[0]
+    assert found.fix is None
+    found = replaced("g_gone-0", 2).one(Code.OWNER_NO_MEMBER)
+    assert found.evidence[0].endswith("which is that of g_b-1399996300000-0a0b0c0d")
+
+
+def test_an_owner_that_came_a_moment_ago_may_be_a_new_member() -> None:
+    """The members were read before it."""
+    world = healthy()
+    world.remove("/consumers/g/owners/t/0")
+    world.clock_ms = NOW_MS - 1000
+    world.own(T0, "g_new-0", 9)
+    assert world.one(Code.OWNER_NO_MEMBER).severity is Severity.WARNING
+
+
+@pytest.mark.parametrize("text", ["nobody", f"{A}-7"])
+def test_an_owner_that_is_no_stream_of_its_member(text: str) -> None:
+    """A text without a number, and a number beyond the member's streams."""
+    assert replaced(text, 1).one(Code.OWNER_NO_THREAD).severity is Severity.WARNING
+
+
+def test_an_owner_of_a_topic_that_nobody_reads() -> None:
+    """The member did not give it up."""
+    world = healthy()
+    world.topics["v"] = 1
+    world.own(TopicPartition("v", 0), f"{A}-0", 1)
+    assert codes(world.findings()) == ["owner-not-subscribed"]
+
+
+def test_a_second_look_tells_a_stuck_group_from_one_on_its_way() -> None:
+    """What nobody owned before, too, is an error; what was owned then is not."""
+    world = healthy()
+    world.remove("/consumers/g/owners/t/0")
+    assert world.one(Code.OWNER_MISSING).severity is Severity.WARNING
+    before = replace(world.snapshot(), taken_ms=NOW_MS - 60_000)
+    found = world.one(Code.OWNER_MISSING, Circumstances(earlier=before))
+    assert found.severity is Severity.ERROR
+    assert found.evidence == ("t-0: committed 90, the log ends at 100",)
+    world.remove("/consumers/g/owners/t/1")
+    found = world.one(Code.OWNER_MISSING, Circumstances(earlier=before))
+    assert found.severity is Severity.ERROR
+    well = replace(healthy().snapshot(), taken_ms=NOW_MS - 60_000)
+    found = world.one(Code.OWNER_MISSING, Circumstances(earlier=well))
+    assert found.severity is Severity.WARNING
+    just_now = replace(before, taken_ms=NOW_MS - 29_999)
+    found = world.one(Code.OWNER_MISSING, Circumstances(earlier=just_now))
+    assert found.severity is Severity.WARNING
+    empty = replace(SickWorld(t=4, u=4).snapshot(), taken_ms=NOW_MS - 60_000)
+    found = world.one(Code.OWNER_MISSING, Circumstances(earlier=empty))
+    assert found.severity is Severity.WARNING
+
+
+def test_partitions_of_a_coordinators_group_that_nobody_has() -> None:
+    """Only of a group at rest."""
+    world = SickWorld(t=2)
+    member = MemberStatus(member_id="m", streams={"t": 1})
+    group = GroupStatus(
+        group_id="new",
+        kind=GroupKind.COORDINATOR,
+        seen_ms=NOW_MS,
+        state=GroupState.STABLE,
+        members=(member,),
+        coordinator=world.snapshot().brokers[0].broker,
+    )
+    found = examine(world.snapshot(group), Circumstances())
+    assert codes(found) == ["owner-missing"]
+    assert found[0].evidence == ("t-0", "t-1")
+    moving = replace(group, state=GroupState.REBALANCING)
+    assert examine(world.snapshot(moving), Circumstances()) == ()

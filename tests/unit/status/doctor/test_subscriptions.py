@@ -1,0 +1,170 @@
+"""Subscriptions against each other, against the topics, and against who owns what."""
+
+from dataclasses import replace
+
+from tests.support.sick_world import NOW_MS, SickWorld, codes, healthy
+from zkconsumer.model import TopicPartition
+from zkconsumer.status.doctor.circumstances import Circumstances
+from zkconsumer.status.doctor.examine import examine
+from zkconsumer.status.doctor.finding import Code, Severity
+from zkconsumer.status.model import (
+    GroupKind,
+    GroupPartition,
+    GroupState,
+    GroupStatus,
+    MemberStatus,
+)
+
+ROUND_ROBIN = Circumstances(strategies={"g": "roundrobin"})
+
+
+def uneven() -> SickWorld:
+    """Two members that don't read the same."""
+    world = SickWorld(t=2, u=2)
+    world.register("g_a", 1, t=1, u=1)
+    world.register("g_b", 2, t=1)
+    return world
+
+
+def test_range_does_not_mind_unequal_subscriptions() -> None:
+    """A group that is shared out by range is well, whatever its members read."""
+    world = uneven()
+    world.settle("range")
+    assert world.findings() == ()
+
+
+def test_unequal_subscriptions_are_a_suspicion_unless_the_strategy_is_known() -> None:
+    """Under round-robin they are the reason; under range they are none."""
+    world = uneven()
+    found = world.one(Code.SUBSCRIPTIONS_UNEQUAL)
+    assert found.severity is Severity.WARNING
+    assert found.evidence == (
+        "t: read by 2 streams",
+        "u: read by 1 stream",
+        "only t is read by g_b-0",
+    )
+    assert world.one(Code.SUBSCRIPTIONS_UNEQUAL, ROUND_ROBIN).severity is Severity.ERROR
+    around = Circumstances(strategies={"g": "range"})
+    assert Code.SUBSCRIPTIONS_UNEQUAL not in codes(world.findings(around))
+
+
+def test_round_robin_with_equal_subscriptions_is_well() -> None:
+    """It is told from range by who owns what."""
+    world = SickWorld(t=4, u=3)
+    world.register("g_a", 1, t=2, u=2)
+    world.register("g_b", 2, t=2, u=2)
+    world.settle("roundrobin")
+    assert world.findings(ROUND_ROBIN) == ()
+
+
+def test_members_that_share_out_differently() -> None:
+    """One has its whole share by round-robin, the other by range; one partition is nobody's."""
+    world = SickWorld(t=1, u=3)
+    world.register("g_a", 1, t=1, u=1)
+    world.register("g_b", 2, t=1, u=1)
+    world.own(TopicPartition("t", 0), "g_a-0", 1)
+    world.own(TopicPartition("u", 1), "g_a-0", 1)
+    world.own(TopicPartition("u", 2), "g_b-0", 2)
+    found = world.one(Code.ASSIGNORS_DIFFER)
+    assert found.severity is Severity.ERROR
+    assert found.evidence == (
+        "g_a owns 2 partitions: its share by roundrobin",
+        "g_b owns 1 partition: its share by range",
+    )
+
+
+def test_members_that_share_out_by_a_rule_of_their_own() -> None:
+    """All is owned, but not as either strategy has it."""
+    world = healthy()
+    for number, owner, session in ((0, "g_b", 2), (3, "g_a", 1)):
+        world.remove(f"/consumers/g/owners/t/{number}")
+        world.own(TopicPartition("t", number), f"{owner}-1399996300000-0a0b0c0d-0", session)
+    found = world.one(Code.ASSIGNORS_DIFFER)
+    assert found.severity is Severity.WARNING
+    assert all(line.endswith("its share by neither") for line in found.evidence)
+
+
+def test_streams_without_partitions() -> None:
+    """They are told by name, with the topics that are too small."""
+    world = SickWorld(t=2, u=5)
+    world.register("g_a", 1, t=3, u=1)
+    world.settle()
+    found = world.one(Code.TOO_FEW_PARTITIONS)
+    assert found.severity is Severity.NOTE
+    assert found.what.startswith("1 stream of 3 get nothing")
+    assert found.evidence == ("t: 3 streams, 2 partitions", "idle: g_a-2")
+
+
+def test_only_topics_that_are_too_small_are_named() -> None:
+    """Of equal numbers, each stream gets one."""
+    world = SickWorld(t=2, u=2)
+    world.register("g_a", 1, t=3, u=2)
+    world.settle()
+    found = world.one(Code.TOO_FEW_PARTITIONS)
+    assert found.evidence == ("t: 3 streams, 2 partitions", "idle: g_a-2")
+
+
+def test_round_robin_may_keep_every_stream_busy() -> None:
+    """It deals all topics to all streams, where range begins anew with each."""
+    world = SickWorld(t=1, u=1)
+    world.register("g_a", 1, t=2, u=2)
+    world.settle("range")
+    assert codes(world.findings()) == ["too-few-partitions"]
+    world = SickWorld(t=1, u=1)
+    world.register("g_a", 1, t=2, u=2)
+    world.settle("roundrobin")
+    assert world.findings() == ()
+
+
+def test_streams_that_get_nothing_by_any_strategy() -> None:
+    """They are told of although the group is not shared out; where it depends, they are not."""
+    world = SickWorld(t=2)
+    world.register("g_a", 1, t=3)
+    assert codes(world.findings())[-1] == "too-few-partitions"
+    world = SickWorld(t=2, u=1)
+    world.register("g_a", 1, t=3, u=3)
+    assert Code.TOO_FEW_PARTITIONS not in codes(world.findings())
+
+
+def test_a_topic_that_is_not_there() -> None:
+    """Its streams are not said to be too many."""
+    world = SickWorld(t=1)
+    world.register("g_a", 1, t=1, wrong=2)
+    world.settle()
+    found = world.findings()
+    assert codes(found) == ["subscribed-topic-missing"]
+    assert found[0].evidence == ("wrong: g_a",)
+
+
+def coordinator_group(*members: MemberStatus, owner: str = "m1") -> GroupStatus:
+    """A group at rest, of a topic with one partition."""
+    tp = TopicPartition("t", 0)
+    return GroupStatus(
+        group_id="new",
+        kind=GroupKind.COORDINATOR,
+        seen_ms=NOW_MS,
+        state=GroupState.STABLE,
+        members=members,
+        partitions=(GroupPartition(tp, owner=owner),),
+        coordinator=SickWorld().snapshot().brokers[0].broker,
+    )
+
+
+def test_more_members_than_partitions_at_a_coordinator() -> None:
+    """Spares are told of."""
+    members = [MemberStatus(member_id=name, streams={"t": 1}) for name in ("m1", "m2")]
+    found = examine(SickWorld(t=1).snapshot(coordinator_group(*members)), Circumstances())
+    assert codes(found) == ["too-few-partitions"]
+    assert found[0].evidence == ("2 members, 1 partition", "idle: m2")
+
+
+def test_members_of_a_coordinator_that_name_different_assignors() -> None:
+    """As far as the coordinator tells what each named."""
+    members = [
+        MemberStatus(member_id="m1", streams={"t": 1}, assignor="range"),
+        MemberStatus(member_id="m2", streams={"t": 1}, assignor="sticky"),
+    ]
+    group = replace(coordinator_group(*members), state=GroupState.REBALANCING)
+    found = examine(SickWorld(t=1).snapshot(group), Circumstances())
+    assert codes(found) == ["assignors-differ"]
+    assert found[0].evidence == ("range: m1", "sticky: m2")

@@ -1,0 +1,89 @@
+"""Groups as a whole, and group ids that two kinds of consumers use."""
+
+from dataclasses import replace
+
+from tests.support.sick_world import NOW_MS, SickWorld, codes, healthy
+from zkconsumer.model import TopicPartition
+from zkconsumer.status.doctor.circumstances import Circumstances
+from zkconsumer.status.doctor.examine import examine
+from zkconsumer.status.doctor.finding import Code, Severity
+from zkconsumer.status.model import (
+    GroupKind,
+    GroupPartition,
+    GroupState,
+    GroupStatus,
+    MemberStatus,
+)
+
+T0 = TopicPartition("t", 0)
+
+
+def coordinated(group_id: str = "g", **fields: object) -> GroupStatus:
+    """A group at rest with one member that reads topic ``t``."""
+    group = GroupStatus(
+        group_id=group_id,
+        kind=GroupKind.COORDINATOR,
+        seen_ms=NOW_MS,
+        state=GroupState.STABLE,
+        members=(MemberStatus(member_id="m", streams={"t": 1}),),
+        partitions=tuple(GroupPartition(TopicPartition("t", one), owner="m") for one in range(4)),
+        coordinator=SickWorld().snapshot().brokers[0].broker,
+    )
+    return replace(group, **fields)  # type: ignore[arg-type]
+
+
+def test_old_and_new_consumers_under_one_name() -> None:
+    """Both read everything; another name, or nobody there, is fine."""
+    world = healthy()
+    (found,) = examine(world.snapshot(coordinated()), Circumstances())
+    assert found.code is Code.GROUP_OLD_AND_NEW
+    assert "twice in topics: t." in found.what
+    assert found.evidence[1] == "at the coordinator: m"
+    assert examine(world.snapshot(coordinated("other")), Circumstances()) == ()
+    empty = coordinated(members=(), partitions=(), state=GroupState.EMPTY)
+    assert examine(world.snapshot(empty), Circumstances()) == ()
+
+
+def test_a_group_without_a_coordinator() -> None:
+    """Its state is all that is known."""
+    group = coordinated(coordinator=None, reported_state="Dead", members=(), partitions=())
+    (found,) = examine(SickWorld(t=4).snapshot(group), Circumstances())
+    assert found.code is Code.COORDINATOR_MISSING
+    assert found.evidence == ("the group's state: Dead",)
+
+
+def test_a_rebalance_without_end() -> None:
+    """It was on its way at both looks, and the members are others."""
+    world = SickWorld(t=4)
+    now = coordinated(state=GroupState.REBALANCING, reported_state="PreparingRebalance")
+    then = replace(now, members=(MemberStatus(member_id="m0"),))
+    earlier = world.snapshot(then, taken_ms=NOW_MS - 60_000)
+    (found,) = examine(world.snapshot(now), Circumstances(earlier=earlier))
+    assert found.code is Code.REBALANCE_ENDLESS
+    assert found.evidence[0] == "1 member now, 1 then, 1 of them new"
+    at_rest = world.snapshot(coordinated(), taken_ms=NOW_MS - 60_000)
+    assert examine(world.snapshot(now), Circumstances(earlier=at_rest)) == ()
+    just_now = world.snapshot(then, taken_ms=NOW_MS - 1000)
+    assert examine(world.snapshot(now), Circumstances(earlier=just_now)) == ()
+
+
+def test_problems_of_reading_are_passed_on() -> None:
+    """Of the group, and of its partitions: an offset that is none, say."""
+    world = healthy()
+    world.remove("/consumers/g/offsets/t/0")
+    world.make("/consumers/g/offsets/t/0", b"six")
+    (found,) = world.findings()
+    assert found.code is Code.PARTITION_PROBLEM
+    assert "'six' is no offset" in found.evidence[0]
+    world.make("/consumers/g/owners/b't'/0-1", b"x", 1)
+    assert codes(world.findings()) == ["group-problem", "partition-problem"]
+
+
+def test_a_group_that_is_none_of_consumers_is_not_sick() -> None:
+    """Kafka Connect's, say: its members read no topics."""
+    group = coordinated(
+        members=(MemberStatus(member_id="m"),), partitions=(), problems=("it speaks 'connect'",)
+    )
+    (found,) = examine(SickWorld(t=4).snapshot(group), Circumstances())
+    assert found.code is Code.GROUP_PROBLEM
+    assert found.severity is Severity.NOTE

@@ -1,0 +1,84 @@
+"""Many brokers at once, each on a thread of its own."""
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.spoken_cluster import SpokenCluster
+from tests.support.waiting import wait_until
+from zkconsumer.clock import SystemClock
+from zkconsumer.errors import BrokerError
+from zkconsumer.model import Broker
+from zkconsumer.net.negotiated import NegotiatedConnection
+from zkconsumer.status.reading.broker_round import BrokerRound, Unanswered
+from zkconsumer.status.reading.deadline import Deadline
+
+LONG_MS, SHORT_MS = 10_000, 50
+B0, B1 = Broker(0, "b0", 9092), Broker(1, "b1", 9092)
+
+
+@pytest.fixture
+def brokers() -> Iterator[BrokerRound]:
+    """Two of them, and what asks."""
+    asking = BrokerRound(SpokenCluster().dialer(), SystemClock())
+    yield asking
+    asking.close(LONG_MS)
+
+
+def deadline(limit_ms: int = LONG_MS) -> Deadline:
+    """So much time from now on."""
+    return Deadline(SystemClock(), limit_ms)
+
+
+def test_all_are_asked_at_once(brokers: BrokerRound) -> None:
+    """Each answer comes only when both were asked."""
+    both = threading.Barrier(2, timeout=LONG_MS / 1000)
+
+    def ask(connection: NegotiatedConnection) -> int:
+        both.wait()
+        return connection.broker.id
+
+    assert brokers.ask({B0: ask, B1: ask}, deadline()) == {B0: 0, B1: 1}
+
+
+def test_who_is_late_is_left_behind_and_not_asked_again_meanwhile(brokers: BrokerRound) -> None:
+    """It is, once it has answered."""
+    go_on = threading.Event()
+
+    def hang(connection: NegotiatedConnection) -> int:
+        go_on.wait(LONG_MS / 1000)
+        return connection.broker.id
+
+    def ask(connection: NegotiatedConnection) -> int:
+        return 10 + connection.broker.id
+
+    late = brokers.ask({B0: hang}, deadline(SHORT_MS))
+    assert late == {B0: Unanswered("broker 0 (b0:9092) gave no answer within 50 ms")}
+    busy = brokers.ask({B0: ask, B1: ask}, deadline())
+    assert busy == {B0: Unanswered("broker 0 (b0:9092) still owes its last answer"), B1: 11}
+    go_on.set()
+    wait_until(lambda: brokers.ask({B0: ask}, deadline()) == {B0: 10}, what="its next answer")
+
+
+def test_what_goes_wrong_is_told(brokers: BrokerRound) -> None:
+    """An error of ours, too, and at once."""
+
+    def refuse(_: NegotiatedConnection) -> int:
+        raise BrokerError(30, "ListGroups", "not allowed")
+
+    def fall(_: NegotiatedConnection) -> int:
+        raise ValueError("oops")
+
+    answers = brokers.ask({B0: refuse, B1: fall}, deadline())
+    assert answers == {
+        B0: Unanswered("broker 0 (b0:9092): not allowed"),
+        B1: Unanswered("broker 1 (b1:9092): ValueError: oops"),
+    }
+
+
+def test_after_the_end_nobody_is_asked(brokers: BrokerRound) -> None:
+    """It says so."""
+    brokers.close(LONG_MS)
+    [answer] = brokers.ask({B0: lambda connection: connection.broker.id}, deadline()).values()
+    assert isinstance(answer, Unanswered)

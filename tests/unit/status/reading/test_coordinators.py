@@ -1,0 +1,225 @@
+"""Groups of coordinators, and what groups have committed to Kafka."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.manual_clock import ManualClock
+from tests.support.spoken_broker import MODERN, Word
+from tests.support.spoken_cluster import SpokenCluster
+from tests.support.spoken_groups import SpokenGroup, SpokenGroups
+from zkconsumer.clock import SystemClock
+from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.status.model import Committed, GroupKind, GroupPartition
+from zkconsumer.status.reading.broker_round import BrokerRound
+from zkconsumer.status.reading.coordinators import CoordinatorReader
+from zkconsumer.status.reading.deadline import Deadline
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.versions import BrokerGeneration, VersionRange
+
+LONG_MS, SHORT_MS = 10_000, 1_000
+T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
+B0, B1 = Broker(0, "b0", 9092), Broker(1, "b1", 9092)
+BOTH = (B0, B1)
+
+
+class World:
+    """Two brokers with groups, and a reader.
+
+    Attributes:
+        cluster: the brokers.
+        groups: what they coordinate.
+        clock: what the reader takes times from.
+        reader: the reader.
+    """
+
+    def __init__(self) -> None:
+        self.cluster = SpokenCluster()
+        self.groups = SpokenGroups(self.cluster).groups
+        self.clock = ManualClock()
+        self._brokers = BrokerRound(self.cluster.dialer(), SystemClock())
+        self.reader = CoordinatorReader(self._brokers, self.clock)
+
+    def serve(self, api: ApiKey, last: int) -> None:
+        """All brokers serve less of an API."""
+        for broker in self.cluster.brokers:
+            broker.serves = {**MODERN, api: VersionRange(0, last)}
+
+    def close(self) -> None:
+        """End."""
+        self._brokers.close(LONG_MS)
+
+
+@pytest.fixture
+def world() -> Iterator[World]:
+    """One for each test."""
+    made = World()
+    yield made
+    made.close()
+
+
+def deadline(limit_ms: int = LONG_MS) -> Deadline:
+    """So much time from now on."""
+    return Deadline(SystemClock(), limit_ms)
+
+
+# --- Groups ---------------------------------------------------------------------------------------
+
+
+def test_every_broker_tells_of_its_own(world: World) -> None:
+    """Who is in them, who has what, by what assignor."""
+    world.groups["a"] = SpokenGroup(0, members={"m2": {"t": (1,)}, "m1": {"t": (2, 0)}})
+    world.groups["b"] = SpokenGroup(1, state="PreparingRebalance")
+    read = world.reader.read_groups(BOTH, deadline())
+    assert read.answered == {0, 1}
+    assert read.failures == {}
+    a, b = read.groups["a"], read.groups["b"]
+    assert (a.kind, a.reported_state, a.protocol) == (GroupKind.COORDINATOR, "Stable", "range")
+    assert (a.coordinator, a.seen_ms, a.problems) == (B0, world.clock.wall_ms(), ())
+    assert a.partitions == (
+        GroupPartition(T0, "m1"),
+        GroupPartition(T1, "m2"),
+        GroupPartition(T2, "m1"),
+    )
+    assert [one.member_id for one in a.members] == ["m1", "m2"]
+    assert (a.members[0].host, a.members[0].client_id) == ("10.0.0.1", "client")
+    assert (a.members[0].streams, a.members[0].assignor) == ({"t": 1}, "range")
+    assert (b.reported_state, b.members, b.protocol) == ("PreparingRebalance", (), None)
+
+
+@pytest.mark.parametrize("stale", [0, 1])
+def test_a_group_that_two_brokers_list(world: World, stale: int) -> None:
+    """Who has its members knows more than who has just lost it."""
+    world.groups["a"] = SpokenGroup(1 - stale, members={"m": {"t": (0,)}})
+    other = SpokenGroups(SpokenCluster(), {"a": SpokenGroup(stale, state="Empty")})
+    world.cluster.brokers[stale].answer = other.cluster.brokers[stale].answer
+    group = world.reader.read_groups(BOTH, deadline()).groups["a"]
+    assert (group.coordinator, len(group.members)) == (BOTH[1 - stale], 1)
+
+
+def test_brokers_of_0_8_have_no_groups(world: World) -> None:
+    """They are not even asked; that is an answer."""
+    for broker in world.cluster.brokers:
+        broker.become(BrokerGeneration.V0_8_2)
+    read = world.reader.read_groups(BOTH, deadline())
+    assert read.answered == {0, 1}
+    assert (read.groups, read.failures) == ({}, {})
+
+
+def test_groups_that_are_no_consumers(world: World) -> None:
+    """Those of others are named, and not taken apart; one that only has offsets is one."""
+    world.groups["connect"] = SpokenGroup(0, protocol_type="connect")
+    world.groups["offsets"] = SpokenGroup(0, protocol_type="")
+    groups = world.reader.read_groups(BOTH, deadline()).groups
+    assert "'connect'" in groups["connect"].problems[0]
+    assert (groups["offsets"].problems, groups["offsets"].members) == ((), ())
+
+
+def test_an_assignment_that_nobody_can_read(world: World) -> None:
+    """A problem of that member."""
+    world.groups["a"] = SpokenGroup(0, members={"m": {"t": (0,)}}, raw=b"\0\0\0\0")
+    [member] = world.reader.read_groups(BOTH, deadline()).groups["a"].members
+    assert "can't be read" in str(member.problem)
+
+
+def test_a_group_that_goes_while_it_is_asked_for(world: World) -> None:
+    """Its coordinator says that it is dead: there is none."""
+    world.groups["a"] = SpokenGroup(0, state="Dead")
+    assert world.reader.read_groups(BOTH, deadline()).groups == {}
+
+
+def test_a_group_that_is_not_described(world: World) -> None:
+    """It is there all the same, and why no more is known."""
+    world.groups["a"] = SpokenGroup(0, error=ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    group = world.reader.read_groups(BOTH, deadline()).groups["a"]
+    assert "GROUP_AUTHORIZATION_FAILED" in group.problems[0]
+    assert group.reported_state is None
+
+
+def test_a_broker_that_hangs_hides_only_its_groups(world: World) -> None:
+    """It is named."""
+    world.groups["a"] = SpokenGroup(0)
+    world.groups["b"] = SpokenGroup(1)
+    world.cluster.words[0] = Word.SILENCE
+    read = world.reader.read_groups(BOTH, deadline(SHORT_MS))
+    assert read.groups.keys() == {"b"}
+    assert read.answered == {1}
+    assert read.failures.keys() == {0}
+
+
+def test_many_groups(world: World) -> None:
+    """They are described in pieces, and none gets lost."""
+    for number in range(250):
+        world.groups[f"g{number}"] = SpokenGroup(0, state="Empty")
+    assert world.reader.read_groups(BOTH, deadline()).groups.keys() == world.groups.keys()
+    assert world.cluster.asked(ApiKey.DESCRIBE_GROUPS) == [0, 0, 0]
+
+
+# --- Who keeps offsets ----------------------------------------------------------------------------
+
+
+def test_who_keeps_the_offsets_of_groups(world: World) -> None:
+    """One broker knows of all; the next one is asked where it does not answer."""
+    world.groups["a"] = SpokenGroup(1, listed=False)
+    world.groups["b"] = SpokenGroup(0, listed=False)
+    world.groups["c"] = SpokenGroup(0, error=ErrorCode.COORDINATOR_NOT_AVAILABLE)
+    world.cluster.brokers[0].down = True
+    found = world.reader.find(["a", "b", "c"], BOTH, deadline())
+    assert (found["a"], found["b"]) == (B1, B0)
+    assert "COORDINATOR_NOT_AVAILABLE" in str(found["c"])
+    world.cluster.brokers[1].down = True
+    assert world.reader.find([], BOTH, deadline()) == {}
+    refused = world.reader.find(["a"], (Broker(2, "b2", 9092),), deadline())
+    assert "b2:9092" in str(refused["a"])
+
+
+# --- Offsets --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("last", [1, 2, 7])
+def test_offsets(world: World, last: int) -> None:
+    """All that there are, where one can ask so; else of the partitions that are named."""
+    world.serve(ApiKey.OFFSET_FETCH, last)
+    world.groups["a"] = SpokenGroup(
+        1, offsets={T0: 5, T1: -ErrorCode.TOPIC_AUTHORIZATION_FAILED, T2: 0}
+    )
+    read = world.reader.read_offsets({B1: {"a": [T0, T1]}}, deadline())
+    assert (read.failures, read.moved) == ({}, frozenset())
+    at_ms = world.clock.wall_ms()
+    found = dict(read.offsets["a"])
+    assert found[T0] == Committed(5, "kafka", at_ms, "of t-0")
+    assert "TOPIC_AUTHORIZATION_FAILED" in str(found[T1])
+    assert found.get(T2) == (None if last == 1 else Committed(0, "kafka", at_ms, "of t-2"))
+
+
+def test_nothing_is_stored(world: World) -> None:
+    """That is an answer; a topic that the broker does not know has nothing stored, either."""
+    world.serve(ApiKey.OFFSET_FETCH, 1)
+    world.groups["a"] = SpokenGroup(1, offsets={T1: -ErrorCode.UNKNOWN_TOPIC_OR_PARTITION})
+    read = world.reader.read_offsets({B1: {"a": [T0, T1]}}, deadline())
+    assert read.offsets == {"a": {}}
+    assert world.reader.read_offsets({B1: {"a": []}}, deadline()).offsets == {"a": {}}
+
+
+@pytest.mark.parametrize("last", [1, 7])
+def test_a_group_that_moved(world: World, last: int) -> None:
+    """Its coordinator is to be looked for again; the other groups of the broker are there."""
+    world.serve(ApiKey.OFFSET_FETCH, last)
+    world.groups["a"] = SpokenGroup(0, offsets={T0: 5})
+    world.groups["b"] = SpokenGroup(1, offsets={T0: 6})
+    read = world.reader.read_offsets({B1: {"a": [T0], "b": [T0]}}, deadline())
+    assert read.offsets.keys() == {"b"}
+    assert read.moved == {"a"}
+    assert "NOT_COORDINATOR" in read.failures["a"]
+
+
+def test_a_coordinator_that_is_away(world: World) -> None:
+    """Others are there; who keeps its groups now is to be found out."""
+    world.groups["a"] = SpokenGroup(0, offsets={T0: 5})
+    world.groups["b"] = SpokenGroup(1, offsets={T0: 6})
+    world.cluster.brokers[0].down = True
+    read = world.reader.read_offsets({B0: {"a": [T0]}, B1: {"b": [T0]}}, deadline())
+    assert read.offsets.keys() == {"b"}
+    assert read.moved == {"a"}
+    assert "b0:9092" in read.failures["a"]

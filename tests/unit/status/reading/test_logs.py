@@ -1,0 +1,126 @@
+"""Starts and ends of logs: all leaders at once, in old versions and new; who does not answer."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.manual_clock import ManualClock
+from tests.support.spoken_broker import MODERN, Word
+from tests.support.spoken_cluster import END_OFFSET, SpokenCluster
+from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.status.reading.broker_round import BrokerRound
+from zkconsumer.status.reading.deadline import Deadline
+from zkconsumer.status.reading.logs import LogReader
+from zkconsumer.status.reading.values import LogSpan
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.messages.list_offsets import (
+    ListedPartition,
+    ListedTopic,
+    ListOffsetsResponse,
+)
+from zkconsumer.wire.versions import BrokerGeneration, VersionRange
+
+LONG_MS, SHORT_MS = 10_000, 1_000
+T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
+B0, B1 = Broker(0, "b0", 9092), Broker(1, "b1", 9092)
+
+
+@pytest.fixture
+def cluster() -> SpokenCluster:
+    """Two brokers."""
+    return SpokenCluster(leaders={T0: 0, T1: 1, T2: 1})
+
+
+@pytest.fixture
+def brokers(cluster: SpokenCluster) -> Iterator[BrokerRound]:
+    """What asks them."""
+    asking = BrokerRound(cluster.dialer(), SystemClock())
+    yield asking
+    asking.close(LONG_MS)
+
+
+def deadline(limit_ms: int = LONG_MS, clock: Clock | None = None) -> Deadline:
+    """So much time from now on."""
+    return Deadline(clock or SystemClock(), limit_ms)
+
+
+@pytest.mark.parametrize("last", [0, 1, 7])
+def test_all_leaders_are_asked(cluster: SpokenCluster, brokers: BrokerRound, last: int) -> None:
+    """Twice each, whatever version they serve; what they say has its time."""
+    for one in cluster.brokers:
+        one.serves = {**MODERN, ApiKey.LIST_OFFSETS: VersionRange(0, last)}
+    clock = ManualClock()
+    read = LogReader(brokers, clock).read({T0: B0, T1: B1, T2: B1}, deadline())
+    span = LogSpan(0, END_OFFSET, clock.wall_ms())
+    assert read.spans == {T0: span, T1: span, T2: span}
+    assert (read.problems, read.failures) == ({}, {})
+    assert cluster.asked(ApiKey.LIST_OFFSETS) == [0, 0, 1, 1]
+
+
+def test_brokers_of_0_8(cluster: SpokenCluster, brokers: BrokerRound) -> None:
+    """They can't say what they serve."""
+    for one in cluster.brokers:
+        one.become(BrokerGeneration.V0_8_2)
+    read = LogReader(brokers, SystemClock()).read({T0: B0, T1: B1}, deadline())
+    assert {tp: span[:2] for tp, span in read.spans.items()} == dict.fromkeys(
+        (T0, T1), (0, END_OFFSET)
+    )
+
+
+def test_a_partition_that_fails(cluster: SpokenCluster, brokers: BrokerRound) -> None:
+    """It says why; nothing is asked again, and the others are there."""
+    cluster.fails[T2] = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    read = LogReader(brokers, SystemClock()).read({T0: B1, T1: B1, T2: B1}, deadline())
+    assert read.spans.keys() == {T1}
+    assert read.failures == {}
+    assert {tp: why.split(": ")[1].split(" ")[0] for tp, why in read.problems.items()} == {
+        T0: "NOT_LEADER_FOR_PARTITION",
+        T2: "UNKNOWN_TOPIC_OR_PARTITION",
+    }
+    assert cluster.asked(ApiKey.LIST_OFFSETS) == [1, 1]
+
+
+def test_a_partition_without_an_offset(cluster: SpokenCluster, brokers: BrokerRound) -> None:
+    """An answer that says nothing is a problem, not an offset; and so is none."""
+    said = ListOffsetsResponse(
+        topics=(ListedTopic(topic="t", partitions=(ListedPartition(partition=1, error_code=0),)),)
+    )
+    answer = cluster.brokers[1].answer
+    cluster.brokers[1].answer = lambda frame: (
+        said if frame.api_key is ApiKey.LIST_OFFSETS else answer(frame)
+    )
+    read = LogReader(brokers, SystemClock()).read({T1: B1, T2: B1}, deadline())
+    assert read.problems == {
+        T1: "broker 1 (b1:9092): it tells no offset",
+        T2: "broker 1 (b1:9092): its answer leaves the partition out",
+    }
+
+
+def test_a_broker_that_is_away(cluster: SpokenCluster, brokers: BrokerRound) -> None:
+    """Its partitions say why; the others are there."""
+    cluster.brokers[0].down = True
+    read = LogReader(brokers, SystemClock()).read({T0: B0, T1: B1}, deadline())
+    assert read.spans.keys() == {T1}
+    assert read.failures.keys() == {0}
+    assert "b0:9092" in read.failures[0]
+    assert read.problems == {T0: read.failures[0]}
+
+
+def test_a_broker_that_hangs(cluster: SpokenCluster, brokers: BrokerRound) -> None:
+    """It costs the time that there is, and no more; the others' answers count."""
+    logs = LogReader(brokers, SystemClock())
+    assert logs.read({T0: B0, T1: B1}, deadline()).failures == {}
+    cluster.words[0] = Word.SILENCE
+    read = logs.read({T0: B0, T1: B1}, deadline(SHORT_MS))
+    assert read.spans.keys() == {T1}
+    assert read.failures.keys() == {0}
+    assert read.problems.keys() == {T0}
+
+
+def test_nothing_to_ask(cluster: SpokenCluster, brokers: BrokerRound) -> None:
+    """Nobody is asked."""
+    read = LogReader(brokers, SystemClock()).read({}, deadline())
+    assert (read.spans, read.problems, read.failures) == ({}, {}, {})
+    assert cluster.asked(ApiKey.LIST_OFFSETS) == []

@@ -1,0 +1,72 @@
+"""Many nodes at once: one that is refused, time that runs out, a connection that breaks."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.manual_clock import ManualClock
+from tests.support.refusing import refusing
+from zkconsumer.errors import RegistryError
+from zkconsumer.status.reading.deadline import Deadline
+from zkconsumer.status.reading.node_batches import NodeBatches
+from zkconsumer.status.reading.read_nodes import Unreadable
+from zkconsumer.testing.memory_zk import MemoryZkServer
+from zkconsumer.zk.store import ZNode
+
+LIMIT_MS = 1_000
+
+
+@given(st.sets(st.integers(0, 40)), st.sets(st.integers(0, 40)))
+def test_a_node_that_is_refused_hides_no_other(there: set[int], refused: set[int]) -> None:
+    """Every path gets its own answer, in order."""
+    server = MemoryZkServer()
+    writer = server.connect()
+    for number in there:
+        writer.create(f"/n{number}", b"%d" % number, ephemeral=False)
+    store, client = refusing(server)
+    client.refuses = lambda path: int(path[2:]) in refused
+    batches = NodeBatches(store, Deadline(ManualClock(), LIMIT_MS))
+    paths = [f"/n{number}" for number in range(41)]
+    for number, found in enumerate(batches.get(paths)):
+        if number in refused:
+            assert isinstance(found, Unreadable)
+            assert f"/n{number}: access denied" in found.reason
+        elif number in there:
+            assert isinstance(found, ZNode)
+            assert found.data == b"%d" % number
+        else:
+            assert found is None
+    lists = batches.children(paths)
+    stats = batches.stat(paths)
+    assert [isinstance(one, Unreadable) for one in lists] == [one in refused for one in range(41)]
+    assert [one is None for one in stats] == [
+        one not in there and one not in refused for one in range(41)
+    ]
+
+
+def test_what_is_refused_costs_little_more() -> None:
+    """Halves, not one by one."""
+    store, client = refusing(MemoryZkServer())
+    client.refuses = lambda path: path == "/n7"
+    NodeBatches(store, Deadline(ManualClock(), LIMIT_MS)).get([f"/n{one}" for one in range(1024)])
+    assert client.batches["get"] == 21
+
+
+def test_the_time_is_over() -> None:
+    """Between two batches: what takes longer is a failure, with the place it came to."""
+    clock = ManualClock()
+    store, client = refusing(MemoryZkServer())
+    client.before = lambda _: clock.advance(LIMIT_MS)
+    with pytest.raises(RegistryError, match=r"within 1000 ms; next was /n4000"):
+        NodeBatches(store, Deadline(clock, LIMIT_MS)).get([f"/n{one}" for one in range(5000)])
+    assert client.read == {"get": 4000}
+
+
+def test_a_broken_connection_is_no_refusal() -> None:
+    """The whole call fails, at once."""
+    server = MemoryZkServer()
+    store, client = refusing(server)
+    server.disconnect(store.session_id)
+    with pytest.raises(RegistryError):
+        NodeBatches(store, Deadline(ManualClock(), LIMIT_MS)).get(["/a", "/b"])
+    assert client.batches["get"] == 1

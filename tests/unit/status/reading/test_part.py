@@ -1,0 +1,71 @@
+"""A part that is read on a thread of its own."""
+
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from zkconsumer.clock import SystemClock
+from zkconsumer.errors import RegistryError
+from zkconsumer.scope import ThreadScope
+from zkconsumer.status.reading.broker_round import Unanswered
+from zkconsumer.status.reading.deadline import Deadline
+from zkconsumer.status.reading.part import Part
+
+LONG_MS, SHORT_MS = 10_000, 20
+
+
+@pytest.fixture
+def part() -> Iterator[Part[int]]:
+    """One, and its threads."""
+    scope = ThreadScope("test-part")
+    yield Part("numbers", scope)
+    assert scope.close(LONG_MS) == []
+
+
+def deadline(limit_ms: int = LONG_MS) -> Deadline:
+    """So much time from now on."""
+    return Deadline(SystemClock(), limit_ms)
+
+
+def test_what_was_read(part: Part[int]) -> None:
+    """Again and again."""
+    for number in range(3):
+        part.start(lambda number=number: number)  # type: ignore[misc]
+        assert part.result(deadline()) == number
+
+
+def test_what_comes_late_is_the_answer_of_the_next_time(part: Part[int]) -> None:
+    """Nothing is read twice at a time."""
+    go_on = threading.Event()
+
+    def hang() -> int:
+        go_on.wait(LONG_MS / 1000)
+        return 1
+
+    def never() -> int:
+        raise AssertionError
+
+    part.start(hang)
+    late = part.result(deadline(SHORT_MS))
+    assert late == Unanswered("ZooKeeper gave no answer within 20 ms")
+    part.start(never)
+    go_on.set()
+    assert part.result(deadline()) == 1
+    part.start(lambda: 2)
+    assert part.result(deadline()) == 2
+
+
+def test_what_goes_wrong_is_told(part: Part[int]) -> None:
+    """An error of ours, too."""
+
+    def refuse() -> int:
+        raise RegistryError("no answer")
+
+    def fall() -> int:
+        raise ValueError("oops")
+
+    part.start(refuse)
+    assert part.result(deadline()) == Unanswered("no answer")
+    part.start(fall)
+    assert part.result(deadline()) == Unanswered("ValueError: oops")

@@ -1,0 +1,333 @@
+"""Whole snapshots: what is put together, what is kept, and what is never asked."""
+
+from collections.abc import Iterator
+from contextlib import closing
+
+import pytest
+
+from tests.support.spoken_broker import MODERN, Word
+from tests.support.spoken_cluster import END_OFFSET
+from tests.support.spoken_groups import SpokenGroup
+from tests.support.status_world import B0, B1, T0, T1, StatusWorld
+from zkconsumer.model import TopicPartition
+from zkconsumer.status.model import (
+    ClusterSnapshot,
+    GroupKey,
+    GroupKind,
+    GroupPartition,
+    GroupState,
+    GroupStatus,
+)
+from zkconsumer.status.reading.coordinators import OFFSETS_TOPIC
+from zkconsumer.status.reading.snapshot import SnapshotReader
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.versions import VersionRange
+
+SHORT_MS = 1_000
+
+
+@pytest.fixture
+def world() -> Iterator[StatusWorld]:
+    """One for each test."""
+    made = StatusWorld()
+    yield made
+    made.close()
+
+
+def zookeeper_group(snapshot: ClusterSnapshot, group: str = "g") -> GroupStatus:
+    """That group."""
+    return snapshot.groups[GroupKey(GroupKind.ZOOKEEPER, group)]
+
+
+def coordinator_group(snapshot: ClusterSnapshot, group: str = "g") -> GroupStatus:
+    """That group."""
+    return snapshot.groups[GroupKey(GroupKind.COORDINATOR, group)]
+
+
+def committed(group: GroupStatus) -> dict[TopicPartition, dict[str, int]]:
+    """What it has committed where."""
+    return {
+        one.topic_partition: {entry.storage: entry.offset for entry in one.committed}
+        for one in group.partitions
+    }
+
+
+def failing(snapshot: ClusterSnapshot) -> list[str]:
+    """The parts that could not be read."""
+    return [one.part for one in snapshot.failures]
+
+
+def test_a_whole_cluster(world: StatusWorld) -> None:
+    """Groups of both kinds, with the ends of the logs."""
+    world.topic(OFFSETS_TOPIC)
+    world.zookeeper_group()
+    world.groups["c"] = SpokenGroup(1, members={"m": {"t": (0,)}}, offsets={T1: 7})
+    snapshot = world.reader().read()
+    assert (snapshot.failures, snapshot.zookeeper_connect) == ((), "zk/chroot")
+    assert snapshot.taken_ms == world.clock.wall_ms()
+    assert [one.broker for one in snapshot.brokers] == [B0, B1]
+    partitions = [one for topic in snapshot.topics for one in topic.partitions]
+    assert len(partitions) == 4
+    assert {(one.log_start, one.log_end, one.problem) for one in partitions} == {
+        (0, END_OFFSET, None)
+    }
+    group = zookeeper_group(snapshot)
+    assert (group.state, group.coordinator) == (GroupState.STABLE, None)
+    assert committed(group) == {T0: {"zookeeper": 40}, T1: {}}
+    assert {(one.log_start, one.log_end, one.log_at_ms) for one in group.partitions} == {
+        (0, END_OFFSET, world.clock.wall_ms())
+    }
+    other = coordinator_group(snapshot, "c")
+    assert (other.state, other.coordinator) == (GroupState.STABLE, B1)
+    assert [(one[0], one.owner, one.log_end) for one in other.partitions] == [
+        (T0, "m", END_OFFSET),
+        (T1, None, END_OFFSET),
+    ]
+    assert committed(other) == {T0: {}, T1: {"kafka": 7}}
+
+
+def test_a_zookeeper_group_with_offsets_in_kafka(world: StatusWorld) -> None:
+    """One group, although its coordinator lists it, too; and who keeps its offsets."""
+    world.topic(OFFSETS_TOPIC)
+    world.zookeeper_group()
+    gone = TopicPartition("gone", 3)
+    world.groups["g"] = SpokenGroup(1, protocol_type="", offsets={T0: 41, gone: 1})
+    snapshot = world.reader().read()
+    assert list(snapshot.groups) == [GroupKey(GroupKind.ZOOKEEPER, "g")]
+    group = zookeeper_group(snapshot)
+    assert group.coordinator == B1
+    assert committed(group) == {
+        gone: {"kafka": 1},
+        T0: {"zookeeper": 40, "kafka": 41},
+        T1: {},
+    }
+
+
+def test_an_id_that_groups_of_both_kinds_use(world: StatusWorld) -> None:
+    """Both are shown."""
+    world.topic(OFFSETS_TOPIC)
+    world.zookeeper_group()
+    world.groups["g"] = SpokenGroup(1, members={"m": {"t": (0, 1)}}, offsets={T0: 41})
+    snapshot = world.reader().read()
+    assert committed(zookeeper_group(snapshot))[T0] == {"zookeeper": 40, "kafka": 41}
+    assert committed(coordinator_group(snapshot))[T0] == {"kafka": 41}
+    assert {one.owner for one in coordinator_group(snapshot).partitions} == {"m"}
+
+
+def test_who_keeps_offsets_is_not_asked_while_nobody_does(world: StatusWorld) -> None:
+    """The question would make the cluster create a topic."""
+    world.zookeeper_group()
+    reader = world.reader()
+    assert reader.read().failures == ()
+    assert world.cluster.asked(ApiKey.FIND_COORDINATOR) == []
+    world.topic(OFFSETS_TOPIC)
+    reader.read()
+    assert len(world.cluster.asked(ApiKey.FIND_COORDINATOR)) == 1
+    reader.read()
+    assert len(world.cluster.asked(ApiKey.FIND_COORDINATOR)) == 1
+
+
+def test_a_group_without_offsets_in_kafka_rests(world: StatusWorld) -> None:
+    """For a while: it may be set to other places later."""
+    world.topic(OFFSETS_TOPIC)
+    world.zookeeper_group()
+    reader = world.reader(quiet_ms=1_000)
+
+    def times_asked() -> int:
+        reader.read()
+        return len(world.cluster.asked(ApiKey.OFFSET_FETCH))
+
+    assert [times_asked(), times_asked()] == [1, 1]
+    world.clock.advance(1_000)
+    world.groups["g"] = SpokenGroup(0, listed=False, offsets={T0: 41})
+    assert [times_asked(), times_asked()] == [2, 3]
+
+
+def test_offsets_of_a_group_of_which_nothing_is_known(world: StatusWorld) -> None:
+    """Before 0.10.2 one has to name partitions: then all that there are."""
+    world.topic(OFFSETS_TOPIC)
+    for broker in world.cluster.brokers:
+        broker.serves = {**MODERN, ApiKey.OFFSET_FETCH: VersionRange(0, 1)}
+    world.tree.write("/consumers/g", b"")
+    world.groups["g"] = SpokenGroup(0, listed=False, offsets={T1: 41})
+    group = zookeeper_group(world.reader().read())
+    assert committed(group) == {T1: {"kafka": 41}}
+    assert group.state is GroupState.EMPTY
+
+
+def test_a_coordinator_that_moved_is_looked_for_again(world: StatusWorld) -> None:
+    """What was known stays meanwhile, and says that it could not be read."""
+    world.topic(OFFSETS_TOPIC)
+    world.zookeeper_group()
+    world.groups["g"] = SpokenGroup(0, listed=False, offsets={T0: 41})
+    reader = world.reader()
+    reader.read()
+    world.groups["g"] = SpokenGroup(1, listed=False, offsets={T0: 42})
+    moved = reader.read()
+    assert failing(moved) == ["offsets of group g in Kafka"]
+    assert committed(zookeeper_group(moved))[T0]["kafka"] == 41
+    found = reader.read()
+    assert failing(found) == []
+    assert committed(zookeeper_group(found))[T0]["kafka"] == 42
+    assert zookeeper_group(found).coordinator == B1
+
+
+def test_a_broker_that_is_away(world: StatusWorld) -> None:
+    """What it told before is kept, with its age; since when it fails is told."""
+    world.topic(OFFSETS_TOPIC)
+    world.groups["c"] = SpokenGroup(1, members={"m": {"t": (0, 1)}}, offsets={T1: 7})
+    reader = world.reader()
+    reader.read()
+    told_ms = world.clock.wall_ms()
+    world.cluster.brokers[1].down = True
+    world.cluster.brokers[1].break_all()
+    world.clock.advance(1_000)
+    first_ms = world.clock.wall_ms()
+    reader.read()
+    world.clock.advance(1_000)
+    snapshot = reader.read()
+    assert failing(snapshot) == [
+        "groups of broker 1",
+        "log ends of broker 1",
+        "offsets of group c in Kafka",
+    ]
+    assert {one.since_ms for one in snapshot.failures} == {first_ms}
+    [topic] = [one for one in snapshot.topics if one.name == "t"]
+    assert [(one.log_end, one.offsets_at_ms) for one in topic.partitions] == [
+        (END_OFFSET, world.clock.wall_ms()),
+        (END_OFFSET, told_ms),
+    ]
+    assert "b1:9092" in str(topic.partitions[1].problem)
+    group = coordinator_group(snapshot, "c")
+    assert (group.seen_ms, committed(group)[T1]) == (told_ms, {"kafka": 7})
+    world.cluster.brokers[1].down = False
+    assert reader.read().failures == ()
+
+
+def test_a_broker_that_hangs_is_waited_for_once(world: StatusWorld) -> None:
+    """Who was silent about logs is not asked for groups, too."""
+    world.cluster.words[1] = Word.SILENCE
+    snapshot = world.reader(brokers_ms=SHORT_MS).read()
+    assert failing(snapshot) == ["groups of broker 1", "log ends of broker 1"]
+    assert world.cluster.asked(ApiKey.LIST_GROUPS) == [0]
+
+
+def test_zookeeper_that_is_away(world: StatusWorld) -> None:
+    """All that came from there is kept; the logs are asked for all the same."""
+    world.zookeeper_group()
+    reader = world.reader()
+    before = reader.read()
+    world.tree.server.disconnect(world.tree.store.session_id)
+    world.clock.advance(1_000)
+    snapshot = reader.read()
+    assert failing(snapshot) == ["brokers and topics in ZooKeeper", "groups in ZooKeeper"]
+    assert snapshot.brokers == before.brokers
+    assert zookeeper_group(snapshot).members == zookeeper_group(before).members
+    assert zookeeper_group(snapshot).seen_ms == world.clock.wall_ms() - 1_000
+    assert snapshot.topics[0].partitions[0].offsets_at_ms == world.clock.wall_ms()
+    world.tree.server.reconnect(world.tree.store.session_id)
+    assert reader.read().failures == ()
+
+
+def test_nothing_was_ever_there(world: StatusWorld) -> None:
+    """A snapshot all the same, which says why it is empty."""
+    world.tree.server.disconnect(world.tree.store.session_id)
+    snapshot = world.reader().read()
+    assert (snapshot.brokers, snapshot.topics, snapshot.groups) == ((), (), {})
+    assert len(snapshot.failures) == 2
+
+
+def test_what_is_gone_goes(world: StatusWorld) -> None:
+    """Topics, groups, and what was known of them; an offset of a topic that is gone stays."""
+    world.topic(OFFSETS_TOPIC)
+    world.zookeeper_group()
+    world.zookeeper_group("h")
+    world.groups["c"] = SpokenGroup(1, offsets={T0: 7}, members={"m": {"t": (0,)}})
+    reader = world.reader()
+    assert len(reader.read().groups) == 3
+    world.tree.delete("/consumers/h")
+    world.tree.delete("/brokers/topics/t")
+    del world.groups["c"]
+    snapshot = reader.read()
+    assert list(snapshot.groups) == [GroupKey(GroupKind.ZOOKEEPER, "g")]
+    assert [one.name for one in snapshot.topics] == [OFFSETS_TOPIC]
+    assert {one.log_end for one in zookeeper_group(snapshot).partitions} == {None}
+    assert committed(zookeeper_group(snapshot))[T0] == {"zookeeper": 40}
+
+
+def test_a_leader_that_is_not_registered(world: StatusWorld) -> None:
+    """Nobody is asked, and it says so."""
+    world.tree.delete("/brokers/ids/1")
+    snapshot = world.reader().read()
+    assert snapshot.failures == ()
+    zero, one = snapshot.topics[0].partitions
+    assert (zero.log_end, zero.problem) == (END_OFFSET, None)
+    assert (one.log_end, one.problem) == (None, "its leader, broker 1, is not registered")
+
+
+def test_a_broker_without_an_address(world: StatusWorld) -> None:
+    """Why it can't be asked, at each of its partitions; unless somebody knows its address."""
+    world.tree.write("/brokers/ids/1", b"{}")
+    snapshot = world.reader().read()
+    zero, one = snapshot.topics[0].partitions
+    assert (zero.log_end, zero.problem, one.log_end) == (END_OFFSET, None, None)
+    assert str(one.problem).startswith("its leader, broker 1, can't be reached: no usable host")
+    knowing = SnapshotReader(
+        world.tree.store,
+        world.cluster.dialer(),
+        zookeeper_connect="zk/chroot",
+        addresses=lambda _: {0: B0, 1: B1},
+    )
+    with closing(knowing):
+        [topic] = knowing.read().topics
+    assert [(one.log_end, one.problem) for one in topic.partitions] == [(END_OFFSET, None)] * 2
+
+
+def test_a_coordinator_that_restarts(world: StatusWorld) -> None:
+    """Its groups stay for a while; others take them over, or they are gone."""
+    for name in ("c", "d"):
+        world.groups[name] = SpokenGroup(1, members={"m": {"t": (0, 1)}})
+    reader = world.reader()
+    reader.read()
+    world.tree.delete("/brokers/ids/1")
+    away = reader.read()
+    assert [one.group_id for one in away.groups.values()] == ["c", "d"]
+    assert failing(away) == ["groups of broker 1"]
+    world.groups["c"] = SpokenGroup(0, members={"m": {"t": (0, 1)}})
+    taken_over = reader.read()
+    assert coordinator_group(taken_over, "c").coordinator == B0
+    assert coordinator_group(taken_over, "d").coordinator == B1
+    world.clock.advance(600_000)
+    later = reader.read()
+    assert [one.group_id for one in later.groups.values()] == ["c"]
+    assert failing(later) == []
+
+
+def test_a_group_that_is_not_described_has_no_state(world: StatusWorld) -> None:
+    """Not stable, not dead: nobody knows."""
+    world.groups["c"] = SpokenGroup(1, error=ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    group = coordinator_group(world.reader().read(), "c")
+    assert group.state is GroupState.UNKNOWN
+
+
+def test_a_member_that_has_nothing(world: StatusWorld) -> None:
+    """What it reads, and nobody has, is shown as such."""
+    world.groups["c"] = SpokenGroup(1, members={"m": {"t": ()}})
+    group = coordinator_group(world.reader().read(), "c")
+    assert [(one[0], one.owner) for one in group.partitions] == [(T0, None), (T1, None)]
+    assert isinstance(group.partitions[0], GroupPartition)
+
+
+def test_topics_are_read_less_often(world: StatusWorld) -> None:
+    """Unlike groups, they seldom change."""
+    reader = world.reader(cluster_every_ms=1_000)
+    reader.read()
+    world.zookeeper_group()
+    world.topic("u")
+    world.clock.advance(999)
+    soon = reader.read()
+    assert [one.name for one in soon.topics] == ["t"]
+    assert zookeeper_group(soon).state is GroupState.STABLE
+    world.clock.advance(1)
+    assert [one.name for one in reader.read().topics] == ["t", "u"]

@@ -1,0 +1,287 @@
+"""Groups out of ZooKeeper: whole, malformed, refused, too many for the time, and read again."""
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.group_tree import NODES_MS, REGISTERED_MS, GroupTree
+from tests.support.manual_clock import ManualClock
+from zkconsumer.errors import RegistryError
+from zkconsumer.model import TopicPartition
+from zkconsumer.status.model import Committed, GroupKind, GroupPartition, GroupStatus
+from zkconsumer.status.reading.deadline import Deadline
+from zkconsumer.status.reading.zookeeper_groups import ZookeeperGroups
+from zkconsumer.zk.nodes import Pattern
+
+LIMIT_MS = 10_000
+TOPICS = {"s": (0,), "t": (0, 1)}
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+
+
+@pytest.fixture
+def tree() -> GroupTree:
+    """An empty ZooKeeper."""
+    return GroupTree()
+
+
+@pytest.fixture
+def clock() -> ManualClock:
+    """Time."""
+    return ManualClock()
+
+
+def read_once(tree: GroupTree, clock: ManualClock) -> dict[str, GroupStatus]:
+    """All groups, by somebody who remembers nothing."""
+    read = ZookeeperGroups(tree.store, clock).read(TOPICS, Deadline(clock, LIMIT_MS))
+    assert read.failure is None
+    assert read.listed == read.groups.keys()
+    return dict(read.groups)
+
+
+def test_no_groups_at_all(tree: GroupTree, clock: ManualClock) -> None:
+    """There need not even be a node for them."""
+    assert read_once(tree, clock) == {}
+
+
+def test_a_group(tree: GroupTree, clock: ManualClock) -> None:
+    """Members, owners, offsets, each with sessions and times."""
+    member = "g_host-1-1400000000000-1a2b3c4d"
+    session = tree.join("g", member, {"t": 2})
+    tree.own("g", "t", 0, f"{member}-0", session)
+    tree.commit("g", "t", 0, b"5")
+    tree.commit("g", "gone", 3, b"7")
+    group = read_once(tree, clock)["g"]
+    [found] = group.members
+    assert (group.kind, group.seen_ms, group.problems) == (
+        GroupKind.ZOOKEEPER,
+        clock.wall_ms(),
+        (),
+    )
+    assert (found.member_id, found.host, found.streams) == (member, "host-1", {"t": 2})
+    assert (found.pattern, found.regex, found.problem) == (Pattern.STATIC, None, None)
+    assert (found.session_id, found.registered_ms, found.created_ms) == (
+        session.session_id,
+        REGISTERED_MS,
+        NODES_MS,
+    )
+    now_ms = clock.wall_ms()
+    assert group.partitions == (
+        GroupPartition(
+            TopicPartition("gone", 3),
+            committed=(Committed(7, "zookeeper", now_ms, "", NODES_MS),),
+        ),
+        GroupPartition(
+            T0,
+            f"{member}-0",
+            session.session_id,
+            NODES_MS,
+            (Committed(5, "zookeeper", now_ms, "", NODES_MS),),
+        ),
+        GroupPartition(T1),
+    )
+
+
+def test_wildcards_are_expanded(tree: GroupTree, clock: ManualClock) -> None:
+    """A regex that means something else outside Java is a problem, not a guess."""
+    text = b'{"version":1,"subscription":{"%s":1},"pattern":"%s","timestamp":"1"}'
+    tree.join_as("g", "a", text % (b"[st]", b"white_list"))
+    tree.join_as("g", "b", text % (b"t", b"black_list"))
+    tree.join_as("g", "c", text % (b"(", b"white_list"))
+    a, b, c = read_once(tree, clock)["g"].members
+    assert (a.streams, a.regex, a.pattern) == ({"s": 1, "t": 1}, "[st]", Pattern.WHITE_LIST)
+    assert (b.streams, b.pattern) == ({"s": 1}, Pattern.BLACK_LIST)
+    assert (c.streams, c.regex) == ({}, "(")
+    assert "'('" in str(c.problem)
+
+
+def test_what_is_malformed_hides_nothing_else(tree: GroupTree, clock: ManualClock) -> None:
+    """Registrations, offsets, names."""
+    tree.join("g", "fine", {"t": 1})
+    tree.join_as("g", "garbage", b"garbage")
+    tree.commit("g", "t", 0, b"five")
+    tree.commit("g", "t", 1, b"-1")
+    tree.commit("g", "t", "01", b"1")
+    tree.own("g", "t", "x", "fine-0")
+    group = read_once(tree, clock)["g"]
+    fine, garbage = group.members
+    assert (fine.problem, garbage.data) == (None, b"garbage")
+    assert garbage.problem
+    assert "its offset node: 'five' is no offset" in str(group.partitions[0].problem)
+    assert group.partitions[1] == GroupPartition(T1)
+    assert group.problems == (
+        "owner node 'x' of topic t is no number of a partition",
+        "offset node '01' of topic t is no number of a partition",
+    )
+
+
+def test_what_is_refused_hides_nothing_else(tree: GroupTree, clock: ManualClock) -> None:
+    """A group that keeps us out stands beside one that does not."""
+    for group in ("open", "shut"):
+        session = tree.join(group, "m", {"t": 1})
+        tree.own(group, "t", 0, "m-0", session)
+        tree.commit(group, "t", 0, b"5")
+    tree.client.refuses = lambda path: path.startswith(
+        ("/consumers/shut/ids", "/consumers/shut/owners/t/", "/consumers/shut/offsets/")
+    )
+    groups = read_once(tree, clock)
+    assert groups["open"].problems == ()
+    assert groups["open"].partitions[0].owner == "m-0"
+    assert [one.problem for one in groups["open"].partitions] == [None, None]
+    shut = groups["shut"]
+    assert [problem.split(":")[0] for problem in shut.problems] == [
+        "could not read /consumers/shut/ids",
+        "could not read /consumers/shut/offsets/t",
+    ]
+    [only] = shut.partitions
+    assert (only.topic_partition, only.owner) == (T0, None)
+    assert "owners/t/0: access denied" in str(only.problem)
+
+
+def test_what_is_refused_stays_so(tree: GroupTree, clock: ManualClock) -> None:
+    """It is not remembered as nothing."""
+    tree.own("g", "t", 0, "m-0")
+    tree.own("g", "t", 1, "m-0")
+    tree.client.refuses = lambda path: path == "/consumers/g/owners/t/1"
+    groups = ZookeeperGroups(tree.store, clock)
+    for _ in range(2):
+        read = groups.read(TOPICS, Deadline(clock, LIMIT_MS))
+        zero, one = read.groups["g"].partitions
+        assert (zero.owner, zero.problem) == ("m-0", None)
+        assert "access denied" in str(one.problem)
+    tree.client.refuses = lambda _: False
+    read = groups.read(TOPICS, Deadline(clock, LIMIT_MS))
+    assert [one.owner for one in read.groups["g"].partitions] == ["m-0", "m-0"]
+
+
+def test_wildcards_leave_internal_topics_out(tree: GroupTree, clock: ManualClock) -> None:
+    """As members do, unless they are set otherwise."""
+    tree.join_as(
+        "g", "a", b'{"version":1,"subscription":{".*":1},"pattern":"white_list","timestamp":"1"}'
+    )
+    topics = {**TOPICS, "__consumer_offsets": (0,)}
+    read = ZookeeperGroups(tree.store, clock).read(topics, Deadline(clock, LIMIT_MS))
+    assert read.groups["g"].members[0].streams == {"s": 1, "t": 1}
+
+
+def test_a_group_that_comes_again_is_a_new_one(tree: GroupTree, clock: ManualClock) -> None:
+    """Nothing of the old one is remembered: it is read before those that were read already."""
+    for name in ("a", "b"):
+        tree.commit(name, "t", 0, b"5")
+    groups = ZookeeperGroups(tree.store, clock)
+    groups.read(TOPICS, Deadline(clock, LIMIT_MS))
+    tree.delete("/consumers/b")
+    groups.read(TOPICS, Deadline(clock, LIMIT_MS))
+    tree.commit("b", "t", 0, b"6")
+    asked: list[str] = []
+    tree.client.before = asked.extend
+    groups.read(TOPICS, Deadline(clock, LIMIT_MS))
+    assert asked.index("/consumers/b/ids") < asked.index("/consumers/a/ids")
+
+
+def test_one_that_leaves_meanwhile_is_no_member(tree: GroupTree, clock: ManualClock) -> None:
+    """It was listed, and was gone when it was read."""
+    tree.join("g", "stays", {"t": 1})
+    leaves = tree.join("g", "leaves", {"t": 1})
+
+    def leave(paths: object) -> None:
+        if paths == ["/consumers/g/ids/leaves", "/consumers/g/ids/stays"]:
+            leaves.close()
+
+    tree.client.before = leave
+    assert [one.member_id for one in read_once(tree, clock)["g"].members] == ["stays"]
+
+
+def test_groups_beyond_the_time_are_first_the_next_time(
+    tree: GroupTree, clock: ManualClock
+) -> None:
+    """What is complete counts; nobody is left out for ever."""
+    names = [f"g{number:02}" for number in range(40)]
+    for name in names:
+        tree.commit(name, "t", 0, b"5")
+    groups = ZookeeperGroups(tree.store, clock)
+    tree.client.before = lambda _: clock.advance(1)
+    first = groups.read(TOPICS, Deadline(clock, 12))
+    assert first.listed == set(names)
+    assert 0 < len(first.groups) < len(names)
+    assert str(first.failure).startswith(f"{40 - len(first.groups)} of 40 groups were not read: ")
+    second = groups.read(TOPICS, Deadline(clock, 60))
+    assert second.failure is None
+    seen = {name: group.seen_ms for name, group in second.groups.items()}
+    assert max(seen[name] for name in names if name not in first.groups) <= min(
+        seen[name] for name in first.groups
+    )
+
+
+def test_groups_that_somebody_looks_at_are_read_first(tree: GroupTree, clock: ManualClock) -> None:
+    """Even where the time is not enough for all."""
+    for number in range(40):
+        tree.commit(f"g{number:02}", "t", 0, b"5")
+    tree.client.before = lambda _: clock.advance(1)
+    for first in ([], ["g39", "none"]):
+        read = ZookeeperGroups(tree.store, clock).read(TOPICS, Deadline(clock, 12), first)
+        assert read.failure is not None
+        assert ("g39" in read.groups) == bool(first)
+
+
+def test_no_list_of_groups(tree: GroupTree, clock: ManualClock) -> None:
+    """That is a failure, not an empty cluster."""
+    tree.client.refuses = lambda path: path == "/consumers"
+    with pytest.raises(RegistryError, match="access denied"):
+        ZookeeperGroups(tree.store, clock).read(TOPICS, Deadline(clock, LIMIT_MS))
+
+
+def test_owners_that_can_not_have_changed_are_not_read_again(
+    tree: GroupTree, clock: ManualClock
+) -> None:
+    """Offsets are, since they change without a sign; owners after a while, as tools may write."""
+    session = tree.join("g", "m", {"t": 1})
+    for tp in (T0, T1):
+        tree.own("g", *tp, "m-0", session)
+        tree.commit("g", *tp, b"1")
+    groups = ZookeeperGroups(tree.store, clock, owners_max_age_ms=1_000)
+
+    def read_nodes() -> int:
+        tree.client.read.clear()
+        groups.read(TOPICS, Deadline(clock, LIMIT_MS))
+        return tree.client.read["get"]
+
+    assert [read_nodes(), read_nodes()] == [1 + 2 + 2, 1 + 2]
+    tree.disown("g", *T1)
+    assert [read_nodes(), read_nodes()] == [1 + 1 + 2, 1 + 2]
+    clock.advance(1_000)
+    assert read_nodes() == 1 + 1 + 2
+
+
+STEPS = st.lists(
+    st.one_of(
+        st.tuples(st.just("own"), st.sampled_from("gh"), st.integers(0, 2), st.booleans()),
+        st.tuples(st.just("disown"), st.sampled_from("gh"), st.integers(0, 2), st.booleans()),
+        st.tuples(st.just("commit"), st.sampled_from("gh"), st.integers(0, 2), st.booleans()),
+        st.tuples(st.just("delete"), st.sampled_from("gh"), st.integers(0, 2), st.booleans()),
+        st.tuples(st.just("read"), st.just("g"), st.just(0), st.just(True)),
+    ),
+    max_size=30,
+)
+
+
+@given(STEPS)
+@settings(max_examples=150)
+def test_who_remembers_sees_what_all_see(steps: list[tuple[str, str, int, bool]]) -> None:
+    """Whatever happened meanwhile, a reading from memory is the same as a first one."""
+    tree, clock = GroupTree(), ManualClock()
+    groups = ZookeeperGroups(tree.store, clock)
+    for number, (what, group, partition, other) in enumerate(steps):
+        match what:
+            case "own":
+                tree.own(group, "s" if other else "t", partition, f"m-{number}")
+            case "disown":
+                tree.disown(group, "s" if other else "t", partition)
+            case "commit":
+                tree.commit(group, "t", partition, b"%d" % number)
+            case "delete":
+                tree.delete(f"/consumers/{group}" + ("" if other else "/owners/t"))
+            case _:
+                groups.read(TOPICS, Deadline(clock, LIMIT_MS))
+    last = groups.read(TOPICS, Deadline(clock, LIMIT_MS))
+    assert last.failure is None
+    assert dict(last.groups) == read_once(tree, clock)

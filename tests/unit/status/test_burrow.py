@@ -1,0 +1,197 @@
+"""Burrow's rules, held against the cases of Burrow's own tests."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from tests.support.status import group_of, snapshot_of
+from zkconsumer.model import TopicPartition
+from zkconsumer.status.burrow import (
+    BurrowSettings,
+    BurrowStatus,
+    evaluate_group,
+    partition_status,
+)
+from zkconsumer.status.model import Committed, GroupPartition
+from zkconsumer.status.series import CommitSample, History
+
+TP = TopicPartition("t", 0)
+LATE = 1_512_224_618_356
+
+
+@dataclass(frozen=True)
+class Case:
+    """A window as offsets, lags and times of commits, and what Burrow says of it."""
+
+    offsets: tuple[int, ...]
+    lags: tuple[int | None, ...]
+    log_ends: tuple[int, ...]
+    current_lag: int
+    now_s: int
+    status: BurrowStatus
+    allowed_lag: int = 0
+    times: tuple[int, ...] | None = None
+
+    def commits(self) -> list[CommitSample]:
+        """One every 100 s, unless said otherwise."""
+        times = self.times or tuple(100_000 * (1 + i) for i in range(len(self.offsets)))
+        return [CommitSample(*one) for one in zip(self.offsets, times, self.lags, strict=True)]
+
+
+UP = (1000, 2000, 3000, 4000, 5000)
+SAME = (1000,) * 5
+ALONG = tuple(792_748_079 + i for i in range(15))
+ALONG_TIMES = tuple(LATE + 1000 * i for i in range(15))
+BACK = (1000, 2000, 3000, 2000, 4000)
+HALVES = tuple(x for i in range(5) for x in (1000 + 1000 * i, 1500 + 1000 * i))
+HALF_LAGS = tuple(x for i in range(5) for x in (50 * i, None))
+HALF_TIMES = tuple(100_000 + 50_000 * i for i in range(10))
+
+# In the order of caching_test.go, there numbered from 0.
+CASES = [
+    Case(UP, (0, 50, 100, 150, 200), (5200,), 200, 600, BurrowStatus.OK),
+    Case(UP, (0, 50, 100, 150, 200), (5200,), 200, 900, BurrowStatus.OK),
+    Case(UP, (0, 50, 100, 150, 200), (5200,), 200, 1000, BurrowStatus.STOP),
+    Case(UP, (50, 100, 150, 200, 250), (5250,), 250, 1000, BurrowStatus.STOP),
+    Case(SAME, (0, 50, 100, 150, 200), (1200,), 200, 600, BurrowStatus.OK),
+    Case(SAME, (100, 150, 200, 250, 300), (1300,), 300, 600, BurrowStatus.STALL),
+    Case(SAME, (100,) * 5, (1100,), 100, 600, BurrowStatus.STALL),
+    Case(BACK, (100, 150, 200, 1250, 300), (4300,), 300, 600, BurrowStatus.OK),
+    Case(UP, (50, 100, 150, 200, 250), (5250,), 0, 1000, BurrowStatus.OK),
+    Case(
+        ALONG,
+        (0,) * 15,
+        (792_749_024, 792_749_000, 792_748_800, 792_748_600, 792_748_500),
+        931,
+        1_512_224_650,
+        BurrowStatus.STOP,
+        times=ALONG_TIMES,
+    ),
+    Case(
+        ALONG,
+        (0,) * 15,
+        (792_748_094, 792_748_093, 792_748_093, 792_748_093),
+        1,
+        1_512_224_650,
+        BurrowStatus.OK,
+        times=ALONG_TIMES,
+    ),
+    Case(HALVES, HALF_LAGS, (5700,), 200, 600, BurrowStatus.OK, times=HALF_TIMES),
+    Case((1000, 2000, 2000), (2, 1, 1), (2001,), 1, 550, BurrowStatus.OK, 1),
+    Case(SAME, (100, 150, 200, 250, 300), (1300,), 300, 600, BurrowStatus.STALL, 99),
+    Case(BACK, (100, 150, 200, 1250, 300), (4300,), 300, 600, BurrowStatus.OK, 99),
+    Case(
+        (1000, 2000, 3000, 2000, 2500),
+        (100, 150, 200, 1250, 300),
+        (4300,),
+        300,
+        600,
+        BurrowStatus.REWIND,
+    ),
+    # Ours: rule 5, of which Burrow has no case that ends in it.
+    Case(UP, (50, 100, 150, 200, 250), (5250,), 250, 600, BurrowStatus.WARN),
+    Case(UP, (50, 100, 150, 140, 250), (5250,), 250, 600, BurrowStatus.OK),
+    Case(UP, (50,) * 5, (5250,), 250, 600, BurrowStatus.WARN),
+    Case(UP, (50, 100, 150, 200, 250), (5250,), 250, 600, BurrowStatus.OK, 50),
+    Case(UP, (50, 100, 150, 200, 250), (5250,), 250, 600, BurrowStatus.WARN, 49),
+    Case(UP, (None,) * 5, (5250,), 250, 600, BurrowStatus.WARN),
+    Case((1000, 2000, 1000, 1500, 2000), (0, 9, 9, 9, 9), (2009,), 9, 600, BurrowStatus.OK),
+    Case((1000, 2000, 1000, 1500, 1999), (0, 9, 9, 9, 9), (2009,), 10, 600, BurrowStatus.REWIND),
+]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: f"{case.status.name}")
+def test_a_window_is_judged_as_by_burrow(case: Case) -> None:
+    """Burrow's cases, and a few for the rules that those leave out."""
+    settings = BurrowSettings(allowed_lag=case.allowed_lag, least_span_ms=0)
+    status = partition_status(
+        case.commits(), case.log_ends, case.current_lag, case.now_s * 1000, settings
+    )
+    assert status is case.status
+
+
+def test_the_numbers_are_those_of_burrows_metrics() -> None:
+    """Dashboards depend on them."""
+    assert [(one.name, one.value) for one in BurrowStatus] == [
+        ("NOTFOUND", 0),
+        ("OK", 1),
+        ("WARN", 2),
+        ("ERR", 3),
+        ("STOP", 4),
+        ("STALL", 5),
+        ("REWIND", 6),
+    ]
+    assert all(one.meaning for one in BurrowStatus)
+
+
+def test_a_single_commit_is_no_stop_before_the_least_span_is_over() -> None:
+    """A group that is seen for the first time has one commit, however healthy it is."""
+    commits = [CommitSample(10, 1_000_000, None)]
+    settings = BurrowSettings()
+    just = 1_000_000 + settings.least_span_ms
+    assert partition_status(commits, (), 5, just, settings) is not BurrowStatus.STOP
+    assert partition_status(commits, (), 5, just + 1, settings) is BurrowStatus.STOP
+
+
+def _partition(offset: int, at_ms: int, log_end: int, number: int = 0) -> GroupPartition:
+    committed = Committed(offset, "zookeeper", at_ms, committed_ms=at_ms)
+    tp = TopicPartition("t", number)
+    return GroupPartition(tp, "m-0", 1, None, (committed,), 0, log_end, at_ms)
+
+
+def test_a_group_is_as_bad_as_its_worst_partition_but_never_worse_than_err() -> None:
+    """One partition stalls, one reads along, one has no commit."""
+    history, group = History(), group_of()
+    for step in range(1, 11):
+        at_ms = step * 100_000
+        group = group_of(
+            _partition(7, at_ms, 100 + step),
+            _partition(100 + step, at_ms, 100 + step, 1),
+            GroupPartition(TopicPartition("t", 2)),
+        )
+        history.record(snapshot_of(group, at_ms=at_ms))
+    verdict = evaluate_group(group, history, 1_000_000)
+    assert [one.status for one in verdict.partitions] == [
+        BurrowStatus.STALL,
+        BurrowStatus.OK,
+        BurrowStatus.OK,
+    ]
+    assert verdict.status is BurrowStatus.ERR
+    assert verdict.total_lag == 103
+    assert verdict.max_lag is verdict.partitions[0]
+    assert verdict.complete == pytest.approx(2 / 3)
+    start, end = verdict.partitions[0].start, verdict.partitions[0].end
+    assert start is not None
+    assert end is not None
+    assert (start.at_ms, start.lag, end.lag) == (100_000, None, 103)
+
+
+def test_a_window_that_is_not_full_enough_is_ok() -> None:
+    """``minimum-complete`` of Burrow."""
+    history = History()
+    group = group_of(_partition(7, 1000, 100))
+    history.record(snapshot_of(group, at_ms=1000))
+    late = 10_000_000
+    assert evaluate_group(group, history, late).status is BurrowStatus.ERR
+    verdict = evaluate_group(group, history, late, BurrowSettings(minimum_complete=0.1))
+    assert verdict.status is BurrowStatus.ERR
+    assert (verdict.complete, verdict.partitions[0].complete) == (0.0, 0.1)
+    patient = BurrowSettings(minimum_complete=0.11)
+    assert evaluate_group(group, history, late, patient).status is BurrowStatus.OK
+
+
+def test_a_log_that_was_no_longer_a_moment_ago_excuses_a_stop() -> None:
+    """New records after a quiet time are no reason for an alarm yet."""
+    history, group = History(), group_of()
+    for at_ms, log_end in ((1000, 7), (900_000, 7), (1_000_000, 50)):
+        group = group_of(_partition(7, 1000, log_end))
+        history.record(snapshot_of(group, at_ms=at_ms, log_ends={TP: log_end}))
+    assert evaluate_group(group, history, 1_000_000).status is BurrowStatus.OK
+    assert evaluate_group(group, history, 1_300_000).status is BurrowStatus.ERR
+
+
+def test_no_group_is_not_found() -> None:
+    """And has nothing to show."""
+    verdict = evaluate_group(None, History(), 0)
+    assert verdict.status is BurrowStatus.NOTFOUND
+    assert (verdict.total_lag, verdict.max_lag, verdict.complete) == (0, None, 0.0)

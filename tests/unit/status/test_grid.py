@@ -1,0 +1,103 @@
+"""A group as a grid."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.support.status import group_of, member
+from zkconsumer.model import TopicPartition
+from zkconsumer.status.grid import Grid, grid_of, moved, short_labels
+from zkconsumer.status.model import (
+    Committed,
+    GroupKind,
+    GroupPartition,
+    GroupStatus,
+    MemberStatus,
+)
+from zkconsumer.status.verify import Fault, verify
+
+IDS = {"t": (0, 1, 2)}
+
+
+def _owned(number: int, owner: str | None, lag: int | None = None) -> GroupPartition:
+    committed = () if lag is None else (Committed(5, "zookeeper", 0),)
+    log_end = None if lag is None else 5 + lag
+    return GroupPartition(
+        TopicPartition("t", number), owner, None, None, committed, 0, log_end, None
+    )
+
+
+def _grid(group: GroupStatus) -> Grid:
+    return grid_of(group, verify(group, IDS))
+
+
+def test_each_partition_stands_in_its_owners_column() -> None:
+    """Members first, then strangers; who has nothing has a column, too."""
+    members = (member("g_a", {"t": 2}), replace(member("g_b", {"t": 1}), host="h"))
+    grid = _grid(
+        group_of(_owned(0, "g_a-1", 3), _owned(1, "g_a-0", 4), _owned(2, "zz"), members=members)
+    )
+    assert [(one.owner_id, one.is_member, one.idle) for one in grid.columns] == [
+        ("g_a", True, False),
+        ("g_b", True, True),
+        ("zz", False, False),
+    ]
+    assert [(one.streams, one.partitions, one.lag, one.host) for one in grid.columns] == [
+        (2, 2, 7, None),
+        (1, 0, 0, "h"),
+        (0, 1, 0, None),
+    ]
+    assert [(row.column, row.thread, row.lag, row.fault) for row in grid.rows] == [
+        (0, 1, 3, None),
+        (0, 0, 4, None),
+        (2, None, None, Fault.NO_THREAD_ID),
+    ]
+    assert grid.rows[0].committed == Committed(5, "zookeeper", 0)
+    assert grid.counts("t") == (2, 0, 1)
+    assert grid.counts("u") == (0, 0, 0)
+
+
+def test_what_nobody_owns_has_a_row_without_a_column() -> None:
+    """Even where the group has written nothing of it."""
+    grid = _grid(group_of(_owned(0, None, 2), members=(member("g_a", {"t": 1}),)))
+    assert [(row.column, row.fault) for row in grid.rows] == [(None, Fault.UNOWNED)] * 3
+    assert grid.rows[0].lag == 2
+
+
+def test_a_coordinators_members_are_taken_as_they_are() -> None:
+    """Their ids can look like thread ids."""
+    members = (MemberStatus(member_id="c-1", streams={"t": 1}, problem="odd"),)
+    group = group_of(_owned(0, "c-1"), members=members, kind=GroupKind.COORDINATOR)
+    grid = _grid(group)
+    assert [one.owner_id for one in grid.columns] == ["c-1"]
+    assert grid.columns[0].problem == "odd"
+    assert (grid.rows[0].column, grid.rows[0].thread) == (0, None)
+
+
+def test_what_moved_is_what_has_another_owner_now() -> None:
+    """What was given up and not taken has not moved anywhere yet."""
+    members = (member("g_a", {"t": 1}), member("g_b", {"t": 1}))
+    before = _grid(group_of(_owned(0, "g_a-0"), _owned(1, "g_a-0"), members=members))
+    after = _grid(group_of(_owned(0, "g_a-0"), _owned(1, "g_b-0"), _owned(2, "g_b-0")))
+    assert moved(before, after) == (TopicPartition("t", 1), TopicPartition("t", 2))
+    assert moved(after, before) == (TopicPartition("t", 1),)
+    assert moved(before, before) == ()
+
+
+@pytest.mark.parametrize(
+    ("names", "labels"),
+    [
+        (["g_h1-17-aa", "g_h2-18-bb"], ["h1-17-aa", "h2-18-bb"]),
+        (["g_h-17-aa", "g_h-17-bb"], ["aa", "bb"]),
+        (["g_h-17-aa"], ["h-17-aa"]),
+        (["g_h-abc", "g_h-abd"], ["abc", "abd"]),
+        (["g_a", "a"], ["g_a", "a"]),
+        (["g_", "g_b"], ["g_", "b"]),
+        (["h-", "h-b"], ["h-", "b"]),
+        (["h-", "h-h-"], ["h-", "h-h-"]),
+        ([], []),
+    ],
+)
+def test_labels_are_short_and_differ(names: list[str], labels: list[str]) -> None:
+    """By whole parts of the ids."""
+    assert list(short_labels("g", names).values()) == labels

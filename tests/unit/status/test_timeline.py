@@ -1,0 +1,290 @@
+"""The rebalances of a group, told from looks at it."""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+import pytest
+
+from tests.support.status import group_of, member, snapshot_of
+from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.status.causes import Cause, Look, Reason, reasons_between
+from zkconsumer.status.model import (
+    GroupKey,
+    GroupKind,
+    GroupPartition,
+    GroupState,
+    GroupStatus,
+    MemberStatus,
+)
+from zkconsumer.status.timeline import GroupTimeline, Moved, Rebalance, Timelines
+
+IDS = {"t": (0, 1)}
+P0, P1 = TopicPartition("t", 0), TopicPartition("t", 1)
+A, B = member("g_a", {"t": 1}), member("g_b", {"t": 1}, session_id=2)
+REST, BUSY = GroupState.STABLE, GroupState.REBALANCING
+
+
+def _look(
+    at_ms: int,
+    owners: tuple[str | None, str | None],
+    *members: MemberStatus,
+    state: GroupState = REST,
+    since_ms: int | None = None,
+) -> GroupStatus:
+    owned = [
+        GroupPartition(tp, owner, None, since_ms)
+        for tp, owner in zip((P0, P1), owners, strict=True)
+    ]
+    return replace(group_of(*owned, members=members), seen_ms=at_ms, state=state)
+
+
+def _timeline(*looks: GroupStatus) -> GroupTimeline:
+    timeline = GroupTimeline(looks[0].key)
+    for one in looks:
+        timeline.receive(one, IDS)
+    return timeline
+
+
+ALONE = _look(1000, ("g_a-0", "g_a-0"), A)
+
+
+def test_a_group_at_rest_has_no_timeline() -> None:
+    """However often it is looked at."""
+    assert _timeline(ALONE, replace(ALONE, seen_ms=2000)).rebalances == ()
+
+
+def test_a_rebalance_lasts_from_its_first_sign_until_all_is_at_rest() -> None:
+    """Its reasons and moves are those of all looks together."""
+    timeline = GroupTimeline(ALONE.key)
+    assert timeline.receive(ALONE, IDS) is None
+    begun = timeline.receive(_look(2000, ("g_a-0", None), A, B, state=BUSY), IDS)
+    assert begun is not None
+    assert timeline.rebalances == (begun,)
+    assert (begun.began_ms, begun.not_before_ms, begun.ended_ms) == (2000, 1000, None)
+    assert begun.moved == (Moved(P1, "g_a-0", None),)
+    assert begun.lasted_ms(2700) == 700
+    assert timeline.receive(_look(3000, ("g_a-0", None), A, B, state=BUSY), IDS) is None
+    ended = timeline.receive(_look(4000, ("g_a-0", "g_b-0"), A, B), IDS)
+    assert ended == Rebalance(
+        key=ALONE.key,
+        began_ms=2000,
+        not_before_ms=1000,
+        ended_ms=4000,
+        reasons=(Reason(Cause.JOINED, "g_b"),),
+        moved=(Moved(P1, "g_a-0", "g_b-0"),),
+    )
+    assert ended.lasted_ms(9000) == 2000
+    assert timeline.under_way is None
+    assert timeline.rebalances == (ended,)
+
+
+def test_what_comes_back_has_not_moved() -> None:
+    """The original gives up everything first."""
+    busy = _look(2000, (None, None), A, B, state=BUSY)
+    timeline = _timeline(ALONE, busy, _look(3000, ("g_a-0", "g_b-0"), A, B))
+    assert timeline.rebalances[0].moved == (Moved(P1, "g_a-0", "g_b-0"),)
+
+
+def test_a_rebalance_between_two_looks_begins_and_ends_with_the_second() -> None:
+    """It took no longer than the time between them."""
+    timeline = _timeline(ALONE, _look(2000, ("g_a-0", "g_b-0"), A, B))
+    (only,) = timeline.rebalances
+    assert (only.not_before_ms, only.began_ms, only.ended_ms) == (1000, 2000, 2000)
+
+
+def test_owners_that_change_soon_after_belong_to_it() -> None:
+    """A new member has nothing yet, all is owned, and the group seems at rest."""
+    joined = _look(2000, ("g_a-0", "g_a-0"), A, B)
+    timeline = _timeline(ALONE, joined, _look(3000, ("g_a-0", "g_b-0"), A, B))
+    (only,) = timeline.rebalances
+    assert (only.began_ms, only.ended_ms, only.reasons) == (
+        2000,
+        3000,
+        (Reason(Cause.JOINED, "g_b"),),
+    )
+    late = _timeline(ALONE, joined, _look(40_000, ("g_a-0", "g_b-0"), A, B))
+    assert [one.began_ms for one in late.rebalances] == [2000, 40_000]
+
+
+def test_another_reason_begins_another_rebalance() -> None:
+    """Also at once after one."""
+    timeline = _timeline(
+        ALONE, _look(2000, ("g_a-0", "g_b-0"), A, B), _look(3000, ("g_a-0", "g_a-0"), A)
+    )
+    assert [str(*one.reasons) for one in timeline.rebalances] == [
+        "member g_b joined",
+        "member g_b left",
+    ]
+
+
+def test_owner_nodes_made_anew_tell_of_a_rebalance_that_moved_nothing() -> None:
+    """Such as after a topic's node was touched."""
+    before = _look(1000, ("g_a-0", None), A, since_ms=5)
+    timeline = _timeline(before, _look(2000, ("g_a-0", None), A, since_ms=6))
+    (only,) = timeline.rebalances
+    assert (only.reclaimed, only.moved, only.reasons) == (2, (), ())
+    unknown = _timeline(before, _look(2000, ("g_a-0", None), A))
+    assert unknown.rebalances == ()
+
+
+def test_a_long_rebalance_adds_up() -> None:
+    """Each reason once, every owner node that was made anew."""
+    looks = [
+        _look(1000 * n, ("g_a-0", None), *members, state=BUSY, since_ms=n)
+        for n, members in enumerate([(A,), (A, B), (A,), (A, B)])
+    ]
+    (only,) = _timeline(*looks).rebalances
+    assert [str(one) for one in only.reasons] == ["member g_b joined", "member g_b left"]
+    assert only.reclaimed == 6
+
+
+def test_a_look_that_is_not_newer_is_dropped() -> None:
+    """Even if it shows something else."""
+    timeline = _timeline(ALONE, _look(1000, (None, None), state=BUSY))
+    assert timeline.rebalances == ()
+
+
+def test_a_group_that_is_never_at_rest_has_one_rebalance() -> None:
+    """Nobody knows when it began."""
+    stuck = [_look(at_ms, (None, None), A, state=BUSY) for at_ms in (1000, 2000, 90_000)]
+    (only,) = _timeline(*stuck).rebalances
+    assert (only.began_ms, only.not_before_ms, only.ended_ms) == (1000, None, None)
+    assert only.lasted_ms(90_000) == 89_000
+
+
+def test_what_could_not_be_seen_ends_nothing_and_begins_nothing() -> None:
+    """Neither does a look that was shown before."""
+    blind = _look(2000, ("g_a-0", "g_a-0"), A, state=GroupState.UNKNOWN)
+    assert _timeline(ALONE, blind).rebalances == ()
+    busy = _look(2000, (None, None), A, state=BUSY)
+    timeline = _timeline(ALONE, busy, replace(busy, seen_ms=3000, state=GroupState.UNKNOWN))
+    assert timeline.under_way is not None
+    assert timeline.receive(ALONE, IDS) is None
+    assert timeline.under_way is not None
+    left = _look(2000, (None, None), state=GroupState.UNKNOWN)
+    assert [one.ended_ms for one in _timeline(ALONE, left).rebalances] == [2000]
+
+
+def test_only_so_many_are_kept() -> None:
+    """The latest."""
+    timeline = GroupTimeline(ALONE.key, limit=2)
+    for n in range(6):
+        members = (A, B) if n % 2 else (A,)
+        timeline.receive(_look(1000 * n, ("g_a-0", "g_a-0"), *members), IDS)
+    assert [one.began_ms for one in timeline.rebalances] == [4000, 5000]
+
+
+HOME = replace(member("g_h-1", {"t": 1}), host="h")
+MOVED_HOME = replace(member("g_h-2", {"t": 1}, session_id=7), host="h")
+STATIC = MemberStatus(member_id="m-1", instance_id="i", client_id="c", host="h")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "reasons"),
+    [
+        ((A,), (A,), ()),
+        ((A,), (A, B), (Reason(Cause.JOINED, "g_b"),)),
+        ((A, B), (B,), (Reason(Cause.LEFT, "g_a"),)),
+        ((A,), (B,), (Reason(Cause.JOINED, "g_b"), Reason(Cause.LEFT, "g_a"))),
+        ((HOME,), (MOVED_HOME,), (Reason(Cause.RESTARTED, "g_h-2", "g_h-1"),)),
+        (
+            (HOME,),
+            (MOVED_HOME, replace(MOVED_HOME, member_id="g_h-3")),
+            (Reason(Cause.RESTARTED, "g_h-2", "g_h-1"), Reason(Cause.JOINED, "g_h-3")),
+        ),
+        ((A,), (replace(A, session_id=9),), (Reason(Cause.NEW_SESSION, "g_a"),)),
+        ((A,), (replace(A, session_id=None),), ()),
+        ((A,), (replace(A, streams={"t": 2}),), (Reason(Cause.SUBSCRIPTION, "g_a"),)),
+        ((A,), (replace(A, problem="?"),), (Reason(Cause.BROKEN_REGISTRATION, "g_a"),)),
+        ((replace(A, problem="!"),), (replace(A, problem="?"),), ()),
+        (
+            (),
+            (replace(A, problem="?"),),
+            (Reason(Cause.JOINED, "g_a"), Reason(Cause.BROKEN_REGISTRATION, "g_a")),
+        ),
+        (
+            (STATIC,),
+            (replace(STATIC, member_id="m-2", host="other"),),
+            (Reason(Cause.RESTARTED, "m-2", "m-1"),),
+        ),
+        (
+            (STATIC,),
+            (replace(STATIC, member_id="m-2", instance_id=None),),
+            (Reason(Cause.JOINED, "m-2"), Reason(Cause.LEFT, "m-1")),
+        ),
+        (
+            (STATIC,),
+            (replace(STATIC, member_id="m-2", instance_id="j"),),
+            (Reason(Cause.JOINED, "m-2"), Reason(Cause.LEFT, "m-1")),
+        ),
+    ],
+)
+def test_members_give_reasons(
+    before: tuple[MemberStatus, ...],
+    after: tuple[MemberStatus, ...],
+    reasons: tuple[Reason, ...],
+) -> None:
+    """By coming, going, and what their registrations say."""
+    looks = [Look(group_of(members=members), IDS) for members in (before, after)]
+    assert reasons_between(*looks) == reasons
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "reasons"),
+    [
+        ({"t": (0,)}, {"t": (0, 1)}, (Reason(Cause.TOPIC_GREW, "t"),)),
+        ({"t": (0, 1)}, {"t": (0,)}, ()),
+        ({"u": ()}, {"u": (), "t": ()}, (Reason(Cause.TOPIC_CREATED, "t"),)),
+        ({"t": (0,), "u": ()}, {"u": ()}, (Reason(Cause.TOPIC_GONE, "t"),)),
+        ({"t": (0,)}, {"t": (0,), "u": (0,)}, ()),
+        ({}, {"t": (0,)}, ()),
+        ({"t": (0,)}, {}, ()),
+    ],
+)
+def test_topics_give_reasons_to_who_reads_them(
+    before: Mapping[str, tuple[int, ...]],
+    after: Mapping[str, tuple[int, ...]],
+    reasons: tuple[Reason, ...],
+) -> None:
+    """Where they were read at all."""
+    group = group_of(members=(A,))
+    assert reasons_between(Look(group, before), Look(group, after)) == reasons
+
+
+def test_a_wildcard_that_reads_a_new_topic_has_not_changed_its_mind() -> None:
+    """The topic is the reason."""
+    before = Look(group_of(members=(A,)), IDS)
+    grown = replace(A, streams={"t": 1, "u": 1})
+    after = Look(group_of(members=(grown,)), {**IDS, "u": (0,)})
+    assert reasons_between(before, after) == (Reason(Cause.TOPIC_CREATED, "u"),)
+
+
+@pytest.mark.parametrize("kind", GroupKind)
+def test_another_coordinator_is_a_reason_where_there_is_one(kind: GroupKind) -> None:
+    """A ZooKeeper group has one for its offsets only."""
+    looks = [
+        Look(replace(group_of(kind=kind), coordinator=Broker(n, "h", 9092)), IDS) for n in (1, 2)
+    ]
+    told = [str(one) for one in reasons_between(*looks)]
+    moved = ["the coordinator is now broker 2 (h:9092)"]
+    assert told == (moved if kind is GroupKind.COORDINATOR else [])
+
+
+def test_a_restarted_member_is_told_with_its_former_id() -> None:
+    """In one sentence."""
+    reason = Reason(Cause.RESTARTED, "g_h-2", "g_h-1")
+    assert str(reason) == "member g_h-2 was started anew (was g_h-1)"
+
+
+def test_all_groups_of_a_cluster_have_timelines() -> None:
+    """As long as they are there."""
+    timelines = Timelines()
+    other = replace(ALONE, group_id="other")
+    assert timelines.record(snapshot_of(ALONE, other, at_ms=1000)) == ()
+    later = _look(2000, ("g_a-0", "g_b-0"), A, B)
+    news = timelines.record(snapshot_of(later, at_ms=2000))
+    assert [one.key for one in news] == [ALONE.key]
+    kept = timelines.of(ALONE.key)
+    assert kept is not None
+    assert kept.rebalances == news
+    assert timelines.of(GroupKey(GroupKind.ZOOKEEPER, "other")) is None

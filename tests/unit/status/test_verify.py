@@ -1,0 +1,222 @@
+"""Whether everything that a group should read is read."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.support.status import group_of, member
+from zkconsumer.model import TopicPartition
+from zkconsumer.status.group_state import coordinator_state, zookeeper_state
+from zkconsumer.status.model import (
+    Committed,
+    GroupKind,
+    GroupPartition,
+    GroupState,
+    GroupStatus,
+    MemberStatus,
+)
+from zkconsumer.status.verify import Expectation, Fault, Ownership, verify
+
+IDS = {"t": (0, 1, 2), "other": (0,), "bare": ()}
+
+
+def _owned(
+    number: int, owner: str | None, session: int | None = 1, topic: str = "t"
+) -> GroupPartition:
+    return GroupPartition(TopicPartition(topic, number), owner, session)
+
+
+A = member("g_a", {"t": 2}, session_id=1)
+B = member("g_b", {"t": 1}, session_id=2)
+HEALTHY = group_of(_owned(0, "g_a-0"), _owned(1, "g_a-1"), _owned(2, "g_b-0", 2), members=(A, B))
+
+
+def _with(partition: GroupPartition, group: GroupStatus = HEALTHY) -> GroupStatus:
+    """The group, with this partition as it is given."""
+    others = [x for x in group.partitions if x.topic_partition != partition.topic_partition]
+    return group_of(*others, partition, members=group.members, kind=group.kind)
+
+
+def test_a_healthy_group_is_sound() -> None:
+    """And shared out as by range; its counts are by thread."""
+    found = verify(HEALTHY, IDS, frozenset({1, 2}))
+    assert found.sound
+    assert (found.checked, found.faults, found.malformed) == (3, (), ())
+    assert found.counts == {"g_a-0": 1, "g_a-1": 1, "g_b-0": 1}
+    assert "range" in found.strategies
+    assert zookeeper_state(HEALTHY, IDS) is GroupState.STABLE
+
+
+@pytest.mark.parametrize(
+    ("partition", "fault", "member_session"),
+    [
+        (_owned(2, None), Fault.UNOWNED, None),
+        (_owned(2, "garbage"), Fault.NO_THREAD_ID, None),
+        (_owned(2, ""), Fault.NO_THREAD_ID, None),
+        (_owned(2, "g_c-0", 2), Fault.NO_MEMBER, None),
+        (_owned(2, "g_b-1", 2), Fault.NO_STREAM, 2),
+        (_owned(2, "g_b-0", 1), Fault.OTHER_SESSION, 2),
+        (_owned(2, "g_b-0", 0), Fault.NO_SESSION, 2),
+        (_owned(2, "g_c-0", 0), Fault.NO_SESSION, None),
+        (_owned(2, "g_b-0", 9), Fault.DEAD_SESSION, 2),
+        (_owned(0, "g_a-0", 1, "other"), Fault.NOT_READ, 1),
+        (_owned(3, "g_a-0"), Fault.NO_PARTITION, 1),
+        (_owned(0, "g_a-0", 1, "gone"), Fault.NO_PARTITION, 1),
+    ],
+)
+def test_a_fault_is_told_with_its_evidence(
+    partition: GroupPartition, fault: Fault, member_session: int | None
+) -> None:
+    """One partition is not as it should be; all others are."""
+    group = _with(partition)
+    found = verify(group, IDS, frozenset({1, 2}))
+    session = None if partition.owner is None else partition.owner_session
+    assert found.faults == (
+        Ownership(
+            topic_partition=partition.topic_partition,
+            fault=fault,
+            owner=partition.owner,
+            owner_session=session,
+            member_session=member_session,
+        ),
+    )
+    assert not found.sound
+    assert zookeeper_state(group, IDS, frozenset({1, 2})) is GroupState.REBALANCING
+
+
+def test_what_is_not_known_of_sessions_is_no_fault() -> None:
+    """Old owner values, members without a session, a ZooKeeper that does not tell."""
+    assert verify(_with(_owned(2, "g_b-0", None)), IDS).sound
+    lost = replace(HEALTHY, members=(A, replace(B, session_id=None)))
+    assert verify(lost, IDS).sound
+
+
+def test_a_partition_without_any_node_is_unowned() -> None:
+    """The group has written nothing of it."""
+    group = group_of(_owned(0, "g_a-0"), members=(A,))
+    found = verify(group, IDS)
+    assert [one.topic_partition.partition for one in found.faults] == [1, 2]
+    assert {one.fault for one in found.faults} == {Fault.UNOWNED}
+
+
+def test_a_malformed_registration_is_no_sound_group() -> None:
+    """It stops every rebalance of the original's members, so all looks well until the next."""
+    broken = MemberStatus(member_id="g_x", problem="no JSON")
+    group = replace(HEALTHY, members=(*HEALTHY.members, broken))
+    found = verify(group, IDS)
+    assert found.malformed == ("g_x",)
+    assert found.faults == ()
+    assert not found.sound
+    assert zookeeper_state(group, IDS) is GroupState.REBALANCING
+    owned = _with(_owned(2, "g_x-0", 5), group)
+    assert [one.fault for one in verify(owned, IDS).faults] == [Fault.NO_STREAM]
+
+
+def test_topics_that_are_missing_are_named() -> None:
+    """A topic without partitions is not missing."""
+    group = group_of(members=(member("g_a", {"gone": 1, "bare": 1}),))
+    found = verify(group, IDS)
+    assert found.missing_topics == ("gone",)
+    assert (found.checked, found.sound) == (0, True)
+
+
+def test_strategies_that_give_something_else_say_where() -> None:
+    """Two partitions are swapped."""
+    swapped = _with(_owned(1, "g_a-0"), _with(_owned(0, "g_a-1")))
+    found = verify(swapped, IDS)
+    assert found.sound
+    assert found.expectations["range"].differing == (TopicPartition("t", 0), TopicPartition("t", 1))
+    assert found.expectations["range"].owners[TopicPartition("t", 0)] == "g_a-0"
+    assert "range" not in found.strategies
+
+
+def test_what_is_owned_beyond_the_expected_differs_too() -> None:
+    """Nobody should have it."""
+    extra = _with(_owned(0, "g_a-0", 1, "other"))
+    assert verify(extra, IDS).expectations["range"].differing == (TopicPartition("other", 0),)
+
+
+def test_faults_are_in_the_order_of_partitions() -> None:
+    """Whatever they are."""
+    ids = {"t": tuple(range(40))}
+    owned = [_owned(number, "garbage") for number in range(0, 40, 3)]
+    found = verify(group_of(*owned, members=(A,)), ids)
+    assert [one.topic_partition.partition for one in found.faults] == list(range(40))
+
+
+def test_round_robin_over_unequal_subscriptions_can_not_be() -> None:
+    """The reason is the assignor's."""
+    group = group_of(members=(A, member("g_c", {"other": 1})))
+    expectation = verify(group, IDS).expectations["roundrobin"]
+    assert not expectation.met
+    assert expectation.reason is not None
+    assert "round-robin needs" in expectation.reason
+    assert Expectation().met
+
+
+def test_round_robin_is_told_from_range() -> None:
+    """Two topics: range favours the first thread twice."""
+    ids = {"alpha": (0,), "beta": (0,)}
+    members = (member("g_a", {"alpha": 1, "beta": 1}), member("g_b", {"alpha": 1, "beta": 1}, 2))
+    ranged = group_of(
+        _owned(0, "g_a-0", 1, "alpha"), _owned(0, "g_a-0", 1, "beta"), members=members
+    )
+    dealt = group_of(_owned(0, "g_b-0", 2, "alpha"), _owned(0, "g_a-0", 1, "beta"), members=members)
+    assert verify(ranged, ids).strategies == ("range",)
+    assert verify(dealt, ids).strategies == ("roundrobin",)
+
+
+def test_members_that_name_colliding_topics_in_another_order_compute_another_share() -> None:
+    """Of topics with equal hashes both claim the same one, and nobody the other."""
+    ids = {"Aa": (0,), "BB": (0,)}
+    members = (member("g_a", {"Aa": 1, "BB": 1}), member("g_b", {"BB": 1, "Aa": 1}, 2))
+    owners = verify(group_of(members=members), ids).expectations["roundrobin"].owners
+    assert len(owners) == 1
+
+
+def test_a_coordinators_group_is_owned_by_members() -> None:
+    """Member ids may end in anything; there are no sessions and no strategies of ZooKeeper."""
+    members = (MemberStatus(member_id="c-1", streams={"t": 1}),)
+    owned = [_owned(n, "c-1", None) for n in range(3)]
+    group = group_of(*owned, members=members, kind=GroupKind.COORDINATOR)
+    found = verify(group, IDS, frozenset())
+    assert found.sound
+    assert found.expectations == {}
+    stranger = _with(_owned(1, "c-2", None), group)
+    assert [one.fault for one in verify(stranger, IDS).faults] == [Fault.NO_MEMBER]
+
+
+def test_a_group_without_members_is_empty_or_dead() -> None:
+    """Empty if it left offsets; its owner nodes are faults all the same."""
+    committed = (Committed(1, "zookeeper", 0),)
+    left = group_of(GroupPartition(TopicPartition("t", 0), committed=committed))
+    assert verify(left, IDS).sound
+    assert zookeeper_state(left, IDS) is GroupState.EMPTY
+    assert zookeeper_state(group_of(), None) is GroupState.DEAD
+    orphan = group_of(_owned(0, "g_a-0"))
+    assert [one.fault for one in verify(orphan, IDS).faults] == [Fault.NOT_READ]
+
+
+def test_without_the_topics_nothing_can_be_said() -> None:
+    """Not known is no fault."""
+    assert zookeeper_state(HEALTHY, None) is GroupState.UNKNOWN
+
+
+@pytest.mark.parametrize(
+    ("reported", "state"),
+    [
+        ("Stable", GroupState.STABLE),
+        ("PreparingRebalance", GroupState.REBALANCING),
+        ("CompletingRebalance", GroupState.REBALANCING),
+        ("AwaitingSync", GroupState.REBALANCING),
+        ("Assigning", GroupState.REBALANCING),
+        ("Reconciling", GroupState.REBALANCING),
+        ("Empty", GroupState.EMPTY),
+        ("Dead", GroupState.DEAD),
+        ("", GroupState.UNKNOWN),
+        ("Sleeping", GroupState.UNKNOWN),
+    ],
+)
+def test_a_coordinators_words_are_understood(reported: str, state: GroupState) -> None:
+    """Of all versions; an unknown word is no error."""
+    assert coordinator_state(reported) is state

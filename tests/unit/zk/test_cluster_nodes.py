@@ -1,0 +1,106 @@
+"""What brokers and tools write about the cluster, of all ages, and what is none of it."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zkconsumer.zk.cluster_nodes import (
+    BrokerFacts,
+    PartitionState,
+    parse_broker_facts,
+    parse_controller,
+    parse_partition_state,
+    parse_replicas,
+    parse_topic_config,
+)
+from zkconsumer.zk.nodes import Malformed
+
+STATE_0_8_2 = b'{"controller_epoch":1,"leader":2,"version":1,"leader_epoch":5,"isr":[2,0]}'
+
+
+def test_the_state_of_a_partition() -> None:
+    """As the controller of 0.8.2 writes it."""
+    assert parse_partition_state(STATE_0_8_2) == PartitionState(2, (2, 0), 5)
+
+
+@pytest.mark.parametrize("leader", [b"-1", b"-2"])
+def test_nobody_leads_a_partition(leader: bytes) -> None:
+    """-1: there is no leader; -2: its topic goes away."""
+    data = STATE_0_8_2.replace(b'"leader":2', b'"leader":' + leader)
+    assert parse_partition_state(data) == PartitionState(None, (2, 0), 5)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"",
+        b"[]",
+        b'{"isr":[1]}',
+        b'{"leader":"1","isr":[1]}',
+        b'{"leader":true,"isr":[1]}',
+        b'{"leader":1}',
+        b'{"leader":1,"isr":["1"]}',
+        b'{"leader":1,"isr":[true]}',
+    ],
+)
+def test_no_state_of_a_partition(data: bytes) -> None:
+    """Each says why."""
+    found = parse_partition_state(data)
+    assert isinstance(found, Malformed)
+    assert found.reason
+
+
+def test_the_replicas_of_a_topic() -> None:
+    """By number, not by text; in the order in which they are assigned."""
+    data = b'{"version":1,"partitions":{"10":[1,2],"2":[2,1],"0":[]}}'
+    found = parse_replicas(data)
+    assert not isinstance(found, Malformed)
+    assert list(found.items()) == [(0, ()), (2, (2, 1)), (10, (1, 2))]
+
+
+@pytest.mark.parametrize(
+    "data", [b"x", b'{"partitions":[]}', b'{"partitions":{"a":[1]}}', b'{"partitions":{"0":1}}']
+)
+def test_no_replicas_of_a_topic(data: bytes) -> None:
+    """Nothing of it is guessed."""
+    assert isinstance(parse_replicas(data), Malformed)
+
+
+@pytest.mark.parametrize(
+    ("data", "facts"),
+    [
+        (b'{"jmx_port":9999,"timestamp":"1400000000000"}', BrokerFacts(9999, 1_400_000_000_000)),
+        (b'{"jmx_port":-1,"timestamp":"x"}', BrokerFacts(None, None)),
+        (b'{"jmx_port":"9999","timestamp":7}', BrokerFacts(None, 7)),
+        (b"garbage", BrokerFacts(None, None)),
+    ],
+)
+def test_facts_of_a_broker(data: bytes, facts: BrokerFacts) -> None:
+    """What it says, and nothing of what it does not."""
+    assert parse_broker_facts(data) == facts
+
+
+def test_the_controller() -> None:
+    """0.8.0 wrote its bare number."""
+    assert parse_controller(b'{"version":1,"brokerid":3,"timestamp":"1"}') == 3
+    assert parse_controller(b"3") == 3
+    assert isinstance(parse_controller(b'{"brokerid":"3"}'), Malformed)
+    assert isinstance(parse_controller(b"-"), Malformed)
+
+
+def test_the_settings_of_a_topic() -> None:
+    """Texts, as Kafka keeps them; a number that a tool wrote becomes one."""
+    data = b'{"version":1,"config":{"retention.ms":"1000","x":5}}'
+    assert parse_topic_config(data) == {"retention.ms": "1000", "x": "5"}
+    assert isinstance(parse_topic_config(b'{"version":1}'), Malformed)
+    assert isinstance(parse_topic_config(b""), Malformed)
+
+
+@given(st.binary(max_size=60) | st.from_regex(rb'\{"[a-z]+":(\{|\[|"|[0-9])[^\x00]{0,20}\}'))
+def test_nothing_raises(data: bytes) -> None:
+    """Whatever the bytes are."""
+    parse_partition_state(data)
+    parse_replicas(data)
+    parse_broker_facts(data)
+    parse_controller(data)
+    parse_topic_config(data)

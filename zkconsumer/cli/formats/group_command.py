@@ -1,0 +1,146 @@
+"""What ``kafka.admin.ConsumerGroupCommand`` (``kafka-consumer-groups``) of Kafka 0.9 prints."""
+
+from collections.abc import Iterable, Sequence
+from enum import Enum
+from typing import Final
+
+from zkconsumer.status.model import (
+    ClusterSnapshot,
+    GroupKind,
+    GroupPartition,
+    GroupState,
+    GroupStatus,
+    PartitionStatus,
+)
+
+HEADER: Final = "GROUP, TOPIC, PARTITION, CURRENT OFFSET, LOG END OFFSET, LAG, OWNER"
+_UNKNOWN: Final = "unknown"
+_NO_TOPICS: Final = "No topic available for consumer group provided"
+_NO_OFFSET: Final = (
+    "Could not fetch offset from zookeeper for group {} partition [{},{}] due to missing offset "
+    "data in zookeeper."
+)
+_NO_BROKER: Final = "Could not parse broker info due to Broker id {} does not exist"
+
+
+class Deletion(Enum):
+    """What came of deleting a group; the values are the original's texts."""
+
+    DONE = "Deleted all consumer group information for group {group} in zookeeper."
+    ACTIVE = "Delete for group {group} failed because its consumers are still active."
+    NO_GROUP = "Delete for group {group} failed because group does not exist."
+
+
+class TopicDeletion(Enum):
+    """What came of deleting what a group has of a topic; the values are the original's texts."""
+
+    DONE = "Deleted consumer group information for group {group} topic {topic} in zookeeper."
+    ACTIVE = "Delete for group {group} topic {topic} failed because its consumers are still active."
+    NO_GROUP = "Delete for group {group} topic {topic} failed because group does not exist."
+
+
+def group_list_text(group_ids: Iterable[str]) -> str:
+    """``--list``: in the order given; the original takes that of ZooKeeper or the broker."""
+    return "".join(f"{group_id}\n" for group_id in group_ids)
+
+
+def deletion_text(group_id: str, deletion: Deletion) -> str:
+    """``--delete --group``, one line of it."""
+    return deletion.value.format(group=group_id) + "\n"
+
+
+def topic_deletion_text(group_id: str, topic: str, deletion: TopicDeletion) -> str:
+    """``--delete --group --topic``, one line of it."""
+    return deletion.value.format(group=group_id, topic=topic) + "\n"
+
+
+def all_topic_deletion_text(topic: str) -> str:
+    """``--delete --topic``."""
+    return (
+        "Deleted consumer group information for all inactive consumer groups for topic "
+        f"{topic} in zookeeper.\n"
+    )
+
+
+def describe_group_text(
+    snapshot: ClusterSnapshot,
+    group: GroupStatus | None,
+    group_id: str,
+    topics: Sequence[str] | None = None,
+) -> str:
+    """``--describe`` of a group of either kind.
+
+    Args:
+        snapshot: the cluster.
+        group: the group; None where there is none of that name in ZooKeeper.
+        group_id: its name.
+        topics: of which to tell, in order; those that the group has anything to do with, unless
+            given. (The original takes the children of a ZooKeeper group's ``owners`` node.)
+    """
+    if group is None:
+        return f"{_NO_TOPICS}\n{HEADER}\n"
+    if group.kind is GroupKind.COORDINATOR:
+        return _coordinated_text(group)
+    if topics is None:
+        topics = list(dict.fromkeys(one.topic_partition.topic for one in group.partitions))
+    lines = [HEADER] if topics else [_NO_TOPICS, HEADER]
+    known = {topic.name: topic.partitions for topic in snapshot.topics}
+    brokers = frozenset(one.broker.id for one in snapshot.brokers)
+    of_group = {one.topic_partition: one for one in group.partitions}
+    for topic in topics:
+        partitions = known.get(topic, ())
+        held = [of_group.get(one.topic_partition) or _nothing(one) for one in partitions]
+        lines += [
+            _NO_OFFSET.format(group_id, *one.topic_partition) for one in held if not one.committed
+        ]
+        for partition, one in zip(partitions, held, strict=True):
+            lines.append(_zookeeper_line(group_id, partition, one, brokers))
+    return "".join(line + "\n" for line in lines)
+
+
+def _nothing(partition: PartitionStatus) -> GroupPartition:
+    return GroupPartition(partition.topic_partition)
+
+
+def _zookeeper_line(
+    group_id: str, partition: PartitionStatus, held: GroupPartition, brokers: frozenset[int]
+) -> str:
+    if partition.leader is not None and partition.leader not in brokers:
+        return _NO_BROKER.format(partition.leader)
+    found = held.committed_in("kafka") or held.committed_in("zookeeper")
+    offset = None if found is None else found.offset
+    log_end = None if partition.leader is None else partition.log_end
+    return _row(group_id, held, offset, log_end, held.owner)
+
+
+def _coordinated_text(group: GroupStatus) -> str:
+    """Of a group of new consumers only what its members have is told, a member at a time."""
+    if group.state is not GroupState.STABLE or not group.members:
+        return f"Consumer group `{group.group_id}` does not exist or is rebalancing.\n"
+    owned: dict[str | None, list[GroupPartition]] = {}
+    for one in group.partitions:
+        owned.setdefault(one.owner, []).append(one)
+    lines = [HEADER]
+    for member in group.members:
+        name = f"{member.client_id}_{member.host}"
+        # By number before topic: the original sorts what the assignor has in order of topics.
+        for one in sorted(
+            owned.get(member.member_id, ()), key=lambda one: one.topic_partition.partition
+        ):
+            found = one.committed_in("kafka")
+            offset = None if found is None else found.offset
+            lines.append(_row(group.group_id, one, offset, one.log_end, name))
+    return "".join(line + "\n" for line in lines)
+
+
+def _row(
+    group_id: str,
+    held: GroupPartition,
+    offset: int | None,
+    log_end: int | None,
+    owner: str | None,
+) -> str:
+    topic, partition = held.topic_partition
+    lag = None if offset in {None, -1} or log_end is None else log_end - (offset or 0)
+    numbers = [_UNKNOWN if one is None else str(one) for one in (offset, log_end, lag)]
+    return ", ".join([group_id, topic, str(partition), *numbers, owner or "none"])

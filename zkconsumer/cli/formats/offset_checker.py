@@ -1,0 +1,126 @@
+"""What ``kafka.tools.ConsumerOffsetChecker`` of Kafka 0.8.2.2 prints.
+
+The original gives up at the first topic of which the group has no offset at all, and at an offset
+that is no number; this prints their rows.
+"""
+
+from collections.abc import Collection, Iterable, Iterator
+from typing import NamedTuple
+
+from zkconsumer.assignment.java_order import mutable_int_map_order
+from zkconsumer.model import TopicPartition
+from zkconsumer.status.model import ClusterSnapshot, GroupPartition, GroupStatus, PartitionStatus
+
+_NO_BROKER = "Could not parse broker info due to null"
+_NO_OFFSET = -1
+
+
+class CheckerRow(NamedTuple):
+    """One partition of a group.
+
+    Attributes:
+        group_id: the group.
+        topic_partition: which.
+        offset: the next to read; -1 where the group has none, None where that is not known.
+        log_end: the offset that the next record gets; None where that is not known, on which the
+            original ends.
+        owner: a thread id as its node says; None: nobody.
+    """
+
+    group_id: str
+    topic_partition: TopicPartition
+    offset: int | None
+    log_end: int | None
+    owner: str | None
+
+    @property
+    def lag(self) -> int | None:
+        """What is left to read; less than 0 where the offset is beyond the end, None: unknown."""
+        if self.offset is None or self.offset == _NO_OFFSET or self.log_end is None:
+            return None
+        return self.log_end - self.offset
+
+    def __str__(self) -> str:
+        topic, partition = self.topic_partition
+        numbers = [
+            "unknown" if one is None else one for one in (self.offset, self.log_end, self.lag)
+        ]
+        return _row(self.group_id, topic, partition, *numbers, self.owner or "none")
+
+
+def _row(*cells: object) -> str:
+    return "{:<15} {:<30} {:<3} {:<15} {:<15} {:<15} {}".format(*map(str, cells))
+
+
+HEADER = _row("Group", "Topic", "Pid", "Offset", "logSize", "Lag", "Owner")
+
+
+def checker_text(
+    snapshot: ClusterSnapshot,
+    group: GroupStatus,
+    *,
+    topics: Collection[str] | None = None,
+    broker_info: bool = False,
+) -> str:
+    """The whole output.
+
+    Args:
+        snapshot: the cluster.
+        group: the group, of either kind: the original knows only those of ZooKeeper.
+        topics: of which to tell; those that the group has anything to do with, unless given. (The
+            original takes the children of its ``owners`` node.)
+        broker_info: whether to name the brokers that were asked.
+    """
+    if topics is None:
+        topics = {one.topic_partition.topic for one in group.partitions}
+    known = {
+        one.topic_partition: one
+        for topic in snapshot.topics
+        if topic.name in topics
+        for one in topic.partitions
+    }
+    addresses = {one.broker.id: one.broker for one in snapshot.brokers}
+    lines = [HEADER, *_lines(group, known.values(), addresses)]
+    if broker_info:
+        lines.append("BROKER INFO")
+        leaders = (one.leader for tp, one in sorted(known.items()))
+        asked = mutable_int_map_order(-1 if one is None else one for one in leaders)
+        lines += [
+            f"{one} -> {addresses[one].host}:{addresses[one].port}"
+            for one in asked
+            if one in addresses
+        ]
+    return "".join(line + "\n" for line in lines)
+
+
+def _lines(
+    group: GroupStatus, partitions: Iterable[PartitionStatus], brokers: Collection[int]
+) -> Iterator[str]:
+    of_group = {one.topic_partition: one for one in group.partitions}
+    missing: set[int | None] = set()
+    for partition in sorted(partitions, key=lambda one: one.topic_partition):
+        if partition.leader not in brokers:
+            # It is said once of each: then the original knows that it can't be asked.
+            if partition.leader not in missing:
+                missing.add(partition.leader)
+                yield _NO_BROKER
+            continue
+        tp = partition.topic_partition
+        held = of_group.get(tp, GroupPartition(tp))
+        yield str(CheckerRow(group.group_id, tp, _offset(held), partition.log_end, held.owner))
+
+
+def _offset(held: GroupPartition) -> int | None:
+    """As the original takes it: what Kafka has, or else what ZooKeeper has."""
+    found = held.committed_in("kafka") or held.committed_in("zookeeper")
+    if found is not None:
+        return found.offset
+    return _NO_OFFSET if held.problem is None else None
+
+
+def no_group_text(group_id: str) -> str:
+    """What is printed, with exit status 0, where the group has no ``owners`` node."""
+    return (
+        "Exiting due to: org.apache.zookeeper.KeeperException$NoNodeException: "
+        f"KeeperErrorCode = NoNode for /consumers/{group_id}/owners.\n"
+    )

@@ -1,0 +1,120 @@
+"""Files that name offsets: those of the original's export, and of ``kafka-consumer-groups``."""
+
+import csv
+import io
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from zkconsumer.cli.formats.zk_offsets import BadLine, Imported, parse_export
+from zkconsumer.errors import ConfigError
+from zkconsumer.model import TopicPartition
+from zkconsumer.zk.nodes import Malformed, parse_offset
+from zkconsumer.zk.paths import is_topic_name
+
+_TOLD: Final = 5
+"""So many bad lines are told, and how many more there are."""
+
+
+def csv_text(offsets: Mapping[str, Mapping[TopicPartition, int]]) -> str:
+    """What ``kafka-consumer-groups --reset-offsets --export`` writes of one group or of several.
+
+    ``topic,partition,offset`` a line, and the group before it where there are several.
+
+    Source: Kafka 2.8 ``ConsumerGroupCommand``; it quotes names that its reader need not have
+    quoted, so this doesn't.
+    """
+    several = len(offsets) != 1
+    return "".join(
+        f"{f'{group_id},' if several else ''}{tp.topic},{tp.partition},{offset}\n"
+        for group_id, of_group in sorted(offsets.items())
+        for tp, offset in sorted(of_group.items())
+    )
+
+
+def parse_offset_file(text: str, name: str, group_id: str | None = None) -> Imported:
+    """Read a file of either kind; the first line tells which.
+
+    Args:
+        text: what it holds.
+        name: its name, for messages.
+        group_id: of the lines that don't say whose they are.
+
+    Raises:
+        ConfigError: there is nothing in it, or a line makes no sense.
+    """
+    text = text.removeprefix("\ufeff")
+    if not text.strip():
+        raise ConfigError(f"{name} is empty")
+    of_nodes = text.lstrip().startswith("/")
+    found = parse_export(text) if of_nodes else _parse_csv(text, group_id)
+    if found.bad:
+        raise ConfigError(f"{name} can't be taken: {_told(found.bad)}")
+    return found
+
+
+def offsets_of_group(
+    imported: Imported, name: str, group_id: str, *, rename: bool = False
+) -> Mapping[TopicPartition, int]:
+    """What a file says of one group.
+
+    Args:
+        imported: the file.
+        name: its name, for messages.
+        group_id: the group to set.
+        rename: take the offsets of the one group in the file, whatever it is called.
+
+    Raises:
+        ConfigError: it says nothing of the group, or of several where one is wanted.
+    """
+    groups = imported.offsets
+    if rename and len(groups) == 1:
+        return next(iter(groups.values()))
+    if group_id in groups:
+        return groups[group_id]
+    raise ConfigError(
+        f"{name} has no offsets of group {group_id}, but of {', '.join(sorted(groups))}"
+    )
+
+
+def _parse_csv(text: str, group_id: str | None) -> Imported:
+    offsets: dict[str, dict[TopicPartition, int]] = {}
+    bad = []
+    reader = csv.reader(io.StringIO(text, newline=""), skipinitialspace=True, strict=True)
+    try:
+        for row in reader:
+            if not any(cell.strip() for cell in row):
+                continue
+            found = _parse_row([cell.strip() for cell in row], group_id)
+            if isinstance(found, str):
+                bad.append(BadLine(reader.line_num, found))
+                continue
+            whose, tp, offset = found
+            before = offsets.setdefault(whose, {}).setdefault(tp, offset)
+            if before != offset:
+                bad.append(BadLine(reader.line_num, f"{tp} was {before} further up"))
+    except csv.Error as error:
+        bad.append(BadLine(reader.line_num, str(error)))
+    return Imported(offsets, tuple(bad))
+
+
+def _parse_row(cells: list[str], group_id: str | None) -> tuple[str, TopicPartition, int] | str:
+    if len(cells) == 3 and group_id is not None:
+        cells = [group_id, *cells]
+    if len(cells) != 4:
+        return f"{','.join(cells)!r} is not GROUP,TOPIC,PARTITION,OFFSET"
+    whose, topic, partition, value = cells
+    number = parse_offset(partition.encode())
+    offset = parse_offset(value.encode())
+    if isinstance(number, Malformed) or not 0 <= number < 2**31 or not is_topic_name(topic):
+        return f"{topic!r}, {partition!r} is no partition"
+    if isinstance(offset, Malformed):
+        return offset.reason
+    if offset < 0:
+        return f"{offset} is no offset"
+    return whose, TopicPartition(topic, number), offset
+
+
+def _told(bad: Iterable[BadLine]) -> str:
+    lines = [f"line {number}: {reason}" for number, reason in bad]
+    more = f"; and {len(lines) - _TOLD} more" if len(lines) > _TOLD else ""
+    return "; ".join(lines[:_TOLD]) + more

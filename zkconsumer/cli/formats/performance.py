@@ -1,0 +1,101 @@
+"""What ``kafka.tools.ConsumerPerformance`` of Kafka 0.8.2.2 prints.
+
+It takes its time-out of 5 s off the elapsed time even where there was none, so that its rates
+can be negative; here the caller says what the elapsed time is.
+"""
+
+from dataclasses import dataclass
+from datetime import UTC, tzinfo
+from typing import Final
+
+from zkconsumer.cli.formats.java_text import DATE_FORMAT, fixed_4, format_time
+
+HEADER: Final = (
+    "start.time, end.time, fetch.size, data.consumed.in.MB, MB.sec, data.consumed.in.nMsg, nMsg.sec"
+)
+DETAILED_HEADER: Final = (
+    "time, fetch.size, data.consumed.in.MB, MB.sec, data.consumed.in.nMsg, nMsg.sec"
+)
+"""It names six of the seven columns: rows have the thread's number after the time."""
+
+_MEGABYTE: Final = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PerfStyle:
+    """How rows are printed.
+
+    Attributes:
+        fetch_size: ``fetch.message.max.bytes``.
+        date_format: a pattern of ``SimpleDateFormat``.
+        zone: where times are told.
+    """
+
+    fetch_size: int
+    date_format: str = DATE_FORMAT
+    zone: tzinfo = UTC
+
+    def row(
+        self, start_ms: int, end_ms: int, *, elapsed_ms: int, byte_count: int, message_count: int
+    ) -> str:
+        """The one row of a run, without its line end.
+
+        Args:
+            start_ms: when it began, in milliseconds since the epoch.
+            end_ms: when it ended.
+            elapsed_ms: by what the rates are divided.
+            byte_count: how many bytes the values had, without keys.
+            message_count: how many messages there were.
+        """
+        seconds = elapsed_ms / 1000
+        megabytes = byte_count / _MEGABYTE
+        cells = (
+            self._time(start_ms),
+            self._time(end_ms),
+            str(self.fetch_size),
+            fixed_4(megabytes),
+            fixed_4(_divided(megabytes, seconds)),
+            str(message_count),
+            fixed_4(_divided(message_count, seconds)),
+        )
+        return ", ".join(cells)
+
+    def detailed_row(
+        self, end_ms: int, thread: int, *, since: "PerfCount", until: "PerfCount", elapsed_ms: int
+    ) -> str:
+        """A row of one thread, without its line end; its rates are those of ``elapsed_ms``.
+
+        The messages of a second are whole messages a millisecond, times 1000. (Where no
+        millisecond has passed, the original's thread ends with an error.)
+        """
+        megabytes = (until.byte_count - since.byte_count) / _MEGABYTE
+        messages = until.message_count - since.message_count
+        whole = messages // elapsed_ms if elapsed_ms else float("inf")
+        cells = (
+            self._time(end_ms),
+            str(thread),
+            str(self.fetch_size),
+            fixed_4(until.byte_count / _MEGABYTE),
+            fixed_4(1000 * _divided(megabytes, elapsed_ms)),
+            str(until.message_count),
+            fixed_4(whole * 1000.0),
+        )
+        return ", ".join(cells)
+
+    def _time(self, at_ms: int) -> str:
+        return format_time(at_ms, self.date_format, self.zone)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PerfCount:
+    """What a thread had read by some moment."""
+
+    byte_count: int = 0
+    message_count: int = 0
+
+
+def _divided(value: float, by: float) -> float:
+    """As Java divides floating-point numbers: by 0, too."""
+    if by:
+        return value / by
+    return float("inf") if value > 0 else float("nan")

@@ -1,0 +1,59 @@
+"""What the small tools of Kafka 0.8.2.2 print: a line or two each."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+UPDATE_USAGE = (
+    "USAGE: kafka.tools.UpdateOffsetsInZK$ [earliest | latest] consumer.properties topic\n"
+)
+"""With exit status 1."""
+
+
+class Printed(NamedTuple):
+    """A tool's standard output and standard error."""
+
+    output: str
+    errors: str = ""
+
+
+def updated_text(offsets: Mapping[int, int]) -> str:
+    """``UpdateOffsetsInZK``: the offsets that the partitions of a topic were set to."""
+    lines = [
+        f"updating partition {partition} with new offset: {offset}\n"
+        for partition, offset in sorted(offsets.items())
+    ]
+    return "".join(lines) + f"updated the offset for {len(offsets)} partitions\n"
+
+
+def verified_text(*, every_partition_owned: bool) -> str:
+    """``VerifyConsumerRebalance``, as it was meant: it fails every group that has members."""
+    verdict = "successful" if every_partition_owned else "failed"
+    return f"Rebalance operation {verdict} !\n"
+
+
+def offset_shell_text(
+    topic: str,
+    offsets: Mapping[int, Sequence[int] | None],
+    asked: Iterable[int] | None = None,
+) -> Printed:
+    """``GetOffsetShell``.
+
+    Args:
+        topic: the topic.
+        offsets: of each of its partitions what the leader answered, descending; None where it has
+            no leader. In the order in which the brokers list them.
+        asked: ``--partitions``; all unless given.
+    """
+    output, errors = [], []
+    for partition in offsets if asked is None else asked:
+        if partition not in offsets:
+            errors.append(f"Error: partition {partition} does not exist\n")
+            continue
+        found = offsets[partition]
+        if found is None:
+            errors.append(
+                f"Error: partition {partition} does not have a leader. Skip getting offsets\n"
+            )
+        else:
+            output.append(f"{topic}:{partition}:{','.join(map(str, found))}\n")
+    return Printed("".join(output), "".join(errors))

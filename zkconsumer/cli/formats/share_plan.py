@@ -1,0 +1,91 @@
+"""Who would get what, as people and programs read it."""
+
+import json
+from collections.abc import Iterable, Sequence
+from itertools import groupby
+
+from zkconsumer.model import TopicPartition
+from zkconsumer.status.scaling import SharePlan
+
+_HEAD = ("READER", "NOW", "THEN", "PARTITIONS")
+_NEW = " (new)"
+
+
+def share_plan_text(group_id: str, plan: SharePlan) -> str:
+    """A table, a line a reader, and what there is to say about the whole."""
+    rows = [_HEAD]
+    gone = [reader for reader in plan.before if reader not in plan.readers]
+    for reader in [*plan.readers, *gone]:
+        share = plan.readers.get(reader, ())
+        name = f"{reader}{_NEW}" if reader in plan.invented else reader
+        now = "-" if reader in plan.invented else str(len(plan.before.get(reader, ())))
+        then = "-" if reader in gone else str(len(share))
+        rows.append((name, now, then, partitions_text(share)))
+    lines = _table(rows)
+    if plan.leaving:
+        lines.append(f"leaving: {', '.join(plan.leaving)}")
+    if plan.idle:
+        lines.append(f"idle: {len(plan.idle)} of {len(plan.readers)} readers would get nothing")
+    if plan.unread:
+        lines.append(f"unread: {partitions_text(plan.unread)}")
+    if plan.invented:
+        lines.append(
+            "note: ids of new members are invented; with real ones others may come first, so that "
+            "the same shares go to other readers"
+        )
+    lines.append(
+        f"group {group_id}: {plan.fewest} to {plan.most} partitions a reader; "
+        f"{len(plan.moved)} would change hands"
+    )
+    return "\n".join(lines) + "\n"
+
+
+def share_plan_json(group_id: str, plan: SharePlan) -> str:
+    """The same as one object."""
+    value = {
+        "group": group_id,
+        "readers": [
+            {
+                "reader": reader,
+                "new": reader in plan.invented,
+                "before": _pairs(plan.before.get(reader, ())),
+                "partitions": _pairs(share),
+            }
+            for reader, share in plan.readers.items()
+        ],
+        "leaving": list(plan.leaving),
+        "idle": list(plan.idle),
+        "unread": _pairs(plan.unread),
+        "moved": _pairs(plan.moved),
+    }
+    return json.dumps(value, indent=1) + "\n"
+
+
+def partitions_text(partitions: Iterable[TopicPartition]) -> str:
+    """Partitions by topic, neighbours as ranges: ``orders:0-3,7 returns:1``."""
+    return " ".join(
+        f"{topic}:{_ranges([tp.partition for tp in of_topic])}"
+        for topic, of_topic in groupby(sorted(partitions), key=lambda tp: tp.topic)
+    )
+
+
+def _ranges(numbers: Sequence[int]) -> str:
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and runs[-1][-1] + 1 == number:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ",".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else f"{run[0]}" for run in runs)
+
+
+def _pairs(partitions: Iterable[TopicPartition]) -> list[list[object]]:
+    return [[tp.topic, tp.partition] for tp in partitions]
+
+
+def _table(rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    return [
+        "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip()
+        for row in rows
+    ]

@@ -1,0 +1,79 @@
+"""What ``kafka.admin.TopicCommand --list`` and ``--describe`` of Kafka 0.8.2.2 print."""
+
+from collections.abc import Collection, Iterable
+from enum import Enum
+
+from zkconsumer.cli.formats.java_text import properties_order
+from zkconsumer.status.model import PartitionStatus, TopicStatus
+
+
+class Only(Enum):
+    """What to leave out of a description; the names are those of the options."""
+
+    EVERYTHING = ""
+    UNDER_REPLICATED = "--under-replicated-partitions"
+    UNAVAILABLE = "--unavailable-partitions"
+    OVERRIDDEN = "--topics-with-overrides"
+
+
+def topic_list_text(topics: Iterable[TopicStatus]) -> str:
+    """A line a topic."""
+    return "".join(
+        f"{topic.name} - marked for deletion\n" if topic.deleting else f"{topic.name}\n"
+        for topic in topics
+    )
+
+
+def describe_text(
+    topics: Iterable[TopicStatus],
+    *,
+    live_brokers: Collection[int],
+    only: Only = Only.EVERYTHING,
+) -> str:
+    """The topics with their partitions, or what is asked for of them.
+
+    Args:
+        topics: in order; where the original was given one that does not exist, it prints nothing.
+        live_brokers: the ids of brokers that are registered.
+        only: what to tell.
+    """
+    lines = []
+    for topic in topics:
+        if only is Only.EVERYTHING or (only is Only.OVERRIDDEN and topic.config):
+            lines.append(_topic_line(topic))
+        if only is not Only.OVERRIDDEN:
+            lines += [
+                _partition_line(one)
+                for one in topic.partitions
+                if _is_told(one, only, live_brokers)
+            ]
+    return "".join(line + "\n" for line in lines)
+
+
+def _is_told(partition: PartitionStatus, only: Only, live_brokers: Collection[int]) -> bool:
+    if only is Only.UNDER_REPLICATED:
+        return partition.under_replicated
+    return only is not Only.UNAVAILABLE or partition.leader not in live_brokers
+
+
+def _topic_line(topic: TopicStatus) -> str:
+    # The original counts the replicas of one partition and takes all to have as many.
+    replication = len(topic.partitions[0].replicas) if topic.partitions else 0
+    config = ",".join(f"{key}={topic.config[key]}" for key in properties_order(topic.config))
+    return (
+        f"Topic:{topic.name}\tPartitionCount:{len(topic.partitions)}"
+        f"\tReplicationFactor:{replication}\tConfigs:{config}"
+    )
+
+
+def _partition_line(one: PartitionStatus) -> str:
+    topic, partition = one.topic_partition
+    leader = -1 if one.leader is None else one.leader
+    return (
+        f"\tTopic: {topic}\tPartition: {partition}\tLeader: {leader}"
+        f"\tReplicas: {_joined(one.replicas)}\tIsr: {_joined(one.in_sync)}"
+    )
+
+
+def _joined(ids: Iterable[int]) -> str:
+    return ",".join(map(str, ids))

@@ -1,0 +1,312 @@
+"""What the offsets of a group would be set to, before anything is written: pure.
+
+A plan of the same kind as a migration's, so that it is carried out, proven and undone in the same
+way; only that what is wanted comes from the logs, from a file, or from what is there.
+"""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import NamedTuple, TypeAlias, assert_never
+
+from zkconsumer.errors import ConfigError
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.offsets.migration.plan import Fate, Move, Offset, Plan, offset_in, same_offset
+from zkconsumer.offsets.store import FetchedOffset
+
+
+class LogRange(NamedTuple):
+    """The first offset that a partition's log still has, and the one that its next record gets."""
+
+    start: int
+    end: int
+
+
+class Outside(StrEnum):
+    """What to do with an offset that is not in the log; the values are what users write.
+
+    Left there, the next member starts where its ``auto.offset.reset`` says, which may be the other
+    end of the log.
+    """
+
+    REFUSE = "refuse"
+    CLAMP = "clamp"
+    KEEP = "keep"
+
+
+@dataclass(frozen=True, slots=True)
+class ToEarliest:
+    """To the beginning of every log."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToLatest:
+    """To the end of every log."""
+
+
+@dataclass(frozen=True, slots=True)
+class ToTime:
+    """To the first record that is not older than a time; to the end where there is none.
+
+    Attributes:
+        found: what the leaders answered; -1 where no record is that new.
+        exact: whether they know times of records; before 0.10.1 they know those of whole segments.
+    """
+
+    found: Mapping[TopicPartition, int]
+    exact: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class ShiftBy:
+    """So many records on, or back where less than 0."""
+
+    count: int
+
+
+@dataclass(frozen=True, slots=True)
+class ToOffsets:
+    """To these, such as a file names them."""
+
+    offsets: Mapping[TopicPartition, int]
+
+
+@dataclass(frozen=True, slots=True)
+class ToCurrent:
+    """To where the group is, into its log where it has left it; to the end where it has none."""
+
+
+Aim: TypeAlias = ToEarliest | ToLatest | ToTime | ShiftBy | ToOffsets | ToCurrent
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Present:
+    """What is there.
+
+    Attributes:
+        stored: what the group has, in the place that is to be written.
+        partitions: those that the cluster has.
+        logs: of those partitions whose leaders answered.
+        members: the living members of the group, each as a text.
+    """
+
+    stored: Mapping[TopicPartition, FetchedOffset]
+    partitions: Collection[TopicPartition]
+    logs: Mapping[TopicPartition, LogRange]
+    members: Sequence[str] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class OffsetPlan:
+    """What is to be written, and what the user should know of it.
+
+    Attributes:
+        plan: moves and refusals; nothing may be written while there are any.
+        logs: the logs by which it was made.
+        notes: what is not as one might think, in plain words.
+    """
+
+    plan: Plan
+    logs: Mapping[TopicPartition, LogRange] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+    def lag(self, tp: TopicPartition, offset: Offset) -> int | None:
+        """How many records there would be left to read from this offset; None: not known."""
+        if offset is None or tp not in self.logs:
+            return None
+        return max(0, self.logs[tp].end - offset.offset)
+
+
+def plan_offsets(
+    aim: Aim,
+    present: Present,
+    *,
+    scope: Collection[TopicPartition] | None = None,
+    outside: Outside | None = None,
+    force: bool = False,
+) -> OffsetPlan:
+    """What each partition has and gets, and why it must not be done.
+
+    Args:
+        aim: where to.
+        present: what there is.
+        scope: the partitions to set; unless given, all that the group has an offset of, or that a
+            file names.
+        outside: what to do with an offset that is not in the log. Unless given, an offset that
+            is named is refused there, and one that is reckoned is set to the nearest.
+        force: although members are alive, or an entry can't be read, or a log is not known.
+    """
+    drawing = _Drawing(aim, present, outside or _default_outside(aim), force=force)
+    wanted = sorted(_wanted(aim, present) if scope is None else scope)
+    moves = [drawing.move(tp, named=scope is not None) for tp in wanted]
+    refusals, notes = _liveness(present.members, force=force), drawing.notes
+    if isinstance(aim, ToTime) and not aim.exact:
+        notes.append(
+            "these brokers know only when whole segments were written: offsets are those of the "
+            "segments' beginnings, and more is read again than asked for"
+        )
+    refusals += drawing.refusals
+    if not moves:
+        refusals.append("there is nothing to set: the group has no offsets; name the topics")
+    return OffsetPlan(
+        plan=Plan(moves=tuple(moves), refusals=tuple(refusals)),
+        logs={tp: log for tp, log in present.logs.items() if tp in set(wanted)},
+        notes=tuple(notes),
+    )
+
+
+def named_partitions(
+    names: Iterable[str], partitions: Collection[TopicPartition]
+) -> set[TopicPartition]:
+    """The partitions that ``topic`` or ``topic:0,2`` stand for.
+
+    Raises:
+        ConfigError: it is written in another way, or there is no such topic.
+    """
+    found: set[TopicPartition] = set()
+    for name in names:
+        topic, colon, numbers = name.partition(":")
+        of_topic = {tp for tp in partitions if tp.topic == topic}
+        if not of_topic:
+            raise ConfigError(f"{name!r}: the cluster has no topic {topic!r}")
+        if not colon:
+            found |= of_topic
+            continue
+        for number in numbers.split(","):
+            if not (number.isascii() and number.isdigit() and len(number) < 10):
+                raise ConfigError(f"{name!r} is not TOPIC or TOPIC:PARTITION,PARTITION")
+            found.add(TopicPartition(topic, int(number)))
+    return found
+
+
+def _wanted(aim: Aim, present: Present) -> Collection[TopicPartition]:
+    if isinstance(aim, ToOffsets):
+        return aim.offsets
+    return [tp for tp, it in present.stored.items() if it.offset is not None or it.error]
+
+
+def _default_outside(aim: Aim) -> Outside:
+    return Outside.REFUSE if isinstance(aim, ToOffsets) else Outside.CLAMP
+
+
+def _liveness(members: Sequence[str], *, force: bool) -> list[str]:
+    """A live member goes on from where it is, and its next commit undoes what was set."""
+    if not members or force:
+        return []
+    return [
+        f"the group has living members: {', '.join(members)}: stop them first; --force sets the "
+        "offsets all the same, until a member commits again"
+    ]
+
+
+class _Drawing:
+    """One plan in the making: refusals and notes gather here."""
+
+    def __init__(self, aim: Aim, present: Present, outside: Outside, *, force: bool) -> None:
+        self._aim = aim
+        self._present = present
+        self._outside = outside
+        self._force = force
+        self.refusals: list[str] = []
+        self.notes: list[str] = []
+        if present.members and force:
+            self.notes.append(f"living members will commit over it: {', '.join(present.members)}")
+
+    def move(self, tp: TopicPartition, *, named: bool) -> Move:
+        """What becomes of one partition; ``named`` by the user, so that it must be there."""
+        found = self._present.stored.get(tp, FetchedOffset(None))
+        before = offset_in(found)
+        if tp not in self._present.partitions:
+            if named:
+                self.refusals.append(f"{tp}: the cluster has no such partition")
+            wanted = self._plain(tp)
+            return Move(
+                topic_partition=tp, wanted=wanted, before=before, fate=Fate.NO_SUCH_PARTITION
+            )
+        if found.error is not None:
+            self._refuse_unless_forced(f"{tp}: {found.error}", "it can't be brought back then")
+        wanted = self._goal(tp, before)
+        if wanted is None:
+            return Move(topic_partition=tp, wanted=before, before=before, fate=Fate.KEEP)
+        fate = Fate.SAME if same_offset(before, wanted) else Fate.WRITE
+        return Move(topic_partition=tp, wanted=wanted, before=before, fate=fate)
+
+    def _plain(self, tp: TopicPartition) -> Offset:
+        offset = self._aim.offsets.get(tp) if isinstance(self._aim, ToOffsets) else None
+        return None if offset is None else OffsetAndMetadata(offset)
+
+    def _goal(self, tp: TopicPartition, before: Offset) -> OffsetAndMetadata | None:
+        """Where to; None where that can't be said: then there is a refusal."""
+        aim, log = self._aim, self._present.logs.get(tp)
+        goal: OffsetAndMetadata | None
+        match aim:
+            case ToEarliest():
+                goal = None if log is None else OffsetAndMetadata(log.start)
+            case ToLatest():
+                goal = None if log is None else OffsetAndMetadata(log.end)
+            case ToTime():
+                goal = self._at_time(tp, aim.found.get(tp), log)
+            case ShiftBy():
+                if before is None:
+                    self.refusals.append(
+                        f"{tp}: there is no offset to shift: set it to one end of the log"
+                    )
+                    return None
+                goal = OffsetAndMetadata(before.offset + aim.count)
+            case ToOffsets():
+                if tp not in aim.offsets:
+                    self.refusals.append(f"{tp}: the file has no offset of it")
+                    return None
+                goal = OffsetAndMetadata(aim.offsets[tp])
+            case ToCurrent():
+                goal = before
+                if goal is None and log is not None:
+                    self.notes.append(f"{tp}: there is no offset: set to the end of its log")
+                    goal = OffsetAndMetadata(log.end)
+            case _:
+                assert_never(aim)
+        return self._in_the_log(tp, goal, log)
+
+    def _at_time(
+        self, tp: TopicPartition, found: int | None, log: LogRange | None
+    ) -> OffsetAndMetadata | None:
+        if found is None or log is None:
+            return None
+        if found < 0:
+            self.notes.append(f"{tp}: no record is that new: set to the end of its log")
+            return OffsetAndMetadata(log.end)
+        return OffsetAndMetadata(found)
+
+    def _in_the_log(
+        self, tp: TopicPartition, goal: OffsetAndMetadata | None, log: LogRange | None
+    ) -> OffsetAndMetadata | None:
+        if goal is None:
+            self.refusals.append(f"{tp}: its leader did not answer, so where to set it is unknown")
+            return None
+        if log is None:
+            self._refuse_unless_forced(
+                f"{tp}: its leader did not answer, so whether {goal.offset} is in its log is "
+                "unknown",
+                "it is set all the same",
+            )
+            return goal if goal.offset >= 0 else None
+        if log.start <= goal.offset <= log.end:
+            return goal
+        text = f"{tp}: {goal.offset} is not in its log [{log.start}, {log.end})"
+        nearest = min(max(goal.offset, log.start), log.end)
+        match self._outside:
+            case Outside.CLAMP:
+                self.notes.append(f"{text}: set to {nearest} instead")
+                return OffsetAndMetadata(nearest, goal.metadata)
+            case Outside.KEEP if goal.offset >= 0:
+                self.notes.append(f"{text}: the next member obeys its auto.offset.reset")
+                return goal
+            case _:
+                self.refusals.append(f"{text}: --outside clamp sets it to {nearest}")
+                return None
+
+    def _refuse_unless_forced(self, text: str, consequence: str) -> None:
+        if self._force:
+            self.notes.append(f"{text}; forced: {consequence}")
+        else:
+            self.refusals.append(f"{text}; with --force {consequence}")

@@ -1,0 +1,257 @@
+"""Brokers, topics and clocks: what ails all groups at once."""
+
+from collections import Counter
+from collections.abc import Iterable
+
+from zkconsumer.status.doctor.circumstances import Circumstances
+from zkconsumer.status.doctor.finding import Code, Finding, Severity, counted, names, some
+from zkconsumer.status.model import ClusterSnapshot, PartitionStatus
+
+
+def examine_cluster(snapshot: ClusterSnapshot, around: Circumstances) -> list[Finding]:
+    """Look at everything that belongs to no group."""
+    return [
+        *_not_looked_at(snapshot),
+        *_brokers(snapshot),
+        *_topics(snapshot),
+        *_leaders(snapshot),
+        *_replicas(snapshot),
+        *_clocks(snapshot, around),
+    ]
+
+
+def _not_looked_at(snapshot: ClusterSnapshot) -> list[Finding]:
+    """No finding about a part that was not read must not pass for health."""
+    lines = [
+        f"{one.part}: {one.reason}, for {max(0, snapshot.taken_ms - one.since_ms) // 1000} s"
+        for one in snapshot.failures
+    ]
+    if not lines:
+        return []
+    return [
+        Finding(
+            code=Code.NOT_LOOKED_AT,
+            severity=Severity.WARNING,
+            what=(
+                f"{counted(len(lines), 'part')} of the cluster could not be read. What is said "
+                "about them is old, and nothing said does not mean that all is well."
+            ),
+            evidence=some(lines),
+            repair="Look at the reasons, then run this again.",
+        )
+    ]
+
+
+def _brokers(snapshot: ClusterSnapshot) -> list[Finding]:
+    if not snapshot.brokers:
+        return [_no_brokers(snapshot)] if not snapshot.failures else []
+    findings = []
+    unusable = [f"broker {one.broker.id}: {one.problem}" for one in snapshot.brokers if one.problem]
+    if unusable:
+        findings.append(
+            Finding(
+                code=Code.BROKER_UNUSABLE,
+                severity=Severity.ERROR,
+                what=f"{counted(len(unusable), 'broker')} can't be used by consumers.",
+                evidence=some(unusable),
+                repair=(
+                    "Look at the broker's listeners (host.name, advertised.host.name and port up "
+                    "to 0.8.2), and whether its host is reached from here."
+                ),
+            )
+        )
+    if not snapshot.failures and not any(one.is_controller for one in snapshot.brokers):
+        findings.append(
+            Finding(
+                code=Code.NO_CONTROLLER,
+                severity=Severity.ERROR,
+                what=(
+                    "No broker is the controller: nobody names new leaders, and topics are "
+                    "neither made nor deleted."
+                ),
+                evidence=(
+                    "brokers: " + names([str(one.broker.id) for one in snapshot.brokers], 10),
+                ),
+                repair=(
+                    "It should take less than a session's time-out until one is. If it lasts, "
+                    "look at the controller logs of all brokers, and at /controller."
+                ),
+            )
+        )
+    return findings
+
+
+def _no_brokers(snapshot: ClusterSnapshot) -> Finding:
+    return Finding(
+        code=Code.NO_BROKERS,
+        severity=Severity.ERROR,
+        what="No broker is registered: there is no cluster to read from.",
+        evidence=(f"/brokers/ids is empty in {snapshot.zookeeper_connect}",),
+        repair=(
+            "See that the brokers run, and that the chroot at the end of zookeeper.connect is "
+            "the one that they have."
+        ),
+    )
+
+
+def _topics(snapshot: ClusterSnapshot) -> list[Finding]:
+    unreadable = [f"{one.name}: {one.problem}" for one in snapshot.topics if one.problem]
+    empty = [
+        one.name
+        for one in snapshot.topics
+        if not one.partitions and not one.problem and not one.deleting
+    ]
+    findings = []
+    if unreadable:
+        findings.append(
+            Finding(
+                code=Code.TOPIC_UNREADABLE,
+                severity=Severity.ERROR,
+                what=(
+                    f"The nodes of {counted(len(unreadable), 'topic')} make no sense, so that "
+                    "nobody can read these topics."
+                ),
+                evidence=some(unreadable),
+                repair="Look at /brokers/topics/<topic>: somebody wrote it by hand, or a tool did.",
+            )
+        )
+    if empty:
+        findings.append(
+            Finding(
+                code=Code.TOPIC_WITHOUT_PARTITIONS,
+                severity=Severity.WARNING,
+                what=f"{counted(len(empty), 'topic')} ha{_s(empty)} no partitions.",
+                evidence=some([f"{topic}{_readers(snapshot, {topic})}" for topic in empty]),
+                repair="Delete it, or make it again with partitions.",
+            )
+        )
+    return findings
+
+
+def _s(items: list[str]) -> str:
+    return "s" if len(items) == 1 else "ve"
+
+
+def _live(snapshot: ClusterSnapshot) -> Iterable[PartitionStatus]:
+    """The partitions of topics that nobody is deleting."""
+    return (one for topic in snapshot.topics if not topic.deleting for one in topic.partitions)
+
+
+def _leaders(snapshot: ClusterSnapshot) -> list[Finding]:
+    lost = [one for one in _live(snapshot) if one.leaderless]
+    if not lost:
+        return []
+    there = {one.broker.id for one in snapshot.brokers}
+    topics = {one.topic_partition.topic for one in lost}
+    return [
+        Finding(
+            code=Code.LEADER_MISSING,
+            severity=Severity.ERROR,
+            what=(
+                f"{counted(len(lost), 'partition')} ha{_s([''] * len(lost))} no leader: nobody "
+                f"can read or write there{_readers(snapshot, topics)}."
+            ),
+            evidence=some([f"{one.topic_partition}: {_replica_text(one, there)}" for one in lost]),
+            repair=(
+                "Start a broker that has a replica in sync. If it is lost for good, "
+                "unclean.leader.election.enable lets one that is behind lead; what it lacks is "
+                "lost then."
+            ),
+        )
+    ]
+
+
+def _replica_text(partition: PartitionStatus, there: set[int]) -> str:
+    replicas = [
+        f"{one} ({'runs' if one in there else 'is gone'}"
+        f"{', in sync' if one in partition.in_sync else ''})"
+        for one in partition.replicas
+    ]
+    return f"replicas {', '.join(replicas)}" if replicas else "no replicas known"
+
+
+def _readers(snapshot: ClusterSnapshot, topics: set[str]) -> str:
+    groups = [
+        group.group_id
+        for _, group in sorted(snapshot.groups.items())
+        if any(topics & member.streams.keys() for member in group.members)
+    ]
+    if not groups:
+        return ""
+    return f", which {'group' if len(groups) == 1 else 'groups'} {names(groups)} would read"
+
+
+def _replicas(snapshot: ClusterSnapshot) -> list[Finding]:
+    behind = [one for one in _live(snapshot) if one.under_replicated and not one.leaderless]
+    if not behind:
+        return []
+    there = {one.broker.id for one in snapshot.brokers}
+    missing = Counter(
+        replica for one in behind for replica in one.replicas if replica not in one.in_sync
+    )
+    alone = sum(len(one.in_sync) <= 1 for one in behind)
+    lines = [
+        f"broker {broker_id} ({'it runs' if broker_id in there else 'it is gone'}): "
+        f"behind in {counted(number, 'partition')}"
+        for broker_id, number in missing.most_common()
+    ]
+    lines += [
+        f"{one.topic_partition}: replicas {_ids(one.replicas)}, in sync {_ids(one.in_sync)}"
+        for one in behind
+    ]
+    return [
+        Finding(
+            code=Code.UNDER_REPLICATED,
+            severity=Severity.WARNING,
+            what=(
+                f"{counted(len(behind), 'partition')} lack{_s_verb(behind)} replicas; "
+                f"{alone} of them depend on one broker alone."
+            ),
+            evidence=some(lines),
+            repair=(
+                "Start the brokers that are gone. One that runs and is behind has too much to do, "
+                "a slow disk, or messages larger than replica.fetch.max.bytes."
+            ),
+        )
+    ]
+
+
+def _s_verb(items: list[PartitionStatus]) -> str:
+    return "s" if len(items) == 1 else ""
+
+
+def _ids(brokers: tuple[int, ...]) -> str:
+    return "[" + ", ".join(map(str, brokers)) + "]"
+
+
+def _clocks(snapshot: ClusterSnapshot, around: Circumstances) -> list[Finding]:
+    lines = []
+    ours = snapshot.clock_skew_ms
+    if ours is not None and abs(ours.value) > around.skew_ms:
+        side = "ahead of" if ours.value > 0 else "behind"
+        lines.append(f"ZooKeeper's clock is {abs(ours.value) // 1000} s {side} ours")
+    for one in snapshot.brokers:
+        if one.registered_ms is None or one.created_ms is None:
+            continue
+        off_ms = one.registered_ms - one.created_ms
+        if abs(off_ms) > around.skew_ms:
+            side = "ahead of" if off_ms > 0 else "behind"
+            lines.append(
+                f"{one.broker}: its clock was {abs(off_ms) // 1000} s {side} ZooKeeper's when it "
+                "registered"
+            )
+    if not lines:
+        return []
+    return [
+        Finding(
+            code=Code.CLOCK_SKEW,
+            severity=Severity.WARNING,
+            what=(
+                "Clocks differ. Ages and lag in seconds are wrong by as much; a broker whose "
+                "clock is off deletes records too early or too late, and finds other offsets by "
+                "time."
+            ),
+            evidence=some(lines),
+            repair="Set the clocks (NTP) on the hosts that differ from the others.",
+        )
+    ]

@@ -1,0 +1,48 @@
+"""The doctor's round: all families of findings, the worst first."""
+
+from zkconsumer.status.doctor.circumstances import Circumstances
+from zkconsumer.status.doctor.cluster import examine_cluster
+from zkconsumer.status.doctor.commits import examine_commits
+from zkconsumer.status.doctor.finding import Code, Finding
+from zkconsumer.status.doctor.group_look import GroupLook
+from zkconsumer.status.doctor.log_offsets import examine_log_offsets
+from zkconsumer.status.doctor.members import examine_members
+from zkconsumer.status.doctor.offset_places import examine_offset_places
+from zkconsumer.status.doctor.owners import examine_owners
+from zkconsumer.status.doctor.subscriptions import examine_subscriptions
+from zkconsumer.status.doctor.whole_groups import examine_names, examine_whole
+from zkconsumer.status.model import ClusterSnapshot
+
+_ORDER = {code: place for place, code in enumerate(Code)}
+
+
+def examine(snapshot: ClusterSnapshot, around: Circumstances) -> tuple[Finding, ...]:
+    """Everything that is wrong, the worst first, then by group and kind; the cluster leads.
+
+    Args:
+        snapshot: the cluster and its groups.
+        around: an earlier look and settings; without an earlier look, what stands still is not
+            told from what moves.
+    """
+    findings = examine_cluster(snapshot, around) + examine_names(snapshot)
+    partition_ids = snapshot.partition_ids()
+    for _, group in sorted(snapshot.groups.items()):
+        findings += examine_group(GroupLook(group, snapshot, around, partition_ids))
+    return tuple(sorted(findings, key=_rank))
+
+
+def examine_group(look: GroupLook) -> list[Finding]:
+    """What is wrong with one group, without what is wrong with the cluster."""
+    return [
+        *examine_whole(look),
+        *examine_members(look),
+        *examine_owners(look),
+        *examine_subscriptions(look),
+        *examine_log_offsets(look),
+        *examine_offset_places(look),
+        *examine_commits(look),
+    ]
+
+
+def _rank(finding: Finding) -> tuple[int, tuple[str, ...], int]:
+    return -finding.severity, tuple(finding.group or ()), _ORDER[finding.code]

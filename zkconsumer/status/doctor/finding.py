@@ -1,0 +1,114 @@
+"""What the doctor finds: values in plain words, with what was seen and what helps."""
+
+from dataclasses import dataclass
+from enum import IntEnum, StrEnum
+
+from zkconsumer.status.doctor.fix import Fix
+from zkconsumer.status.model import GroupKey
+
+EVIDENCE_SHOWN = 20
+"""How many lines of evidence a finding keeps; of the others it tells the number."""
+
+
+class Severity(IntEnum):
+    """How bad it is; sorts from the harmless to the worst."""
+
+    NOTE = 0
+    """Worth knowing; nothing is lost or late by it."""
+    WARNING = 1
+    """Something does not work as somebody means it to, or will not for long."""
+    ERROR = 2
+    """Records are not read, are read twice, or are lost."""
+
+
+class Code(StrEnum):
+    """What kind of thing was found; the values are stable, for scripts."""
+
+    # cluster
+    NOT_LOOKED_AT = "not-looked-at"
+    NO_BROKERS = "no-brokers"
+    BROKER_UNUSABLE = "broker-unusable"
+    NO_CONTROLLER = "no-controller"
+    CLOCK_SKEW = "clock-skew"
+    TOPIC_UNREADABLE = "topic-unreadable"
+    TOPIC_WITHOUT_PARTITIONS = "topic-without-partitions"
+    LEADER_MISSING = "leader-missing"
+    UNDER_REPLICATED = "under-replicated"
+    # members
+    MEMBER_STALE = "member-stale"
+    MEMBER_UNREADABLE = "member-unreadable"
+    MEMBER_FOREIGN = "member-foreign"
+    MEMBER_NOT_UNDERSTOOD = "member-not-understood"
+    MEMBER_UNREADABLE_BY_SCALA = "member-unreadable-by-scala"
+    MEMBER_TIME_FAR_OFF = "member-time-far-off"
+    MEMBER_IDLE = "member-idle"
+    # owners
+    OWNER_PERSISTENT = "owner-persistent"
+    OWNER_OF_DEAD_SESSION = "owner-of-dead-session"
+    OWNER_OF_OTHER_SESSION = "owner-of-other-session"
+    OWNER_NO_MEMBER = "owner-no-member"
+    OWNER_NO_THREAD = "owner-no-thread"
+    OWNER_NOT_SUBSCRIBED = "owner-not-subscribed"
+    OWNER_MISSING = "owner-missing"
+    # subscriptions
+    SUBSCRIPTIONS_UNEQUAL = "subscriptions-unequal"
+    ASSIGNORS_DIFFER = "assignors-differ"
+    TOO_FEW_PARTITIONS = "too-few-partitions"
+    SUBSCRIBED_TOPIC_MISSING = "subscribed-topic-missing"
+    # offsets
+    OFFSET_BELOW_LOG = "offset-below-log"
+    OFFSET_BEYOND_END = "offset-beyond-end"
+    OFFSETS_SPLIT = "offsets-split"
+    OFFSETS_DIFFER = "offsets-differ"
+    OFFSETS_OF_DELETED_TOPICS = "offsets-of-deleted-topics"
+    COMMITS_PAUSED = "commits-paused"
+    READING_STALLED = "reading-stalled"
+    # whole groups
+    GROUP_PROBLEM = "group-problem"
+    PARTITION_PROBLEM = "partition-problem"
+    GROUP_OLD_AND_NEW = "group-old-and-new"
+    COORDINATOR_MISSING = "coordinator-missing"
+    REBALANCE_ENDLESS = "rebalance-endless"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Finding:
+    """One thing that is wrong, or worth knowing.
+
+    Attributes:
+        code: what kind of thing.
+        severity: how bad it is.
+        what: it, in a sentence or two, for somebody who does not know the inside.
+        evidence: what was seen, a line each: numbers, nodes, members.
+        repair: what helps, and what to look at before.
+        fix: the same as writes to ZooKeeper, where that helps and is safe to offer.
+        group: the group that it is about; None where it is about the cluster or a topic.
+    """
+
+    code: Code
+    severity: Severity
+    what: str
+    evidence: tuple[str, ...]
+    repair: str
+    fix: Fix | None = None
+    group: GroupKey | None = None
+
+
+def some(lines: list[str]) -> tuple[str, ...]:
+    """The first lines of evidence, and how many there are beyond."""
+    rest = len(lines) - EVIDENCE_SHOWN
+    if rest <= 0:
+        return tuple(lines)
+    return (*lines[:EVIDENCE_SHOWN], f"... and {rest} more")
+
+
+def counted(number: int, noun: str) -> str:
+    """A number with its noun: ``1 member``, ``3 members``."""
+    return f"{number} {noun if number == 1 else noun + 's'}"
+
+
+def names(items: list[str], limit: int = 5) -> str:
+    """Some names in a row, and how many there are beyond."""
+    rest = len(items) - limit
+    shown = ", ".join(items[:limit])
+    return shown if rest <= 0 else f"{shown} and {rest} more"

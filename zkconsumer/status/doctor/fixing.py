@@ -1,0 +1,114 @@
+"""Plans the writes of a repair against nodes that were read just before, and its undoing (pure).
+
+Every planned write carries the version that was read, so that it fails where somebody writes in
+between. One gap is left: an ephemeral node that goes and comes again in that moment has the same
+version. So deletes of ephemeral nodes are offered only where nobody alive makes them.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+from zkconsumer.status.doctor.fix import DeleteNode, Expected, Fix, SetNode, Write, session_name
+from zkconsumer.status.doctor.undo import Undone
+from zkconsumer.zk.nodes import Malformed, parse_registration
+from zkconsumer.zk.store import DeleteOp, SetOp, ZNode
+
+Nodes = Mapping[str, ZNode | None]
+"""Nodes by path as they are now; None where there is none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlannedWrite:
+    """One write, and what undoes it. Save the latter before doing the former."""
+
+    op: DeleteOp | SetOp
+    undone: Undone
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FixPlan:
+    """What is to be done about a fix now.
+
+    Attributes:
+        writes: in the order of the fix, each on its own.
+        skipped: what is not done, by path, and why.
+        refused: why nothing at all is done; None where it may be.
+    """
+
+    writes: tuple[PlannedWrite, ...] = ()
+    skipped: Mapping[str, str]
+    refused: str | None = None
+
+
+def plan_fix(fix: Fix, nodes: Nodes, children: Mapping[str, Sequence[str] | None]) -> FixPlan:
+    """Hold a repair against what there is now.
+
+    Args:
+        fix: the repair.
+        nodes: of all of ``fix.paths``; one that is missing here counts as not there.
+        children: the names below each of ``fix.childless``, None where no node is.
+    """
+    refused = _refusal(fix, nodes, children)
+    if refused is not None:
+        return FixPlan(refused=refused, skipped={})
+    planned: list[PlannedWrite] = []
+    skipped: dict[str, str] = {}
+    for write in fix.writes:
+        step = _plan_write(write, nodes.get(write.path))
+        if isinstance(step, PlannedWrite):
+            planned.append(step)
+        else:
+            skipped[write.path] = step
+    return FixPlan(writes=tuple(planned), skipped=skipped)
+
+
+def difference(expected: Expected, node: ZNode) -> str | None:
+    """How a node differs from what it was seen to be; None where it does not."""
+    if expected.session_id is not None and node.ephemeral_owner != expected.session_id:
+        return f"it is now {owned_by(node.ephemeral_owner)}"
+    if expected.data is not None and node.data != expected.data:
+        return f"it now holds {_short(node.data)}"
+    if expected.no_registration and not isinstance(parse_registration(node.data), Malformed):
+        return "it now holds a registration"
+    return None
+
+
+def owned_by(session_id: int) -> str:
+    """Whose a node is, in words; sessions as ZooKeeper writes them."""
+    return f"of {session_name(session_id)}" if session_id else "a persistent node"
+
+
+def _refusal(fix: Fix, nodes: Nodes, children: Mapping[str, Sequence[str] | None]) -> str | None:
+    for path in fix.absent:
+        if nodes.get(path) is not None:
+            return f"{path} is there by now"
+    for path in fix.childless:
+        if below := children.get(path):
+            return f"{path} has {len(below)} by now: {', '.join(sorted(below)[:3])}"
+    return None
+
+
+def _plan_write(write: Write, node: ZNode | None) -> PlannedWrite | str:
+    if node is None:
+        return "it is gone"
+    changed = difference(write.expected, node)
+    if changed is not None:
+        return changed
+    if isinstance(write, SetNode) and node.data == write.data:
+        return "it holds that already"
+    undone = Undone(
+        path=write.path,
+        before=node.data,
+        after=write.data if isinstance(write, SetNode) else None,
+        session_id=node.ephemeral_owner,
+    )
+    match write:
+        case DeleteNode(path):
+            return PlannedWrite(op=DeleteOp(path, node.version), undone=undone)
+        case SetNode(path, _, data):
+            return PlannedWrite(op=SetOp(path, data, node.version), undone=undone)
+
+
+def _short(data: bytes) -> str:
+    text = repr(data.decode("utf-8", "replace"))
+    return text if len(text) <= 80 else text[:77] + "..."

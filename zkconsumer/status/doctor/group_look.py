@@ -1,0 +1,179 @@
+"""One group as the doctor looks at it: who is whose, and who should read what."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from zkconsumer.assignment.group_view import GroupView
+from zkconsumer.assignment.strategy import CannotAssign, Strategy
+from zkconsumer.model import ConsumerThreadId, TopicPartition
+from zkconsumer.status.doctor.circumstances import Circumstances, zookeeper_now_ms
+from zkconsumer.status.model import (
+    ClusterSnapshot,
+    GroupKind,
+    GroupPartition,
+    GroupStatus,
+    MemberStatus,
+)
+from zkconsumer.status.verify import (
+    Fault,
+    Ownership,
+    PartitionIds,
+    expected_owners,
+    group_view,
+    ownership_faults,
+)
+from zkconsumer.zk.nodes import Malformed, parse_registration
+
+Shares = Mapping[str, frozenset[TopicPartition]]
+"""What each member reads, by member id."""
+
+
+@dataclass(frozen=True)
+class GroupLook:
+    """A group, the cluster around it, and what follows from both.
+
+    Attributes:
+        group: the group.
+        snapshot: the cluster; the group is one of its.
+        around: what is known besides.
+        partition_ids: the partition numbers of every topic of the cluster.
+    """
+
+    group: GroupStatus
+    snapshot: ClusterSnapshot
+    around: Circumstances
+    partition_ids: PartitionIds
+
+    @property
+    def in_zookeeper(self) -> bool:
+        """Whether its members register in ZooKeeper."""
+        return self.group.kind is GroupKind.ZOOKEEPER
+
+    @cached_property
+    def members(self) -> dict[str, MemberStatus]:
+        """Everybody who is registered, by member id."""
+        return {one.member_id: one for one in self.group.members}
+
+    @cached_property
+    def readable(self) -> dict[str, MemberStatus]:
+        """Those whose subscription is known."""
+        return {one.member_id: one for one in self.group.members if is_readable(one)}
+
+    @property
+    def all_readable(self) -> bool:
+        """Whether it is known what everybody reads, so that shares can be computed."""
+        return len(self.readable) == len(self.members)
+
+    @cached_property
+    def topics_read(self) -> frozenset[str]:
+        """The topics that a member reads, whether the cluster has them or not."""
+        return frozenset(topic for member in self.members.values() for topic in member.streams)
+
+    @cached_property
+    def partitions(self) -> dict[TopicPartition, GroupPartition]:
+        """What is known of the group's partitions."""
+        return {one.topic_partition: one for one in self.group.partitions}
+
+    def partition_before(self, tp: TopicPartition) -> GroupPartition | None:
+        """How a partition looked so long ago that a group at work has committed since.
+
+        None where there was no look, or where it is not that long ago.
+        """
+        return self._partitions_before.get(tp)
+
+    @cached_property
+    def _partitions_before(self) -> dict[TopicPartition, GroupPartition]:
+        before = self.around.group_before(self.group.key)
+        if before is None or self.around.elapsed_ms(self.snapshot) < self.around.silence_ms:
+            return {}
+        return {one.topic_partition: one for one in before.partitions}
+
+    @cached_property
+    def faults(self) -> tuple[Ownership, ...]:
+        """The partitions that are not owned as they should be, ascending."""
+        return ownership_faults(self.group, self.partition_ids, self.snapshot.live_sessions)
+
+    @cached_property
+    def unowned(self) -> tuple[TopicPartition, ...]:
+        """The partitions that members subscribe to and nobody owns, in order."""
+        return tuple(one.topic_partition for one in self.faults if one.fault is Fault.UNOWNED)
+
+    @cached_property
+    def view(self) -> GroupView:
+        """The group as the assignors of ZooKeeper groups see it."""
+        return group_view(self.group, self.partition_ids)
+
+    @cached_property
+    def owned(self) -> dict[str, frozenset[TopicPartition]]:
+        """What each member that is there owns as it should be; those without anything as well."""
+        found: dict[str, set[TopicPartition]] = {member_id: set() for member_id in self.members}
+        faulty = {one.topic_partition for one in self.faults}
+        for tp, partition in self.partitions.items():
+            owner = None if partition.owner is None else self.member_of(partition.owner)
+            if owner in found and tp not in faulty:
+                found[owner].add(tp)
+        return {member_id: frozenset(of_member) for member_id, of_member in found.items()}
+
+    @cached_property
+    def last_change_ms(self) -> int | None:
+        """When a member or an owner last came, by ZooKeeper's clock; None where nobody says."""
+        times = [one.created_ms for one in self.group.members]
+        times += [one.owner_since_ms for one in self.group.partitions]
+        return max((one for one in times if one is not None), default=None)
+
+    @cached_property
+    def settling(self) -> bool:
+        """Whether somebody came so lately that the group may still be sharing out."""
+        if self.last_change_ms is None:
+            return False
+        return zookeeper_now_ms(self.snapshot) - self.last_change_ms < self.around.settle_ms
+
+    def member_of(self, owner: str) -> str | None:
+        """The consumer id (or member id) that an owner's text names; None where it names none."""
+        if not self.in_zookeeper:
+            return owner
+        thread = ConsumerThreadId.parse(owner)
+        return None if thread is None else thread.consumer_id
+
+    def dead(self, session_id: int | None) -> bool:
+        """Whether ZooKeeper says what is alive, and this session is not.
+
+        It has to be the list of the whole ensemble: one server's connections are not enough.
+        """
+        alive = self.snapshot.live_sessions
+        return bool(session_id) and alive is not None and session_id not in alive
+
+    def threads(self, strategy: Strategy) -> dict[TopicPartition, ConsumerThreadId] | None:
+        """Who should read what by a strategy; None where it can't be applied."""
+        found = expected_owners(strategy, self.view)
+        return None if isinstance(found, CannotAssign) else found
+
+    @cached_property
+    def range_shares(self) -> Shares | None:
+        """What each member should read by range."""
+        return self._shares("range")
+
+    @cached_property
+    def round_robin_shares(self) -> Shares | None:
+        """What each member should read by round-robin; None where subscriptions are unequal."""
+        return self._shares("roundrobin")
+
+    def _shares(self, strategy: Strategy) -> Shares | None:
+        threads = self.threads(strategy)
+        if threads is None:
+            return None
+        found: dict[str, set[TopicPartition]] = {member_id: set() for member_id in self.members}
+        for tp, thread in threads.items():
+            found[thread.consumer_id].add(tp)
+        return {member_id: frozenset(of_member) for member_id, of_member in found.items()}
+
+
+def is_malformed(member: MemberStatus) -> bool:
+    """Whether its registration is none that members of ZooKeeper groups can read."""
+    return member.data is not None and isinstance(parse_registration(member.data), Malformed)
+
+
+def is_readable(member: MemberStatus) -> bool:
+    """Whether it is known what the member reads; one that only Scala can't read counts."""
+    return not is_malformed(member) and (member.problem is None or bool(member.streams))

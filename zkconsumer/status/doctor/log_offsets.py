@@ -1,0 +1,131 @@
+"""Committed offsets that the log does not hold: cut off at its head, or beyond its end."""
+
+from zkconsumer.status.doctor.finding import Code, Finding, Severity, counted, some
+from zkconsumer.status.doctor.fix import Expected, Fix, SetNode
+from zkconsumer.status.doctor.group_look import GroupLook
+from zkconsumer.status.model import Committed, GroupPartition
+from zkconsumer.zk.nodes import encode_offset
+from zkconsumer.zk.paths import GroupPaths, is_segment
+
+Found = tuple[GroupPartition, Committed]
+
+
+def examine_log_offsets(look: GroupLook) -> list[Finding]:
+    """Hold where the group goes on against what the logs hold."""
+    below: list[Found] = []
+    beyond: list[Found] = []
+    for partition in look.group.partitions:
+        committed = partition.effective(look.group.kind)
+        if committed is None or committed.offset < 0:
+            continue
+        if partition.log_start is not None and committed.offset < partition.log_start:
+            below.append((partition, committed))
+        elif _is_beyond(look, partition, committed):
+            beyond.append((partition, committed))
+    return [*_below(look, below), *_beyond(look, beyond)]
+
+
+def _is_beyond(look: GroupLook, partition: GroupPartition, committed: Committed) -> bool:
+    """Whether the log ended before that offset when it was asked after the commit.
+
+    A running group can commit more than the log held when it was asked a moment before.
+    """
+    if partition.log_end is None or committed.offset <= partition.log_end:
+        return False
+    if partition.log_at_ms is None or committed.seen_ms <= partition.log_at_ms:
+        return True
+    committed_ms = committed.committed_ms
+    return committed_ms is not None and committed_ms + look.around.skew_ms < partition.log_at_ms
+
+
+def _below(look: GroupLook, found: list[Found]) -> list[Finding]:
+    if not found:
+        return []
+    # Of a partition that somebody reads, the log may have been cut since the last commit only.
+    lost = sum((one.log_start or 0) - at.offset for one, at in found)
+    is_read = all(one.owner is not None for one, _ in found)
+    return [
+        Finding(
+            code=Code.OFFSET_BELOW_LOG,
+            severity=Severity.WARNING if is_read else Severity.ERROR,
+            what=(
+                f"{counted(len(found), 'partition')} committed at offsets that the log has "
+                f"deleted: up to {counted(lost, 'record')} went before the group committed them. "
+                "Who starts there goes where its auto.offset.reset says: with 'largest', the "
+                "default of Kafka 0.8, everything up to the end is passed over."
+            ),
+            evidence=some(
+                [
+                    f"{one.topic_partition}: committed {at.offset} in {at.storage}, the log "
+                    f"begins at {one.log_start}"
+                    for one, at in found
+                ]
+            ),
+            repair=(
+                "Before the group starts, set these offsets to the beginning of the log, or its "
+                "members' auto.offset.reset to smallest. Then see why it was late: the topic's "
+                "retention, or a group that stood still."
+            ),
+            fix=_to_log_start(look, found),
+            group=look.group.key,
+        )
+    ]
+
+
+def _to_log_start(look: GroupLook, found: list[Found]) -> Fix | None:
+    """Set offsets of a group that nobody is in; in Kafka that is not a compare-and-set."""
+    if not look.in_zookeeper or look.members or not is_segment(look.group.group_id):
+        return None
+    paths = GroupPaths(look.group.group_id)
+    writes = tuple(
+        SetNode(
+            paths.offset(one.topic_partition),
+            Expected(session_id=0, data=encode_offset(at.offset)),
+            encode_offset(one.log_start),
+        )
+        for one, at in found
+        if at.storage == "zookeeper" and one.owner is None and one.log_start is not None
+    )
+    if not writes:
+        return None
+    return Fix(
+        what=(
+            f"set {counted(len(writes), 'offset')} of group {look.group.group_id} to the "
+            "beginning of the log"
+        ),
+        caution=(
+            "Keep the group stopped until it is done. A log that is being cut can begin further "
+            "on by then: start the group soon."
+        ),
+        writes=writes,
+        childless=(paths.ids,),
+    )
+
+
+def _beyond(look: GroupLook, found: list[Found]) -> list[Finding]:
+    if not found:
+        return []
+    return [
+        Finding(
+            code=Code.OFFSET_BEYOND_END,
+            severity=Severity.ERROR,
+            what=(
+                f"{counted(len(found), 'partition')} committed beyond the end of the log. Who "
+                "starts there goes where its auto.offset.reset says, by default to the end."
+            ),
+            evidence=some(
+                [
+                    f"{one.topic_partition}: committed {at.offset} in {at.storage}, the log "
+                    f"ends at {one.log_end}"
+                    for one, at in found
+                ]
+            ),
+            repair=(
+                "Find out what happened to the log. Was the topic deleted and made again, then "
+                "none of its records was read: set the offset to the beginning. Did a replica "
+                "that was behind become leader, then what was there before is gone: set it to "
+                "the end, or further back to read twice rather than miss."
+            ),
+            group=look.group.key,
+        )
+    ]

@@ -1,0 +1,289 @@
+"""Registrations of ZooKeeper groups: of the dead, unreadable, foreign, idle, out of their time."""
+
+import re
+
+from zkconsumer.status.doctor.circumstances import zookeeper_now_ms
+from zkconsumer.status.doctor.finding import Code, Finding, Severity, counted, names, some
+from zkconsumer.status.doctor.fix import DeleteNode, Expected, Fix, session_name
+from zkconsumer.status.doctor.group_look import GroupLook, is_malformed, is_readable
+from zkconsumer.status.model import MemberStatus
+from zkconsumer.zk.json_dialect import JsonObject, parse_object
+from zkconsumer.zk.nodes import Pattern
+from zkconsumer.zk.paths import GroupPaths, is_segment, is_topic_name
+
+_ID_TIME = re.compile(r"-([0-9]{13})-[0-9a-f]{1,8}")
+"""The end of an id that a consumer made for itself: milliseconds, and eight digits by chance."""
+
+
+def examine_members(look: GroupLook) -> list[Finding]:
+    """Look at every registration of a ZooKeeper group."""
+    if not look.in_zookeeper:
+        return []
+    return [
+        *_stale(look),
+        *_unreadable(look),
+        *_not_understood(look),
+        *_unreadable_by_scala(look),
+        *_first_regex_only(look),
+        *_idle(look),
+        *_far_off(look),
+    ]
+
+
+def _stale(look: GroupLook) -> list[Finding]:
+    gone = [one for one in look.group.members if _is_stale(look, one)]
+    if not gone:
+        return []
+    return [
+        Finding(
+            code=Code.MEMBER_STALE,
+            severity=Severity.ERROR,
+            what=(
+                f"{counted(len(gone), 'member')} of the group {_is(gone)} registered but not "
+                "there: the others leave a share of the partitions to it, which nobody reads."
+            ),
+            evidence=some([f"{_where(look, one)}: {_of_whom(look, one)}" for one in gone]),
+            repair=(
+                "See on its host that the process is gone. A registration of a session that ended "
+                "goes with it, within its time-out; a persistent one has to be deleted."
+            ),
+            fix=_delete(
+                look,
+                gone,
+                caution="Whoever is deleted and lives does not rebalance until it is restarted.",
+            ),
+            group=look.group.key,
+        )
+    ]
+
+
+def _is_stale(look: GroupLook, member: MemberStatus) -> bool:
+    if member.session_id == 0:
+        return True
+    # A member that came after the list of sessions was read is not in it.
+    created_ms, now_ms = member.created_ms, zookeeper_now_ms(look.snapshot)
+    is_new = created_ms is not None and now_ms - created_ms < look.around.settle_ms
+    return look.dead(member.session_id) and not is_new
+
+
+def _unreadable(look: GroupLook) -> list[Finding]:
+    findings = []
+    for member in look.group.members:
+        if not is_malformed(member):
+            continue
+        text = (member.data or b"").decode("utf-8", "replace")
+        foreign = is_topic_name(text)
+        about = "a bare topic name, as pykafka registers it" if foreign else member.problem
+        findings.append(
+            Finding(
+                code=Code.MEMBER_FOREIGN if foreign else Code.MEMBER_UNREADABLE,
+                severity=Severity.ERROR,
+                what=(
+                    f"The registration of {member.member_id} can't be read. Scala members of the "
+                    "group fail every rebalance while it is there; others pass it over, and read "
+                    "what it reads, too."
+                ),
+                evidence=(
+                    f"{_where(look, member)} holds {text[:200]!r}",
+                    f"why: {about or 'it is no registration'}",
+                    f"it is of {session_name(member.session_id)}",
+                ),
+                repair=(
+                    "Stop that client, and give it a group of its own: it can't share one with "
+                    "consumers of Kafka 0.8."
+                ),
+                fix=_delete(
+                    look,
+                    [member],
+                    caution="Stop its process first: it may register again, and it reads on.",
+                ),
+                group=look.group.key,
+            )
+        )
+    return findings
+
+
+def _not_understood(look: GroupLook) -> list[Finding]:
+    """Sound registrations that we can't expand, such as an expression that only Java knows."""
+    found = [one for one in look.group.members if not is_malformed(one) and not is_readable(one)]
+    if not found:
+        return []
+    return [
+        Finding(
+            code=Code.MEMBER_NOT_UNDERSTOOD,
+            severity=Severity.WARNING,
+            what=(
+                f"What {counted(len(found), 'member')} of the group should read is not certain to "
+                "us. Nothing is said here about who should have which partition, and a member "
+                "that is not Scala's can't join."
+            ),
+            evidence=some([f"{_where(look, one)}: {one.problem}" for one in found]),
+            repair="Write its filter in a plainer way, or name the topics.",
+            group=look.group.key,
+        )
+    ]
+
+
+def _unreadable_by_scala(look: GroupLook) -> list[Finding]:
+    found = [one for one in look.readable.values() if one.problem is not None]
+    if not found:
+        return []
+    return [
+        Finding(
+            code=Code.MEMBER_UNREADABLE_BY_SCALA,
+            severity=Severity.ERROR if len(look.members) > 1 else Severity.WARNING,
+            what=(
+                f"{counted(len(found), 'registration')} can be read by us, but not by Scala "
+                "consumers: each of those in the group fails every rebalance."
+            ),
+            evidence=some([f"{_where(look, one)}: {one.problem}" for one in found]),
+            repair=(
+                "Stop that client. The time in a registration has to be a text, and every number "
+                "a whole one of 32 bits."
+            ),
+            group=look.group.key,
+        )
+    ]
+
+
+def _first_regex_only(look: GroupLook) -> list[Finding]:
+    """Wildcard members with several entries, as kafka-node writes: only the first counts."""
+    evidence = []
+    for member in look.readable.values():
+        if member.pattern in {Pattern.WHITE_LIST, Pattern.BLACK_LIST}:
+            parsed = parse_object(member.data or b"")
+            entries = parsed.fields.get("subscription") if isinstance(parsed, JsonObject) else None
+            if isinstance(entries, dict) and len(entries) > 1:
+                evidence.append(f"{_where(look, member)} names {names(list(entries))}")
+    if not evidence:
+        return []
+    return [
+        Finding(
+            code=Code.MEMBER_FOREIGN,
+            severity=Severity.WARNING,
+            what=(
+                "Wildcard members name several expressions. Others see only the first of them, "
+                "so members don't agree on who reads what."
+            ),
+            evidence=some(evidence),
+            repair="Give that client (kafka-node?) one topic a consumer, or a group of its own.",
+            group=look.group.key,
+        )
+    ]
+
+
+def _idle(look: GroupLook) -> list[Finding]:
+    """Who owns nothing while what is meant for it lies open: it gave up, or computes otherwise."""
+    if look.settling or not look.unowned:
+        return []
+    unowned = set(look.unowned)
+    evidence = []
+    for member_id, member in look.readable.items():
+        if look.owned[member_id] or _is_stale(look, member):
+            continue
+        shares = (look.range_shares or {}, look.round_robin_shares or {})
+        waiting = [sorted(share.get(member_id, set()) & unowned) for share in shares]
+        if meant := max(waiting, key=len):
+            evidence.append(f"{member_id}: nobody has {names([str(tp) for tp in meant])}")
+    if not evidence:
+        return []
+    return [
+        Finding(
+            code=Code.MEMBER_IDLE,
+            severity=Severity.ERROR,
+            what=(
+                f"{counted(len(evidence), 'member')} own{'s' if len(evidence) == 1 else ''} "
+                "nothing, although partitions that should be theirs have no owner. A Scala "
+                "consumer that failed rebalance.max.retries times stays like this: registered, "
+                "silent, until something changes in the group."
+            ),
+            evidence=some(evidence),
+            repair=(
+                "Look in its log for 'can't rebalance after', remove the cause (the other "
+                "findings of this group), then restart it. Don't delete its registration while "
+                "it runs. See that all members have the same partition.assignment.strategy."
+            ),
+            group=look.group.key,
+        )
+    ]
+
+
+def _far_off(look: GroupLook) -> list[Finding]:
+    evidence = [
+        text for member in look.group.members if (text := _time_off(look, member)) is not None
+    ]
+    if not evidence:
+        return []
+    return [
+        Finding(
+            code=Code.MEMBER_TIME_FAR_OFF,
+            severity=Severity.WARNING,
+            what="The clocks of some members' hosts are far from ZooKeeper's.",
+            evidence=some(evidence),
+            repair=(
+                "Set their clocks (NTP). The group itself does not depend on it, but times in "
+                "logs, offsets by time and the retention of what they produce do."
+            ),
+            group=look.group.key,
+        )
+    ]
+
+
+def _time_off(look: GroupLook, member: MemberStatus) -> str | None:
+    """How far a member's times are from those of its node; a process may be older than that."""
+    skew_ms, created_ms = look.around.skew_ms, member.created_ms
+    registered_ms = member.registered_ms
+    if created_ms is not None and registered_ms is not None:
+        off_ms = registered_ms - created_ms
+        if abs(off_ms) > skew_ms:
+            side = "after" if off_ms > 0 else "before"
+            return (
+                f"{member.member_id}: it says it registered {abs(off_ms) // 1000} s {side} "
+                "its node was made"
+            )
+    in_id = _ID_TIME.search(member.member_id)
+    if in_id is None or in_id.end() != len(member.member_id):
+        return None
+    latest_ms = created_ms if created_ms is not None else zookeeper_now_ms(look.snapshot)
+    ahead_ms = int(in_id[1]) - latest_ms
+    if ahead_ms <= skew_ms:
+        return None
+    return f"{member.member_id}: its id is {ahead_ms // 1000} s ahead of its registration"
+
+
+def _delete(look: GroupLook, members: list[MemberStatus], caution: str) -> Fix | None:
+    """Delete registrations whose content is known, if they are still what was seen."""
+    if not is_segment(look.group.group_id):
+        return None
+    paths = GroupPaths(look.group.group_id)
+    writes = tuple(
+        DeleteNode(paths.member(one.member_id), Expected(session_id=one.session_id, data=one.data))
+        for one in members
+        if one.data is not None and one.session_id is not None and is_segment(one.member_id)
+    )
+    if not writes:
+        return None
+    return Fix(
+        what=f"delete {counted(len(writes), 'registration')} of group {look.group.group_id}",
+        caution=caution,
+        writes=writes,
+    )
+
+
+def _of_whom(look: GroupLook, member: MemberStatus) -> str:
+    if member.session_id == 0:
+        return "a persistent node, which no consumer makes and which never goes by itself"
+    since = "" if member.created_ms is None else f", made {_ago(look, member.created_ms)}"
+    return f"of {session_name(member.session_id)}, which ZooKeeper does not name as alive{since}"
+
+
+def _ago(look: GroupLook, time_ms: int) -> str:
+    return f"{max(0, zookeeper_now_ms(look.snapshot) - time_ms) // 1000} s ago"
+
+
+def _where(look: GroupLook, member: MemberStatus) -> str:
+    return f"/consumers/{look.group.group_id}/ids/{member.member_id}"
+
+
+def _is(members: list[MemberStatus]) -> str:
+    return "is" if len(members) == 1 else "are"

@@ -1,0 +1,168 @@
+"""Where offsets are kept: some in ZooKeeper, some in Kafka, some of topics long gone."""
+
+from zkconsumer.status.doctor.finding import Code, Finding, Severity, counted, some
+from zkconsumer.status.doctor.fix import DeleteNode, Expected, Fix
+from zkconsumer.status.doctor.group_look import GroupLook
+from zkconsumer.status.model import Committed, GroupKey, GroupKind, GroupPartition
+from zkconsumer.zk.nodes import encode_offset
+from zkconsumer.zk.paths import GroupPaths, is_segment, topic_path
+
+
+def examine_offset_places(look: GroupLook) -> list[Finding]:
+    """Look at which storage has an offset of what."""
+    if not look.in_zookeeper:
+        return []
+    # Where new consumers go by the same name, what lies in Kafka is theirs.
+    others = look.snapshot.groups.get(GroupKey(GroupKind.COORDINATOR, look.group.group_id))
+    of_both = [] if others is not None and others.members else [*_split(look), *_differ(look)]
+    return [*of_both, *_of_deleted_topics(look)]
+
+
+def _split(look: GroupLook) -> list[Finding]:
+    """Mixed settings of ``offsets.storage``: each hand-over starts from a stale position."""
+    by_places: dict[frozenset[str], list[str]] = {}
+    topics = {topic.name for topic in look.snapshot.topics}
+    for one in look.group.partitions:
+        places = frozenset(it.storage for it in one.committed if it.offset >= 0)
+        if places and one.topic_partition.topic in topics:
+            by_places.setdefault(places, []).append(str(one.topic_partition))
+    in_zookeeper = by_places.get(frozenset({"zookeeper"}), [])
+    in_kafka = by_places.get(frozenset({"kafka"}), [])
+    if not in_zookeeper or not in_kafka:
+        return []
+    return [
+        Finding(
+            code=Code.OFFSETS_SPLIT,
+            severity=Severity.ERROR,
+            what=(
+                "The group keeps the offsets of some partitions in ZooKeeper only, and of others "
+                "in Kafka only. A member that looks in one place finds nothing for the rest, and "
+                "starts where its auto.offset.reset says."
+            ),
+            evidence=(
+                *some([f"in ZooKeeper only: {one}" for one in in_zookeeper[:5]]),
+                *some([f"in Kafka only: {one}" for one in in_kafka[:5]]),
+                f"in ZooKeeper only {len(in_zookeeper)}, in Kafka only {len(in_kafka)}, "
+                f"in both {len(by_places.get(frozenset({'zookeeper', 'kafka'}), []))}",
+            ),
+            repair=(
+                "Give all members the same offsets.storage. To move, set offsets.storage=kafka "
+                "with dual.commit.enabled=true everywhere, restart one after the other, and turn "
+                "dual.commit.enabled off when all are over. For a group that is stopped: "
+                "zkconsumer offsets migrate."
+            ),
+            group=look.group.key,
+        )
+    ]
+
+
+def _differ(look: GroupLook) -> list[Finding]:
+    """One of two places is no longer written."""
+    evidence = []
+    for one in look.group.partitions:
+        in_zookeeper, in_kafka = one.committed_in("zookeeper"), one.committed_in("kafka")
+        if in_zookeeper is None or in_kafka is None or in_zookeeper.offset == in_kafka.offset:
+            continue
+        why = _left_behind(look, one, in_zookeeper, in_kafka)
+        if why is not None:
+            evidence.append(
+                f"{one.topic_partition}: {in_zookeeper.offset} in ZooKeeper, {in_kafka.offset} in "
+                f"Kafka; {why}"
+            )
+    if not evidence:
+        return []
+    return [
+        Finding(
+            code=Code.OFFSETS_DIFFER,
+            severity=Severity.WARNING,
+            what=(
+                "ZooKeeper and Kafka hold different offsets, and one of them is not written any "
+                "more. Members with dual.commit.enabled start from the larger, the others from "
+                "the one that their offsets.storage names."
+            ),
+            evidence=some(evidence),
+            repair=(
+                "See what offsets.storage and dual.commit.enabled the members have, and make it "
+                "the same. To set such a group back, lower the offset in both places."
+            ),
+            group=look.group.key,
+        )
+    ]
+
+
+def _left_behind(
+    look: GroupLook, now: GroupPartition, in_zookeeper: Committed, in_kafka: Committed
+) -> str | None:
+    """Which of the two is not written any more; None where both are, or it is not known.
+
+    The times of both tell, or else that one moved since the earlier look and the other did not.
+    """
+    times = (in_zookeeper.committed_ms, in_kafka.committed_ms)
+    if times[0] is not None and times[1] is not None:
+        ahead_ms = times[0] - times[1]
+        if abs(ahead_ms) < look.around.silence_ms:
+            return None
+        return f"{'Kafka' if ahead_ms > 0 else 'ZooKeeper'}'s is {abs(ahead_ms) // 1000} s older"
+    then = look.partition_before(now.topic_partition)
+    if then is None:
+        return None
+    stood = {
+        one.storage: (before := then.committed_in(one.storage)) is not None
+        and before.offset == one.offset
+        for one in (in_zookeeper, in_kafka)
+    }
+    if stood["zookeeper"] == stood["kafka"]:
+        return None
+    seconds = look.around.elapsed_ms(look.snapshot) // 1000
+    return f"{'Kafka' if stood['kafka'] else 'ZooKeeper'}'s did not move for {seconds} s"
+
+
+def _of_deleted_topics(look: GroupLook) -> list[Finding]:
+    # Where no topic is known at all, they were most likely not read.
+    if not look.snapshot.topics:
+        return []
+    there = {topic.name for topic in look.snapshot.topics}
+    left = [
+        (one, it)
+        for one in look.group.partitions
+        if one.topic_partition.topic not in there
+        and (it := one.committed_in("zookeeper")) is not None
+    ]
+    if not left:
+        return []
+    topics = sorted({one.topic_partition.topic for one, _ in left})
+    return [
+        Finding(
+            code=Code.OFFSETS_OF_DELETED_TOPICS,
+            severity=Severity.NOTE,
+            what=(
+                f"ZooKeeper keeps offsets of {counted(len(topics), 'topic')} that the cluster no "
+                "longer has. A topic made again under that name would be read from there, not "
+                "from its beginning."
+            ),
+            evidence=some([f"{one.topic_partition}: {it.offset}" for one, it in left]),
+            repair="Delete them, unless the topic is to come back as it was.",
+            fix=_delete(look, left, topics),
+            group=look.group.key,
+        )
+    ]
+
+
+def _delete(
+    look: GroupLook, left: list[tuple[GroupPartition, Committed]], topics: list[str]
+) -> Fix | None:
+    if not is_segment(look.group.group_id):
+        return None
+    paths = GroupPaths(look.group.group_id)
+    return Fix(
+        what=f"delete {counted(len(left), 'offset')} of group {look.group.group_id}",
+        caution="If a topic comes back with its old records, the group reads it anew.",
+        writes=tuple(
+            DeleteNode(
+                paths.offset(one.topic_partition),
+                Expected(session_id=0, data=encode_offset(it.offset)),
+            )
+            for one, it in left
+        ),
+        absent=tuple(map(topic_path, topics)),
+    )

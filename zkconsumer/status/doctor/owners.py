@@ -1,0 +1,195 @@
+"""Owner nodes of ZooKeeper groups, and partitions without one (of groups of both kinds)."""
+
+from zkconsumer.model import TopicPartition
+from zkconsumer.status.doctor.circumstances import zookeeper_now_ms
+from zkconsumer.status.doctor.finding import Code, Finding, Severity, counted, some
+from zkconsumer.status.doctor.fix import DeleteNode, Expected, Fix, session_name
+from zkconsumer.status.doctor.group_look import GroupLook
+from zkconsumer.status.model import GroupState
+from zkconsumer.status.verify import Fault, Ownership
+from zkconsumer.zk.paths import GroupPaths, is_segment
+
+_CODES = {
+    Fault.NO_SESSION: Code.OWNER_PERSISTENT,
+    Fault.DEAD_SESSION: Code.OWNER_OF_DEAD_SESSION,
+    Fault.OTHER_SESSION: Code.OWNER_OF_OTHER_SESSION,
+    Fault.NO_MEMBER: Code.OWNER_NO_MEMBER,
+    Fault.NO_THREAD_ID: Code.OWNER_NO_THREAD,
+    Fault.NO_STREAM: Code.OWNER_NO_THREAD,
+    Fault.NOT_READ: Code.OWNER_NOT_SUBSCRIBED,
+    Fault.NO_PARTITION: Code.OWNER_NOT_SUBSCRIBED,
+}
+_SAFE_TO_DELETE = {Code.OWNER_PERSISTENT, Code.OWNER_OF_DEAD_SESSION}
+_MILD = {Code.OWNER_NO_THREAD, Code.OWNER_NOT_SUBSCRIBED}
+_WHAT = {
+    Code.OWNER_PERSISTENT: (
+        "{n} owned by nodes that belong to no session. They never go by themselves, and nobody "
+        "else can own these partitions while they are there."
+    ),
+    Code.OWNER_OF_DEAD_SESSION: (
+        "{n} owned by a session that is over. Whoever should read them can't claim them while "
+        "the node is there."
+    ),
+    Code.OWNER_OF_OTHER_SESSION: (
+        "{n} owned by a member that is there in another session than the one that claimed them. "
+        "The node goes with the old session, and the member may not notice: then two read them."
+    ),
+    Code.OWNER_NO_MEMBER: (
+        "{n} owned by somebody who is not registered in the group. The others don't count it in, "
+        "and wait for a partition that it does not give up."
+    ),
+    Code.OWNER_NO_THREAD: (
+        "{n} owned under a text that is no stream which its member has for the topic. Consumers "
+        "of Kafka 0.8 write the consumer id, a dash, and the number of the stream."
+    ),
+    Code.OWNER_NOT_SUBSCRIBED: (
+        "{n} owned although no member reads the topic, or the topic has no such partition."
+    ),
+}
+_REPAIR = {
+    Code.OWNER_PERSISTENT: (
+        "See that no process reads these partitions under that name, then delete the nodes."
+    ),
+    Code.OWNER_OF_DEAD_SESSION: (
+        "Wait for the session's time-out. Nodes that outlive it by minutes are left over: delete "
+        "them. The group takes the partitions at its next rebalance."
+    ),
+    Code.OWNER_OF_OTHER_SESSION: (
+        "If it lasts longer than a session's time-out, restart that member. Two processes that "
+        "run under the same consumer.id look like this, too."
+    ),
+    Code.OWNER_NO_MEMBER: (
+        "Somebody deleted its registration, or it is another kind of client: find the process by "
+        "the host in its id, and restart it. A node of a dead session goes with it."
+    ),
+    Code.OWNER_NO_THREAD: (
+        "Find the client. If it is none of Kafka's, give it a group of its own, else restart it."
+    ),
+    Code.OWNER_NOT_SUBSCRIBED: ("Restart the owner: it did not give up what is read no more."),
+}
+
+
+def examine_owners(look: GroupLook) -> list[Finding]:
+    """Look at every owner, and at what has none."""
+    by_code: dict[Code, list[Ownership]] = {}
+    for one in look.faults if look.in_zookeeper else ():
+        if one.fault is not Fault.UNOWNED and not _is_excused(look, one):
+            by_code.setdefault(_CODES[one.fault], []).append(one)
+    findings = [_finding(look, code, found) for code, found in by_code.items()]
+    return findings + _missing(look)
+
+
+def _is_excused(look: GroupLook, one: Ownership) -> bool:
+    """Whether it only looks wrong to us."""
+    if one.fault is Fault.DEAD_SESSION:
+        # A session that began after the list of sessions was read is not in it.
+        return _is_new(look, one)
+    # What the owner reads is not known: there is a finding about its registration instead.
+    member_id = look.member_of(one.owner or "")
+    known = member_id not in look.members or member_id in look.readable
+    return not known and one.fault in {Fault.NOT_READ, Fault.NO_STREAM}
+
+
+def _is_new(look: GroupLook, one: Ownership) -> bool:
+    """Whether the node is so young that what it does not fit may have been read before it."""
+    since_ms = look.partitions[one.topic_partition].owner_since_ms
+    now_ms = zookeeper_now_ms(look.snapshot)
+    return since_ms is not None and now_ms - since_ms < look.around.settle_ms
+
+
+def _finding(look: GroupLook, code: Code, found: list[Ownership]) -> Finding:
+    number = counted(len(found), "partition")
+    passing = code is not Code.OWNER_PERSISTENT and all(_is_new(look, one) for one in found)
+    mild = code in _MILD or passing
+    return Finding(
+        code=code,
+        severity=Severity.WARNING if mild else Severity.ERROR,
+        what=_WHAT[code].format(n=f"{number} {'is' if len(found) == 1 else 'are'}"),
+        evidence=some([_evidence(look, one) for one in found]),
+        repair=_REPAIR[code],
+        fix=_fix(look, found) if code in _SAFE_TO_DELETE else None,
+        group=look.group.key,
+    )
+
+
+def _evidence(look: GroupLook, one: Ownership) -> str:
+    told = f"{one.topic_partition}: {one.owner} of {session_name(one.owner_session)}"
+    if one.member_session not in {None, one.owner_session}:
+        return f"{told}; that member is now of {session_name(one.member_session)}"
+    if one.fault is Fault.NO_MEMBER:
+        of_session = [
+            it.member_id for it in look.group.members if it.session_id == one.owner_session
+        ]
+        if of_session:
+            return f"{told}, which is that of {of_session[0]}"
+        if look.snapshot.live_sessions is None:
+            return f"{told}; whether that is alive, ZooKeeper did not tell"
+    return told
+
+
+def _fix(look: GroupLook, found: list[Ownership]) -> Fix | None:
+    """Delete what belongs to no session, or to one that ZooKeeper says is over."""
+    if not is_segment(look.group.group_id):
+        return None
+    paths = GroupPaths(look.group.group_id)
+    return Fix(
+        what=f"delete {counted(len(found), 'owner node')} of group {look.group.group_id}",
+        caution=(
+            "Make sure that no process reads these partitions under these names. The group takes "
+            "them at its next rebalance: restart a member if there is none."
+        ),
+        writes=tuple(
+            DeleteNode(
+                paths.owner(one.topic_partition),
+                Expected(session_id=one.owner_session, data=(one.owner or "").encode()),
+            )
+            for one in found
+        ),
+    )
+
+
+def _missing(look: GroupLook) -> list[Finding]:
+    unowned = look.unowned
+    if not unowned or not look.readable:
+        return []
+    if not look.in_zookeeper and look.group.state is not GroupState.STABLE:
+        return []
+    severity, how_sure = _how_bad(look, unowned)
+    return [
+        Finding(
+            code=Code.OWNER_MISSING,
+            severity=severity,
+            what=(
+                f"Nobody reads {counted(len(unowned), 'partition')} that members of the group "
+                f"subscribe to. {how_sure}"
+            ),
+            evidence=some([_place(look, tp) for tp in unowned]),
+            repair=(
+                "The other findings of this group say what keeps it from sharing out. If there "
+                "are none, restart a member: that makes all of them share out anew."
+            ),
+            group=look.group.key,
+        )
+    ]
+
+
+def _how_bad(look: GroupLook, unowned: tuple[TopicPartition, ...]) -> tuple[Severity, str]:
+    """One look can't tell a stuck group from a rebalance on its way; a second one can."""
+    around = look.around
+    before = around.group_before(look.group.key)
+    if before is not None and around.elapsed_ms(look.snapshot) >= around.settle_ms:
+        had = {one.topic_partition for one in before.partitions if one.owner is not None}
+        if before.members and any(tp not in had for tp in unowned):
+            seconds = around.elapsed_ms(look.snapshot) // 1000
+            return Severity.ERROR, f"That was so {seconds} s before, too."
+    if look.settling:
+        return Severity.NOTE, "A member or an owner came just now: it may be sharing out."
+    return Severity.WARNING, "If a second look shows the same, the group is stuck."
+
+
+def _place(look: GroupLook, tp: TopicPartition) -> str:
+    known = look.partitions.get(tp)
+    committed = None if known is None else known.effective(look.group.kind)
+    if known is None or committed is None or known.log_end is None:
+        return str(tp)
+    return f"{tp}: committed {committed.offset}, the log ends at {known.log_end}"

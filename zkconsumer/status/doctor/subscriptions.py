@@ -1,0 +1,217 @@
+"""Who should read what: unequal subscriptions, assignors that differ, too few partitions."""
+
+from collections.abc import Iterable
+
+from zkconsumer.assignment.round_robin import uneven_topics
+from zkconsumer.assignment.strategy import Strategy
+from zkconsumer.status.doctor.finding import Code, Finding, Severity, counted, names, some
+from zkconsumer.status.doctor.group_look import GroupLook, Shares
+from zkconsumer.status.model import GroupState
+
+
+def examine_subscriptions(look: GroupLook) -> list[Finding]:
+    """Hold the members' subscriptions against each other, the topics, and who owns what."""
+    if not look.readable:
+        return []
+    shared = _topics_missing(look)
+    if look.in_zookeeper:
+        return [*shared, *_unequal(look), *_assignors(look), *_idle_threads(look)]
+    return [*shared, *_assignors_told(look), *_idle_members(look)]
+
+
+def _topics_missing(look: GroupLook) -> list[Finding]:
+    missing = sorted(look.topics_read - look.partition_ids.keys())
+    if not missing or _topics_unknown(look):
+        return []
+    readers = {
+        topic: [name for name, member in look.readable.items() if topic in member.streams]
+        for topic in missing
+    }
+    return [
+        Finding(
+            code=Code.SUBSCRIBED_TOPIC_MISSING,
+            severity=Severity.WARNING,
+            what=f"Members subscribe to {counted(len(missing), 'topic')} that the cluster lacks.",
+            evidence=some([f"{topic}: {names(readers[topic], 2)}" for topic in missing]),
+            repair=(
+                "Correct the name, create the topic, or take it out of the subscription. Members "
+                "notice when it is created."
+            ),
+            group=look.group.key,
+        )
+    ]
+
+
+def _topics_unknown(look: GroupLook) -> bool:
+    return not look.snapshot.topics and bool(look.snapshot.failures)
+
+
+# --- ZooKeeper groups -----------------------------------------------------------------------
+
+
+def _unequal(look: GroupLook) -> list[Finding]:
+    """Round-robin refuses a group whose members don't all read the same."""
+    uneven = uneven_topics(look.view)
+    strategy = look.around.strategies.get(look.group.group_id)
+    if uneven is None or strategy == "range" or _follows(look, look.range_shares):
+        return []
+    threads = {topic: set(of_topic) for topic, of_topic in look.view.threads_by_topic().items()}
+    one, other = uneven
+    only = {one: threads[one] - threads[other], other: threads[other] - threads[one]}
+    sure = strategy == "roundrobin"
+    return [
+        Finding(
+            code=Code.SUBSCRIPTIONS_UNEQUAL,
+            severity=Severity.ERROR if sure else Severity.WARNING,
+            what=(
+                "The members don't all read the same topics with the same number of streams. "
+                + ("" if sure else "If their partition.assignment.strategy is roundrobin, ")
+                + ("Round-robin fails" if sure else "it fails")
+                + " for every member until they do; range does not mind."
+            ),
+            evidence=some(
+                [f"{topic}: read by {counted(len(threads[topic]), 'stream')}" for topic in uneven]
+                + [
+                    f"only {topic} is read by {names(sorted(map(str, of_topic)), 3)}"
+                    for topic, of_topic in only.items()
+                    if of_topic
+                ]
+            ),
+            repair=(
+                f"Make the subscriptions equal ({one} and {other} to begin with), or set "
+                "partition.assignment.strategy=range on all members."
+            ),
+            group=look.group.key,
+        )
+    ]
+
+
+def _follows(look: GroupLook, shares: Shares | None) -> bool:
+    return shares is not None and look.owned == shares
+
+
+def _assignors(look: GroupLook) -> list[Finding]:
+    """Find out by which strategy each member owns what it does, where that shows."""
+    owners = {name: owned for name, owned in look.owned.items() if owned}
+    if not look.all_readable or look.settling or len(look.members) < 2 or not owners:
+        return []
+    if _follows(look, look.range_shares) or _follows(look, look.round_robin_shares):
+        return []
+    fits = {name: _fitting(look, name) for name in owners}
+    if set.intersection(*map(set, fits.values())):
+        return []
+    lines = [f"{name} owns {_described(look, name, found)}" for name, found in fits.items()]
+    if all(fits.values()):
+        return [_differ(look, Severity.ERROR, "Members share out by different strategies", lines)]
+    if look.faults:
+        return []  # it is on its way, or stuck for another reason
+    return [_differ(look, Severity.WARNING, "Members own what no strategy gives them", lines)]
+
+
+def _fitting(look: GroupLook, member_id: str) -> list[Strategy]:
+    known: list[tuple[Strategy, Shares | None]] = [
+        ("range", look.range_shares),
+        ("roundrobin", look.round_robin_shares),
+    ]
+    owned = look.owned[member_id]
+    return [name for name, share in known if share is not None and share[member_id] == owned]
+
+
+def _described(look: GroupLook, member_id: str, fits: Iterable[Strategy]) -> str:
+    number = counted(len(look.owned[member_id]), "partition")
+    told = " and ".join(fits)
+    return f"{number}: its share by {told}" if told else f"{number}: its share by neither"
+
+
+def _differ(look: GroupLook, severity: Severity, what: str, lines: list[str]) -> Finding:
+    return Finding(
+        code=Code.ASSIGNORS_DIFFER,
+        severity=severity,
+        what=(
+            f"{what}. Each computes for itself who reads what, and nothing checks that they "
+            "agree: the next rebalance can leave partitions without a reader."
+        ),
+        evidence=some(lines),
+        repair=(
+            "Set the same partition.assignment.strategy, and the same exclude.internal.topics, "
+            "on all members. Clients other than Kafka's may divide in their own way: give them a "
+            "group of their own."
+        ),
+        group=look.group.key,
+    )
+
+
+def _idle_threads(look: GroupLook) -> list[Finding]:
+    """Streams that get nothing: as the group is shared out, or else as it can't but be."""
+    found = look.view.threads_by_topic().items()
+    by_topic = {topic: of_topic for topic, of_topic in found if look.partition_ids.get(topic)}
+    small = [topic for topic in by_topic if len(by_topic[topic]) > len(look.partition_ids[topic])]
+    if not small or not look.all_readable:
+        return []  # by either strategy each stream gets something
+    threads = {str(thread) for of_topic in by_topic.values() for thread in of_topic}
+    if not look.faults:
+        idle = threads - {one.owner for one in look.group.partitions}
+    elif len(threads) > sum(len(look.partition_ids[topic]) for topic in by_topic):
+        idle = threads - {str(thread) for thread in (look.threads("range") or {}).values()}
+    else:
+        return []
+    if not idle:
+        return []
+    return [
+        _too_few(
+            look,
+            f"{counted(len(idle), 'stream')} of {len(threads)} get nothing to read",
+            [
+                f"{topic}: {counted(len(by_topic[topic]), 'stream')}, "
+                f"{counted(len(look.partition_ids[topic]), 'partition')}"
+                for topic in sorted(small)
+            ]
+            + [f"idle: {names(sorted(idle))}"],
+        )
+    ]
+
+
+# --- groups of a coordinator ----------------------------------------------------------------
+
+
+def _assignors_told(look: GroupLook) -> list[Finding]:
+    by_name: dict[str, list[str]] = {}
+    for member in look.group.members:
+        if member.assignor is not None:
+            by_name.setdefault(member.assignor, []).append(member.member_id)
+    if len(by_name) < 2:
+        return []
+    lines = [f"{name}: {names(members, 3)}" for name, members in sorted(by_name.items())]
+    return [
+        _differ(look, Severity.WARNING, "Members name different assignors", lines),
+    ]
+
+
+def _idle_members(look: GroupLook) -> list[Finding]:
+    # Members that read no topics are of another kind, Kafka Connect's say.
+    idle = [name for name, owned in look.owned.items() if not owned and look.members[name].streams]
+    if not idle or look.unowned or look.group.state is not GroupState.STABLE:
+        return []
+    members = counted(len(look.members), "member")
+    number = sum(len(look.partition_ids.get(topic, ())) for topic in look.topics_read)
+    return [
+        _too_few(
+            look,
+            f"{counted(len(idle), 'member')} of {len(look.members)} get nothing to read",
+            [f"{members}, {counted(number, 'partition')}", f"idle: {names(idle)}"],
+        )
+    ]
+
+
+def _too_few(look: GroupLook, what: str, evidence: list[str]) -> Finding:
+    return Finding(
+        code=Code.TOO_FEW_PARTITIONS,
+        severity=Severity.NOTE,
+        what=f"{what}, because there are fewer partitions than readers.",
+        evidence=some(evidence),
+        repair=(
+            "That is fine for spares that stand by. Else take fewer streams or members, or add "
+            "partitions (records with a key then go to other partitions than before)."
+        ),
+        group=look.group.key,
+    )

@@ -1,0 +1,191 @@
+"""The record of what a repair did to ZooKeeper, as a file, and the way back (pure).
+
+It is written, and on the disk, before the first write. JSON, with a version.
+"""
+
+import base64
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from zkconsumer.errors import ConfigError
+from zkconsumer.status.doctor.fix import session_name
+from zkconsumer.zk.paths import is_path
+from zkconsumer.zk.store import CreateOp, SetOp, ZNode
+
+FORMAT: Final = "zkconsumer doctor undo"
+VERSION: Final = 1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Undone:
+    """One node before and after a repair.
+
+    Attributes:
+        path: which.
+        before: what it held.
+        after: what it holds then; None: it is deleted.
+        session_id: the session that owned it, 0 for a persistent node. A node of a session can't
+            be made again: it would stay for ever, and belong to nobody.
+    """
+
+    path: str
+    before: bytes
+    after: bytes | None
+    session_id: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndoRecord:
+    """All that a run did, or was about to do.
+
+    Attributes:
+        zookeeper: the cluster, as ``zookeeper.connect`` names it.
+        made_ms: when, in milliseconds since the epoch.
+        steps: the nodes, in the order of the writes.
+    """
+
+    zookeeper: str
+    made_ms: int
+    steps: tuple[Undone, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UndoPlan:
+    """What brings the nodes back: the writes, and by path why others are left as they are."""
+
+    ops: tuple[CreateOp | SetOp, ...]
+    skipped: Mapping[str, str]
+
+
+def plan_undo(record: UndoRecord, nodes: Mapping[str, ZNode | None]) -> UndoPlan:
+    """Hold a record against what there is now; the last write is undone first.
+
+    Args:
+        record: what was done.
+        nodes: as they are now; one that is missing here counts as not there.
+    """
+    ops: list[CreateOp | SetOp] = []
+    skipped: dict[str, str] = {}
+    for step in reversed(record.steps):
+        planned = _plan_step(step, nodes.get(step.path))
+        if isinstance(planned, str):
+            skipped[step.path] = planned
+        else:
+            ops.append(planned)
+    return UndoPlan(ops=tuple(ops), skipped=skipped)
+
+
+def _plan_step(step: Undone, node: ZNode | None) -> CreateOp | SetOp | str:
+    if node is not None and node.data == step.before and node.ephemeral_owner == step.session_id:
+        return "it is as it was"
+    if step.after is None:
+        if node is not None:
+            return "somebody made it again"
+        if step.session_id:
+            return f"it was of {session_name(step.session_id)}: only its owner can make it again"
+        return CreateOp(step.path, step.before)
+    if node is None:
+        return "it is gone"
+    if node.data != step.after or node.ephemeral_owner != step.session_id:
+        return "somebody wrote it since"
+    return SetOp(step.path, step.before, node.version)
+
+
+def encode_undo(record: UndoRecord) -> str:
+    """The text of the file, a node a line."""
+    head = {
+        "format": FORMAT,
+        "version": VERSION,
+        "zookeeper": record.zookeeper,
+        "made_ms": record.made_ms,
+    }
+    lines = [
+        json.dumps(
+            {
+                "path": one.path,
+                "before": _encoded(one.before),
+                "after": None if one.after is None else _encoded(one.after),
+                "session_id": one.session_id,
+            }
+        )
+        for one in record.steps
+    ]
+    start = json.dumps(head, indent=1).removesuffix("\n}")
+    entries = ",\n  ".join(lines)
+    return f'{start},\n "nodes": [\n  {entries}\n ]\n}}\n'
+
+
+def decode_undo(text: str, name: str) -> UndoRecord:
+    """Read the file.
+
+    Args:
+        text: what it holds.
+        name: its name, for messages.
+
+    Raises:
+        ConfigError: it is no such file, or one of a later version, or damaged.
+    """
+    try:
+        parsed: object = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{name} is no undo file: {error}") from error
+    if not isinstance(parsed, dict) or parsed.get("format") != FORMAT:
+        raise ConfigError(f"{name} is no undo file: its format is not {FORMAT!r}")
+    version = parsed.get("version")
+    if version != VERSION:
+        raise ConfigError(
+            f"{name} has version {version!r}, and this program reads {VERSION}: take the program "
+            "that wrote it, or a later one"
+        )
+    try:
+        return UndoRecord(
+            zookeeper=_text(parsed["zookeeper"]),
+            made_ms=_number(parsed["made_ms"]),
+            steps=tuple(map(_step, parsed["nodes"])),
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise ConfigError(f"{name} is damaged: {error!r}") from error
+
+
+def _encoded(data: bytes) -> dict[str, str]:
+    """As text where it is some, so that people can read the file."""
+    try:
+        return {"text": data.decode()}
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(data).decode()}
+
+
+def _decoded(value: object) -> bytes:
+    match value:
+        case {"text": str(text), **rest} if not rest:
+            return text.encode()
+        case {"base64": str(text), **rest} if not rest:
+            return base64.b64decode(text, validate=True)
+        case _:
+            raise TypeError(f"{value!r} holds no bytes")
+
+
+def _step(entry: dict[str, object]) -> Undone:
+    path, after = _text(entry["path"]), entry["after"]
+    if not is_path(path):
+        raise ValueError(f"{path!r} is no path")
+    return Undone(
+        path=path,
+        before=_decoded(entry["before"]),
+        after=None if after is None else _decoded(after),
+        session_id=_number(entry["session_id"]),
+    )
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value
+
+
+def _number(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise TypeError(f"{value!r} is no whole number")
+    return value

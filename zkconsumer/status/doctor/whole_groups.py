@@ -1,0 +1,136 @@
+"""Groups as a whole: of both kinds under one name, without a coordinator, never at rest."""
+
+from zkconsumer.status.doctor.finding import Code, Finding, Severity, counted, names, some
+from zkconsumer.status.doctor.group_look import GroupLook
+from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupState, GroupStatus
+
+
+def examine_whole(look: GroupLook) -> list[Finding]:
+    """Look at the group as a whole."""
+    return [*_problems(look), *_coordinator(look), *_endless(look)]
+
+
+def examine_names(snapshot: ClusterSnapshot) -> list[Finding]:
+    """Find group ids that old and new consumers use at once."""
+    findings = []
+    for key, old in sorted(snapshot.groups.items()):
+        new = snapshot.groups.get(GroupKey(GroupKind.COORDINATOR, key.group_id))
+        if key.kind is GroupKind.ZOOKEEPER and old.members and new is not None and new.members:
+            findings.append(_old_and_new(old, new))
+    return findings
+
+
+def _old_and_new(old: GroupStatus, new: GroupStatus) -> Finding:
+    topics = {topic for one in old.members for topic in one.streams} & {
+        topic for one in new.members for topic in one.streams
+    }
+    both = f": {names(sorted(topics))}" if topics else " that both read"
+    return Finding(
+        code=Code.GROUP_OLD_AND_NEW,
+        severity=Severity.ERROR,
+        what=(
+            f"Consumers of ZooKeeper and consumers of a coordinator use the group id "
+            f"{old.group_id}. They don't know of each other: everything is delivered twice "
+            f"in topics{both}. Commits of the old ones to Kafka are refused meanwhile."
+        ),
+        evidence=(
+            f"in ZooKeeper: {names([one.member_id for one in old.members], 3)}",
+            f"at the coordinator: {names([one.member_id for one in new.members], 3)}",
+        ),
+        repair=(
+            "Stop one kind. To move over, stop the old ones, carry the offsets with zkconsumer "
+            "offsets migrate, and start the new ones then."
+        ),
+        group=old.key,
+    )
+
+
+def _problems(look: GroupLook) -> list[Finding]:
+    findings = []
+    # Of a coordinator's group it may only say that its members are no consumers.
+    unsure = look.in_zookeeper or look.group.state is GroupState.UNKNOWN
+    if look.group.problems:
+        findings.append(
+            Finding(
+                code=Code.GROUP_PROBLEM,
+                severity=Severity.WARNING if unsure else Severity.NOTE,
+                what="Some of what the group has could not be read, or makes no sense.",
+                evidence=some(list(look.group.problems)),
+                repair="Look at the nodes, or at what the coordinator answered, that it names.",
+                group=look.group.key,
+            )
+        )
+    partitions = [
+        f"{one.topic_partition}: {one.problem}" for one in look.group.partitions if one.problem
+    ]
+    if partitions:
+        findings.append(
+            Finding(
+                code=Code.PARTITION_PROBLEM,
+                severity=Severity.WARNING,
+                what=(
+                    f"Something is wrong with {counted(len(partitions), 'partition')} of the "
+                    "group. An offset that is no number makes every rebalance of Scala consumers "
+                    "fail."
+                ),
+                evidence=some(partitions),
+                repair="Correct the node that it names, or find out why it was not answered.",
+                group=look.group.key,
+            )
+        )
+    return findings
+
+
+def _coordinator(look: GroupLook) -> list[Finding]:
+    if look.in_zookeeper or look.group.coordinator is not None:
+        return []
+    return [
+        Finding(
+            code=Code.COORDINATOR_MISSING,
+            severity=Severity.ERROR,
+            what="No broker says that it coordinates the group: nobody can join or commit.",
+            evidence=(f"the group's state: {look.group.reported_state or look.group.state}",),
+            repair=(
+                "See that the partitions of __consumer_offsets have leaders. On a small cluster "
+                "it can't be made while offsets.topic.replication.factor is larger than the "
+                "number of brokers."
+            ),
+            group=look.group.key,
+        )
+    ]
+
+
+def _endless(look: GroupLook) -> list[Finding]:
+    """A coordinator's group that was rebalancing before, and is now."""
+    around, group = look.around, look.group
+    before = around.group_before(group.key)
+    if look.in_zookeeper or before is None:
+        return []
+    if around.elapsed_ms(look.snapshot) < around.settle_ms:
+        return []
+    if {group.state, before.state} != {GroupState.REBALANCING}:
+        return []
+    came = {one.member_id for one in group.members} - {one.member_id for one in before.members}
+    return [
+        Finding(
+            code=Code.REBALANCE_ENDLESS,
+            severity=Severity.ERROR,
+            what=(
+                f"The group was sharing out its partitions "
+                f"{around.elapsed_ms(look.snapshot) // 1000} s before, and is now: mostly nobody "
+                "reads meanwhile."
+            ),
+            evidence=(
+                f"{counted(len(group.members), 'member')} now, {len(before.members)} then, "
+                f"{len(came)} of them new",
+                f"the coordinator says: {group.reported_state or group.state}",
+            ),
+            repair=(
+                "Members that come and go (new ids each time) mostly need longer between two "
+                "polls than max.poll.interval.ms, or than session.timeout.ms in 0.9 and 0.10.0: "
+                "take fewer records a poll, or raise it. If none is new, one does not answer: "
+                "look at its log."
+            ),
+            group=group.key,
+        )
+    ]

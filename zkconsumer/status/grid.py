@@ -1,0 +1,194 @@
+"""A group as a grid: a row for each partition, a column for each owner. Pure.
+
+What is in the way of reading is in the grid, too: partitions without an owner have no column, and
+owners that are no members get a column of their own.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import takewhile
+
+from zkconsumer.model import ConsumerThreadId, TopicPartition
+from zkconsumer.status.lag import records_behind
+from zkconsumer.status.model import Committed, GroupKind, GroupPartition, GroupStatus
+from zkconsumer.status.verify import Fault, Verification
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column:
+    """One owner.
+
+    Attributes:
+        owner_id: the member's id; what the owner node holds where that is no thread id.
+        label: a short name for it, different from all others.
+        is_member: whether it is registered.
+        host: where it runs, as far as that is told.
+        streams: how many streams it has at most for a topic; 0 where it is no member.
+        partitions: how many partitions it has.
+        lag: the sum of the lags of those that are known.
+        problem: what is wrong with its registration.
+    """
+
+    owner_id: str
+    label: str
+    is_member: bool
+    host: str | None
+    streams: int
+    partitions: int
+    lag: int
+    problem: str | None
+
+    @property
+    def idle(self) -> bool:
+        """Whether it has nothing to read: there are more streams than partitions."""
+        return not self.partitions
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """One partition.
+
+    Attributes:
+        topic_partition: which.
+        column: the index of its owner's column; None where nobody owns it.
+        owner: the thread id or member id that has it.
+        thread: the number of its stream (ZooKeeper).
+        fault: what is wrong with its ownership.
+        committed: where the group would go on.
+        lag: in records; None where it is not known.
+        problem: what is wrong with its nodes.
+    """
+
+    topic_partition: TopicPartition
+    column: int | None
+    owner: str | None
+    thread: int | None
+    fault: Fault | None
+    committed: Committed | None
+    lag: int | None
+    problem: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grid:
+    """A group.
+
+    Attributes:
+        columns: members by id, then owners that are none.
+        rows: ascending by partition.
+    """
+
+    columns: tuple[Column, ...]
+    rows: tuple[Row, ...]
+
+    def counts(self, topic: str) -> tuple[int, ...]:
+        """How many of a topic's partitions each column has."""
+        found = [0] * len(self.columns)
+        for row in self.rows:
+            if row.column is not None and row.topic_partition.topic == topic:
+                found[row.column] += 1
+        return tuple(found)
+
+
+def grid_of(group: GroupStatus, verification: Verification) -> Grid:
+    """Lay a group out.
+
+    Args:
+        group: of either kind.
+        verification: of this group; partitions that it finds unowned get rows, too.
+    """
+    faults = {one.topic_partition: one.fault for one in verification.faults}
+    known = {one.topic_partition: one for one in group.partitions}
+    shown = [known.get(tp) or GroupPartition(tp) for tp in sorted({*known, *faults})]
+    member_ids = [one.member_id for one in group.members]
+    strangers = {
+        owner_id
+        for one in shown
+        if one.owner is not None
+        and (owner_id := _owner_of(group.kind, one.owner)[0]) not in member_ids
+    }
+    owner_ids = [*member_ids, *sorted(strangers)]
+    index = {owner_id: number for number, owner_id in enumerate(owner_ids)}
+    rows = tuple(_row(group.kind, one, index, faults.get(one.topic_partition)) for one in shown)
+    return Grid(columns=_columns(group, owner_ids, rows), rows=rows)
+
+
+def moved(before: Grid, after: Grid) -> tuple[TopicPartition, ...]:
+    """The partitions of ``after`` that had another owner before, or none; in order."""
+    owners = {row.topic_partition: row.owner for row in before.rows}
+    return tuple(
+        row.topic_partition
+        for row in after.rows
+        if row.owner is not None and owners.get(row.topic_partition) != row.owner
+    )
+
+
+def short_labels(group_id: str, names: Iterable[str]) -> dict[str, str]:
+    """A short name for each, by which people tell them apart.
+
+    The group's id goes, as do the parts that all have in front, such as the host where there is
+    only one.
+    """
+    listed = list(dict.fromkeys(names))
+    bare = {name: name.removeprefix(f"{group_id}_") or name for name in listed}
+    if len(set(bare.values())) < len(listed):
+        bare = {name: name for name in listed}
+    cut = _shared_parts(list(bare.values())) if len(listed) > 1 else 0
+    labels = {name: text[cut:] or text for name, text in bare.items()}
+    return labels if len(set(labels.values())) == len(listed) else bare
+
+
+def _shared_parts(texts: list[str]) -> int:
+    """How long the beginning is that all have, up to the end of a part of the id."""
+    first, last = min(texts), max(texts)  # whatever these two share, those between them do, too
+    alike = takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False))
+    shared = "".join(char for char, _ in alike)
+    return max(shared.rfind(mark) for mark in "-_.") + 1
+
+
+def _row(
+    kind: GroupKind, partition: GroupPartition, index: dict[str, int], fault: Fault | None
+) -> Row:
+    owner_id, thread = (None, None) if partition.owner is None else _owner_of(kind, partition.owner)
+    return Row(
+        topic_partition=partition.topic_partition,
+        column=None if owner_id is None else index[owner_id],
+        owner=partition.owner,
+        thread=thread,
+        fault=fault,
+        committed=partition.effective(kind),
+        lag=records_behind(kind, partition),
+        problem=partition.problem,
+    )
+
+
+def _columns(group: GroupStatus, owner_ids: list[str], rows: tuple[Row, ...]) -> tuple[Column, ...]:
+    members = {one.member_id: one for one in group.members}
+    labels = short_labels(group.group_id, owner_ids)
+    counts, lags = [0] * len(owner_ids), [0] * len(owner_ids)
+    for row in rows:
+        if row.column is not None:
+            counts[row.column] += 1
+            lags[row.column] += row.lag or 0
+    columns = []
+    for number, owner_id in enumerate(owner_ids):
+        member = members.get(owner_id)
+        columns.append(
+            Column(
+                owner_id=owner_id,
+                label=labels[owner_id],
+                is_member=member is not None,
+                host=None if member is None else member.host,
+                streams=0 if member is None else max(member.streams.values(), default=0),
+                partitions=counts[number],
+                lag=lags[number],
+                problem=None if member is None else member.problem,
+            )
+        )
+    return tuple(columns)
+
+
+def _owner_of(kind: GroupKind, owner: str) -> tuple[str, int | None]:
+    """The id of the owner, and the number of its stream in a ZooKeeper group."""
+    thread = ConsumerThreadId.parse(owner) if kind is GroupKind.ZOOKEEPER else None
+    return (owner, None) if thread is None else (thread.consumer_id, thread.thread)

@@ -1,0 +1,56 @@
+"""How a group stands, in the same words for both kinds. Pure.
+
+- ``stable``: members are there, and everything they read has its owner.
+- ``rebalancing``: members are there, but something is not owned as it should be, or a registration
+  can't be read. It is the usual state for moments; when it lasts, the group is stuck (``timeline``
+  says since when).
+- ``empty``: no members, but offsets are kept.
+- ``dead``: no members and no offsets.
+- ``unknown``: what is needed to tell could not be read.
+"""
+
+from zkconsumer.status.model import GroupState, GroupStatus
+from zkconsumer.status.verify import PartitionIds, malformed_members, ownership_faults
+
+# AwaitingSync: before 1.0; Assigning and Reconciling: the protocol of KIP-848.
+_REPORTED = {
+    "Stable": GroupState.STABLE,
+    "PreparingRebalance": GroupState.REBALANCING,
+    "CompletingRebalance": GroupState.REBALANCING,
+    "AwaitingSync": GroupState.REBALANCING,
+    "Assigning": GroupState.REBALANCING,
+    "Reconciling": GroupState.REBALANCING,
+    "Empty": GroupState.EMPTY,
+    "Dead": GroupState.DEAD,
+}
+
+
+def coordinator_state(reported: str) -> GroupState:
+    """What a coordinator's own word means.
+
+    Source: Kafka 3.9 ``GroupMetadata``, ``ConsumerGroup.ConsumerGroupState``; 0.9 calls a group
+    without members ``Dead``, even one with offsets.
+    """
+    return _REPORTED.get(reported, GroupState.UNKNOWN)
+
+
+def zookeeper_state(
+    group: GroupStatus,
+    partition_ids: PartitionIds | None,
+    live_sessions: frozenset[int] | None = None,
+) -> GroupState:
+    """How a ZooKeeper group stands, from its nodes.
+
+    Args:
+        group: its ``state`` is not looked at.
+        partition_ids: of all topics; None where they are not known.
+        live_sessions: see ``verify``.
+    """
+    if not group.members:
+        kept = any(one.committed for one in group.partitions)
+        return GroupState.EMPTY if kept else GroupState.DEAD
+    if partition_ids is None:
+        return GroupState.UNKNOWN
+    if malformed_members(group) or ownership_faults(group, partition_ids, live_sessions):
+        return GroupState.REBALANCING
+    return GroupState.STABLE

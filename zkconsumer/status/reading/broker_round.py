@@ -1,0 +1,97 @@
+"""Asks many brokers at once, so that one that hangs keeps nobody waiting but for its own answer."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias, TypeVar
+
+from zkconsumer.clock import Clock
+from zkconsumer.cluster.connection_pool import ConnectionPool
+from zkconsumer.errors import ZkConsumerError
+from zkconsumer.model import Broker
+from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
+from zkconsumer.scope import Mailbox, ThreadScope
+from zkconsumer.status.reading.deadline import Deadline
+
+T = TypeVar("T")
+
+Question: TypeAlias = Callable[[NegotiatedConnection], T]
+"""Asks one broker, by as many requests as it takes. It may run twice, if a connection was stale."""
+
+
+@dataclass(frozen=True, slots=True)
+class Unanswered:
+    """A broker did not answer, and why."""
+
+    reason: str
+
+
+class BrokerRound:
+    """A thread for each broker that is being asked. Thread: any.
+
+    Args:
+        dialer: opens connections, by a twin that is stopped with this.
+        clock: for deadlines.
+    """
+
+    def __init__(self, dialer: BrokerDialer, clock: Clock) -> None:
+        self._pool = ConnectionPool(dialer, clock)
+        self._scope = ThreadScope("status-brokers", clock=clock)
+        self._busy: set[Broker] = set()
+
+    def ask(
+        self, questions: Mapping[Broker, Question[T]], deadline: Deadline
+    ) -> dict[Broker, T | Unanswered]:
+        """Ask all of them; an answer for every broker, when all are there or the time is over."""
+        answers: dict[Broker, T | Unanswered] = {}
+        told: Mailbox[tuple[Broker, T | Unanswered]] = Mailbox()
+        waiting: set[Broker] = set()
+        for broker, question in questions.items():
+            if broker in self._busy:
+                answers[broker] = Unanswered(f"{broker} still owes its last answer")
+            else:
+                waiting.add(broker)
+                self._spawn(broker, question, told, deadline)
+        while waiting:
+            answer = told.get(deadline.left_ms)
+            if answer is None:
+                break
+            waiting.discard(answer[0])
+            answers[answer[0]] = answer[1]
+        late = {
+            one: Unanswered(f"{one} gave no answer within {deadline.limit_ms} ms")
+            for one in waiting
+        }
+        return {**answers, **late}
+
+    def close(self, timeout_ms: int) -> None:
+        """Break off what is under way; nothing can be asked any more. Idempotent."""
+        self._pool.stop()
+        self._scope.close(timeout_ms)
+
+    def _spawn(
+        self,
+        broker: Broker,
+        question: Question[T],
+        told: Mailbox[tuple[Broker, T | Unanswered]],
+        deadline: Deadline,
+    ) -> None:
+        def run() -> None:
+            try:
+                answer = self._answer(broker, question, deadline)
+            finally:
+                self._busy.discard(broker)
+            told.put((broker, answer))
+
+        def died(error: BaseException) -> None:
+            told.put((broker, Unanswered(f"{broker}: {type(error).__name__}: {error}")))
+
+        self._busy.add(broker)
+        self._scope.spawn(f"broker-{broker.id}", run, stop=self._pool.stop, on_error=died)
+
+    def _answer(self, broker: Broker, question: Question[T], deadline: Deadline) -> T | Unanswered:
+        try:
+            return self._pool.call(broker, question, timeout_ms=max(1, deadline.left_ms))
+        except ZkConsumerError as error:
+            text = str(error)
+            named = f"{broker.host}:{broker.port}" in text
+            return Unanswered(text if named else f"{broker}: {text}")

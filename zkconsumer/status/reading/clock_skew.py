@@ -1,0 +1,87 @@
+"""How far ZooKeeper's clock is from ours, from the times of nodes that others write. Pure.
+
+A node that we see was written before we saw it; one that has changed since we last looked, after
+that. Both bound what the two clocks can differ by, and a group that commits every few seconds
+bounds it to as many. Nothing has to be written for that.
+"""
+
+from collections import deque
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from zkconsumer.model import TopicPartition
+from zkconsumer.status.model import GroupStatus, Seen
+
+WINDOW_MS: Final = 600_000
+"""Bounds that are older count no more: clocks drift, and are set."""
+
+
+class ClockSkew:
+    """Bounds on how far ZooKeeper's clock is ahead of ours; negative: behind."""
+
+    def __init__(self) -> None:
+        self._bounds: deque[tuple[int, int | None, int | None]] = deque()
+
+    def note(
+        self, before: Mapping[str, GroupStatus], after: Mapping[str, GroupStatus], read_ms: int
+    ) -> None:
+        """Groups were read again.
+
+        Args:
+            before: as they were known.
+            after: those that were read now.
+            read_ms: when all of them had been read, by our clock.
+        """
+        lows: list[int] = []
+        highs: list[int] = []
+        for name, group in after.items():
+            now = _written(group)
+            lows += [written_ms - read_ms for written_ms, _ in now.values()]
+            known = _written(before[name]) if name in before else {}
+            highs += [
+                written_ms - known[tp][1]
+                for tp, (written_ms, _) in now.items()
+                if tp in known and known[tp][0] < written_ms
+            ]
+        self._take(read_ms, _largest(lows), _smallest(highs))
+
+    def seen(self) -> Seen[int] | None:
+        """The least difference that explains all that was seen; None where nothing tells."""
+        low = _largest(one for _, one, _ in self._bounds if one is not None)
+        high = _smallest(one for _, _, one in self._bounds if one is not None)
+        if low is None or (high is None and low <= 0):
+            return None
+        least = max(low, 0) if high is None else min(max(low, 0), high)
+        return Seen(least, self._bounds[-1][0])
+
+    def _take(self, read_ms: int, low: int | None, high: int | None) -> None:
+        while self._bounds and not 0 <= read_ms - self._bounds[0][0] <= WINDOW_MS:
+            self._bounds.popleft()
+        others_low = _largest(one for _, one, _ in self._bounds if one is not None)
+        others_high = _smallest(one for _, _, one in self._bounds if one is not None)
+        contradicts = (low is not None and others_high is not None and low > others_high) or (
+            high is not None and others_low is not None and high < others_low
+        )
+        if contradicts:
+            # One of the clocks was set.
+            self._bounds.clear()
+        if low is not None or high is not None:
+            self._bounds.append((read_ms, low, high))
+
+
+def _written(group: GroupStatus) -> dict[TopicPartition, tuple[int, int]]:
+    """When each offset was written, by ZooKeeper's clock, and when it was read, by ours."""
+    return {
+        one.topic_partition: (entry.committed_ms, entry.seen_ms)
+        for one in group.partitions
+        for entry in one.committed
+        if entry.storage == "zookeeper" and entry.committed_ms is not None
+    }
+
+
+def _largest(numbers: Iterable[int]) -> int | None:
+    return max(numbers, default=None)
+
+
+def _smallest(numbers: Iterable[int]) -> int | None:
+    return min(numbers, default=None)

@@ -1,0 +1,150 @@
+"""What coordinators say about groups and their offsets, as a group's status (pure)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Final
+
+from zkconsumer.errors import DecodeError
+from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.status.model import (
+    Committed,
+    GroupKind,
+    GroupPartition,
+    GroupStatus,
+    MemberStatus,
+)
+from zkconsumer.wire.consumer_protocol import decode_assignment, decode_subscription
+from zkconsumer.wire.error_codes import ErrorCode, error_name
+from zkconsumer.wire.messages.describe_groups import DescribedGroup, DescribedMember
+from zkconsumer.wire.messages.list_groups import ListedGroup
+from zkconsumer.wire.messages.offset_fetch import OffsetFetchResponse, OffsetFetchTopic
+
+CONSUMER_PROTOCOL: Final = "consumer"
+"""The protocol type of groups that read topics; "" is one that only stores offsets."""
+
+ALL_AT_ONCE: Final = 2
+"""From this version on OffsetFetch can ask for everything that a group has."""
+
+DEAD: Final = "Dead"
+"""The state of a group that its coordinator does not know (any more)."""
+
+_NOTHING_STORED: Final = frozenset({ErrorCode.UNKNOWN_TOPIC_OR_PARTITION})
+"""Before 0.10.2, what was stored for a topic that is gone, or never was, is answered so."""
+
+
+def listed_status(group: ListedGroup, coordinator: Broker, seen_ms: int) -> GroupStatus:
+    """A group of which no more is known than that it is there."""
+    return GroupStatus(
+        group_id=group.group_id,
+        kind=GroupKind.COORDINATOR,
+        seen_ms=seen_ms,
+        reported_state=group.state or None,
+        coordinator=coordinator,
+        problems=_foreign(group.protocol_type),
+    )
+
+
+def described_status(group: DescribedGroup, coordinator: Broker, seen_ms: int) -> GroupStatus:
+    """A group as its coordinator describes it, without its offsets."""
+    if group.error_code:
+        return GroupStatus(
+            group_id=group.group_id,
+            kind=GroupKind.COORDINATOR,
+            seen_ms=seen_ms,
+            coordinator=coordinator,
+            problems=(f"{coordinator} does not describe it: {told(group.error_code)}",),
+        )
+    foreign = _foreign(group.protocol_type)
+    owners: dict[TopicPartition, str] = {}
+    members: list[MemberStatus] = []
+    for one in sorted(group.members, key=lambda member: member.member_id):
+        member, owned = _member(one, group.protocol, is_consumer=not foreign)
+        members.append(member)
+        owners |= dict.fromkeys(owned, member.member_id)
+    return GroupStatus(
+        group_id=group.group_id,
+        kind=GroupKind.COORDINATOR,
+        seen_ms=seen_ms,
+        members=tuple(members),
+        partitions=tuple(GroupPartition(tp, owners[tp]) for tp in sorted(owners)),
+        reported_state=group.state,
+        protocol=group.protocol or None,
+        coordinator=coordinator,
+        problems=foreign,
+    )
+
+
+def read_committed(
+    response: OffsetFetchResponse, seen_ms: int
+) -> dict[TopicPartition, Committed | str]:
+    """What is stored for each partition, or why that is not known; nothing where nothing is."""
+    found: dict[TopicPartition, Committed | str] = {}
+    for topic in response.topics:
+        for one in topic.partitions:
+            tp = TopicPartition(topic.topic, one.partition)
+            if one.error_code in _NOTHING_STORED:
+                continue
+            if one.error_code:
+                found[tp] = f"its offset in Kafka: {told(one.error_code)}"
+            elif one.offset >= 0:
+                found[tp] = Committed(one.offset, "kafka", seen_ms, one.metadata)
+    return found
+
+
+def fetch_topics(partitions: Iterable[TopicPartition]) -> tuple[OffsetFetchTopic, ...]:
+    """These partitions, as OffsetFetch asks for them."""
+    numbers: dict[str, list[int]] = {}
+    for tp in partitions:
+        numbers.setdefault(tp.topic, []).append(tp.partition)
+    return tuple(
+        OffsetFetchTopic(topic=topic, partitions=(*ids,)) for topic, ids in numbers.items()
+    )
+
+
+def read_partitions(group: GroupStatus, topics: Mapping[str, Sequence[int]]) -> set[TopicPartition]:
+    """The partitions that a group's members read, own, or that have an offset."""
+    read = {topic for member in group.members for topic in member.streams}
+    return {
+        *(TopicPartition(topic, number) for topic in read for number in topics.get(topic, ())),
+        *(one.topic_partition for one in group.partitions),
+    }
+
+
+def told(code: int) -> str:
+    """An error code in words."""
+    return f"{error_name(code)}: {ErrorCode.of(code).text}"
+
+
+def _foreign(protocol_type: str) -> tuple[str, ...]:
+    if protocol_type in {CONSUMER_PROTOCOL, ""}:
+        return ()
+    return (f"its members are no consumers, but speak {protocol_type!r} with each other",)
+
+
+def _member(
+    member: DescribedMember, protocol: str, *, is_consumer: bool
+) -> tuple[MemberStatus, Sequence[TopicPartition]]:
+    topics: tuple[str, ...] = ()
+    owned: list[TopicPartition] = []
+    problem: str | None = None
+    if is_consumer:
+        try:
+            # Where the group is not stable the coordinator keeps both to itself.
+            if member.metadata:
+                topics = decode_subscription(member.metadata)[1].topics
+            owned = [
+                TopicPartition(of_topic.topic, number)
+                for of_topic in decode_assignment(member.assignment)[1].assigned_partitions
+                for number in of_topic.partitions
+            ]
+        except DecodeError as error:
+            problem = f"what it told the group can't be read: {error}"
+    status = MemberStatus(
+        member_id=member.member_id,
+        host=member.client_host.removeprefix("/") or None,
+        client_id=member.client_id,
+        streams=dict.fromkeys(topics, 1),
+        instance_id=member.group_instance_id,
+        assignor=protocol or None,
+        problem=problem,
+    )
+    return status, owned

@@ -1,0 +1,210 @@
+"""Asks the brokers which groups they coordinate, who is in them, and what they have committed.
+
+A group is coordinated by whoever lists it, so nobody has to be looked up for that. Groups that
+ZooKeeper keeps together are in no list; who keeps offsets of theirs is asked for by name. That
+question makes the cluster create its offsets topic where there is none, so it must not be asked
+before the topic is there. Source: Kafka 0.9.0.1 ``GroupCoordinator``, ``AdminClient``; KIP-88.
+"""
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Final
+
+from zkconsumer.clock import Clock
+from zkconsumer.errors import BrokerError
+from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.net.negotiated import NegotiatedConnection
+from zkconsumer.status.model import GroupStatus
+from zkconsumer.status.reading.broker_round import BrokerRound, Question, Unanswered
+from zkconsumer.status.reading.coordinator_answers import (
+    ALL_AT_ONCE,
+    CONSUMER_PROTOCOL,
+    DEAD,
+    described_status,
+    fetch_topics,
+    listed_status,
+    read_committed,
+    told,
+)
+from zkconsumer.status.reading.deadline import Deadline
+from zkconsumer.status.reading.values import CoordinatorsRead, GroupOffsets, OffsetsRead
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.messages.describe_groups import DescribeGroupsRequest
+from zkconsumer.wire.messages.find_coordinator import FindCoordinatorRequest
+from zkconsumer.wire.messages.list_groups import ListGroupsRequest
+from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
+
+OFFSETS_TOPIC: Final = "__consumer_offsets"
+"""Where coordinators keep offsets."""
+
+_IN_KAFKA: Final = 1
+"""Version 0 of OffsetFetch reads ZooKeeper."""
+_DESCRIBED_AT_ONCE: Final = 100
+_OF_THE_GROUP: Final = frozenset(
+    {
+        ErrorCode.COORDINATOR_LOAD_IN_PROGRESS,
+        ErrorCode.COORDINATOR_NOT_AVAILABLE,
+        ErrorCode.NOT_COORDINATOR,
+        ErrorCode.GROUP_AUTHORIZATION_FAILED,
+    }
+)
+
+
+class CoordinatorReader:
+    """Thread: any.
+
+    Args:
+        brokers: asks.
+        clock: when things were seen.
+    """
+
+    def __init__(self, brokers: BrokerRound, clock: Clock) -> None:
+        self._brokers = brokers
+        self._clock = clock
+
+    def read_groups(self, brokers: Collection[Broker], deadline: Deadline) -> CoordinatorsRead:
+        """Ask every broker for the groups that it coordinates, and who is in them."""
+
+        def ask(connection: NegotiatedConnection) -> list[GroupStatus]:
+            return list(self._groups_of(connection, deadline))
+
+        questions: dict[Broker, Question[list[GroupStatus]]] = dict.fromkeys(brokers, ask)
+        groups: dict[str, GroupStatus] = {}
+        failures: dict[int, str] = {}
+        for broker, answer in self._brokers.ask(questions, deadline).items():
+            if isinstance(answer, Unanswered):
+                failures[broker.id] = answer.reason
+                continue
+            for group in answer:
+                # One that has just moved may be listed by both: who has its members knows more.
+                known = groups.get(group.group_id)
+                if known is None or len(known.members) < len(group.members):
+                    groups[group.group_id] = group
+        answered = frozenset(one.id for one in brokers) - failures.keys()
+        return CoordinatorsRead(groups=groups, answered=answered, failures=failures)
+
+    def find(
+        self, group_ids: Collection[str], brokers: Sequence[Broker], deadline: Deadline
+    ) -> dict[str, Broker | str]:
+        """Who keeps these groups' offsets, or why that is not known; asks one broker for all.
+
+        Only to be called when the offsets topic is there.
+        """
+
+        def ask(connection: NegotiatedConnection) -> dict[str, Broker | str]:
+            return {one: _find(connection, one, deadline) for one in group_ids}
+
+        if not group_ids:
+            return {}
+        reason = "no broker is known"
+        for broker in brokers:
+            answer = self._brokers.ask({broker: ask}, deadline)[broker]
+            if not isinstance(answer, Unanswered):
+                return answer
+            reason = answer.reason
+            if deadline.is_over:
+                break
+        return dict.fromkeys(group_ids, reason)
+
+    def read_offsets(
+        self,
+        wanted: Mapping[Broker, Mapping[str, Collection[TopicPartition]]],
+        deadline: Deadline,
+    ) -> OffsetsRead:
+        """Ask coordinators what their groups have committed.
+
+        Args:
+            wanted: the groups of each coordinator, and the partitions to ask for where it can't be
+                asked for all that there are (before 0.10.2).
+            deadline: until when.
+        """
+        questions = {
+            broker: self._offsets_question(groups, deadline) for broker, groups in wanted.items()
+        }
+        offsets: dict[str, GroupOffsets] = {}
+        failures: dict[str, str] = {}
+        moved: set[str] = set()
+        for broker, answer in self._brokers.ask(questions, deadline).items():
+            if isinstance(answer, Unanswered):
+                failures |= dict.fromkeys(wanted[broker], answer.reason)
+                moved |= wanted[broker].keys()
+                continue
+            for group_id, one in answer.items():
+                if isinstance(one, int):
+                    failures[group_id] = f"{broker}: {told(one)}"
+                    moved.add(group_id)
+                else:
+                    offsets[group_id] = one
+        return OffsetsRead(offsets=offsets, failures=failures, moved=frozenset(moved))
+
+    def _groups_of(
+        self, connection: NegotiatedConnection, deadline: Deadline
+    ) -> Iterator[GroupStatus]:
+        if not connection.versions.has(ApiKey.LIST_GROUPS):
+            return
+        listed = connection.call(ListGroupsRequest(), timeout_ms=max(1, deadline.left_ms))
+        _check(listed.error_code, "ListGroups", connection.broker)
+        seen_ms = self._clock.wall_ms()
+        readers = [one.group_id for one in listed.groups if one.protocol_type == CONSUMER_PROTOCOL]
+        for one in listed.groups:
+            if one.protocol_type != CONSUMER_PROTOCOL:
+                yield listed_status(one, connection.broker, seen_ms)
+        for first in range(0, len(readers), _DESCRIBED_AT_ONCE):
+            part = tuple(readers[first : first + _DESCRIBED_AT_ONCE])
+            answer = connection.call(
+                DescribeGroupsRequest(groups=part), timeout_ms=max(1, deadline.left_ms)
+            )
+            for group in answer.groups:
+                if group.state != DEAD or group.error_code:
+                    yield described_status(group, connection.broker, self._clock.wall_ms())
+
+    def _offsets_question(
+        self, groups: Mapping[str, Collection[TopicPartition]], deadline: Deadline
+    ) -> Question[dict[str, GroupOffsets | int]]:
+        def ask(connection: NegotiatedConnection) -> dict[str, GroupOffsets | int]:
+            return {
+                group_id: self._offsets(connection, group_id, partitions, deadline)
+                for group_id, partitions in groups.items()
+            }
+
+        return ask
+
+    def _offsets(
+        self,
+        connection: NegotiatedConnection,
+        group_id: str,
+        partitions: Collection[TopicPartition],
+        deadline: Deadline,
+    ) -> GroupOffsets | int:
+        """What it has committed, or the error code that stands for all of it."""
+        version = connection.version_of(OffsetFetchRequest, at_least=_IN_KAFKA)
+        topics = None if version >= ALL_AT_ONCE else fetch_topics(partitions)
+        if topics == ():
+            return {}
+        answer = connection.call(
+            OffsetFetchRequest(group_id=group_id, topics=topics),
+            timeout_ms=max(1, deadline.left_ms),
+            at_least=_IN_KAFKA,
+            at_most=version,
+        )
+        codes = {one.error_code for topic in answer.topics for one in topic.partitions}
+        if answer.error_code:
+            return answer.error_code
+        # Before 0.10.2 what is wrong with the whole group stands in each of its partitions.
+        if topics is not None and len(codes) == 1 and (common := codes.pop()) in _OF_THE_GROUP:
+            return common
+        return read_committed(answer, self._clock.wall_ms())
+
+
+def _find(connection: NegotiatedConnection, group_id: str, deadline: Deadline) -> Broker | str:
+    answer = connection.call(
+        FindCoordinatorRequest(group_id=group_id), timeout_ms=max(1, deadline.left_ms)
+    )
+    if answer.error_code:
+        return f"{connection.broker} names no coordinator: {told(answer.error_code)}"
+    return Broker(answer.coordinator_id, answer.host, answer.port)
+
+
+def _check(code: int, api: str, broker: Broker) -> None:
+    if code:
+        raise BrokerError(code, api, f"{broker}: {told(code)}")

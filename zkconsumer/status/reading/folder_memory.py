@@ -1,0 +1,113 @@
+"""What lies in many folders of ZooKeeper, without reading again what can't have changed.
+
+ZooKeeper counts how often a child of a node came or went. As long as that count is what it was, the
+folder has the same children; and where children are made once and never written to again, as owner
+nodes are, they also hold the same. One look at the folder so stands for all that is in it. A tool
+that writes into an owner node goes unnoticed until the memory of it is too old.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from zkconsumer.status.reading.node_batches import NodeBatches
+from zkconsumer.status.reading.read_nodes import Read, Unreadable
+from zkconsumer.zk.store import ZNode, ZNodeStat
+
+NODES_MAX_AGE_MS: Final = 60_000
+"""How long nodes are believed to hold the same."""
+
+
+@dataclass(slots=True)
+class _Folder:
+    stat: ZNodeStat
+    names: Sequence[str]
+    nodes: Mapping[str, ZNode] = field(default_factory=dict)
+    nodes_at_ms: int | None = None
+
+    def holds(self, stat: ZNodeStat) -> bool:
+        """Whether no child has come or gone."""
+        return (stat.czxid, stat.child_changes, stat.pzxid) == (
+            self.stat.czxid,
+            self.stat.child_changes,
+            self.stat.pzxid,
+        )
+
+
+class FolderMemory:
+    """Thread: one at a time.
+
+    Args:
+        nodes_max_age_ms: how long nodes are believed to hold the same.
+    """
+
+    def __init__(self, nodes_max_age_ms: int = NODES_MAX_AGE_MS) -> None:
+        self._nodes_max_age_ms = nodes_max_age_ms
+        self._folders: dict[str, _Folder] = {}
+
+    def names(
+        self, batches: NodeBatches, paths: Sequence[str]
+    ) -> dict[str, Sequence[str] | Unreadable]:
+        """The names in each folder; nothing for one that does not exist.
+
+        Raises:
+            RegistryError: ZooKeeper does not answer.
+        """
+        found: dict[str, Sequence[str] | Unreadable] = {}
+        changed: dict[str, ZNodeStat] = {}
+        for path, stat in zip(paths, batches.stat(paths), strict=True):
+            known = self._folders.get(path)
+            if isinstance(stat, Unreadable):
+                found[path] = stat
+            elif stat is None:
+                self._folders.pop(path, None)
+            elif known is not None and known.holds(stat):
+                found[path] = known.names
+            else:
+                # What changes between this look and the list shows in the next look.
+                changed[path] = stat
+        for path, names in zip(changed, batches.children(list(changed)), strict=True):
+            self._folders.pop(path, None)
+            if isinstance(names, Unreadable):
+                found[path] = names
+            elif names is not None:
+                found[path] = names
+                self._folders[path] = _Folder(changed[path], names)
+        return found
+
+    def nodes(
+        self, batches: NodeBatches, paths: Sequence[str], now_ms: int
+    ) -> dict[str, dict[str, Read[ZNode]]]:
+        """What lies in each folder that ``names`` has just told of, by name, written once as it is.
+
+        Args:
+            batches: reads.
+            paths: of folders.
+            now_ms: the time, by whatever clock.
+
+        Raises:
+            RegistryError: ZooKeeper does not answer.
+        """
+        folders = {path: self._folders[path] for path in paths if path in self._folders}
+        stale = {path: one for path, one in folders.items() if self._is_stale(one, now_ms)}
+        asked = [f"{path}/{name}" for path, folder in stale.items() for name in folder.names]
+        answers = iter(batches.get(asked))
+        fresh: dict[str, dict[str, Read[ZNode]]] = {}
+        for path, folder in stale.items():
+            read = dict(zip(folder.names, answers, strict=False))
+            fresh[path] = read
+            known = {name: node for name, node in read.items() if isinstance(node, ZNode)}
+            if len(known) == len(read):
+                folder.nodes, folder.nodes_at_ms = known, now_ms
+        return {path: fresh.get(path, {**one.nodes}) for path, one in folders.items()}
+
+    def forget_all_but(self, roots: Collection[str]) -> None:
+        """Forget what lies below none of these."""
+        starts = tuple(f"{root}/" for root in roots)
+        gone = [path for path in self._folders if not path.startswith(starts)]
+        for path in gone:
+            del self._folders[path]
+
+    def _is_stale(self, folder: _Folder, now_ms: int) -> bool:
+        at_ms = folder.nodes_at_ms
+        return at_ms is None or not 0 <= now_ms - at_ms < self._nodes_max_age_ms

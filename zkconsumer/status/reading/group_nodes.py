@@ -1,0 +1,179 @@
+"""What the nodes of a ZooKeeper group say, as a group's status (pure)."""
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from zkconsumer.assignment.filters import expand
+from zkconsumer.errors import ConfigError
+from zkconsumer.model import TopicPartition
+from zkconsumer.status.model import (
+    Committed,
+    GroupKind,
+    GroupPartition,
+    GroupStatus,
+    MemberStatus,
+)
+from zkconsumer.status.reading.read_nodes import Read, Unreadable
+from zkconsumer.zk.nodes import (
+    Malformed,
+    Pattern,
+    Registration,
+    parse_offset,
+    parse_owner,
+    parse_registration,
+)
+from zkconsumer.zk.store import ZNode
+
+_PARTITION: Final = re.compile(r"0|[1-9][0-9]{0,9}")
+_SCALA_ID: Final = re.compile(r"(?P<host>.+)-[0-9]{10,19}-[0-9a-f]{1,8}")
+
+ByName: TypeAlias = Mapping[str, Read[ZNode]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupNodes:
+    """All nodes of a group, as they were read.
+
+    Attributes:
+        members: by consumer id.
+        owners: by topic and by the name of the node, which should be a partition's number.
+        offsets: the same.
+        problems: what could not even be listed.
+    """
+
+    members: ByName
+    owners: Mapping[str, ByName]
+    offsets: Mapping[str, ByName]
+    problems: tuple[str, ...] = ()
+
+
+def group_status(
+    group_id: str, nodes: GroupNodes, topics: Mapping[str, Sequence[int]], seen_ms: int
+) -> GroupStatus:
+    """The group, its state aside, and without what logs and coordinators know.
+
+    Args:
+        group_id: its id.
+        nodes: what was read.
+        topics: the partitions of every topic there is.
+        seen_ms: when it was read.
+    """
+    members = tuple(
+        _member(group_id, consumer_id, node, topics)
+        for consumer_id, node in sorted(nodes.members.items())
+        if node is not None  # it left between the list and the read
+    )
+    owners, strange_owners = _by_partition(nodes.owners, "owner")
+    offsets, strange_offsets = _by_partition(nodes.offsets, "offset")
+    read = {topic for member in members for topic in member.streams}
+    partitions = {
+        *(TopicPartition(topic, number) for topic in read for number in topics.get(topic, ())),
+        *owners,
+        *offsets,
+    }
+    return GroupStatus(
+        group_id=group_id,
+        kind=GroupKind.ZOOKEEPER,
+        seen_ms=seen_ms,
+        members=members,
+        partitions=tuple(
+            _partition(tp, owners.get(tp), offsets.get(tp), seen_ms) for tp in sorted(partitions)
+        ),
+        problems=(*nodes.problems, *strange_owners, *strange_offsets),
+    )
+
+
+def host_of(group_id: str, consumer_id: str) -> str | None:
+    """The host in a consumer id as the original makes them: ``group_host-time-random``."""
+    match = _SCALA_ID.fullmatch(consumer_id.removeprefix(f"{group_id}_"))
+    return match["host"] if match and consumer_id.startswith(f"{group_id}_") else None
+
+
+def _member(
+    group_id: str,
+    consumer_id: str,
+    node: ZNode | Unreadable,
+    topics: Mapping[str, Sequence[int]],
+) -> MemberStatus:
+    host = host_of(group_id, consumer_id)
+    if isinstance(node, Unreadable):
+        return MemberStatus(member_id=consumer_id, host=host, problem=node.reason)
+    registration = parse_registration(node.data)
+    if isinstance(registration, Malformed):
+        return MemberStatus(
+            member_id=consumer_id,
+            host=host,
+            session_id=node.ephemeral_owner,
+            created_ms=node.ctime_ms,
+            data=node.data,
+            problem=registration.reason,
+        )
+    streams, problem = _streams(registration, topics)
+    wildcard = registration.pattern is not Pattern.STATIC
+    return MemberStatus(
+        member_id=consumer_id,
+        host=host,
+        streams=streams,
+        pattern=registration.pattern,
+        regex=next(iter(registration.subscription)) if wildcard else None,
+        session_id=node.ephemeral_owner,
+        registered_ms=registration.timestamp_ms,
+        created_ms=node.ctime_ms,
+        data=node.data,
+        problem=registration.scala_problem or problem,
+    )
+
+
+def _streams(
+    registration: Registration, topics: Mapping[str, Sequence[int]]
+) -> tuple[Mapping[str, int], str | None]:
+    """What it reads, and why that is not known. Internal topics are left out, as by default."""
+    try:
+        return expand(registration, topics, exclude_internal=True), None
+    except ConfigError as error:
+        return {}, str(error)
+
+
+def _by_partition(
+    nodes: Mapping[str, ByName], what: str
+) -> tuple[dict[TopicPartition, ZNode | Unreadable], list[str]]:
+    found: dict[TopicPartition, ZNode | Unreadable] = {}
+    strange: list[str] = []
+    for topic, by_name in nodes.items():
+        for name, node in by_name.items():
+            if _PARTITION.fullmatch(name) is None:
+                strange.append(f"{what} node {name!r} of topic {topic} is no number of a partition")
+            elif node is not None:
+                found[TopicPartition(topic, int(name))] = node
+    return found, strange
+
+
+def _partition(
+    tp: TopicPartition,
+    owner: ZNode | Unreadable | None,
+    offset: ZNode | Unreadable | None,
+    seen_ms: int,
+) -> GroupPartition:
+    problems: list[str] = []
+    committed: tuple[Committed, ...] = ()
+    if isinstance(offset, Unreadable):
+        problems.append(offset.reason)
+    elif offset is not None:
+        value = parse_offset(offset.data)
+        if isinstance(value, Malformed):
+            problems.append(f"its offset node: {value.reason}")
+        elif value >= 0:  # tools leave -1, which means none
+            committed = (Committed(value, "zookeeper", seen_ms, "", offset.mtime_ms),)
+    if isinstance(owner, Unreadable):
+        problems.append(owner.reason)
+    found = owner if isinstance(owner, ZNode) else None
+    return GroupPartition(
+        tp,
+        None if found is None else parse_owner(found.data),
+        None if found is None else found.ephemeral_owner,
+        None if found is None else found.ctime_ms,
+        committed,
+        problem="; ".join(problems) or None,
+    )

@@ -1,0 +1,218 @@
+"""What is known of a cluster: the last good value of each part, and what fails since when. Pure.
+
+A part that could not be read leaves what was known of it as it was: every value says itself when
+it was seen. What is surely gone (a topic, a group, by the word of who lists them) goes.
+"""
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Final
+
+from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.status.model import BrokerStatus, GroupStatus, PartFailure, TopicStatus
+from zkconsumer.status.reading.coordinator_answers import read_partitions
+from zkconsumer.status.reading.values import (
+    CoordinatorsRead,
+    GroupOffsets,
+    GroupsRead,
+    LogSpan,
+    LogsRead,
+    OffsetsRead,
+)
+
+CLUSTER_PART: Final = "brokers and topics in ZooKeeper"
+GROUPS_PART: Final = "groups in ZooKeeper"
+
+_ABSENT_MS: Final = 600_000
+"""How long groups of a broker that went away are believed to be there still."""
+
+
+class Failures:
+    """What fails, and since when."""
+
+    def __init__(self) -> None:
+        self._by_kind: dict[str, dict[str, PartFailure]] = {}
+
+    def note(self, kind: str, reasons: Mapping[str, str], now_ms: int) -> None:
+        """Replace what was known of one kind of parts.
+
+        Args:
+            kind: names them for us alone.
+            reasons: why it failed, by part; whatever part is not among them does not fail.
+            now_ms: the time.
+        """
+        before = self._by_kind.get(kind, {})
+        self._by_kind[kind] = {
+            part: PartFailure(
+                part=part,
+                reason=reason,
+                since_ms=before[part].since_ms if part in before else now_ms,
+            )
+            for part, reason in reasons.items()
+        }
+
+    def all(self) -> tuple[PartFailure, ...]:
+        """All of them, those first that have lasted longest."""
+        found = [one for of_kind in self._by_kind.values() for one in of_kind.values()]
+        return tuple(sorted(found, key=lambda one: (one.since_ms, one.part)))
+
+
+class Kept:
+    """The last good values.
+
+    Attributes:
+        brokers: that are registered.
+        topics: all of them; None while they were never read.
+        zookeeper_groups: by id, their states aside.
+        coordinator_groups: the same.
+        offsets: what each group has committed to Kafka.
+        keepers: who keeps those offsets.
+        spans: of logs.
+        log_problems: why the span of a partition was not read the last time.
+        failures: what fails.
+    """
+
+    def __init__(self) -> None:
+        self.brokers: tuple[BrokerStatus, ...] = ()
+        self.topics: tuple[TopicStatus, ...] | None = None
+        self.zookeeper_groups: dict[str, GroupStatus] = {}
+        self.coordinator_groups: dict[str, GroupStatus] = {}
+        self.offsets: dict[str, GroupOffsets] = {}
+        self.keepers: dict[str, Broker] = {}
+        self.spans: dict[TopicPartition, LogSpan] = {}
+        self.log_problems: dict[TopicPartition, str] = {}
+        self.failures = Failures()
+
+    def take_cluster(
+        self, brokers: tuple[BrokerStatus, ...], topics: tuple[TopicStatus, ...], now_ms: int
+    ) -> None:
+        """Brokers and topics were read."""
+        self.brokers, self.topics = brokers, topics
+        there = {one.topic_partition for topic in topics for one in topic.partitions}
+        # Who makes a topic anew under the old name gets a new log: what is older is not its.
+        self.spans = {tp: span for tp, span in self.spans.items() if tp in there}
+        self.log_problems = {tp: why for tp, why in self.log_problems.items() if tp in there}
+        self.failures.note(CLUSTER_PART, {}, now_ms)
+
+    def lose_cluster(self, reason: str, now_ms: int) -> None:
+        """They could not be read."""
+        self.failures.note(CLUSTER_PART, {CLUSTER_PART: reason}, now_ms)
+
+    def take_groups(self, read: GroupsRead, now_ms: int) -> None:
+        """Groups of ZooKeeper were read, or some of them."""
+        known = {**self.zookeeper_groups, **read.groups}
+        self.zookeeper_groups = {name: one for name, one in known.items() if name in read.listed}
+        self.failures.note(
+            GROUPS_PART, {} if read.failure is None else {GROUPS_PART: read.failure}, now_ms
+        )
+
+    def lose_groups(self, reason: str, now_ms: int) -> None:
+        """They could not be read."""
+        self.failures.note(GROUPS_PART, {GROUPS_PART: reason}, now_ms)
+
+    def take_logs(self, read: LogsRead, now_ms: int) -> None:
+        """Leaders were asked for the ends of their logs."""
+        self.spans |= read.spans
+        self.log_problems = dict(read.problems)
+        self.failures.note(
+            "logs",
+            {f"log ends of broker {one}": reason for one, reason in read.failures.items()},
+            now_ms,
+        )
+
+    def take_coordinators(self, read: CoordinatorsRead, now_ms: int) -> None:
+        """Brokers were asked for their groups.
+
+        Those of one that did not answer stay, and for a while those of one that is not even
+        registered any more: it may just be restarting; if not, others will coordinate them.
+        """
+        failures = dict(read.failures)
+        silent: dict[str, GroupStatus] = {}
+        for name, group in self.coordinator_groups.items():
+            broker = group.coordinator
+            if broker is None or broker.id in read.answered or name in read.groups:
+                continue
+            if broker.id not in read.failures:
+                if not 0 <= now_ms - group.seen_ms < _ABSENT_MS:
+                    continue
+                failures[broker.id] = f"{broker} is not registered"
+            silent[name] = group
+        self.coordinator_groups = {**silent, **read.groups}
+        self.failures.note(
+            "coordinators",
+            {f"groups of broker {one}": reason for one, reason in failures.items()},
+            now_ms,
+        )
+
+    def take_offsets(self, read: OffsetsRead, now_ms: int) -> None:
+        """Coordinators were asked for offsets."""
+        groups = self.zookeeper_groups.keys() | self.coordinator_groups.keys()
+        known = {**self.offsets, **read.offsets}
+        self.offsets = {name: one for name, one in known.items() if name in groups}
+        self.keepers = {
+            name: one
+            for name, one in self.keepers.items()
+            if name in groups and name not in read.moved
+        }
+        self.failures.note(
+            "offsets",
+            {f"offsets of group {name} in Kafka": reason for name, reason in read.failures.items()},
+            now_ms,
+        )
+
+    def partition_ids(self) -> dict[str, tuple[int, ...]] | None:
+        """The partition numbers of every topic; None while they were never read."""
+        if self.topics is None:
+            return None
+        return {
+            topic.name: tuple(one.topic_partition.partition for one in topic.partitions)
+            for topic in self.topics
+        }
+
+    def leaders(self, addresses: Mapping[int, Broker]) -> dict[TopicPartition, Broker]:
+        """Who leads each partition that has a leader whose address is known."""
+        return {
+            one.topic_partition: addresses[one.leader]
+            for topic in self.topics or ()
+            for one in topic.partitions
+            if one.leader is not None and one.leader in addresses
+        }
+
+    def unasked(self, addresses: Mapping[int, Broker]) -> dict[TopicPartition, str]:
+        """Why the leader of a partition that has one can't be asked, of the others."""
+        problems = {one.broker.id: one.problem for one in self.brokers}
+        return {
+            one.topic_partition: (
+                f"its leader, broker {one.leader}, can't be reached: {problems[one.leader]}"
+                if one.leader in problems
+                else f"its leader, broker {one.leader}, is not registered"
+            )
+            for topic in self.topics or ()
+            for one in topic.partitions
+            if one.leader is not None and one.leader not in addresses
+        }
+
+
+def registered_addresses(brokers: Sequence[BrokerStatus]) -> dict[int, Broker]:
+    """The addresses that brokers registered, of those that did so in a way that can be used."""
+    return {one.broker.id: one.broker for one in brokers if one.broker.port > 0}
+
+
+def offset_questions(
+    kept: Kept, groups: Collection[str], partition_ids: Mapping[str, Sequence[int]]
+) -> dict[Broker, dict[str, Collection[TopicPartition]]]:
+    """Whom to ask for which group's offsets, and of which partitions where that has to be said.
+
+    A group that nothing is known to read or to have read is asked about all that there are.
+    """
+    asked: dict[Broker, dict[str, Collection[TopicPartition]]] = {}
+    everything = [TopicPartition(topic, one) for topic, ids in partition_ids.items() for one in ids]
+    for name in groups:
+        found = [kept.zookeeper_groups.get(name), kept.coordinator_groups.get(name)]
+        known = [group for group in found if group is not None]
+        coordinator = next((group.coordinator for group in known if group.coordinator), None)
+        keeper = kept.keepers.get(name) or coordinator
+        if keeper is None:
+            continue
+        partitions = {tp for group in known for tp in read_partitions(group, partition_ids)}
+        asked.setdefault(keeper, {})[name] = sorted(partitions) or everything
+    return asked

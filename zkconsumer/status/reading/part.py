@@ -1,0 +1,53 @@
+"""A part of a snapshot that is read on a thread of its own, so that it can be left behind."""
+
+from collections.abc import Callable
+from typing import Generic, TypeVar
+
+from zkconsumer.errors import ZkConsumerError
+from zkconsumer.scope import Mailbox, ThreadScope
+from zkconsumer.status.reading.broker_round import Unanswered
+from zkconsumer.status.reading.deadline import Deadline
+
+T = TypeVar("T")
+
+
+class Part(Generic[T]):
+    """What is asked of ZooKeeper is bounded by its client's time-out alone, which can be long.
+
+    A reading that comes too late is not lost: it is the answer the next time. Thread: one.
+
+    Args:
+        name: what is read, in plain words.
+        scope: owns the thread.
+    """
+
+    def __init__(self, name: str, scope: ThreadScope) -> None:
+        self._name = name
+        self._scope = scope
+        self._told: Mailbox[T | Unanswered] = Mailbox()
+        self._running = False
+
+    def start(self, read: Callable[[], T]) -> None:
+        """Begin to read, unless the last reading still goes on."""
+        if self._running:
+            return
+        self._running = True
+
+        def run() -> None:
+            try:
+                self._told.put(read())
+            except ZkConsumerError as error:
+                self._told.put(Unanswered(str(error)))
+
+        def died(error: BaseException) -> None:
+            self._told.put(Unanswered(f"{type(error).__name__}: {error}"))
+
+        self._scope.spawn(self._name, run, stop=lambda: None, on_error=died)
+
+    def result(self, deadline: Deadline) -> T | Unanswered:
+        """What came of it, or that nothing has come of it yet."""
+        told = self._told.get(deadline.left_ms)
+        if told is None:
+            return Unanswered(f"ZooKeeper gave no answer within {deadline.limit_ms} ms")
+        self._running = False
+        return told

@@ -1,0 +1,234 @@
+"""Reads a whole cluster, again and again, into one snapshot each time.
+
+No part waits for another longer than its own time: what could not be read is shown as it was last
+seen, with its age, and with the reason.
+"""
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.model import Broker
+from zkconsumer.net.negotiated import BrokerDialer
+from zkconsumer.scope import ThreadScope
+from zkconsumer.status.model import BrokerStatus, ClusterSnapshot, TopicStatus
+from zkconsumer.status.reading.assembly import assemble
+from zkconsumer.status.reading.broker_round import BrokerRound, Unanswered
+from zkconsumer.status.reading.clock_skew import ClockSkew
+from zkconsumer.status.reading.coordinators import OFFSETS_TOPIC, CoordinatorReader
+from zkconsumer.status.reading.deadline import Deadline
+from zkconsumer.status.reading.kept import Kept, offset_questions, registered_addresses
+from zkconsumer.status.reading.logs import LogReader
+from zkconsumer.status.reading.node_batches import NodeBatches
+from zkconsumer.status.reading.part import Part
+from zkconsumer.status.reading.values import CoordinatorsRead, GroupsRead, LogsRead, OffsetsRead
+from zkconsumer.status.reading.zookeeper_cluster import read_brokers, read_topics
+from zkconsumer.status.reading.zookeeper_groups import ZookeeperGroups
+from zkconsumer.zk.store import ZkStore
+
+Addresses: TypeAlias = Callable[[Sequence[BrokerStatus]], Mapping[int, Broker]]
+"""Where to reach brokers, by id."""
+
+_Cluster: TypeAlias = tuple[tuple[BrokerStatus, ...], tuple[TopicStatus, ...]]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReadingLimits:
+    """How long reading may take.
+
+    Attributes:
+        cluster_ms: for brokers and topics.
+        cluster_every_ms: how old these may get before they are read again; it is a fifth of all
+            that there is to read, and seldom changes.
+        groups_ms: for the groups in ZooKeeper.
+        brokers_ms: for each of three rounds to the brokers: logs, groups, offsets.
+        quiet_ms: how long a ZooKeeper group that had no offsets in Kafka is believed to have none.
+    """
+
+    cluster_ms: int = 5_000
+    cluster_every_ms: int = 5_000
+    groups_ms: int = 5_000
+    brokers_ms: int = 5_000
+    quiet_ms: int = 60_000
+
+
+class SnapshotReader:
+    """Thread: one at a time, but for ``close``.
+
+    Args:
+        store: the way to ZooKeeper; whoever made it closes it.
+        dialer: the way to the brokers, with whatever security they want; the same.
+        zookeeper_connect: as the snapshot shows it.
+        limits: how long reading may take.
+        addresses: where to reach the brokers; by default, where they registered to be, which is
+            their plain-text listener.
+        clock: for deadlines and ages.
+    """
+
+    def __init__(
+        self,
+        store: ZkStore,
+        dialer: BrokerDialer,
+        *,
+        zookeeper_connect: str,
+        limits: ReadingLimits = ReadingLimits(),
+        addresses: Addresses = registered_addresses,
+        clock: Clock | None = None,
+    ) -> None:
+        self._store = store
+        self._clock = clock or SystemClock()
+        self._zookeeper_connect = zookeeper_connect
+        self._limits = limits
+        self._addresses = addresses
+        self._scope = ThreadScope("status", clock=self._clock)
+        self._cluster: Part[_Cluster] = Part("cluster", self._scope)
+        self._groups: Part[GroupsRead] = Part("groups", self._scope)
+        self._zookeeper_groups = ZookeeperGroups(store, self._clock)
+        self._brokers = BrokerRound(dialer, self._clock)
+        self._logs = LogReader(self._brokers, self._clock)
+        self._coordinators = CoordinatorReader(self._brokers, self._clock)
+        self._kept = Kept()
+        self._skew = ClockSkew()
+        self._cluster_read_ms: int | None = None
+        self._quiet_since_ms: dict[str, int] = {}
+
+    def read(self, first: Collection[str] = ()) -> ClusterSnapshot:
+        """Read what can be read in time, and show it with what was known before.
+
+        Args:
+            first: ids of ZooKeeper groups that somebody looks at: they are read even where the
+                time is not enough for all.
+        """
+        self._read_cluster()
+        groups_deadline = self._begin_groups(frozenset(first))
+        answering = self._read_logs_and_coordinators()
+        self._end_groups(groups_deadline)
+        self._read_offsets(answering)
+        return assemble(
+            self._kept,
+            now_ms=self._clock.wall_ms(),
+            zookeeper_connect=self._zookeeper_connect,
+            clock_skew_ms=self._skew.seen(),
+        )
+
+    def close(self, timeout_ms: int = 5_000) -> None:
+        """Break off what is under way. Idempotent. Thread: any."""
+        self._brokers.close(timeout_ms)
+        self._scope.close(timeout_ms)
+
+    def _read_cluster(self) -> None:
+        read_ms, every_ms = self._cluster_read_ms, self._limits.cluster_every_ms
+        if read_ms is not None and self._clock.now_ms() - read_ms < every_ms:
+            return
+        deadline = Deadline(self._clock, self._limits.cluster_ms)
+
+        def read() -> _Cluster:
+            batches = NodeBatches(self._store, deadline)
+            brokers = read_brokers(batches, self._clock.wall_ms())
+            return brokers, read_topics(batches, self._clock.wall_ms())
+
+        self._cluster.start(read)
+        found = self._cluster.result(deadline)
+        now_ms = self._clock.wall_ms()
+        if isinstance(found, Unanswered):
+            self._kept.lose_cluster(found.reason, now_ms)
+        else:
+            self._kept.take_cluster(*found, now_ms)
+            self._cluster_read_ms = self._clock.now_ms()
+
+    def _begin_groups(self, first: Collection[str]) -> Deadline:
+        deadline = Deadline(self._clock, self._limits.groups_ms)
+        topics = self._kept.partition_ids() or {}
+        self._groups.start(lambda: self._zookeeper_groups.read(topics, deadline, first))
+        return deadline
+
+    def _end_groups(self, deadline: Deadline) -> None:
+        found = self._groups.result(deadline)
+        now_ms = self._clock.wall_ms()
+        if isinstance(found, Unanswered):
+            self._kept.lose_groups(found.reason, now_ms)
+        else:
+            self._skew.note(self._kept.zookeeper_groups, found.groups, now_ms)
+            self._kept.take_groups(found, now_ms)
+
+    def _read_logs_and_coordinators(self) -> dict[int, Broker]:
+        """Ask the brokers; gives the addresses of those that have answered."""
+        addresses = dict(self._addresses(self._kept.brokers))
+        leaders = self._kept.leaders(addresses)
+        logs = self._logs.read(leaders, self._deadline())
+        unasked = self._kept.unasked(addresses)
+        read_logs = LogsRead(
+            spans=logs.spans, problems={**logs.problems, **unasked}, failures=logs.failures
+        )
+        self._kept.take_logs(read_logs, self._clock.wall_ms())
+        # Who was silent just now is not waited for again.
+        answering = {one: it for one, it in addresses.items() if one not in logs.failures}
+        found = self._coordinators.read_groups(list(answering.values()), self._deadline())
+        read = CoordinatorsRead(
+            groups=found.groups,
+            answered=found.answered,
+            failures={**logs.failures, **found.failures},
+        )
+        self._kept.take_coordinators(read, self._clock.wall_ms())
+        return {one: it for one, it in answering.items() if one not in found.failures}
+
+    def _read_offsets(self, answering: Mapping[int, Broker]) -> None:
+        kept, now_ms = self._kept, self._clock.wall_ms()
+        ids = kept.partition_ids() or {}
+        if not ids.get(OFFSETS_TOPIC):
+            # To ask for coordinators would create it; and without it nothing is kept.
+            kept.take_offsets(OffsetsRead(offsets={}, failures={}, moved=frozenset()), now_ms)
+            return
+        deadline = self._deadline()
+        due = self._due(now_ms)
+        unknown = [one for one in due if self._needs_keeper(one)]
+        failures: dict[str, str] = {}
+        for name, found in self._coordinators.find(
+            unknown, list(answering.values()), deadline
+        ).items():
+            if isinstance(found, Broker):
+                kept.keepers[name] = found
+            else:
+                failures[name] = found
+        questions = offset_questions(kept, due, ids)
+        silent = {one: it for one, it in questions.items() if one.id not in answering}
+        for broker, groups in silent.items():
+            failures |= dict.fromkeys(groups, f"{broker} does not answer")
+            del questions[broker]
+        read = self._coordinators.read_offsets(questions, deadline)
+        self._note_quiet(read, now_ms)
+        kept.take_offsets(
+            OffsetsRead(
+                offsets=read.offsets,
+                failures={**failures, **read.failures},
+                moved=read.moved | {name for groups in silent.values() for name in groups},
+            ),
+            now_ms,
+        )
+
+    def _due(self, now_ms: int) -> Collection[str]:
+        """The groups whose offsets in Kafka are to be asked for now."""
+        quiet_ms = self._limits.quiet_ms
+        resting = {
+            name
+            for name, since_ms in self._quiet_since_ms.items()
+            if name not in self._kept.coordinator_groups and 0 <= now_ms - since_ms < quiet_ms
+        }
+        known = self._kept.zookeeper_groups.keys() | self._kept.coordinator_groups.keys()
+        return sorted(known - resting)
+
+    def _needs_keeper(self, name: str) -> bool:
+        group = self._kept.coordinator_groups.get(name)
+        has_coordinator = group is not None and group.coordinator is not None
+        return name not in self._kept.keepers and not has_coordinator
+
+    def _note_quiet(self, read: OffsetsRead, now_ms: int) -> None:
+        for name, offsets in read.offsets.items():
+            if offsets:
+                self._quiet_since_ms.pop(name, None)
+            else:
+                self._quiet_since_ms[name] = now_ms
+
+    def _deadline(self) -> Deadline:
+        return Deadline(self._clock, self._limits.brokers_ms)

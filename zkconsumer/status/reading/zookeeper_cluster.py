@@ -1,0 +1,169 @@
+"""Reads brokers and topics out of ZooKeeper, in a handful of batches however many there are.
+
+Leaders and replicas that keep up are read where the controller writes them: what brokers tell
+clients about the latter may be stale before 0.9 (KAFKA-1367).
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from zkconsumer.errors import RegistryError
+from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.status.model import BrokerStatus, PartitionStatus, TopicStatus
+from zkconsumer.status.reading.node_batches import NodeBatches
+from zkconsumer.status.reading.read_nodes import Read, Unreadable
+from zkconsumer.zk.cluster_nodes import (
+    CONTROLLER,
+    DELETED_TOPICS,
+    PartitionState,
+    config_path,
+    parse_broker_facts,
+    parse_controller,
+    parse_partition_state,
+    parse_replicas,
+    parse_topic_config,
+    state_path,
+)
+from zkconsumer.zk.nodes import Malformed, parse_broker
+from zkconsumer.zk.paths import BROKER_IDS, BROKER_TOPICS, broker_path, topic_path
+from zkconsumer.zk.store import ZNode
+
+_NO_ADDRESS: Final = ("", -1)
+_NO_NODE: Final = Malformed("it has no node that says who leads it")
+
+
+def read_brokers(nodes: NodeBatches, now_ms: int) -> tuple[BrokerStatus, ...]:
+    """The registered brokers, ascending by id; what is no broker's node is passed over.
+
+    Raises:
+        RegistryError: they could not be listed.
+    """
+    names = _listed(nodes, BROKER_IDS)
+    ids = sorted({int(name) for name in names if name.isascii() and name.isdigit()})
+    controller, *found = nodes.get([CONTROLLER, *map(broker_path, ids)])
+    controller_id = parse_controller(controller.data) if isinstance(controller, ZNode) else None
+    return tuple(
+        _broker(broker_id, node, now_ms, is_controller=broker_id == controller_id)
+        for broker_id, node in zip(ids, found, strict=True)
+        if node is not None  # gone between the list and the read
+    )
+
+
+def read_topics(nodes: NodeBatches, now_ms: int) -> tuple[TopicStatus, ...]:
+    """All topics, ascending by name, without the offsets of their logs.
+
+    Raises:
+        RegistryError: they could not be listed.
+    """
+    names = _listed(nodes, BROKER_TOPICS)
+    deleting = set(_listed(nodes, DELETED_TOPICS))
+    found = nodes.get([*map(topic_path, names), *map(config_path, names)])
+    replicas = {
+        name: _replicas(node)
+        for name, node in zip(names, found[: len(names)], strict=True)
+        if node is not None
+    }
+    configs = dict(zip(names, found[len(names) :], strict=True))
+    states = _read_states(nodes, replicas)
+    return tuple(
+        TopicStatus(
+            name=name,
+            seen_ms=now_ms,
+            partitions=() if isinstance(of_topic, str) else _partitions(name, of_topic, states),
+            config=_config(configs[name]),
+            deleting=name in deleting,
+            problem=of_topic if isinstance(of_topic, str) else None,
+        )
+        for name, of_topic in replicas.items()
+    )
+
+
+def _listed(nodes: NodeBatches, path: str) -> list[str]:
+    names = nodes.children([path])[0]
+    # That a list is refused leaves nothing to show; that it is not there is an empty list.
+    return names if isinstance(names, list) else _refused(names)
+
+
+def _refused(names: Unreadable | None) -> list[str]:
+    if names is None:
+        return []
+    raise RegistryError(names.reason)
+
+
+def _broker(
+    broker_id: int, node: ZNode | Unreadable, now_ms: int, *, is_controller: bool
+) -> BrokerStatus:
+    nowhere = Broker(broker_id, *_NO_ADDRESS)
+    if isinstance(node, Unreadable):
+        return BrokerStatus(
+            broker=nowhere, seen_ms=now_ms, is_controller=is_controller, problem=node.reason
+        )
+    address = parse_broker(broker_id, node.data)
+    facts = parse_broker_facts(node.data)
+    return BrokerStatus(
+        broker=nowhere if isinstance(address, Malformed) else address,
+        seen_ms=now_ms,
+        is_controller=is_controller,
+        jmx_port=facts.jmx_port,
+        registered_ms=facts.timestamp_ms,
+        created_ms=node.ctime_ms,
+        problem=address.reason if isinstance(address, Malformed) else None,
+    )
+
+
+def _replicas(node: ZNode | Unreadable) -> Mapping[int, tuple[int, ...]] | str:
+    """The replicas of each partition, or what is wrong."""
+    if isinstance(node, Unreadable):
+        return node.reason
+    found = parse_replicas(node.data)
+    return found.reason if isinstance(found, Malformed) else found
+
+
+def _config(node: Read[ZNode]) -> Mapping[str, str]:
+    found = parse_topic_config(node.data) if isinstance(node, ZNode) else {}
+    return {} if isinstance(found, Malformed) else found
+
+
+def _read_states(
+    nodes: NodeBatches, replicas: Mapping[str, Mapping[int, tuple[int, ...]] | str]
+) -> Mapping[TopicPartition, PartitionState | Malformed]:
+    partitions: Sequence[TopicPartition] = [
+        TopicPartition(name, number)
+        for name, of_topic in replicas.items()
+        if not isinstance(of_topic, str)
+        for number in of_topic
+    ]
+    # Most partitions say the same, letter by letter.
+    parsed: dict[bytes, PartitionState | Malformed] = {}
+    states: dict[TopicPartition, PartitionState | Malformed] = {}
+    for tp, node in zip(partitions, nodes.get([state_path(*tp) for tp in partitions]), strict=True):
+        if node is None:
+            states[tp] = _NO_NODE
+        elif isinstance(node, Unreadable):
+            states[tp] = Malformed(node.reason)
+        else:
+            if node.data not in parsed:
+                parsed[node.data] = parse_partition_state(node.data)
+            states[tp] = parsed[node.data]
+    return states
+
+
+def _partitions(
+    topic: str,
+    replicas: Mapping[int, tuple[int, ...]],
+    states: Mapping[TopicPartition, PartitionState | Malformed],
+) -> tuple[PartitionStatus, ...]:
+    found = []
+    for number, assigned in replicas.items():
+        tp = TopicPartition(topic, number)
+        state = states[tp]
+        if isinstance(state, Malformed):
+            one = PartitionStatus(
+                topic_partition=tp, leader=None, replicas=assigned, problem=state.reason
+            )
+        else:
+            one = PartitionStatus(
+                topic_partition=tp, leader=state.leader, replicas=assigned, in_sync=state.in_sync
+            )
+        found.append(one)
+    return tuple(found)

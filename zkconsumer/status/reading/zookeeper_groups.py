@@ -1,0 +1,208 @@
+"""Reads all groups that ZooKeeper keeps together: members, owners, committed offsets.
+
+Groups are read in waves of some thousand nodes, those first that were read longest ago. When the
+time is over, what is complete counts, and the others are first the next time.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from typing import Final
+
+from zkconsumer.clock import Clock
+from zkconsumer.errors import RegistryError
+from zkconsumer.status.model import GroupStatus
+from zkconsumer.status.reading.deadline import Deadline
+from zkconsumer.status.reading.folder_memory import NODES_MAX_AGE_MS, FolderMemory
+from zkconsumer.status.reading.group_nodes import GroupNodes, group_status
+from zkconsumer.status.reading.node_batches import NodeBatches
+from zkconsumer.status.reading.read_nodes import Read, Unreadable
+from zkconsumer.status.reading.values import GroupsRead
+from zkconsumer.zk.paths import CONSUMERS, GroupPaths, is_segment
+from zkconsumer.zk.store import ZkStore, ZNode
+
+_WAVE_PARTITIONS: Final = 2500
+"""Two nodes each: a wave takes about as long as one batch of ``NodeBatches``."""
+_UNKNOWN_GROUP_PARTITIONS: Final = 250
+"""How many a group is taken to have that was never read."""
+
+
+class ZookeeperGroups:
+    """Thread: one at a time.
+
+    Args:
+        store: the client; no watch is left.
+        clock: when things were seen.
+        owners_max_age_ms: how long an owner node is believed to hold the same as long as nobody
+            made or deleted one beside it.
+    """
+
+    def __init__(
+        self, store: ZkStore, clock: Clock, *, owners_max_age_ms: int = NODES_MAX_AGE_MS
+    ) -> None:
+        self._store = store
+        self._clock = clock
+        self._memory = FolderMemory(owners_max_age_ms)
+        self._seen_ms: dict[str, int] = {}
+        self._sizes: dict[str, int] = {}
+
+    def read(
+        self,
+        topics: Mapping[str, Sequence[int]],
+        deadline: Deadline,
+        first: Collection[str] = (),
+    ) -> GroupsRead:
+        """Read as many groups as there is time for.
+
+        Args:
+            topics: the partitions of every topic, for what members subscribe to.
+            deadline: until when.
+            first: the groups to begin with.
+
+        Raises:
+            RegistryError: not even a list of them was to be had.
+        """
+        batches = NodeBatches(self._store, deadline)
+        names = batches.children([CONSUMERS])[0]
+        if isinstance(names, Unreadable):
+            raise RegistryError(names.reason)
+        listed = frozenset(name for name in names or () if is_segment(name))
+        self._forget_all_but(listed)
+        groups: dict[str, GroupStatus] = {}
+        failure: str | None = None
+        for wave in self._waves(sorted(listed), first):
+            try:
+                groups |= self._read_wave(batches, wave, topics)
+            except RegistryError as error:
+                failure = str(error)
+                break
+        late = len(listed) - len(groups)
+        if failure is not None:
+            failure = f"{late} of {len(listed)} groups were not read: {failure}"
+        return GroupsRead(listed=listed, groups=groups, failure=failure)
+
+    def _forget_all_but(self, listed: frozenset[str]) -> None:
+        gone = self._seen_ms.keys() - listed
+        if gone:
+            self._memory.forget_all_but([GroupPaths(name).root for name in listed])
+            for name in gone:
+                del self._seen_ms[name], self._sizes[name]
+
+    def _waves(self, names: Sequence[str], first: Collection[str]) -> Iterator[list[str]]:
+        """All groups, those that are wanted first and the oldest, in pieces of the same size."""
+        wave: list[str] = []
+        size = 0
+        for name in sorted(names, key=lambda one: (one not in first, self._seen_ms.get(one, -1))):
+            mine = 1 + self._sizes.get(name, _UNKNOWN_GROUP_PARTITIONS)
+            if wave and size + mine > _WAVE_PARTITIONS:
+                yield wave
+                wave, size = [], 0
+            wave.append(name)
+            size += mine
+        if wave:
+            yield wave
+
+    def _read_wave(
+        self, batches: NodeBatches, names: Sequence[str], topics: Mapping[str, Sequence[int]]
+    ) -> dict[str, GroupStatus]:
+        seen_ms = self._clock.wall_ms()
+        found = _Wave(batches, self._memory, self._clock.now_ms()).read(names)
+        groups = {name: group_status(name, found[name], topics, seen_ms) for name in names}
+        for name, group in groups.items():
+            self._seen_ms[name] = seen_ms
+            self._sizes[name] = len(group.partitions)
+        return groups
+
+
+class _Wave:
+    """Reads some groups, each kind of node of all of them at once."""
+
+    def __init__(self, batches: NodeBatches, memory: FolderMemory, now_ms: int) -> None:
+        self._batches = batches
+        self._memory = memory
+        self._now_ms = now_ms
+        self._problems: dict[str, list[str]] = {}
+
+    def read(self, names: Sequence[str]) -> dict[str, GroupNodes]:
+        """What each group's nodes hold."""
+        self._problems = {name: [] for name in names}
+        ids = self._below(names, lambda paths: paths.ids)
+        members = self._members(names, ids)
+        owned = self._below(names, lambda paths: f"{paths.root}/owners")
+        committed = self._below(names, lambda paths: f"{paths.root}/offsets")
+        owners = self._in_folders({name: _owner_folders(name, owned[name]) for name in names})
+        offsets = self._offsets({name: _offset_folders(name, committed[name]) for name in names})
+        return {
+            name: GroupNodes(
+                members=members[name],
+                owners=owners[name],
+                offsets=offsets[name],
+                problems=tuple(self._problems[name]),
+            )
+            for name in names
+        }
+
+    def _below(
+        self, names: Sequence[str], path_of: Callable[[GroupPaths], str]
+    ) -> dict[str, list[str]]:
+        found = self._batches.children([path_of(GroupPaths(name)) for name in names])
+        listed: dict[str, list[str]] = {}
+        for name, below in zip(names, found, strict=True):
+            if isinstance(below, Unreadable):
+                self._problems[name].append(below.reason)
+            listed[name] = below if isinstance(below, list) else []
+        return listed
+
+    def _members(
+        self, names: Sequence[str], ids: Mapping[str, list[str]]
+    ) -> dict[str, dict[str, Read[ZNode]]]:
+        nodes = iter(
+            self._batches.get(
+                [f"{GroupPaths(name).ids}/{one}" for name in names for one in ids[name]]
+            )
+        )
+        return {name: {one: next(nodes) for one in ids[name]} for name in names}
+
+    def _in_folders(
+        self, folders: Mapping[str, Mapping[str, str]]
+    ) -> dict[str, dict[str, dict[str, Read[ZNode]]]]:
+        """By group and topic what its folder holds; of nodes that are written once."""
+        self._names(folders)
+        paths = [path for of_group in folders.values() for path in of_group.values()]
+        nodes = self._memory.nodes(self._batches, paths, self._now_ms)
+        return {
+            name: {topic: nodes[path] for topic, path in of_group.items() if path in nodes}
+            for name, of_group in folders.items()
+        }
+
+    def _offsets(
+        self, folders: Mapping[str, Mapping[str, str]]
+    ) -> dict[str, dict[str, dict[str, Read[ZNode]]]]:
+        """The same of nodes that are written again and again."""
+        names = self._names(folders)
+        nodes = iter(
+            self._batches.get([f"{path}/{one}" for path, below in names.items() for one in below])
+        )
+        read = {path: {one: next(nodes) for one in below} for path, below in names.items()}
+        return {
+            name: {topic: read[path] for topic, path in of_group.items() if path in read}
+            for name, of_group in folders.items()
+        }
+
+    def _names(self, folders: Mapping[str, Mapping[str, str]]) -> dict[str, Sequence[str]]:
+        group_of = {path: name for name, of_group in folders.items() for path in of_group.values()}
+        listed: dict[str, Sequence[str]] = {}
+        for path, below in self._memory.names(self._batches, list(group_of)).items():
+            if isinstance(below, Unreadable):
+                self._problems[group_of[path]].append(below.reason)
+            else:
+                listed[path] = below
+        return listed
+
+
+def _owner_folders(name: str, topics: Sequence[str]) -> dict[str, str]:
+    paths = GroupPaths(name)
+    return {topic: paths.owners(topic) for topic in topics}
+
+
+def _offset_folders(name: str, topics: Sequence[str]) -> dict[str, str]:
+    paths = GroupPaths(name)
+    return {topic: paths.offsets(topic) for topic in topics}

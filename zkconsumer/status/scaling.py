@@ -1,0 +1,214 @@
+"""Who would get what with other numbers of members and streams, before anybody starts any. Pure.
+
+Ids of new members are invented, and the ids decide who comes first where partitions don't come
+out even: who gets which partition can turn out otherwise, how many each gets can't (as long as all
+read the same topics).
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from zkconsumer.assignment.coordinated import sticky
+from zkconsumer.assignment.coordinated.strategy import ASSIGNORS
+from zkconsumer.assignment.coordinated.view import CoordinatedView, MemberView
+from zkconsumer.assignment.group_view import GroupView, MemberSubscription
+from zkconsumer.assignment.strategy import CannotAssign, Strategy
+from zkconsumer.model import TopicPartition, utf16_key
+from zkconsumer.status.model import GroupKind, GroupStatus
+from zkconsumer.status.verify import PartitionIds, expected_owners
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """How the group shall be.
+
+    Attributes:
+        members: how many there shall be, at least 1. Fewer than now: the last in the order of
+            their ids leave; more: the new ones do as the first member does.
+        streams: how many each member shall have for each topic, at least 1 (ZooKeeper); None: as
+            many as now, and 1 where there are no members.
+        topics: what all members shall read; None: what each reads now, and what the group has
+            offsets of where there are no members.
+    """
+
+    members: int
+    streams: int | None = None
+    topics: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.members < 1 or (self.streams is not None and self.streams < 1):
+            raise ValueError(f"no group: {self}")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharePlan:
+    """Who would get what.
+
+    Attributes:
+        readers: the partitions of every reader, ascending: a thread of a ZooKeeper group, a member
+            of a coordinator's group; also of those that get none.
+        before: who has what now, the same way.
+        invented: readers that are not there yet, under invented ids.
+        leaving: members that would leave.
+        unread: partitions of the group's topics that nobody would read.
+    """
+
+    readers: Mapping[str, tuple[TopicPartition, ...]]
+    before: Mapping[str, tuple[TopicPartition, ...]]
+    invented: frozenset[str] = frozenset()
+    leaving: tuple[str, ...] = ()
+    unread: tuple[TopicPartition, ...] = ()
+
+    @property
+    def idle(self) -> tuple[str, ...]:
+        """The readers that would have nothing to do."""
+        return tuple(reader for reader, share in self.readers.items() if not share)
+
+    @property
+    def moved(self) -> tuple[TopicPartition, ...]:
+        """The partitions that would change hands, ascending; not those that nobody has now."""
+        now = {tp: reader for reader, share in self.before.items() for tp in share}
+        then = {tp: reader for reader, share in self.readers.items() for tp in share}
+        return tuple(sorted(tp for tp, reader in now.items() if then.get(tp) != reader))
+
+    @property
+    def fewest(self) -> int:
+        """How many partitions the reader with the fewest would have."""
+        return min(map(len, self.readers.values()), default=0)
+
+    @property
+    def most(self) -> int:
+        """How many partitions the reader with the most would have."""
+        return max(map(len, self.readers.values()), default=0)
+
+
+def plan_scaling(
+    group: GroupStatus, partition_ids: PartitionIds, scale: Scale, strategy: str
+) -> SharePlan | CannotAssign:
+    """Share out a group's partitions as it would do after scaling.
+
+    Args:
+        group: of either kind.
+        partition_ids: of all topics of the cluster.
+        scale: how the group shall be.
+        strategy: ``range`` or ``roundrobin`` for ZooKeeper; the assignor's name for a coordinator.
+    """
+    members = _scaled_members(group, scale)
+    topics = {topic for read in members.values() for topic in read}
+    missing = sorted(topic for topic in topics if not partition_ids.get(topic))
+    if not topics or missing:
+        return CannotAssign(
+            f"the cluster has no partitions of {', '.join(missing)}"
+            if topics
+            else "the group has neither members nor offsets: say which topics it is to read"
+        )
+    partitions = {topic: tuple(partition_ids[topic]) for topic in topics}
+    shares = (
+        _coordinated_shares(strategy, group, members, partitions)
+        if group.kind is GroupKind.COORDINATOR
+        else _zookeeper_shares(strategy, GroupView(_subscriptions(members), partitions))
+    )
+    if isinstance(shares, CannotAssign):
+        return shares
+    known = {one.member_id for one in group.members}
+    read = {tp for share in shares.values() for tp in share}
+    wanted = {TopicPartition(topic, one) for topic, of in partitions.items() for one in of}
+    return SharePlan(
+        readers=shares,
+        before=_before(group),
+        invented=frozenset(
+            reader for reader in shares if _member_of(reader, group.kind) not in known
+        ),
+        leaving=tuple(sorted(known - members.keys(), key=utf16_key)),
+        unread=tuple(sorted(wanted - read)),
+    )
+
+
+def _scaled_members(group: GroupStatus, scale: Scale) -> dict[str, dict[str, int]]:
+    """What each member would read, with how many streams."""
+    present = sorted(group.members, key=lambda one: utf16_key(one.member_id))
+    members = {one.member_id: dict(one.streams) for one in present[: scale.members]}
+    model = next(iter(members.values()), None)
+    if model is None:
+        model = dict.fromkeys((one.topic_partition.topic for one in group.partitions), 1)
+    prefix = "" if group.kind is GroupKind.COORDINATOR else f"{group.group_id}_"
+    for name in _new_names(prefix, {one.member_id for one in present}):
+        if len(members) >= scale.members:
+            break
+        members[name] = dict(model)
+    if scale.topics is not None:
+        streams = max([*model.values(), 1])
+        members = {name: dict.fromkeys(scale.topics, streams) for name in members}
+    if scale.streams is not None:
+        members = {name: dict.fromkeys(read, scale.streams) for name, read in members.items()}
+    return members
+
+
+def _new_names(prefix: str, taken: set[str]) -> Iterator[str]:
+    number = 0
+    while True:
+        number += 1
+        name = f"{prefix}new-{number:03}"
+        if name not in taken:
+            yield name
+
+
+def _subscriptions(members: Mapping[str, Mapping[str, int]]) -> dict[str, MemberSubscription]:
+    return {name: MemberSubscription(read) for name, read in members.items()}
+
+
+def _zookeeper_shares(
+    strategy: str, view: GroupView
+) -> dict[str, tuple[TopicPartition, ...]] | CannotAssign:
+    known: Mapping[str, Strategy] = {"range": "range", "roundrobin": "roundrobin"}
+    if strategy not in known:
+        return CannotAssign(f"{strategy} is no strategy of ZooKeeper groups: {', '.join(known)}")
+    owners = expected_owners(known[strategy], view)
+    if isinstance(owners, CannotAssign):
+        return owners
+    threads = {thread for of_topic in view.threads_by_topic().values() for thread in of_topic}
+    shares: dict[str, list[TopicPartition]] = {str(thread): [] for thread in sorted(threads)}
+    for tp, thread in sorted(owners.items()):
+        shares[str(thread)].append(tp)
+    return {reader: tuple(share) for reader, share in shares.items()}
+
+
+def _coordinated_shares(
+    strategy: str,
+    group: GroupStatus,
+    members: Mapping[str, Mapping[str, int]],
+    partitions: PartitionIds,
+) -> dict[str, tuple[TopicPartition, ...]] | CannotAssign:
+    if strategy not in ASSIGNORS:
+        return CannotAssign(f"assignor {strategy} is not known here: {', '.join(ASSIGNORS)}")
+    owned: dict[str, set[TopicPartition]] = {}
+    for one in group.partitions:
+        owned.setdefault(one.owner or "", set()).add(one.topic_partition)
+    instances = {one.member_id: one.instance_id for one in group.members}
+    view = CoordinatedView(
+        {
+            name: MemberView(
+                topics=frozenset(read),
+                owned=frozenset(owned.get(name, ())),
+                instance_id=instances.get(name),
+            )
+            for name, read in members.items()
+        },
+        partitions,
+    )
+    # The cooperative one gets there in two rounds: what counts is where it gets.
+    assignor = ASSIGNORS[strategy]
+    shares = sticky.assign(view) if assignor.cooperative else assignor.assign(view)
+    return {reader: tuple(sorted(shares[reader])) for reader in sorted(shares, key=utf16_key)}
+
+
+def _before(group: GroupStatus) -> dict[str, tuple[TopicPartition, ...]]:
+    found: dict[str, list[TopicPartition]] = {}
+    for one in group.partitions:
+        if one.owner is not None:
+            found.setdefault(one.owner, []).append(one.topic_partition)
+    return {reader: tuple(sorted(found[reader])) for reader in sorted(found, key=utf16_key)}
+
+
+def _member_of(reader: str, kind: GroupKind) -> str:
+    return reader.rpartition("-")[0] if kind is GroupKind.ZOOKEEPER else reader

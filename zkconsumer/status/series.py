@@ -1,0 +1,272 @@
+"""What was seen over time: log ends of partitions, commits of groups. Pure; kept small.
+
+Two questions are answered from it: *when* was the log as long as a committed offset says (so, how
+far behind in time is a group), and do the commits of a group still get on (``burrow``).
+
+A large cluster has hundreds of thousands of series, so each lies in arrays of 64-bit numbers and
+stores a sample only when something changed.
+"""
+
+from array import array
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping
+from typing import NamedTuple
+
+from zkconsumer.model import TopicPartition
+from zkconsumer.status.model import ClusterSnapshot, Committed, GroupKey, GroupPartition
+
+LOG_END_SAMPLES = 60
+COMMIT_SAMPLES = 10
+_UNKNOWN = -1
+
+
+class LogEndSample(NamedTuple):
+    """How long a log was, and when."""
+
+    log_end: int
+    at_ms: int
+
+
+class CommitSample(NamedTuple):
+    """A commit: its offset, when it was made, and the lag at that time where it is known."""
+
+    offset: int
+    at_ms: int
+    lag: int | None
+
+
+class Passing(NamedTuple):
+    """When a log grew beyond an offset.
+
+    Attributes:
+        at_ms: the instant, in ms since the epoch.
+        extrapolated: whether it lies before the first sample, so that it is a guess from how the
+            log grew since; the truth is not later than the first sample.
+    """
+
+    at_ms: int
+    extrapolated: bool
+
+
+class LogEnds:
+    """The log ends of one partition, never falling, in the order of time.
+
+    It reaches back to the first sample for ever: when there are too many, every other one of the
+    older half goes, so old times are known less exactly.
+
+    Args:
+        limit: how many samples to keep, at least 4.
+    """
+
+    __slots__ = ("_limit", "_offsets", "_times")
+
+    def __init__(self, limit: int = LOG_END_SAMPLES) -> None:
+        if limit < 4:
+            raise ValueError(f"a series needs room for 4 samples, not {limit}")
+        self._limit = limit
+        self._offsets = array("q")
+        self._times = array("q")
+
+    def __len__(self) -> int:
+        return len(self._offsets)
+
+    def __iter__(self) -> Iterator[LogEndSample]:
+        return map(LogEndSample, self._offsets, self._times)
+
+    def add(self, log_end: int, at_ms: int) -> None:
+        """Note how long the log was.
+
+        What is not later than the last sample is dropped. A log that is shorter than before was
+        cut, or is another one: samples beyond its end say nothing any more and go.
+        """
+        offsets, times = self._offsets, self._times
+        if times and at_ms <= times[-1]:
+            return
+        keep = bisect_right(offsets, log_end)
+        del offsets[keep:], times[keep:]
+        if len(offsets) > 1 and offsets[-2] == log_end == offsets[-1]:
+            times[-1] = at_ms  # of a time without growth, both ends suffice
+            return
+        if len(offsets) == self._limit:
+            half = self._limit // 2
+            del offsets[1:half:2], times[1:half:2]
+        offsets.append(log_end)
+        times.append(at_ms)
+
+    def since(self, at_ms: int) -> tuple[int, ...]:
+        """The log ends that were seen at that time or later, in the order of time."""
+        start = bisect_right(self._times, at_ms - 1)
+        return tuple(self._offsets[start:])
+
+    def passing(self, offset: int) -> Passing | None:
+        """When the log grew beyond ``offset``: when the record there was written.
+
+        Between two samples the log counts as growing evenly. Before the first one it counts as
+        having grown as it did since; where it did not grow, the first sample is the answer.
+
+        Returns:
+            None where the log was never seen to be longer, or there are fewer than 2 samples.
+
+        Source: kafka-lag-exporter 0.8 ``LookupTable``, whose extrapolation it is too.
+        """
+        offsets, times = self._offsets, self._times
+        right = bisect_right(offsets, offset)
+        if len(offsets) < 2 or right == len(offsets):
+            return None
+        if right:
+            grown = offsets[right] - offsets[right - 1]
+            part = times[right] - times[right - 1]
+            return Passing(
+                times[right - 1] + (offset - offsets[right - 1]) * part // grown, extrapolated=False
+            )
+        grown = offsets[-1] - offsets[0]
+        if not grown:
+            return Passing(times[0], extrapolated=True)
+        missing = (offsets[0] - offset) * (times[-1] - times[0])
+        return Passing(times[0] - missing // grown, extrapolated=True)
+
+
+class Commits:
+    """The last commits of one group for one partition, in the order of time.
+
+    Args:
+        limit: how many to keep, at least 2.
+    """
+
+    __slots__ = ("_lags", "_limit", "_offsets", "_times")
+
+    def __init__(self, limit: int = COMMIT_SAMPLES) -> None:
+        if limit < 2:
+            raise ValueError(f"a window needs room for 2 commits, not {limit}")
+        self._limit = limit
+        self._offsets = array("q")
+        self._times = array("q")
+        self._lags = array("q")
+
+    def __len__(self) -> int:
+        return len(self._offsets)
+
+    def __iter__(self) -> Iterator[CommitSample]:
+        lags = [None if lag == _UNKNOWN else lag for lag in self._lags]
+        return map(CommitSample, self._offsets, self._times, lags)
+
+    @property
+    def limit(self) -> int:
+        """How many it keeps."""
+        return self._limit
+
+    @property
+    def first(self) -> CommitSample | None:
+        """The earliest that is still kept."""
+        return self._at(0) if self._offsets else None
+
+    @property
+    def last(self) -> CommitSample | None:
+        """The latest."""
+        return self._at(-1) if self._offsets else None
+
+    def add(self, committed: Committed, log_end: int | None, skew_ms: int = 0) -> None:
+        """Note what is committed; nothing happens where it is the commit that is known already.
+
+        Where the time of commits is not told, only another offset shows that there was one, and it
+        counts as made when it was seen: whoever commits the same offset again and again can't be
+        told from somebody who has stopped.
+
+        The lag of the first commit is not known, since it can be old; except that it was zero if it
+        still is.
+
+        Args:
+            committed: as it was read.
+            log_end: as it was seen then; None where it is not known.
+            skew_ms: how far the clock of ``committed_ms`` is ahead of ours.
+        """
+        told = committed.committed_ms
+        at_ms = committed.seen_ms if told is None else told - skew_ms
+        first = not self._offsets
+        if not first:
+            if self._offsets[-1] == committed.offset and (told is None or at_ms <= self._times[-1]):
+                return
+            at_ms = max(at_ms, self._times[-1])
+        lag = _UNKNOWN if log_end is None else max(0, log_end - committed.offset)
+        if first and lag:
+            lag = _UNKNOWN
+        if len(self._offsets) == self._limit:
+            del self._offsets[0], self._times[0], self._lags[0]
+        self._offsets.append(committed.offset)
+        self._times.append(at_ms)
+        self._lags.append(lag)
+
+    def _at(self, index: int) -> CommitSample:
+        lag = self._lags[index]
+        known = None if lag == _UNKNOWN else lag
+        return CommitSample(self._offsets[index], self._times[index], known)
+
+
+class History:
+    """All series of a cluster, fed with one snapshot after the other.
+
+    What a snapshot no longer has is forgotten, so a cluster's history is never larger than the
+    cluster.
+
+    Args:
+        log_end_limit: how many log ends to keep of a partition.
+        commit_limit: how many commits to keep of a group's partition.
+    """
+
+    def __init__(
+        self, *, log_end_limit: int = LOG_END_SAMPLES, commit_limit: int = COMMIT_SAMPLES
+    ) -> None:
+        self._log_end_limit = log_end_limit
+        self._commit_limit = commit_limit
+        self._log_ends: dict[TopicPartition, LogEnds] = {}
+        self._commits: dict[GroupKey, dict[TopicPartition, Commits]] = {}
+
+    def record(self, snapshot: ClusterSnapshot) -> None:
+        """Take up what this snapshot shows; it must not be older than the last one."""
+        self._log_ends = self._recorded_log_ends(snapshot)
+        skew = snapshot.clock_skew_ms
+        skew_ms = 0 if skew is None else skew.value
+        self._commits = {
+            key: self._recorded_commits(key, group.partitions, skew_ms)
+            for key, group in snapshot.groups.items()
+        }
+
+    def log_ends(self, topic_partition: TopicPartition) -> LogEnds | None:
+        """The log ends of a partition; None where none was ever seen."""
+        return self._log_ends.get(topic_partition)
+
+    def commits(self, key: GroupKey) -> Mapping[TopicPartition, Commits]:
+        """The commits of a group, of each partition that has one."""
+        return self._commits.get(key, {})
+
+    def _recorded_log_ends(self, snapshot: ClusterSnapshot) -> dict[TopicPartition, LogEnds]:
+        kept: dict[TopicPartition, LogEnds] = {}
+        for topic in snapshot.topics:
+            for partition in topic.partitions:
+                tp = partition.topic_partition
+                series = self._log_ends.get(tp)
+                if partition.log_end is not None and partition.offsets_at_ms is not None:
+                    if series is None:
+                        series = LogEnds(self._log_end_limit)
+                    series.add(partition.log_end, partition.offsets_at_ms)
+                if series is not None:
+                    kept[tp] = series
+        return kept
+
+    def _recorded_commits(
+        self, key: GroupKey, partitions: tuple[GroupPartition, ...], skew_ms: int
+    ) -> dict[TopicPartition, Commits]:
+        before, kept = self._commits.get(key, {}), dict[TopicPartition, Commits]()
+        for partition in partitions:
+            tp = partition.topic_partition
+            series = before.get(tp)
+            committed = partition.effective(key.kind)
+            if committed is not None:
+                if series is None:
+                    series = Commits(self._commit_limit)
+                # Only ZooKeeper's clock has been compared with ours.
+                ahead_ms = skew_ms if committed.storage == "zookeeper" else 0
+                series.add(committed, partition.log_end, ahead_ms)
+            if series is not None:
+                kept[tp] = series
+        return kept

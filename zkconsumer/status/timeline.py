@@ -1,0 +1,221 @@
+"""The rebalances of a group, told from one look after the other. Pure.
+
+Nobody announces a rebalance; what is seen is that members came or went, that partitions have other
+owners, or that some have none. A rebalance begins with the first look that shows any of it and ends
+with the first one after which the group is at rest again. So it is as exact as the looks are
+frequent, and what happens and is undone between two of them stays unseen.
+"""
+
+from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+
+from zkconsumer.model import TopicPartition
+from zkconsumer.status.causes import Look, Reason, reasons_between
+from zkconsumer.status.model import (
+    ClusterSnapshot,
+    GroupKey,
+    GroupPartition,
+    GroupState,
+    GroupStatus,
+)
+from zkconsumer.status.verify import PartitionIds
+
+REBALANCES_KEPT = 100
+LINGER_MS = 30_000
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A partition that changed hands; None: nobody had it, or has it now."""
+
+    topic_partition: TopicPartition
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rebalance:
+    """One rebalance.
+
+    Attributes:
+        key: the group.
+        began_ms: when it was first seen.
+        not_before_ms: the look before that, at which the group was still at rest; None where the
+            first look ever found it under way.
+        ended_ms: when the group was first seen at rest again; None while it is not.
+        reasons: why, as far as that was seen, in the order in which it was.
+        moved: which partitions changed hands, from the begin to the end; ascending.
+        reclaimed: how many owner nodes were made anew by whom they belonged to before: the
+            original gives up everything in every rebalance.
+    """
+
+    key: GroupKey
+    began_ms: int
+    not_before_ms: int | None
+    ended_ms: int | None
+    reasons: tuple[Reason, ...] = ()
+    moved: tuple[Moved, ...] = ()
+    reclaimed: int = 0
+
+    def lasted_ms(self, now_ms: int) -> int:
+        """For how long it was seen to last, so far."""
+        return (now_ms if self.ended_ms is None else self.ended_ms) - self.began_ms
+
+
+@dataclass(frozen=True, slots=True)
+class _Difference:
+    reasons: tuple[Reason, ...] = ()
+    moved: Mapping[TopicPartition, Moved] = field(default_factory=dict)
+    reclaimed: int = 0
+
+    def __bool__(self) -> bool:
+        return bool(self.reasons or self.moved or self.reclaimed)
+
+
+class GroupTimeline:
+    """The rebalances of one group.
+
+    Args:
+        key: the group.
+        limit: how many to keep.
+        linger_ms: owners that change without a reason this soon after a rebalance are part of it:
+            a member that has just joined has nothing yet, and all looks at rest.
+    """
+
+    def __init__(
+        self, key: GroupKey, *, limit: int = REBALANCES_KEPT, linger_ms: int = LINGER_MS
+    ) -> None:
+        self._key = key
+        self._linger_ms = linger_ms
+        self._rebalances: deque[Rebalance] = deque(maxlen=limit)
+        self._last: Look | None = None
+
+    @property
+    def rebalances(self) -> tuple[Rebalance, ...]:
+        """The oldest first; the last may be under way."""
+        return tuple(self._rebalances)
+
+    @property
+    def under_way(self) -> Rebalance | None:
+        """The one that has not ended yet."""
+        last = self._rebalances[-1] if self._rebalances else None
+        return last if last is not None and last.ended_ms is None else None
+
+    def receive(self, group: GroupStatus, partition_ids: PartitionIds) -> Rebalance | None:
+        """Take up the next look at the group.
+
+        A look that is not newer than the last one is dropped: it is shown again, because there is
+        no newer one.
+
+        Args:
+            group: as it is seen.
+            partition_ids: of all topics of the cluster.
+
+        Returns:
+            The rebalance that has begun, gone on or ended by this; None where there is nothing new.
+        """
+        before, at_ms = self._last, group.seen_ms
+        if before is not None and at_ms <= before.group.seen_ms:
+            return None
+        self._last = after = Look(group, partition_ids)
+        found = _Difference()
+        if before is not None:
+            found = _difference(before, after)
+        running = self._continued(found, at_ms)
+        if running is None:
+            if not found and group.state is not GroupState.REBALANCING:
+                return None
+            running = Rebalance(
+                key=self._key,
+                began_ms=at_ms,
+                not_before_ms=None if before is None else before.group.seen_ms,
+                ended_ms=None,
+            )
+        else:
+            self._rebalances.pop()
+        grown = _grown(running, found, _ended_ms(running, group))
+        self._rebalances.append(grown)
+        return grown if grown != running else None
+
+    def _continued(self, found: _Difference, at_ms: int) -> Rebalance | None:
+        """The rebalance that this difference belongs to, if it is not a new one."""
+        last = self._rebalances[-1] if self._rebalances else None
+        if last is None or last.ended_ms is None:
+            return last
+        soon = at_ms - last.ended_ms <= self._linger_ms
+        if found and not found.reasons and soon:
+            return replace(last, ended_ms=None)
+        return None
+
+
+class Timelines:
+    """The rebalances of all groups of a cluster."""
+
+    def __init__(self, *, limit: int = REBALANCES_KEPT, linger_ms: int = LINGER_MS) -> None:
+        self._limit = limit
+        self._linger_ms = linger_ms
+        self._timelines: dict[GroupKey, GroupTimeline] = {}
+
+    def record(self, snapshot: ClusterSnapshot) -> tuple[Rebalance, ...]:
+        """Take up a snapshot; groups that it lacks are forgotten.
+
+        Returns:
+            The rebalances that have begun, gone on or ended by it.
+        """
+        partition_ids = snapshot.partition_ids()
+        kept = {
+            key: self._timelines.get(key)
+            or GroupTimeline(key, limit=self._limit, linger_ms=self._linger_ms)
+            for key in snapshot.groups
+        }
+        self._timelines = kept
+        news = (kept[key].receive(one, partition_ids) for key, one in snapshot.groups.items())
+        return tuple(one for one in news if one is not None)
+
+    def of(self, key: GroupKey) -> GroupTimeline | None:
+        """The rebalances of one group; None where there is no such group."""
+        return self._timelines.get(key)
+
+
+def _ended_ms(running: Rebalance, group: GroupStatus) -> int | None:
+    match group.state:
+        case GroupState.REBALANCING:
+            return None
+        case GroupState.UNKNOWN:
+            # What could not be seen neither ends a rebalance nor makes one last.
+            return group.seen_ms if running.began_ms == group.seen_ms else None
+        case _:
+            return group.seen_ms
+
+
+def _grown(running: Rebalance, found: _Difference, ended_ms: int | None) -> Rebalance:
+    reasons = (*running.reasons, *(one for one in found.reasons if one not in running.reasons))
+    moved = {one.topic_partition: one for one in running.moved}
+    for tp, one in found.moved.items():
+        first = moved.get(tp)
+        moved[tp] = one if first is None else Moved(tp, first.before, one.after)
+    if ended_ms is not None:
+        moved = {tp: one for tp, one in moved.items() if one.before != one.after}
+    return replace(
+        running,
+        ended_ms=ended_ms,
+        reasons=reasons,
+        moved=tuple(moved[tp] for tp in sorted(moved)),
+        reclaimed=running.reclaimed + found.reclaimed,
+    )
+
+
+def _difference(before: Look, after: Look) -> _Difference:
+    """What is new, and has to do with who reads what."""
+    moved: dict[TopicPartition, Moved] = {}
+    reclaimed = 0
+    was = {one.topic_partition: one for one in before.group.partitions}
+    now = {one.topic_partition: one for one in after.group.partitions}
+    for tp in was.keys() | now.keys():
+        old, new = was.get(tp) or GroupPartition(tp), now.get(tp) or GroupPartition(tp)
+        if old.owner != new.owner:
+            moved[tp] = Moved(tp, old.owner, new.owner)
+        elif None not in {old.owner_since_ms, new.owner_since_ms}:
+            reclaimed += old.owner_since_ms != new.owner_since_ms
+    return _Difference(reasons_between(before, after), moved, reclaimed)

@@ -1,0 +1,291 @@
+"""Whether everything that a group should read is read, by whom it should be. Pure.
+
+A ZooKeeper group is sound when every partition of every topic that a member reads has an owner
+node, that holds the thread id of a registered member which has such a stream for the topic, and
+that was made in that member's own session. The original's ``VerifyConsumerRebalance`` means to
+check the first half of it, but calls every healthy group failed (fixed by KAFKA-3952 in 0.10.1).
+
+At a coordinator, every such partition must be some member's.
+
+Beyond that, who has what is held against what the assignors would have given: members that don't
+agree on the assignor fight for ever, and nothing in ZooKeeper says which one they use.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from zkconsumer.assignment.group_view import GroupView, MemberSubscription
+from zkconsumer.assignment.strategy import Assignment, CannotAssign, Strategy, assign
+from zkconsumer.model import ConsumerThreadId, TopicPartition
+from zkconsumer.status.model import GroupKind, GroupPartition, GroupStatus, MemberStatus
+
+STRATEGIES: tuple[Strategy, ...] = ("range", "roundrobin")
+
+PartitionIds = Mapping[str, tuple[int, ...]]
+"""The partition numbers of every topic of the cluster."""
+
+
+class Fault(StrEnum):
+    """What is wrong with the ownership of a partition; the values are what users read."""
+
+    UNOWNED = "nobody owns it"
+    NO_THREAD_ID = "its owner is no thread id"
+    NO_MEMBER = "its owner is not registered"
+    NO_STREAM = "its owner has no such stream for this topic"
+    OTHER_SESSION = "its owner node belongs to another session than its owner"
+    NO_SESSION = "its owner node belongs to no session, so it never goes away"
+    DEAD_SESSION = "the session of its owner node is dead"
+    NOT_READ = "it is owned, but no member reads its topic"
+    NO_PARTITION = "it is owned, but there is no such partition"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ownership:
+    """One partition that is not owned as it should be.
+
+    Attributes:
+        topic_partition: which.
+        fault: what is wrong.
+        owner: what its owner node holds; None where it has none.
+        owner_session: the session of that node.
+        member_session: the session of the member that it names.
+    """
+
+    topic_partition: TopicPartition
+    fault: Fault
+    owner: str | None = None
+    owner_session: int | None = None
+    member_session: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Expectation:
+    """What one assignor would give, against what is.
+
+    Attributes:
+        owners: the thread of every partition that it gives to somebody.
+        differing: the partitions that somebody else has, or nobody.
+        reason: why it can't be applied to this group; None where it can.
+    """
+
+    owners: Mapping[TopicPartition, str] = field(default_factory=dict)
+    differing: tuple[TopicPartition, ...] = ()
+    reason: str | None = None
+
+    @property
+    def met(self) -> bool:
+        """Whether the group is shared out just so."""
+        return self.reason is None and not self.differing
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Verification:
+    """What came of it.
+
+    Attributes:
+        checked: how many partitions the group should read.
+        faults: ascending by partition.
+        malformed: members whose registration can't be used, or can't by some; the original's
+            members fail every rebalance while there is one.
+        missing_topics: topics that a member reads and the cluster lacks.
+        expectations: what each assignor would give (ZooKeeper groups with members only).
+        counts: how many partitions each owner has, as its node names it.
+    """
+
+    checked: int
+    faults: tuple[Ownership, ...] = ()
+    malformed: tuple[str, ...] = ()
+    missing_topics: tuple[str, ...] = ()
+    expectations: Mapping[Strategy, Expectation] = field(default_factory=dict)
+    counts: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def sound(self) -> bool:
+        """Whether all is read that should be; a group without members reads nothing, soundly."""
+        return not self.faults and not self.malformed
+
+    @property
+    def strategies(self) -> tuple[Strategy, ...]:
+        """The assignors that would have shared it out as it is; both, for small groups."""
+        return tuple(name for name, one in self.expectations.items() if one.met)
+
+
+def verify(
+    group: GroupStatus,
+    partition_ids: PartitionIds,
+    live_sessions: frozenset[int] | None = None,
+) -> Verification:
+    """Check a group's ownership, and who would have what by which assignor.
+
+    Args:
+        group: of either kind.
+        partition_ids: of all topics of the cluster; a topic that is missing has no partitions.
+        live_sessions: the ZooKeeper sessions that are alive; None where that is not known.
+    """
+    owners = {one.topic_partition: one.owner for one in group.partitions if one.owner is not None}
+    read = _topics_read(group)
+    return Verification(
+        checked=sum(len(partition_ids.get(topic, ())) for topic in read),
+        faults=ownership_faults(group, partition_ids, live_sessions),
+        malformed=malformed_members(group),
+        missing_topics=tuple(sorted(topic for topic in read if topic not in partition_ids)),
+        expectations=dict(_expectations(group, partition_ids, owners)),
+        counts=dict(sorted(Counter(owners.values()).items())),
+    )
+
+
+def ownership_faults(
+    group: GroupStatus,
+    partition_ids: PartitionIds,
+    live_sessions: frozenset[int] | None = None,
+) -> tuple[Ownership, ...]:
+    """The partitions that are not owned as they should be, ascending; see ``verify``."""
+    members = {one.member_id: one for one in group.members}
+    wanted = frozenset(
+        TopicPartition(topic, number)
+        for topic in _topics_read(group)
+        for number in partition_ids.get(topic, ())
+    )
+    judge = _Judge(group.kind, members, wanted, partition_ids, live_sessions)
+    faults = [
+        fault
+        for one in group.partitions
+        if one.owner is not None and (fault := judge.fault_of(one, one.owner)) is not None
+    ]
+    owned = {one.topic_partition for one in group.partitions if one.owner is not None}
+    faults.extend(Ownership(topic_partition=tp, fault=Fault.UNOWNED) for tp in wanted - owned)
+    return tuple(sorted(faults, key=lambda one: one.topic_partition))
+
+
+def malformed_members(group: GroupStatus) -> tuple[str, ...]:
+    """The members whose registration can't be used, or can't by some."""
+    return tuple(one.member_id for one in group.members if one.problem is not None)
+
+
+def _topics_read(group: GroupStatus) -> set[str]:
+    return {topic for one in group.members for topic in one.streams}
+
+
+def group_view(group: GroupStatus, partition_ids: PartitionIds) -> GroupView:
+    """What an assignor is given for this group: its members and the topics they read.
+
+    A member whose registration can't be used reads nothing.
+    """
+    return GroupView(
+        {one.member_id: MemberSubscription(one.streams) for one in group.members},
+        {topic: partition_ids[topic] for topic in _topics_read(group) if topic in partition_ids},
+    )
+
+
+def expected_owners(
+    strategy: Strategy, view: GroupView
+) -> dict[TopicPartition, ConsumerThreadId] | CannotAssign:
+    """Who would get what, each member computing its own share as it does in the original.
+
+    Members whose registrations name the topics in the same order compute the same, so that is done
+    once for each order; for range the order does not matter.
+    """
+    owners: dict[TopicPartition, ConsumerThreadId] = {}
+    by_order: dict[tuple[str, ...], Assignment] = {}
+    for consumer_id, subscription in view.members.items():
+        order = () if strategy == "range" else tuple(subscription.topics)
+        found = by_order.get(order)
+        if found is None:
+            computed = assign(strategy, view, consumer_id)
+            if isinstance(computed, CannotAssign):
+                return computed
+            found = by_order[order] = computed
+        owners.update(
+            (tp, one) for tp, one in found.owners.items() if one.consumer_id == consumer_id
+        )
+    return owners
+
+
+def _expectations(
+    group: GroupStatus, partition_ids: PartitionIds, owners: Mapping[TopicPartition, str]
+) -> Iterator[tuple[Strategy, Expectation]]:
+    if group.kind is not GroupKind.ZOOKEEPER or not group.members:
+        return
+    view = group_view(group, partition_ids)
+    for strategy in STRATEGIES:
+        found = expected_owners(strategy, view)
+        if isinstance(found, CannotAssign):
+            yield strategy, Expectation(reason=found.reason)
+            continue
+        wanted = {tp: str(thread) for tp, thread in sorted(found.items())}
+        differing = tuple(
+            tp for tp in sorted({*wanted, *owners}) if wanted.get(tp) != owners.get(tp)
+        )
+        yield strategy, Expectation(owners=wanted, differing=differing)
+
+
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    """Looks at one partition after the other."""
+
+    kind: GroupKind
+    members: Mapping[str, MemberStatus]
+    wanted: frozenset[TopicPartition]
+    partition_ids: PartitionIds
+    live_sessions: frozenset[int] | None
+
+    def fault_of(self, partition: GroupPartition, owner: str) -> Ownership | None:
+        """What is wrong with this one, which is owned; the worst of several faults."""
+        tp = partition.topic_partition
+        thread = ConsumerThreadId.parse(owner)
+        in_zookeeper = self.kind is GroupKind.ZOOKEEPER
+        member_id = owner
+        if in_zookeeper and thread is not None:
+            member_id = thread.consumer_id
+        member = self.members.get(member_id)
+        fault = self._misplaced(tp)
+        if fault is None and in_zookeeper:
+            fault = self._of_thread(tp, thread, member)
+        elif fault is None and member is None:
+            fault = Fault.NO_MEMBER
+        if in_zookeeper:
+            # An owner node that stays for ever is worth telling, whatever else is wrong with it.
+            fault = self._of_session(partition, member, fault)
+        if fault is None:
+            return None
+        return Ownership(
+            topic_partition=tp,
+            fault=fault,
+            owner=owner,
+            owner_session=partition.owner_session,
+            member_session=None if member is None else member.session_id,
+        )
+
+    def _misplaced(self, tp: TopicPartition) -> Fault | None:
+        if tp in self.wanted:
+            return None
+        there = tp.partition in self.partition_ids.get(tp.topic, ())
+        return Fault.NOT_READ if there else Fault.NO_PARTITION
+
+    @staticmethod
+    def _of_thread(
+        tp: TopicPartition, thread: ConsumerThreadId | None, member: MemberStatus | None
+    ) -> Fault | None:
+        if thread is None:
+            return Fault.NO_THREAD_ID
+        if member is None:
+            return Fault.NO_MEMBER
+        if thread.thread >= member.streams.get(tp.topic, 0):
+            return Fault.NO_STREAM
+        return None
+
+    def _of_session(
+        self, partition: GroupPartition, member: MemberStatus | None, fault: Fault | None
+    ) -> Fault | None:
+        session = partition.owner_session
+        if session is None:
+            return fault
+        if session == 0:
+            return Fault.NO_SESSION
+        if self.live_sessions is not None and session not in self.live_sessions:
+            return Fault.DEAD_SESSION
+        if fault is None and member is not None and member.session_id not in {None, session}:
+            return Fault.OTHER_SESSION
+        return fault

@@ -1,0 +1,150 @@
+"""What brokers and their tools keep about the cluster itself, as values (pure).
+
+Consumers read none of it: it is for those who watch a cluster. As in ``nodes``, every ``parse_``
+takes any bytes and gives a value or ``Malformed``; none raises. Source: Kafka 0.8.2.2 ``ZkUtils``,
+``LeaderAndIsr``, ``ReplicationUtils``, ``AdminUtils``, ``KafkaController``; Kafka 3.9
+``TopicPartitionStateZNode``, ``ControllerZNode``, ``ConfigEntityZNode``.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final, TypeGuard
+
+from zkconsumer.zk.json_dialect import JsonValue, NotJson, parse_object
+from zkconsumer.zk.nodes import Malformed
+from zkconsumer.zk.paths import BROKER_TOPICS
+
+CONTROLLER: Final = "/controller"
+"""Names the broker that leads the cluster; ephemeral."""
+
+DELETED_TOPICS: Final = "/admin/delete_topics"
+"""Has a child for every topic that is to be deleted."""
+
+_TOPIC_CONFIGS = "/config/topics"
+_NUMBER = re.compile(r"[0-9]{1,10}")
+_TIMESTAMP = re.compile(r"[0-9]{1,19}")
+_MAX_PORT = 65535
+
+
+def state_path(topic: str, partition: int) -> str:
+    """Where the controller and the leader keep who leads a partition, and who keeps up."""
+    return f"{BROKER_TOPICS}/{topic}/partitions/{partition}/state"
+
+
+def config_path(topic: str) -> str:
+    """Where a topic's own settings are."""
+    return f"{_TOPIC_CONFIGS}/{topic}"
+
+
+@dataclass(frozen=True, slots=True)
+class PartitionState:
+    """Who leads a partition.
+
+    Attributes:
+        leader: a broker's id; None where there is no leader (-1) or the topic goes away (-2).
+        in_sync: ids of the replicas that keep up, as listed.
+        leader_epoch: how often the leader changed; -1 where it is not told.
+    """
+
+    leader: int | None
+    in_sync: tuple[int, ...]
+    leader_epoch: int = -1
+
+
+@dataclass(frozen=True, slots=True)
+class BrokerFacts:
+    """What a broker's registration says beside its address.
+
+    Attributes:
+        jmx_port: None where it serves no JMX.
+        timestamp_ms: when it started, by its own clock; None where it does not say.
+    """
+
+    jmx_port: int | None
+    timestamp_ms: int | None
+
+
+def parse_partition_state(data: bytes) -> PartitionState | Malformed:
+    """Read a partition's state, in any version so far."""
+    parsed = parse_object(data)
+    if isinstance(parsed, NotJson):
+        return Malformed(parsed.reason)
+    leader, in_sync = parsed.fields.get("leader"), _ids(parsed.fields.get("isr"))
+    if not _is_int(leader):
+        return Malformed(f"no number in its field 'leader': {leader!r}"[:120])
+    if in_sync is None:
+        return Malformed(f"no list of broker ids in its field 'isr': {parsed.fields.get('isr')!r}")
+    epoch = parsed.fields.get("leader_epoch")
+    return PartitionState(
+        leader=leader if leader >= 0 else None,
+        in_sync=in_sync,
+        leader_epoch=epoch if _is_int(epoch) else -1,
+    )
+
+
+def parse_replicas(data: bytes) -> Mapping[int, tuple[int, ...]] | Malformed:
+    """Read a topic's node: the replicas of every partition, in order, by partition, ascending."""
+    parsed = parse_object(data)
+    if isinstance(parsed, NotJson):
+        return Malformed(parsed.reason)
+    partitions = parsed.fields.get("partitions")
+    if not isinstance(partitions, dict):
+        return Malformed(f"no object in its field 'partitions': {partitions!r}"[:120])
+    found: dict[int, tuple[int, ...]] = {}
+    for name, value in partitions.items():
+        replicas = _ids(value)
+        if _NUMBER.fullmatch(name) is None or replicas is None:
+            return Malformed(f"partition {name!r} has no list of broker ids: {value!r}"[:120])
+        found[int(name)] = replicas
+    return dict(sorted(found.items()))
+
+
+def parse_broker_facts(data: bytes) -> BrokerFacts:
+    """Read what there is of it; ``nodes.parse_broker`` says whether the whole can be used."""
+    parsed = parse_object(data)
+    if isinstance(parsed, NotJson):
+        return BrokerFacts(None, None)
+    port, timestamp = parsed.fields.get("jmx_port"), parsed.fields.get("timestamp")
+    if isinstance(timestamp, str) and _TIMESTAMP.fullmatch(timestamp):
+        timestamp = int(timestamp)
+    return BrokerFacts(
+        jmx_port=port if _is_int(port) and 0 < port <= _MAX_PORT else None,
+        timestamp_ms=timestamp if _is_int(timestamp) else None,
+    )
+
+
+def parse_controller(data: bytes) -> int | Malformed:
+    """Read the id of the broker that leads the cluster (0.8.0 wrote it bare)."""
+    text = data.decode("ascii", "replace")
+    if _NUMBER.fullmatch(text):
+        return int(text)
+    parsed = parse_object(data)
+    if isinstance(parsed, NotJson):
+        return Malformed(parsed.reason)
+    broker_id = parsed.fields.get("brokerid")
+    if not _is_int(broker_id):
+        return Malformed(f"no number in its field 'brokerid': {broker_id!r}"[:120])
+    return broker_id
+
+
+def parse_topic_config(data: bytes) -> Mapping[str, str] | Malformed:
+    """Read the settings of a topic, in the order in which they are written."""
+    parsed = parse_object(data)
+    if isinstance(parsed, NotJson):
+        return Malformed(parsed.reason)
+    config = parsed.fields.get("config")
+    if not isinstance(config, dict):
+        return Malformed(f"no object in its field 'config': {config!r}"[:120])
+    return {name: value if isinstance(value, str) else str(value) for name, value in config.items()}
+
+
+def _ids(value: JsonValue) -> tuple[int, ...] | None:
+    if not isinstance(value, list):
+        return None
+    ids = tuple(one for one in value if _is_int(one))
+    return ids if len(ids) == len(value) else None
+
+
+def _is_int(value: JsonValue) -> TypeGuard[int]:
+    return isinstance(value, int) and not isinstance(value, bool)
