@@ -12,7 +12,13 @@ from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.model import Broker
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.scope import ThreadScope
-from zkconsumer.status.model import BrokerStatus, ClusterSnapshot, TopicStatus
+from zkconsumer.status.model import (
+    BrokerStatus,
+    ClusterSnapshot,
+    GroupKey,
+    GroupKind,
+    TopicStatus,
+)
 from zkconsumer.status.reading.assembly import assemble
 from zkconsumer.status.reading.broker_round import BrokerRound, Unanswered
 from zkconsumer.status.reading.clock_skew import ClockSkew
@@ -111,6 +117,19 @@ class SnapshotReader:
             zookeeper_connect=self._zookeeper_connect,
             clock_skew_ms=self._skew.seen(),
         )
+
+    def look(self, keys: Collection[GroupKey]) -> ClusterSnapshot:
+        """Read these groups again, and show all the rest as it was last seen.
+
+        Members, owners, committed offsets and the ends of the logs of their partitions are read;
+        brokers, topics, leaders and coordinators are those of the last ``read``. A group that is
+        gone is left out; one that could not be read is shown as it was, with its age, and with the
+        reason among the failures. Before the first ``read`` it is one.
+
+        Args:
+            keys: of groups, also of some that the last snapshot did not have.
+        """
+        return self.read(first=[key.group_id for key in keys if key.kind is GroupKind.ZOOKEEPER])
 
     def close(self, timeout_ms: int = 5_000) -> None:
         """Break off what is under way. Idempotent. Thread: any."""
