@@ -1,0 +1,1 @@
+"""The page: a cluster of the ZooKeeper era in a browser, read-only (extra ``web``)."""
