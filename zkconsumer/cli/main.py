@@ -1,7 +1,6 @@
-"""The ``zkconsumer`` command: picks the subcommand and reports errors in one line.
+"""The ``zkconsumer`` command: calls the command, and reports errors in one line.
 
-A subcommand is a module here with ``add_parser(subparsers)``, which sets ``run`` as a default of
-its parser: a function from the parsed arguments to the exit status.
+The commands stand in ``commands.py``.
 """
 
 import argparse
@@ -9,34 +8,13 @@ import logging
 import sys
 from collections.abc import Sequence
 
-from zkconsumer.cli import consume, demo, drain, offsets, sandbox
 from zkconsumer.cli.output import discard_standard_output, mend_standard_error
-from zkconsumer.cli.version import ShowVersion
+from zkconsumer.cli.parsing import parse, parser_for
 from zkconsumer.errors import ZkConsumerError
 
 log = logging.getLogger(__name__)
 
-_COMMANDS = (consume, offsets, drain, sandbox, demo)
 _INTERRUPTED = 130
-
-
-def build_parser() -> argparse.ArgumentParser:
-    """The parser of the whole command line."""
-    parser = argparse.ArgumentParser(
-        prog="zkconsumer",
-        description="The consumer for Kafka clusters of the ZooKeeper era.",
-        allow_abbrev=False,
-    )
-    parser.add_argument(
-        "--version", action=ShowVersion, nargs=0, help="show what is installed and runs, and exit"
-    )
-    parser.add_argument(
-        "--debug", action="store_true", help="log everything, and show where an error came from"
-    )
-    subparsers = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for command in _COMMANDS:
-        command.add_parser(subparsers)
-    return parser
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -49,7 +27,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit status: 0, or 1 after an error. (Wrong usage ends the process with 2.)
     """
     mend_standard_error()
-    args = build_parser().parse_args(arguments)
+    words = sys.argv[1:] if arguments is None else arguments
+    args = parse(parser_for(words), words)
     _set_up_logging(debug=args.debug)
     if sys.stdout is None:
         print("zkconsumer: standard output is closed: send it to a file or a pipe", file=sys.stderr)

@@ -49,7 +49,7 @@ def test_every_command_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main(["--help"])
     shown = capsys.readouterr().out
-    assert all(f"    {name} " in shown for name in ("consume", "sandbox", "demo"))
+    assert all(f"\n  {name} " in shown for name in ("consume", "sandbox", "demo"))
 
 
 @pytest.mark.usefixtures("_own_logging")

@@ -1,0 +1,159 @@
+"""The parser of the command line: loads what was called, and tells mistakes in a line."""
+
+import argparse
+import difflib
+import sys
+from collections.abc import Sequence
+from typing import Final, NoReturn
+
+from zkconsumer.cli.commands import (
+    SECTIONS,
+    add_command,
+    every_command,
+    find_command,
+)
+from zkconsumer.cli.version import ShowVersion
+
+USAGE_STATUS: Final = 2
+"""The exit status of wrong usage; nothing was done."""
+
+_DESCRIPTION = """\
+Reads, watches and drains Kafka clusters of the ZooKeeper era (0.8 and later), beside the consumers
+and tools that are there already."""
+
+_EPILOG = """\
+Every command has a manual of its own: zkconsumer COMMAND --help. Settings that you give again and
+again (zookeeper, for one) can stand in a file, and several clusters under names for --cluster; see
+zkconsumer man, or docs/shell.md.
+
+exit status: 0 done, and what was asked about is well; 1 it could not be done; 2 wrong usage, or
+refused: nothing was done; 3 what was asked about is not well (doctor, verify, lag, topics);
+130 interrupted."""
+
+
+class Parser(argparse.ArgumentParser):
+    """An argparse parser that says in one line what is wrong, and what to do."""
+
+    def error(self, message: str) -> NoReturn:
+        """See ``argparse.ArgumentParser``: ends the process with ``USAGE_STATUS``."""
+        self.exit(USAGE_STATUS, f"{self.prog}: {message} (see {self.prog} --help)\n")
+
+
+def build_parser(only: str | None = None) -> argparse.ArgumentParser:
+    """The parser of the whole command line.
+
+    Args:
+        only: the command that is loaded; of the others only the names are known. None: all.
+    """
+    parser: argparse.ArgumentParser = Parser(
+        prog="zkconsumer",
+        usage="zkconsumer [--cluster NAME] [--debug] COMMAND ...",
+        description=f"{_DESCRIPTION}\n\n{_listed()}",
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--version", action=ShowVersion, nargs=0, help="show what is installed and runs, and exit"
+    )
+    parser.add_argument(
+        "--debug", action="store_true", help="log everything, and show where an error came from"
+    )
+    parser.add_argument(
+        "--cluster",
+        dest="cluster_name",
+        metavar="NAME",
+        help="take zookeeper and the like from [clusters.NAME] of the configuration file",
+    )
+    # The description lists them by what they are for; argparse knows only one heap.
+    subparsers = parser.add_subparsers(
+        prog="zkconsumer", required=True, metavar="COMMAND", help=argparse.SUPPRESS
+    )
+    for command in every_command():
+        if only is None or command.name == only:
+            add_command(command, subparsers)
+        else:
+            subparsers.add_parser(command.name, help=command.summary, add_help=False)
+    return parser
+
+
+def _listed() -> str:
+    width = max(len(command.name) for command in every_command())
+    return "\n".join(
+        line
+        for section in SECTIONS
+        for line in (
+            f"{section.title}:",
+            *(f"  {one.name:{width}}  {one.summary}" for one in section.commands),
+            "",
+        )
+    )
+
+
+def called_command(arguments: Sequence[str]) -> str | None:
+    """The name of the command among the arguments, if there is one."""
+    words = iter(arguments)
+    for word in words:
+        if word == "--cluster":
+            next(words, None)
+        elif not word.startswith("-"):
+            return word
+    return None
+
+
+def parser_for(arguments: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser that these arguments need; ends the process where they name no command."""
+    name = called_command(arguments)
+    if name is not None and find_command(name) is None:
+        refuse(f"there is no command {name!r}{nearest(name, [c.name for c in every_command()])}")
+    parser = build_parser("" if name is None else name)
+    if not arguments:
+        # Who types the bare name wants to know what there is.
+        parser.print_help(sys.stderr)
+        parser.exit(USAGE_STATUS)
+    return parser
+
+
+def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.Namespace:
+    """Parse; ends the process where something is unknown, naming what it may have meant."""
+    args, unknown = parser.parse_known_args(arguments)
+    if not unknown:
+        return args
+    called = innermost(parser, arguments)
+    word = next((one for one in unknown if one.startswith("-")), unknown[0])
+    name = word.partition("=")[0]
+    return called.error(f"{name!r} is not known{nearest(name, list(options_of(called)))}")
+
+
+def innermost(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.ArgumentParser:
+    """The parser of the command that these arguments call, as far as one can see."""
+    for word in arguments:
+        parser = commands_of(parser).get(word, parser)
+    return parser
+
+
+# argparse has no public way to ask a parser what it holds; these two are the only ones who do.
+def options_of(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
+    """Every flag of a parser with what it does."""
+    return dict(parser._option_string_actions)  # noqa: SLF001
+
+
+def commands_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentParser]:
+    """The commands directly below a parser."""
+    found: dict[str, argparse.ArgumentParser] = {}
+    for action in parser._actions:  # noqa: SLF001
+        if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
+            found |= action.choices
+    return found
+
+
+def nearest(word: str, known: list[str]) -> str:
+    """``: did you mean X?``, or nothing."""
+    found = difflib.get_close_matches(word, known, n=1)
+    return f": did you mean {found[0]}?" if found else ""
+
+
+def refuse(message: str) -> NoReturn:
+    """End the process for wrong usage."""
+    print(f"zkconsumer: {message} (see zkconsumer --help)", file=sys.stderr)
+    raise SystemExit(USAGE_STATUS)

@@ -1,0 +1,90 @@
+"""A bar for work that takes a while: on standard error, and only where that is a terminal.
+
+Rich draws it where it is installed (extra ``cli``); else one plain line is written over and over.
+``NO_COLOR`` is obeyed. In scripts and logs there is nothing of it.
+"""
+
+import importlib.util
+import os
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TextIO
+
+from zkconsumer.clock import Clock, SystemClock
+
+Advance = Callable[[int], None]
+"""Say that so many more are done. Thread: the one that opened the bar."""
+
+_EVERY_MS = 200
+
+
+def nothing(done: int) -> None:
+    """Advance a bar that nobody sees."""
+
+
+@contextmanager
+def progress(label: str, total: int | None, *, unit: str = "") -> Iterator[Advance]:
+    """Show how far it is while the block runs; the line is gone afterwards.
+
+    Args:
+        label: what is being done, such as ``writing offsets``.
+        total: how many there are; None: nobody knows, then only a count is shown.
+        unit: of what, such as ``messages``.
+    """
+    if not _is_terminal(sys.stderr):
+        yield nothing
+    elif importlib.util.find_spec("rich") is None:
+        yield from _plain(label, total, unit, sys.stderr, SystemClock())
+    else:
+        yield from _rich(label, total, unit)
+
+
+def _is_terminal(stream: TextIO | None) -> bool:
+    return stream is not None and stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def _rich(label: str, total: int | None, unit: str) -> Iterator[Advance]:
+    from rich import progress as bars  # noqa: PLC0415 - an extra, and slow to load
+    from rich.console import Console  # noqa: PLC0415
+
+    columns = (
+        bars.TextColumn("{task.description}"),
+        bars.BarColumn(),
+        bars.MofNCompleteColumn() if total is not None else bars.TextColumn("{task.completed:,}"),
+        bars.TextColumn(unit),
+        bars.TimeRemainingColumn() if total is not None else bars.TimeElapsedColumn(),
+    )
+    with bars.Progress(*columns, console=Console(stderr=True), transient=True) as shown:
+        task = shown.add_task(label, total=total)
+
+        def advance(done: int) -> None:
+            shown.advance(task, done)
+
+        yield advance
+
+
+def _plain(
+    label: str, total: int | None, unit: str, stream: TextIO, clock: Clock
+) -> Iterator[Advance]:
+    count, written_ms, width = 0, clock.now_ms(), 0
+
+    def advance(done: int) -> None:
+        nonlocal count, written_ms, width
+        count += done
+        now_ms = clock.now_ms()
+        if now_ms - written_ms < _EVERY_MS:
+            return
+        written_ms = now_ms
+        text = f"{label}: {count:,}" + ("" if total is None else f" of {total:,}")
+        text = f"{text} {unit}".rstrip()
+        stream.write(f"\r{text.ljust(width)}")
+        stream.flush()
+        width = max(width, len(text))
+
+    try:
+        yield advance
+    finally:
+        if width:
+            stream.write(f"\r{' ' * width}\r")
+            stream.flush()
