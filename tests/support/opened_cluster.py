@@ -1,0 +1,30 @@
+"""``open_cluster`` on a cluster in memory, for the tests of commands."""
+
+import argparse
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+from tests.support.status_world import StatusWorld
+from zkconsumer.cli.cluster_access import ClusterAccess
+
+Open = Callable[[argparse.Namespace], AbstractContextManager[ClusterAccess]]
+
+
+def opening(world: StatusWorld) -> Open:
+    """What to put in the place of ``open_cluster``."""
+
+    @contextmanager
+    def open_it(args: argparse.Namespace) -> Iterator[ClusterAccess]:
+        access = ClusterAccess(
+            store=world.tree.store,
+            dialer=world.cluster.dialer(),
+            zookeeper_connect=args.zookeeper,
+            timeout_ms=args.timeout_ms,
+            clock=world.clock,
+        )
+        try:
+            yield access
+        finally:
+            access.close()
+
+    return open_it

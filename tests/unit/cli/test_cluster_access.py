@@ -1,0 +1,126 @@
+"""What commands open, and the groups they name."""
+
+import argparse
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.opened_cluster import opening
+from tests.support.status import group_of, snapshot_of
+from tests.support.status_world import StatusWorld
+from zkconsumer.cli.cluster_access import (
+    ClusterAccess,
+    add_cluster_arguments,
+    find_group,
+    open_cluster,
+)
+from zkconsumer.errors import ConfigError, RegistryError
+from zkconsumer.model import Broker
+from zkconsumer.status.model import GroupKey, GroupKind
+
+
+@pytest.fixture
+def world() -> Iterator[StatusWorld]:
+    """A cluster."""
+    world = StatusWorld()
+    yield world
+    world.close()
+
+
+def parsed(*flags: str, required: bool = False) -> argparse.Namespace:
+    """The arguments that all commands have."""
+    parser = argparse.ArgumentParser()
+    add_cluster_arguments(parser, zookeeper_required=required)
+    return parser.parse_args(flags)
+
+
+@pytest.mark.parametrize("flag", ["--zookeeper", "--zkconnect", "--zookeeper.connect"])
+def test_zookeeper_has_the_names_of_the_originals(flag: str) -> None:
+    """Each tool had its own."""
+    assert parsed(flag, "zk:2181/chroot").zookeeper == "zk:2181/chroot"
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "1.5", "ten", "1234567890"])
+def test_a_wrong_duration_is_refused(text: str) -> None:
+    """As wrong usage."""
+    with pytest.raises(SystemExit, match="2"):
+        parsed(f"--timeout-ms={text}")
+
+
+def test_no_zookeeper_is_refused_in_words() -> None:
+    """Where a command can do without, and then can't."""
+    with pytest.raises(ConfigError, match="--zookeeper"), open_cluster(parsed()):
+        pass
+
+
+def test_tls_needs_to_know_the_listener(tmp_path: Path) -> None:
+    """What brokers register is their listener without it."""
+    file = tmp_path / "tls.properties"
+    file.write_text("security.protocol=SSL\n")
+    args = parsed("--zookeeper", "zk:2181", "--command-config", str(file))
+    with pytest.raises(ConfigError, match="--bootstrap-servers"), open_cluster(args):
+        pass
+
+
+def test_a_snapshot_and_a_client(world: StatusWorld) -> None:
+    """Groups of both kinds; whom to ask is read from ZooKeeper."""
+    world.zookeeper_group()
+    with opening(world)(parsed("--zookeeper", "zk/chroot")) as access:
+        snapshot = access.snapshot()
+        view = access.client.view(None, timeout_ms=1_000)
+    assert GroupKey(GroupKind.ZOOKEEPER, "g") in snapshot.groups
+    assert snapshot.zookeeper_connect == "zk/chroot"
+    assert sorted(view.brokers) == [0, 1]
+
+
+def test_no_broker_to_ask(world: StatusWorld) -> None:
+    """It says what else to give."""
+    for number in range(2):
+        world.tree.delete(f"/brokers/ids/{number}")
+    args = parsed("--zookeeper", "zk")
+    with opening(world)(args) as access, pytest.raises(ConfigError, match="none is registered"):
+        _ = access.client
+
+
+def test_a_zookeeper_that_does_not_answer(world: StatusWorld) -> None:
+    """There is nothing to show then."""
+    world.tree.store.close()
+    args = parsed("--zookeeper", "zk")
+    with opening(world)(args) as access, pytest.raises(RegistryError, match="can't be read"):
+        access.snapshot()
+
+
+def test_given_brokers_say_where_all_can_be_reached(world: StatusWorld) -> None:
+    """Not their registrations, which may name another listener."""
+    world.tree.write("/brokers/ids/0", b'{"host":"nowhere","port":1,"version":1}')
+    access = ClusterAccess(
+        store=world.tree.store,
+        dialer=world.cluster.dialer(),
+        zookeeper_connect="zk",
+        bootstrap=[Broker(-1, "b1", 9092)],
+        clock=world.clock,
+    )
+    try:
+        [topic] = access.snapshot().topics
+    finally:
+        access.close()
+    assert [one.problem for one in topic.partitions] == [None, None]
+    assert None not in [one.log_end for one in topic.partitions]
+
+
+def test_a_group_is_found_or_its_like_are_named() -> None:
+    """In one place, or in the one that is said."""
+    one, other = group_of(), group_of(kind=GroupKind.COORDINATOR)
+    orders = group_of(group_id="orders-eu")
+    snapshot = snapshot_of(one, other, orders, at_ms=0)
+    assert find_group(snapshot, "g", GroupKind.COORDINATOR) is other
+    assert find_group(snapshot, "orders-eu", None) is orders
+    with pytest.raises(ConfigError, match="--kind zookeeper or --kind coordinator"):
+        find_group(snapshot, "g", None)
+    with pytest.raises(ConfigError, match=r"did you mean orders-eu\?"):
+        find_group(snapshot, "order-eu", None)
+    with pytest.raises(ConfigError, match=r"\(coordinator\)"):
+        find_group(snapshot, "orders-eu", GroupKind.COORDINATOR)
+    with pytest.raises(ConfigError, match="none at all"):
+        find_group(snapshot_of(at_ms=0), "g", None)

@@ -1,0 +1,336 @@
+"""A cluster, opened for a command: ZooKeeper, the brokers, the reader of snapshots.
+
+Brokers are connected to when they are asked, so a command that needs none of them works while all
+are down.
+"""
+
+import argparse
+import difflib
+import logging
+import random
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+
+from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.cluster.cluster_client import ClusterClient
+from zkconsumer.consumer.config import PollConfig
+from zkconsumer.consumer.security import security_of
+from zkconsumer.errors import ConfigError, RegistryError, ZkConsumerError
+from zkconsumer.model import Broker
+from zkconsumer.net.negotiated import BrokerDialer
+from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.properties_file import load_properties
+from zkconsumer.status.model import (
+    BrokerStatus,
+    ClusterSnapshot,
+    GroupKey,
+    GroupKind,
+    GroupStatus,
+)
+from zkconsumer.status.reading.kept import CLUSTER_PART, registered_addresses
+from zkconsumer.status.reading.snapshot import ReadingLimits, SnapshotReader
+from zkconsumer.zk import kazoo_store
+from zkconsumer.zk.group_reader import read_brokers
+from zkconsumer.zk.store import ZkStore
+
+log = logging.getLogger(__name__)
+
+DEFAULT_TIMEOUT_MS = 10_000
+_BACKOFF_MS = 250
+_SESSION_MS = 20_000
+_NEAREST = 5
+
+
+def add_cluster_arguments(
+    parser: argparse.ArgumentParser, *, zookeeper_required: bool = True
+) -> None:
+    """Add what says where the cluster is, and how to get in."""
+    group = parser.add_argument_group("the cluster")
+    group.add_argument(
+        "--zookeeper",
+        "--zkconnect",
+        "--zookeeper.connect",
+        dest="zookeeper",
+        metavar="HOSTS",
+        required=zookeeper_required,
+        help="where ZooKeeper is: host1:port1,host2:port2/chroot",
+    )
+    group.add_argument(
+        "--bootstrap-servers",
+        "--bootstrap-server",
+        dest="bootstrap_servers",
+        metavar="HOSTS",
+        help="brokers to begin with, at the listener that --command-config fits to "
+        "(default: those that ZooKeeper names)",
+    )
+    add_broker_arguments(group)
+
+
+def add_broker_arguments(group: "argparse.ArgumentParser | argparse._ArgumentGroup") -> None:
+    """Add what says how to talk to brokers."""
+    group.add_argument(
+        "--command-config",
+        metavar="FILE",
+        help="a .properties file with what brokers want to see: security.protocol, sasl.*, ssl.*",
+    )
+    group.add_argument(
+        "--timeout-ms",
+        type=milliseconds,
+        default=DEFAULT_TIMEOUT_MS,
+        metavar="MS",
+        help="how long one server may take to answer (default: %(default)s)",
+    )
+
+
+def milliseconds(text: str) -> int:
+    """A duration of the command line, at least 1."""
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of milliseconds")
+    return int(text)
+
+
+class ClusterAccess:
+    """Thread: one at a time. Made by ``open_cluster``, which closes it.
+
+    Attributes:
+        store: ZooKeeper.
+        dialer: the way to the brokers.
+        zookeeper_connect: the connect string, with its chroot.
+        timeout_ms: how long one server may take.
+        clock: for deadlines and ages.
+    """
+
+    def __init__(
+        self,
+        *,
+        store: ZkStore,
+        dialer: BrokerDialer,
+        zookeeper_connect: str,
+        timeout_ms: int = DEFAULT_TIMEOUT_MS,
+        bootstrap: Sequence[Broker] = (),
+        clock: Clock | None = None,
+    ) -> None:
+        self.store = store
+        self.dialer = dialer
+        self.zookeeper_connect = zookeeper_connect
+        self.timeout_ms = timeout_ms
+        self.clock = clock or SystemClock()
+        self._bootstrap = bootstrap
+        self._listeners: dict[tuple[int, int | None], Broker] = {}
+        self._closing = ExitStack()
+        self._client: ClusterClient | None = None
+        self._reader: SnapshotReader | None = None
+
+    @property
+    def client(self) -> ClusterClient:
+        """Asks the brokers; those to begin with are given, or the ones that ZooKeeper names.
+
+        Raises:
+            ConfigError: ZooKeeper names none.
+            RegistryError: ZooKeeper does not answer.
+        """
+        if self._client is None:
+            bootstrap = self._bootstrap or registered_brokers(self.store)
+            self._client = client_of(self.dialer, bootstrap, self.timeout_ms, self.clock)
+            self._closing.callback(self._client.stop)
+        return self._client
+
+    def reader(self, limits: ReadingLimits | None = None) -> SnapshotReader:
+        """A new reader, closed with this."""
+        reader = SnapshotReader(
+            self.store,
+            self.dialer,
+            zookeeper_connect=self.zookeeper_connect,
+            limits=limits or self._limits(),
+            addresses=self._addresses if self._bootstrap else registered_addresses,
+            clock=self.clock,
+        )
+        self._closing.callback(reader.close)
+        return reader
+
+    def snapshot(self, first: Collection[str] = ()) -> ClusterSnapshot:
+        """Read once; each further call is quicker, and shows what it can't read any more.
+
+        Args:
+            first: ids of ZooKeeper groups that are read before all others.
+
+        Raises:
+            RegistryError: ZooKeeper does not answer at all.
+        """
+        if self._reader is None:
+            self._reader = self.reader()
+        snapshot = self._reader.read(first)
+        if not snapshot.brokers and not snapshot.topics:
+            for failure in snapshot.failures:
+                if failure.part == CLUSTER_PART:
+                    raise RegistryError(f"the cluster can't be read: {failure.reason}")
+        return snapshot
+
+    def close(self) -> None:
+        """Break off what is under way; the store and the dialer stay open. Idempotent."""
+        self._closing.close()
+
+    def _limits(self) -> ReadingLimits:
+        ms = self.timeout_ms
+        return ReadingLimits(cluster_ms=ms, groups_ms=ms, brokers_ms=ms)
+
+    def _addresses(self, brokers: Sequence[BrokerStatus]) -> Mapping[int, Broker]:
+        """Where brokers can be reached at the listener of those to begin with.
+
+        A cluster that does not tell is asked where they registered; then the answers say why not.
+        """
+        keys = [(one.broker.id, one.created_ms) for one in brokers]
+        if not self._listeners.keys() >= set(keys):
+            try:
+                known = self.client.view((), timeout_ms=self.timeout_ms).brokers
+            except ZkConsumerError as error:
+                log.warning("%s", error)
+                return registered_addresses(brokers)
+            self._listeners = {key: known[key[0]] for key in keys if key[0] in known}
+        return {key[0]: self._listeners[key] for key in keys if key in self._listeners}
+
+
+@contextmanager
+def open_cluster(args: argparse.Namespace) -> Iterator[ClusterAccess]:
+    """Connect to ZooKeeper; brokers are connected to when they are asked.
+
+    Args:
+        args: with what ``add_cluster_arguments`` added.
+
+    Raises:
+        ConfigError: the servers or the file can't be used.
+        RegistryError: ZooKeeper does not answer.
+    """
+    if not args.zookeeper:
+        raise ConfigError("no ZooKeeper given: say where it is with --zookeeper host:port/chroot")
+    config = broker_settings(args)
+    bootstrap: Sequence[Broker] = ()
+    if "bootstrap.servers" in config.given:
+        bootstrap = config.bootstrap_brokers()
+    elif config.security_protocol != "PLAINTEXT":
+        raise ConfigError(
+            f"security.protocol is {config.security_protocol}, but ZooKeeper names listeners "
+            "without it: say with --bootstrap-servers where brokers speak it"
+        )
+    with ExitStack() as stack:
+        store = kazoo_store.connect(
+            args.zookeeper, session_timeout_ms=_SESSION_MS, connection_timeout_ms=args.timeout_ms
+        )
+        stack.callback(store.close)
+        access = ClusterAccess(
+            store=store,
+            dialer=stack.enter_context(open_dialer(config, args.timeout_ms)),
+            zookeeper_connect=args.zookeeper,
+            timeout_ms=args.timeout_ms,
+            bootstrap=bootstrap,
+        )
+        stack.callback(access.close)
+        yield access
+
+
+def broker_settings(args: argparse.Namespace) -> PollConfig:
+    """The settings of the file, and the brokers of the command line.
+
+    Raises:
+        ConfigError: a setting makes no sense.
+        OSError: the file can't be read.
+    """
+    file = load_properties(args.command_config) if args.command_config else {}
+    return PollConfig(file, bootstrap_servers=args.bootstrap_servers)
+
+
+@contextmanager
+def open_dialer(config: PollConfig, timeout_ms: int) -> Iterator[BrokerDialer]:
+    """The way to brokers; it is stopped at the end.
+
+    Raises:
+        ConfigError: a file of its security settings can't be used.
+    """
+    dialer = BrokerDialer(
+        TcpConnector(),
+        client_id="zkconsumer-tools",
+        security=security_of(config),
+        connect_timeout_ms=timeout_ms,
+        request_timeout_ms=timeout_ms,
+    )
+    try:
+        yield dialer
+    finally:
+        dialer.stop()
+
+
+def client_of(
+    dialer: BrokerDialer, bootstrap: Sequence[Broker], timeout_ms: int, clock: Clock | None = None
+) -> ClusterClient:
+    """Asks the cluster to which these brokers belong; whoever made it stops it."""
+    return ClusterClient(
+        dialer,
+        bootstrap,
+        request_timeout_ms=timeout_ms,
+        retry_backoff_ms=_BACKOFF_MS,
+        clock=clock,
+        shuffle=random.shuffle,
+    )
+
+
+def registered_brokers(store: ZkStore) -> tuple[Broker, ...]:
+    """The brokers that ZooKeeper names.
+
+    Raises:
+        ConfigError: it names none that could be asked; says why.
+        RegistryError: it does not answer.
+    """
+    listed = read_brokers(store, None)
+    if not listed.brokers:
+        why = "; ".join(listed.malformed.values()) or "none is registered"
+        raise ConfigError(f"ZooKeeper names no broker to ask: {why}: give --bootstrap-servers")
+    return listed.brokers
+
+
+def add_kind_argument(parser: argparse.ArgumentParser) -> None:
+    """Add ``--kind``, for ids that are in use in both places; ``args.kind`` may be None."""
+    parser.add_argument(
+        "--kind",
+        type=GroupKind,
+        choices=list(GroupKind),
+        metavar="KIND",
+        help="where the group lives, if there are two of that name: zookeeper or coordinator",
+    )
+
+
+def find_group(snapshot: ClusterSnapshot, group_id: str, kind: GroupKind | None) -> GroupStatus:
+    """The group of this name.
+
+    Args:
+        snapshot: the cluster.
+        group_id: the name.
+        kind: where it lives; None where there is only one.
+
+    Raises:
+        ConfigError: there is none, which names those most like it; or there are two.
+    """
+    kinds = list(GroupKind) if kind is None else [kind]
+    found = [
+        group
+        for one in kinds
+        if (group := snapshot.groups.get(GroupKey(one, group_id))) is not None
+    ]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise ConfigError(
+            f"there are two groups {group_id}, one in ZooKeeper and one at a coordinator: "
+            "say which with --kind zookeeper or --kind coordinator"
+        )
+    where = "" if kind is None else f" ({kind})"
+    ids = {key.group_id for key in snapshot.groups if key.kind in kinds}
+    nearest = difflib.get_close_matches(group_id, sorted(ids), n=_NEAREST)
+    hint = f"did you mean {', '.join(nearest)}?" if nearest else _other_hint(snapshot, ids)
+    raise ConfigError(f"there is no group {group_id}{where}: {hint}")
+
+
+def _other_hint(snapshot: ClusterSnapshot, ids: Collection[str]) -> str:
+    if snapshot.failures:
+        failure = snapshot.failures[0]
+        return f"but not all could be read: {failure.part}: {failure.reason}"
+    return "'groups --list' shows those that there are" if ids else "the cluster has none at all"

@@ -1,0 +1,33 @@
+"""Wrong wishes end with 2: whoever reads the exit status knows that nothing was done."""
+
+import argparse
+import logging
+import sys
+from collections.abc import Callable
+from functools import wraps
+
+from zkconsumer.errors import ConfigError
+
+log = logging.getLogger(__name__)
+
+REFUSED = 2
+
+Run = Callable[[argparse.Namespace], int]
+
+
+def refusing(run: Run) -> Run:
+    """A command whose ``ConfigError`` is said in one line and ends it with 2.
+
+    It must raise one only before it has changed anything.
+    """
+
+    @wraps(run)
+    def told(args: argparse.Namespace) -> int:
+        try:
+            return run(args)
+        except ConfigError as error:
+            log.debug("the error came from here", exc_info=error)
+            print(f"zkconsumer: {' '.join(str(error).split())}", file=sys.stderr)
+            return REFUSED
+
+    return told

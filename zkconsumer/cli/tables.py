@@ -1,0 +1,163 @@
+"""Tables for people, JSON for programs: what the commands print.
+
+A name is never cut: whoever pipes a table gets all of it. Colour is for terminals only, and never
+the only sign of anything.
+"""
+
+import argparse
+import json
+import os
+import sys
+import unicodedata
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import NamedTuple, TextIO, TypeAlias
+
+
+class Colour(StrEnum):
+    """What a cell wants to say; the values are the terminal's codes."""
+
+    BAD = "31"
+    WARN = "33"
+    GOOD = "32"
+    DIM = "2"
+    BOLD = "1"
+
+
+class Painted(NamedTuple):
+    """A cell with a colour."""
+
+    text: str
+    colour: Colour | None
+
+
+class Column(NamedTuple):
+    """A column: its title, and whether it holds numbers, which stand to the right."""
+
+    title: str
+    right: bool = False
+
+
+Cell: TypeAlias = str | int | Painted | None
+"""None: not known, shown as ``-``."""
+
+_UNKNOWN = "-"
+_GAP = "  "
+
+
+def table(columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, coloured: bool) -> str:
+    """The lines of a table, its titles first, each with its line end.
+
+    Args:
+        columns: what is in it.
+        rows: each with a cell for every column.
+        coloured: whether to colour; see ``shows_colour``.
+    """
+    painted = [[_painted(cell) for cell in row] for row in rows]
+    head = [Painted(column.title, Colour.BOLD) for column in columns]
+    widths = [
+        max(map(_width, [column.title, *(row[place].text for row in painted)]))
+        for place, column in enumerate(columns)
+    ]
+    lines = []
+    for row in [head, *painted]:
+        cells = [
+            _cell(one, width, right=column.right, coloured=coloured)
+            for one, width, column in zip(row, widths, columns, strict=True)
+        ]
+        lines.append(_GAP.join(cells).rstrip() + "\n")
+    return "".join(lines)
+
+
+def paint(text: str, colour: Colour | None, *, coloured: bool) -> str:
+    """A text in colour, where there are colours; it is made safe for a terminal, too."""
+    safe = printable(text)
+    return f"\x1b[{colour}m{safe}\x1b[0m" if coloured and colour and safe else safe
+
+
+def shows_colour(stream: TextIO | None = None) -> bool:
+    """Whether to colour what goes to a stream (standard output unless given).
+
+    Only on a terminal, and not where the user wants none: https://no-color.org.
+    """
+    out = stream or sys.stdout
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        return False
+    return out is not None and out.isatty()
+
+
+def printable(text: str) -> str:
+    """A text in which nothing can move the cursor or change colours: ids of groups are anything."""
+    if text.isprintable():
+        return text
+    return "".join(
+        char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
+        for char in text
+    )
+
+
+def json_text(value: object) -> str:
+    """A JSON object as it is printed, with its line end; offsets are numbers, unknown is null."""
+    return json.dumps(value, indent=1, ensure_ascii=False) + "\n"
+
+
+def instant(at_ms: int | None) -> str | None:
+    """An instant for JSON: ISO 8601 in UTC with milliseconds; None stays None.
+
+    What lies outside the years 1 to 9999 is None, too: some clocks are that wrong.
+    """
+    if at_ms is None:
+        return None
+    try:
+        at = datetime.fromtimestamp(at_ms // 1000, UTC)
+    except (ValueError, OverflowError, OSError):
+        return None
+    return f"{at.replace(tzinfo=None).isoformat()}.{at_ms % 1000:03d}Z"
+
+
+def add_format_arguments(
+    parser: argparse.ArgumentParser, *, scala: str | None = None, more: Sequence[str] = ()
+) -> None:
+    """Add ``--format`` and its short form ``--json``; ``args.format`` is what was chosen.
+
+    Args:
+        parser: of the command.
+        scala: the original whose output ``scala`` is to the byte; None: there is no such format.
+        more: further formats.
+    """
+    formats = ["table", "json", *(["scala"] if scala else []), *more]
+    told = f"; scala: to the byte what {scala} prints" if scala else ""
+    group = parser.add_mutually_exclusive_group()
+    group.add_argument(
+        "--format",
+        choices=formats,
+        default="table",
+        help=f"how to print it: {', '.join(formats)}{told} (default: table)",
+    )
+    group.add_argument(
+        "--json", dest="format", action="store_const", const="json", help="short for --format json"
+    )
+
+
+def _painted(cell: Cell) -> Painted:
+    if cell is None:
+        return Painted(_UNKNOWN, Colour.DIM)
+    text, colour = cell if isinstance(cell, Painted) else (str(cell), None)
+    return Painted(printable(text), colour)
+
+
+def _cell(cell: Painted, width: int, *, right: bool, coloured: bool) -> str:
+    fill = " " * (width - _width(cell.text))
+    text = paint(cell.text, cell.colour, coloured=coloured)
+    return fill + text if right else text + fill
+
+
+def _width(text: str) -> int:
+    """How many columns of a terminal a text takes."""
+    if text.isascii():
+        return len(text)
+    return sum(
+        0 if unicodedata.combining(char) else 2 if unicodedata.east_asian_width(char) in "WF" else 1
+        for char in text
+    )
