@@ -17,6 +17,7 @@ from zkconsumer.sandbox import jars
 KAFKA = "3.9.1"
 APIS = (
     "ApiVersions",
+    "CreateTopics",
     "DescribeGroups",
     "Fetch",
     "FindCoordinator",

@@ -18,6 +18,7 @@ from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.fault import Fault
 from zkconsumer.wire.header import RequestHeader, ResponseHeader
 from zkconsumer.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
+from zkconsumer.wire.messages.create_topics import CreateTopicsRequest
 from zkconsumer.wire.messages.describe_groups import DescribeGroupsRequest
 from zkconsumer.wire.messages.fetch import FetchRequest
 from zkconsumer.wire.messages.find_coordinator import FindCoordinatorRequest
@@ -72,6 +73,7 @@ REQUESTS: Final[Mapping[ApiKey, type[Request[Response]]]] = {
         ListGroupsRequest,
         SaslHandshakeRequest,
         ApiVersionsRequest,
+        CreateTopicsRequest,
         OffsetForLeaderEpochRequest,
         SaslAuthenticateRequest,
     )

@@ -58,7 +58,7 @@ KNOWN_VERSIONS: Final[Mapping[BrokerGeneration, Mapping[ApiKey, VersionRange]]] 
             ApiKey.CONSUMER_METADATA: VersionRange(0, 0),
         },
         BrokerGeneration.V0_9: {
-            ApiKey.PRODUCE: _EVER,  # version 1, too, but the codec lacks it
+            ApiKey.PRODUCE: VersionRange(0, 1),
             ApiKey.FETCH: VersionRange(0, 1),
             ApiKey.LIST_OFFSETS: _EVER,
             ApiKey.METADATA: _EVER,

@@ -24,6 +24,8 @@ FRAMES: dict[str, Frame] = {
 }
 WITH_API_VERSIONS = VERSIONS[1:]
 SASL = {ApiKey.SASL_HANDSHAKE, ApiKey.SASL_AUTHENTICATE}
+WRITING = {ApiKey.PRODUCE, ApiKey.CREATE_TOPICS}
+"""What consumers do without; real brokers are written to in ``tests/integration/produce``."""
 
 
 @pytest.mark.parametrize("frame", FRAMES.values(), ids=FRAMES)
@@ -68,6 +70,6 @@ def versions_in(found: BrokerVersions) -> set[tuple[str, int]]:
     return {
         (key.name, version)
         for key, versions in found.common.items()
-        if key not in SASL | {ApiKey.PRODUCE}
+        if key not in SASL | WRITING
         for version in range(versions.first, versions.last + 1)
     }

@@ -48,6 +48,7 @@ ANSWERS: dict[type[Request[Response]], Response] = {
 
 # What Kafka 4.0 still serves of the APIs that consumers use (KIP-896).
 FLOOR_OF_4 = {
+    ApiKey.PRODUCE: (0, 12),
     ApiKey.FETCH: (4, 17),
     ApiKey.LIST_OFFSETS: (1, 10),
     ApiKey.METADATA: (0, 13),
@@ -63,6 +64,7 @@ FLOOR_OF_4 = {
     ApiKey.SASL_HANDSHAKE: (0, 1),
     ApiKey.SASL_AUTHENTICATE: (0, 2),
     ApiKey.API_VERSIONS: (0, 4),
+    ApiKey.CREATE_TOPICS: (2, 7),
     ApiKey.OFFSET_FOR_LEADER_EPOCH: (2, 4),
 }
 
@@ -276,5 +278,5 @@ def test_answers_to_other_questions() -> None:
 def test_kafka_4_can_be_spoken_with() -> None:
     """Of every API of consumers there is a version that Kafka 4 still serves."""
     found = of_answer(serving({int(key): versions for key, versions in FLOOR_OF_4.items()}))
-    assert set(found.common) == set(REQUESTS) - {ApiKey.PRODUCE}
+    assert set(found.common) == set(REQUESTS)
     assert all(found.has(key) for key in FLOOR_OF_4)

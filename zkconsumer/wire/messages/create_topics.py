@@ -1,0 +1,106 @@
+"""CreateTopics (from 0.10.1 on): asks the controller to create topics.
+
+v1 can ask without creating, v4 (2.4) takes the broker's own defaults for -1 (KIP-464), v5 (2.4)
+says what was created (KIP-525), v7 (2.8) gives its id. Kafka 4 serves 2 and later.
+Source: Kafka 3.9 ``CreateTopicsRequest``; KIP-4.
+"""
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+from zkconsumer.wire.api import Api, ApiKey, Request, Response
+from zkconsumer.wire.schema import (
+    Bool,
+    Int8,
+    Int16,
+    Int32,
+    NullableString,
+    NullSince,
+    Since,
+    String,
+    Tagged,
+    Uuid,
+)
+
+CREATE_TOPICS = Api(key=ApiKey.CREATE_TOPICS, last=7, flexible=5)
+
+FIRST_WITH_DEFAULTS = 4
+"""The first version in which -1 stands for the broker's own default."""
+
+BROKER_DEFAULT = -1
+
+_NO_TOPIC_ID = bytes(16)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicaAssignment:
+    """On which brokers a partition's replicas are to lie, the preferred leader first."""
+
+    partition: Int32
+    broker_ids: tuple[Int32, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicSetting:
+    """A setting of the topic alone, as the broker's tools name it."""
+
+    name: String
+    value: NullableString
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NewTopic:
+    """A topic that is wanted; both numbers are -1 where ``assignments`` says all."""
+
+    name: String
+    num_partitions: Int32
+    replication_factor: Int16
+    assignments: tuple[ReplicaAssignment, ...] = ()
+    configs: tuple[TopicSetting, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreatedSetting:
+    """A setting as it is now, and where it comes from."""
+
+    name: String
+    value: NullableString
+    read_only: Bool
+    config_source: Int8 = -1
+    is_sensitive: Bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreatedTopic:
+    """What became of one topic."""
+
+    name: String
+    topic_id: Annotated[Uuid, Since(7)] = _NO_TOPIC_ID
+    error_code: Int16
+    error_message: Annotated[NullableString, Since(1)] = None
+    topic_config_error_code: Annotated[Int16, Since(5), Tagged(0)] = 0
+    num_partitions: Annotated[Int32, Since(5)] = -1
+    replication_factor: Annotated[Int16, Since(5)] = -1
+    configs: Annotated[tuple[CreatedSetting, ...] | None, Since(5), NullSince(5)] = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateTopicsResponse(Response):
+    """One answer for each topic."""
+
+    API: ClassVar[Api] = CREATE_TOPICS
+
+    throttle_time_ms: Annotated[Int32, Since(2)] = 0
+    topics: tuple[CreatedTopic, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CreateTopicsRequest(Request[CreateTopicsResponse]):
+    """Asks the controller; it answers when the topics are there, or the time is over."""
+
+    API: ClassVar[Api] = CREATE_TOPICS
+    RESPONSE: ClassVar[type[Response]] = CreateTopicsResponse
+
+    topics: tuple[NewTopic, ...]
+    timeout_ms: Int32
+    validate_only: Annotated[Bool, Since(1)] = False
