@@ -1,0 +1,199 @@
+"""The metrics of a whole cluster, from one snapshot. Pure.
+
+By the names of three exporters that people have dashboards and alerts for, and under
+``zkconsumer_`` what none of them tells: whether the cluster can be read, how old each part of what
+is shown is, how groups stand.
+"""
+
+from collections.abc import Iterable, Iterator
+
+from zkconsumer.metrics.exporter_names import EXPORTER_MEASURES, GROUP_LABELS, group_labels
+from zkconsumer.metrics.families import Family, Measure, Sample
+from zkconsumer.metrics.judged_names import JUDGED_MEASURES
+from zkconsumer.metrics.measured import ClusterMeasures, Detail, Measured, measured
+from zkconsumer.status.model import GroupStatus
+
+__all__ = ["ALWAYS_MEASURES", "CLUSTER_MEASURES", "ClusterMeasures", "Detail", "cluster_families"]
+
+
+def cluster_families(view: ClusterMeasures) -> Iterator[Family]:
+    """All metrics of a cluster; of one that was never read only that it can't be.
+
+    Args:
+        view: what there is to measure.
+
+    Returns:
+        Families of different names; the samples of one are found when they are iterated.
+    """
+    for always in ALWAYS_MEASURES:
+        yield always.of(view)
+    if view.snapshot is None:
+        return
+    seen = measured(view, view.snapshot)
+    for measure in CLUSTER_MEASURES:
+        if view.detail is Detail.PARTITIONS or not measure.per_partition:
+            yield measure.of(seen)
+
+
+def _up(view: ClusterMeasures) -> Iterator[Sample]:
+    yield Sample((), int(view.snapshot is not None and view.problem is None))
+
+
+def _read_seconds(view: ClusterMeasures) -> Iterator[Sample]:
+    if view.read_ms is not None:
+        yield Sample((), view.read_ms / 1000)
+
+
+def _ages(seen: Measured) -> Iterator[Sample]:
+    snapshot = seen.snapshot
+    partitions = [one for topic in snapshot.topics for one in topic.partitions]
+    commits = (
+        committed.seen_ms
+        for one in seen.groups
+        for partition in one.group.partitions
+        for committed in partition.committed
+    )
+    yield from _age(seen, "snapshot", [snapshot.taken_ms])
+    yield from _age(seen, "brokers", [one.seen_ms for one in snapshot.brokers])
+    yield from _age(seen, "topics", [one.seen_ms for one in snapshot.topics])
+    read = [one.offsets_at_ms for one in partitions if one.offsets_at_ms is not None]
+    yield from _age(seen, "log_ends", read)
+    yield from _age(seen, "groups", [one.group.seen_ms for one in seen.groups])
+    yield from _age(seen, "offsets", commits)
+
+
+def _age(seen: Measured, part: str, seen_ms: Iterable[int]) -> Iterator[Sample]:
+    """How old the oldest of them is; nothing where there are none."""
+    oldest_ms = min(seen_ms, default=None)
+    if oldest_ms is not None:
+        yield Sample((part,), max(0, seen.view.now_ms - oldest_ms) / 1000)
+
+
+def _failures(seen: Measured) -> Iterator[Sample]:
+    since_ms: dict[str, int] = {}
+    for one in seen.snapshot.failures:
+        since_ms[one.part] = min(one.since_ms, since_ms.get(one.part, one.since_ms))
+    for part, at_ms in since_ms.items():
+        yield Sample((part,), max(0, seen.view.now_ms - at_ms) / 1000)
+
+
+def _skew(seen: Measured) -> Iterator[Sample]:
+    skew = seen.snapshot.clock_skew_ms
+    if skew is not None:
+        yield Sample((), skew.value / 1000)
+
+
+def _leaderless(seen: Measured) -> Iterator[Sample]:
+    topics = seen.snapshot.topics
+    yield Sample((), sum(one.leaderless for topic in topics for one in topic.partitions))
+
+
+def _unknown_ends(seen: Measured) -> Iterator[Sample]:
+    topics = seen.snapshot.topics
+    yield Sample((), sum(one.log_end is None for topic in topics for one in topic.partitions))
+
+
+def _states(seen: Measured) -> Iterator[Sample]:
+    for one in seen.groups:
+        yield Sample((*group_labels(one), one.group.state), 1)
+
+
+def _orphans(seen: Measured) -> Iterator[Sample]:
+    for one in seen.groups:
+        yield Sample(group_labels(one), _orphans_of(one.group))
+
+
+def _orphans_of(group: GroupStatus) -> int:
+    read = {topic for member in group.members for topic in member.streams}
+    return sum(one.owner is None and one.topic_partition.topic in read for one in group.partitions)
+
+
+def _unknown_lags(seen: Measured) -> Iterator[Sample]:
+    for one in seen.groups:
+        yield Sample(group_labels(one), one.lag.unknown)
+
+
+def _problems(seen: Measured) -> Iterator[Sample]:
+    for one in seen.groups:
+        yield Sample(group_labels(one), len(one.group.problems))
+
+
+ALWAYS_MEASURES: tuple[Measure[ClusterMeasures], ...] = (
+    Measure(
+        name="zkconsumer_up",
+        text="1 if the cluster could be read the last time, 0 if not.",
+        labels=(),
+        find=_up,
+    ),
+    Measure(
+        name="zkconsumer_snapshot_read_seconds",
+        text="How long the last reading of the cluster took.",
+        labels=(),
+        find=_read_seconds,
+    ),
+)
+
+_OWN_MEASURES: tuple[Measure[Measured], ...] = (
+    Measure(
+        name="zkconsumer_snapshot_age_seconds",
+        text="How old the oldest value of a part of what is shown is: "
+        "snapshot, brokers, topics, log_ends, groups, offsets.",
+        labels=("part",),
+        find=_ages,
+    ),
+    Measure(
+        name="zkconsumer_part_failure_seconds",
+        text="For how long a part of the cluster could not be read; none where all could.",
+        labels=("part",),
+        find=_failures,
+    ),
+    Measure(
+        name="zkconsumer_clock_skew_seconds",
+        text="How far ZooKeeper's clock is ahead of this machine's; negative: behind.",
+        labels=(),
+        find=_skew,
+    ),
+    Measure(
+        name="zkconsumer_leaderless_partitions",
+        text="Number of partitions of the cluster that nobody leads.",
+        labels=(),
+        find=_leaderless,
+    ),
+    Measure(
+        name="zkconsumer_unknown_log_ends",
+        text="Number of partitions of the cluster whose length was never told.",
+        labels=(),
+        find=_unknown_ends,
+    ),
+    Measure(
+        name="zkconsumer_group_state",
+        text="1, with how this group stands: stable, rebalancing, empty, dead, unknown.",
+        labels=(*GROUP_LABELS, "state"),
+        find=_states,
+    ),
+    Measure(
+        name="zkconsumer_group_orphan_partitions",
+        text="Number of partitions that members of this group read and nobody owns.",
+        labels=GROUP_LABELS,
+        find=_orphans,
+    ),
+    Measure(
+        name="zkconsumer_group_unknown_lags",
+        text="Number of partitions of this group whose lag is not known; no sum has them.",
+        labels=GROUP_LABELS,
+        find=_unknown_lags,
+    ),
+    Measure(
+        name="zkconsumer_group_problems",
+        text="Number of things of this group that could not be read or understood.",
+        labels=GROUP_LABELS,
+        find=_problems,
+    ),
+)
+
+CLUSTER_MEASURES: tuple[Measure[Measured], ...] = (
+    *EXPORTER_MEASURES,
+    *JUDGED_MEASURES,
+    *_OWN_MEASURES,
+)
+"""Every metric of a cluster that has been read."""

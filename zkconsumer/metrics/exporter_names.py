@@ -1,0 +1,221 @@
+"""The metrics of kafka_exporter, by its names and labels, so that its dashboards and alerts work.
+
+Three things are different, and none of them changes what an expression over its labels gives:
+
+- Groups have one more label, ``kind``: the same id can be in use in ZooKeeper and at a coordinator.
+- Groups of both kinds are in all metrics; there the ones in ZooKeeper have but one of their own,
+  ``kafka_consumergroupzookeeper_lag_zookeeper``, which is here, too.
+- What is not known has no sample. There it is -1, which spoils every sum.
+
+Source: danielqsj/kafka_exporter ``kafka_exporter.go``.
+"""
+
+from collections.abc import Callable, Iterator
+
+from zkconsumer.metrics.families import Measure, Sample
+from zkconsumer.metrics.measured import GroupMeasures, Measured
+from zkconsumer.status.model import GroupKind, PartitionStatus
+
+GROUP_LABELS = ("consumergroup", "kind")
+_TOPIC_LABELS = ("topic", "partition")
+
+
+def _brokers(seen: Measured) -> Iterator[Sample]:
+    yield Sample((), len(seen.snapshot.brokers))
+
+
+def _broker_info(seen: Measured) -> Iterator[Sample]:
+    for one in seen.snapshot.brokers:
+        broker = one.broker
+        yield Sample((str(broker.id), f"{broker.host}:{broker.port}"), 1)
+
+
+def _partition_counts(seen: Measured) -> Iterator[Sample]:
+    for topic in seen.snapshot.topics:
+        yield Sample((topic.name,), len(topic.partitions))
+
+
+def _of_each(
+    value: Callable[[PartitionStatus], int | None],
+) -> Callable[[Measured], Iterator[Sample]]:
+    """One sample for each partition of the cluster of which this is known."""
+
+    def find(seen: Measured) -> Iterator[Sample]:
+        for topic in seen.snapshot.topics:
+            for one in topic.partitions:
+                found = value(one)
+                if found is not None:
+                    yield Sample((topic.name, str(one.topic_partition.partition)), found)
+
+    return find
+
+
+def group_labels(one: GroupMeasures) -> tuple[str, str]:
+    """The values of ``GROUP_LABELS``."""
+    return one.group.group_id, one.group.kind
+
+
+def _current_offsets(seen: Measured) -> Iterator[Sample]:
+    for one in seen.groups:
+        name, kind = group_labels(one)
+        for partition in one.group.partitions:
+            committed = partition.effective(one.group.kind)
+            if committed is not None:
+                topic, number = partition.topic_partition
+                yield Sample((name, topic, str(number), kind), committed.offset)
+
+
+def _lags(seen: Measured) -> Iterator[Sample]:
+    for one in seen.groups:
+        name, kind = group_labels(one)
+        for lag in one.lag.partitions:
+            if lag.records is not None:
+                topic, number = lag.topic_partition
+                yield Sample((name, topic, str(number), kind), lag.records)
+
+
+def _current_offset_sums(seen: Measured) -> Iterator[Sample]:
+    for one in seen.groups:
+        sums: dict[str, int] = {}
+        for partition in one.group.partitions:
+            committed = partition.effective(one.group.kind)
+            if committed is not None:
+                topic = partition.topic_partition.topic
+                sums[topic] = sums.get(topic, 0) + committed.offset
+        yield from _by_topic(one, sums)
+
+
+def _lag_sums(seen: Measured) -> Iterator[Sample]:
+    for one in seen.groups:
+        sums: dict[str, int] = {}
+        for lag in one.lag.partitions:
+            if lag.records is not None:
+                topic = lag.topic_partition.topic
+                sums[topic] = sums.get(topic, 0) + lag.records
+        yield from _by_topic(one, sums)
+
+
+def _by_topic(one: GroupMeasures, sums: dict[str, int]) -> Iterator[Sample]:
+    name, kind = group_labels(one)
+    for topic, value in sums.items():
+        yield Sample((name, topic, kind), value)
+
+
+def _zookeeper_lags(seen: Measured) -> Iterator[Sample]:
+    for one in seen.groups:
+        if one.group.kind is not GroupKind.ZOOKEEPER:
+            continue
+        for partition in one.group.partitions:
+            committed = partition.committed_in("zookeeper")
+            if committed is not None and partition.log_end is not None:
+                topic, number = partition.topic_partition
+                lag = max(0, partition.log_end - committed.offset)
+                yield Sample((one.group.group_id, topic, str(number)), lag)
+
+
+def _members(seen: Measured) -> Iterator[Sample]:
+    for one in seen.groups:
+        yield Sample(group_labels(one), len(one.group.members))
+
+
+EXPORTER_MEASURES: tuple[Measure[Measured], ...] = (
+    Measure(
+        name="kafka_brokers",
+        text="Number of brokers that are registered.",
+        labels=(),
+        find=_brokers,
+    ),
+    Measure(
+        name="kafka_broker_info",
+        text="1 for each broker that is registered, with its id and address.",
+        labels=("id", "address"),
+        find=_broker_info,
+    ),
+    Measure(
+        name="kafka_topic_partitions",
+        text="Number of partitions of this topic.",
+        labels=("topic",),
+        find=_partition_counts,
+    ),
+    Measure(
+        name="kafka_topic_partition_current_offset",
+        text="The offset that the next record of this partition gets.",
+        labels=_TOPIC_LABELS,
+        find=_of_each(lambda one: one.log_end),
+    ),
+    Measure(
+        name="kafka_topic_partition_oldest_offset",
+        text="The first offset that this partition still has.",
+        labels=_TOPIC_LABELS,
+        find=_of_each(lambda one: one.log_start),
+    ),
+    Measure(
+        name="kafka_topic_partition_leader",
+        text="The id of the broker that leads this partition; none where nobody does.",
+        labels=_TOPIC_LABELS,
+        find=_of_each(lambda one: one.leader),
+    ),
+    Measure(
+        name="kafka_topic_partition_replicas",
+        text="Number of replicas of this partition.",
+        labels=_TOPIC_LABELS,
+        find=_of_each(lambda one: len(one.replicas)),
+    ),
+    Measure(
+        name="kafka_topic_partition_in_sync_replica",
+        text="Number of replicas of this partition that keep up.",
+        labels=_TOPIC_LABELS,
+        find=_of_each(lambda one: len(one.in_sync)),
+    ),
+    Measure(
+        name="kafka_topic_partition_leader_is_preferred",
+        text="1 if the first replica of this partition leads it.",
+        labels=_TOPIC_LABELS,
+        find=_of_each(lambda one: int(one.preferred)),
+    ),
+    Measure(
+        name="kafka_topic_partition_under_replicated_partition",
+        text="1 if a replica of this partition is behind or gone.",
+        labels=_TOPIC_LABELS,
+        find=_of_each(lambda one: int(one.under_replicated)),
+    ),
+    Measure(
+        name="kafka_consumergroup_members",
+        text="Number of members of this group.",
+        labels=GROUP_LABELS,
+        find=_members,
+    ),
+    Measure(
+        name="kafka_consumergroup_current_offset",
+        text="The offset that this group has committed: the next to read.",
+        labels=("consumergroup", "topic", "partition", "kind"),
+        find=_current_offsets,
+        per_partition=True,
+    ),
+    Measure(
+        name="kafka_consumergroup_current_offset_sum",
+        text="The sum of the offsets that this group has committed for this topic.",
+        labels=("consumergroup", "topic", "kind"),
+        find=_current_offset_sums,
+    ),
+    Measure(
+        name="kafka_consumergroup_lag",
+        text="How many records this group has still to read in this partition.",
+        labels=("consumergroup", "topic", "partition", "kind"),
+        find=_lags,
+        per_partition=True,
+    ),
+    Measure(
+        name="kafka_consumergroup_lag_sum",
+        text="How many records this group has still to read in this topic, as far as known.",
+        labels=("consumergroup", "topic", "kind"),
+        find=_lag_sums,
+    ),
+    Measure(
+        name="kafka_consumergroupzookeeper_lag_zookeeper",
+        text="How many records a ZooKeeper group has still to read, by its offset in ZooKeeper.",
+        labels=("consumergroup", "topic", "partition"),
+        find=_zookeeper_lags,
+        per_partition=True,
+    ),
+)

@@ -1,0 +1,160 @@
+"""Lag in time by the names of kafka-lag-exporter, and Burrow's verdicts by those of Burrow. Pure.
+
+All have their labels and one more, ``kind``; see ``exporter_names``.
+
+Source: seglo/kafka-lag-exporter ``Metrics.scala``; linkedin/Burrow
+``core/internal/httpserver/prometheus.go``, of whose numbers (NOTFOUND 0, OK 1, WARN 2, ERR 3,
+STOP 4, STALL 5, REWIND 6) see ``BurrowStatus``.
+"""
+
+from collections.abc import Iterator
+
+from zkconsumer.metrics.families import Measure, Sample
+from zkconsumer.metrics.measured import GroupMeasures, Measured
+from zkconsumer.status.model import GroupKind, MemberStatus
+
+_PARTITION_LABELS = (
+    "cluster_name",
+    "group",
+    "topic",
+    "partition",
+    "member_host",
+    "consumer_id",
+    "client_id",
+    "kind",
+)
+_LAG_LABELS = ("cluster_name", "group", "kind")
+_BURROW_LABELS = ("cluster", "consumer_group", "kind")
+
+
+def _lag_seconds(seen: Measured) -> Iterator[Sample]:
+    for one in seen.groups:
+        group = one.group
+        owners = _Owners(one)
+        for partition, lag in one.partitions():
+            if lag.time is not None:
+                topic, number = lag.topic_partition
+                host, member_id, client_id = owners.of(partition.owner)
+                labels = (
+                    *(seen.cluster, group.group_id, topic, str(number)),
+                    *(host, member_id, client_id, group.kind),
+                )
+                yield Sample(labels, lag.time.ms / 1000)
+
+
+class _Owners:
+    """Finds the member behind an owner.
+
+    Args:
+        one: the group.
+    """
+
+    def __init__(self, one: GroupMeasures) -> None:
+        self._kind = one.group.kind
+        self._members = {member.member_id: member for member in one.group.members}
+
+    def of(self, owner: str | None) -> tuple[str, str, str]:
+        """Host, member id and client id; empty where there is none, or nobody tells."""
+        if owner is None:
+            return "", "", ""
+        member_id = owner
+        if self._kind is GroupKind.ZOOKEEPER:
+            # The owner there is a thread of a member: its id, and a number.
+            member_id = owner.rpartition("-")[0] or owner
+        member: MemberStatus | None = self._members.get(member_id)
+        if member is None:
+            return "", member_id, ""
+        return member.host or "", member_id, member.client_id or ""
+
+
+def _max_lag(seen: Measured) -> Iterator[Sample]:
+    for one in seen.groups:
+        worst = one.lag.worst
+        if worst is not None and worst.records is not None:
+            yield Sample(_lag_labels(seen, one), worst.records)
+
+
+def _max_lag_seconds(seen: Measured) -> Iterator[Sample]:
+    for one in seen.groups:
+        worst = one.lag.worst_time
+        if worst is not None and worst.time is not None:
+            yield Sample(_lag_labels(seen, one), worst.time.ms / 1000)
+
+
+def _sum_lag(seen: Measured) -> Iterator[Sample]:
+    for one in seen.groups:
+        total = one.lag.total
+        if total is not None:
+            yield Sample(_lag_labels(seen, one), total)
+
+
+def _lag_labels(seen: Measured, one: GroupMeasures) -> tuple[str, ...]:
+    """Burrow's are the same under other names."""
+    return seen.cluster, one.group.group_id, one.group.kind
+
+
+def _burrow_status(seen: Measured) -> Iterator[Sample]:
+    for one in seen.groups:
+        yield Sample(_lag_labels(seen, one), int(one.verdict.status))
+
+
+def _burrow_lag(seen: Measured) -> Iterator[Sample]:
+    for one in seen.groups:
+        yield Sample(_lag_labels(seen, one), one.verdict.total_lag)
+
+
+def _burrow_partition_status(seen: Measured) -> Iterator[Sample]:
+    for one in seen.groups:
+        name, kind = one.group.group_id, one.group.kind
+        for partition in one.verdict.partitions:
+            topic, number = partition.topic_partition
+            labels = (seen.cluster, name, topic, str(number), kind)
+            yield Sample(labels, int(partition.status))
+
+
+JUDGED_MEASURES: tuple[Measure[Measured], ...] = (
+    Measure(
+        name="kafka_consumergroup_group_lag_seconds",
+        text="How old the next record is that this group has to read in this partition.",
+        labels=_PARTITION_LABELS,
+        find=_lag_seconds,
+        per_partition=True,
+    ),
+    Measure(
+        name="kafka_consumergroup_group_max_lag_seconds",
+        text="The largest lag in time that this group has in any partition.",
+        labels=_LAG_LABELS,
+        find=_max_lag_seconds,
+    ),
+    Measure(
+        name="kafka_consumergroup_group_max_lag",
+        text="The largest lag in records that this group has in any partition.",
+        labels=_LAG_LABELS,
+        find=_max_lag,
+    ),
+    Measure(
+        name="kafka_consumergroup_group_sum_lag",
+        text="How many records this group has still to read in all, as far as known.",
+        labels=_LAG_LABELS,
+        find=_sum_lag,
+    ),
+    Measure(
+        name="burrow_kafka_consumer_status",
+        text="Burrow's status of this group: 0 NOTFOUND, 1 OK, 2 WARN, 3 ERR.",
+        labels=_BURROW_LABELS,
+        find=_burrow_status,
+    ),
+    Measure(
+        name="burrow_kafka_consumer_lag_total",
+        text="The sum of the lags of this group in records; what is not known counts as 0.",
+        labels=_BURROW_LABELS,
+        find=_burrow_lag,
+    ),
+    Measure(
+        name="burrow_kafka_topic_partition_status",
+        text="Burrow's status of a partition of a group: 1 OK, 2 WARN, 4 STOP, 5 STALL, 6 REWIND.",
+        labels=("cluster", "consumer_group", "topic", "partition", "kind"),
+        find=_burrow_partition_status,
+        per_partition=True,
+    ),
+)

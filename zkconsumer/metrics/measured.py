@@ -1,0 +1,77 @@
+"""What metrics of a cluster are taken from: one snapshot, and verdicts on its groups. Pure."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from zkconsumer.status.burrow import GroupVerdict
+from zkconsumer.status.lag import GroupLag, PartitionLag
+from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupPartition, GroupStatus
+
+
+class Detail(StrEnum):
+    """How much is told; the values are what users write."""
+
+    PARTITIONS = "partitions"
+    GROUPS = "groups"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClusterMeasures:
+    """What there is to measure at one moment.
+
+    Attributes:
+        snapshot: the cluster; None where it was never read.
+        lag: how far a group of the snapshot is behind; asked once for each.
+        verdict: how Burrow would judge it; asked once for each.
+        now_ms: the time that ages are counted to, in ms since the epoch.
+        problem: why the cluster can't be read now; None where it can.
+        read_ms: how long the last reading took.
+        cluster: what the label of that name says; by default the snapshot's connect string.
+        detail: ``GROUPS`` leaves out what has a sample for each partition of a group.
+    """
+
+    snapshot: ClusterSnapshot | None
+    lag: Callable[[GroupKey], GroupLag]
+    verdict: Callable[[GroupKey], GroupVerdict]
+    now_ms: int
+    problem: str | None = None
+    read_ms: int | None = None
+    cluster: str | None = None
+    detail: Detail = Detail.PARTITIONS
+
+
+class GroupMeasures(NamedTuple):
+    """A group with what was found out about it."""
+
+    group: GroupStatus
+    lag: GroupLag
+    verdict: GroupVerdict
+
+    def partitions(self) -> Iterator[tuple[GroupPartition, PartitionLag]]:
+        """Each of its partitions with its lag."""
+        return zip(self.group.partitions, self.lag.partitions, strict=True)
+
+
+class Measured(NamedTuple):
+    """A cluster that has been read, all its groups judged."""
+
+    view: ClusterMeasures
+    snapshot: ClusterSnapshot
+    groups: tuple[GroupMeasures, ...]
+
+    @property
+    def cluster(self) -> str:
+        """How the cluster is called."""
+        return self.view.cluster or self.snapshot.zookeeper_connect
+
+
+def measured(view: ClusterMeasures, snapshot: ClusterSnapshot) -> Measured:
+    """Ask for what is known of every group."""
+    groups = snapshot.groups.items()
+    return Measured(
+        view,
+        snapshot,
+        tuple(GroupMeasures(one, view.lag(key), view.verdict(key)) for key, one in groups),
+    )

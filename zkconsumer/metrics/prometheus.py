@@ -1,0 +1,83 @@
+"""The door to ``prometheus_client``: families as it wants them, and the text that a server shows.
+
+The extra ``metrics`` brings the library; without it, using anything here says so.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from zkconsumer.errors import ConfigError
+from zkconsumer.metrics.families import Family
+
+if TYPE_CHECKING:
+    from prometheus_client import CollectorRegistry
+    from prometheus_client.core import Metric
+
+MISSING = "metrics need prometheus-client: pip install 'zkconsumer[metrics]'"
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+"""Of what ``exposition`` gives."""
+
+
+def require_prometheus() -> ModuleType:
+    """The library.
+
+    Raises:
+        ConfigError: it is not installed; the message says what to install.
+    """
+    try:
+        import prometheus_client  # noqa: PLC0415 - an extra: only who wants it needs it
+    except ImportError as missing:
+        raise ConfigError(MISSING) from missing
+    return prometheus_client
+
+
+class FamilyCollector:
+    """A collector of ``prometheus_client``: finds the families anew whenever it is asked.
+
+    Args:
+        families: finds them; called by any thread that collects.
+    """
+
+    def __init__(self, families: Callable[[], Iterable[Family]]) -> None:
+        require_prometheus()
+        self._families = families
+
+    def collect(self) -> "Iterator[Metric]":
+        """All families as the library's metrics. Thread: any."""
+        return map(_metric, self._families())
+
+    def describe(self) -> "Iterable[Metric]":
+        """Nothing: registering must not collect."""
+        return ()
+
+
+def exposition(families: Iterable[Family]) -> bytes:
+    """The families in Prometheus's text format; its type is ``CONTENT_TYPE``.
+
+    Raises:
+        ConfigError: the library is not installed.
+    """
+    client = require_prometheus()
+    registry: CollectorRegistry = client.CollectorRegistry(auto_describe=False)
+    registry.register(FamilyCollector(lambda: families))
+    text: bytes = client.generate_latest(registry)
+    return text
+
+
+def _metric(family: Family) -> "Metric":
+    from prometheus_client.core import Metric  # noqa: PLC0415 - as above
+
+    name = family.name
+    if family.kind == "counter":
+        name = name.removesuffix("_total")  # the library puts it there itself
+    metric = Metric(name, family.text, family.kind)
+    for sample in family.samples:
+        labels = dict(zip(family.labels, map(_printable, sample.labels), strict=True))
+        metric.add_sample(family.name, labels, sample.value)
+    return metric
+
+
+def _printable(label: str) -> str:
+    """A label's value that can be encoded: one bad name must not hide all other metrics."""
+    return label if label.isascii() else label.encode(errors="backslashreplace").decode()
