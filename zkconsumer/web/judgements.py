@@ -1,0 +1,179 @@
+"""What follows from a snapshot and from what was seen before, worked out once for each state."""
+
+import threading
+from collections.abc import Callable, Mapping
+from functools import cached_property
+from typing import Any, TypeAlias, TypeVar
+
+from zkconsumer.status.burrow import GroupVerdict, evaluate_group
+from zkconsumer.status.doctor.circumstances import Circumstances
+from zkconsumer.status.doctor.cluster import examine_cluster
+from zkconsumer.status.doctor.examine import examine_group
+from zkconsumer.status.doctor.finding import Finding
+from zkconsumer.status.doctor.group_look import GroupLook
+from zkconsumer.status.doctor.whole_groups import examine_names
+from zkconsumer.status.grid import Grid, grid_of
+from zkconsumer.status.lag import GroupLag, group_lag
+from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupStatus, TopicStatus
+from zkconsumer.status.series import History
+from zkconsumer.status.timeline import Rebalance, Timelines
+from zkconsumer.status.verify import PartitionIds, Verification, verify
+
+T = TypeVar("T")
+
+_Place: TypeAlias = tuple[str, GroupKey | None]
+"""What was worked out, of which group."""
+
+
+class Memory:
+    """What was seen since the start: series of log ends and commits, and rebalances. Thread: any.
+
+    Everything that reads or writes it does so under its lock.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.history = History()
+        self.timelines = Timelines()
+
+    def record(self, snapshot: ClusterSnapshot) -> tuple[Rebalance, ...]:
+        """Take up a snapshot, once; gives the rebalances that have begun, gone on or ended."""
+        with self.lock:
+            self.history.record(snapshot)
+            return self.timelines.record(snapshot)
+
+
+class Judgements:
+    """Answers by group, each worked out when it is first asked for. Thread: any.
+
+    Args:
+        snapshot: the cluster.
+        before: the same some time earlier, if there was such a look.
+        memory: which has recorded the snapshot.
+        ready: whether the snapshot is one that was read.
+    """
+
+    def __init__(
+        self,
+        snapshot: ClusterSnapshot,
+        before: ClusterSnapshot | None,
+        memory: Memory,
+        *,
+        ready: bool = True,
+    ) -> None:
+        self.ready = ready
+        self._snapshot = snapshot
+        self._around = Circumstances(earlier=before)
+        self._memory = memory
+        self._lock = threading.RLock()
+        self._found: dict[_Place, Any] = {}
+
+    def adopt(self, earlier: "Judgements") -> None:
+        """Take over lag and verdict of groups that have not changed since; for quick looks."""
+        known, found = earlier.listed()
+        same = {key for key, group in self._snapshot.groups.items() if known.get(key) == group}
+        self._found |= {place: answer for place, answer in found.items() if place[1] in same}
+
+    def listed(self) -> "tuple[Mapping[GroupKey, GroupStatus], dict[_Place, Any]]":
+        """The groups, and what lists show of them as far as it was worked out."""
+        with self._lock:
+            found = {at: one for at, one in self._found.items() if at[0] in {"lag", "verdict"}}
+        return self._snapshot.groups, found
+
+    def prepare(self) -> None:
+        """Work out what lists show of every group."""
+        for key in self._snapshot.groups:
+            self.lag(key)
+            self.verdict(key)
+
+    @cached_property
+    def topics(self) -> Mapping[str, TopicStatus]:
+        """By name."""
+        return {topic.name: topic for topic in self._snapshot.topics}
+
+    @cached_property
+    def readers(self) -> Mapping[str, tuple[GroupKey, ...]]:
+        """The groups that have to do with each topic, sorted."""
+        found: dict[str, set[GroupKey]] = {}
+        for key, group in self._snapshot.groups.items():
+            topics = {one.topic_partition.topic for one in group.partitions}
+            topics.update(topic for one in group.members for topic in one.streams)
+            for topic in topics:
+                found.setdefault(topic, set()).add(key)
+        return {topic: tuple(sorted(keys)) for topic, keys in found.items()}
+
+    def lag(self, key: GroupKey) -> GroupLag:
+        """See ``ClusterState``."""
+
+        def work_out() -> GroupLag:
+            group = self._group(key)
+            with self._memory.lock:
+                return group_lag(group, self._memory.history, self._snapshot.taken_ms)
+
+        return self._once("lag", key, work_out)
+
+    def verdict(self, key: GroupKey) -> GroupVerdict:
+        """See ``ClusterState``."""
+
+        def work_out() -> GroupVerdict:
+            group = self._group(key)
+            with self._memory.lock:
+                return evaluate_group(group, self._memory.history, self._snapshot.taken_ms)
+
+        return self._once("verdict", key, work_out)
+
+    def verification(self, key: GroupKey) -> Verification:
+        """See ``ClusterState``."""
+        return self._once(
+            "verification",
+            key,
+            lambda: verify(self._group(key), self._partition_ids, self._snapshot.live_sessions),
+        )
+
+    def grid(self, key: GroupKey) -> Grid:
+        """See ``ClusterState``."""
+        return self._once("grid", key, lambda: grid_of(self._group(key), self.verification(key)))
+
+    def findings(self, key: GroupKey | None) -> tuple[Finding, ...]:
+        """See ``ClusterState``."""
+
+        def work_out() -> tuple[Finding, ...]:
+            if key is None:
+                found = examine_cluster(self._snapshot, self._around)
+                found = [*found, *examine_names(self._snapshot)]
+            else:
+                look = GroupLook(
+                    self._group(key), self._snapshot, self._around, self._partition_ids
+                )
+                found = examine_group(look)
+            return tuple(sorted(found, key=lambda one: -one.severity))
+
+        return self._once("findings", key, work_out)
+
+    def rebalances(self, key: GroupKey) -> tuple[Rebalance, ...]:
+        """See ``ClusterState``."""
+
+        def work_out() -> tuple[Rebalance, ...]:
+            self._group(key)
+            with self._memory.lock:
+                timeline = self._memory.timelines.of(key)
+                return () if timeline is None else timeline.rebalances
+
+        return self._once("rebalances", key, work_out)
+
+    def _group(self, key: GroupKey) -> GroupStatus:
+        return self._snapshot.groups[key]
+
+    @cached_property
+    def _partition_ids(self) -> PartitionIds:
+        return self._snapshot.partition_ids()
+
+    def _once(self, what: str, key: GroupKey | None, work_out: Callable[[], T]) -> T:
+        found = self._found.get((what, key))
+        if found is None:
+            with self._lock:
+                found = self._found.get((what, key))
+                if found is None:
+                    found = self._found[what, key] = work_out()
+        answer: T = found
+        return answer

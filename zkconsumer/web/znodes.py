@@ -1,0 +1,100 @@
+"""The nodes of a ZooKeeper group as they are now, for whoever wants to see them with own eyes."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from zkconsumer.errors import ZkConsumerError
+from zkconsumer.status.doctor.fix import session_name
+from zkconsumer.zk.paths import GroupPaths
+from zkconsumer.zk.store import ZkStore, ZNode
+
+CHILDREN_SHOWN: Final = 500
+DATA_SHOWN: Final = 4_000
+"""How many characters of a node are shown."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZnodeView:
+    """A ZooKeeper node of a group, as it is now.
+
+    Attributes:
+        path: below the chroot.
+        data: its bytes as text, what is no UTF-8 replaced; None where they could not be read.
+        size: how many bytes.
+        truncated: whether ``data`` is only their beginning.
+        ephemeral_owner: the session that it belongs to, as ZooKeeper's tools write it; None: none.
+        created_ms: by ZooKeeper's clock.
+        modified_ms: by ZooKeeper's clock.
+        version: of its data.
+        children: names of what lies below it, sorted; at most ``CHILDREN_SHOWN``.
+        children_count: how many there are; 0 where nobody asked.
+        problem: why it could not be read.
+    """
+
+    path: str
+    data: str | None = None
+    size: int = 0
+    truncated: bool = False
+    ephemeral_owner: str | None = None
+    created_ms: int | None = None
+    modified_ms: int | None = None
+    version: int | None = None
+    children: Sequence[str] = ()
+    children_count: int = 0
+    problem: str | None = None
+
+
+def is_below(group_id: str, path: str) -> bool:
+    """Whether a path is a group's root or lies below it, and is written as ZooKeeper writes it."""
+    root = GroupPaths(group_id).root
+    if path != root and not path.startswith(f"{root}/"):
+        return False
+    return not any(part in {"", ".", ".."} for part in path.split("/")[1:])
+
+
+def look_at(store: ZkStore, group_id: str, path: str) -> tuple[ZnodeView, ...]:
+    """A node of a group, then those right below it (whose own children are only counted).
+
+    Nothing is left behind, no watch either. Whatever goes wrong is said in the first view.
+
+    Args:
+        store: the way to ZooKeeper.
+        group_id: the group, which limits what can be seen.
+        path: the node.
+    """
+    if not is_below(group_id, path):
+        return (ZnodeView(path=path, problem=f"it is no node of group {group_id}"),)
+    try:
+        [node], [names] = store.get_many([path]), store.children_many([path])
+        if node is None:
+            return (ZnodeView(path=path, problem="there is no such node"),)
+        names = names or []
+        below = [f"{path}/{name}" for name in names[:CHILDREN_SHOWN]]
+        nodes, grandchildren = store.get_many(below), store.children_many(below)
+    except ZkConsumerError as error:
+        return (ZnodeView(path=path, problem=str(error)),)
+    return (
+        _shown(path, node, names),
+        *(
+            _shown(one, found, under or [])
+            for one, found, under in zip(below, nodes, grandchildren, strict=True)
+            if found is not None
+        ),
+    )
+
+
+def _shown(path: str, node: ZNode, names: Sequence[str]) -> ZnodeView:
+    text = node.data.decode("utf-8", "replace")
+    return ZnodeView(
+        path=path,
+        data=text[:DATA_SHOWN],
+        size=len(node.data),
+        truncated=len(text) > DATA_SHOWN,
+        ephemeral_owner=session_name(node.ephemeral_owner) if node.ephemeral_owner else None,
+        created_ms=node.ctime_ms,
+        modified_ms=node.mtime_ms,
+        version=node.version,
+        children=tuple(names[:CHILDREN_SHOWN]),
+        children_count=len(names),
+    )
