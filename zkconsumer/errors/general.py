@@ -1,6 +1,6 @@
 """The errors of both consumers and of what they share, by whose fault they are."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from zkconsumer.model import TopicPartition
 
@@ -141,6 +141,10 @@ class WriteFailed(ZkConsumerError):
         unwritten: how many records of each partition were not acknowledged: also of partitions
             that did not fail themselves, but were not finished when others did.
         written_count: how many records of the same call were acknowledged before.
+        written: where these are: the first offset and the number of records of each set, by
+            partition, in the order of the records.
+        may_pass: whether every reason is of the kind that passes, so that only the tries were used
+            up.
     """
 
     def __init__(
@@ -149,6 +153,8 @@ class WriteFailed(ZkConsumerError):
         *,
         unwritten: Mapping[TopicPartition, int],
         written_count: int,
+        written: Mapping[TopicPartition, Sequence[tuple[int, int]]] | None = None,
+        may_pass: bool = False,
     ) -> None:
         count = sum(unwritten.values())
         super().__init__(
@@ -158,6 +164,8 @@ class WriteFailed(ZkConsumerError):
         self.failed = dict(failed)
         self.unwritten = dict(unwritten)
         self.written_count = written_count
+        self.written = {tp: tuple(sets) for tp, sets in (written or {}).items()}
+        self.may_pass = may_pass
 
 
 class RowRefused(ZkConsumerError):

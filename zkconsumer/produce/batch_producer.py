@@ -257,10 +257,15 @@ def _may_pass(error: ZkConsumerError) -> bool:
 def _write_failed(
     pending: Pending, failed: Mapping[TopicPartition, ZkConsumerError]
 ) -> WriteFailed:
+    written: dict[TopicPartition, list[tuple[int, int]]] = defaultdict(list)
+    for one in pending.written:
+        written[one.topic_partition].append((one.base_offset, one.count))
     error = WriteFailed(
         {tp: str(reason) for tp, reason in failed.items()},
         unwritten=pending.counts(),
         written_count=sum(one.count for one in pending.written),
+        written=written,
+        may_pass=all(map(_may_pass, failed.values())),
     )
     error.__cause__ = next(iter(failed.values()))
     return error

@@ -144,6 +144,7 @@ def test_used_up_tries_say_what_was_not_written(net: FakeNet, waits: list[int]) 
     with pytest.raises(WriteFailed, match="2 records not acknowledged, 1 were: t-0: ") as caught:
         producer(net, waits).write({P0: rows(b"a", b"b"), P1: rows(b"c")})
     assert caught.value.unwritten == {P0: 2}
+    assert (caught.value.written, caught.value.may_pass) == ({P1: ((0, 1),)}, True)
     assert "has no leader: LEADER_NOT_AVAILABLE (5)" in caught.value.failed[P0]
     assert waits == [70, 70]
     assert log(net, P1) == [b"c"]
@@ -180,6 +181,8 @@ def test_a_record_that_is_too_large(net: FakeNet, waits: list[int]) -> None:
     with pytest.raises(WriteFailed, match=r"MESSAGE_TOO_LARGE \(10\)") as caught:
         producer(net, waits, replace(SETTINGS, set_bytes=1 << 23)).write({P0: records})
     assert (caught.value.written_count, caught.value.unwritten) == (2, {P0: 2})
+    assert sum(count for _, count in caught.value.written[P0]) == 2
+    assert not caught.value.may_pass
     assert log(net, P0) == [b"a", b"b"]
     assert waits == []
 
