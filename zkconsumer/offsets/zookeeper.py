@@ -54,10 +54,25 @@ class ZookeeperOffsetStore:
             RegistryError: no answer in time, or access denied.
             SessionLost: the session ended meanwhile.
         """
-        found = self._read(partitions)
+        found = self.nodes(partitions)
         if self._guard is not None:
             self._known |= {tp: KnownNode.of(node) for tp, node in found.items()}
-        return {tp: self._fetched(tp, node) for tp, node in found.items()}
+        return {tp: self.fetched(tp, node) for tp, node in found.items()}
+
+    def nodes(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, ZNode | None]:
+        """The offset nodes; of topics with many partitions only those that a listing shows.
+
+        Raises as ``fetch``.
+        """
+        counts = Counter(tp.topic for tp in partitions)
+        large = [topic for topic, count in counts.items() if count > _FEW]
+        listed = self._store.children_many([self._paths.offsets(topic) for topic in large])
+        names = {topic: set(found or ()) for topic, found in zip(large, listed, strict=True)}
+        asked = [
+            tp for tp in partitions if tp.topic not in names or str(tp.partition) in names[tp.topic]
+        ]
+        nodes = self._store.get_many([self._paths.offset(tp) for tp in asked])
+        return dict.fromkeys(partitions) | dict(zip(asked, nodes, strict=True))
 
     def commit(
         self,
@@ -89,18 +104,6 @@ class ZookeeperOffsetStore:
             outcome = self._fenced(wanted, self._guard, rewind=rewind)
         return {tp: refused[tp] if tp in refused else outcome[tp] for tp in offsets}
 
-    def _read(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, ZNode | None]:
-        """The offset nodes; of topics with many partitions only those that a listing shows."""
-        counts = Counter(tp.topic for tp in partitions)
-        large = [topic for topic, count in counts.items() if count > _FEW]
-        listed = self._store.children_many([self._paths.offsets(topic) for topic in large])
-        names = {topic: set(found or ()) for topic, found in zip(large, listed, strict=True)}
-        asked = [
-            tp for tp in partitions if tp.topic not in names or str(tp.partition) in names[tp.topic]
-        ]
-        nodes = self._store.get_many([self._paths.offset(tp) for tp in asked])
-        return dict.fromkeys(partitions) | dict(zip(asked, nodes, strict=True))
-
     def _fenced(
         self, wanted: Mapping[TopicPartition, int], guard: OwnerGuard, *, rewind: bool
     ) -> dict[TopicPartition, str | None]:
@@ -115,7 +118,8 @@ class ZookeeperOffsetStore:
         items = {self._paths.offset(tp): encode_offset(offset) for tp, offset in wanted.items()}
         return dict(zip(wanted, self._store.set_or_create_many(items), strict=True))
 
-    def _fetched(self, tp: TopicPartition, node: ZNode | None) -> FetchedOffset:
+    def fetched(self, tp: TopicPartition, node: ZNode | None) -> FetchedOffset:
+        """What a partition's node says."""
         if node is None:
             return FetchedOffset(None)
         offset = parse_offset(node.data)

@@ -1,12 +1,15 @@
-"""A group's offsets in ZooKeeper, for a migration: no member of ours is there to own anything."""
+"""A group's offsets in ZooKeeper, for whoever sets them; no member of ours owns anything.
+
+What is written is fenced by the versions of the nodes as they were last read, see ``versioned``.
+"""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.migration.plan import Offset, Place
+from zkconsumer.offsets.migration.versioned import VersionedNodes
 from zkconsumer.offsets.store import FetchedOffset
-from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
 from zkconsumer.zk.nodes import Malformed, parse_owner, parse_topic
 from zkconsumer.zk.paths import BROKER_TOPICS, GroupPaths, is_topic_name, topic_path
 from zkconsumer.zk.store import ZkStore
@@ -28,7 +31,7 @@ class ZookeeperPlace:
     def __init__(self, store: ZkStore, group_id: str) -> None:
         self._store = store
         self._paths = GroupPaths(group_id)
-        self._offsets = ZookeeperOffsetStore(store, group_id)
+        self._nodes = VersionedNodes(store, group_id)
 
     def stored(self, topics: Collection[str] | None) -> dict[TopicPartition, FetchedOffset]:
         """See ``OffsetPlace``. A node that is no partition's is passed over."""
@@ -41,18 +44,15 @@ class ZookeeperPlace:
             for name in found[topic]
             if name.isascii() and name.isdigit() and str(int(name)) == name
         ]
-        return self._offsets.fetch(partitions)
+        return self._nodes.read(partitions)
 
     def fetch(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, FetchedOffset]:
         """See ``OffsetPlace``."""
-        return self._offsets.fetch(partitions)
+        return self._nodes.read(partitions)
 
     def write(self, offsets: Mapping[TopicPartition, Offset]) -> dict[TopicPartition, str | None]:
         """See ``OffsetPlace``."""
-        outcome = self._offsets.commit({tp: it for tp, it in offsets.items() if it is not None})
-        gone = [tp for tp, it in offsets.items() if it is None]
-        self._store.delete_many([self._paths.offset(tp) for tp in gone])
-        return outcome | dict.fromkeys(gone)
+        return self._nodes.write(offsets)
 
     def partitions(self) -> frozenset[TopicPartition]:
         """The partitions that the cluster has by ZooKeeper's word; none of malformed topics."""

@@ -29,9 +29,10 @@ class OffsetPlace(Protocol):
         ...
 
     def write(self, offsets: Mapping[TopicPartition, Offset]) -> dict[TopicPartition, str | None]:
-        """Set offsets, whatever is there, or take them away (None); why not, where it failed.
+        """Set offsets, or take them away (None); why not, where it failed.
 
-        A partition may have been written all the same; only reading tells.
+        Where the place can tell, an offset that somebody committed since it was last read here is
+        left alone. A partition may have been written all the same; only reading tells.
         """
         ...
 

@@ -1,10 +1,11 @@
-"""The file that undoes a migration: what the target held before, and what was to be written. Pure.
+"""The file that undoes what was done to offsets: what there was, and what was to be written. Pure.
 
-It is written before anything else is, so that it is there whatever happens. JSON, with a version.
+It is written before anything else is, so that it is there whatever happens. JSON, with a version: 1
+where one place of one group is concerned, 2 where several are.
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -14,15 +15,16 @@ from zkconsumer.offsets.migration.plan import Offset, Place, Plan
 
 FORMAT: Final = "zkconsumer offsets roll-back"
 VERSION: Final = 1
+VERSION_OF_SEVERAL: Final = 2
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RollBack:
-    """All that is needed to go back.
+    """All that is needed to go back, of one place of one group.
 
     Attributes:
         group_id: the group.
-        target: where the migration wrote.
+        target: where was written.
         zookeeper: the cluster, as ``zookeeper.connect`` names it.
         made_ms: when, in milliseconds since the epoch.
         written: what each partition held before, and what was to be written.
@@ -58,6 +60,83 @@ def encode_roll_back(roll_back: RollBack) -> str:
         "zookeeper": roll_back.zookeeper,
         "made_ms": roll_back.made_ms,
     }
+    start = json.dumps(head, indent=1).removesuffix("\n}")
+    return f'{start},\n "partitions": {_entries(roll_back, " ")}\n}}\n'
+
+
+def encode_roll_backs(parts: Sequence[RollBack]) -> str:
+    """The text of a file of one part or of several, all of one cluster and one moment."""
+    if len(parts) == 1:
+        return encode_roll_back(parts[0])
+    head = {
+        "format": FORMAT,
+        "version": VERSION_OF_SEVERAL,
+        "zookeeper": parts[0].zookeeper,
+        "made_ms": parts[0].made_ms,
+    }
+    start = json.dumps(head, indent=1).removesuffix("\n}")
+    told = [
+        f'{{"group": {json.dumps(part.group_id)}, "target": {json.dumps(part.target.value)}, '
+        f'"partitions": {_entries(part, "  ")}}}'
+        for part in parts
+    ]
+    return f'{start},\n "parts": [\n  {f",{chr(10)}  ".join(told)}\n ]\n}}\n'
+
+
+def decode_roll_back(text: str, name: str) -> RollBack:
+    """Read a file of one part.
+
+    Raises:
+        ConfigError: as ``decode_roll_backs``; or it has several.
+    """
+    parts = decode_roll_backs(text, name)
+    if len(parts) != 1:
+        raise ConfigError(
+            f"{name} is of several places or groups: 'zkconsumer offsets set --roll-back' undoes it"
+        )
+    return parts[0]
+
+
+def decode_roll_backs(text: str, name: str) -> tuple[RollBack, ...]:
+    """Read the file, whatever it holds.
+
+    Args:
+        text: what it holds.
+        name: its name, for messages.
+
+    Raises:
+        ConfigError: it is no such file, or one of a later version, or damaged.
+    """
+    try:
+        parsed: object = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise ConfigError(f"{name} is no roll-back file: {error}") from error
+    if not isinstance(parsed, dict) or parsed.get("format") != FORMAT:
+        raise ConfigError(f"{name} is no roll-back file: its format is not {FORMAT!r}")
+    version = parsed.get("version")
+    if version not in (VERSION, VERSION_OF_SEVERAL):
+        raise ConfigError(
+            f"{name} has version {version!r}, and this program reads up to {VERSION_OF_SEVERAL}: "
+            "take the program that wrote it, or a later one"
+        )
+    try:
+        parts = [parsed] if version == VERSION else parsed["parts"]
+        return tuple(
+            RollBack(
+                group_id=_text(part["group"]),
+                target=Place(part["target"]),
+                zookeeper=_text(parsed["zookeeper"]),
+                made_ms=_whole(parsed["made_ms"]),
+                written=dict(map(_entry, part["partitions"])),
+            )
+            for part in parts
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as error:
+        raise ConfigError(f"{name} is damaged: {error!r}") from error
+
+
+def _entries(roll_back: RollBack, indent: str) -> str:
+    """The partitions, each on a line."""
     lines = [
         json.dumps(
             {
@@ -69,43 +148,8 @@ def encode_roll_back(roll_back: RollBack) -> str:
         )
         for tp, (before, after) in sorted(roll_back.written.items())
     ]
-    start = json.dumps(head, indent=1).removesuffix("\n}")
-    entries = ",\n  ".join(lines)
-    return f'{start},\n "partitions": [\n  {entries}\n ]\n}}\n'
-
-
-def decode_roll_back(text: str, name: str) -> RollBack:
-    """Read the file.
-
-    Args:
-        text: what it holds.
-        name: its name, for messages.
-
-    Raises:
-        ConfigError: it is no such file, or one of a later version.
-    """
-    try:
-        parsed: object = json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise ConfigError(f"{name} is no roll-back file: {error}") from error
-    if not isinstance(parsed, dict) or parsed.get("format") != FORMAT:
-        raise ConfigError(f"{name} is no roll-back file: its format is not {FORMAT!r}")
-    version = parsed.get("version")
-    if version != VERSION:
-        raise ConfigError(
-            f"{name} has version {version!r}, and this program reads {VERSION}: take the program "
-            "that wrote it, or a later one"
-        )
-    try:
-        return RollBack(
-            group_id=_text(parsed["group"]),
-            target=Place(parsed["target"]),
-            zookeeper=_text(parsed["zookeeper"]),
-            made_ms=_whole(parsed["made_ms"]),
-            written=dict(map(_entry, parsed["partitions"])),
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise ConfigError(f"{name} is damaged: {error!r}") from error
+    between = f",\n{indent} "
+    return f"[\n{indent} {between.join(lines)}\n{indent}]"
 
 
 def _encoded(offset: Offset) -> dict[str, object] | None:

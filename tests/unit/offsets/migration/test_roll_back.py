@@ -1,6 +1,7 @@
 """The file that undoes a migration."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -9,7 +10,13 @@ from hypothesis import strategies as st
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.migration.plan import Place
-from zkconsumer.offsets.migration.roll_back import RollBack, decode_roll_back, encode_roll_back
+from zkconsumer.offsets.migration.roll_back import (
+    RollBack,
+    decode_roll_back,
+    decode_roll_backs,
+    encode_roll_back,
+    encode_roll_backs,
+)
 
 OFFSETS = st.none() | st.builds(OffsetAndMetadata, st.integers(0, 2**63 - 1), st.text())
 ROLL_BACKS = st.builds(
@@ -56,8 +63,8 @@ def test_other_files_are_no_roll_back(text: str) -> None:
 
 def test_a_later_version_is_not_guessed_at() -> None:
     """What it means is not known here."""
-    parsed = {**json.loads(encode_roll_back(SOME)), "version": 2}
-    with pytest.raises(ConfigError, match="f has version 2, and this program reads 1"):
+    parsed = {**json.loads(encode_roll_back(SOME)), "version": 3}
+    with pytest.raises(ConfigError, match="f has version 3, and this program reads up to 2"):
         decode_roll_back(json.dumps(parsed), "f")
 
 
@@ -83,3 +90,27 @@ def test_a_damaged_file_is_refused(key: str, value: object) -> None:
     parsed = {**json.loads(encode_roll_back(SOME)), key: value}
     with pytest.raises(ConfigError, match=r"^f is damaged"):
         decode_roll_back(json.dumps(parsed), "f")
+
+
+def test_several_places_and_groups_come_back_from_one_file() -> None:
+    """In the order in which they were written."""
+    other = replace(SOME, group_id='a "b"', target=Place.ZOOKEEPER)
+    text = encode_roll_backs([SOME, other])
+    assert decode_roll_backs(text, "f") == (SOME, other)
+    assert json.loads(text)["version"] == 2
+    with pytest.raises(ConfigError, match="several places or groups: 'zkconsumer offsets set"):
+        decode_roll_back(text, "f")
+
+
+def test_a_file_of_one_part_is_the_same_whoever_writes_it() -> None:
+    """So that what undoes the one undoes the other."""
+    assert encode_roll_backs([SOME]) == encode_roll_back(SOME)
+    assert decode_roll_backs(encode_roll_back(SOME), "f") == (SOME,)
+
+
+@pytest.mark.parametrize("parts", [5, [5], [{}], {"a": 1}])
+def test_damage_in_parts_is_told(parts: object) -> None:
+    """Whatever stands there."""
+    parsed = {**json.loads(encode_roll_backs([SOME, SOME])), "parts": parts}
+    with pytest.raises(ConfigError, match="f is damaged"):
+        decode_roll_backs(json.dumps(parsed), "f")

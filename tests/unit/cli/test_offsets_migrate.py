@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 from tests.support.offset_places import MemoryPlace
-from zkconsumer.cli import offsets
 from zkconsumer.cli.main import main
+from zkconsumer.cli.offsets import migrate as offsets
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.migration.migrate import Group
 from zkconsumer.offsets.migration.plan import Place, outside_the_log
@@ -278,7 +278,7 @@ def test_the_exit_status_counts_where_nobody_reads_the_table(
 
     world.kafka.fail_after = 1
     with monkeypatch.context() as patch:
-        for place in ("offsets", "main"):
+        for place in ("offsets.migrate", "main"):
             patch.setattr(f"zkconsumer.cli.{place}.discard_standard_output", lambda: None)
         patch.setattr("sys.stdout", Closed())
         status = migrate()

@@ -2,26 +2,19 @@
 
 import argparse
 import json
-import logging
-import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
-from pathlib import Path
-from urllib.parse import quote
 
+from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.migration_places import open_places
 from zkconsumer.cli.migration_report import Report, as_json, as_text
+from zkconsumer.cli.offsets.roll_back_file import roll_back_file, text_of
 from zkconsumer.cli.output import discard_standard_output
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConfigError
 from zkconsumer.offsets.migration.migrate import Migration, Undoing, Wish
 from zkconsumer.offsets.migration.plan import Ahead, MigrationRefused, Place
-from zkconsumer.offsets.migration.roll_back import RollBack, decode_roll_back, encode_roll_back
-
-log = logging.getLogger(__name__)
+from zkconsumer.offsets.migration.roll_back import RollBack, decode_roll_back
 
 _NOT_VERIFIED, _REFUSED = 1, 2
 
@@ -34,11 +27,9 @@ Exit status: 0 done, 1 not done or not verified, 2 refused: nothing was written.
 """
 
 
-def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add the ``offsets`` command; ``run`` is set as the ``run`` default of its commands."""
-    offsets = subparsers.add_parser("offsets", help="carry a group's offsets from place to place")
-    commands = offsets.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    migrate = commands.add_parser(
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the ``migrate`` command; ``run`` is set as its ``run`` default."""
+    migrate = subparsers.add_parser(
         "migrate",
         help="from ZooKeeper to Kafka, or back",
         description=_DESCRIPTION,
@@ -149,7 +140,7 @@ def _migrate(args: argparse.Namespace) -> int:
             zookeeper=args.zookeeper,
             made_ms=SystemClock().wall_ms(),
         )
-        with _roll_back_file(args, back) as name:
+        with roll_back_file(args.roll_back_file, (back,)) as name:
             outcome = migration.carry_out(plan)
         return _print(args, replace(report, outcome=outcome, roll_back_file=name))
 
@@ -159,7 +150,7 @@ def _undo(args: argparse.Namespace) -> int:
         if value is not None:
             raise ConfigError(f"{flag} does not go with --roll-back: the file says where to write")
     name = args.roll_back
-    back = decode_roll_back(_text_of(name), name)
+    back = decode_roll_back(text_of(name), name)
     if args.group not in {None, back.group_id}:
         raise ConfigError(f"{name} is of group {back.group_id}, not of {args.group}")
     with open_places(args, back.group_id, args.zookeeper or back.zookeeper) as places:
@@ -205,46 +196,3 @@ def _print(args: argparse.Namespace, report: Report) -> int:
     if report.outcome is None:
         return _REFUSED if report.plan.refusals else 0
     return 0 if report.outcome.verified else _NOT_VERIFIED
-
-
-@contextmanager
-def _roll_back_file(args: argparse.Namespace, back: RollBack) -> Iterator[str | None]:
-    """Have the file on the disk, under a new name, before anything else is written.
-
-    It goes again where nothing was written after all.
-
-    Raises:
-        OSError: it can't be written, or there is a file of that name.
-    """
-    if not back.written:
-        yield None
-        return
-    name = args.roll_back_file or _default_name(back)
-    with Path(name).open("x", encoding="utf-8") as file:
-        try:
-            file.write(encode_roll_back(back))
-            file.flush()
-            os.fsync(file.fileno())
-        except BaseException:
-            # Half of it is of no use to anybody, and in the way of the next try.
-            Path(name).unlink()
-            raise
-    print(f"zkconsumer: --roll-back {name} undoes what follows", file=sys.stderr)
-    try:
-        yield name
-    except MigrationRefused:
-        Path(name).unlink()
-        raise
-
-
-def _default_name(back: RollBack) -> str:
-    time = datetime.fromtimestamp(back.made_ms / 1000, UTC).strftime("%Y%m%dT%H%M%S.%fZ")
-    # Short enough for any file system, however long the group's name is.
-    return f"offsets-{quote(back.group_id, safe='')[:150]}-{back.target.value}-{time}.json"
-
-
-def _text_of(name: str) -> str:
-    try:
-        return Path(name).read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{name} is no roll-back file: {error}") from error

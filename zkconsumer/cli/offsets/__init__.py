@@ -1,0 +1,25 @@
+"""``zkconsumer offsets``: what groups have committed, saved, set, carried from place to place."""
+
+import argparse
+
+from zkconsumer.cli.commands import Subparsers
+from zkconsumer.cli.offsets import migrate
+
+_DESCRIPTION = """\
+Save, restore and set what consumer groups have committed, in ZooKeeper and in Kafka. Whatever
+writes looks for living members first, says partition by partition what it would do (--dry-run),
+writes a file that undoes it before anything else, and reads back what it wrote."""
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the ``offsets`` command; ``run`` is set as the ``run`` default of its commands."""
+    offsets = subparsers.add_parser(
+        "offsets",
+        help="save, set and carry a group's offsets",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    commands = offsets.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    for module in (migrate,):
+        module.add_parser(commands)

@@ -1,0 +1,59 @@
+"""Carries out a plan of offsets, and reads back what came of it."""
+
+from collections.abc import Callable, Collection
+
+from zkconsumer.errors import ZkConsumerError
+from zkconsumer.model import TopicPartition
+from zkconsumer.offsets.migration.group import Group
+from zkconsumer.offsets.migration.place import OffsetPlace
+from zkconsumer.offsets.migration.plan import MigrationRefused, Offset, Outcome, Plan
+
+
+def carry_out(
+    group: Group,
+    target: OffsetPlace,
+    plan: Plan,
+    *,
+    source_doubts: Callable[[], list[str]] = list,
+    although: Collection[str] | None = None,
+) -> Outcome:
+    """Write what the plan says, and read it back.
+
+    Args:
+        group: whose offsets.
+        target: where to write.
+        plan: what.
+        source_doubts: tells what became of the place where the offsets came from.
+        although: members that may be there, as they were told; None: nobody may.
+
+    Raises:
+        MigrationRefused: the plan must not be done, or somebody is there; nothing was written.
+        ZkConsumerError: who is there could not be asked; nothing was written.
+    """
+    if plan.refusals:
+        raise MigrationRefused(group.group_id, plan.refusals)
+    if although is None:
+        group.await_silence(0)
+    offsets: dict[TopicPartition, Offset] = {tp: it.wanted for tp, it in plan.writes.items()}
+    doubts: list[str] = []
+    errors: dict[TopicPartition, str] = {}
+    try:
+        outcome = target.write(offsets) if offsets else {}
+        errors = {tp: error for tp, error in outcome.items() if error is not None}
+    except ZkConsumerError as error:
+        # Some may be written all the same: what is read back tells.
+        errors = dict.fromkeys(offsets, str(error))
+    try:
+        found = target.fetch(sorted(plan.expected))
+    except ZkConsumerError as error:
+        found = {}
+        doubts.append(f"what was written could not be read back: {error}")
+    try:
+        doubts += source_doubts()
+        present = group.members()
+        doubts += [
+            f"a member came meanwhile: {one}" for one in present if one not in (although or ())
+        ]
+    except ZkConsumerError as error:
+        doubts.append(f"whether anybody came meanwhile is not known: {error}")
+    return Outcome(plan=plan, found=found, errors=errors, doubts=tuple(doubts))

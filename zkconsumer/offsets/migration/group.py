@@ -1,0 +1,65 @@
+"""The group whose offsets are set or carried, and who of it is there."""
+
+import logging
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.offsets.migration.place import OffsetPlace
+from zkconsumer.offsets.migration.plan import MigrationRefused
+from zkconsumer.scope import wait_ms
+
+log = logging.getLogger(__name__)
+
+_LOOK_MS = 250
+"""How often to look whether the last member has gone."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """Whose offsets, and all places that know of its members or of its offsets.
+
+    Attributes:
+        group_id: the group.
+        places: every place to look for members in, whatever the direction: members with offsets in
+            Kafka may be registered in ZooKeeper.
+        clock: for deadlines.
+    """
+
+    group_id: str
+    places: Sequence[OffsetPlace]
+    clock: Clock
+
+    @classmethod
+    def of(cls, group_id: str, *places: OffsetPlace, clock: Clock | None = None) -> "Group":
+        """A group whose members only these places know of."""
+        return cls(group_id=group_id, places=places, clock=clock or SystemClock())
+
+    def members(self) -> list[str]:
+        """Who is there, by the word of all places."""
+        return [member for place in self.places for member in place.members()]
+
+    def await_silence(self, wait_limit_ms: int) -> None:
+        """Wait until nobody is there.
+
+        Raises:
+            MigrationRefused: there still is; names them.
+        """
+        deadline_ms = self.clock.now_ms() + wait_limit_ms
+        told = False
+        while members := self.members():
+            if self.clock.now_ms() >= deadline_ms:
+                waited = f" after {wait_limit_ms} ms" if wait_limit_ms else ""
+                raise MigrationRefused(
+                    self.group_id,
+                    [
+                        f"it still has members{waited}: {', '.join(members)}: stop them first "
+                        "(one that crashed goes when its session ends: a larger --wait-ms)"
+                    ],
+                )
+            if not told:
+                log.warning(
+                    "group %s: waiting for members to leave: %s", self.group_id, ", ".join(members)
+                )
+                told = True
+            wait_ms(min(_LOOK_MS, deadline_ms - self.clock.now_ms()))

@@ -1,0 +1,144 @@
+"""Offset nodes as they were last read, and writes that happen only on these.
+
+Nobody who sets offsets by hand owns the partitions, so there is no owner node to check, as there is
+for members (``fenced``). What is checked instead is the version of every offset node: an offset
+that somebody committed after it was read, and after the file that undoes it all was written, is
+never overwritten unseen.
+
+Writes go out in transactions, each all or nothing. One holds as many offsets as ZooKeeper takes at
+a time, which is some thousands; the first that fails is the last that is tried. Servers before 3.4
+know no transactions: there each offset is written on its own, by version all the same.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final
+
+from zkconsumer.model import TopicPartition
+from zkconsumer.offsets.migration.plan import Offset
+from zkconsumer.offsets.store import FetchedOffset, commit_refusal
+from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
+from zkconsumer.zk.nodes import encode_offset
+from zkconsumer.zk.paths import GroupPaths
+from zkconsumer.zk.store import CreateOp, DeleteOp, OpError, SetOp, ZkStore
+
+TRANSACTION_BYTES: Final = 256 * 1024
+"""About how much one transaction may take: servers refuse one of ``jute.maxbuffer``, a megabyte."""
+
+_OP_BYTES: Final = 256
+"""What one write takes there beside path and data; a chroot, which nobody here knows, included."""
+
+_CHANGED: Final = frozenset({OpError.BAD_VERSION, OpError.NO_NODE, OpError.NODE_EXISTS})
+
+_Write = CreateOp | SetOp | DeleteOp
+_Step = tuple[TopicPartition, _Write]
+
+
+class VersionedNodes:
+    """Thread: one at a time.
+
+    Args:
+        store: the client.
+        group_id: the group.
+
+    Raises:
+        ConfigError: the group id can't be part of a path.
+    """
+
+    def __init__(self, store: ZkStore, group_id: str) -> None:
+        self._store = store
+        self._paths = GroupPaths(group_id)
+        self._offsets = ZookeeperOffsetStore(store, group_id)
+        self._versions: dict[TopicPartition, int | None] = {}
+
+    def read(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, FetchedOffset]:
+        """The offsets of these partitions; how their nodes are now, counts for the next write.
+
+        Raises:
+            RegistryError: no answer in time, or access denied.
+        """
+        nodes = self._offsets.nodes(partitions)
+        self._versions |= {tp: None if it is None else it.version for tp, it in nodes.items()}
+        return {tp: self._offsets.fetched(tp, node) for tp, node in nodes.items()}
+
+    def write(self, offsets: Mapping[TopicPartition, Offset]) -> dict[TopicPartition, str | None]:
+        """Set offsets, or take them away (None), where the nodes are as they were last read.
+
+        Gives for each None if it was written, else why not. What was never read, is read first.
+
+        Raises:
+            RegistryError: no answer in time: each may or may not be written.
+            SessionLost: the same.
+        """
+        outcome: dict[TopicPartition, str | None] = {
+            tp: None if it is None else commit_refusal(tp, it) for tp, it in offsets.items()
+        }
+        due = [tp for tp in offsets if outcome[tp] is None]
+        self.read([tp for tp in due if tp not in self._versions])
+        steps = [(tp, op) for tp in due if (op := self._op(tp, offsets[tp])) is not None]
+        self._make_parents(steps)
+        told = self._in_transactions(steps) if self._store.supports_multi else self._singly(steps)
+        self._versions |= {tp: _version_after(op) for tp, op in steps if told[tp] is None}
+        return outcome | told
+
+    def _op(self, tp: TopicPartition, offset: Offset) -> _Write | None:
+        path, version = self._paths.offset(tp), self._versions[tp]
+        if offset is None:
+            return None if version is None else DeleteOp(path, version)
+        data = encode_offset(offset.offset)
+        return CreateOp(path, data) if version is None else SetOp(path, data, version)
+
+    def _make_parents(self, steps: Sequence[_Step]) -> None:
+        topics = {tp.topic for tp, op in steps if isinstance(op, CreateOp)}
+        self._store.ensure_paths([self._paths.offsets(topic) for topic in sorted(topics)])
+
+    def _singly(self, steps: Sequence[_Step]) -> dict[TopicPartition, str | None]:
+        errors = self._store.write_many([op for _, op in steps])
+        return {tp: _told(error) for (tp, _), error in zip(steps, errors, strict=True)}
+
+    def _in_transactions(self, steps: Sequence[_Step]) -> dict[TopicPartition, str | None]:
+        outcome: dict[TopicPartition, str | None] = {}
+        stopped_by = ""
+        for part in _parts_of(steps):
+            if stopped_by:
+                outcome |= dict.fromkeys((tp for tp, _ in part), f"not tried: {stopped_by}")
+                continue
+            errors = self._store.multi([op for _, op in part]).errors
+            for (tp, _), error in zip(part, errors, strict=True):
+                if error not in {None, OpError.ROLLED_BACK}:
+                    stopped_by = f"{tp} could not be written: {_told(error)}"
+            for (tp, _), error in zip(part, errors, strict=True):
+                outcome[tp] = stopped_by if error is OpError.ROLLED_BACK else _told(error)
+        return outcome
+
+
+def _parts_of(steps: Sequence[_Step]) -> Iterator[list[_Step]]:
+    """Pieces that ZooKeeper takes, each in one transaction."""
+    part: list[_Step] = []
+    used = 0
+    for step in steps:
+        op = step[1]
+        data = b"" if isinstance(op, DeleteOp) else op.data or b""
+        size = _OP_BYTES + len(op.path.encode()) + len(data)
+        if part and used + size > TRANSACTION_BYTES:
+            yield part
+            part, used = [], 0
+        part.append(step)
+        used += size
+    if part:
+        yield part
+
+
+def _version_after(op: _Write) -> int | None:
+    match op:
+        case CreateOp():
+            return 0
+        case SetOp():
+            return op.version + 1
+        case DeleteOp():
+            return None
+
+
+def _told(error: OpError | None) -> str | None:
+    if error in _CHANGED:
+        return "somebody wrote it since it was read, so it was left alone: try again"
+    return None if error is None else f"ZooKeeper refuses it: {error}"
