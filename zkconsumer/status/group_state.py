@@ -46,6 +46,8 @@ def zookeeper_state(
         partition_ids: of all topics; None where they are not known.
         live_sessions: see ``verify``.
     """
+    if not group.whole:
+        return GroupState.UNKNOWN
     if not group.members:
         kept = any(one.committed for one in group.partitions)
         return GroupState.EMPTY if kept else GroupState.DEAD

@@ -282,6 +282,8 @@ class GroupStatus:
         protocol: the assignor in use (coordinator), if there is one.
         coordinator: the broker that keeps it together, or keeps its offsets.
         problems: what could not be read or understood, in plain words.
+        whole: whether all members and owners could be read; where not, one that is missing here
+            may well be there.
     """
 
     group_id: str
@@ -294,6 +296,7 @@ class GroupStatus:
     protocol: str | None = None
     coordinator: Broker | None = None
     problems: tuple[str, ...] = ()
+    whole: bool = True
 
     @property
     def key(self) -> GroupKey:

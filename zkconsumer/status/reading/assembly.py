@@ -1,6 +1,6 @@
 """Puts the parts of a snapshot together. Pure."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from zkconsumer.model import Broker
@@ -9,6 +9,7 @@ from zkconsumer.status.model import (
     ClusterSnapshot,
     Committed,
     GroupKey,
+    GroupKind,
     GroupPartition,
     GroupState,
     GroupStatus,
@@ -26,6 +27,7 @@ def assemble(
     *,
     now_ms: int,
     zookeeper_connect: str,
+    live_sessions: frozenset[int] | None = None,
     clock_skew_ms: Seen[int] | None = None,
 ) -> ClusterSnapshot:
     """The snapshot of what is known now.
@@ -34,26 +36,81 @@ def assemble(
     group: it commits to Kafka.
     """
     ids = kept.partition_ids()
-    groups: dict[GroupKey, GroupStatus] = {}
-    for name, group in sorted(kept.zookeeper_groups.items()):
-        whole = _with_offsets(group, kept.offsets.get(name, {}), kept)
-        state = zookeeper_state(whole, ids)
-        keeper = _keeper(name, kept) if kept.offsets.get(name) else None
-        groups[whole.key] = replace(whole, state=state, coordinator=keeper)
-    for name, group in sorted(kept.coordinator_groups.items()):
-        if name in kept.zookeeper_groups and not group.members and group.protocol is None:
-            continue
-        whole = _with_offsets(_with_read(group, ids or {}), kept.offsets.get(name, {}), kept)
-        groups[whole.key] = replace(whole, state=_state_of(whole))
+    keys = [GroupKey(GroupKind.ZOOKEEPER, name) for name in sorted(kept.zookeeper_groups)]
+    keys += [GroupKey(GroupKind.COORDINATOR, name) for name in sorted(kept.coordinator_groups)]
     return ClusterSnapshot(
         taken_ms=now_ms,
         zookeeper_connect=zookeeper_connect,
         brokers=kept.brokers,
         topics=tuple(_with_logs(topic, kept) for topic in kept.topics or ()),
-        groups=groups,
+        groups={
+            key: group
+            for key in keys
+            if (group := _group(key, kept, ids, live_sessions)) is not None
+        },
         failures=kept.failures.all(),
+        live_sessions=live_sessions,
         clock_skew_ms=clock_skew_ms,
     )
+
+
+def reassemble(
+    last: ClusterSnapshot, kept: Kept, keys: Collection[GroupKey], *, now_ms: int
+) -> ClusterSnapshot:
+    """The last snapshot, with what is known now of some groups and of the logs they read."""
+    ids = kept.partition_ids()
+    found = {key: _group(key, kept, ids, last.live_sessions) for key in keys}
+    groups = {key: group for key, group in {**last.groups, **found}.items() if group is not None}
+    read = {
+        one.topic_partition.topic
+        for group in found.values()
+        if group is not None
+        for one in group.partitions
+    }
+    return replace(
+        last,
+        taken_ms=now_ms,
+        groups={key: groups[key] for key in sorted(groups, key=_place)},
+        topics=tuple(
+            _with_logs(topic, kept) if topic.name in read else topic for topic in last.topics
+        ),
+        failures=kept.failures.all(),
+    )
+
+
+def _place(key: GroupKey) -> tuple[bool, str]:
+    return key.kind is not GroupKind.ZOOKEEPER, key.group_id
+
+
+def keep_newer(snapshot: ClusterSnapshot, last: ClusterSnapshot) -> ClusterSnapshot:
+    """The snapshot, with groups that the last one shows later than it does as they are there."""
+    newer = {
+        key: last.groups[key]
+        for key, group in snapshot.groups.items()
+        if key in last.groups and group.seen_ms < last.groups[key].seen_ms
+    }
+    return replace(snapshot, groups={**snapshot.groups, **newer}) if newer else snapshot
+
+
+def _group(
+    key: GroupKey,
+    kept: Kept,
+    ids: Mapping[str, tuple[int, ...]] | None,
+    live_sessions: frozenset[int] | None,
+) -> GroupStatus | None:
+    """A group as it is shown; None where it is not there, or is the other kind's."""
+    name, group = key.group_id, kept.group(key)
+    if group is None:
+        return None
+    offsets = kept.offsets.get(name, {})
+    if key.kind is GroupKind.ZOOKEEPER:
+        whole = _with_offsets(group, offsets, kept)
+        state = zookeeper_state(whole, ids, live_sessions)
+        return replace(whole, state=state, coordinator=_keeper(name, kept) if offsets else None)
+    if name in kept.zookeeper_groups and not group.members and group.protocol is None:
+        return None
+    whole = _with_offsets(_with_read(group, ids or {}), offsets, kept)
+    return replace(whole, state=_state_of(whole))
 
 
 def _keeper(name: str, kept: Kept) -> Broker | None:

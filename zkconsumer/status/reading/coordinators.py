@@ -29,7 +29,7 @@ from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.values import CoordinatorsRead, GroupOffsets, OffsetsRead
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.error_codes import ErrorCode
-from zkconsumer.wire.messages.describe_groups import DescribeGroupsRequest
+from zkconsumer.wire.messages.describe_groups import DescribedGroup, DescribeGroupsRequest
 from zkconsumer.wire.messages.find_coordinator import FindCoordinatorRequest
 from zkconsumer.wire.messages.list_groups import ListGroupsRequest
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
@@ -119,7 +119,7 @@ class CoordinatorReader:
             deadline: until when.
         """
         questions = {
-            broker: self._offsets_question(groups, deadline) for broker, groups in wanted.items()
+            broker: self.offsets_question(groups, deadline) for broker, groups in wanted.items()
         }
         offsets: dict[str, GroupOffsets] = {}
         failures: dict[str, str] = {}
@@ -137,6 +137,36 @@ class CoordinatorReader:
                     offsets[group_id] = one
         return OffsetsRead(offsets=offsets, failures=failures, moved=frozenset(moved))
 
+    def describe_question(
+        self, names: Sequence[str], deadline: Deadline
+    ) -> Question[dict[str, GroupStatus | str | None]]:
+        """What to ask who coordinates these; its answer: each, None if it is gone, or why not."""
+
+        def ask(connection: NegotiatedConnection) -> dict[str, GroupStatus | str | None]:
+            found: dict[str, GroupStatus | str | None] = {}
+            for group in self._described(connection, names, deadline):
+                if group.error_code:
+                    found[group.group_id] = f"{connection.broker}: {told(group.error_code)}"
+                elif group.state == DEAD:
+                    found[group.group_id] = None
+                else:
+                    seen_ms = self._clock.wall_ms()
+                    status = described_status(group, connection.broker, seen_ms)
+                    found[group.group_id] = status
+            return found
+
+        return ask
+
+    def _described(
+        self, connection: NegotiatedConnection, names: Sequence[str], deadline: Deadline
+    ) -> Iterator[DescribedGroup]:
+        for first in range(0, len(names), _DESCRIBED_AT_ONCE):
+            part = tuple(names[first : first + _DESCRIBED_AT_ONCE])
+            answer = connection.call(
+                DescribeGroupsRequest(groups=part), timeout_ms=max(1, deadline.left_ms)
+            )
+            yield from answer.groups
+
     def _groups_of(
         self, connection: NegotiatedConnection, deadline: Deadline
     ) -> Iterator[GroupStatus]:
@@ -149,18 +179,15 @@ class CoordinatorReader:
         for one in listed.groups:
             if one.protocol_type != CONSUMER_PROTOCOL:
                 yield listed_status(one, connection.broker, seen_ms)
-        for first in range(0, len(readers), _DESCRIBED_AT_ONCE):
-            part = tuple(readers[first : first + _DESCRIBED_AT_ONCE])
-            answer = connection.call(
-                DescribeGroupsRequest(groups=part), timeout_ms=max(1, deadline.left_ms)
-            )
-            for group in answer.groups:
-                if group.state != DEAD or group.error_code:
-                    yield described_status(group, connection.broker, self._clock.wall_ms())
+        for group in self._described(connection, readers, deadline):
+            if group.state != DEAD or group.error_code:
+                yield described_status(group, connection.broker, self._clock.wall_ms())
 
-    def _offsets_question(
+    def offsets_question(
         self, groups: Mapping[str, Collection[TopicPartition]], deadline: Deadline
     ) -> Question[dict[str, GroupOffsets | int]]:
+        """What to ask who keeps these groups' offsets; its answer: offsets, or an error code."""
+
         def ask(connection: NegotiatedConnection) -> dict[str, GroupOffsets | int]:
             return {
                 group_id: self._offsets(connection, group_id, partitions, deadline)

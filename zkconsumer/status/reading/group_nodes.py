@@ -41,12 +41,22 @@ class GroupNodes:
         owners: by topic and by the name of the node, which should be a partition's number.
         offsets: the same.
         problems: what could not even be listed.
+        listed: whether all members and owners could be.
     """
 
     members: ByName
     owners: Mapping[str, ByName]
     offsets: Mapping[str, ByName]
     problems: tuple[str, ...] = ()
+    listed: bool = True
+
+    @property
+    def whole(self) -> bool:
+        """Whether all members and owners were read."""
+        owners = (node for by_name in self.owners.values() for node in by_name.values())
+        return self.listed and not any(
+            isinstance(node, Unreadable) for node in (*self.members.values(), *owners)
+        )
 
 
 def group_status(
@@ -82,6 +92,7 @@ def group_status(
             _partition(tp, owners.get(tp), offsets.get(tp), seen_ms) for tp in sorted(partitions)
         ),
         problems=(*nodes.problems, *strange_owners, *strange_offsets),
+        whole=nodes.whole,
     )
 
 

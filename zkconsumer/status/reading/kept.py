@@ -8,7 +8,15 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Final
 
 from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.status.model import BrokerStatus, GroupStatus, PartFailure, TopicStatus
+from zkconsumer.status.model import (
+    BrokerStatus,
+    Committed,
+    GroupKey,
+    GroupKind,
+    GroupStatus,
+    PartFailure,
+    TopicStatus,
+)
 from zkconsumer.status.reading.coordinator_answers import read_partitions
 from zkconsumer.status.reading.values import (
     CoordinatorsRead,
@@ -16,14 +24,18 @@ from zkconsumer.status.reading.values import (
     GroupsRead,
     LogSpan,
     LogsRead,
+    Looked,
     OffsetsRead,
 )
 
 CLUSTER_PART: Final = "brokers and topics in ZooKeeper"
 GROUPS_PART: Final = "groups in ZooKeeper"
+LOOK_PART: Final = "groups that were looked at again"
 
 _ABSENT_MS: Final = 600_000
 """How long groups of a broker that went away are believed to be there still."""
+_LOOK_MS: Final = 10_000
+"""How long the failure of a look is shown that is not followed by another."""
 
 
 class Failures:
@@ -41,7 +53,7 @@ class Failures:
             now_ms: the time.
         """
         before = self._by_kind.get(kind, {})
-        self._by_kind[kind] = {
+        found = {
             part: PartFailure(
                 part=part,
                 reason=reason,
@@ -49,6 +61,7 @@ class Failures:
             )
             for part, reason in reasons.items()
         }
+        self._by_kind = {**self._by_kind, kind: found}
 
     def all(self) -> tuple[PartFailure, ...]:
         """All of them, those first that have lasted longest."""
@@ -57,7 +70,7 @@ class Failures:
 
 
 class Kept:
-    """The last good values.
+    """The last good values. What is here is replaced, never changed, but for ``keepers``.
 
     Attributes:
         brokers: that are registered.
@@ -81,6 +94,7 @@ class Kept:
         self.spans: dict[TopicPartition, LogSpan] = {}
         self.log_problems: dict[TopicPartition, str] = {}
         self.failures = Failures()
+        self._looked_ms = 0
 
     def take_cluster(
         self, brokers: tuple[BrokerStatus, ...], topics: tuple[TopicStatus, ...], now_ms: int
@@ -99,7 +113,7 @@ class Kept:
 
     def take_groups(self, read: GroupsRead, now_ms: int) -> None:
         """Groups of ZooKeeper were read, or some of them."""
-        known = {**self.zookeeper_groups, **read.groups}
+        known = {**self.zookeeper_groups, **_newer(read.groups, self.zookeeper_groups)}
         self.zookeeper_groups = {name: one for name, one in known.items() if name in read.listed}
         self.failures.note(
             GROUPS_PART, {} if read.failure is None else {GROUPS_PART: read.failure}, now_ms
@@ -111,7 +125,15 @@ class Kept:
 
     def take_logs(self, read: LogsRead, now_ms: int) -> None:
         """Leaders were asked for the ends of their logs."""
-        self.spans |= read.spans
+        known = self.spans
+        self.spans = {
+            **known,
+            **{
+                tp: span
+                for tp, span in read.spans.items()
+                if tp not in known or known[tp].at_ms <= span.at_ms
+            },
+        }
         self.log_problems = dict(read.problems)
         self.failures.note(
             "logs",
@@ -136,7 +158,7 @@ class Kept:
                     continue
                 failures[broker.id] = f"{broker} is not registered"
             silent[name] = group
-        self.coordinator_groups = {**silent, **read.groups}
+        self.coordinator_groups = {**silent, **_newer(read.groups, self.coordinator_groups)}
         self.failures.note(
             "coordinators",
             {f"groups of broker {one}": reason for one, reason in failures.items()},
@@ -144,9 +166,9 @@ class Kept:
         )
 
     def take_offsets(self, read: OffsetsRead, now_ms: int) -> None:
-        """Coordinators were asked for offsets."""
+        """Coordinators were asked for offsets; ``now_ms`` is when that began."""
         groups = self.zookeeper_groups.keys() | self.coordinator_groups.keys()
-        known = {**self.offsets, **read.offsets}
+        known = {**self.offsets, **_newer_offsets(read.offsets, self.offsets, now_ms)}
         self.offsets = {name: one for name, one in known.items() if name in groups}
         self.keepers = {
             name: one
@@ -158,6 +180,37 @@ class Kept:
             {f"offsets of group {name} in Kafka": reason for name, reason in read.failures.items()},
             now_ms,
         )
+
+    def take_look(self, read: Looked, now_ms: int) -> None:
+        """Some groups were read again."""
+        groups = (self.zookeeper_groups, self.coordinator_groups)
+        self.zookeeper_groups, self.coordinator_groups = (
+            _looked_at(known, read.groups, kind)
+            for known, kind in zip(groups, GroupKind, strict=True)
+        )
+        self.offsets = {**self.offsets, **read.offsets}
+        self.spans = {
+            **self.spans,
+            **{tp: one for tp, one in read.logs.items() if isinstance(one, LogSpan)},
+        }
+        problems = {tp: why for tp, why in self.log_problems.items() if tp not in read.logs}
+        problems |= {tp: one for tp, one in read.logs.items() if isinstance(one, str)}
+        self.log_problems = problems
+        self.failures.note(LOOK_PART, read.failures, now_ms)
+        self._looked_ms = now_ms
+
+    def forget_look(self, now_ms: int) -> None:
+        """What a look failed at fails no more when nobody looks any more."""
+        if not 0 <= now_ms - self._looked_ms < _LOOK_MS:
+            self.failures.note(LOOK_PART, {}, now_ms)
+
+    def group(self, key: GroupKey) -> GroupStatus | None:
+        """What is known of a group."""
+        kinds = {
+            GroupKind.ZOOKEEPER: self.zookeeper_groups,
+            GroupKind.COORDINATOR: self.coordinator_groups,
+        }
+        return kinds[key.kind].get(key.group_id)
 
     def partition_ids(self) -> dict[str, tuple[int, ...]] | None:
         """The partition numbers of every topic; None while they were never read."""
@@ -190,6 +243,40 @@ class Kept:
             for one in topic.partitions
             if one.leader is not None and one.leader not in addresses
         }
+
+
+def _newer(
+    read: Mapping[str, GroupStatus], known: Mapping[str, GroupStatus]
+) -> dict[str, GroupStatus]:
+    """What was read, but for groups that were looked at while that went on."""
+    return {
+        name: known[name] if name in known and group.seen_ms < known[name].seen_ms else group
+        for name, group in read.items()
+    }
+
+
+def _newer_offsets(
+    read: Mapping[str, GroupOffsets], known: Mapping[str, GroupOffsets], began_ms: int
+) -> dict[str, GroupOffsets]:
+    """The same of offsets: one that seemed to go back would be taken for a rewind."""
+    return {
+        name: known[name] if _seen_ms(known.get(name, {})) > began_ms else one
+        for name, one in read.items()
+    }
+
+
+def _seen_ms(offsets: GroupOffsets) -> int:
+    return max((one.seen_ms for one in offsets.values() if isinstance(one, Committed)), default=0)
+
+
+def _looked_at(
+    known: Mapping[str, GroupStatus],
+    looked: Mapping[GroupKey, GroupStatus | None],
+    kind: GroupKind,
+) -> dict[str, GroupStatus]:
+    changed = {key.group_id: group for key, group in looked.items() if key.kind is kind}
+    found = {**known, **changed}
+    return {name: group for name, group in found.items() if group is not None}
 
 
 def registered_addresses(brokers: Sequence[BrokerStatus]) -> dict[int, Broker]:

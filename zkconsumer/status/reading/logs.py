@@ -41,7 +41,7 @@ class LogReader:
         for tp, leader in leaders.items():
             by_leader.setdefault(leader, []).append(tp)
         questions = {
-            leader: self._question(partitions, deadline) for leader, partitions in by_leader.items()
+            leader: self.question(partitions, deadline) for leader, partitions in by_leader.items()
         }
         spans: dict[TopicPartition, LogSpan] = {}
         problems: dict[TopicPartition, str] = {}
@@ -58,9 +58,11 @@ class LogReader:
                     problems[tp] = f"{leader}: {one}"
         return LogsRead(spans=spans, problems=problems, failures=failures)
 
-    def _question(
+    def question(
         self, partitions: Sequence[TopicPartition], deadline: Deadline
     ) -> Question[dict[TopicPartition, LogSpan | str]]:
+        """What to ask the leader of these; its answer: each log's span, or why not."""
+
         def ask(connection: NegotiatedConnection) -> dict[TopicPartition, LogSpan | str]:
             starts = _ask(connection, partitions, EARLIEST, deadline)
             ends = _ask(connection, partitions, LATEST, deadline)

@@ -4,7 +4,9 @@ No part waits for another longer than its own time: what could not be read is sh
 seen, with its age, and with the reason.
 """
 
+import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -19,13 +21,14 @@ from zkconsumer.status.model import (
     GroupKind,
     TopicStatus,
 )
-from zkconsumer.status.reading.assembly import assemble
+from zkconsumer.status.reading.assembly import assemble, keep_newer, reassemble
 from zkconsumer.status.reading.broker_round import BrokerRound, Unanswered
 from zkconsumer.status.reading.clock_skew import ClockSkew
 from zkconsumer.status.reading.coordinators import OFFSETS_TOPIC, CoordinatorReader
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.kept import Kept, offset_questions, registered_addresses
 from zkconsumer.status.reading.logs import LogReader
+from zkconsumer.status.reading.looking import GroupLooks, plan_look
 from zkconsumer.status.reading.node_batches import NodeBatches
 from zkconsumer.status.reading.part import Part
 from zkconsumer.status.reading.values import CoordinatorsRead, GroupsRead, LogsRead, OffsetsRead
@@ -50,6 +53,7 @@ class ReadingLimits:
         groups_ms: for the groups in ZooKeeper.
         brokers_ms: for each of three rounds to the brokers: logs, groups, offsets.
         quiet_ms: how long a ZooKeeper group that had no offsets in Kafka is believed to have none.
+        look_ms: for a look at some groups.
     """
 
     cluster_ms: int = 5_000
@@ -57,10 +61,11 @@ class ReadingLimits:
     groups_ms: int = 5_000
     brokers_ms: int = 5_000
     quiet_ms: int = 60_000
+    look_ms: int = 2_000
 
 
 class SnapshotReader:
-    """Thread: one at a time, but for ``close``.
+    """Thread: one reads, and one (it may be another) looks; ``close``: any.
 
     Args:
         store: the way to ZooKeeper; whoever made it closes it.
@@ -89,12 +94,17 @@ class SnapshotReader:
         self._addresses = addresses
         self._scope = ThreadScope("status", clock=self._clock)
         self._cluster: Part[_Cluster] = Part("cluster", self._scope)
+        self._looks = GroupLooks(store, dialer, self._clock)
         self._groups: Part[GroupsRead] = Part("groups", self._scope)
         self._zookeeper_groups = ZookeeperGroups(store, self._clock)
         self._brokers = BrokerRound(dialer, self._clock)
         self._logs = LogReader(self._brokers, self._clock)
         self._coordinators = CoordinatorReader(self._brokers, self._clock)
+        # Guards what both reading and looking change.
+        self._lock = threading.Lock()
         self._kept = Kept()
+        self._last: ClusterSnapshot | None = None
+        self._answering: Mapping[int, Broker] = {}
         self._skew = ClockSkew()
         self._cluster_read_ms: int | None = None
         self._quiet_since_ms: dict[str, int] = {}
@@ -111,12 +121,21 @@ class SnapshotReader:
         answering = self._read_logs_and_coordinators()
         self._end_groups(groups_deadline)
         self._read_offsets(answering)
-        return assemble(
-            self._kept,
+        with self._lock:
+            self._answering = answering
+            self._kept.forget_look(self._clock.wall_ms())
+            kept = copy(self._kept)
+        snapshot = assemble(
+            kept,
             now_ms=self._clock.wall_ms(),
             zookeeper_connect=self._zookeeper_connect,
             clock_skew_ms=self._skew.seen(),
         )
+        with self._lock:
+            if self._last is not None:
+                snapshot = keep_newer(snapshot, self._last)
+            self._last = snapshot
+        return snapshot
 
     def look(self, keys: Collection[GroupKey]) -> ClusterSnapshot:
         """Read these groups again, and show all the rest as it was last seen.
@@ -129,10 +148,20 @@ class SnapshotReader:
         Args:
             keys: of groups, also of some that the last snapshot did not have.
         """
-        return self.read(first=[key.group_id for key in keys if key.kind is GroupKind.ZOOKEEPER])
+        if self._last is None:
+            return self.read([one.group_id for one in keys if one.kind is GroupKind.ZOOKEEPER])
+        with self._lock:
+            plan = plan_look(self._kept, keys, self._answering)
+        found = self._looks.look(plan, Deadline(self._clock, self._limits.look_ms))
+        with self._lock:
+            now_ms = self._clock.wall_ms()
+            self._kept.take_look(found, now_ms)
+            self._last = reassemble(self._last, self._kept, keys, now_ms=now_ms)
+            return self._last
 
     def close(self, timeout_ms: int = 5_000) -> None:
         """Break off what is under way. Idempotent. Thread: any."""
+        self._looks.close(timeout_ms)
         self._brokers.close(timeout_ms)
         self._scope.close(timeout_ms)
 
@@ -151,9 +180,11 @@ class SnapshotReader:
         found = self._cluster.result(deadline)
         now_ms = self._clock.wall_ms()
         if isinstance(found, Unanswered):
-            self._kept.lose_cluster(found.reason, now_ms)
+            with self._lock:
+                self._kept.lose_cluster(found.reason, now_ms)
         else:
-            self._kept.take_cluster(*found, now_ms)
+            with self._lock:
+                self._kept.take_cluster(*found, now_ms)
             self._cluster_read_ms = self._clock.now_ms()
 
     def _begin_groups(self, first: Collection[str]) -> Deadline:
@@ -166,10 +197,12 @@ class SnapshotReader:
         found = self._groups.result(deadline)
         now_ms = self._clock.wall_ms()
         if isinstance(found, Unanswered):
-            self._kept.lose_groups(found.reason, now_ms)
+            with self._lock:
+                self._kept.lose_groups(found.reason, now_ms)
         else:
             self._skew.note(self._kept.zookeeper_groups, found.groups, now_ms)
-            self._kept.take_groups(found, now_ms)
+            with self._lock:
+                self._kept.take_groups(found, now_ms)
 
     def _read_logs_and_coordinators(self) -> dict[int, Broker]:
         """Ask the brokers; gives the addresses of those that have answered."""
@@ -180,7 +213,8 @@ class SnapshotReader:
         read_logs = LogsRead(
             spans=logs.spans, problems={**logs.problems, **unasked}, failures=logs.failures
         )
-        self._kept.take_logs(read_logs, self._clock.wall_ms())
+        with self._lock:
+            self._kept.take_logs(read_logs, self._clock.wall_ms())
         # Who was silent just now is not waited for again.
         answering = {one: it for one, it in addresses.items() if one not in logs.failures}
         found = self._coordinators.read_groups(list(answering.values()), self._deadline())
@@ -189,7 +223,8 @@ class SnapshotReader:
             answered=found.answered,
             failures={**logs.failures, **found.failures},
         )
-        self._kept.take_coordinators(read, self._clock.wall_ms())
+        with self._lock:
+            self._kept.take_coordinators(read, self._clock.wall_ms())
         return {one: it for one, it in answering.items() if one not in found.failures}
 
     def _read_offsets(self, answering: Mapping[int, Broker]) -> None:
@@ -197,7 +232,8 @@ class SnapshotReader:
         ids = kept.partition_ids() or {}
         if not ids.get(OFFSETS_TOPIC):
             # To ask for coordinators would create it; and without it nothing is kept.
-            kept.take_offsets(OffsetsRead(offsets={}, failures={}, moved=frozenset()), now_ms)
+            with self._lock:
+                kept.take_offsets(OffsetsRead(offsets={}, failures={}, moved=frozenset()), now_ms)
             return
         deadline = self._deadline()
         due = self._due(now_ms)
@@ -217,14 +253,15 @@ class SnapshotReader:
             del questions[broker]
         read = self._coordinators.read_offsets(questions, deadline)
         self._note_quiet(read, now_ms)
-        kept.take_offsets(
-            OffsetsRead(
-                offsets=read.offsets,
-                failures={**failures, **read.failures},
-                moved=read.moved | {name for groups in silent.values() for name in groups},
-            ),
-            now_ms,
-        )
+        with self._lock:
+            kept.take_offsets(
+                OffsetsRead(
+                    offsets=read.offsets,
+                    failures={**failures, **read.failures},
+                    moved=read.moved | {name for groups in silent.values() for name in groups},
+                ),
+                now_ms,
+            )
 
     def _due(self, now_ms: int) -> Collection[str]:
         """The groups whose offsets in Kafka are to be asked for now."""

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 from zkconsumer.model import TopicPartition
-from zkconsumer.status.model import Committed, GroupStatus
+from zkconsumer.status.model import Committed, GroupKey, GroupStatus
 
 GroupOffsets: TypeAlias = Mapping[TopicPartition, Committed | str]
 """What a group has committed, or of a partition why that is not known."""
@@ -77,3 +77,20 @@ class OffsetsRead:
     offsets: Mapping[str, GroupOffsets]
     failures: Mapping[str, str]
     moved: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Looked:
+    """What came of reading some groups again.
+
+    Attributes:
+        groups: those that were read; None: it is gone.
+        offsets: what some have committed to Kafka.
+        logs: of some of their partitions, or why not.
+        failures: why others were not read, by part.
+    """
+
+    groups: Mapping[GroupKey, GroupStatus | None]
+    offsets: Mapping[str, GroupOffsets]
+    logs: Mapping[TopicPartition, LogSpan | str]
+    failures: Mapping[str, str]

@@ -79,6 +79,21 @@ class ZookeeperGroups:
             failure = f"{late} of {len(listed)} groups were not read: {failure}"
         return GroupsRead(listed=listed, groups=groups, failure=failure)
 
+    def read_some(
+        self, names: Collection[str], topics: Mapping[str, Sequence[int]], deadline: Deadline
+    ) -> GroupsRead:
+        """Read these groups alone, as far as they exist; the arguments are those of ``read``.
+
+        Raises:
+            RegistryError: ZooKeeper does not answer, or the time is over.
+        """
+        batches = NodeBatches(self._store, deadline)
+        wanted = sorted(name for name in names if is_segment(name))
+        roots = batches.stat([GroupPaths(name).root for name in wanted])
+        there = [name for name, root in zip(wanted, roots, strict=True) if root is not None]
+        self._memory.forget_all_but([GroupPaths(name).root for name in there])
+        return GroupsRead(listed=frozenset(there), groups=self._read_wave(batches, there, topics))
+
     def _forget_all_but(self, listed: frozenset[str]) -> None:
         gone = self._seen_ms.keys() - listed
         if gone:
@@ -120,6 +135,7 @@ class _Wave:
         self._memory = memory
         self._now_ms = now_ms
         self._problems: dict[str, list[str]] = {}
+        self._not_listed: set[str] = set()
 
     def read(self, names: Sequence[str]) -> dict[str, GroupNodes]:
         """What each group's nodes hold."""
@@ -127,8 +143,10 @@ class _Wave:
         ids = self._below(names, lambda paths: paths.ids)
         members = self._members(names, ids)
         owned = self._below(names, lambda paths: f"{paths.root}/owners")
-        committed = self._below(names, lambda paths: f"{paths.root}/offsets")
         owners = self._in_folders({name: _owner_folders(name, owned[name]) for name in names})
+        # Who lacks only offsets is whole.
+        self._not_listed = {name for name, problems in self._problems.items() if problems}
+        committed = self._below(names, lambda paths: f"{paths.root}/offsets")
         offsets = self._offsets({name: _offset_folders(name, committed[name]) for name in names})
         return {
             name: GroupNodes(
@@ -136,6 +154,7 @@ class _Wave:
                 owners=owners[name],
                 offsets=offsets[name],
                 problems=tuple(self._problems[name]),
+                listed=name not in self._not_listed,
             )
             for name in names
         }

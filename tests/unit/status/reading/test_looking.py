@@ -1,0 +1,220 @@
+"""A few groups read again: what is asked, what is shown, and what a reading can't undo."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.spoken_broker import Word
+from tests.support.spoken_cluster import END_OFFSET
+from tests.support.spoken_groups import SpokenGroup
+from tests.support.status_world import MEMBER, T0, T1, StatusWorld
+from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupState
+from zkconsumer.status.reading.coordinators import OFFSETS_TOPIC
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.error_codes import ErrorCode
+
+G = GroupKey(GroupKind.ZOOKEEPER, "g")
+H = GroupKey(GroupKind.ZOOKEEPER, "h")
+C = GroupKey(GroupKind.COORDINATOR, "c")
+SHORT_MS = 300
+
+
+@pytest.fixture
+def world() -> Iterator[StatusWorld]:
+    """One for each test."""
+    made = StatusWorld()
+    yield made
+    made.close()
+
+
+def failing(snapshot: ClusterSnapshot) -> dict[str, str]:
+    """Why each part could not be read."""
+    return {one.part: one.reason for one in snapshot.failures}
+
+
+def offsets(snapshot: ClusterSnapshot, key: GroupKey) -> list[dict[str, int]]:
+    """What is committed where, partition by partition."""
+    return [
+        {entry.storage: entry.offset for entry in one.committed}
+        for one in snapshot.groups[key].partitions
+    ]
+
+
+def test_the_first_look_reads_everything(world: StatusWorld) -> None:
+    """There is nothing yet to show the rest of."""
+    world.zookeeper_group()
+    snapshot = world.reader().look([G])
+    assert [one.name for one in snapshot.topics] == ["t"]
+    assert snapshot.groups[G].state is GroupState.STABLE
+
+
+def test_only_what_is_wanted_is_read(world: StatusWorld) -> None:
+    """Members, owners, offsets and log ends; another group keeps its age."""
+    world.topic(OFFSETS_TOPIC)
+    world.zookeeper_group()
+    world.zookeeper_group("h")
+    world.groups["c"] = SpokenGroup(1, members={"m": {"t": (0, 1)}}, offsets={T1: 7})
+    reader = world.reader()
+    before = reader.read()
+    asked = {api: len(world.cluster.asked(api)) for api in ApiKey}
+    world.clock.advance(1_000)
+    world.tree.commit("g", *T0, b"41")
+    world.tree.commit("h", *T0, b"41")
+    world.tree.disown("g", *T1)
+    snapshot = reader.look([G])
+    now_ms = world.clock.wall_ms()
+    assert snapshot.taken_ms == now_ms
+    assert snapshot.groups[G].state is GroupState.REBALANCING
+    assert snapshot.groups[G].seen_ms == now_ms
+    assert offsets(snapshot, G)[0] == {"zookeeper": 41}
+    assert {one.log_at_ms for one in snapshot.groups[G].partitions} == {now_ms}
+    assert [one.offsets_at_ms for one in snapshot.topics[1].partitions] == [now_ms] * 2
+    assert snapshot.groups[H] == before.groups[H]
+    assert snapshot.groups[C] == before.groups[C]
+    assert list(snapshot.groups) == list(before.groups)
+    more = {api: len(world.cluster.asked(api)) - number for api, number in asked.items()}
+    # The start and the end of each log, asked of each of its two leaders.
+    assert more[ApiKey.LIST_OFFSETS] == 4
+    assert {more[api] for api in (ApiKey.LIST_GROUPS, ApiKey.OFFSET_FETCH, ApiKey.METADATA)} == {0}
+
+
+def test_a_group_of_a_coordinator(world: StatusWorld) -> None:
+    """It is described, its offsets and its log ends are asked for."""
+    world.topic(OFFSETS_TOPIC)
+    world.groups["c"] = SpokenGroup(1, members={"m": {"t": (0, 1)}}, offsets={T1: 7})
+    reader = world.reader()
+    reader.read()
+    listed = len(world.cluster.asked(ApiKey.LIST_GROUPS))
+    world.clock.advance(1_000)
+    world.groups["c"] = SpokenGroup(
+        1, members={"m": {"t": (0,)}, "n": {"t": (1,)}}, offsets={T0: 1, T1: 8}
+    )
+    group = (snapshot := reader.look([C])).groups[C]
+    assert [one.owner for one in group.partitions] == ["m", "n"]
+    assert offsets(snapshot, C) == [{"kafka": 1}, {"kafka": 8}]
+    assert group.seen_ms == world.clock.wall_ms()
+    assert {one.log_end for one in group.partitions} == {END_OFFSET}
+    assert len(world.cluster.asked(ApiKey.LIST_GROUPS)) == listed
+
+
+def test_a_zookeeper_group_with_offsets_in_kafka(world: StatusWorld) -> None:
+    """Its keeper is asked, too."""
+    world.topic(OFFSETS_TOPIC)
+    world.zookeeper_group()
+    world.groups["g"] = SpokenGroup(1, listed=False, offsets={T0: 41})
+    reader = world.reader()
+    reader.read()
+    world.groups["g"] = SpokenGroup(1, listed=False, offsets={T0: 42})
+    assert offsets(reader.look([G]), G)[0] == {"zookeeper": 40, "kafka": 42}
+
+
+def test_groups_that_come_and_go(world: StatusWorld) -> None:
+    """One that nobody knew of is shown; one that is gone is not; one that never was is nothing."""
+    world.zookeeper_group()
+    world.groups["c"] = SpokenGroup(1, members={"m": {"t": (0, 1)}})
+    reader = world.reader()
+    reader.read()
+    world.zookeeper_group("h")
+    world.tree.delete("/consumers/g")
+    world.groups["c"] = SpokenGroup(1, state="Dead", members={})
+    strange = [GroupKey(GroupKind.ZOOKEEPER, name) for name in ("nobody", "a/b")]
+    snapshot = reader.look([G, H, C, *strange, GroupKey(GroupKind.COORDINATOR, "nobody")])
+    assert list(snapshot.groups) == [H]
+    assert failing(snapshot) == {}
+    assert next(iter(reader.read().groups)) == H
+
+
+def test_zookeeper_that_is_away(world: StatusWorld) -> None:
+    """The group is shown as it was, with its age, and why; and all is well when it is back."""
+    world.zookeeper_group()
+    reader = world.reader(look_ms=SHORT_MS)
+    before = reader.read()
+    world.tree.server.disconnect(world.tree.store.session_id)
+    world.clock.advance(1_000)
+    snapshot = reader.look([G])
+    assert list(failing(snapshot)) == ["group g, looked at again"]
+    assert snapshot.groups[G].seen_ms == before.taken_ms
+    assert {one.log_at_ms for one in snapshot.groups[G].partitions} == {world.clock.wall_ms()}
+    world.tree.server.reconnect(world.tree.store.session_id)
+    assert failing(reader.look([G])) == {}
+    assert reader.look([G]).groups[G].seen_ms == world.clock.wall_ms()
+
+
+def test_a_failed_look_is_forgotten(world: StatusWorld) -> None:
+    """By a later reading of everything, since nobody may look again."""
+    world.zookeeper_group()
+    reader = world.reader()
+    reader.read()
+    world.tree.server.disconnect(world.tree.store.session_id)
+    assert failing(reader.look([G]))
+    world.tree.server.reconnect(world.tree.store.session_id)
+    assert failing(reader.read())
+    world.clock.advance(10_000)
+    assert failing(reader.read()) == {}
+
+
+def test_a_broker_that_hangs(world: StatusWorld) -> None:
+    """What it leads is old; the rest is fresh. After a reading it is not waited for any more."""
+    world.zookeeper_group()
+    world.groups["c"] = SpokenGroup(1, members={"m": {"t": (0, 1)}})
+    reader = world.reader(look_ms=SHORT_MS, brokers_ms=SHORT_MS)
+    before = reader.read()
+    world.cluster.words[1] = Word.SILENCE
+    world.clock.advance(1_000)
+    snapshot = reader.look([G, C])
+    zero, one = snapshot.groups[G].partitions
+    assert (zero.log_at_ms, one.log_at_ms) == (world.clock.wall_ms(), before.taken_ms)
+    assert list(failing(snapshot)) == ["group c, looked at again"]
+    assert "b1:9092" in str(snapshot.topics[0].partitions[1].problem)
+    reader.read()
+    lists = len(world.cluster.brokers[1].asked(ApiKey.LIST_OFFSETS))
+    reader.look([G, C])
+    assert len(world.cluster.brokers[1].asked(ApiKey.LIST_OFFSETS)) == lists
+
+
+def test_a_coordinator_that_moved(world: StatusWorld) -> None:
+    """The next reading of everything finds out where to."""
+    world.groups["c"] = SpokenGroup(1, members={"m": {"t": (0, 1)}})
+    reader = world.reader()
+    before = reader.read()
+    world.groups["c"] = SpokenGroup(
+        1, error=ErrorCode.NOT_COORDINATOR, members={"m": {"t": (0, 1)}}
+    )
+    snapshot = reader.look([C])
+    assert "NOT_COORDINATOR" in failing(snapshot)["group c, looked at again"]
+    assert snapshot.groups[C].members == before.groups[C].members
+
+
+def test_an_owner_that_is_written_over(world: StatusWorld) -> None:
+    """Seen at once, although nothing came or went."""
+    world.zookeeper_group()
+    reader = world.reader()
+    reader.read()
+    world.tree.write("/consumers/g/owners/t/0", f"{MEMBER}-7".encode())
+    assert reader.look([G]).groups[G].partitions[0].owner == f"{MEMBER}-7"
+
+
+def test_what_is_looked_at_is_never_older_in_the_next_reading(world: StatusWorld) -> None:
+    """A reading that began before a look must not bring back what the look found changed."""
+    world.zookeeper_group()
+    reader = world.reader()
+    reader.read()
+    shown: list[ClusterSnapshot] = []
+
+    def in_between() -> None:
+        world.cluster.brokers[0].answer = answer
+        world.clock.advance(1_000)
+        world.tree.commit("g", *T0, b"50")
+        shown.append(reader.look([G]))
+
+    answer = world.cluster.brokers[0].answer
+
+    def looking(frame: object) -> object:
+        in_between()
+        return answer(frame)  # type: ignore[arg-type]
+
+    world.cluster.brokers[0].answer = looking  # type: ignore[assignment]
+    after = reader.read()
+    assert offsets(shown[0], G)[0] == {"zookeeper": 50}
+    assert after.groups[G].seen_ms >= shown[0].groups[G].seen_ms
+    assert offsets(after, G)[0] == {"zookeeper": 50}

@@ -1,0 +1,212 @@
+"""Reads a few groups again, each server once: what pages that are open want every second.
+
+ZooKeeper and the brokers are asked at the same time. A broker gets all its questions one after the
+other over one connection of its own, so that a look does not wait for a reading of everything.
+"""
+
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, field
+
+from zkconsumer.clock import Clock
+from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
+from zkconsumer.scope import ThreadScope
+from zkconsumer.status.model import GroupKey, GroupKind, GroupStatus
+from zkconsumer.status.reading.broker_round import BrokerRound, Question, Unanswered
+from zkconsumer.status.reading.coordinator_answers import told
+from zkconsumer.status.reading.coordinators import CoordinatorReader
+from zkconsumer.status.reading.deadline import Deadline
+from zkconsumer.status.reading.kept import Kept, offset_questions
+from zkconsumer.status.reading.logs import LogReader
+from zkconsumer.status.reading.part import Part
+from zkconsumer.status.reading.values import GroupOffsets, GroupsRead, LogSpan, Looked
+from zkconsumer.status.reading.zookeeper_groups import ZookeeperGroups
+from zkconsumer.zk.store import ZkStore
+
+
+@dataclass(slots=True)
+class Errand:
+    """What to ask of one broker.
+
+    Attributes:
+        describe: the groups that it coordinates.
+        offsets: the groups whose offsets it keeps, and the partitions to ask for.
+        logs: the partitions that it leads.
+    """
+
+    describe: list[str] = field(default_factory=list)
+    offsets: Mapping[str, Collection[TopicPartition]] = field(default_factory=dict)
+    logs: list[TopicPartition] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LookPlan:
+    """What to ask whom.
+
+    Attributes:
+        in_zookeeper: the groups to read there.
+        errands: of the brokers.
+        topics: the partitions of every topic, for what members subscribe to.
+    """
+
+    in_zookeeper: tuple[str, ...]
+    errands: Mapping[Broker, Errand]
+    topics: Mapping[str, tuple[int, ...]]
+
+
+@dataclass(slots=True)
+class _Told:
+    """What a broker said."""
+
+    groups: Mapping[str, GroupStatus | str | None] = field(default_factory=dict)
+    offsets: Mapping[str, GroupOffsets | int] = field(default_factory=dict)
+    logs: Mapping[TopicPartition, LogSpan | str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class _InZookeeper:
+    """What ZooKeeper said, and of which groups."""
+
+    names: frozenset[str]
+    read: GroupsRead
+
+
+def plan_look(kept: Kept, keys: Collection[GroupKey], answering: Mapping[int, Broker]) -> LookPlan:
+    """Whom to ask about some groups, by what is known of the cluster (pure).
+
+    Kafka is asked for offsets of a ZooKeeper group only if it was known to have some.
+
+    Args:
+        kept: what is known.
+        keys: of the groups.
+        answering: the brokers that answered lately, by id; the others are not waited for.
+    """
+    topics = kept.partition_ids() or {}
+    errands: dict[Broker, Errand] = {}
+    known = [group for key in keys if (group := kept.group(key)) is not None]
+    for group in known:
+        if group.kind is GroupKind.COORDINATOR and group.coordinator is not None:
+            errands.setdefault(group.coordinator, Errand()).describe.append(group.group_id)
+    keeping = {
+        one.group_id
+        for one in known
+        if one.kind is GroupKind.COORDINATOR or kept.offsets.get(one.group_id)
+    }
+    for broker, groups in offset_questions(kept, sorted(keeping), topics).items():
+        errands.setdefault(broker, Errand()).offsets = groups
+    leaders = kept.leaders(answering)
+    for tp in {one.topic_partition for group in known for one in group.partitions}:
+        if tp in leaders:
+            errands.setdefault(leaders[tp], Errand()).logs.append(tp)
+    return LookPlan(
+        in_zookeeper=tuple(one.group_id for one in keys if one.kind is GroupKind.ZOOKEEPER),
+        errands={one: it for one, it in errands.items() if one.id in answering},
+        topics=topics,
+    )
+
+
+class GroupLooks:
+    """Thread: one at a time, but for ``close``.
+
+    Args:
+        store: the way to ZooKeeper.
+        dialer: the way to the brokers.
+        clock: for deadlines and ages.
+    """
+
+    def __init__(self, store: ZkStore, dialer: BrokerDialer, clock: Clock) -> None:
+        self._clock = clock
+        self._scope = ThreadScope("status-look", clock=clock)
+        # Groups that somebody looks at are read whole, so that no write goes unnoticed.
+        self._groups = ZookeeperGroups(store, clock, owners_max_age_ms=0)
+        self._part: Part[_InZookeeper] = Part("groups", self._scope)
+        self._brokers = BrokerRound(dialer, clock)
+        self._logs = LogReader(self._brokers, clock)
+        self._coordinators = CoordinatorReader(self._brokers, clock)
+
+    def look(self, plan: LookPlan, deadline: Deadline) -> Looked:
+        """Ask all of them."""
+        if plan.in_zookeeper:
+            self._part.start(lambda: self._read(plan, deadline))
+        answers = self._brokers.ask(
+            {broker: self._question(errand, deadline) for broker, errand in plan.errands.items()},
+            deadline,
+        )
+        found = _Found()
+        for broker, answer in answers.items():
+            found.take(plan.errands[broker], answer)
+        if plan.in_zookeeper:
+            found.take_zookeeper(plan.in_zookeeper, self._part.result(deadline))
+        return found.looked()
+
+    def close(self, timeout_ms: int) -> None:
+        """Break off what is under way. Idempotent. Thread: any."""
+        self._brokers.close(timeout_ms)
+        self._scope.close(timeout_ms)
+
+    def _read(self, plan: LookPlan, deadline: Deadline) -> "_InZookeeper":
+        names = frozenset(plan.in_zookeeper)
+        return _InZookeeper(names, self._groups.read_some(names, plan.topics, deadline))
+
+    def _question(self, errand: Errand, deadline: Deadline) -> Question[_Told]:
+        def ask(connection: NegotiatedConnection) -> _Told:
+            said = _Told()
+            if errand.describe:
+                describe = self._coordinators.describe_question(errand.describe, deadline)
+                said.groups = describe(connection)
+            if errand.offsets:
+                fetch = self._coordinators.offsets_question(errand.offsets, deadline)
+                said.offsets = fetch(connection)
+            # The last, so that no commit is seen that is beyond it.
+            if errand.logs:
+                said.logs = self._logs.question(errand.logs, deadline)(connection)
+            return said
+
+        return ask
+
+
+class _Found:
+    """Collects what is told."""
+
+    def __init__(self) -> None:
+        self._groups: dict[GroupKey, GroupStatus | None] = {}
+        self._offsets: dict[str, GroupOffsets] = {}
+        self._logs: dict[TopicPartition, LogSpan | str] = {}
+        self._failures: dict[str, str] = {}
+
+    def take(self, errand: Errand, answer: _Told | Unanswered) -> None:
+        """A broker answered, or did not."""
+        if isinstance(answer, Unanswered):
+            self._fail((*errand.describe, *errand.offsets), answer.reason)
+            self._logs |= dict.fromkeys(errand.logs, answer.reason)
+            return
+        for name, group in answer.groups.items():
+            if isinstance(group, str):
+                self._fail([name], group)
+            else:
+                self._groups[GroupKey(GroupKind.COORDINATOR, name)] = group
+        for name, offsets in answer.offsets.items():
+            if isinstance(offsets, int):
+                self._fail([name], told(offsets))
+            else:
+                self._offsets[name] = offsets
+        self._logs |= answer.logs
+
+    def take_zookeeper(self, names: Collection[str], answer: _InZookeeper | Unanswered) -> None:
+        """ZooKeeper answered, or did not; an answer can be to an earlier question."""
+        if isinstance(answer, Unanswered):
+            self._fail(names, answer.reason)
+            return
+        for name in answer.names.intersection(names):
+            self._groups[GroupKey(GroupKind.ZOOKEEPER, name)] = answer.read.groups.get(name)
+        late = [name for name in names if name not in answer.names]
+        self._fail(late, "ZooKeeper has only now answered the question before")
+
+    def looked(self) -> Looked:
+        """All of it."""
+        return Looked(
+            groups=self._groups, offsets=self._offsets, logs=self._logs, failures=self._failures
+        )
+
+    def _fail(self, names: Iterable[str], reason: str) -> None:
+        self._failures |= {f"group {name}, looked at again": reason for name in names}
