@@ -4,7 +4,7 @@ PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
 .PHONY: demo test lint types imports native unit sandbox-tests spark-tests pure-tests simulate chaos fuzz-native \
-	bench bench-rebalance bench-spark bench-poll drain-kills golden races-native arm wheel wheels clean
+	bench bench-rebalance bench-spark bench-poll drain-kills golden manual races-native arm wheel wheels clean
 
 NATIVE := $(wildcard zkconsumer/native/_* zkconsumer/native/csrc/*.[ch])
 $(STAMP): setup.cfg pyproject.toml setup.py scripts/make-venv scripts/apt-install $(filter-out %.so,$(NATIVE))
@@ -106,6 +106,10 @@ wheels: $(STAMP)
 # The sources, and the wheel of one interpreter, without a container: make wheel PYTHON=python3.12
 wheel:
 	scripts/make-wheel $(or $(PYTHON),python3) dist
+
+# The manual page, out of the parsers of all commands; a test compares it.
+manual: $(STAMP)
+	$(PY) scripts/make-manual
 
 # Captures the golden bytes and assignments again from the real brokers and the JVM.
 golden: $(STAMP)

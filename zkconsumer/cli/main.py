@@ -5,12 +5,22 @@ The commands stand in ``commands.py``.
 
 import argparse
 import logging
+import os
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 
+from zkconsumer.cli.completion import answer_shell
+from zkconsumer.cli.configuration import Configuration, Defaults, find_file, read_configuration
 from zkconsumer.cli.output import discard_standard_output, mend_standard_error
-from zkconsumer.cli.parsing import parse, parser_for
-from zkconsumer.errors import ZkConsumerError
+from zkconsumer.cli.parsing import (
+    USAGE_STATUS,
+    called,
+    commands_of,
+    parse,
+    parser_for,
+)
+from zkconsumer.errors import ConfigError, ZkConsumerError
 
 log = logging.getLogger(__name__)
 
@@ -26,9 +36,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     Returns:
         The exit status: 0, or 1 after an error. (Wrong usage ends the process with 2.)
     """
+    answer_shell()
     mend_standard_error()
-    words = sys.argv[1:] if arguments is None else arguments
-    args = parse(parser_for(words), words)
+    try:
+        args = _parse(sys.argv[1:] if arguments is None else arguments)
+    except ConfigError as error:
+        print(f"zkconsumer: {error}", file=sys.stderr)
+        return USAGE_STATUS
     _set_up_logging(debug=args.debug)
     if sys.stdout is None:
         print("zkconsumer: standard output is closed: send it to a file or a pipe", file=sys.stderr)
@@ -41,6 +55,29 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _report(error, f"{type(error).__name__}: {error}")
     except Exception as error:  # noqa: BLE001 - the top of the process: a fault of ours, named
         return _report(error, f"unexpected {error!r}: please report it, with what --debug shows")
+
+
+def _parse(words: Sequence[str]) -> argparse.Namespace:
+    """The arguments, with what the configuration file says where they are silent.
+
+    Raises:
+        ConfigError: the file can't be used.
+    """
+    parser = parser_for(words)
+    command, cluster_name = called(words)
+    if command is None:
+        return parse(parser, words)
+    file = find_file(os.environ, Path.home())
+    if file is None and cluster_name is not None:
+        raise ConfigError(
+            f"--cluster {cluster_name}: there is no configuration file that could name it; "
+            "zkconsumer man tells how to write one"
+        )
+    defaults = Defaults(Configuration() if file is None else read_configuration(file), cluster_name)
+    defaults.apply(command, commands_of(parser)[command])
+    args = parse(parser, words)
+    defaults.settle(args)
+    return args
 
 
 def _run(args: argparse.Namespace) -> int:

@@ -4,7 +4,7 @@ import argparse
 import difflib
 import sys
 from collections.abc import Sequence
-from typing import Final, NoReturn
+from typing import Final, NamedTuple, NoReturn
 
 from zkconsumer.cli.commands import (
     SECTIONS,
@@ -90,20 +90,30 @@ def _listed() -> str:
     )
 
 
-def called_command(arguments: Sequence[str]) -> str | None:
-    """The name of the command among the arguments, if there is one."""
+class Called(NamedTuple):
+    """What stands before the command's own arguments."""
+
+    command: str | None
+    cluster_name: str | None
+
+
+def called(arguments: Sequence[str]) -> Called:
+    """Find the command among the arguments, and the cluster that is named before it."""
+    cluster_name: str | None = None
     words = iter(arguments)
     for word in words:
         if word == "--cluster":
-            next(words, None)
+            cluster_name = next(words, None)
+        elif word.startswith("--cluster="):
+            cluster_name = word.partition("=")[2]
         elif not word.startswith("-"):
-            return word
-    return None
+            return Called(word, cluster_name)
+    return Called(None, cluster_name)
 
 
 def parser_for(arguments: Sequence[str]) -> argparse.ArgumentParser:
     """The parser that these arguments need; ends the process where they name no command."""
-    name = called_command(arguments)
+    name = called(arguments).command
     if name is not None and find_command(name) is None:
         refuse(f"there is no command {name!r}{nearest(name, [c.name for c in every_command()])}")
     parser = build_parser("" if name is None else name)
@@ -119,10 +129,10 @@ def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse
     args, unknown = parser.parse_known_args(arguments)
     if not unknown:
         return args
-    called = innermost(parser, arguments)
+    leaf = innermost(parser, arguments)
     word = next((one for one in unknown if one.startswith("-")), unknown[0])
     name = word.partition("=")[0]
-    return called.error(f"{name!r} is not known{nearest(name, list(options_of(called)))}")
+    return leaf.error(f"{name!r} is not known{nearest(name, list(options_of(leaf)))}")
 
 
 def innermost(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.ArgumentParser:
@@ -132,7 +142,7 @@ def innermost(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argp
     return parser
 
 
-# argparse has no public way to ask a parser what it holds; these two are the only ones who do.
+# argparse has no public way to ask a parser what it holds; these are the only ones who do.
 def options_of(parser: argparse.ArgumentParser) -> dict[str, argparse.Action]:
     """Every flag of a parser with what it does."""
     return dict(parser._option_string_actions)  # noqa: SLF001
@@ -145,6 +155,19 @@ def commands_of(parser: argparse.ArgumentParser) -> dict[str, argparse.ArgumentP
         if isinstance(action, argparse._SubParsersAction):  # noqa: SLF001
             found |= action.choices
     return found
+
+
+def exclusive_groups(
+    parser: argparse.ArgumentParser, action: argparse.Action
+) -> list[argparse._MutuallyExclusiveGroup]:
+    """The groups of options that an option excludes."""
+    groups = parser._mutually_exclusive_groups  # noqa: SLF001
+    return [group for group in groups if action in members_of(group)]
+
+
+def members_of(group: argparse._MutuallyExclusiveGroup) -> list[argparse.Action]:
+    """The options of such a group."""
+    return list(group._group_actions)  # noqa: SLF001
 
 
 def nearest(word: str, known: list[str]) -> str:

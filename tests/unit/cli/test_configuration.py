@@ -1,0 +1,141 @@
+from pathlib import Path
+
+import pytest
+
+from zkconsumer.cli.configuration import (
+    Configuration,
+    Defaults,
+    find_file,
+    parse_configuration,
+    read_configuration,
+)
+from zkconsumer.cli.parsing import Parser
+from zkconsumer.errors import ConfigError
+
+
+def parser() -> Parser:
+    """One with an option of each sort."""
+    made = Parser(prog="x")
+    made.add_argument("--zookeeper")
+    made.add_argument("--bootstrap-server")
+    made.add_argument("--max", type=int, default=1)
+    made.add_argument("--format", choices=("table", "json"), default="table")
+    made.add_argument("--watch", action="store_true")
+    made.add_argument("--topic", action="append")
+    made.add_argument("--force", action="store_true")
+    one_of = made.add_mutually_exclusive_group(required=True)
+    one_of.add_argument("--earliest", action="store_true")
+    one_of.add_argument("--to")
+    return made
+
+
+def parsed(text: str, *words: str, cluster: str | None = None) -> dict[str, object]:
+    """What the words mean, with this file."""
+    made = parser()
+    defaults = Defaults(parse_configuration(text, "c.toml"), cluster)
+    defaults.apply("lag", made)
+    args = made.parse_args(words)
+    defaults.settle(args)
+    return vars(args)
+
+
+def test_the_file_is_the_default_and_the_command_line_wins() -> None:
+    """Numbers go through the option's own type."""
+    text = 'zookeeper = "zk:1"\n[lag]\nmax = 5\nformat = "json"\nwatch = true\nto = "here"\n'
+    assert parsed(text) == {
+        "zookeeper": "zk:1",
+        "bootstrap_server": None,
+        "max": 5,
+        "format": "json",
+        "watch": True,
+        "topic": None,
+        "force": False,
+        "earliest": False,
+        "to": "here",
+    }
+    found = parsed(text, "--max", "7", "--zookeeper", "other:2", "--earliest")
+    assert (found["max"], found["zookeeper"]) == (7, "other:2")
+    assert (found["earliest"], found["to"]) == (True, None)
+
+
+def test_who_names_brokers_does_not_get_the_files_cluster() -> None:
+    """But a cluster that was typed stays, so that the command can refuse both."""
+    text = 'zookeeper = "zk:1"\n[lag]\nearliest = true\n'
+    assert parsed(text, "--bootstrap-server", "b:1")["zookeeper"] is None
+    assert parsed(text, "--to", "x")["earliest"] is False
+    both = parsed(text, "--bootstrap-server", "b:1", "--zookeeper", "typed:2")
+    assert both["zookeeper"] == "typed:2"
+
+
+def test_a_named_cluster_replaces_what_counts_everywhere() -> None:
+    """The one that the file itself names, or the one of ``--cluster``."""
+    text = (
+        'zookeeper = "all:1"\ncluster = "a"\n[clusters.a]\nzookeeper = "a:1"\n'
+        '[clusters.b]\nzookeeper = "b:1"\n'
+    )
+    assert parsed(text, "--earliest")["zookeeper"] == "a:1"
+    assert parsed(text, "--earliest", cluster="b")["zookeeper"] == "b:1"
+    with pytest.raises(ConfigError, match=r"no \[clusters.bb\]: did you mean b\?"):
+        parsed(text, "--earliest", cluster="bb")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("zookeeper = ", "c.toml is not TOML"),
+        ("max = 5", r"max is none of zookeeper.*\[lag\]"),
+        ("[lagg]\nmax = 1", r"no command \[lagg\]: did you mean lag\?"),
+        ("[lag]\nmx = 1", r"\[lag\] has no mx: did you mean max\?"),
+        ("[lag]\nforce = true", "force has to be given on the command line"),
+        ('[lag]\nwatch = "yes"', "watch is 'yes': true or false is wanted"),
+        ('[lag]\nformat = "xml"', "format is 'xml': one of table, json is wanted"),
+        ('[lag]\ntopic = "t"', "topic can't be set to 't' in a file"),
+        ("[lag]\nmax = [1]", r"max is \[1\]"),
+        ("[lag]\nmax = true", "max can't be set to True"),
+        ("clusters = 3", r"clusters are tables"),
+        ("[clusters]\na = 3", r"clusters are tables"),
+        ("cluster = 3", "cluster is the name"),
+        ("[clusters.a]\nmax = 3", r"\[clusters.a\] max is none of"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(text: str, message: str) -> None:
+    """By name, with what would make sense."""
+    with pytest.raises(ConfigError, match=message):
+        parsed(text, "--earliest")
+
+
+def test_tables_of_commands_of_commands() -> None:
+    """``[offsets.export]`` is for ``zkconsumer offsets export`` alone."""
+    top = Parser(prog="x")
+    commands = top.add_subparsers()
+    for name in ("export", "import"):
+        commands.add_parser(name).add_argument("--file")
+    text = '[offsets.export]\nfile = "f"\n'
+    Defaults(parse_configuration(text, "c.toml"), None).apply("offsets", top)
+    assert (top.parse_args(["export"]).file, top.parse_args(["import"]).file) == ("f", None)
+
+
+def test_where_the_file_is(tmp_path: Path) -> None:
+    """As the environment says, else below the home."""
+    file = tmp_path / ".config/zkconsumer/config.toml"
+    assert find_file({}, tmp_path) is None
+    file.parent.mkdir(parents=True)
+    file.write_text('zookeeper = "z:1"\n')
+    assert find_file({}, tmp_path) == file
+    assert find_file({"XDG_CONFIG_HOME": str(tmp_path)}, tmp_path) is None
+    assert find_file({"ZKCONSUMER_CONFIG": ""}, tmp_path) is None
+    assert find_file({"ZKCONSUMER_CONFIG": str(file)}, Path("/nowhere")) == file
+    with pytest.raises(ConfigError, match="ZKCONSUMER_CONFIG names /no/file"):
+        find_file({"ZKCONSUMER_CONFIG": "/no/file"}, tmp_path)
+    assert read_configuration(file) == Configuration(
+        name=str(file), everywhere={"zookeeper": "z:1"}
+    )
+
+
+def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+    """Also one of another encoding."""
+    with pytest.raises(ConfigError, match=r"cannot read .*none: No such file"):
+        read_configuration(tmp_path / "none")
+    (tmp_path / "latin").write_bytes(b'zookeeper = "\xe4"')
+    with pytest.raises(ConfigError, match="latin is not UTF-8"):
+        read_configuration(tmp_path / "latin")

@@ -1,0 +1,69 @@
+import subprocess
+import sys
+
+import pytest
+
+from zkconsumer.cli.commands import every_command
+from zkconsumer.cli.parsing import Called, called, innermost, parser_for
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        ([], Called(None, None)),
+        (["lag", "--cluster", "x"], Called("lag", None)),
+        (["--debug", "--cluster", "plant", "lag"], Called("lag", "plant")),
+        (["--cluster=plant", "lag"], Called("lag", "plant")),
+        (["--cluster"], Called(None, None)),
+    ],
+)
+def test_the_command_is_found_among_the_words(words: list[str], expected: Called) -> None:
+    """Also behind options with a value."""
+    assert called(words) == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["consum"], "there is no command 'consum': did you mean consume?"),
+        (["xyzzy"], "there is no command 'xyzzy' (see zkconsumer --help)"),
+    ],
+)
+def test_a_wrong_command_is_one_line(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With status 2, and the nearest one that there is."""
+    with pytest.raises(SystemExit) as ended:
+        parser_for(words)
+    told = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert message in told
+    assert told.count("\n") == 1
+
+
+def test_the_innermost_parser_is_found() -> None:
+    """Through commands of commands."""
+    words = ["sandbox", "up", "--brokers", "3"]
+    assert innermost(parser_for(words), words).prog == "zkconsumer sandbox up"
+
+
+def test_only_what_is_called_is_loaded() -> None:
+    """``sandbox`` needs no consumer, and the help none of both."""
+    code = (
+        "import sys; from zkconsumer.cli.parsing import parser_for; parser_for([{}]);"
+        "print('zkconsumer.connector.connector' in sys.modules)"
+    )
+    for word, loaded in (("'--help'", "False"), ("'consume'", "True")):
+        done = subprocess.run(
+            [sys.executable, "-c", code.format(word)], capture_output=True, text=True, check=True
+        )
+        assert done.stdout.strip() == loaded
+
+
+@pytest.mark.parametrize("command", every_command())
+def test_every_command_can_be_loaded(command: tuple[str, str, str | None]) -> None:
+    """Each sets what runs it, or has commands that do; and says more than its summary."""
+    parser = parser_for([command[0]])
+    described = innermost(parser, [command[0]])
+    assert described.prog == f"zkconsumer {command[0]}"
+    assert described.description

@@ -1,0 +1,57 @@
+import io
+
+import pytest
+
+from tests.support.manual_clock import ManualClock
+from zkconsumer.cli import progress as module
+from zkconsumer.cli.progress import nothing, progress
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+def test_nothing_is_drawn_in_a_script(capsys: pytest.CaptureFixture[str]) -> None:
+    """Nor is anything loaded for it."""
+    with progress("writing offsets", 10) as advance:
+        advance(10)
+        assert advance is nothing
+    assert capsys.readouterr() == ("", "")
+
+
+def test_a_plain_line_where_rich_is_missing() -> None:
+    """A few times a second at most, and gone at the end."""
+    clock, stream = ManualClock(), Terminal()
+    for advance in module._plain("writing", 3, "offsets", stream, clock):
+        advance(1)
+        assert stream.getvalue() == ""
+        clock.advance(500)
+        advance(1)
+        assert stream.getvalue() == "\rwriting: 2 of 3 offsets"
+    assert stream.getvalue().endswith("\r                       \r")
+
+
+def test_rich_draws_on_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With what is counted and of how many."""
+    stream = Terminal()
+    monkeypatch.setattr("sys.stderr", stream)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("NO_COLOR", "1")
+    with progress("writing", 1_000, unit="offsets") as advance:
+        advance(250)
+    shown = stream.getvalue()
+    assert "writing" in shown
+    assert "offsets" in shown
+    # Colours are SGR sequences; moving the cursor is none.
+    assert "\x1b[3" not in shown.replace("\x1b[3D", "")
+
+
+def test_a_dumb_terminal_gets_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It can't go back to the beginning of a line."""
+    stream = Terminal()
+    monkeypatch.setattr("sys.stderr", stream)
+    monkeypatch.setenv("TERM", "dumb")
+    with progress("writing", None) as advance:
+        advance(5)
+    assert stream.getvalue() == ""

@@ -1,0 +1,73 @@
+"""``zkconsumer completion SHELL``: what a shell needs to complete our commands and flags.
+
+The shell then asks the command itself, by argcomplete's protocol, so that completions never are of
+another version than what runs.
+"""
+
+import argparse
+import os
+import shlex
+
+from zkconsumer.cli.commands import Subparsers
+from zkconsumer.cli.parsing import build_parser, called
+from zkconsumer.errors import ConfigError
+
+_ASKED = "_ARGCOMPLETE"
+_MISSING = "completions need argcomplete: pip install 'zkconsumer[cli]'"
+
+_DESCRIPTION = """\
+Print what makes a shell complete the commands and flags of zkconsumer. Put one of these lines into
+the file that the shell reads when it starts:
+
+  bash (~/.bashrc):                    eval "$(zkconsumer completion bash)"
+  zsh  (~/.zshrc, after compinit):     eval "$(zkconsumer completion zsh)"
+  fish (~/.config/fish/config.fish):   zkconsumer completion fish | source
+"""
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the ``completion`` command; ``run`` is set as its ``run`` default."""
+    parser = subparsers.add_parser(
+        "completion",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("shell", choices=("bash", "zsh", "fish"), help="the shell")
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Print the shell's code.
+
+    Raises:
+        ConfigError: argcomplete is not installed.
+    """
+    try:
+        from argcomplete.shell_integration import shellcode  # noqa: PLC0415 - an extra
+    except ImportError as error:
+        raise ConfigError(_MISSING) from error
+    print(shellcode(["zkconsumer"], shell=args.shell))
+    return 0
+
+
+def answer_shell() -> None:
+    """Where a shell asks what could come next, answer it and end the process; else do nothing."""
+    if _ASKED not in os.environ:
+        return
+    try:
+        import argcomplete  # noqa: PLC0415 - an extra
+    except ImportError:
+        # There is nobody who could read a message.
+        return
+    argcomplete.autocomplete(build_parser(called(_words_before_cursor()).command or ""))
+
+
+def _words_before_cursor() -> list[str]:
+    """The words of the line behind the program's name; a quote that is still open is no fault."""
+    line = os.environ.get("COMP_LINE", "")
+    try:
+        words = shlex.split(line)
+    except ValueError:
+        words = line.split()
+    return words[1:]

@@ -1,0 +1,281 @@
+"""The configuration file: settings of commands that nobody wants to type again and again.
+
+It is TOML, at ``$ZKCONSUMER_CONFIG``, else ``$XDG_CONFIG_HOME/zkconsumer/config.toml``
+(``~/.config/...``). What stands there is as if it were the option's default: the command line wins.
+
+.. code-block:: toml
+
+    zookeeper = "zk1:2181,zk2:2181/kafka"   # for all commands that have --zookeeper
+
+    [lag]                                   # for `zkconsumer lag`
+    format = "json"
+
+    [offsets.export]                        # for `zkconsumer offsets export`
+    output-file = "offsets.txt"
+
+    [clusters.plant]                        # with `zkconsumer --cluster plant`
+    zookeeper = "plant-zk:2181"
+"""
+
+import argparse
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, NamedTuple, TypeAlias
+
+from zkconsumer.cli.commands import every_command
+from zkconsumer.cli.parsing import (
+    commands_of,
+    exclusive_groups,
+    members_of,
+    nearest,
+    options_of,
+)
+from zkconsumer.errors import ConfigError
+
+Scalar: TypeAlias = str | int | float | bool
+Table: TypeAlias = Mapping[str, object]
+
+VARIABLE: Final = "ZKCONSUMER_CONFIG"
+EVERYWHERE: Final = ("zookeeper", "command-config", "timeout-ms")
+"""What can stand outside of the tables of commands: it means the same to all of them."""
+
+_CLUSTERS: Final = "clusters"
+_CLUSTER: Final = "cluster"
+# Whoever risks something says so each time.
+_NEVER: Final = frozenset({"yes", "force", "fix", "help", "roll-back", "undo", "no-token"})
+# Who names brokers does not want the cluster of the file.
+_RIVALS: Final = ("bootstrap_server", "broker_list")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Configuration:
+    """What a file says.
+
+    Attributes:
+        name: of the file, for messages.
+        everywhere: for all commands.
+        commands: for each command by its name; in it, tables of its own commands.
+        clusters: by name, what replaces ``everywhere``.
+        cluster: the one that counts unless ``--cluster`` names another.
+    """
+
+    name: str = ""
+    everywhere: Mapping[str, Scalar] = field(default_factory=dict)
+    commands: Mapping[str, Table] = field(default_factory=dict)
+    clusters: Mapping[str, Mapping[str, Scalar]] = field(default_factory=dict)
+    cluster: str | None = None
+
+    def shared(self, cluster_name: str | None) -> Mapping[str, Scalar]:
+        """What counts for all commands, at this cluster.
+
+        Raises:
+            ConfigError: there is none of this name.
+        """
+        wanted = cluster_name or self.cluster
+        if wanted is None:
+            return self.everywhere
+        if wanted not in self.clusters:
+            raise ConfigError(
+                f"{self.name} has no [clusters.{wanted}]{nearest(wanted, list(self.clusters))}"
+            )
+        return {**self.everywhere, **self.clusters[wanted]}
+
+
+def find_file(environment: Mapping[str, str], home: Path) -> Path | None:
+    """Where the file is; None where there is none.
+
+    Raises:
+        ConfigError: the one that the environment names is not there.
+    """
+    named = environment.get(VARIABLE)
+    if named is not None:
+        if not named:
+            return None  # set to nothing: no file
+        if not Path(named).is_file():
+            raise ConfigError(f"{VARIABLE} names {named}, which is no file")
+        return Path(named)
+    base = environment.get("XDG_CONFIG_HOME")
+    path = (Path(base) if base else home / ".config") / "zkconsumer" / "config.toml"
+    return path if path.is_file() else None
+
+
+def read_configuration(path: Path) -> Configuration:
+    """Read the file.
+
+    Raises:
+        ConfigError: it can't be read, is no TOML, or something stands where it means nothing.
+    """
+    try:
+        return parse_configuration(path.read_text(encoding="utf-8"), str(path))
+    except OSError as error:
+        raise ConfigError(f"cannot read {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{path} is not UTF-8: {error}") from error
+
+
+def parse_configuration(text: str, name: str) -> Configuration:
+    """Read the text of a file.
+
+    Raises:
+        ConfigError: it is no TOML, or something stands where it means nothing.
+    """
+    try:
+        table = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise ConfigError(f"{name} is not TOML: {error}") from error
+    everywhere: dict[str, Scalar] = {}
+    commands: dict[str, Table] = {}
+    known = [command.name for command in every_command()]
+    for key, value in table.items():
+        if key in {_CLUSTERS, _CLUSTER}:
+            continue
+        if isinstance(value, dict):
+            if key not in known:
+                raise ConfigError(f"{name}: there is no command [{key}]{nearest(key, known)}")
+            commands[key] = value
+        else:
+            everywhere[key] = _shared_value(name, "", key, value)
+    return Configuration(
+        name=name,
+        everywhere=everywhere,
+        commands=commands,
+        clusters=_clusters(table.get(_CLUSTERS, {}), name),
+        cluster=_cluster(table.get(_CLUSTER), name),
+    )
+
+
+def _clusters(value: object, name: str) -> dict[str, dict[str, Scalar]]:
+    if not isinstance(value, dict) or not all(isinstance(one, dict) for one in value.values()):
+        raise ConfigError(f"{name}: clusters are tables: [clusters.NAME]")
+    return {
+        cluster: {
+            key: _shared_value(name, f"[clusters.{cluster}] ", key, one)
+            for key, one in table.items()
+        }
+        for cluster, table in value.items()
+    }
+
+
+def _cluster(value: object, name: str) -> str | None:
+    if value is None or isinstance(value, str):
+        return value
+    raise ConfigError(f"{name}: cluster is the name of one of [clusters.NAME], not {value!r}")
+
+
+def _shared_value(name: str, where: str, key: str, value: object) -> Scalar:
+    if key not in EVERYWHERE:
+        raise ConfigError(
+            f"{name}: {where}{key} is none of {', '.join(EVERYWHERE)}; settings of one command "
+            "stand in a table of its name, such as [lag]"
+        )
+    return _scalar(name, key, value)
+
+
+def _scalar(name: str, key: str, value: object) -> Scalar:
+    if isinstance(value, str | int | float | bool):
+        return value
+    raise ConfigError(f"{name}: {key} is {value!r}: a text, a number, true or false is wanted")
+
+
+class _Set(NamedTuple):
+    """An option whose default was set, what it was before, and what it does not go with."""
+
+    action: argparse.Action
+    before: object
+    rivals: tuple[argparse.Action, ...]
+
+
+class Defaults:
+    """Puts what a file says into the parsers of one command.
+
+    Args:
+        configuration: the file.
+        cluster_name: what ``--cluster`` names, if it was given.
+    """
+
+    def __init__(self, configuration: Configuration, cluster_name: str | None) -> None:
+        self._configuration = configuration
+        self._shared = configuration.shared(cluster_name)
+        self._set: list[_Set] = []
+
+    def apply(self, command: str, parser: argparse.ArgumentParser) -> None:
+        """Make them the defaults of a command and of those below it.
+
+        Raises:
+            ConfigError: something stands there that the command does not know or can't take.
+        """
+        self._apply_shared(parser)
+        self._apply_table(self._configuration.commands.get(command, {}), parser, command)
+
+    def settle(self, args: argparse.Namespace) -> None:
+        """Take back what the command line does not go with: whoever names brokers means them."""
+        for one in self._set:
+            given = any(getattr(args, it.dest, it.default) != it.default for it in one.rivals)
+            if given and str(getattr(args, one.action.dest, None)) == str(one.action.default):
+                setattr(args, one.action.dest, one.before)
+
+    def _apply_shared(self, parser: argparse.ArgumentParser) -> None:
+        options = options_of(parser)
+        for key, value in self._shared.items():
+            action = options.get(f"--{key}")
+            if action is not None:
+                self._set_default(parser, action, key, value)
+        for below in commands_of(parser).values():
+            self._apply_shared(below)
+
+    def _apply_table(self, table: Table, parser: argparse.ArgumentParser, path: str) -> None:
+        options, below = options_of(parser), commands_of(parser)
+        name = self._configuration.name
+        for key, value in table.items():
+            if isinstance(value, dict) and key in below:
+                self._apply_table(value, below[key], f"{path}.{key}")
+                continue
+            action = options.get(f"--{key}")
+            if action is None:
+                known = [one.removeprefix("--") for one in options if one.startswith("--")]
+                raise ConfigError(f"{name}: [{path}] has no {key}{nearest(key, [*known, *below])}")
+            if key in _NEVER:
+                raise ConfigError(f"{name}: [{path}] {key} has to be given on the command line")
+            self._set_default(parser, action, key, _scalar(name, key, value))
+
+    def _set_default(
+        self, parser: argparse.ArgumentParser, action: argparse.Action, key: str, value: Scalar
+    ) -> None:
+        name = self._configuration.name
+        self._set.append(_Set(action, action.default, _rivals(parser, action)))
+        if action.nargs == 0:
+            if not isinstance(value, bool):
+                raise ConfigError(f"{name}: {key} is {value!r}: true or false is wanted")
+            if not value:
+                return
+            action.default = getattr(action, "const", True)
+        elif isinstance(value, bool) or action.nargs is not None or _gathers(action):
+            raise ConfigError(f"{name}: {key} can't be set to {value!r} in a file")
+        else:
+            text = str(value)
+            if action.choices is not None and text not in map(str, action.choices):
+                raise ConfigError(
+                    f"{name}: {key} is {text!r}: one of {', '.join(map(str, action.choices))} "
+                    "is wanted"
+                )
+            # argparse puts a text that is a default through the option's own type.
+            action.default = text
+        action.required = False
+        for group in exclusive_groups(parser, action):
+            group.required = False
+
+
+def _rivals(
+    parser: argparse.ArgumentParser, action: argparse.Action
+) -> tuple[argparse.Action, ...]:
+    found = [one for group in exclusive_groups(parser, action) for one in members_of(group)]
+    if action.dest == "zookeeper" and not action.required:
+        found += [one for one in options_of(parser).values() if one.dest in _RIVALS]
+    return tuple(one for one in found if one is not action)
+
+
+def _gathers(action: argparse.Action) -> bool:
+    """Whether an option can be given again and again."""
+    return isinstance(action.default, list) or type(action).__name__ == "_AppendAction"

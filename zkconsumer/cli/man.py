@@ -1,0 +1,48 @@
+"""``zkconsumer man``: the manual page of all commands, as it was installed."""
+
+import argparse
+import shutil
+import subprocess
+import sys
+from importlib import resources
+from pathlib import Path
+
+from zkconsumer.cli.commands import Subparsers
+
+_DESCRIPTION = """\
+Show the manual page of all commands. To have it where 'man zkconsumer' finds it:
+
+  ln -s "$(zkconsumer man --path)" /usr/local/share/man/man1/
+"""
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the ``man`` command; ``run`` is set as its ``run`` default."""
+    parser = subparsers.add_parser(
+        "man",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--path", action="store_true", help="print where the page is, instead of showing it"
+    )
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Show the page with ``man`` on a terminal; print its source where there is none."""
+    page = resources.files("zkconsumer.cli.manual").joinpath("zkconsumer.1")
+    with resources.as_file(page) as path:
+        if args.path:
+            print(path)
+            return 0
+        return _show(path)
+
+
+def _show(path: Path) -> int:
+    viewer = shutil.which("man")
+    if viewer is not None and sys.stdout.isatty():
+        return subprocess.run([viewer, "-l", str(path)], check=False).returncode  # noqa: S603
+    print(path.read_text(encoding="utf-8"), end="")
+    return 0
