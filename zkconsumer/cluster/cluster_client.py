@@ -125,6 +125,28 @@ class ClusterClient:
         patience = self._patience(timeout_ms)
         return self._leaders.list_offsets(times, isolation, patience)
 
+    def segment_starts(
+        self, times: Mapping[TopicPartition, int], *, timeout_ms: int, max_offsets: int = 1
+    ) -> Mapping[TopicPartition, tuple[int, ...] | int]:
+        """The offsets at which segments of each log begin: all that brokers before 0.10.1 know.
+
+        Args:
+            times: ms since the epoch, ``EARLIEST`` or ``LATEST``.
+            timeout_ms: for all tries together.
+            max_offsets: how many offsets of each partition, at most.
+
+        Returns:
+            For every partition the offsets, the largest first: starts of the segments that were
+            last written to by that time, and the end of the log, if that has come by then. A number
+            is its error code, as of ``list_offsets``.
+
+        Raises:
+            UnsupportedVersion: a leader is one of Kafka 4, which can't be asked like this any more.
+            ZkConsumerError: as ``view``.
+        """
+        patience = self._patience(timeout_ms)
+        return self._leaders.segment_starts(times, max_offsets, patience)
+
     def epoch_ends(
         self, asked: Mapping[TopicPartition, tuple[int, int]], *, timeout_ms: int
     ) -> Mapping[TopicPartition, EpochEnd | int | None]:

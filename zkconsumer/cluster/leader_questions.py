@@ -6,6 +6,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from zkconsumer.cluster.connection_pool import ConnectionPool
 from zkconsumer.cluster.epoch_ends import EpochEnd, epochs_question, read_epoch_ends
+from zkconsumer.cluster.offset_lists import OffsetLists, offsets_question, read_offset_lists
 from zkconsumer.cluster.offset_times import TimedOffset, least_version, read_times, times_question
 from zkconsumer.cluster.patience import Patience
 from zkconsumer.cluster.view import ClusterView
@@ -41,12 +42,14 @@ class _Question(Generic[Q, A]):
         at_least: the first version that can carry it.
         may_lack: whether a broker without such a version is an answer: None.
         read: the answers in a response of some version.
+        at_most: the last version that means the same.
     """
 
     request: Callable[[Mapping[TopicPartition, Q], ClusterView], Request[Any]]
     at_least: Callable[[Mapping[TopicPartition, Q]], int]
     may_lack: bool
     read: Callable[[Any, int], Mapping[TopicPartition, A | int]]
+    at_most: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +87,20 @@ class LeaderQuestions:
             at_least=least_version,
             may_lack=False,
             read=lambda response, version: read_times(response, version=version),
+        )
+        answers = self._ask(question, times, patience)
+        return {tp: answer for tp, answer in answers.items() if answer is not None}
+
+    def segment_starts(
+        self, times: Mapping[TopicPartition, int], max_offsets: int, patience: Patience
+    ) -> dict[TopicPartition, tuple[int, ...] | int]:
+        """See ``ClusterClient.segment_starts``."""
+        question: _Question[int, tuple[int, ...]] = _Question(
+            request=lambda part, _: offsets_question(part, max_offsets=max_offsets),
+            at_least=lambda _: 0,
+            may_lack=False,
+            read=lambda response, _: _listed(read_offset_lists(response)),
+            at_most=0,
         )
         answers = self._ask(question, times, patience)
         return {tp: answer for tp, answer in answers.items() if answer is not None}
@@ -182,6 +199,7 @@ class LeaderQuestions:
             question.request(part, view),
             timeout_ms=self._limit_ms(patience),
             at_least=question.at_least(part),
+            at_most=question.at_most,
         )
         return _Sent(connection, in_flight, part)
 
@@ -198,6 +216,10 @@ class LeaderQuestions:
 
     def _limit_ms(self, patience: Patience) -> int:
         return min(self._request_timeout_ms, max(1, patience.left_ms))
+
+
+def _listed(lists: OffsetLists) -> dict[TopicPartition, tuple[int, ...] | int]:
+    return {**lists.offsets, **lists.errors}
 
 
 def _why_leaderless(view: ClusterView, tp: TopicPartition) -> int:

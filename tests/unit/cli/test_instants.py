@@ -1,0 +1,69 @@
+"""Instants and durations as users write them."""
+
+from datetime import UTC, datetime, timedelta
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zkconsumer.cli.instants import parse_duration, parse_instant
+from zkconsumer.errors import ConfigError
+
+
+@pytest.mark.parametrize(
+    ("text", "at_ms"),
+    [
+        ("0", 0),
+        ("1795293000500", 1_795_293_000_500),
+        ("2026-11-21", 1_795_219_200_000),
+        ("2026-11-21T20:30", 1_795_293_000_000),
+        ("2026-11-21T20:30:00.500Z", 1_795_293_000_500),
+        ("2026-11-21T21:30:00.500+01:00", 1_795_293_000_500),
+        ("2026-11-21 20:30:00", 1_795_293_000_000),
+    ],
+)
+def test_a_time_is_milliseconds_or_iso(text: str, at_ms: int) -> None:
+    """UTC where nothing else is said."""
+    assert parse_instant(text) == at_ms
+
+
+@pytest.mark.parametrize(
+    "text", ["", "now", "-1", "20:30", "2026-13-01", "9" * 30, "1969-12-31", "١٢٣", "2026-11-21T25"]
+)
+def test_what_is_no_time_is_told(text: str) -> None:
+    """With an example, or why not."""
+    with pytest.raises(ConfigError, match=r"write milliseconds since 1970|lies before 1970"):
+        parse_instant(text)
+
+
+@given(st.datetimes(datetime(1970, 1, 1), datetime(9999, 1, 1), timezones=st.just(UTC)))  # noqa: DTZ001 - with the zone
+def test_every_instant_is_read_as_it_is_written(at: datetime) -> None:
+    """To the millisecond."""
+    at = at.replace(microsecond=at.microsecond // 1000 * 1000)
+    at_ms = (at - datetime(1970, 1, 1, tzinfo=UTC)) // timedelta(milliseconds=1)
+    assert parse_instant(at.isoformat(timespec="milliseconds")) == at_ms
+    assert parse_instant(str(at_ms)) == at_ms
+
+
+@pytest.mark.parametrize(
+    ("text", "ms"),
+    [
+        ("PT0S", 0),
+        ("P1D", 86_400_000),
+        ("P2W", 1_209_600_000),
+        ("PT90M", 5_400_000),
+        ("pt1h", 3_600_000),
+        ("P1DT2H30M5.5S", 95_405_500),
+        ("PT0.001S", 1),
+    ],
+)
+def test_a_duration_is_iso(text: str, ms: int) -> None:
+    """Down to milliseconds."""
+    assert parse_duration(text) == ms
+
+
+@pytest.mark.parametrize("text", ["", "P", "PT", "1D", "P1Y", "PT1.2345S", "P-1D", "90m"])
+def test_what_is_no_duration_is_told(text: str) -> None:
+    """With an example."""
+    with pytest.raises(ConfigError, match="is no duration: write it as in PT90M"):
+        parse_duration(text)

@@ -1,0 +1,61 @@
+"""Instants and durations as users write them: pure."""
+
+import re
+from datetime import UTC, datetime, timedelta
+from typing import Final
+
+from zkconsumer.errors import ConfigError
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND = timedelta(milliseconds=1)
+_DURATION = re.compile(
+    r"P(?:(?P<weeks>\d{1,9})W)?(?:(?P<days>\d{1,9})D)?"
+    r"(?:T(?:(?P<hours>\d{1,9})H)?(?:(?P<minutes>\d{1,9})M)?(?:(?P<seconds>\d{1,9}(?:\.\d{1,3})?)S)?)?"
+)
+_LAST_MS: Final = 2**63 - 1
+
+
+def parse_instant(text: str) -> int:
+    """Milliseconds since the epoch, or ISO 8601 (UTC unless it says otherwise), as milliseconds.
+
+    ``2026-11-21``, ``2026-11-21T20:30``, ``2026-11-21T20:30:00.500+01:00``, ``1795293000500``.
+
+    Raises:
+        ConfigError: it is neither.
+    """
+    if text.isascii() and text.isdigit():
+        at_ms = int(text[:20])
+        if at_ms <= _LAST_MS:
+            return at_ms
+    try:
+        at = datetime.fromisoformat(text)
+    except ValueError:
+        at = None
+    if at is None or text.isdigit():
+        raise ConfigError(
+            f"{text!r} is no time: write milliseconds since 1970, or as in 2026-11-21T20:30:00Z"
+        )
+    if at.tzinfo is None:
+        at = at.replace(tzinfo=UTC)
+    at_ms = (at - _EPOCH) // _MILLISECOND
+    if at_ms < 0:
+        raise ConfigError(f"{text!r} lies before 1970")
+    return at_ms
+
+
+def parse_duration(text: str) -> int:
+    """A duration of ISO 8601 in weeks, days, hours, minutes and seconds, as milliseconds.
+
+    ``P1D``, ``PT90M``, ``P1DT2H30M5.5S``.
+
+    Raises:
+        ConfigError: it is none.
+    """
+    found = _DURATION.fullmatch(text.upper())
+    parts = {} if found is None else {k: v for k, v in found.groupdict().items() if v is not None}
+    if not parts:
+        raise ConfigError(f"{text!r} is no duration: write it as in PT90M, P1D or P1DT2H30M")
+    whole, _, thousandths = parts.pop("seconds", "0").partition(".")
+    units = {"weeks": 604_800, "days": 86_400, "hours": 3_600, "minutes": 60}
+    seconds = int(whole) + sum(units[name] * int(count) for name, count in parts.items())
+    return seconds * 1000 + int(thousandths.ljust(3, "0"))
