@@ -41,6 +41,10 @@ class Fault(StrEnum):
     NO_PARTITION = "it is owned, but there is no such partition"
 
 
+_OF_MISSING = frozenset({Fault.UNOWNED, Fault.NO_MEMBER, Fault.NOT_READ})
+"""Faults that a node which could not be read may disprove."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ownership:
     """One partition that is not owned as it should be.
@@ -92,6 +96,8 @@ class Verification:
         missing_topics: topics that a member reads and the cluster lacks.
         expectations: what each assignor would give (ZooKeeper groups with members only).
         counts: how many partitions each owner has, as its node names it.
+        whole: whether all members and owners could be read; where not, nobody knows whether more
+            is wrong.
     """
 
     checked: int
@@ -100,11 +106,12 @@ class Verification:
     missing_topics: tuple[str, ...] = ()
     expectations: Mapping[Strategy, Expectation] = field(default_factory=dict)
     counts: Mapping[str, int] = field(default_factory=dict)
+    whole: bool = True
 
     @property
     def sound(self) -> bool:
         """Whether all is read that should be; a group without members reads nothing, soundly."""
-        return not self.faults and not self.malformed
+        return self.whole and not self.faults and not self.malformed
 
     @property
     def strategies(self) -> tuple[Strategy, ...]:
@@ -133,6 +140,7 @@ def verify(
         missing_topics=tuple(sorted(topic for topic in read if topic not in partition_ids)),
         expectations=dict(_expectations(group, partition_ids, owners)),
         counts=dict(sorted(Counter(owners.values()).items())),
+        whole=group.whole,
     )
 
 
@@ -141,7 +149,10 @@ def ownership_faults(
     partition_ids: PartitionIds,
     live_sessions: frozenset[int] | None = None,
 ) -> tuple[Ownership, ...]:
-    """The partitions that are not owned as they should be, ascending; see ``verify``."""
+    """The partitions that are not owned as they should be, ascending; see ``verify``.
+
+    Of a group that was not read whole nothing is said to be missing.
+    """
     members = {one.member_id: one for one in group.members}
     wanted = frozenset(
         TopicPartition(topic, number)
@@ -156,6 +167,8 @@ def ownership_faults(
     ]
     owned = {one.topic_partition for one in group.partitions if one.owner is not None}
     faults.extend(Ownership(topic_partition=tp, fault=Fault.UNOWNED) for tp in wanted - owned)
+    if not group.whole:
+        faults = [one for one in faults if one.fault not in _OF_MISSING]
     return tuple(sorted(faults, key=lambda one: one.topic_partition))
 
 

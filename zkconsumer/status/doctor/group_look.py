@@ -63,7 +63,7 @@ class GroupLook:
     @property
     def all_readable(self) -> bool:
         """Whether it is known what everybody reads, so that shares can be computed."""
-        return len(self.readable) == len(self.members)
+        return self.group.whole and len(self.readable) == len(self.members)
 
     @cached_property
     def topics_read(self) -> frozenset[str]:

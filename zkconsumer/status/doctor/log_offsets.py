@@ -74,7 +74,9 @@ def _below(look: GroupLook, found: list[Found]) -> list[Finding]:
 
 def _to_log_start(look: GroupLook, found: list[Found]) -> Fix | None:
     """Set offsets of a group that nobody is in; in Kafka that is not a compare-and-set."""
-    if not look.in_zookeeper or look.members or not is_segment(look.group.group_id):
+    if not look.in_zookeeper or look.members or not look.group.whole:
+        return None
+    if not is_segment(look.group.group_id):
         return None
     paths = GroupPaths(look.group.group_id)
     writes = tuple(

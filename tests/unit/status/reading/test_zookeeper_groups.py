@@ -8,9 +8,11 @@ from tests.support.group_tree import NODES_MS, REGISTERED_MS, GroupTree
 from tests.support.manual_clock import ManualClock
 from zkconsumer.errors import RegistryError
 from zkconsumer.model import TopicPartition
-from zkconsumer.status.model import Committed, GroupKind, GroupPartition, GroupStatus
+from zkconsumer.status.group_state import zookeeper_state
+from zkconsumer.status.model import Committed, GroupKind, GroupPartition, GroupState, GroupStatus
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.zookeeper_groups import ZookeeperGroups
+from zkconsumer.status.verify import verify
 from zkconsumer.zk.nodes import Pattern
 
 LIMIT_MS = 10_000
@@ -132,6 +134,7 @@ def test_what_is_refused_hides_nothing_else(tree: GroupTree, clock: ManualClock)
         "could not read /consumers/shut/ids",
         "could not read /consumers/shut/offsets/t",
     ]
+    assert (groups["open"].whole, shut.whole) == (True, False)
     [only] = shut.partitions
     assert (only.topic_partition, only.owner) == (T0, None)
     assert "owners/t/0: access denied" in str(only.problem)
@@ -285,3 +288,33 @@ def test_who_remembers_sees_what_all_see(steps: list[tuple[str, str, int, bool]]
     last = groups.read(TOPICS, Deadline(clock, LIMIT_MS))
     assert last.failure is None
     assert dict(last.groups) == read_once(tree, clock)
+
+
+@pytest.mark.parametrize(
+    ("refused", "whole"),
+    [
+        ("/consumers/g/ids", False),
+        ("/consumers/g/ids/m", False),
+        ("/consumers/g/owners", False),
+        ("/consumers/g/owners/t", False),
+        ("/consumers/g/owners/t/0", False),
+        ("/consumers/g/offsets", True),
+        ("/consumers/g/offsets/t", True),
+        ("/consumers/g/offsets/t/0", True),
+    ],
+)
+def test_a_group_whose_owners_are_refused_has_no_state(
+    tree: GroupTree, clock: ManualClock, refused: str, whole: bool
+) -> None:
+    """Nobody knows whether it is stable, empty or dead; offsets say nothing about that."""
+    session = tree.join("g", "m", {"t": 1})
+    for number in range(2):
+        tree.own("g", "t", number, "m-0", session)
+    tree.commit("g", "t", 0, b"5")
+    tree.client.refuses = lambda path: path == refused
+    group = read_once(tree, clock)["g"]
+    assert group.whole is whole
+    state = zookeeper_state(group, TOPICS)
+    assert state is (GroupState.STABLE if whole else GroupState.UNKNOWN)
+    assert verify(group, TOPICS).sound is whole
+    assert verify(group, TOPICS).faults == ()
