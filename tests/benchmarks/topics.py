@@ -10,10 +10,12 @@ from tests.benchmarks.payloads import message_sets
 from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.net.connector import BrokerConnector
 from zkconsumer.net.tcp import TcpConnector
-from zkconsumer.produce.producer import ACKS_LEADER, PRODUCE_VERSION
+from zkconsumer.produce.producer import ACKS_LEADER
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import Sandbox
+from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.messages.produce import ProducePartition, ProduceRequest, ProduceTopic
+from zkconsumer.wire.versions import OLDEST, version_for
 
 TIMEOUT_MS = 60_000
 # What the original's asynchronous producer puts into a set. Large plain sets would be produced
@@ -22,6 +24,7 @@ TIMEOUT_MS = 60_000
 _SET_RECORDS = 200
 _MOST_SET_BYTES = 500_000
 _DIFFERENT_SETS = 16
+_PRODUCE_VERSION = version_for(ApiKey.PRODUCE, OLDEST)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -94,6 +97,6 @@ def produce(connection: BrokerConnection, topic: str, partition: int, data: byte
             ),
         ),
     )
-    response = connection.request(request, version=PRODUCE_VERSION, timeout_ms=TIMEOUT_MS)
+    response = connection.request(request, version=_PRODUCE_VERSION, timeout_ms=TIMEOUT_MS)
     [answer] = response.topics[0].partitions
     assert answer.error_code == 0, f"{topic} [{partition}] was refused: {answer.error_code}"

@@ -3,7 +3,7 @@
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.fake_net import SHORT_MS, FakeNet, fake_net
+from tests.support.fake_net import LONG_MS, FakeNet, fake_net
 from zkconsumer.errors import WriteFailed
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings
@@ -62,7 +62,7 @@ def test_every_record_is_written_or_named(
         net.brokers.addresses,
         connector=net.network,
         settings=BatchSettings(
-            producer=ProducerSettings(timeout_ms=SHORT_MS, retries=retries, backoff_ms=1),
+            producer=ProducerSettings(timeout_ms=LONG_MS, retries=retries, backoff_ms=1),
             codec=codec,
             set_bytes=set_bytes,
         ),

@@ -113,6 +113,16 @@ class NegotiatedConnection:
         with self._watched():
             return self._connection.finish(in_flight, timeout_ms=timeout_ms)
 
+    def send_only(self, request: Request[R], *, timeout_ms: int, at_least: int = 0) -> None:
+        """Send a request that the broker does not answer (Produce with acks 0).
+
+        Raises as ``call``.
+        """
+        version = self.version_of(request, at_least=at_least)
+        with self._watched():
+            self._renew_if_due(timeout_ms)
+            self._connection.send_only(request, version=version, timeout_ms=timeout_ms)
+
     def version_of(
         self,
         request: Request[R] | type[Request[R]],

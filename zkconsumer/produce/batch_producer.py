@@ -7,72 +7,58 @@ partition's next set is not sent before the last one is acknowledged.
 Source: Kafka 0.8.2.2 ``DefaultEventHandler`` (sets by leader, retries after new metadata).
 """
 
-import contextlib
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
+from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.errors import (
     BrokerError,
     ConfigError,
     LocalProtocolError,
-    ProtocolError,
-    RemoteProtocolError,
     TransportError,
+    UnsupportedCodec,
     WriteFailed,
     ZkConsumerError,
 )
-from zkconsumer.model import Broker, Record, TopicPartition
-from zkconsumer.net.connection import BrokerConnection, InFlight
+from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.net.connection import InFlight
+from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
 from zkconsumer.net.transport import Connector
-from zkconsumer.produce.pending import Pending, WrittenSet
-from zkconsumer.produce.producer import ACKS_NONE, PRODUCE_VERSION, ProducerSettings
-from zkconsumer.produce.routes import Routes
-from zkconsumer.records.build import build_message_set
-from zkconsumer.records.codecs import Codec
-from zkconsumer.scope import wait_ms
-from zkconsumer.wire.error_codes import ErrorCode, error_name
-from zkconsumer.wire.messages.produce import (
-    ProducePartition,
-    ProduceRequest,
-    ProduceResponse,
-    ProduceTopic,
+from zkconsumer.produce.exchange import (
+    Outcome,
+    is_too_large,
+    may_pass,
+    outcomes_of,
+    produce_request,
 )
+from zkconsumer.produce.outgoing import HeadedRecord, Outgoing, build_set, least_version
+from zkconsumer.produce.pending import Pending, WrittenSet
+from zkconsumer.produce.routes import Routes, dialer_over
+from zkconsumer.produce.settings import ACKS_NONE, BatchSettings
+from zkconsumer.scope import wait_ms
+from zkconsumer.wire.messages.produce import ProduceRequest, ProduceResponse
 
-_TOO_LARGE = frozenset({ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE})
-
-Outcome = int | ZkConsumerError
-"""The base offset of a set that was written, or why it was not, or may not have been."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class BatchSettings:
-    """How records are written.
-
-    Attributes:
-        producer: acknowledgements, time-outs, tries; here ``retries`` is for each set.
-        codec: what sets are compressed with.
-        set_bytes: how large a set may become before it is compressed, unless one record is larger.
-    """
-
-    producer: ProducerSettings = field(default_factory=ProducerSettings)
-    codec: Codec = Codec.NONE
-    set_bytes: int = 1 << 20
+__all__ = ["BatchProducer", "BatchSettings", "HeadedRecord", "WrittenSet"]
 
 
 class BatchProducer:
     """Writes records to partitions, and knows of each whether it was acknowledged.
 
+    Brokers of any version since 0.8.0 take them; the form follows from what the broker serves.
+    Records without a timestamp get the time of writing, where brokers keep one (from 0.10 on).
     What was acknowledged may be there twice: a broker may have written a set whose answer got lost.
 
-    Thread: one at a time.
+    Thread: one at a time, but for ``stop``.
 
     Args:
         brokers: whom to ask for leaders.
-        connector: connects to them.
+        connector: connects to them, if there is no ``dialer``.
+        dialer: opens connections, with TLS and SASL where it is set up so; it stays the caller's.
         settings: see there.
         wait: waits for so many milliseconds.
+        clock: for the time of writing.
 
     Raises:
         ConfigError: the settings ask for no acknowledgements.
@@ -83,8 +69,10 @@ class BatchProducer:
         brokers: Sequence[Broker],
         *,
         connector: Connector | None = None,
+        dialer: BrokerDialer | None = None,
         settings: BatchSettings | None = None,
-        wait: Callable[[int], None] = wait_ms,
+        wait: Callable[[int], object] = wait_ms,
+        clock: Clock | None = None,
     ) -> None:
         self._settings = settings or BatchSettings()
         producer = self._settings.producer
@@ -93,32 +81,40 @@ class BatchProducer:
         self._producer = producer
         self._routes = Routes(
             brokers,
-            connector=connector,
-            client_id=producer.client_id,
+            dialer=dialer
+            or dialer_over(connector, client_id=producer.client_id, timeout_ms=producer.timeout_ms),
             timeout_ms=producer.timeout_ms,
-            by_name=False,
+            creating=False,
         )
         self._wait = wait
+        self._clock = clock or SystemClock()
+        self._stopped = False
 
     def whole_cluster(self) -> ClusterView:
         """Every topic and its partitions, asked for anew; creates no topic.
 
         Asked again, as often as a set is tried, while no broker answers or the one that does has
         only just started: it knows neither topics nor brokers then. (In a cluster without topics
-        none does; so the answer is given in the end.)
+        none of 0.8 does; so the answer is given in the end.)
 
         Raises:
             TransportError: no broker answers.
+            AuthenticationFailed: a broker and we don't agree on who we are.
+            UnsupportedVersion, ProtocolError, BrokerError: no broker can be understood.
         """
         for _ in range(self._producer.retries):
-            with contextlib.suppress(TransportError):
+            try:
                 view = self._routes.whole_cluster()
+            except TransportError:
+                if self._stopped:
+                    raise
+            else:
                 if view.brokers:
                     return view
             self._wait(self._producer.backoff_ms)
         return self._routes.whole_cluster()
 
-    def write(self, records: Mapping[TopicPartition, Sequence[Record]]) -> tuple[WrittenSet, ...]:
+    def write(self, records: Mapping[TopicPartition, Sequence[Outgoing]]) -> tuple[WrittenSet, ...]:
         """Write these records; their offsets are ignored, the brokers give new ones.
 
         Returns:
@@ -126,7 +122,7 @@ class BatchProducer:
 
         Raises:
             WriteFailed: some records were not acknowledged, for good or until the tries were used
-                up; the others were, and the error has both.
+                up, or ``stop`` was called; the others were, and the error has both.
         """
         pending = Pending(records, set_bytes=self._settings.set_bytes)
         tries: dict[TopicPartition, int] = defaultdict(int)
@@ -137,9 +133,9 @@ class BatchProducer:
                 if isinstance(outcome, int):
                     pending.acknowledge(tp, outcome)
                     tries.pop(tp, None)
-                elif _is_too_large(outcome) and pending.halve(tp):
+                elif is_too_large(outcome) and pending.halve(tp):
                     continue
-                elif _may_pass(outcome) and tries[tp] < self._producer.retries:
+                elif self._may_try_again(outcome, tries[tp]):
                     tries[tp] += 1
                     pausing = True
                     self._routes.forget(tp)
@@ -151,107 +147,106 @@ class BatchProducer:
                 self._wait(self._producer.backoff_ms)
         return tuple(pending.written)
 
+    def stop(self) -> None:
+        """Break off what is under way, and write nothing more. Idempotent. Thread: any.
+
+        A ``write`` that waits raises ``WriteFailed``; what it had sent may be written all the same.
+        """
+        self._stopped = True
+        self._routes.stop()
+
     def close(self) -> None:
-        """Close all connections."""
-        self._routes.close()
+        """Close all connections. Idempotent."""
+        self.stop()
+
+    def _may_try_again(self, error: ZkConsumerError, tries: int) -> bool:
+        return not self._stopped and may_pass(error) and tries < self._producer.retries
 
     def _round(
-        self, heads: Mapping[TopicPartition, Sequence[Record]]
+        self, heads: Mapping[TopicPartition, Sequence[Outgoing]]
     ) -> dict[TopicPartition, Outcome]:
-        """Send a set to each of these partitions, once."""
-        outcomes: dict[TopicPartition, Outcome] = {}
-        sets: dict[Broker, dict[TopicPartition, bytes]] = defaultdict(dict)
+        """Send sets to these partitions, once, then wait for the answers.
+
+        Brokers work side by side. Partitions that found no room in a request are left out.
+        """
         try:
             leaders = self._routes.leaders_of(heads)
-        except (BrokerError, TransportError, ProtocolError) as error:
+        except ZkConsumerError as error:
             return dict.fromkeys(heads, error)
+        outcomes: dict[TopicPartition, Outcome] = {}
+        by_leader: dict[Broker, dict[TopicPartition, Sequence[Outgoing]]] = defaultdict(dict)
         for tp, records in heads.items():
             leader = leaders[tp]
             if isinstance(leader, BrokerError):
                 outcomes[tp] = leader
-                continue
-            try:
-                sets[leader][tp] = build_message_set(records, codec=self._settings.codec)
-            except LocalProtocolError as error:
-                outcomes[tp] = error
-        return outcomes | self._exchange(sets)
-
-    def _exchange(
-        self, sets: Mapping[Broker, Mapping[TopicPartition, bytes]]
-    ) -> dict[TopicPartition, Outcome]:
-        """Send every leader its sets, then wait for the answers: the brokers work side by side."""
-        timeout_ms = 2 * self._producer.timeout_ms
-        outcomes: dict[TopicPartition, Outcome] = {}
-        under_way: list[tuple[Broker, BrokerConnection, InFlight[ProduceResponse]]] = []
-        for leader, of_leader in sets.items():
-            try:
-                connection = self._routes.connection_to(leader)
-                in_flight = connection.begin(
-                    _request(self._producer, of_leader),
-                    version=PRODUCE_VERSION,
-                    timeout_ms=timeout_ms,
-                )
-            except (TransportError, ProtocolError) as error:
-                self._routes.hang_up(leader)
-                outcomes |= dict.fromkeys(of_leader, error)
             else:
-                under_way.append((leader, connection, in_flight))
-        for leader, connection, in_flight in under_way:
+                by_leader[leader][tp] = records
+        under_way: list[_UnderWay] = []
+        for leader, of_leader in by_leader.items():
             try:
-                response = connection.finish(in_flight, timeout_ms=timeout_ms)
-            except (TransportError, ProtocolError) as error:
+                sent = self._begin(leader, of_leader, outcomes)
+            except ZkConsumerError as error:
                 self._routes.hang_up(leader)
-                outcomes |= dict.fromkeys(sets[leader], error)
+                outcomes |= dict.fromkeys(of_leader.keys() - outcomes.keys(), error)
             else:
-                outcomes |= _outcomes(leader, sets[leader], response)
+                under_way += sent
+        for one in under_way:
+            outcomes |= self._finish(one)
         return outcomes
 
-
-def _request(settings: ProducerSettings, sets: Mapping[TopicPartition, bytes]) -> ProduceRequest:
-    by_topic: dict[str, list[ProducePartition]] = defaultdict(list)
-    for tp, data in sets.items():
-        by_topic[tp.topic].append(ProducePartition(partition=tp.partition, records=data))
-    return ProduceRequest(
-        acks=settings.acks,
-        timeout_ms=settings.timeout_ms,
-        topics=tuple(
-            ProduceTopic(topic=topic, partitions=tuple(partitions))
-            for topic, partitions in by_topic.items()
-        ),
-    )
-
-
-def _outcomes(
-    leader: Broker, sets: Mapping[TopicPartition, bytes], response: ProduceResponse
-) -> dict[TopicPartition, Outcome]:
-    """What became of each set; silence about one is a failure of it."""
-    outcomes: dict[TopicPartition, Outcome] = {
-        tp: RemoteProtocolError(f"{leader}: no word about {tp} in its answer") for tp in sets
-    }
-    for topic in response.topics:
-        for answer in topic.partitions:
-            tp = TopicPartition(topic.topic, answer.partition)
-            if tp not in sets:
+    def _begin(
+        self,
+        leader: Broker,
+        heads: Mapping[TopicPartition, Sequence[Outgoing]],
+        outcomes: dict[TopicPartition, Outcome],
+    ) -> list["_UnderWay"]:
+        """Send a broker as many sets as may go at once; ``outcomes``: of what can't be sent."""
+        codec = self._settings.codec
+        least = least_version(codec)
+        connection = self._routes.connection_to(leader)
+        version = connection.version_of(ProduceRequest, at_least=least)
+        sets: dict[TopicPartition, bytes] = {}
+        room = self._settings.request_bytes
+        now_ms = self._clock.wall_ms()
+        for tp, records in heads.items():
+            try:
+                data = build_set(records, version=version, codec=codec, now_ms=now_ms)
+            except (LocalProtocolError, UnsupportedCodec) as error:
+                outcomes[tp] = error
                 continue
-            outcomes[tp] = answer.base_offset
-            if answer.error_code != ErrorCode.NONE:
-                outcomes[tp] = BrokerError(
-                    answer.error_code,
-                    "Produce",
-                    f"{leader} refused it: {error_name(answer.error_code)}",
-                    tp,
-                )
-    return outcomes
+            if sets and len(data) > room:
+                break
+            room -= len(data)
+            sets[tp] = data
+        if not sets:
+            return []
+        request = produce_request(
+            sets, acks=self._producer.acks, timeout_ms=self._producer.timeout_ms
+        )
+        timeout_ms = 2 * self._producer.timeout_ms
+        in_flight = connection.begin(request, timeout_ms=timeout_ms, at_least=least)
+        return [_UnderWay(leader, connection, in_flight, sets)]
+
+    def _finish(self, one: "_UnderWay") -> dict[TopicPartition, Outcome]:
+        """Wait for a broker's answer."""
+        try:
+            response = one.connection.finish(
+                one.in_flight, timeout_ms=2 * self._producer.timeout_ms
+            )
+        except ZkConsumerError as error:
+            self._routes.hang_up(one.leader)
+            return dict.fromkeys(one.sets, error)
+        return outcomes_of(one.leader, one.sets, response)
 
 
-def _is_too_large(error: ZkConsumerError) -> bool:
-    return isinstance(error, BrokerError) and error.code in _TOO_LARGE
+@dataclass(frozen=True, slots=True)
+class _UnderWay:
+    """A request that a broker has, and the sets in it."""
 
-
-def _may_pass(error: ZkConsumerError) -> bool:
-    if isinstance(error, BrokerError):
-        return ErrorCode.of(error.code).retriable
-    return not isinstance(error, LocalProtocolError)
+    leader: Broker
+    connection: NegotiatedConnection
+    in_flight: InFlight[ProduceResponse]
+    sets: Mapping[TopicPartition, bytes]
 
 
 def _write_failed(
@@ -265,7 +260,7 @@ def _write_failed(
         unwritten=pending.counts(),
         written_count=sum(one.count for one in pending.written),
         written=written,
-        may_pass=all(map(_may_pass, failed.values())),
+        may_pass=all(map(may_pass, failed.values())),
     )
     error.__cause__ = next(iter(failed.values()))
     return error

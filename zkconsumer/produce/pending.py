@@ -4,10 +4,8 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from zkconsumer.model import Record, TopicPartition
-
-ENTRY_BYTES = 26
-"""What a message of magic 0 takes in the log beside its key and value."""
+from zkconsumer.model import TopicPartition
+from zkconsumer.produce.outgoing import Outgoing, outgoing_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,11 +23,6 @@ class WrittenSet:
     count: int
 
 
-def record_bytes(record: Record) -> int:
-    """What a record takes in a log of magic 0, uncompressed."""
-    return ENTRY_BYTES + len(record.key or b"") + len(record.value or b"")
-
-
 class Pending:
     """Sets that wait for their acknowledgement, in each partition one behind the other.
 
@@ -39,7 +32,7 @@ class Pending:
     """
 
     def __init__(
-        self, records: Mapping[TopicPartition, Sequence[Record]], *, set_bytes: int
+        self, records: Mapping[TopicPartition, Sequence[Outgoing]], *, set_bytes: int
     ) -> None:
         self.written: list[WrittenSet] = []
         self._sets = {
@@ -49,7 +42,7 @@ class Pending:
     def __bool__(self) -> bool:
         return bool(self._sets)
 
-    def heads(self) -> dict[TopicPartition, tuple[Record, ...]]:
+    def heads(self) -> dict[TopicPartition, tuple[Outgoing, ...]]:
         """The next set of each partition."""
         return {tp: sets[0] for tp, sets in self._sets.items()}
 
@@ -79,11 +72,11 @@ class Pending:
         return {tp: sum(map(len, sets)) for tp, sets in self._sets.items()}
 
 
-def _cut(records: Sequence[Record], set_bytes: int) -> Iterator[tuple[Record, ...]]:
-    taken: list[Record] = []
+def _cut(records: Sequence[Outgoing], set_bytes: int) -> Iterator[tuple[Outgoing, ...]]:
+    taken: list[Outgoing] = []
     size = 0
     for record in records:
-        wanted = record_bytes(record)
+        wanted = outgoing_bytes(record)
         if taken and size + wanted > set_bytes:
             yield tuple(taken)
             taken, size = [], 0

@@ -2,12 +2,11 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from zkconsumer.cluster.metadata import MetadataReader
+from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.errors import BrokerError
 from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.net.connection import BrokerConnection
-from zkconsumer.net.connector import BrokerConnector
+from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.net.transport import Connector
 from zkconsumer.wire.error_codes import ErrorCode, error_name
@@ -18,39 +17,41 @@ class Routes:
 
     Args:
         brokers: whom to ask for leaders.
-        connector: connects to them; over TCP unless told otherwise.
-        client_id: sent with every request.
-        timeout_ms: how long connecting, and each question for leaders, may take.
-        by_name: ask for topics by name: less to answer, but some brokers create what is missing.
+        dialer: opens connections, by a twin that is stopped with this.
+        timeout_ms: how long a broker may take to answer who leads.
+        creating: whether asking for a topic lets brokers create it that are set up so.
     """
 
     def __init__(
         self,
         brokers: Sequence[Broker],
         *,
-        connector: Connector | None = None,
-        client_id: str,
+        dialer: BrokerDialer,
         timeout_ms: int,
-        by_name: bool = True,
+        creating: bool = True,
     ) -> None:
-        self._brokers = tuple(brokers)
-        self._by_name = by_name
-        self._opener = BrokerConnector(
-            connector or TcpConnector(), client_id=client_id, timeout_ms=timeout_ms
+        self._dialer = dialer.twin()
+        self._creating = creating
+        self._limit_ms = timeout_ms * max(1, len(brokers))
+        # No second round: the caller counts its tries, and pauses between them itself.
+        self._client = ClusterClient(
+            self._dialer,
+            brokers,
+            request_timeout_ms=timeout_ms,
+            retry_backoff_ms=self._limit_ms,
+            shuffle=lambda _brokers: None,
         )
-        self._metadata = MetadataReader(
-            self._opener.open, timeout_ms=timeout_ms, shuffle=lambda _brokers: None
-        )
-        self._connections: dict[Broker, BrokerConnection] = {}
+        self._connections: dict[Broker, NegotiatedConnection] = {}
         self._leaders: dict[TopicPartition, Broker] = {}
+        self._stopped = False
 
     def whole_cluster(self) -> ClusterView:
-        """Every topic there is. Naming one that is missing would make some brokers create it.
+        """Every topic there is; creates none.
 
         Raises:
-            TransportError: no broker answers.
+            ZkConsumerError: as ``ClusterClient.view``.
         """
-        view = self._metadata.read(self._brokers, (), all_topics=True)
+        view = self._client.view(None, timeout_ms=self._limit_ms)
         self._leaders.update(view.leaders)
         return view
 
@@ -59,7 +60,7 @@ class Routes:
 
         Raises:
             BrokerError: it has no leader now, or is not there.
-            TransportError: no broker answers.
+            ZkConsumerError: as ``ClusterClient.view``.
         """
         found = self.leaders_of([tp])[tp]
         if isinstance(found, BrokerError):
@@ -72,8 +73,7 @@ class Routes:
         """Who leads these partitions, or why that is not known; at most one question.
 
         Raises:
-            BrokerError: the broker refused the whole question.
-            TransportError: no broker answers.
+            ZkConsumerError: as ``ClusterClient.view``.
         """
         found: dict[TopicPartition, Broker | BrokerError] = {}
         unknown = []
@@ -84,27 +84,27 @@ class Routes:
             else:
                 found[tp] = leader
         if unknown:
-            view = self._look(sorted({tp.topic for tp in unknown}))
+            view = self._client.view(
+                sorted({tp.topic for tp in unknown}),
+                timeout_ms=self._limit_ms,
+                allow_auto_create=self._creating,
+            )
+            self._leaders.update(view.leaders)
             for tp in unknown:
                 found[tp] = view.leaders.get(tp) or _no_leader(tp, view)
         return found
 
-    def _look(self, topics: Sequence[str]) -> ClusterView:
-        if not self._by_name:
-            return self.whole_cluster()
-        view = self._metadata.read(self._brokers, topics)
-        self._leaders.update(view.leaders)
-        return view
-
-    def connection_to(self, leader: Broker) -> BrokerConnection:
+    def connection_to(self, leader: Broker) -> NegotiatedConnection:
         """The connection that is kept to a broker, opened where there is none.
 
         Raises:
-            ConnectFailed: naming its address.
+            ZkConsumerError: as ``BrokerDialer.dial``.
         """
         connection = self._connections.get(leader)
         if connection is None:
-            connection = self._connections[leader] = self._opener.open(leader)
+            connection = self._connections[leader] = self._dialer.dial(leader)
+            if self._stopped:
+                connection.close()
         return connection
 
     def forget(self, tp: TopicPartition) -> None:
@@ -117,10 +117,24 @@ class Routes:
         if connection is not None:
             connection.close()
 
-    def close(self) -> None:
-        """Close all connections."""
-        for leader in list(self._connections):
-            self.hang_up(leader)
+    def stop(self) -> None:
+        """Close all connections and dial no more; whoever waits wakes. Idempotent. Thread: any."""
+        self._stopped = True
+        self._dialer.stop()
+        self._client.stop()
+        # The thread that works may open or hang up one at this moment: a copy, taken at once.
+        for connection in list(self._connections.values()):
+            connection.close()
+
+
+def dialer_over(connector: Connector | None, *, client_id: str, timeout_ms: int) -> BrokerDialer:
+    """The dialer of a producer that was given none: no TLS, no SASL."""
+    return BrokerDialer(
+        connector or TcpConnector(),
+        client_id=client_id,
+        connect_timeout_ms=timeout_ms,
+        request_timeout_ms=timeout_ms,
+    )
 
 
 def _no_leader(tp: TopicPartition, view: ClusterView) -> BrokerError:

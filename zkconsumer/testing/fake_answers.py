@@ -11,6 +11,7 @@ from zkconsumer.wire.api import Request, Response
 from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages import consumer_metadata as cm
 from zkconsumer.wire.messages import fetch as fe
+from zkconsumer.wire.messages import heartbeat as hb
 from zkconsumer.wire.messages import list_offsets as lo
 from zkconsumer.wire.messages import metadata as md
 from zkconsumer.wire.messages import offset_commit as oc
@@ -51,6 +52,9 @@ class Answers:
                 return self._offsets.fetch(request, in_kafka=version > 0)
             case cm.ConsumerMetadataRequest():
                 return self._offsets.coordinator()
+            case hb.HeartbeatRequest():
+                # It knows the name, and fails at what it stands for.
+                return hb.HeartbeatResponse(error_code=ErrorCode.UNKNOWN)
             case _:
                 raise TypeError(f"no answer is known to {type(request).__name__}")
 

@@ -22,9 +22,11 @@ from zkconsumer.wire.codec import RequestFrame, decode_request, encode_response
 from zkconsumer.wire.framing import FrameReader
 from zkconsumer.wire.messages.fetch import FetchRequest, FetchResponse
 from zkconsumer.wire.messages.produce import ProduceRequest, ProduceResponse
+from zkconsumer.wire.versions import KNOWN_VERSIONS, BrokerGeneration
 
 _MAX_REQUEST_BYTES = 104_857_600
 _ANSWER = Answer()
+_SERVED = KNOWN_VERSIONS[BrokerGeneration.V0_8_2]
 
 
 class FakeBroker:
@@ -173,6 +175,9 @@ class BrokerConversation:
                 self._over = True
 
     def _answer(self, frame: RequestFrame, now_ms: int, deadline_ms: int | None) -> None:
+        if not _is_known(frame):
+            self._over = True
+            return
         response = self._answers.to(frame.request, frame.version)
         if isinstance(frame.request, FetchRequest) and isinstance(response, FetchResponse):
             if deadline_ms is None:
@@ -221,6 +226,14 @@ class FakeBrokers:
         for broker in self:
             port = server.listen(broker.accept)
             self.cluster.brokers[broker.id] = Broker(broker.id, LOOPBACK, port)
+
+
+def _is_known(frame: RequestFrame) -> bool:
+    """Whether a broker 0.8.2.2 answers it; on everything else it closes the connection."""
+    served = _SERVED.get(frame.api_key)
+    if served is None:
+        return frame.api_key is ApiKey.HEARTBEAT
+    return served.first <= frame.version <= served.last
 
 
 def _encoded(frame: RequestFrame, response: Response) -> bytes:

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from tests.support.fake_net import SHORT_MS, FakeNet, fake_net
+from tests.support.fake_net import FakeNet, fake_net
 from zkconsumer.errors import (
     BrokerError,
     LocalProtocolError,
@@ -22,7 +22,8 @@ from zkconsumer.wire.messages.produce import ProduceResponse
 
 TP = TopicPartition("t", 0)
 RECORDS = [Record(7, b"k", b"one"), Record(7, None, b"two")]
-SETTINGS = ProducerSettings(timeout_ms=SHORT_MS, retries=3, backoff_ms=70)
+TIMEOUT_MS = 100
+SETTINGS = ProducerSettings(timeout_ms=TIMEOUT_MS, retries=3, backoff_ms=70)
 
 
 class Waits(list[int]):
@@ -70,11 +71,11 @@ def test_connections_are_kept(net: FakeNet, waits: Waits) -> None:
     """One connection to a leader serves all sets; closing the producer closes it."""
     sender = producer(net, waits)
     sender.send(TP, RECORDS)
+    opened = list(net.brokers[0]._conversations)
     sender.send(TP, RECORDS)
-    kept = [one for one in net.brokers[0]._conversations if not one.is_over]
-    assert len(kept) == 1
+    assert net.brokers[0]._conversations == opened
     sender.close()
-    assert kept[0].is_over
+    assert all(one.is_over for one in opened)
 
 
 @pytest.mark.parametrize(

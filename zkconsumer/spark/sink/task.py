@@ -15,7 +15,8 @@ from zkconsumer.cluster.view import ClusterView
 from zkconsumer.errors import RowRefused
 from zkconsumer.model import Broker, Record, TopicPartition
 from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings
-from zkconsumer.produce.pending import WrittenSet, record_bytes
+from zkconsumer.produce.outgoing import outgoing_bytes
+from zkconsumer.produce.pending import WrittenSet
 from zkconsumer.spark.sink.partitioner import Chooser, key_hash
 from zkconsumer.spark.sink.rows import Row, SinkColumns, rows_of
 
@@ -141,7 +142,7 @@ class SinkTask:
             )
         record = Record(0, key, value)
         self._held[TopicPartition(chooser[0], partition)].append(record)
-        self._held_bytes += record_bytes(record)
+        self._held_bytes += outgoing_bytes(record)
         if self._held_bytes >= self._flush_bytes:
             self._flush()
 

@@ -1,0 +1,88 @@
+"""Requests to produce, and what their answers say of each set. Pure."""
+
+from collections import defaultdict
+from collections.abc import Mapping
+
+from zkconsumer.errors import (
+    BrokerError,
+    RemoteProtocolError,
+    TransportError,
+    UnsupportedCodec,
+    ZkConsumerError,
+)
+from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.wire.error_codes import ErrorCode, error_name
+from zkconsumer.wire.messages.produce import (
+    ProducedPartition,
+    ProducePartition,
+    ProduceRequest,
+    ProduceResponse,
+    ProduceTopic,
+)
+
+Outcome = int | ZkConsumerError
+"""The base offset of a set that was written, or why it was not, or may not have been."""
+
+_TOO_LARGE = frozenset({ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE})
+
+
+def produce_request(
+    sets: Mapping[TopicPartition, bytes], *, acks: int, timeout_ms: int
+) -> ProduceRequest:
+    """The request that carries these sets, all for partitions that one broker leads."""
+    by_topic: dict[str, list[ProducePartition]] = defaultdict(list)
+    for tp, data in sets.items():
+        by_topic[tp.topic].append(ProducePartition(partition=tp.partition, records=data))
+    return ProduceRequest(
+        acks=acks,
+        timeout_ms=timeout_ms,
+        topics=tuple(
+            ProduceTopic(topic=topic, partitions=tuple(partitions))
+            for topic, partitions in by_topic.items()
+        ),
+    )
+
+
+def outcomes_of(
+    leader: Broker, sets: Mapping[TopicPartition, bytes], response: ProduceResponse
+) -> dict[TopicPartition, Outcome]:
+    """What became of each set; silence about one is a failure of it."""
+    outcomes: dict[TopicPartition, Outcome] = {
+        tp: RemoteProtocolError(f"{leader}: no word about {tp} in its answer") for tp in sets
+    }
+    for topic in response.topics:
+        for answer in topic.partitions:
+            tp = TopicPartition(topic.topic, answer.partition)
+            if tp in sets:
+                refused = answer.error_code != ErrorCode.NONE
+                outcomes[tp] = _refusal(leader, tp, answer) if refused else answer.base_offset
+    return outcomes
+
+
+def is_too_large(error: ZkConsumerError) -> bool:
+    """Whether the set was refused for its size, so that a smaller one may be taken."""
+    return isinstance(error, BrokerError) and error.code in _TOO_LARGE
+
+
+def may_pass(error: ZkConsumerError) -> bool:
+    """Whether the same set may be taken later."""
+    if isinstance(error, BrokerError):
+        return ErrorCode.of(error.code).retriable
+    # A broker that speaks nonsense may be one that is going down.
+    return isinstance(error, TransportError | RemoteProtocolError) and not isinstance(
+        error, UnsupportedCodec
+    )
+
+
+def _refusal(leader: Broker, tp: TopicPartition, answer: ProducedPartition) -> BrokerError:
+    told = [one.batch_index_error_message for one in answer.record_errors]
+    words = [answer.error_message, *told]
+    # The message of a whole batch often repeats those of its records.
+    said = "; ".join(dict.fromkeys(word for word in words if word))
+    code = error_name(answer.error_code)
+    return BrokerError(
+        answer.error_code,
+        "Produce",
+        f"{leader} refused a set for {tp}: {code}{': ' if said else ''}{said}",
+        tp,
+    )

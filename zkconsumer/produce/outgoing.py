@@ -1,0 +1,98 @@
+"""What is written, and its form for each version of Produce. Pure.
+
+A broker takes message sets of magic 0 up to version 1, of magic 1 in version 2, and from version 3
+on batches of magic 2 alone; it converts what comes to the format that its topic is set to. Records
+without a timestamp get the time of writing wherever there is room for one, as with the original's
+producer: a broker deletes records by their time.
+
+Source: Kafka 0.10 and 3.9 ``ProduceRequest``, ``KafkaProducer``; KIP-32, KIP-82, KIP-98, KIP-110.
+"""
+
+from collections.abc import Sequence
+from typing import NamedTuple, TypeAlias
+
+from zkconsumer.errors import LocalProtocolError
+from zkconsumer.model import Record, TimestampType
+from zkconsumer.records.build import build_message_set
+from zkconsumer.records.build_batch import build_batch
+from zkconsumer.records.codecs import CODECS_OF_MESSAGES, Codec
+from zkconsumer.records.rows import Headers
+from zkconsumer.wire.messages.produce import (
+    FIRST_WITH_BATCHES,
+    FIRST_WITH_TIMESTAMPS,
+    FIRST_WITH_ZSTD,
+)
+
+_ENTRY_BYTES = 26
+"""What a message of magic 0 takes in the log beside its key and value; magic 2 takes less."""
+
+_HEADER_BYTES = 10
+"""What a header takes at most beside its name and value, unless it is larger than 32 MB."""
+
+_NO_TIME = -1
+
+
+class HeadedRecord(NamedTuple):
+    """A record with headers; only brokers of 0.11 and later can keep them."""
+
+    record: Record
+    headers: Headers
+
+
+Outgoing: TypeAlias = Record | HeadedRecord
+"""A record to write. Its offset is ignored: the broker gives it a new one."""
+
+
+def parts_of(outgoing: Outgoing) -> tuple[Record, Headers]:
+    """The record and its headers."""
+    return (outgoing, ()) if isinstance(outgoing, Record) else (outgoing.record, outgoing.headers)
+
+
+def outgoing_bytes(outgoing: Outgoing) -> int:
+    """What a record takes in a log of magic 0, uncompressed, and its headers where they fit."""
+    record, headers = parts_of(outgoing)
+    size = _ENTRY_BYTES + len(record.key or b"") + len(record.value or b"")
+    for name, value in headers:
+        size += _HEADER_BYTES + len(name.encode("utf-8", "replace")) + len(value or b"")
+    return size
+
+
+def least_version(codec: Codec) -> int:
+    """The first version of Produce in which brokers take that codec."""
+    return 0 if codec in CODECS_OF_MESSAGES else FIRST_WITH_ZSTD
+
+
+def build_set(records: Sequence[Outgoing], *, version: int, codec: Codec, now_ms: int) -> bytes:
+    """What a partition gets in a request of that version.
+
+    Args:
+        records: in their order.
+        version: of Produce.
+        codec: what they are compressed with.
+        now_ms: the timestamp of those that have none.
+
+    Raises:
+        LocalProtocolError: they can't be written in the format of that version.
+        UnsupportedCodec: the library for the codec is not installed.
+    """
+    chosen = [
+        _numbered(parts_of(one)[0], place, now_ms, has_time=version >= FIRST_WITH_TIMESTAMPS)
+        for place, one in enumerate(records)
+    ]
+    headers = {place: one[1] for place, one in enumerate(map(parts_of, records)) if one[1]}
+    if version >= FIRST_WITH_BATCHES:
+        return build_batch(chosen, codec=codec, headers=headers)
+    if headers:
+        raise LocalProtocolError(
+            f"record {min(headers)} of the set has headers, which brokers before Kafka 0.11 can't "
+            f"keep (Produce version {version}): write it without them"
+        )
+    return build_message_set(chosen, magic=int(version >= FIRST_WITH_TIMESTAMPS), codec=codec)
+
+
+def _numbered(record: Record, place: int, now_ms: int, *, has_time: bool) -> Record:
+    """The record as a producer writes it: counted from 0, its time its creator's."""
+    if not has_time:
+        return Record(place, record.key, record.value)
+    stamp = now_ms if record.timestamp == _NO_TIME else record.timestamp
+    return Record(place, record.key, record.value, stamp, TimestampType.CREATE_TIME)

@@ -1,0 +1,49 @@
+"""How a producer writes. Pure."""
+
+from dataclasses import dataclass, field
+from typing import Final
+
+from zkconsumer.records.codecs import Codec
+
+ACKS_NONE: Final = 0
+ACKS_LEADER: Final = 1
+ACKS_ALL: Final = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProducerSettings:
+    """How a producer writes.
+
+    Attributes:
+        client_id: sent with every request, unless the producer was given a dialer.
+        acks: ``ACKS_ALL`` waits for all in-sync replicas, ``ACKS_LEADER`` for the leader's log,
+            ``ACKS_NONE`` for nothing (the base offset is then -1, and a failure goes unnoticed).
+        timeout_ms: how long the broker, and then the answer, may take.
+        retries: further tries after one that may have failed for a passing reason. A try whose
+            answer was lost may have been written: then the set is there twice.
+        backoff_ms: the pause before each further try.
+    """
+
+    client_id: str = "zkconsumer-producer"
+    acks: int = ACKS_ALL
+    timeout_ms: int = 10_000
+    retries: int = 20
+    backoff_ms: int = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BatchSettings:
+    """How records are written.
+
+    Attributes:
+        producer: acknowledgements, time-outs, tries; here ``retries`` is for each set.
+        codec: what sets are compressed with.
+        set_bytes: how large a set may become before it is compressed, unless one record is larger.
+        request_bytes: how many bytes of sets go to a broker at once, unless one set is larger: a
+            broker closes the connection on more than ``socket.request.max.bytes`` (100 MB).
+    """
+
+    producer: ProducerSettings = field(default_factory=ProducerSettings)
+    codec: Codec = Codec.NONE
+    set_bytes: int = 1 << 20
+    request_bytes: int = 1 << 25
