@@ -4,8 +4,8 @@ Every function takes the state, what was asked for, and the name of what the pag
 
 - ``cluster.cluster_page(state, asked)``
 - ``topics.topics_page(state, asked)``, ``topic.topic_page(state, asked, name)``
-- ``groups.groups_page(state, asked)``, ``group.group_page(state, asked, key)``
-- ``znodes.znodes_page(asked, key, nodes)`` where ``nodes`` were read for it
+- ``groups.groups_page(state, asked)``, ``group.group_page(state, asked, key, past)``
+- ``znodes.znodes_page(asked, key, nodes)`` with what ``web.znodes.look_at`` gave for ``?path=``
 - ``plain.login_page(refused=...)``, ``plain.sorry_page(status, sentence)``
 
 and gives a ``view.View``, which ``rendering.render(view, asked, state)`` makes HTML of. What is not

@@ -1,0 +1,162 @@
+"""The cluster: whether all is well, and if not, where to look first. Pure."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Final
+
+from zkconsumer.status.doctor.finding import Code, Finding, Severity
+from zkconsumer.status.model import BrokerStatus, ClusterSnapshot, GroupState
+from zkconsumer.web.pages.group_rows import LOOKED_AT, GroupRow, group_row
+from zkconsumer.web.pages.view import Asked, View
+from zkconsumer.web.pages.words import SEVERITY_TONES, Tone
+from zkconsumer.web.state import ClusterState
+
+_SHOWN: Final = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BrokerRow:
+    """A broker, and what it does.
+
+    Attributes:
+        status: its registration.
+        leads: how many partitions.
+        holds: how many replicas.
+        behind: how many of these are not in sync.
+    """
+
+    status: BrokerStatus
+    leads: int
+    holds: int
+    behind: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Totals:
+    """The cluster in numbers."""
+
+    brokers: int
+    topics: int
+    partitions: int
+    leaderless: int
+    under_replicated: int
+    groups: int
+    members: int
+    states: tuple[tuple[GroupState, int], ...]
+    lag: int
+    controller: int | None
+
+
+def cluster_page(state: ClusterState, asked: Asked) -> View:
+    """The first page; all findings with ``findings=all``."""
+    snapshot = state.snapshot
+    groups = [group_row(state, key) for key in snapshot.groups]
+    findings, left_out = _findings(state, groups)
+    behind = sorted(
+        (row for row in groups if row.lag or row.burrow_tone in {Tone.WARN, Tone.BAD}),
+        key=lambda row: (-int(row.burrow), -(row.lag or 0), row.key),
+    )
+    shown = len(findings) if asked.query.get("findings") == "all" else _SHOWN
+    worst = findings[0].severity if findings else Severity.NOTE
+    return View(
+        template="cluster.html",
+        title="Cluster",
+        context={
+            "ready": state.ready,
+            "totals": _totals(snapshot, groups),
+            "brokers": _broker_rows(snapshot),
+            "findings": findings[:shown],
+            "more_findings": max(0, len(findings) - shown),
+            "left_out": left_out,
+            "behind": behind[:_SHOWN],
+            "more_behind": max(0, len(behind) - _SHOWN),
+            "verdict": _verdict(findings, snapshot),
+            "tone": Tone.OK if not findings and not snapshot.failures else SEVERITY_TONES[worst],
+            "tones": SEVERITY_TONES,
+        },
+    )
+
+
+def _findings(state: ClusterState, groups: list[GroupRow]) -> tuple[list[Finding], int]:
+    """What is worse than a note, the worst first; and in how many groups nobody looked.
+
+    The groups that Burrow or their state speaks against are looked at first.
+    """
+    found = list(state.findings(None))
+    left, left_out = LOOKED_AT, 0
+    for row in sorted(groups, key=_suspicion):
+        left -= row.partitions
+        if left < 0:
+            left_out += 1
+        else:
+            found += state.findings(row.key)
+    # What could not be read has a place of its own on the page.
+    found = [
+        one for one in found if one.severity > Severity.NOTE and one.code is not Code.NOT_LOOKED_AT
+    ]
+    found.sort(key=lambda one: (-one.severity, one.group is not None, one.group or ()))
+    return found, left_out
+
+
+def _suspicion(row: GroupRow) -> tuple[int, int, int]:
+    return (-int(row.burrow), int(row.state is GroupState.STABLE), row.partitions)
+
+
+def _verdict(findings: list[Finding], snapshot: ClusterSnapshot) -> str:
+    """One sentence."""
+    errors = sum(one.severity is Severity.ERROR for one in findings)
+    warnings = len(findings) - errors
+    said = [
+        f"{number} {noun if number == 1 else noun + 's'}"
+        for number, noun in ((errors, "error"), (warnings, "warning"))
+        if number
+    ]
+    if said:
+        return " and ".join(said)
+    return "Not everything can be read" if snapshot.failures else "All is well"
+
+
+def _totals(snapshot: ClusterSnapshot, groups: list[GroupRow]) -> Totals:
+    partitions = [one for topic in snapshot.topics for one in topic.partitions]
+    counts = Counter(row.state for row in groups)
+    return Totals(
+        brokers=len(snapshot.brokers),
+        topics=len(snapshot.topics),
+        partitions=len(partitions),
+        leaderless=sum(one.leaderless for one in partitions),
+        under_replicated=sum(one.under_replicated for one in partitions),
+        groups=len(groups),
+        members=sum(row.members for row in groups),
+        states=tuple((one, counts[one]) for one in GroupState if counts[one]),
+        lag=sum(row.lag or 0 for row in groups),
+        controller=next((one.broker.id for one in snapshot.brokers if one.is_controller), None),
+    )
+
+
+def _broker_rows(snapshot: ClusterSnapshot) -> tuple[BrokerRow, ...]:
+    leads: Counter[int] = Counter()
+    holds: Counter[int] = Counter()
+    behind: Counter[int] = Counter()
+    for leader, replicas, in_sync in _places(snapshot):
+        if leader is not None:
+            leads[leader] += 1
+        holds.update(replicas)
+        behind.update(one for one in replicas if one not in in_sync)
+    return tuple(
+        BrokerRow(
+            status=one,
+            leads=leads[one.broker.id],
+            holds=holds[one.broker.id],
+            behind=behind[one.broker.id],
+        )
+        for one in snapshot.brokers
+    )
+
+
+def _places(
+    snapshot: ClusterSnapshot,
+) -> Iterator[tuple[int | None, tuple[int, ...], tuple[int, ...]]]:
+    for topic in snapshot.topics:
+        for one in topic.partitions:
+            yield one.leader, one.replicas, one.in_sync

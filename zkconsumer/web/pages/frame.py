@@ -1,0 +1,57 @@
+"""What surrounds every page: which cluster, how fresh, what can't be read. Pure."""
+
+from dataclasses import dataclass
+
+from zkconsumer.status.model import PartFailure
+from zkconsumer.web.pages.view import Asked
+from zkconsumer.web.state import ClusterState
+
+_LEAST_OLD_MS = 15_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Frame:
+    """The head of the page.
+
+    Attributes:
+        zookeeper_connect: which cluster.
+        taken_ms: when the snapshot was put together; None before the first.
+        now_ms: by the server's clock, from which the page's script counts on.
+        old_after_ms: from which age on a value is shown as old.
+        number: of the state.
+        problem: why all is old.
+        failures: parts that can't be read, the longest first.
+        section: the item of the navigation that the page belongs to.
+        token_in_use: whether one can log out.
+    """
+
+    zookeeper_connect: str
+    taken_ms: int | None
+    now_ms: int
+    old_after_ms: int
+    number: int
+    problem: str | None
+    failures: tuple[PartFailure, ...]
+    section: str
+    token_in_use: bool
+
+
+def frame_of(state: ClusterState, asked: Asked) -> Frame:
+    """The frame around a page."""
+    snapshot = state.snapshot
+    return Frame(
+        zookeeper_connect=snapshot.zookeeper_connect,
+        taken_ms=snapshot.taken_ms if state.ready else None,
+        now_ms=asked.now_ms,
+        old_after_ms=old_after_ms(state),
+        number=state.number,
+        problem=state.problem,
+        failures=tuple(sorted(snapshot.failures, key=lambda one: one.since_ms)),
+        section=asked.path.split("/")[1],
+        token_in_use=asked.token_in_use,
+    )
+
+
+def old_after_ms(state: ClusterState) -> int:
+    """From which age on a value is old: when two readings in a row have not brought it anew."""
+    return max(_LEAST_OLD_MS, 3 * (state.interval_ms + state.read_duration_ms))

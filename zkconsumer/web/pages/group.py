@@ -1,0 +1,87 @@
+"""One group: who reads what, how far behind it is, what happened, what is wrong. Pure."""
+
+from collections.abc import Sequence
+from typing import Final
+
+from zkconsumer.status.model import GroupKey, GroupKind
+from zkconsumer.status.verify import Verification
+from zkconsumer.web.pages.group_grid import columns_of, group_grid
+from zkconsumer.web.pages.group_rows import group_row
+from zkconsumer.web.pages.group_timeline import SHOWN, events_of, member_label, ribbon
+from zkconsumer.web.pages.plain import sorry_page
+from zkconsumer.web.pages.view import Asked, View, group_address
+from zkconsumer.web.pages.words import SEVERITY_TONES, counted
+from zkconsumer.web.state import ClusterState, PastRebalance
+
+MEMBERS_SHOWN: Final = 100
+
+
+def group_page(
+    state: ClusterState, asked: Asked, key: GroupKey, past: Sequence[PastRebalance] = ()
+) -> View:
+    """The page of a group.
+
+    Args:
+        state: the cluster.
+        asked: with what of the grid to show, and ``timeline=all``.
+        key: the group.
+        past: its rebalances that were written down.
+    """
+    group = state.group(key)
+    if group is None:
+        return sorry_page(404, f"There is no {key} in this cluster, or no longer.")
+    events = events_of(state, key, past, asked.now_ms)
+    shown = events if asked.query.get("timeline") == "all" else events[:SHOWN]
+    verification, grid = state.verification(key), state.grid(key)
+    columns = columns_of(grid.columns)
+    lag, verdict = state.lag(key), state.verdict(key)
+    return View(
+        template="group.html",
+        title=key.group_id,
+        group=key,
+        context={
+            "group": group,
+            "row": group_row(state, key),
+            "worst_time": lag.worst_time,
+            "verdict": verdict,
+            "watched": _watched(verdict.complete, [one.complete for one in verdict.partitions]),
+            "owned": sum(row.column is not None and row.fault is None for row in grid.rows),
+            "checked": verification.checked,
+            "findings": state.findings(key),
+            "tones": SEVERITY_TONES,
+            "sharing": _sharing(key, verification),
+            "grid": group_grid(state, asked, key),
+            "members": columns[:MEMBERS_SHOWN],
+            "more_members": max(0, len(columns) - MEMBERS_SHOWN),
+            "details": {one.member_id: one for one in group.members},
+            "member_label": lambda member_id: member_label(key, member_id),
+            "events": shown,
+            "more_events": len(events) - len(shown),
+            "ribbon": ribbon(events, asked.now_ms),
+            "marks": ",".join(str(one.began_ms) for one in events),
+            "data_address": f"/api{group_address(key)}/lag",
+            "in_zookeeper": key.kind is GroupKind.ZOOKEEPER,
+        },
+    )
+
+
+def _watched(complete: float, windows: Sequence[float]) -> str:
+    """How much Burrow's word rests on."""
+    if not any(windows):
+        return "No commit was seen yet, so nothing speaks against it."
+    if complete >= 1:
+        return f"By the last {10} commits of each partition."
+    seen = round(10 * max(windows))
+    return f"By the last {counted(seen, 'commit')} of a partition at most; ten are a full look."
+
+
+def _sharing(key: GroupKey, verification: Verification) -> str:
+    """Who would have shared the partitions out as they are."""
+    if key.kind is not GroupKind.ZOOKEEPER or not verification.expectations:
+        return ""
+    met = verification.strategies
+    if len(met) > 1:
+        return "Shared out as either assignor would."
+    if met:
+        return f"Shared out as the {met[0]} assignor would."
+    return "Not shared out as either assignor would."

@@ -1,0 +1,217 @@
+"""A group's grid as the page shows it: some of the rows, the columns that these need. Pure."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from typing import Final
+
+from zkconsumer.model import TopicPartition
+from zkconsumer.status.grid import Column, Row
+from zkconsumer.status.lag import PartitionLag, Standing
+from zkconsumer.status.model import GroupKey, GroupPartition
+from zkconsumer.web.pages.table import number_in
+from zkconsumer.web.pages.view import Asked
+from zkconsumer.web.pages.words import BURROW_TONES, Tone, time_lag
+from zkconsumer.web.state import ClusterState
+
+ROWS: Final = 100
+NAMED: Final = 10
+"""Up to so many columns bear their names; more of them only their numbers."""
+COLUMNS: Final = 40
+"""From more columns on, those are left out that have nothing in the rows that are shown."""
+HUES: Final = 8
+"""How many colours there are for members."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridColumn:
+    """An owner.
+
+    Attributes:
+        number: its place among all, from 1.
+        hue: its colour; others can have the same.
+        column: itself.
+    """
+
+    number: int
+    hue: int
+    column: Column
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GridRow:
+    """A partition.
+
+    Attributes:
+        row: as the grid has it.
+        owner: its owner's column; None where nobody owns it.
+        end: the log's end.
+        log_at_ms: when it was seen.
+        lag: as the group's lag has it.
+        bar: its lag as a part of the largest one that is shown, 0 to 100.
+        behind: how far behind in time, in words.
+        burrow: Burrow's word where it is not OK.
+        tone: how Burrow's word is shown.
+        oldest_ms: when the oldest of its numbers was seen; None where there is none.
+    """
+
+    row: Row
+    owner: GridColumn | None
+    end: int | None
+    log_at_ms: int | None
+    lag: int | None
+    bar: int
+    behind: str
+    burrow: str
+    tone: Tone
+    oldest_ms: int | None
+
+    @property
+    def partition(self) -> int:
+        """Its number."""
+        return self.row.topic_partition.partition
+
+    @property
+    def trouble(self) -> str:
+        """What is wrong with its owner, its nodes or its offset; "" where nothing is."""
+        said = [self.row.fault, self.row.problem]
+        return "; ".join(str(one) for one in said if one is not None)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupGrid:
+    """What is shown of the grid.
+
+    Attributes:
+        columns: those shown.
+        hidden_columns: how many are not.
+        named: whether heads of columns have room for names.
+        topics: the rows by topic.
+        all_topics: of the whole grid.
+        found: how many rows there are on all pages.
+        of: how many without a filter.
+        page: from 1.
+        pages: at least 1.
+        before: the address of the page before; None on the first.
+        after: the same of the one after.
+    """
+
+    columns: tuple[GridColumn, ...]
+    hidden_columns: int
+    named: bool
+    topics: tuple[tuple[str, tuple[GridRow, ...]], ...]
+    all_topics: tuple[str, ...]
+    found: int
+    of: int
+    page: int
+    pages: int
+    before: str | None
+    after: str | None
+
+
+def columns_of(columns: Sequence[Column]) -> tuple[GridColumn, ...]:
+    """Columns with their numbers and colours."""
+    return tuple(
+        GridColumn(number=place + 1, hue=place % HUES, column=one)
+        for place, one in enumerate(columns)
+    )
+
+
+def group_grid(state: ClusterState, asked: Asked, key: GroupKey) -> GroupGrid:
+    """The rows that were asked for by ``topic``, ``show`` (behind, faults) and ``page``."""
+    grid = state.grid(key)
+    all_columns = columns_of(grid.columns)
+    found = [row for row in grid.rows if _wanted(row, asked)]
+    pages = max(1, -(-len(found) // ROWS))
+    page = min(max(1, number_in(asked.query, "page", 1)), pages)
+    shown = found[(page - 1) * ROWS : page * ROWS]
+    columns = all_columns
+    if len(columns) > COLUMNS:
+        used = {row.column for row in shown}
+        columns = tuple(one for one in columns if one.number - 1 in used)
+    rows = _rows(state, key, shown, all_columns)
+    return GroupGrid(
+        columns=columns,
+        hidden_columns=len(all_columns) - len(columns),
+        named=len(columns) <= NAMED,
+        topics=tuple(
+            (topic, tuple(some))
+            for topic, some in groupby(rows, key=lambda one: one.row.topic_partition.topic)
+        ),
+        all_topics=tuple(dict.fromkeys(row.topic_partition.topic for row in grid.rows)),
+        found=len(found),
+        of=len(grid.rows),
+        page=page,
+        pages=pages,
+        before=asked.at(page=page - 1 if page > 2 else None) if page > 1 else None,
+        after=asked.at(page=page + 1) if page < pages else None,
+    )
+
+
+def _wanted(row: Row, asked: Asked) -> bool:
+    if asked.query.get("topic", "") not in {"", row.topic_partition.topic}:
+        return False
+    match asked.query.get("show"):
+        case "behind":
+            return bool(row.lag)
+        case "faults":
+            return row.fault is not None or row.problem is not None
+        case _:
+            return True
+
+
+def _rows(
+    state: ClusterState, key: GroupKey, rows: Sequence[Row], columns: Sequence[GridColumn]
+) -> list[GridRow]:
+    wanted = {row.topic_partition for row in rows}
+    group = state.snapshot.groups[key]
+    partitions = {
+        one.topic_partition: one for one in group.partitions if one.topic_partition in wanted
+    }
+    lags = {
+        one.topic_partition: one
+        for one in state.lag(key).partitions
+        if one.topic_partition in wanted
+    }
+    verdicts = {
+        one.topic_partition: one.status
+        for one in state.verdict(key).partitions
+        if one.topic_partition in wanted
+    }
+    largest = max((one.records or 0 for one in lags.values()), default=0)
+
+    def made(row: Row) -> GridRow:
+        tp = row.topic_partition
+        partition = partitions.get(tp) or GroupPartition(tp)
+        lag = lags.get(tp) or PartitionLag(tp, None, None, Standing.UNKNOWN)
+        status = verdicts.get(tp)
+        tone = Tone.CALM if status is None else BURROW_TONES[status]
+        return GridRow(
+            row=row,
+            owner=None if row.column is None else columns[row.column],
+            end=partition.log_end,
+            log_at_ms=partition.log_at_ms,
+            lag=lag.records,
+            bar=_bar(lag.records, largest),
+            behind=time_lag(lag.time),
+            burrow="" if status is None else status.name,
+            tone=tone,
+            oldest_ms=_oldest_ms(partition, row),
+        )
+
+    return [made(row) for row in rows]
+
+
+def _bar(lag: int | None, largest: int) -> int:
+    """Whatever is not 0 can be seen."""
+    return 0 if not lag or not largest else max(2, 100 * lag // largest)
+
+
+def _oldest_ms(partition: GroupPartition, row: Row) -> int | None:
+    seen = [partition.log_at_ms, None if row.committed is None else row.committed.seen_ms]
+    return min((one for one in seen if one is not None), default=None)
+
+
+def partition_name(tp: TopicPartition) -> str:
+    """As tools write it: the topic, a dash, the number."""
+    return f"{tp.topic}-{tp.partition}"

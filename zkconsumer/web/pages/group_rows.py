@@ -1,0 +1,104 @@
+"""One line about a group, for lists of groups. Pure."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+from zkconsumer.status.burrow import BurrowStatus
+from zkconsumer.status.doctor.finding import Severity
+from zkconsumer.status.lag import TimeLag
+from zkconsumer.status.model import GroupKey, GroupState
+from zkconsumer.web.pages.words import BURROW_TONES, STATE_MEANINGS, STATE_TONES, Tone
+from zkconsumer.web.state import ClusterState
+
+LOOKED_AT: Final = 10_000
+"""In how many partitions of groups one page lets the doctor look: a tenth of a second of work."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupRow:
+    """A group at a glance.
+
+    Attributes:
+        key: which.
+        state: how it stands.
+        members: how many.
+        partitions: how many it reads, owns, or has offsets of.
+        lag: in records, of what is known.
+        unknown: of how many partitions it is not known.
+        time: that of the partition which is behind the longest.
+        burrow: Burrow's word.
+        trouble: partitions that Burrow calls neither OK nor WARN.
+        seen_ms: when members and owners were read.
+        problems: what could not be read or understood.
+    """
+
+    key: GroupKey
+    state: GroupState
+    members: int
+    partitions: int
+    lag: int | None
+    unknown: int
+    time: TimeLag | None
+    burrow: BurrowStatus
+    trouble: int
+    seen_ms: int
+    problems: tuple[str, ...]
+
+    @property
+    def state_tone(self) -> Tone:
+        """How its state is shown."""
+        return STATE_TONES[self.state]
+
+    @property
+    def state_meaning(self) -> str:
+        """What its state says."""
+        return STATE_MEANINGS[self.state]
+
+    @property
+    def burrow_tone(self) -> Tone:
+        """How Burrow's word is shown."""
+        return BURROW_TONES[self.burrow]
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """How many findings the doctor has about a group; None: it was not asked."""
+
+    errors: int
+    warnings: int
+    notes: int
+
+
+def group_row(state: ClusterState, key: GroupKey) -> GroupRow:
+    """A group of the snapshot at a glance; only what is made before a state is published."""
+    group, lag, verdict = state.snapshot.groups[key], state.lag(key), state.verdict(key)
+    worst = lag.worst_time
+    return GroupRow(
+        key=key,
+        state=group.state,
+        members=len(group.members),
+        partitions=len(group.partitions),
+        lag=lag.total,
+        unknown=lag.unknown,
+        time=None if worst is None else worst.time,
+        burrow=verdict.status,
+        trouble=sum(one.status > BurrowStatus.WARN for one in verdict.partitions),
+        seen_ms=group.seen_ms,
+        problems=group.problems,
+    )
+
+
+def found_in(state: ClusterState, rows: Iterable[GroupRow]) -> dict[GroupKey, Found]:
+    """What the doctor has found in these groups, as far as he can look without keeping us waiting.
+
+    Groups are left out from the one on with which it would be too many partitions.
+    """
+    left, found = LOOKED_AT, {}
+    for row in rows:
+        left -= row.partitions
+        if left < 0:
+            break
+        severities = [one.severity for one in state.findings(row.key)]
+        found[row.key] = Found(*(severities.count(one) for one in reversed(Severity)))
+    return found

@@ -1,0 +1,66 @@
+"""All groups. Pure."""
+
+from typing import Final
+
+from zkconsumer.status.model import GroupKind, GroupState
+from zkconsumer.web.pages.group_rows import GroupRow, found_in, group_row
+from zkconsumer.web.pages.table import Column, matching, table_of
+from zkconsumer.web.pages.view import Asked, View
+from zkconsumer.web.state import ClusterState
+
+_COLUMNS: Final[tuple[Column[GroupRow], ...]] = (
+    Column(name="name", label="Group", of=lambda row: row.key.group_id),
+    Column(name="kind", label="Kept by", of=lambda row: row.key.kind.value),
+    Column(name="state", label="State", of=lambda row: row.state.value),
+    Column(name="members", label="Members", of=lambda row: row.members, numeric=True),
+    Column(
+        name="partitions",
+        label="Partitions",
+        of=lambda row: row.partitions,
+        numeric=True,
+        about="That it reads, owns or has offsets of",
+    ),
+    Column(
+        name="lag",
+        label="Lag",
+        of=lambda row: row.lag,
+        numeric=True,
+        about="Records that are written and not yet read",
+    ),
+    Column(
+        name="behind",
+        label="Behind",
+        of=lambda row: None if row.time is None else row.time.ms,
+        numeric=True,
+        about="Age of the next record to read, in the partition where it is oldest",
+    ),
+    Column(
+        name="burrow",
+        label="Burrow",
+        of=lambda row: int(row.burrow),
+        numeric=True,
+        about="Whether it gets on, by the rules of Burrow",
+    ),
+)
+
+
+def groups_page(state: ClusterState, asked: Asked) -> View:
+    """The list of groups, narrowed by ``q`` (words of the id), ``kind`` and ``state``."""
+    rows = [group_row(state, key) for key in sorted(state.snapshot.groups, key=lambda key: key[1])]
+    kind, wanted = asked.query.get("kind", ""), asked.query.get("state", "")
+    found = [
+        row
+        for row in matching(rows, lambda row: row.key.group_id, asked.query.get("q", ""))
+        if kind in {"", row.key.kind.value} and wanted in {"", row.state.value}
+    ]
+    table = table_of(found, _COLUMNS, asked, total=len(rows))
+    return View(
+        template="groups.html",
+        title="Groups",
+        context={
+            "table": table,
+            "findings": found_in(state, table.rows),
+            "kinds": [one.value for one in GroupKind],
+            "states": [one.value for one in GroupState],
+        },
+    )

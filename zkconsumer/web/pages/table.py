@@ -1,0 +1,149 @@
+"""Long tables: found, sorted and cut into pages on the server, so that each page stays small."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final, Generic, TypeVar
+
+from zkconsumer.web.pages.view import Asked
+
+R = TypeVar("R")
+
+PAGE_ROWS: Final = 50
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Column(Generic[R]):
+    """A column that a table can be sorted by.
+
+    Attributes:
+        name: in the address.
+        label: what its head says.
+        of: what to sort by; None is not known, and comes last either way.
+        numeric: whether it is aligned to the right, and its largest come first.
+        about: what it means, for who asks.
+    """
+
+    name: str
+    label: str
+    of: Callable[[R], int | str | None]
+    numeric: bool = False
+    about: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Head:
+    """The head of a column.
+
+    Attributes:
+        label: what it says.
+        numeric: as in ``Column``.
+        about: as in ``Column``.
+        address: where it is sorted by this, or the other way round where it already is.
+        sorted: ``ascending`` or ``descending`` as ``aria-sort`` has it; "" where by another.
+    """
+
+    label: str
+    numeric: bool
+    about: str
+    address: str
+    sorted: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Table(Generic[R]):
+    """One page of a table.
+
+    Attributes:
+        heads: one for each column.
+        rows: those of this page.
+        found: how many there are on all pages.
+        of: how many there would be without a filter.
+        page: from 1.
+        pages: at least 1.
+        before: the address of the page before; None on the first.
+        after: the same of the one after.
+    """
+
+    heads: tuple[Head, ...]
+    rows: tuple[R, ...]
+    found: int
+    of: int
+    page: int
+    pages: int
+    before: str | None
+    after: str | None
+
+
+def table_of(
+    rows: Sequence[R],
+    columns: Sequence[Column[R]],
+    asked: Asked,
+    *,
+    total: int | None = None,
+    page_rows: int = PAGE_ROWS,
+) -> Table[R]:
+    """The page of a table that was asked for by ``sort`` and ``page``.
+
+    What makes no sense in an address counts as not said.
+
+    Args:
+        rows: all that were found, as they are to be sorted where nothing else is asked for.
+        columns: by which it can be sorted.
+        asked: with ``sort`` (a column's name, ``-`` before it: descending) and ``page``.
+        total: how many there are besides; by default what was found.
+        page_rows: how many to a page.
+    """
+    by = {one.name: one for one in columns}
+    wish = asked.query.get("sort", "")
+    column, descending = by.get(wish.removeprefix("-")), wish.startswith("-")
+    found = list(rows) if column is None else _sorted(rows, column.of, descending=descending)
+    pages = max(1, -(-len(found) // page_rows))
+    page = min(max(1, number_in(asked.query, "page", 1)), pages)
+    start = (page - 1) * page_rows
+    return Table(
+        heads=tuple(_head(one, asked, wish) for one in columns),
+        rows=tuple(found[start : start + page_rows]),
+        found=len(found),
+        of=len(found) if total is None else total,
+        page=page,
+        pages=pages,
+        before=asked.at(page=page - 1 if page > 2 else None) if page > 1 else None,
+        after=asked.at(page=page + 1) if page < pages else None,
+    )
+
+
+def number_in(query: Mapping[str, str], name: str, default: int) -> int:
+    """A number of an address; the default where it is none."""
+    text = query.get(name, "")
+    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else default
+
+
+def matching(rows: Iterable[R], name_of: Callable[[R], str], wanted: str) -> list[R]:
+    """The rows whose name contains all words that are wanted, in any case."""
+    words = wanted.lower().split()
+    return [row for row in rows if all(word in name_of(row).lower() for word in words)]
+
+
+def _sorted(rows: Iterable[R], of: Callable[[R], int | str | None], *, descending: bool) -> list[R]:
+    known: list[tuple[int | str, R]] = []
+    unknown: list[R] = []
+    for row in rows:
+        value = of(row)
+        if value is None:
+            unknown.append(row)
+        else:
+            known.append((value.lower() if isinstance(value, str) else value, row))
+    known.sort(key=lambda pair: pair[0], reverse=descending)
+    return [row for _, row in known] + unknown
+
+
+def _head(column: Column[R], asked: Asked, wish: str) -> Head:
+    ascending, descending = wish == column.name, wish == f"-{column.name}"
+    other_way = descending if column.numeric else not ascending
+    return Head(
+        label=column.label,
+        numeric=column.numeric,
+        about=column.about,
+        address=asked.at(sort=column.name if other_way else f"-{column.name}", page=None),
+        sorted="ascending" if ascending else "descending" if descending else "",
+    )

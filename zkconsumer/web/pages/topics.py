@@ -1,0 +1,107 @@
+"""All topics. Pure."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from zkconsumer.status.model import PartitionStatus, TopicStatus
+from zkconsumer.web.pages.table import Column, matching, table_of
+from zkconsumer.web.pages.view import Asked, View
+from zkconsumer.web.state import ClusterState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicRow:
+    """A topic at a glance.
+
+    Attributes:
+        topic: itself.
+        replicas: of the partition that has the most.
+        leaderless: how many partitions nobody leads.
+        under_replicated: how many partitions lack a replica.
+        elsewhere: how many are led, but not by the first of their replicas.
+        records: how many its logs hold; None where that is known of none.
+        readers: how many groups have to do with it.
+    """
+
+    topic: TopicStatus
+    replicas: int
+    leaderless: int
+    under_replicated: int
+    elsewhere: int
+    records: int | None
+    readers: int
+
+    @property
+    def sick(self) -> int:
+        """How many of its partitions can't be read, or lack a replica."""
+        return self.leaderless + self.under_replicated
+
+
+_COLUMNS: Final[tuple[Column[TopicRow], ...]] = (
+    Column(name="name", label="Topic", of=lambda row: row.topic.name),
+    Column(
+        name="partitions",
+        label="Partitions",
+        of=lambda row: len(row.topic.partitions),
+        numeric=True,
+    ),
+    Column(name="replicas", label="Replicas", of=lambda row: row.replicas, numeric=True),
+    Column(
+        name="leaderless",
+        label="No leader",
+        of=lambda row: row.leaderless,
+        numeric=True,
+        about="Partitions that nobody can read or write",
+    ),
+    Column(
+        name="under",
+        label="Under-replicated",
+        of=lambda row: row.under_replicated,
+        numeric=True,
+        about="Partitions with a replica that is behind or gone",
+    ),
+    Column(
+        name="records",
+        label="Offsets held",
+        of=lambda row: row.records,
+        numeric=True,
+        about="From the first offset that the logs still have to their ends",
+    ),
+    Column(name="readers", label="Groups", of=lambda row: row.readers, numeric=True),
+)
+
+
+def topic_row(state: ClusterState, topic: TopicStatus) -> TopicRow:
+    """A topic of the snapshot at a glance."""
+    partitions = topic.partitions
+    held = [one for one in map(held_by, partitions) if one is not None]
+    return TopicRow(
+        topic=topic,
+        replicas=max((len(one.replicas) for one in partitions), default=0),
+        leaderless=sum(one.leaderless for one in partitions),
+        under_replicated=sum(one.under_replicated for one in partitions),
+        elsewhere=sum(not one.preferred and not one.leaderless for one in partitions),
+        records=sum(held) if held else None,
+        readers=len(state.readers_of(topic.name)),
+    )
+
+
+def held_by(partition: PartitionStatus) -> int | None:
+    """From its first offset to its end; compacted logs hold fewer records."""
+    if partition.log_start is None or partition.log_end is None:
+        return None
+    return max(0, partition.log_end - partition.log_start)
+
+
+def topics_page(state: ClusterState, asked: Asked) -> View:
+    """The list of topics, narrowed by ``q`` (words of the name) and ``only=sick``."""
+    topics = state.snapshot.topics
+    found = matching(topics, lambda one: one.name, asked.query.get("q", ""))
+    rows = [topic_row(state, one) for one in found]
+    if asked.query.get("only") == "sick":
+        rows = [row for row in rows if row.sick or row.topic.problem is not None]
+    return View(
+        template="topics.html",
+        title="Topics",
+        context={"table": table_of(rows, _COLUMNS, asked, total=len(topics))},
+    )

@@ -1,0 +1,166 @@
+"""Numbers, times and states in the words that the page uses. Pure."""
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from enum import StrEnum
+from typing import Final
+from urllib.parse import quote
+
+from zkconsumer.status.burrow import BurrowStatus
+from zkconsumer.status.doctor.finding import Severity
+from zkconsumer.status.lag import TimeLag
+from zkconsumer.status.model import GroupState
+
+NOT_KNOWN: Final = "\N{EN DASH}"
+_SECOND: Final = 1_000
+_MINUTE: Final = 60 * _SECOND
+_HOUR: Final = 60 * _MINUTE
+_DAY: Final = 24 * _HOUR
+
+
+class Tone(StrEnum):
+    """How something is shown; the values are classes of the style sheet, each with an icon."""
+
+    OK = "ok"
+    NOTE = "note"
+    WARN = "warn"
+    BAD = "bad"
+    CALM = "calm"
+
+
+STATE_TONES: Final[Mapping[GroupState, Tone]] = {
+    GroupState.STABLE: Tone.OK,
+    GroupState.REBALANCING: Tone.WARN,
+    GroupState.EMPTY: Tone.CALM,
+    GroupState.DEAD: Tone.CALM,
+    GroupState.UNKNOWN: Tone.CALM,
+}
+STATE_MEANINGS: Final[Mapping[GroupState, str]] = {
+    GroupState.STABLE: "Everything that its members read has its owner.",
+    GroupState.REBALANCING: "Something is not owned as it should be, or a registration "
+    "can't be read. That is usual for moments.",
+    GroupState.EMPTY: "Nobody reads; the offsets are kept.",
+    GroupState.DEAD: "Nobody reads, and no offsets are kept.",
+    GroupState.UNKNOWN: "What is needed to tell could not be read.",
+}
+BURROW_TONES: Final[Mapping[BurrowStatus, Tone]] = {
+    BurrowStatus.NOTFOUND: Tone.CALM,
+    BurrowStatus.OK: Tone.OK,
+    BurrowStatus.WARN: Tone.WARN,
+    BurrowStatus.ERR: Tone.BAD,
+    BurrowStatus.STOP: Tone.BAD,
+    BurrowStatus.STALL: Tone.BAD,
+    BurrowStatus.REWIND: Tone.BAD,
+}
+SEVERITY_TONES: Final[Mapping[Severity, Tone]] = {
+    Severity.NOTE: Tone.NOTE,
+    Severity.WARNING: Tone.WARN,
+    Severity.ERROR: Tone.BAD,
+}
+
+
+def count(number: int | None) -> str:
+    """``12,345``; a dash for what is not known."""
+    return NOT_KNOWN if number is None else f"{number:,}"
+
+
+def counted(number: int, noun: str) -> str:
+    """``1 group``, ``3,000 groups``."""
+    return f"{number:,} {noun if number == 1 else noun + 's'}"
+
+
+def short(number: int | None) -> str:
+    """``12.3k``: three digits at most, for where there is little room."""
+    if number is None:
+        return NOT_KNOWN
+    value, units = float(number), iter(("k", "M", "G", "T", "P"))
+    if value < 1_000:
+        return str(number)
+    unit = ""
+    while value >= 999.5 and (bigger := next(units, None)) is not None:
+        value, unit = value / 1_000, bigger
+    return f"{value:.0f}{unit}" if value >= 99.95 else f"{value:.1f}{unit}"
+
+
+def duration(ms: int | None) -> str:
+    """``850 ms``, ``4.2 s``, ``3 min 5 s``, ``2 h 10 min``, ``3 d 4 h``."""
+    if ms is None:
+        return NOT_KNOWN
+    if ms < _SECOND:
+        return f"{max(0, ms)} ms"
+    if ms < 10 * _SECOND:
+        return f"{ms / _SECOND:.1f} s"
+    if ms < _MINUTE:
+        return f"{ms // _SECOND} s"
+    for large, name, small, part in (
+        (_MINUTE, "min", _SECOND, "s"),
+        (_HOUR, "h", _MINUTE, "min"),
+        (_DAY, "d", _HOUR, "h"),
+    ):
+        if ms < 60 * large or name == "d" or (name == "h" and ms < 24 * large):
+            rest = ms % large // small
+            return f"{ms // large} {name} {rest} {part}" if rest else f"{ms // large} {name}"
+    raise AssertionError
+
+
+def age(at_ms: int | None, now_ms: int) -> str:
+    """How long ago, in one unit: ``now``, ``4 s``, ``3 min``, ``2 h``, ``5 d``.
+
+    The page's script counts on in the same words.
+    """
+    if at_ms is None:
+        return "never"
+    ms = now_ms - at_ms
+    if ms < _SECOND:
+        return "now"
+    for unit, name in ((_DAY, "d"), (_HOUR, "h"), (_MINUTE, "min")):
+        if ms >= unit:
+            return f"{ms // unit} {name}"
+    return f"{ms // _SECOND} s"
+
+
+def time_lag(lag: TimeLag | None) -> str:
+    """How far behind in time; a tilde before what is a guess."""
+    if lag is None:
+        return NOT_KNOWN
+    if lag.ms == 0:
+        return "0 s"
+    return f"{'~' if lag.extrapolated else ''}{duration(lag.ms)}"
+
+
+def moment(at_ms: int | None) -> str:
+    """Date and time in UTC."""
+    return NOT_KNOWN if at_ms is None else _at(at_ms).strftime("%Y-%m-%d %H:%M:%S UTC")
+
+
+def clock(at_ms: int | None) -> str:
+    """The time of day in UTC."""
+    return NOT_KNOWN if at_ms is None else _at(at_ms).strftime("%H:%M:%S")
+
+
+def iso(at_ms: int) -> str:
+    """For ``datetime`` attributes."""
+    return _at(at_ms).strftime("%Y-%m-%dT%H:%M:%S") + f".{at_ms % 1000:03}Z"
+
+
+def segment(text: str) -> str:
+    """A text as one segment of an address."""
+    return quote(text, safe="")
+
+
+def _at(at_ms: int) -> datetime:
+    return datetime.fromtimestamp(at_ms // 1000, UTC)
+
+
+FILTERS: Final[Mapping[str, Callable[..., str]]] = {
+    "age": age,
+    "clock": clock,
+    "count": count,
+    "counted": counted,
+    "duration": duration,
+    "iso": iso,
+    "moment": moment,
+    "segment": segment,
+    "short": short,
+    "time_lag": time_lag,
+}

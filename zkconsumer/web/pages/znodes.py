@@ -1,0 +1,38 @@
+"""A group's nodes in ZooKeeper, one after the other. Pure."""
+
+from collections.abc import Sequence
+
+from zkconsumer.status.model import GroupKey
+from zkconsumer.web.pages.view import Asked, View, group_address
+from zkconsumer.web.znodes import ZnodeView
+from zkconsumer.zk.paths import GroupPaths
+
+
+def znodes_page(asked: Asked, key: GroupKey, nodes: Sequence[ZnodeView]) -> View:
+    """A node and those below it.
+
+    Args:
+        asked: for the addresses of others: ``?path=`` names a node.
+        key: the group.
+        nodes: as ``web.znodes.look_at`` gives them, at least one.
+    """
+    node, below = nodes[0], nodes[1:]
+    root = GroupPaths(key.group_id).root
+    parts = [part for part in node.path.removeprefix(root).split("/") if part]
+    crumbs = [(root, asked.at(path=None))]
+    for place, part in enumerate(parts):
+        path = "/".join([root, *parts[: place + 1]])
+        crumbs.append((part, asked.at(path=path)))
+    return View(
+        template="znodes.html",
+        title=f"Nodes of {key.group_id}",
+        context={
+            "key": key,
+            "group_page": group_address(key),
+            "node": node,
+            "crumbs": crumbs,
+            "below": [(one, one.path.rsplit("/", 1)[-1], asked.at(path=one.path)) for one in below],
+        },
+        status=404 if node.problem == "there is no such node" else 200,
+        live=False,
+    )

@@ -1,0 +1,40 @@
+"""HTML of a view, by the templates of the package."""
+
+from functools import cache
+
+import jinja2
+
+from zkconsumer.version import __version__
+from zkconsumer.web.pages.frame import frame_of
+from zkconsumer.web.pages.view import Asked, View, group_address, topic_address
+from zkconsumer.web.pages.words import FILTERS
+from zkconsumer.web.state import ClusterState
+
+
+def render(view: View, asked: Asked, state: ClusterState | None) -> str:
+    """The page as HTML.
+
+    Args:
+        view: what it shows.
+        asked: what was asked for.
+        state: what the frame around it tells of the cluster; None: nothing, as before a login.
+    """
+    template = _environment().get_template(view.template)
+    frame = None if state is None else frame_of(state, asked)
+    return template.render({**view.context, "view": view, "asked": asked, "frame": frame})
+
+
+@cache
+def _environment() -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.PackageLoader("zkconsumer.web", "templates"),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters.update(FILTERS)
+    environment.globals.update(
+        version=__version__, group_address=group_address, topic_address=topic_address
+    )
+    return environment
