@@ -8,6 +8,7 @@ import argparse
 import difflib
 import logging
 import random
+import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
@@ -26,9 +27,14 @@ from zkconsumer.status.model import (
     GroupKey,
     GroupKind,
     GroupStatus,
+    TopicStatus,
 )
+from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.kept import CLUSTER_PART, registered_addresses
+from zkconsumer.status.reading.node_batches import NodeBatches
 from zkconsumer.status.reading.snapshot import ReadingLimits, SnapshotReader
+from zkconsumer.status.reading.zookeeper_cluster import read_brokers as status_brokers
+from zkconsumer.status.reading.zookeeper_cluster import read_topics
 from zkconsumer.zk import kazoo_store
 from zkconsumer.zk.group_reader import read_brokers
 from zkconsumer.zk.store import ZkStore
@@ -166,6 +172,16 @@ class ClusterAccess:
                     raise RegistryError(f"the cluster can't be read: {failure.reason}")
         return snapshot
 
+    def cluster(self) -> tuple[tuple[BrokerStatus, ...], tuple[TopicStatus, ...]]:
+        """Brokers and topics by the word of ZooKeeper alone: no broker is asked.
+
+        Raises:
+            RegistryError: ZooKeeper does not answer.
+        """
+        nodes = NodeBatches(self.store, Deadline(self.clock, self.timeout_ms))
+        now_ms = self.clock.wall_ms()
+        return status_brokers(nodes, now_ms), read_topics(nodes, now_ms)
+
     def close(self) -> None:
         """Break off what is under way; the store and the dialer stay open. Idempotent."""
         self._closing.close()
@@ -296,6 +312,12 @@ def add_kind_argument(parser: argparse.ArgumentParser) -> None:
         metavar="KIND",
         help="where the group lives, if there are two of that name: zookeeper or coordinator",
     )
+
+
+def tell_failures(snapshot: ClusterSnapshot) -> None:
+    """Say on standard error what could not be read, so that nobody takes the rest for all."""
+    for failure in snapshot.failures:
+        print(f"zkconsumer: {failure.part}: {' '.join(failure.reason.split())}", file=sys.stderr)
 
 
 def find_group(snapshot: ClusterSnapshot, group_id: str, kind: GroupKind | None) -> GroupStatus:

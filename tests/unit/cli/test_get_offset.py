@@ -1,0 +1,92 @@
+"""``zkconsumer get-offset`` on brokers in memory."""
+
+import argparse
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tests.support.spoken_cluster import SpokenCluster
+from zkconsumer.cli import get_offset
+from zkconsumer.cli.main import main
+from zkconsumer.cluster.cluster_client import ClusterClient
+from zkconsumer.model import TopicPartition
+from zkconsumer.wire.error_codes import ErrorCode
+
+T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
+
+
+@pytest.fixture
+def brokers(monkeypatch: pytest.MonkeyPatch) -> SpokenCluster:
+    """Two brokers that lead a partition each; a third one has no leader."""
+    brokers = SpokenCluster(leaders={T0: 0, T1: 1, T2: -1})
+
+    @contextmanager
+    def open_it(_args: argparse.Namespace) -> Iterator[ClusterClient]:
+        client = brokers.client()
+        yield client
+        client.stop()
+
+    monkeypatch.setattr(get_offset, "_open", open_it)
+    return brokers
+
+
+def run(*flags: str) -> int:
+    """The command; gives its exit status."""
+    return main(["get-offset", "--broker-list", "b0:9092", "--topic", "t", *flags])
+
+
+@pytest.mark.usefixtures("brokers")
+def test_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    """Whoever has no leader is not waited for, but is not forgotten either."""
+    assert run("--time", "-1") == 1
+    assert capsys.readouterr().out.splitlines() == [
+        "TOPIC  PARTITION  OFFSET  NOTE",
+        "t              0     100",
+        "t              1     100",
+        "t              2       -  LEADER_NOT_AVAILABLE (5)",
+    ]
+    assert run("--partitions", "1,0", "--json") == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [one["partition"] for one in told["partitions"]] == [1, 0]
+    assert told["partitions"][0]["offsets"] == [100]
+
+
+@pytest.mark.usefixtures("brokers")
+def test_as_the_original(capsys: pytest.CaptureFixture[str]) -> None:
+    """Its lines go to standard output, its errors to the other."""
+    assert run("--time", "-2", "--partitions", "2,0,9", "--format", "scala") == 0
+    printed = capsys.readouterr()
+    assert printed.out == "t:0:0\n"
+    assert printed.err.splitlines() == [
+        "Error: partition 2 does not have a leader. Skip getting offsets",
+        "Error: partition 9 does not exist",
+    ]
+
+
+def test_other_errors_are_not_passed_over(
+    brokers: SpokenCluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """In the original's format neither: there the original dies."""
+    brokers.fails[T1] = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+    assert run("--format", "scala", "--partitions", "0,1") == 1
+    printed = capsys.readouterr()
+    assert printed.out == "t:0:100\n"
+    assert "t-1: TOPIC_AUTHORIZATION_FAILED" in printed.err
+
+
+@pytest.mark.usefixtures("brokers")
+def test_wrong_wishes(capsys: pytest.CaptureFixture[str]) -> None:
+    """A partition or a topic that is not there; a time that is none; nobody to ask."""
+    assert run("--partitions", "3") == 2
+    assert "it has 0, 1, 2" in capsys.readouterr().err
+    assert run("--time", "yesterday") == 2
+    assert main(["get-offset", "--broker-list", "b", "--topic", "gone"]) == 2
+    assert "there is no topic gone" in capsys.readouterr().err
+
+
+def test_somebody_must_be_there_to_be_asked(capsys: pytest.CaptureFixture[str]) -> None:
+    """Brokers, or ZooKeeper, which names them."""
+    assert main(["get-offset", "--topic", "t"]) == 2
+    assert "--broker-list" in capsys.readouterr().err

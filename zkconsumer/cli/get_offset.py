@@ -1,0 +1,254 @@
+"""``zkconsumer get-offset``: the offsets of a topic, by time."""
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Final
+
+from zkconsumer.cli.cluster_access import (
+    add_cluster_arguments,
+    broker_settings,
+    client_of,
+    milliseconds,
+    open_dialer,
+    registered_brokers,
+)
+from zkconsumer.cli.commands import Subparsers
+from zkconsumer.cli.formats.scala_lines import offset_shell_text
+from zkconsumer.cli.instants import parse_instant
+from zkconsumer.cli.log_offsets import Found, offsets_of_topic
+from zkconsumer.cli.refusal import refusing
+from zkconsumer.cli.tables import (
+    Cell,
+    Colour,
+    Column,
+    Painted,
+    add_format_arguments,
+    json_text,
+    shows_colour,
+    table,
+)
+from zkconsumer.cluster.cluster_client import EARLIEST, LATEST, ClusterClient
+from zkconsumer.errors import ConfigError
+from zkconsumer.model import Broker
+from zkconsumer.wire.error_codes import ErrorCode, error_name
+from zkconsumer.zk import kazoo_store
+
+_FAILED: Final = 1
+_ENDS: Final = {"latest": LATEST, "-1": LATEST, "earliest": EARLIEST, "-2": EARLIEST}
+
+_DESCRIPTION = """\
+Ask the leaders of a topic where its partitions begin, end, or were at some time. Nothing is
+changed; a topic that does not exist is not created by the question.
+
+  zkconsumer get-offset --broker-list b1:9092 --topic orders --time -1
+  zkconsumer get-offset --zookeeper zk1:2181 --topic orders --time 2014-05-13T16:00:00Z
+
+For a time, brokers from 0.10.1 on tell the first record that is not older. Older ones only know
+when a segment of the log was last written to: what they tell is the end of such a segment that
+was whole by then, or nothing, and marked ~. So does --offsets, which asks for several, and --format
+scala, in any version that still knows that question.
+"""
+_EPILOG = """\
+exit status: 0 done; 1 not every partition told its offset; 2 wrong usage, or no such topic"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Wish:
+    """What is asked for; ``partitions`` None: all."""
+
+    topic: str
+    time: int
+    partitions: Sequence[int] | None
+    count: int
+    by_segment: bool
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the command; ``run`` is set as the ``run`` default."""
+    parser = subparsers.add_parser(
+        "get-offset",
+        help="the offsets of a topic, by time",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--broker-list",
+        metavar="HOSTS",
+        help="brokers to begin with: host1:port1,host2:port2 (or give --zookeeper)",
+    )
+    add_cluster_arguments(parser, zookeeper_required=False)
+    parser.add_argument("--topic", required=True, metavar="TOPIC", help="the topic")
+    parser.add_argument(
+        "--time",
+        default="latest",
+        metavar="TIME",
+        help="-1 or latest, -2 or earliest, milliseconds since 1970, or a time such as "
+        "2014-05-13T16:00:00Z (default: latest)",
+    )
+    parser.add_argument(
+        "--partitions",
+        type=_numbers,
+        metavar="N,N",
+        help="only these partitions, by commas (default: all)",
+    )
+    parser.add_argument(
+        "--offsets",
+        type=_count,
+        default=1,
+        metavar="N",
+        help="how many offsets of each partition, at most (default: %(default)s)",
+    )
+    parser.add_argument(
+        "--max-wait-ms",
+        type=milliseconds,
+        metavar="MS",
+        help="how long one broker may take to answer (default: that of --timeout-ms)",
+    )
+    add_format_arguments(parser, scala="kafka.tools.GetOffsetShell of 0.8.2.2")
+    parser.set_defaults(run=run)
+
+
+def _numbers(text: str) -> list[int]:
+    parts = text.split(",")
+    if not all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts):
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of partition numbers: give 0,1,2")
+    return list(map(int, parts))
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 on")
+    return int(text)
+
+
+@refusing
+def run(args: argparse.Namespace) -> int:
+    """Ask, and print what was told; gives the exit status.
+
+    Raises:
+        ZkConsumerError: nobody could be asked.
+    """
+    time = _ENDS.get(args.time)
+    if time is None:
+        time = parse_instant(args.time)
+    wish = _Wish(
+        args.topic,
+        time,
+        args.partitions,
+        args.offsets,
+        by_segment=args.offsets > 1 or args.format == "scala",
+    )
+    with _open(args) as client:
+        found = offsets_of_topic(
+            client,
+            wish.topic,
+            wish.time,
+            timeout_ms=args.max_wait_ms or args.timeout_ms,
+            by_segment=wish.by_segment,
+            count=wish.count,
+        )
+    return _print(args.format, wish, found)
+
+
+@contextmanager
+def _open(args: argparse.Namespace) -> Iterator[ClusterClient]:
+    timeout_ms = args.max_wait_ms or args.timeout_ms
+    args.bootstrap_servers = args.broker_list or args.bootstrap_servers
+    config = broker_settings(args)
+    if "bootstrap.servers" in config.given:
+        brokers: Sequence[Broker] = config.bootstrap_brokers()
+    elif args.zookeeper:
+        store = kazoo_store.connect(
+            args.zookeeper,
+            session_timeout_ms=2 * args.timeout_ms,
+            connection_timeout_ms=args.timeout_ms,
+        )
+        try:
+            brokers = registered_brokers(store)
+        finally:
+            store.close()
+    else:
+        raise ConfigError("nobody to ask: give --broker-list host:port, or --zookeeper")
+    with open_dialer(config, timeout_ms) as dialer:
+        client = client_of(dialer, brokers, timeout_ms)
+        try:
+            yield client
+        finally:
+            client.stop()
+
+
+def _print(form: str, wish: _Wish, found: Mapping[int, Found]) -> int:
+    asked = sorted(found) if wish.partitions is None else wish.partitions
+    if form == "scala":
+        lists = {
+            number: None if one.error == ErrorCode.LEADER_NOT_AVAILABLE else one.offsets
+            for number, one in found.items()
+            if one.error in {None, ErrorCode.LEADER_NOT_AVAILABLE}
+        }
+        failed = {number: one for number, one in found.items() if one.error is not None}
+        told = [number for number in asked if number in lists or number not in found]
+        printed = offset_shell_text(wish.topic, lists, told)
+        print(printed.output, end="")
+        print(printed.errors, end="", file=sys.stderr)
+        for number in asked:
+            if number in failed and number not in lists:
+                print(f"zkconsumer: {_failure(wish.topic, number, failed)}", file=sys.stderr)
+        return _FAILED if any(number not in lists and number in found for number in asked) else 0
+    missing = [number for number in asked if number not in found]
+    if missing:
+        raise ConfigError(
+            f"topic {wish.topic} has no partition {', '.join(map(str, missing))}: "
+            f"it has {', '.join(map(str, sorted(found)))}"
+        )
+    shown = {number: found[number] for number in asked}
+    print(_as_json(wish, shown) if form == "json" else _as_table(wish, shown), end="")
+    return _FAILED if any(one.error is not None for one in shown.values()) else 0
+
+
+def _failure(topic: str, number: int, found: Mapping[int, Found]) -> str:
+    code = found[number].error
+    return f"{topic}-{number}: {'' if code is None else error_name(code)}"
+
+
+def _as_table(wish: _Wish, found: Mapping[int, Found]) -> str:
+    columns = (
+        Column("TOPIC"),
+        Column("PARTITION", right=True),
+        Column("OFFSET", right=True),
+        Column("NOTE"),
+    )
+    rows: list[list[Cell]] = []
+    for number, one in found.items():
+        mark = "~" if one.by_segment and wish.time >= 0 else ""
+        offsets = ",".join(f"{mark}{offset}" for offset in one.offsets) or None
+        note = ""
+        if one.error is not None:
+            note = error_name(one.error)
+        elif offsets is None:
+            note = "no record is so young" if not mark else "nothing was whole by then"
+        rows.append([wish.topic, number, offsets, Painted(note, Colour.WARN)])
+    return table(columns, rows, coloured=shows_colour())
+
+
+def _as_json(wish: _Wish, found: Mapping[int, Found]) -> str:
+    return json_text(
+        {
+            "topic": wish.topic,
+            "time": wish.time,
+            "partitions": [
+                {
+                    "partition": number,
+                    "offsets": list(one.offsets),
+                    "timestamp_ms": one.timestamp_ms,
+                    "by_segment": one.by_segment,
+                    "error": None if one.error is None else error_name(one.error),
+                }
+                for number, one in found.items()
+            ],
+        }
+    )

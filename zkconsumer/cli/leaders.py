@@ -1,0 +1,96 @@
+"""How the leaders of partitions are spread over the brokers, as it is printed."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from zkconsumer.cli.tables import Colour, Column, Painted, json_text, table
+from zkconsumer.status.model import BrokerStatus, TopicStatus
+
+_COLUMNS = (
+    Column("BROKER", right=True),
+    Column("ADDRESS"),
+    Column("LEADS", right=True),
+    Column("PREFERRED", right=True),
+    Column("REPLICAS", right=True),
+    Column("NOT IN SYNC", right=True),
+    Column("NOTE"),
+)
+
+
+class _Share(NamedTuple):
+    """One broker: how many partitions it leads, should lead, keeps, and lags behind in."""
+
+    broker_id: int
+    status: BrokerStatus | None
+    leads: int
+    preferred: int
+    replicas: int
+    behind: int
+
+
+def leaders_table(
+    brokers: Iterable[BrokerStatus], topics: Sequence[TopicStatus], *, coloured: bool
+) -> str:
+    """A line for each broker that is registered, or that partitions are assigned to."""
+    rows = []
+    for one in _shares(brokers, topics):
+        status = one.status
+        address = None if status is None else f"{status.broker.host}:{status.broker.port}"
+        counts = (one.leads, one.preferred, one.replicas, one.behind)
+        rows.append([one.broker_id, address, *counts, _note(status)])
+    text = table(_COLUMNS, rows, coloured=coloured)
+    away = _leaderless(topics)
+    return text + (f"{away} partitions have no leader\n" if away else "")
+
+
+def leaders_json(
+    brokers: Iterable[BrokerStatus],
+    topics: Sequence[TopicStatus],
+    *,
+    coloured: bool,  # noqa: ARG001 - as leaders_table
+) -> str:
+    """The same as one object."""
+    told = [
+        {
+            "broker": one.broker_id,
+            "host": None if one.status is None else one.status.broker.host,
+            "port": None if one.status is None else one.status.broker.port,
+            "registered": one.status is not None,
+            "controller": one.status is not None and one.status.is_controller,
+            "leads": one.leads,
+            "preferred": one.preferred,
+            "replicas": one.replicas,
+            "not_in_sync": one.behind,
+            "problem": None if one.status is None else one.status.problem,
+        }
+        for one in _shares(brokers, topics)
+    ]
+    return json_text({"brokers": told, "leaderless_partitions": _leaderless(topics)})
+
+
+def _note(status: BrokerStatus | None) -> Painted:
+    if status is None:
+        return Painted("not registered", Colour.BAD)
+    if status.problem is not None:
+        return Painted(status.problem, Colour.BAD)
+    return Painted("controller" if status.is_controller else "", Colour.DIM)
+
+
+def _shares(brokers: Iterable[BrokerStatus], topics: Sequence[TopicStatus]) -> Iterator[_Share]:
+    known = {one.broker.id: one for one in brokers}
+    partitions = [one for topic in topics for one in topic.partitions]
+    assigned = {number for one in partitions for number in one.replicas}
+    for broker_id in sorted(known.keys() | assigned):
+        kept = [one for one in partitions if broker_id in one.replicas]
+        yield _Share(
+            broker_id,
+            known.get(broker_id),
+            leads=sum(one.leader == broker_id for one in partitions),
+            preferred=sum(one.replicas[0] == broker_id for one in kept),
+            replicas=len(kept),
+            behind=sum(broker_id not in one.in_sync for one in kept),
+        )
+
+
+def _leaderless(topics: Sequence[TopicStatus]) -> int:
+    return sum(one.leaderless for topic in topics for one in topic.partitions)

@@ -1,0 +1,96 @@
+"""Asks the leaders of a topic for offsets by time, as new brokers answer it and as old ones do."""
+
+from dataclasses import dataclass
+
+from zkconsumer.cluster.cluster_client import ClusterClient
+from zkconsumer.errors import ConfigError, UnsupportedVersion
+from zkconsumer.model import TopicPartition
+from zkconsumer.wire.error_codes import ErrorCode
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Found:
+    """One partition.
+
+    Attributes:
+        offsets: the largest first; none where nothing matches.
+        timestamp_ms: of the record that was found, in ms since the epoch.
+        by_segment: whether these are ends of segments, told by when files were written.
+        error: the code that came instead.
+    """
+
+    offsets: tuple[int, ...] = ()
+    timestamp_ms: int | None = None
+    by_segment: bool = False
+    error: int | None = None
+
+
+def offsets_of_topic(
+    client: ClusterClient,
+    topic: str,
+    time: int,
+    *,
+    timeout_ms: int,
+    by_segment: bool,
+    count: int = 1,
+) -> dict[int, Found]:
+    """Where a topic's partitions were.
+
+    Args:
+        client: asks.
+        topic: which must exist.
+        time: ms since the epoch, ``LATEST`` or ``EARLIEST``.
+        timeout_ms: for each question.
+        by_segment: ask as 0.8 does; else only where a leader knows nothing better.
+        count: how many offsets of each, at most; more than one only by segment.
+
+    Returns:
+        An entry for every partition that there is, ascending.
+
+    Raises:
+        ConfigError: there is no such topic.
+        ZkConsumerError: no broker answers.
+    """
+    view = client.view([topic], timeout_ms=timeout_ms)
+    numbers = view.partitions.get(topic)
+    if not numbers:
+        raise ConfigError(f"there is no topic {topic}: 'topics --list' shows those that there are")
+    partitions = [TopicPartition(topic, number) for number in numbers]
+    # Who has no leader now is not waited for.
+    times = {tp: time for tp in partitions if tp in view.leaders}
+    found = dict.fromkeys(partitions, Found(error=int(ErrorCode.LEADER_NOT_AVAILABLE)))
+    if not by_segment:
+        try:
+            found |= _by_record(client, times, timeout_ms)
+        except UnsupportedVersion:
+            by_segment = True
+    if by_segment:
+        found |= _by_segment(client, times, timeout_ms, count)
+    return {tp.partition: found[tp] for tp in partitions}
+
+
+def _by_record(
+    client: ClusterClient, times: dict[TopicPartition, int], timeout_ms: int
+) -> dict[TopicPartition, Found]:
+    found: dict[TopicPartition, Found] = {}
+    for tp, answer in client.list_offsets(times, timeout_ms=timeout_ms).items():
+        if isinstance(answer, int):
+            found[tp] = Found(error=answer)
+            continue
+        found[tp] = Found(
+            offsets=() if answer.offset < 0 else (answer.offset,),
+            timestamp_ms=answer.timestamp if answer.timestamp >= 0 else None,
+        )
+    return found
+
+
+def _by_segment(
+    client: ClusterClient, times: dict[TopicPartition, int], timeout_ms: int, count: int
+) -> dict[TopicPartition, Found]:
+    answers = client.segment_starts(times, timeout_ms=timeout_ms, max_offsets=count)
+    return {
+        tp: Found(error=answer)
+        if isinstance(answer, int)
+        else Found(offsets=answer, by_segment=True)
+        for tp, answer in answers.items()
+    }

@@ -1,0 +1,303 @@
+"""``zkconsumer topics``: what topics there are, who leads them, and what is not replicated."""
+
+import argparse
+from collections.abc import Collection, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from zkconsumer.assignment.filters import Whitelist
+from zkconsumer.cli.cluster_access import add_cluster_arguments, open_cluster
+from zkconsumer.cli.commands import Subparsers
+from zkconsumer.cli.formats.topic_command import Only, describe_text, topic_list_text
+from zkconsumer.cli.leaders import leaders_json, leaders_table
+from zkconsumer.cli.refusal import refusing
+from zkconsumer.cli.tables import (
+    Cell,
+    Colour,
+    Column,
+    Painted,
+    add_format_arguments,
+    instant,
+    json_text,
+    shows_colour,
+    table,
+)
+from zkconsumer.errors import ConfigError
+from zkconsumer.status.model import BrokerStatus, PartitionStatus, TopicStatus
+
+_BAD: Final = 3
+_ACTIONS: Final = ("list", "describe", "leaders", "under-replicated")
+
+_DESCRIPTION = """\
+Show the topics of a cluster: their names, their partitions with leader and replicas, or how the
+leaders are spread over the brokers. It asks ZooKeeper alone, so it works while brokers are down,
+and changes nothing.
+
+  zkconsumer topics --zookeeper zk1:2181 list
+  zkconsumer topics --zookeeper zk1:2181 describe --topic 'orders.*'
+  zkconsumer topics --zookeeper zk1:2181 under-replicated
+
+The flags of kafka-topics.sh that read are known, too: --list, --describe, --topic,
+--under-replicated-partitions, --unavailable-partitions, --topics-with-overrides.
+"""
+_EPILOG = """\
+exit status: 0 done; 1 it could not be read; 2 wrong usage; 3 under-replicated partitions or ones
+without a leader were asked for and there are some (not with --format scala)"""
+
+_ROWS = (
+    Column("TOPIC"),
+    Column("PARTITION", right=True),
+    Column("LEADER", right=True),
+    Column("REPLICAS"),
+    Column("IN SYNC"),
+    Column("NOTE"),
+)
+_LIST = (
+    Column("TOPIC"),
+    Column("PARTITIONS", right=True),
+    Column("REPLICAS", right=True),
+    Column("SETTINGS"),
+    Column("NOTE"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Cluster:
+    """What ZooKeeper says, as far as it was asked for."""
+
+    brokers: tuple[BrokerStatus, ...]
+    topics: tuple[TopicStatus, ...]
+
+    @property
+    def live(self) -> frozenset[int]:
+        return frozenset(one.broker.id for one in self.brokers)
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the command; ``run`` is set as the ``run`` default."""
+    parser = subparsers.add_parser(
+        "topics",
+        help="list and describe topics, their leaders and replicas",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "action",
+        nargs="?",
+        choices=_ACTIONS,
+        metavar="ACTION",
+        help=f"what to show: {', '.join(_ACTIONS)} (default: list)",
+    )
+    add_cluster_arguments(parser)
+    flags = parser.add_mutually_exclusive_group()
+    for name in ("list", "describe"):
+        flags.add_argument(
+            f"--{name}",
+            dest="flag",
+            action="store_const",
+            const=name,
+            help=f"the same as the action {name}",
+        )
+    parser.add_argument(
+        "--topic", metavar="REGEX", help="only topics whose whole name matches this Java regex"
+    )
+    only = parser.add_mutually_exclusive_group()
+    for flags_of_it, meant, what in (
+        (
+            ("--under-replicated-partitions", "--under-replicated"),
+            Only.UNDER_REPLICATED,
+            "only partitions of which a replica is behind or gone",
+        ),
+        (
+            ("--unavailable-partitions", "--unavailable"),
+            Only.UNAVAILABLE,
+            "only partitions whose leader is not available",
+        ),
+        (
+            ("--topics-with-overrides",),
+            Only.OVERRIDDEN,
+            "only topics with settings of their own",
+        ),
+    ):
+        only.add_argument(
+            *flags_of_it, dest="only", action="store_const", const=meant, help=f"describe: {what}"
+        )
+    add_format_arguments(parser, scala="kafka.admin.TopicCommand of 0.8.2.2")
+    parser.set_defaults(run=run)
+
+
+@refusing
+def run(args: argparse.Namespace) -> int:
+    """Show what is asked for; gives the exit status.
+
+    Raises:
+        ZkConsumerError: it could not be read.
+    """
+    action, only = _action(args)
+    wanted = None if args.topic is None else Whitelist(args.topic)
+    with open_cluster(args) as access:
+        brokers, topics = access.cluster()
+    if wanted is not None:
+        topics = tuple(one for one in topics if wanted.allows(one.name, exclude_internal=False))
+    cluster = _Cluster(brokers, topics)
+    if args.format == "scala":
+        return _print_scala(action, only, cluster)
+    coloured = shows_colour()
+    match action:
+        case "list":
+            print(_listed(cluster, args.format, coloured=coloured), end="")
+        case "leaders":
+            show = leaders_json if args.format == "json" else leaders_table
+            print(show(cluster.brokers, cluster.topics, coloured=coloured), end="")
+        case _:
+            return _describe(cluster, only, args.format, coloured=coloured)
+    return 0
+
+
+def _action(args: argparse.Namespace) -> tuple[str, Only]:
+    """What to show, and of what."""
+    action, flag = args.action, args.flag
+    if action and flag and action != flag:
+        raise ConfigError(f"{action} and --{flag} are two different wishes: give one of them")
+    action = action or flag or ("describe" if args.only else "list")
+    only = args.only or Only.EVERYTHING
+    if action == "under-replicated":
+        if args.only not in {None, Only.UNDER_REPLICATED}:
+            raise ConfigError(f"{action} and {only.value} are two different wishes: give one")
+        return "describe", Only.UNDER_REPLICATED
+    if action != "describe" and args.only:
+        raise ConfigError(f"{only.value} goes with describe, not with {action}")
+    return action, only
+
+
+def _print_scala(action: str, only: Only, cluster: _Cluster) -> int:
+    if action == "leaders":
+        raise ConfigError("--format scala: the original has nothing like leaders")
+    if action == "list":
+        print(topic_list_text(cluster.topics), end="")
+    else:
+        print(describe_text(cluster.topics, live_brokers=cluster.live, only=only), end="")
+    return 0
+
+
+def _listed(cluster: _Cluster, form: str, *, coloured: bool) -> str:
+    if form == "json":
+        return json_text({"topics": [_topic_json(one) for one in cluster.topics]})
+    rows: list[list[Cell]] = [
+        [
+            topic.name,
+            len(topic.partitions),
+            max((len(one.replicas) for one in topic.partitions), default=0),
+            ",".join(f"{key}={value}" for key, value in sorted(topic.config.items())),
+            _topic_note(topic, cluster.live),
+        ]
+        for topic in cluster.topics
+    ]
+    return table(_LIST, rows, coloured=coloured)
+
+
+def _topic_note(topic: TopicStatus, live: Collection[int]) -> Painted:
+    partitions = topic.partitions
+    away = sum(one.leader not in live for one in partitions)
+    behind = sum(one.under_replicated for one in partitions)
+    notes = [
+        *([topic.problem] if topic.problem else []),
+        *(["marked for deletion"] if topic.deleting else []),
+        *([f"{away} without leader"] if away else []),
+        *([f"{behind} under-replicated"] if behind else []),
+    ]
+    return Painted("; ".join(notes), Colour.BAD if away or topic.problem else Colour.WARN)
+
+
+def _describe(cluster: _Cluster, only: Only, form: str, *, coloured: bool) -> int:
+    shown = [
+        (topic, [one for one in topic.partitions if _is_told(one, only, cluster.live)])
+        for topic in cluster.topics
+        if only is not Only.OVERRIDDEN or topic.config
+    ]
+    if form == "json":
+        told = [_topic_json(topic, partitions, cluster.live) for topic, partitions in shown]
+        narrow = only in {Only.UNDER_REPLICATED, Only.UNAVAILABLE}
+        topics = [one for one in told if one["partitions"] or not narrow]
+        print(json_text({"topics": topics}), end="")
+    else:
+        rows = [_row(one, cluster.live) for _, partitions in shown for one in partitions]
+        print(table(_ROWS, rows, coloured=coloured), end="")
+    found = any(partitions for _, partitions in shown)
+    return _BAD if found and only in {Only.UNDER_REPLICATED, Only.UNAVAILABLE} else 0
+
+
+def _is_told(partition: PartitionStatus, only: Only, live: Collection[int]) -> bool:
+    match only:
+        case Only.UNDER_REPLICATED:
+            return partition.under_replicated
+        case Only.UNAVAILABLE:
+            return partition.leader not in live
+        case _:
+            return True
+
+
+def _row(one: PartitionStatus, live: Collection[int]) -> Sequence[Cell]:
+    topic, partition = one.topic_partition
+    note, colour = _note(one, live)
+    return [
+        topic,
+        partition,
+        one.leader,
+        _joined(one.replicas),
+        _joined(one.in_sync),
+        Painted(note, colour),
+    ]
+
+
+def _note(one: PartitionStatus, live: Collection[int]) -> tuple[str, Colour]:
+    """What is wrong with a partition, the worst of it first."""
+    if one.problem is not None:
+        return one.problem, Colour.BAD
+    if one.leader is None:
+        return "no leader", Colour.BAD
+    if one.leader not in live:
+        return f"its leader, broker {one.leader}, is not registered", Colour.BAD
+    if one.under_replicated:
+        behind = [number for number in one.replicas if number not in one.in_sync]
+        return f"under-replicated: not in sync: {_joined(behind)}", Colour.WARN
+    if not one.preferred:
+        return "not led by its preferred replica", Colour.DIM
+    return "", Colour.DIM
+
+
+def _joined(ids: Iterable[int]) -> str:
+    return ",".join(map(str, ids)) or "-"
+
+
+def _topic_json(
+    topic: TopicStatus,
+    partitions: Sequence[PartitionStatus] | None = None,
+    live: Collection[int] = (),
+) -> dict[str, object]:
+    """A topic; its partitions where they are asked for, else how many there are."""
+    told: dict[str, object] = {
+        "topic": topic.name,
+        "partition_count": len(topic.partitions),
+        "config": dict(topic.config),
+        "deleting": topic.deleting,
+        "problem": topic.problem,
+        "seen_at": instant(topic.seen_ms),
+    }
+    if partitions is not None:
+        told["partitions"] = [
+            {
+                "partition": one.topic_partition.partition,
+                "leader": one.leader,
+                "leader_available": one.leader in live,
+                "replicas": list(one.replicas),
+                "in_sync": list(one.in_sync),
+                "under_replicated": one.under_replicated,
+                "preferred_leader": one.preferred,
+                "problem": one.problem,
+            }
+            for one in partitions
+        ]
+    return told
