@@ -1,7 +1,7 @@
 """The sandbox: a real ZooKeeper and real brokers on loopback, as a context manager."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import TracebackType
 from typing import Self, Unpack
 
@@ -254,15 +254,18 @@ class Sandbox:
 
     # --- The original's tools ------------------------------------------------------------------
 
-    def scala_tool(self, main_class: str, *arguments: str, stdin: bytes = b"") -> ScalaTool:
+    def scala_tool(
+        self, main_class: str, *arguments: str, stdin: bytes = b"", flags: Sequence[str] = ()
+    ) -> ScalaTool:
         """Start one of the original's tools, such as ``kafka.tools.ConsoleConsumer``.
 
         Args:
             main_class: its full name.
             arguments: its command line.
             stdin: what it gets to read.
+            flags: for the JVM.
         """
-        return self._cluster.tools.start(main_class, *arguments, stdin=stdin)
+        return self._cluster.tools.start(main_class, *arguments, stdin=stdin, flags=flags)
 
     def run_scala_tool(
         self, main_class: str, *arguments: str, stdin: bytes = b"", timeout_ms: int = 60_000

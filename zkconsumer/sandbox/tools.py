@@ -2,7 +2,7 @@
 
 import itertools
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -144,13 +144,16 @@ class ToolBox:
         self._folder = folder
         self._numbers = itertools.count(1)  # its next() is atomic: tools start in any thread
 
-    def start(self, main_class: str, *arguments: str, stdin: bytes = b"") -> ScalaTool:
+    def start(
+        self, main_class: str, *arguments: str, stdin: bytes = b"", flags: Sequence[str] = ()
+    ) -> ScalaTool:
         """Start a main class of the original.
 
         Args:
             main_class: its full name, such as ``kafka.tools.ConsoleConsumer``.
             arguments: its command line.
             stdin: what it gets to read on its standard input.
+            flags: for the JVM.
 
         Raises:
             SandboxError: Java could not be started.
@@ -161,6 +164,5 @@ class ToolBox:
         files = ChildFiles(
             stdout=folder / "stdout", stderr=folder / "stderr", stdin=folder / "stdin"
         )
-        return ScalaTool(
-            main_class, self._launcher.launch(folder, main_class, arguments, files), folder
-        )
+        process = self._launcher.launch(folder, main_class, arguments, files, flags=flags)
+        return ScalaTool(main_class, process, folder)
