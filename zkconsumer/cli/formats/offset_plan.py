@@ -1,9 +1,11 @@
-"""A plan of offsets as people and programs read it, before and after it is carried out."""
+"""Plans of offsets as people and programs read them, before and after they are carried out."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from zkconsumer.offsets.migration.plan import Fate, Move, Offset, Outcome, offset_in
+from zkconsumer.model import TopicPartition
+from zkconsumer.offsets.migration.plan import Fate, Move, Offset, Outcome, Place, offset_in
 from zkconsumer.offsets.planning import OffsetPlan
 
 _HEAD = ("PARTITION", "LOG START", "LOG END", "OFFSET", "NEW OFFSET", "LAG", "NEW LAG", "RESULT")
@@ -14,28 +16,74 @@ _FATES = {
 }
 
 
-def plan_text(group_id: str, plan: OffsetPlan, outcome: Outcome | None = None) -> str:
-    """A table, a line a partition, then notes, refusals and doubts, then how it stands.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlaceReport:
+    """One place of one group.
 
-    Args:
+    Attributes:
         group_id: whose offsets.
+        place: where they are kept.
         plan: what is to be done.
         outcome: what came of it; None where nothing was written.
     """
-    rows = [_HEAD, *(_row(move, plan, outcome) for move in plan.plan.moves)]
-    lines = _table(rows) if plan.plan.moves else []
-    lines += [f"note: {one}" for one in plan.notes]
-    lines += [f"refused: {one}" for one in plan.plan.refusals]
-    if outcome is not None:
-        lines += [f"doubtful: {one}" for one in outcome.doubts]
-    lines.append(f"group {group_id}: {_summary(plan, outcome)}")
-    return "\n".join(lines) + "\n"
+
+    group_id: str
+    place: Place
+    plan: OffsetPlan
+    outcome: Outcome | None = None
 
 
-def plan_json(group_id: str, plan: OffsetPlan, outcome: Outcome | None = None) -> str:
+def plans_text(reports: Sequence[PlaceReport], roll_back_file: str | None = None) -> str:
+    """Tables, a line a partition; below each its notes, refusals and doubts, and how it stands.
+
+    Args:
+        reports: all that was to be done, in its order.
+        roll_back_file: the name of the file that undoes it; None where none was written.
+    """
+    parts = []
+    overall = _overall(reports)
+    for one in reports:
+        plan, outcome = one.plan, one.outcome
+        failed = None if outcome is None else outcome.failed
+        rows = [_HEAD, *(_row(move, plan, failed) for move in plan.plan.moves)]
+        lines = _table(rows) if plan.plan.moves else []
+        lines += [f"note: {text}" for text in plan.notes]
+        lines += [f"refused: {text}" for text in plan.plan.refusals]
+        if outcome is not None:
+            lines += [f"doubtful: {text}" for text in outcome.doubts]
+        lines.append(f"group {one.group_id} in {one.place.value}: {_summary(one, overall)}\n")
+        parts.append("\n".join(lines))
+    undo = f"--roll-back {roll_back_file} undoes it\n" if roll_back_file else ""
+    return "\n".join(parts) + undo
+
+
+def plans_json(reports: Sequence[PlaceReport], roll_back_file: str | None = None) -> str:
     """The same as one object."""
+    overall = _overall(reports)
+    value = {
+        "status": overall,
+        "groups": [_report_json(one, overall) for one in reports],
+        "roll_back_file": roll_back_file,
+    }
+    return json.dumps(value, indent=1) + "\n"
+
+
+def _report_json(one: PlaceReport, overall: str) -> dict[str, object]:
+    return {
+        "group": one.group_id,
+        "storage": one.place.value,
+        "status": _status(one, overall),
+        "partitions": _partitions_json(one.plan, one.outcome),
+        "notes": list(one.plan.notes),
+        "refusals": list(one.plan.plan.refusals),
+        "doubts": [] if one.outcome is None else list(one.outcome.doubts),
+    }
+
+
+def _partitions_json(plan: OffsetPlan, outcome: Outcome | None) -> list[dict[str, object]]:
     failed = {} if outcome is None else outcome.failed
-    partitions = []
+    written = frozenset(() if outcome is None else outcome.written)
+    entries = []
     for move in plan.plan.moves:
         tp = move.topic_partition
         log = plan.logs.get(tp)
@@ -53,38 +101,45 @@ def plan_json(group_id: str, plan: OffsetPlan, outcome: Outcome | None = None) -
         if outcome is not None:
             found = outcome.found.get(tp)
             entry["now"] = None if found is None else _number(offset_in(found))
-            entry["written"] = tp in outcome.written
+            entry["written"] = tp in written
         if tp in failed:
             entry["error"] = failed[tp]
-        partitions.append(entry)
-    value = {
-        "group": group_id,
-        "status": _status(plan, outcome),
-        "partitions": partitions,
-        "notes": list(plan.notes),
-        "refusals": list(plan.plan.refusals),
-        "doubts": [] if outcome is None else list(outcome.doubts),
-    }
-    return json.dumps(value, indent=1) + "\n"
+        entries.append(entry)
+    return entries
 
 
-def _status(plan: OffsetPlan, outcome: Outcome | None) -> str:
-    if outcome is None:
-        return "refused" if plan.plan.refusals else "planned"
-    return "done" if outcome.verified else "not verified"
+def _overall(reports: Sequence[PlaceReport]) -> str:
+    """How all of it stands."""
+    if any(one.plan.plan.refusals for one in reports):
+        return "refused"
+    outcomes = [one.outcome for one in reports]
+    if not any(outcomes):
+        return "planned"
+    return "done" if all(one is not None and one.verified for one in outcomes) else "not verified"
 
 
-def _summary(plan: OffsetPlan, outcome: Outcome | None) -> str:
-    count, total = len(plan.plan.writes), len(plan.plan.moves)
-    if outcome is not None:
-        verdict = "verified" if outcome.verified else "NOT verified"
-        return f"{len(outcome.written)} of {count} offsets written, {verdict}"
-    if plan.plan.refusals:
-        return f"{count} of {total} offsets to be set; refused, nothing was written"
-    return f"{count} of {total} offsets to be set; nothing was written yet"
+def _status(one: PlaceReport, overall: str) -> str:
+    if one.outcome is not None:
+        return "done" if one.outcome.verified else "not verified"
+    return "not begun" if overall == "not verified" else overall
 
 
-def _row(move: Move, plan: OffsetPlan, outcome: Outcome | None) -> Sequence[str]:
+def _summary(one: PlaceReport, overall: str) -> str:
+    count, total = len(one.plan.plan.writes), len(one.plan.plan.moves)
+    if one.outcome is not None:
+        verdict = "verified" if one.outcome.verified else "NOT verified"
+        return f"{len(one.outcome.written)} of {count} offsets written, {verdict}"
+    told = f"{count} of {total} offsets to be set"
+    return {
+        "refused": f"{told}; refused, nothing was written",
+        "planned": f"{told}; nothing was written yet",
+    }.get(overall, f"{told}; NOT begun: what was written before could not be verified")
+
+
+def _row(
+    move: Move, plan: OffsetPlan, failed: Mapping[TopicPartition, str] | None
+) -> Sequence[str]:
+    """One partition; ``failed``: None where nothing was written."""
     tp = move.topic_partition
     log = plan.logs.get(tp)
     numbers = (
@@ -96,15 +151,14 @@ def _row(move: Move, plan: OffsetPlan, outcome: Outcome | None) -> Sequence[str]
         plan.lag(tp, move.wanted),
     )
     cells = ["-" if one is None else str(one) for one in numbers]
-    return [str(tp), *cells, _said(move, outcome)]
+    return [str(tp), *cells, _said(move, failed)]
 
 
-def _said(move: Move, outcome: Outcome | None) -> str:
-    failed = None if outcome is None else outcome.failed.get(move.topic_partition)
-    if failed is not None:
-        return f"NOT SET: {failed}"
+def _said(move: Move, failed: Mapping[TopicPartition, str] | None) -> str:
+    if failed is not None and move.topic_partition in failed:
+        return f"NOT SET: {failed[move.topic_partition]}"
     if move.fate is Fate.WRITE:
-        return "to be set" if outcome is None else "set"
+        return "to be set" if failed is None else "set"
     return _FATES[move.fate]
 
 

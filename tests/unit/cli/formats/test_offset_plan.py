@@ -1,11 +1,13 @@
 """The table and the JSON of a plan, before and after."""
 
 import json
+from dataclasses import replace
+from typing import Any
 
-from zkconsumer.cli.formats.offset_plan import plan_json, plan_text
+from zkconsumer.cli.formats.offset_plan import PlaceReport, plans_json, plans_text
 from zkconsumer.model import TopicPartition
-from zkconsumer.offsets.migration.plan import Outcome
-from zkconsumer.offsets.planning import LogRange, Present, ToOffsets, plan_offsets
+from zkconsumer.offsets.migration.plan import Outcome, Place
+from zkconsumer.offsets.planning import LogRange, OffsetPlan, Present, ToOffsets, plan_offsets
 from zkconsumer.offsets.store import FetchedOffset
 
 T0, T1, T2 = (TopicPartition("t", number) for number in (0, 1, 10))
@@ -18,18 +20,32 @@ PRESENT = Present(
 PLAN = plan_offsets(ToOffsets({T0: 11, T1: 5, T2: 8, GONE: 3}), PRESENT)
 
 
+def plan_text(plan: OffsetPlan, outcome: Outcome | None = None) -> str:
+    """Of group ``g`` in ZooKeeper alone."""
+    return plans_text(
+        [PlaceReport(group_id="g", place=Place.ZOOKEEPER, plan=plan, outcome=outcome)]
+    )
+
+
+def plan_json(plan: OffsetPlan, outcome: Outcome | None = None) -> dict[str, Any]:
+    """The same, as it is read again."""
+    report = PlaceReport(group_id="g", place=Place.ZOOKEEPER, plan=plan, outcome=outcome)
+    value: dict[str, Any] = json.loads(plans_json([report]))["groups"][0]
+    return value
+
+
 def test_a_dry_run() -> None:
     """What each has and gets, and how much it has to read."""
-    assert plan_text("g", PLAN) == (
+    assert plan_text(PLAN) == (
         "PARTITION  LOG START  LOG END  OFFSET  NEW OFFSET  LAG  NEW LAG  RESULT\n"
         "gone-0             -        -       -           3    -        -"
         "  left out: the cluster has no such partition\n"
         "t-0               10       50      30          11   20       39  to be set\n"
         "t-1                0        5       5           5    0        0  the same\n"
         "t-10               7      900       -           8    -      892  to be set\n"
-        "group g: 2 of 4 offsets to be set; nothing was written yet\n"
+        "group g in zookeeper: 2 of 4 offsets to be set; nothing was written yet\n"
     )
-    value = json.loads(plan_json("g", PLAN))
+    value = plan_json(PLAN)
     assert value["status"] == "planned"
     assert value["partitions"][1] == {
         "topic": "t",
@@ -47,30 +63,55 @@ def test_a_dry_run() -> None:
 def test_a_refused_one() -> None:
     """Notes and refusals stand below the table."""
     plan = plan_offsets(ToOffsets({T0: 60}), PRESENT)
-    lines = plan_text("g", plan).splitlines()
+    lines = plan_text(plan).splitlines()
     assert lines[1].endswith("kept")
     assert lines[2].startswith("refused: t-0: 60 is not in its log [10, 50)")
-    assert lines[3] == "group g: 0 of 1 offsets to be set; refused, nothing was written"
-    assert json.loads(plan_json("g", plan))["status"] == "refused"
+    assert (
+        lines[3] == "group g in zookeeper: 0 of 1 offsets to be set; refused, nothing was written"
+    )
+    assert plan_json(plan)["status"] == "refused"
     nothing = plan_offsets(ToOffsets({}), PRESENT)
-    assert plan_text("g", nothing).startswith("refused: ")
+    assert plan_text(nothing).startswith("refused: ")
 
 
 def test_what_came_of_it() -> None:
     """Each partition by what was read back."""
     found = {T0: FetchedOffset(11), T1: FetchedOffset(5), T2: FetchedOffset(None)}
     outcome = Outcome(plan=PLAN.plan, found=found, errors={T2: "no"}, doubts=("a member came",))
-    lines = plan_text("g", PLAN, outcome).splitlines()
+    lines = plan_text(PLAN, outcome).splitlines()
     assert lines[2].endswith("  set")
     assert lines[4].endswith("NOT SET: no; it holds none")
     assert lines[-2:] == [
         "doubtful: a member came",
-        "group g: 1 of 2 offsets written, NOT verified",
+        "group g in zookeeper: 1 of 2 offsets written, NOT verified",
     ]
-    value = json.loads(plan_json("g", PLAN, outcome))
+    value = plan_json(PLAN, outcome)
     assert value["status"] == "not verified"
     assert [one.get("now") for one in value["partitions"]] == [None, 11, 5, None]
     assert [one["written"] for one in value["partitions"]] == [False, True, False, False]
     assert value["partitions"][3]["error"] == "no; it holds none"
     sound = Outcome(plan=PLAN.plan, found=found | {T2: FetchedOffset(8)})
-    assert plan_text("g", PLAN, sound).endswith("group g: 2 of 2 offsets written, verified\n")
+    assert plan_text(PLAN, sound).endswith(
+        "group g in zookeeper: 2 of 2 offsets written, verified\n"
+    )
+
+
+def test_all_that_was_done_and_what_undoes_it() -> None:
+    """One table a place; after the first that is not verified no other is begun."""
+    both = [PlaceReport(group_id="g", place=place, plan=PLAN) for place in Place]
+    assert plans_text(both).count("nothing was written yet\n") == 2
+    assert json.loads(plans_json(both))["status"] == "planned"
+    failed = Outcome(plan=PLAN.plan, found={})
+    begun = [replace(both[0], outcome=failed), both[1]]
+    text = plans_text(begun, "back.json")
+    assert "group g in zookeeper: 0 of 2 offsets written, NOT verified\n" in text
+    assert text.endswith(
+        "group g in kafka: 2 of 4 offsets to be set; NOT begun: what was written before could not "
+        "be verified\n--roll-back back.json undoes it\n"
+    )
+    value = json.loads(plans_json(begun, "back.json"))
+    assert (value["status"], value["roll_back_file"]) == ("not verified", "back.json")
+    assert [one["status"] for one in value["groups"]] == ["not verified", "not begun"]
+    found = {T0: FetchedOffset(11), T1: FetchedOffset(5), T2: FetchedOffset(8)}
+    sound = [replace(one, outcome=Outcome(plan=PLAN.plan, found=found)) for one in both]
+    assert json.loads(plans_json(sound))["status"] == "done"

@@ -1,0 +1,58 @@
+"""One plan for two places."""
+
+from zkconsumer.model import TopicPartition
+from zkconsumer.offsets.migration.plan import Fate, Place
+from zkconsumer.offsets.placing import merged, places_in_use, plan_of_place
+from zkconsumer.offsets.planning import LogRange, Present, ShiftBy, plan_offsets
+from zkconsumer.offsets.store import FetchedOffset
+
+A, B, C = (TopicPartition("t", number) for number in range(3))
+NONE = FetchedOffset(None)
+BROKEN = FetchedOffset(None, "garbage")
+
+
+def test_the_larger_offset_counts_and_an_error_most() -> None:
+    """Whichever place has it."""
+    here = {A: FetchedOffset(5), B: NONE, C: BROKEN}
+    there = {A: FetchedOffset(3), B: FetchedOffset(0), C: FetchedOffset(7)}
+    expected = {A: FetchedOffset(5), B: FetchedOffset(0), C: BROKEN}
+    assert merged({Place.ZOOKEEPER: here, Place.KAFKA: there}) == expected
+    assert merged({Place.ZOOKEEPER: there, Place.KAFKA: here}) == expected
+
+
+def test_a_place_is_in_use_if_anything_is_there() -> None:
+    """Also what can't be read."""
+    stored = {Place.ZOOKEEPER: {A: NONE}, Place.KAFKA: {A: BROKEN}}
+    assert places_in_use(stored) == (Place.KAFKA,)
+    assert places_in_use({Place.ZOOKEEPER: {}, Place.KAFKA: {}}) == ()
+
+
+def test_each_place_gets_what_both_shall_hold() -> None:
+    """By what it holds itself; notes and refusals are told once."""
+    here = {A: FetchedOffset(5), B: FetchedOffset(9)}
+    there = {A: FetchedOffset(3)}
+    overall = plan_offsets(
+        ShiftBy(-2),
+        Present(
+            stored=merged({Place.ZOOKEEPER: here, Place.KAFKA: there}),
+            partitions=[A, B],
+            logs={A: LogRange(0, 10), B: LogRange(8, 10)},
+        ),
+    )
+    first = plan_of_place(overall, here, leads=True)
+    second = plan_of_place(overall, there, leads=False)
+    assert [move.fate for move in first.plan.moves] == [Fate.WRITE, Fate.WRITE]
+    assert [move.fate for move in second.plan.moves] == [Fate.SAME, Fate.WRITE]
+    assert [move.before and move.before.offset for move in second.plan.moves] == [3, None]
+    assert first.plan.expected == second.plan.expected
+    assert (len(first.notes), second.notes) == (1, ())
+
+
+def test_what_is_left_alone_is_left_alone_everywhere() -> None:
+    """A partition that the cluster does not have, or that can't be set."""
+    overall = plan_offsets(
+        ShiftBy(1), Present(stored={A: FetchedOffset(5), B: BROKEN}, partitions=[B], logs={})
+    )
+    plan = plan_of_place(overall, {A: FetchedOffset(4)}, leads=True)
+    assert [move.fate for move in plan.plan.moves] == [Fate.NO_SUCH_PARTITION, Fate.KEEP]
+    assert plan.plan.refusals == overall.plan.refusals != ()

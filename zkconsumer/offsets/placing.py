@@ -1,0 +1,67 @@
+"""One plan for a group whose offsets are kept in one place or in two: pure.
+
+What is wanted is the same in both, since members that commit to both go on from the larger one.
+"""
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from zkconsumer.model import TopicPartition
+from zkconsumer.offsets.migration.plan import Fate, Move, Place, Plan, offset_in, same_offset
+from zkconsumer.offsets.planning import OffsetPlan
+from zkconsumer.offsets.store import FetchedOffset
+
+Stored = Mapping[TopicPartition, FetchedOffset]
+
+
+def places_in_use(stored: Mapping[Place, Stored]) -> tuple[Place, ...]:
+    """The places in which the group has anything, even if it can't be read."""
+    return tuple(
+        place
+        for place, found in stored.items()
+        if any(one.offset is not None or one.error for one in found.values())
+    )
+
+
+def merged(stored: Mapping[Place, Stored]) -> dict[TopicPartition, FetchedOffset]:
+    """Where the group would go on: of two offsets the larger; an error hides what is beside it.
+
+    Source: Kafka 0.8.2.2 ``ZookeeperConsumerConnector.fetchOffsets`` with ``dual.commit.enabled``.
+    """
+    found: dict[TopicPartition, FetchedOffset] = {}
+    for of_place in stored.values():
+        for tp, one in of_place.items():
+            before = found.setdefault(tp, one)
+            if before.error is None and (one.error or _number(one) > _number(before)):
+                found[tp] = one
+    return found
+
+
+def plan_of_place(overall: OffsetPlan, stored: Stored, *, leads: bool) -> OffsetPlan:
+    """The part of a plan that is carried out in one place.
+
+    Args:
+        overall: what is wanted, by what all places hold together.
+        stored: what this one holds, of every partition of the plan that it holds any of.
+        leads: whether this is the place that tells notes and refusals, which are of all.
+    """
+    return replace(
+        overall,
+        plan=Plan(
+            moves=tuple(_in_place(move, stored) for move in overall.plan.moves),
+            refusals=overall.plan.refusals if leads else (),
+        ),
+        notes=overall.notes if leads else (),
+    )
+
+
+def _in_place(move: Move, stored: Stored) -> Move:
+    before = offset_in(stored.get(move.topic_partition))
+    if move.fate in {Fate.NO_SUCH_PARTITION, Fate.KEEP}:
+        return replace(move, before=before)
+    fate = Fate.SAME if same_offset(before, move.wanted) else Fate.WRITE
+    return replace(move, before=before, fate=fate)
+
+
+def _number(one: FetchedOffset) -> int:
+    return -1 if one.offset is None else one.offset
