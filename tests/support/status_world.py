@@ -5,6 +5,7 @@ from tests.support.manual_clock import ManualClock
 from tests.support.spoken_cluster import SpokenCluster
 from tests.support.spoken_groups import SpokenGroups
 from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.status.reading.sessions import Sessions
 from zkconsumer.status.reading.snapshot import ReadingLimits, SnapshotReader
 
 LONG_MS = 10_000
@@ -55,13 +56,14 @@ class StatusWorld:
             self.tree.own(group, *tp, f"{MEMBER}-0", session)
         self.tree.commit(group, *T0, b"40")
 
-    def reader(self, **limits: int) -> SnapshotReader:
+    def reader(self, *, sessions: Sessions | None = None, **limits: int) -> SnapshotReader:
         """A reader of it all."""
         reader = SnapshotReader(
             self.tree.store,
             self.cluster.dialer(),
             zookeeper_connect="zk/chroot",
             limits=ReadingLimits(**{"cluster_every_ms": 0, **limits}),
+            sessions=sessions,
             clock=self.clock,
         )
         self._readers.append(reader)

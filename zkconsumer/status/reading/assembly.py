@@ -27,7 +27,7 @@ def assemble(
     *,
     now_ms: int,
     zookeeper_connect: str,
-    live_sessions: frozenset[int] | None = None,
+    sessions: Seen[frozenset[int]] | None = None,
     clock_skew_ms: Seen[int] | None = None,
 ) -> ClusterSnapshot:
     """The snapshot of what is known now.
@@ -36,6 +36,7 @@ def assemble(
     group: it commits to Kafka.
     """
     ids = kept.partition_ids()
+    live_sessions = _alive(kept, sessions)
     keys = [GroupKey(GroupKind.ZOOKEEPER, name) for name in sorted(kept.zookeeper_groups)]
     keys += [GroupKey(GroupKind.COORDINATOR, name) for name in sorted(kept.coordinator_groups)]
     return ClusterSnapshot(
@@ -59,7 +60,13 @@ def reassemble(
 ) -> ClusterSnapshot:
     """The last snapshot, with what is known now of some groups and of the logs they read."""
     ids = kept.partition_ids()
-    found = {key: _group(key, kept, ids, last.live_sessions) for key in keys}
+    live_sessions = last.live_sessions
+    if live_sessions is not None:
+        # Who came since they were listed.
+        live_sessions = live_sessions.union(
+            *(_sessions(kept.group(key)) - _sessions(last.groups.get(key)) for key in keys)
+        )
+    found = {key: _group(key, kept, ids, live_sessions) for key in keys}
     groups = {key: group for key, group in {**last.groups, **found}.items() if group is not None}
     read = {
         one.topic_partition.topic
@@ -75,6 +82,7 @@ def reassemble(
             _with_logs(topic, kept) if topic.name in read else topic for topic in last.topics
         ),
         failures=kept.failures.all(),
+        live_sessions=live_sessions,
     )
 
 
@@ -89,7 +97,30 @@ def keep_newer(snapshot: ClusterSnapshot, last: ClusterSnapshot) -> ClusterSnaps
         for key, group in snapshot.groups.items()
         if key in last.groups and group.seen_ms < last.groups[key].seen_ms
     }
-    return replace(snapshot, groups={**snapshot.groups, **newer}) if newer else snapshot
+    if not newer:
+        return snapshot
+    live_sessions = snapshot.live_sessions
+    if live_sessions is not None:
+        live_sessions = live_sessions.union(*map(_sessions, newer.values()))
+    groups = {**snapshot.groups, **newer}
+    return replace(snapshot, groups=groups, live_sessions=live_sessions)
+
+
+def _alive(kept: Kept, sessions: Seen[frozenset[int]] | None) -> frozenset[int] | None:
+    """The sessions that were listed, and those of groups that were read after that."""
+    if sessions is None:
+        return None
+    later = (one for one in kept.zookeeper_groups.values() if one.seen_ms > sessions.at_ms)
+    return sessions.value.union(*map(_sessions, later))
+
+
+def _sessions(group: GroupStatus | None) -> frozenset[int]:
+    """The sessions that a group's nodes belong to."""
+    if group is None:
+        return frozenset()
+    found = {one.session_id for one in group.members}
+    found |= {one.owner_session for one in group.partitions}
+    return frozenset(one for one in found if one)
 
 
 def _group(

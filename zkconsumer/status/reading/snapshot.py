@@ -19,6 +19,7 @@ from zkconsumer.status.model import (
     ClusterSnapshot,
     GroupKey,
     GroupKind,
+    Seen,
     TopicStatus,
 )
 from zkconsumer.status.reading.assembly import assemble, keep_newer, reassemble
@@ -31,6 +32,7 @@ from zkconsumer.status.reading.logs import LogReader
 from zkconsumer.status.reading.looking import GroupLooks, plan_look
 from zkconsumer.status.reading.node_batches import NodeBatches
 from zkconsumer.status.reading.part import Part
+from zkconsumer.status.reading.sessions import Sessions
 from zkconsumer.status.reading.values import CoordinatorsRead, GroupsRead, LogsRead, OffsetsRead
 from zkconsumer.status.reading.zookeeper_cluster import read_brokers, read_topics
 from zkconsumer.status.reading.zookeeper_groups import ZookeeperGroups
@@ -54,6 +56,7 @@ class ReadingLimits:
         brokers_ms: for each of three rounds to the brokers: logs, groups, offsets.
         quiet_ms: how long a ZooKeeper group that had no offsets in Kafka is believed to have none.
         look_ms: for a look at some groups.
+        sessions_ms: for the list of sessions.
     """
 
     cluster_ms: int = 5_000
@@ -62,6 +65,7 @@ class ReadingLimits:
     brokers_ms: int = 5_000
     quiet_ms: int = 60_000
     look_ms: int = 2_000
+    sessions_ms: int = 2_000
 
 
 class SnapshotReader:
@@ -74,10 +78,12 @@ class SnapshotReader:
         limits: how long reading may take.
         addresses: where to reach the brokers; by default, where they registered to be, which is
             their plain-text listener.
+        sessions: tells which ZooKeeper sessions are alive; by default nobody is asked, since the
+            question is dear to a large ensemble.
         clock: for deadlines and ages.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one part a line, most by name
         self,
         store: ZkStore,
         dialer: BrokerDialer,
@@ -85,6 +91,7 @@ class SnapshotReader:
         zookeeper_connect: str,
         limits: ReadingLimits = ReadingLimits(),
         addresses: Addresses = registered_addresses,
+        sessions: Sessions | None = None,
         clock: Clock | None = None,
     ) -> None:
         self._store = store
@@ -92,10 +99,12 @@ class SnapshotReader:
         self._zookeeper_connect = zookeeper_connect
         self._limits = limits
         self._addresses = addresses
+        self._sessions = sessions
         self._scope = ThreadScope("status", clock=self._clock)
         self._cluster: Part[_Cluster] = Part("cluster", self._scope)
         self._looks = GroupLooks(store, dialer, self._clock)
         self._groups: Part[GroupsRead] = Part("groups", self._scope)
+        self._alive: Part[Seen[frozenset[int]] | None] = Part("sessions", self._scope)
         self._zookeeper_groups = ZookeeperGroups(store, self._clock)
         self._brokers = BrokerRound(dialer, self._clock)
         self._logs = LogReader(self._brokers, self._clock)
@@ -120,7 +129,9 @@ class SnapshotReader:
         groups_deadline = self._begin_groups(frozenset(first))
         answering = self._read_logs_and_coordinators()
         self._end_groups(groups_deadline)
+        sessions_deadline = self._begin_sessions()
         self._read_offsets(answering)
+        sessions = self._end_sessions(sessions_deadline)
         with self._lock:
             self._answering = answering
             self._kept.forget_look(self._clock.wall_ms())
@@ -129,6 +140,7 @@ class SnapshotReader:
             kept,
             now_ms=self._clock.wall_ms(),
             zookeeper_connect=self._zookeeper_connect,
+            sessions=sessions,
             clock_skew_ms=self._skew.seen(),
         )
         with self._lock:
@@ -203,6 +215,24 @@ class SnapshotReader:
             self._skew.note(self._kept.zookeeper_groups, found.groups, now_ms)
             with self._lock:
                 self._kept.take_groups(found, now_ms)
+
+    def _begin_sessions(self) -> Deadline:
+        """Ask which are alive: after the groups, since who came in between would seem dead."""
+        deadline = Deadline(self._clock, self._limits.sessions_ms)
+        ask = self._sessions
+        if ask is not None:
+
+            def read() -> Seen[frozenset[int]] | None:
+                at_ms = self._clock.wall_ms()
+                found = ask(deadline)
+                return None if found is None else Seen(found, at_ms)
+
+            self._alive.start(read)
+        return deadline
+
+    def _end_sessions(self, deadline: Deadline) -> Seen[frozenset[int]] | None:
+        found = None if self._sessions is None else self._alive.result(deadline)
+        return None if isinstance(found, Unanswered) else found
 
     def _read_logs_and_coordinators(self) -> dict[int, Broker]:
         """Ask the brokers; gives the addresses of those that have answered."""

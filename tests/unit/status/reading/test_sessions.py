@@ -1,0 +1,163 @@
+"""Which sessions are alive: the word of who counts them, and nobody else's."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.support.manual_clock import ManualClock
+from tests.support.status_world import MEMBER, StatusWorld
+from zkconsumer.status.model import GroupKey, GroupKind, GroupState
+from zkconsumer.status.reading.deadline import Deadline
+from zkconsumer.status.reading.sessions import EnsembleSessions, parse_dump
+from zkconsumer.testing.memory_transport import MemoryNetwork
+
+LIMIT_MS = 600
+OWN = 0x1A1FFD2F3350016
+
+OF_346 = f"""SessionTracker dump:
+Session Sets (3):
+0 expire at Sat Nov 21 20:36:19 UTC 2026:
+1 expire at Sat Nov 21 20:36:24 UTC 2026:
+\t0x{OWN:x}
+1 expire at Sat Nov 21 20:36:27 UTC 2026:
+\t0xffa1ffd304ac0017
+ephemeral nodes dump:
+Sessions with Ephemerals (1):
+0xdead:
+\t/kafka/controller
+"""
+OF_384 = f"""SessionTracker dump:
+Session Sets (2)/(1):
+0 expire at Sat Nov 21 20:36:21 UTC 2026:
+1 expire at Sat Nov 21 20:36:27 UTC 2026:
+\t0x{OWN:x}
+ephemeral nodes dump:
+Sessions with Ephemerals (0):
+Connections dump:
+Connections Sets (2)/(1):
+1 expire at Sat Nov 21 20:36:24 UTC 2026:
+\tip: /127.0.0.1:54274 sessionId: 0xdead
+"""
+OF_A_FOLLOWER = """SessionTracker dump:
+org.apache.zookeeper.server.quorum.LearnerSessionTracker@1b2c3d
+ephemeral nodes dump:
+Sessions with Ephemerals (1):
+0xdead:
+\t/kafka/controller
+"""
+OF_THE_CAREFUL = "dump is not executed because it is not in the whitelist.\n"
+
+
+class Server:
+    """Answers four letters, and hangs up, or says nothing at all."""
+
+    def __init__(self, text: str | None) -> None:
+        self.text = text
+        self.heard = b""
+        self._told = False
+
+    @property
+    def is_over(self) -> bool:
+        """See ``Conversation``."""
+        return self._told
+
+    def on_change(self, wake: Callable[[], None]) -> None:
+        """See ``Conversation``."""
+
+    def receive(self, data: bytes, now_ms: int) -> None:  # noqa: ARG002 - at once
+        """See ``Conversation``."""
+        self.heard += data
+
+    def take_outgoing(self, now_ms: int) -> bytes:  # noqa: ARG002 - at once
+        """See ``Conversation``."""
+        if self.text is None or self.heard != b"dump" or self._told:
+            return b""
+        self._told = True
+        return self.text.encode()
+
+    def next_deadline_ms(self) -> int | None:
+        """See ``Conversation``."""
+        return None
+
+    def hang_up(self) -> None:
+        """See ``Conversation``."""
+
+
+def asked(*answers: str | None) -> frozenset[int] | None:
+    """What is known of an ensemble whose servers answer so; ``down`` is one that is away."""
+    network = MemoryNetwork()
+    for number, answer in enumerate(answers):
+        if answer != "down":
+            server = Server(answer)
+            network.listen(f"zk{number}", 2181, lambda server=server: server)  # type: ignore[misc]
+    servers = [(f"zk{number}", 2181) for number in range(len(answers))]
+    clock = ManualClock()
+    ensemble = EnsembleSessions(network, servers, own_session=lambda: OWN, clock=clock)
+    return ensemble(Deadline(clock, LIMIT_MS))
+
+
+def test_what_lone_servers_and_leaders_say() -> None:
+    """Ids are numbers of 64 bits with a sign, as nodes have them."""
+    assert parse_dump(OF_346) == frozenset({OWN, 0xFFA1FFD304AC0017 - (1 << 64)})
+    assert parse_dump(OF_384) == frozenset({OWN})
+    local = OF_384.replace("Session Sets", "Global Session Sets")
+    assert parse_dump(local) == frozenset({OWN})
+
+
+@pytest.mark.parametrize("text", [OF_A_FOLLOWER, OF_THE_CAREFUL, "", OF_346[: len(OF_346) // 2]])
+def test_what_is_no_list_of_all(text: str) -> None:
+    """A follower's, a refusal, one that was cut off."""
+    assert parse_dump(text) is None
+
+
+def test_the_leader_is_found() -> None:
+    """Whoever else is away, silent or a follower."""
+    assert asked(OF_384) == frozenset({OWN})
+    assert asked("down", OF_A_FOLLOWER, None, OF_346) == parse_dump(OF_346)
+
+
+@pytest.mark.parametrize(
+    "answers",
+    [
+        [],
+        ["down"],
+        [OF_A_FOLLOWER, OF_THE_CAREFUL],
+        [OF_346.replace(f"{OWN:x}", "abc")],
+    ],
+)
+def test_nobody_knows(answers: list[str]) -> None:
+    """Without the leader, or where what answers is another ensemble."""
+    assert asked(*answers) is None
+
+
+def test_a_snapshot_with_sessions() -> None:
+    """An owner of one that is over is none; who came after the list is alive."""
+    world = StatusWorld()
+    key = GroupKey(GroupKind.ZOOKEEPER, "g")
+    try:
+        session = world.tree.join("g", MEMBER, {"t": 1})
+        for number in range(2):
+            world.tree.own("g", "t", number, f"{MEMBER}-0", session)
+        alive = {session.session_id}
+        reader = world.reader(sessions=lambda _: frozenset(alive))
+        snapshot = reader.read()
+        assert snapshot.live_sessions == frozenset({session.session_id})
+        assert snapshot.groups[key].state is GroupState.STABLE
+        new = world.tree.join("g", f"{MEMBER}0", {"t": 1})
+        looked = reader.look([key])
+        assert looked.live_sessions == frozenset({session.session_id, new.session_id})
+        alive.clear()
+        assert reader.read().groups[key].state is GroupState.REBALANCING
+    finally:
+        world.close()
+
+
+def test_a_snapshot_without_sessions() -> None:
+    """Nobody is asked unless somebody wants it; and who does not tell in time is no failure."""
+    world = StatusWorld()
+    try:
+        assert world.reader().read().live_sessions is None
+        snapshot = world.reader(sessions=lambda _: None).read()
+        assert (snapshot.live_sessions, snapshot.failures) == (None, ())
+    finally:
+        world.close()
