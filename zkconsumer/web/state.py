@@ -143,13 +143,15 @@ class LagSeries:
         times_ms: ascending; each the moment of a sample that was really seen. Where there are more
             than were asked for, the worst of each stretch of time is what is left.
         total: the sum of all partitions' lags that are known.
-        partitions: ascending.
+        partitions: ascending; of very many only those that were behind the most.
+        left_out: how many partitions are missing for that; ``total`` has them.
         problem: why there is nothing, or not all.
     """
 
     times_ms: tuple[int, ...] = ()
     total: tuple[int | None, ...] = ()
     partitions: Mapping[TopicPartition, PartitionSeries] = field(default_factory=dict)
+    left_out: int = 0
     problem: str | None = None
 
 

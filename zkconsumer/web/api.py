@@ -1,0 +1,107 @@
+"""What programs and the page's scripts read as JSON. Pure: values in, values out.
+
+Keys are in snake_case, offsets are numbers, what is not known is null. Instants are ms since the
+epoch where charts are drawn of them, and the name says so (``..._ms``).
+"""
+
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+from zkconsumer.status.model import GroupKey
+from zkconsumer.web.health import health_of
+from zkconsumer.web.state import ClusterState, LagSeries, PastRebalance
+
+Json: TypeAlias = dict[str, Any]
+
+
+def state_json(state: ClusterState, now_ms: int) -> Json:
+    """How fresh things are, and what can't be read."""
+    health = health_of(state, now_ms)
+    snapshot = state.snapshot
+    return {
+        "number": state.number,
+        "zookeeper_connect": snapshot.zookeeper_connect,
+        "now_ms": now_ms,
+        "started_ms": state.started_ms,
+        "taken_ms": snapshot.taken_ms if state.ready else None,
+        "age_ms": health.age_ms,
+        "healthy": health.well,
+        "reason": health.reason,
+        "read_duration_ms": state.read_duration_ms,
+        "interval_ms": state.interval_ms,
+        "brokers": len(snapshot.brokers),
+        "topics": len(snapshot.topics),
+        "groups": len(snapshot.groups),
+        "failures": [
+            {"part": one.part, "reason": one.reason, "since_ms": one.since_ms}
+            for one in snapshot.failures
+        ],
+    }
+
+
+def groups_json(state: ClusterState) -> Json:
+    """All groups in short."""
+    keys = sorted(state.snapshot.groups)
+    return {"number": state.number, "groups": [group_json(state, key) for key in keys]}
+
+
+def group_json(state: ClusterState, key: GroupKey) -> Json:
+    """A group in short."""
+    group = state.snapshot.groups[key]
+    lag, verdict = state.lag(key), state.verdict(key)
+    slowest = lag.worst_time
+    return {
+        "kind": str(key.kind),
+        "group_id": key.group_id,
+        "state": str(group.state),
+        "seen_ms": group.seen_ms,
+        "members": len(group.members),
+        "partitions": len(group.partitions),
+        "lag": lag.total,
+        "unknown_lags": lag.unknown,
+        "lag_ms": None if slowest is None or slowest.time is None else slowest.time.ms,
+        "burrow": verdict.status.name,
+    }
+
+
+def lag_json(key: GroupKey, since_ms: int, until_ms: int, series: LagSeries) -> Json:
+    """A group's lag over time, column by column, as charts want it."""
+    return {
+        "kind": str(key.kind),
+        "group_id": key.group_id,
+        "since_ms": since_ms,
+        "until_ms": until_ms,
+        "times_ms": series.times_ms,
+        "total": series.total,
+        "partitions": [
+            {
+                "topic": tp.topic,
+                "partition": tp.partition,
+                "lag": one.lag,
+                "committed": one.committed,
+                "log_end": one.log_end,
+                "seconds": one.seconds,
+            }
+            for tp, one in series.partitions.items()
+        ],
+        "partitions_left_out": series.left_out,
+        "problem": series.problem,
+    }
+
+
+def rebalances_json(key: GroupKey, rebalances: Iterable[PastRebalance]) -> Json:
+    """The rebalances of a group, the oldest first."""
+    return {
+        "kind": str(key.kind),
+        "group_id": key.group_id,
+        "rebalances": [
+            {
+                "began_ms": one.began_ms,
+                "ended_ms": one.ended_ms,
+                "reasons": one.reasons,
+                "moved": one.moved,
+                "reclaimed": one.reclaimed,
+            }
+            for one in rebalances
+        ],
+    }

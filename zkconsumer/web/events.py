@@ -1,0 +1,173 @@
+"""Server-sent events: one for each new state, to everybody who has a page open.
+
+Only the latest state counts: who is slow is told of one where others are told of three, and
+nothing piles up. The number of listeners is limited, and who takes nothing for a while is let go.
+"""
+
+import asyncio
+import json
+import logging
+from collections.abc import Coroutine
+from contextlib import nullcontext
+from typing import Final
+
+from starlette.types import Receive, Send
+
+from zkconsumer.status.model import GroupKey
+from zkconsumer.web.state import ClusterState, StateSource
+
+log = logging.getLogger(__name__)
+
+CLIENTS_MAX: Final = 200
+HEARTBEAT_S: Final = 15.0
+_PATIENCE_S: Final = 20.0
+"""How long a client may take none of what is sent."""
+_RETRY_MS: Final = 2_000
+"""How long browsers wait before they connect again."""
+
+
+class EventHub:
+    """The listeners. Thread: the event loop's.
+
+    Args:
+        source: of states.
+        clients_max: how many may listen at the same time.
+        heartbeat_s: after so much silence a line says that we are still there.
+    """
+
+    def __init__(
+        self,
+        source: StateSource,
+        *,
+        clients_max: int = CLIENTS_MAX,
+        heartbeat_s: float = HEARTBEAT_S,
+    ) -> None:
+        self._source = source
+        self._clients_max = clients_max
+        self._heartbeat_s = heartbeat_s
+        self._bells: set[_Bell] = set()
+        self._closed = False
+
+    @property
+    def listeners(self) -> int:
+        """How many there are."""
+        return len(self._bells)
+
+    def close(self) -> None:
+        """Let all go, and take nobody any more. Safe in a signal handler of the loop's thread."""
+        self._closed = True
+        for bell in list(self._bells):
+            bell.ring_from_afar()
+
+    async def serve(
+        self, key: GroupKey | None, last_seen: int | None, receive: Receive, send: Send
+    ) -> bool:
+        """Tell one client of new states, until it goes or we do.
+
+        Args:
+            key: the group that is looked at, read more often meanwhile.
+            last_seen: the number of the state that the client has; None: the current one.
+            receive: of ASGI.
+            send: of ASGI.
+
+        Returns:
+            False where there is no room for one more, and nothing was sent.
+        """
+        if self._closed or len(self._bells) >= self._clients_max:
+            return False
+        bell = _Bell(asyncio.get_running_loop())
+        self._bells.add(bell)
+        unsubscribe = self._source.subscribe(lambda _state: bell.ring_from_afar())
+        watching = nullcontext() if key is None else self._source.watch(key)
+        try:
+            with watching:
+                await _either(self._tell(bell, last_seen, send), _gone(receive))
+        except TimeoutError:
+            log.debug("let a client go that took nothing for %d s", _PATIENCE_S)
+        finally:
+            unsubscribe()
+            self._bells.discard(bell)
+        return True
+
+    async def _tell(self, bell: "_Bell", last_seen: int | None, send: Send) -> None:
+        await _start(send)
+        told = self._source.current.number if last_seen is None else last_seen
+        while not self._closed:
+            state = self._source.current
+            # Numbers begin anew with the server: a greater one is of an earlier life.
+            if state.number != told:
+                told = state.number
+                await _send(send, event_text(state))
+            elif not await bell.heard(self._heartbeat_s):
+                await _send(send, ": still here\n\n")
+        await send({"type": "http.response.body", "body": b"", "more_body": False})
+
+
+def event_text(state: ClusterState) -> str:
+    """An event as it is sent: the number of the state, and when its snapshot was taken."""
+    data = json.dumps(
+        {
+            "number": state.number,
+            "taken_ms": state.snapshot.taken_ms if state.ready else None,
+            "problem": state.problem,
+        }
+    )
+    return f"event: state\nid: {state.number}\ndata: {data}\n\n"
+
+
+class _Bell:
+    """Wakes one listener."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._rung = asyncio.Event()
+
+    def ring_from_afar(self) -> None:
+        """Ring from another thread."""
+        try:
+            self._loop.call_soon_threadsafe(self._rung.set)
+        except RuntimeError:
+            # The loop has ended, and all listeners with it.
+            return
+
+    async def heard(self, timeout_s: float) -> bool:
+        """Wait for the bell; false where it stays silent."""
+        try:
+            await asyncio.wait_for(self._rung.wait(), timeout_s)
+        except TimeoutError:
+            return False
+        self._rung.clear()
+        return True
+
+
+async def _start(send: Send) -> None:
+    headers = [
+        (b"content-type", b"text/event-stream; charset=utf-8"),
+        (b"cache-control", b"no-store"),
+        (b"x-accel-buffering", b"no"),
+    ]
+    await send({"type": "http.response.start", "status": 200, "headers": headers})
+    await _send(send, f"retry: {_RETRY_MS}\n\n")
+
+
+async def _send(send: Send, text: str) -> None:
+    message = {"type": "http.response.body", "body": text.encode(), "more_body": True}
+    await asyncio.wait_for(send(message), _PATIENCE_S)
+
+
+async def _either(*doing: Coroutine[None, None, None]) -> None:
+    """Do all of it until the first is done; an error of that one is raised."""
+    tasks = [asyncio.ensure_future(one) for one in doing]
+    try:
+        done, _ = await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+    for task in done:
+        task.result()
+
+
+async def _gone(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,180 @@
+"""Who may see the page: tokens, cookies, names of the host, and the headers of every answer. Pure.
+
+Nothing is changed by GET. What is sent by POST must come from the page itself.
+"""
+
+import hashlib
+import hmac
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+from zkconsumer.errors import ConfigError
+
+LEAST_TOKEN_LENGTH: Final = 16
+SESSION_MS: Final = 12 * 3_600_000
+"""How long a login lasts."""
+
+HEADERS: Final = (
+    (
+        b"content-security-policy",
+        b"default-src 'self'; base-uri 'none'; form-action 'self'; frame-ancestors 'none'; "
+        b"object-src 'none'",
+    ),
+    (b"x-content-type-options", b"nosniff"),
+    (b"x-frame-options", b"DENY"),
+    (b"referrer-policy", b"no-referrer"),
+    (b"cross-origin-opener-policy", b"same-origin"),
+    (b"cross-origin-resource-policy", b"same-origin"),
+    (b"permissions-policy", b"camera=(), geolocation=(), microphone=()"),
+)
+"""Of every answer, errors included. No script and no style but from files of the page's own."""
+
+OPEN_PATHS: Final = frozenset({"/login", "/healthz"})
+"""What is shown without a token, besides ``/static/``."""
+
+
+def check_token(token: str) -> str:
+    """A token that can be used.
+
+    Raises:
+        ConfigError: it is too short to be a secret, or could not be sent in a header.
+    """
+    token = token.strip()
+    if len(token) < LEAST_TOKEN_LENGTH:
+        raise ConfigError(
+            f"the token has {len(token)} characters: it needs at least {LEAST_TOKEN_LENGTH} "
+            "(openssl rand -hex 24 makes a good one)"
+        )
+    if not token.isascii() or not token.isprintable() or " " in token:
+        raise ConfigError("the token may hold nothing but visible ASCII characters")
+    return token
+
+
+class Tokens:
+    """Tells who brings the token, in a header or by a cookie that was given for it.
+
+    The cookie holds the time of the login and a signature by the token, so it outlives the server
+    and not a change of the token.
+
+    Args:
+        token: the secret; None: nobody is asked for one.
+    """
+
+    def __init__(self, token: str | None) -> None:
+        self._key = None if token is None else token.encode()
+
+    @property
+    def wanted(self) -> bool:
+        """Whether a token is asked for."""
+        return self._key is not None
+
+    @property
+    def cookie_name(self) -> str:
+        """Different for servers with different tokens, since ports of a host share cookies."""
+        return f"zkconsumer-{self._sign('name')[:8]}"
+
+    def accepts(self, token: str) -> bool:
+        """Whether it is the token, compared in constant time."""
+        return self._key is not None and hmac.compare_digest(
+            hashlib.sha256(token.encode(errors="replace")).digest(),
+            hashlib.sha256(self._key).digest(),
+        )
+
+    def cookie(self, now_ms: int) -> str:
+        """The value of a cookie for a login now."""
+        return f"{now_ms}.{self._sign(str(now_ms))}"
+
+    def admits(self, headers: Mapping[str, str], now_ms: int) -> bool:
+        """Whether a request may see more than the login.
+
+        Args:
+            headers: of the request, names in lower case.
+            now_ms: the time.
+        """
+        if not self.wanted:
+            return True
+        scheme, _, token = headers.get("authorization", "").partition(" ")
+        if scheme.lower() == "bearer" and self.accepts(token.strip()):
+            return True
+        return self.has_session(headers, now_ms)
+
+    def has_session(self, headers: Mapping[str, str], now_ms: int) -> bool:
+        """Whether the request brings the cookie of a login that still holds."""
+        for part in headers.get("cookie", "").split(";"):
+            name, _, value = part.strip().partition("=")
+            if name == self.cookie_name and self._is_ours(value, now_ms):
+                return True
+        return False
+
+    def _is_ours(self, value: str, now_ms: int) -> bool:
+        stamp, _, signature = value.partition(".")
+        if not hmac.compare_digest(signature.encode(), self._sign(stamp).encode()):
+            return False
+        return 0 <= now_ms - int(stamp) < SESSION_MS
+
+    def _sign(self, what: str) -> str:
+        return hmac.new(self._key or b"", f"page:{what}".encode(), hashlib.sha256).hexdigest()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hosts:
+    """The names under which the page may be asked for.
+
+    A page that listens on loopback alone, without a token, could be read by any web site that
+    gives its own name the address 127.0.0.1 (DNS rebinding); so there only known names do.
+
+    Attributes:
+        any_name: whether all do.
+        names: besides addresses of the machine itself; in lower case, without ports.
+    """
+
+    any_name: bool
+    names: frozenset[str] = frozenset()
+
+    def accepts(self, host: str | None) -> bool:
+        """Whether the header ``Host`` names one of them."""
+        if self.any_name:
+            return True
+        try:
+            name = urlsplit(f"//{host or ''}").hostname or ""
+        except ValueError:
+            return False
+        return name in self.names or name == "localhost" or is_loopback(name)
+
+
+def is_loopback(host: str) -> bool:
+    """Whether it is an address that only this machine reaches, or its usual name."""
+    if host == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def comes_from_the_page(headers: Mapping[str, str]) -> bool:
+    """Whether a POST was sent by the page itself, or by a program that shows the token.
+
+    Browsers say where a form was; a program that says nothing must bring the token in a header,
+    which no other site can make a browser do.
+    """
+    origin = headers.get("origin")
+    if origin is not None:
+        try:
+            return urlsplit(origin).netloc.lower() == headers.get("host", "").lower() != ""
+        except ValueError:
+            return False
+    site = headers.get("sec-fetch-site")
+    if site is not None:
+        return site == "same-origin"
+    return "authorization" in headers
+
+
+def safe_onward(address: str) -> str:
+    """Where to go after a login: only to a page of ours."""
+    if not address.startswith("/") or address.startswith(("//", "/\\", "/login", "/logout")):
+        return "/"
+    return "/" if any(not (" " < one < "\x7f") or one == "\\" for one in address) else address
