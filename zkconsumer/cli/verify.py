@@ -1,0 +1,255 @@
+"""``zkconsumer verify``: whether every partition of a group is owned as it should be."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from typing import Final
+
+from zkconsumer.assignment.strategy import Strategy
+from zkconsumer.cli.cluster_access import (
+    add_cluster_arguments,
+    add_kind_argument,
+    find_group,
+    open_cluster,
+    tell_failures,
+)
+from zkconsumer.cli.commands import Subparsers
+from zkconsumer.cli.formats.scala_lines import verified_text
+from zkconsumer.cli.refusal import refusing
+from zkconsumer.cli.tables import (
+    Cell,
+    Colour,
+    Column,
+    Painted,
+    add_format_arguments,
+    instant,
+    json_text,
+    paint,
+    shows_colour,
+    table,
+)
+from zkconsumer.errors import ConfigError, RegistryError
+from zkconsumer.status.model import ClusterSnapshot, GroupKind, GroupStatus
+from zkconsumer.status.reading.kept import GROUPS_PART
+from zkconsumer.status.verify import STRATEGIES, Verification, verify
+
+_COULD_NOT: Final = 1
+_BAD: Final = 3
+
+_DESCRIPTION = """\
+Check that all that a group should read is read: every partition of every topic that a member
+subscribed to has an owner, which is a stream of a registered member, in that member's own session.
+Beyond that, hold what is against what the assignors range and roundrobin would have given: members
+that don't agree on one of them fight for ever. Nothing is changed.
+
+  zkconsumer verify --zookeeper zk1:2181 --group billing
+  zkconsumer verify --zookeeper zk1:2181            (every group that has members)
+
+The original, VerifyConsumerRebalance, calls every healthy group failed. With --format scala its
+two sentences are printed as they were meant, and the exit status is its 0.
+"""
+_EPILOG = """\
+exit status: 0 all is owned as it should be; 1 it could not be read; 2 wrong usage, or no such
+group; 3 something is not owned as it should be, or not shared out as --strategy would"""
+
+_FAULTS = (Column("PARTITION"), Column("FAULT"), Column("OWNER"))
+_GROUPS = (
+    Column("GROUP"),
+    Column("KIND"),
+    Column("PARTITIONS", right=True),
+    Column("FAULTS", right=True),
+    Column("SHARED OUT BY"),
+    Column("VERDICT"),
+)
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the command; ``run`` is set as the ``run`` default."""
+    parser = subparsers.add_parser(
+        "verify",
+        help="whether every partition of a group is owned as it should be",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add_cluster_arguments(parser)
+    parser.add_argument(
+        "--group", metavar="GROUP", help="the group (default: every one that has members)"
+    )
+    add_kind_argument(parser)
+    parser.add_argument(
+        "--strategy",
+        choices=STRATEGIES,
+        help="the assignor that members are set to: ask for just what it would give",
+    )
+    add_format_arguments(parser, scala="kafka.tools.VerifyConsumerRebalance was meant to print")
+    parser.set_defaults(run=run)
+
+
+@refusing
+def run(args: argparse.Namespace) -> int:
+    """Check, and say what is wrong; gives the exit status.
+
+    Raises:
+        ZkConsumerError: it could not be read.
+    """
+    if args.format == "scala" and args.group is None:
+        raise ConfigError("--format scala needs a --group")
+    with open_cluster(args) as access:
+        snapshot = access.snapshot([] if args.group is None else [args.group])
+    tell_failures(snapshot)
+    groups = _groups(snapshot, args.group, args.kind)
+    ids = snapshot.partition_ids()
+    found = [(one, verify(one, ids, snapshot.live_sessions)) for one in groups]
+    if args.format == "scala":
+        every = all(one.sound for _, one in found)
+        print(verified_text(every_partition_owned=every), end="")
+        return 0
+    if args.format == "json":
+        told = [_as_json(group, one, args.strategy) for group, one in found]
+        print(json_text({"groups": told}), end="")
+    elif args.group is None:
+        print(_overview(found, args.strategy), end="")
+    else:
+        for group, one in found:
+            print(_as_text(group, one, args.strategy), end="")
+    if not all(_is_well(one, args.strategy) for _, one in found):
+        return _BAD
+    return _COULD_NOT if args.group is None and _is_partial(snapshot) else 0
+
+
+def _is_partial(snapshot: ClusterSnapshot) -> bool:
+    """Whether there may be members or owners that were not seen; says where that is not known."""
+    unread = [one for one in snapshot.groups.values() if not one.whole]
+    for group in unread:
+        print(f"zkconsumer: {group.key}: {'; '.join(group.problems)}", file=sys.stderr)
+    parts = [one.part for one in snapshot.failures]
+    return bool(unread) or any(GROUPS_PART in part or "groups of" in part for part in parts)
+
+
+def _groups(
+    snapshot: ClusterSnapshot, group_id: str | None, kind: GroupKind | None
+) -> Sequence[GroupStatus]:
+    if group_id is None:
+        return [
+            group
+            for _, group in sorted(snapshot.groups.items())
+            if group.members and kind in {None, group.kind} and group.whole
+        ]
+    group = find_group(snapshot, group_id, kind)
+    if not group.whole:
+        raise RegistryError(
+            f"group {group_id} can't be judged, not all of it could be read: "
+            f"{'; '.join(group.problems)}"
+        )
+    return [group]
+
+
+def _is_well(found: Verification, strategy: Strategy | None) -> bool:
+    if strategy is None or not found.expectations:
+        return found.sound
+    return found.sound and found.expectations[strategy].met
+
+
+def _overview(found: Sequence[tuple[GroupStatus, Verification]], strategy: Strategy | None) -> str:
+    rows: list[list[Cell]] = [
+        [
+            group.group_id,
+            group.kind,
+            one.checked,
+            len(one.faults) + len(one.malformed),
+            " ".join(one.strategies) or None,
+            _verdict(one, strategy),
+        ]
+        for group, one in found
+    ]
+    return table(_GROUPS, rows, coloured=shows_colour())
+
+
+def _verdict(found: Verification, strategy: Strategy | None) -> Painted:
+    if not found.sound:
+        return Painted("failed", Colour.BAD)
+    if not _is_well(found, strategy):
+        return Painted(f"not as by {strategy}", Colour.BAD)
+    return Painted("successful", Colour.GOOD)
+
+
+def _as_text(group: GroupStatus, found: Verification, strategy: Strategy | None) -> str:
+    """The faults, then what there is to say of the whole."""
+    coloured = shows_colour()
+    text = ""
+    if found.faults:
+        rows: list[list[Cell]] = [
+            [str(one.topic_partition), Painted(one.fault.value, Colour.BAD), one.owner]
+            for one in found.faults
+        ]
+        text = table(_FAULTS, rows, coloured=coloured)
+    lines = [
+        *(f"the registration of member {one} can't be used" for one in found.malformed),
+        *(f"topic {one} is read, but the cluster lacks it" for one in found.missing_topics),
+        *_sharing(found),
+    ]
+    verdict = _verdict(found, strategy)
+    told = paint(verdict.text, verdict.colour, coloured=coloured)
+    lines = [paint(line, None, coloured=False) for line in lines]
+    members = f"{len(group.members)} member{'' if len(group.members) == 1 else 's'}"
+    lines.append(
+        f"{group.kind} group {paint(group.group_id, None, coloured=False)}: {told}: "
+        f"{found.checked} partitions, {len(found.faults)} faults, {members}"
+    )
+    return text + "".join(line + "\n" for line in lines)
+
+
+def _sharing(found: Verification) -> list[str]:
+    lines = []
+    for strategy, one in found.expectations.items():
+        if one.reason is not None:
+            lines.append(f"{strategy} can't be applied: {one.reason}")
+        elif one.met:
+            lines.append(f"it is shared out as by {strategy}")
+        else:
+            some = ", ".join(map(str, one.differing[:5]))
+            more = ", ..." if len(one.differing) > 5 else ""
+            count = len(one.differing)
+            lines.append(f"{strategy} would share it out otherwise: {count} differ: {some}{more}")
+    return lines
+
+
+def _as_json(
+    group: GroupStatus, found: Verification, strategy: Strategy | None
+) -> dict[str, object]:
+    return {
+        "group": group.group_id,
+        "kind": group.kind,
+        "state": group.state,
+        "seen_at": instant(group.seen_ms),
+        "sound": found.sound,
+        "well": _is_well(found, strategy),
+        "partitions_checked": found.checked,
+        "faults": [
+            {
+                "topic": one.topic_partition.topic,
+                "partition": one.topic_partition.partition,
+                "fault": one.fault.name.lower(),
+                "meaning": one.fault.value,
+                "owner": one.owner,
+                "owner_session": one.owner_session,
+                "member_session": one.member_session,
+            }
+            for one in found.faults
+        ],
+        "malformed_members": list(found.malformed),
+        "missing_topics": list(found.missing_topics),
+        "strategies": {
+            strategy: {
+                "met": one.met,
+                "reason": one.reason,
+                "differing": [
+                    {"topic": tp.topic, "partition": tp.partition} for tp in one.differing
+                ],
+            }
+            for strategy, one in found.expectations.items()
+        },
+        "partitions_by_owner": dict(found.counts),
+    }
