@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 from zkconsumer.assignment.java_charset import RegexRefused
-from zkconsumer.assignment.java_regex import java_matcher
+from zkconsumer.assignment.java_regex import java_matcher, translate
 from zkconsumer.errors import ConfigError
 from zkconsumer.zk.nodes import Pattern, Registration
 
@@ -85,6 +85,12 @@ class Blacklist(_Filter):
     def allows(self, topic: str, *, exclude_internal: bool) -> bool:
         """Whether the topic is one to read."""
         return not self._matches(topic) and not (exclude_internal and topic in INTERNAL_TOPICS)
+
+
+def python_pattern(topic_filter: Whitelist | Blacklist) -> str:
+    """A filter of whole names in Java's syntax as a pattern for the starts of names in Python's."""
+    whole = rf"(?:{translate(topic_filter.pattern)})\Z"
+    return whole if isinstance(topic_filter, Whitelist) else rf"(?!{whole})"
 
 
 def expand(

@@ -10,8 +10,7 @@ import sys
 import uuid
 from collections.abc import Collection, Iterator
 
-from zkconsumer.assignment.filters import Blacklist, Whitelist
-from zkconsumer.assignment.java_regex import translate
+from zkconsumer.assignment.filters import python_pattern
 from zkconsumer.cli.console_settings import ConsoleSettings
 from zkconsumer.cli.copying import Copier, Hand
 from zkconsumer.cli.output import Output
@@ -71,12 +70,6 @@ def _subscribe(us: KafkaConsumer, console: ConsoleSettings, written: "Written") 
         us.subscribe([console.topic], listener=written)
     else:
         us.subscribe(pattern=python_pattern(console.topic_filter), listener=written)
-
-
-def python_pattern(topic_filter: Whitelist | Blacklist) -> str:
-    """A filter of whole names in Java's syntax as a pattern for the starts of names in Python's."""
-    whole = rf"(?:{translate(topic_filter.pattern)})\Z"
-    return whole if isinstance(topic_filter, Whitelist) else rf"(?!{whole})"
 
 
 def _refuse_offsets(us: KafkaConsumer, console: ConsoleSettings, group_id: str) -> None:

@@ -168,6 +168,10 @@ class WriteFailed(ZkConsumerError):
         self.may_pass = may_pass
 
 
+class MirrorError(ZkConsumerError):
+    """A mirror can't go on, or can't be proven; nothing that it read was passed over."""
+
+
 class RowRefused(ZkConsumerError):
     """A row of a Spark query can't be written as it is; the message says which one, and why."""
 

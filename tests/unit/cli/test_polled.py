@@ -9,8 +9,8 @@ import pytest
 
 from tests.support.manual_clock import ManualClock
 from zkconsumer import KafkaConsumer
-from zkconsumer.assignment.filters import Blacklist, Whitelist
-from zkconsumer.cli.polled import Written, python_pattern
+from zkconsumer.assignment.filters import Blacklist, Whitelist, python_pattern
+from zkconsumer.cli.polled import Written
 from zkconsumer.errors import CommitFailed, OffsetCommitFailed, Woken, ZkConsumerError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.records.consumer_record import ConsumerRecord, RecordOrigin
