@@ -32,10 +32,12 @@ from zkconsumer.status.model import (
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.status.reading.kept import CLUSTER_PART, registered_addresses
 from zkconsumer.status.reading.node_batches import NodeBatches
+from zkconsumer.status.reading.sessions import EnsembleSessions, Sessions
 from zkconsumer.status.reading.snapshot import ReadingLimits, SnapshotReader
 from zkconsumer.status.reading.zookeeper_cluster import read_brokers as status_brokers
 from zkconsumer.status.reading.zookeeper_cluster import read_topics
 from zkconsumer.zk import kazoo_store
+from zkconsumer.zk.connect_string import parse_connect_string
 from zkconsumer.zk.group_reader import read_brokers
 from zkconsumer.zk.store import ZkStore
 
@@ -114,6 +116,7 @@ class ClusterAccess:
         zookeeper_connect: str,
         timeout_ms: int = DEFAULT_TIMEOUT_MS,
         bootstrap: Sequence[Broker] = (),
+        sessions: Sessions | None = None,
         clock: Clock | None = None,
     ) -> None:
         self.store = store
@@ -122,6 +125,7 @@ class ClusterAccess:
         self.timeout_ms = timeout_ms
         self.clock = clock or SystemClock()
         self._bootstrap = bootstrap
+        self._sessions = sessions
         self._listeners: dict[tuple[int, int | None], Broker] = {}
         self._closing = ExitStack()
         self._client: ClusterClient | None = None
@@ -141,14 +145,22 @@ class ClusterAccess:
             self._closing.callback(self._client.stop)
         return self._client
 
-    def reader(self, limits: ReadingLimits | None = None) -> SnapshotReader:
-        """A new reader, closed with this."""
+    def reader(
+        self, limits: ReadingLimits | None = None, *, with_sessions: bool = False
+    ) -> SnapshotReader:
+        """A new reader, closed with this.
+
+        Args:
+            limits: how long reading may take.
+            with_sessions: whether to ask ZooKeeper which sessions are alive, too.
+        """
         reader = SnapshotReader(
             self.store,
             self.dialer,
             zookeeper_connect=self.zookeeper_connect,
             limits=limits or self._limits(),
             addresses=self._addresses if self._bootstrap else registered_addresses,
+            sessions=self._sessions if with_sessions else None,
             clock=self.clock,
         )
         self._closing.callback(reader.close)
@@ -165,12 +177,7 @@ class ClusterAccess:
         """
         if self._reader is None:
             self._reader = self.reader()
-        snapshot = self._reader.read(first)
-        if not snapshot.brokers and not snapshot.topics:
-            for failure in snapshot.failures:
-                if failure.part == CLUSTER_PART:
-                    raise RegistryError(f"the cluster can't be read: {failure.reason}")
-        return snapshot
+        return required(self._reader.read(first))
 
     def cluster(self) -> tuple[tuple[BrokerStatus, ...], tuple[TopicStatus, ...]]:
         """Brokers and topics by the word of ZooKeeper alone: no broker is asked.
@@ -206,6 +213,19 @@ class ClusterAccess:
         return {key[0]: self._listeners[key] for key in keys if key in self._listeners}
 
 
+def required(snapshot: ClusterSnapshot) -> ClusterSnapshot:
+    """The first snapshot of a cluster, which has to show something.
+
+    Raises:
+        RegistryError: ZooKeeper does not answer at all.
+    """
+    if not snapshot.brokers and not snapshot.topics:
+        for failure in snapshot.failures:
+            if failure.part == CLUSTER_PART:
+                raise RegistryError(f"the cluster can't be read: {failure.reason}")
+    return snapshot
+
+
 @contextmanager
 def open_cluster(args: argparse.Namespace) -> Iterator[ClusterAccess]:
     """Connect to ZooKeeper; brokers are connected to when they are asked.
@@ -239,6 +259,12 @@ def open_cluster(args: argparse.Namespace) -> Iterator[ClusterAccess]:
             zookeeper_connect=args.zookeeper,
             timeout_ms=args.timeout_ms,
             bootstrap=bootstrap,
+            sessions=EnsembleSessions(
+                TcpConnector(),
+                parse_connect_string(args.zookeeper).servers,
+                own_session=lambda: store.session_id,
+                clock=SystemClock(),
+            ),
         )
         stack.callback(access.close)
         yield access
