@@ -108,7 +108,7 @@ class ClusterAccess:
         clock: for deadlines and ages.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one part a line, all by name
         self,
         *,
         store: ZkStore,
