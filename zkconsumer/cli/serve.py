@@ -1,0 +1,278 @@
+"""``zkconsumer serve``: the page of a cluster, with its past, its events and its metrics."""
+
+import argparse
+import os
+import re
+import signal
+import socket
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from zkconsumer.cli.cluster_access import add_cluster_arguments, broker_settings, open_cluster
+from zkconsumer.cli.refusal import refusing
+from zkconsumer.errors import ConfigError
+
+if TYPE_CHECKING:
+    from argparse import _SubParsersAction
+
+    from zkconsumer.web.history.recorder import Recorder
+    from zkconsumer.web.serving import Address
+
+MISSING: Final = "the page needs more: pip install 'zkconsumer[web]'"
+TOKEN_VARIABLE: Final = "ZKCONSUMER_TOKEN"  # noqa: S105 - its name
+_LISTEN: Final = "127.0.0.1:8380"
+_INTERRUPTED: Final = 130
+_DESCRIPTION: Final = """\
+Serves a page of the whole cluster: brokers, topics, consumer groups of both kinds, who reads what,
+how far groups are behind, when they rebalanced and why, and what is wrong with them. Also what
+Prometheus scrapes (/metrics), JSON (/api/...) and a health check (/healthz).
+
+It only reads: nothing in ZooKeeper or on a broker is ever changed by it, and no group is joined.
+A cluster that goes away is waited for; what is shown meanwhile says how old it is.
+
+  zkconsumer serve --zookeeper zk1:2181,zk2:2181/kafka
+  zkconsumer serve --zookeeper zk1:2181 --listen 0.0.0.0:8380 --token-file /etc/zkconsumer/token
+
+It listens on this machine alone unless told otherwise. Who can reach it can see the cluster, so
+another address needs a token: people type it in once, programs send "Authorization: Bearer TOKEN".
+"""
+_EPILOG: Final = """\
+exit codes: 0 it was asked to end (SIGTERM); 1 it could not listen or work; 2 wrong usage;
+130 Ctrl-C
+"""
+
+
+def add_parser(subparsers: "_SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the command's parser."""
+    parser = subparsers.add_parser(
+        "serve",
+        help="a web page of the whole cluster, and its metrics for Prometheus",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add_cluster_arguments(parser)
+    _add_page_arguments(parser)
+    _add_access_arguments(parser)
+    _add_history_arguments(parser)
+    parser.set_defaults(run=run)
+
+
+def _add_page_arguments(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("the page")
+    group.add_argument(
+        "--listen",
+        default=_LISTEN,
+        metavar="HOST:PORT",
+        help="where to listen; port 0: any that is free (default: %(default)s)",
+    )
+    group.add_argument(
+        "--interval-ms",
+        type=_interval,
+        default=5_000,
+        metavar="MS",
+        help="how often all of the cluster is read; what somebody looks at is read each second "
+        "(default: %(default)s)",
+    )
+    group.add_argument(
+        "--groups",
+        type=_pattern,
+        metavar="REGEX",
+        help="show only groups whose id has a match of this (default: all)",
+    )
+
+
+def _add_access_arguments(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("who may see it")
+    group.add_argument(
+        "--token-file",
+        type=Path,
+        metavar="FILE",
+        help=f"a file with the token that is asked for; the variable {TOKEN_VARIABLE} does, too",
+    )
+    group.add_argument(
+        "--no-token",
+        action="store_true",
+        help="listen on more than this machine without a token: everybody who gets there sees all",
+    )
+    group.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="a name under which browsers ask for the page, such as that of a proxy in front of "
+        "it; can be given more than once (default: on loopback its own names, else any)",
+    )
+
+
+def _add_history_arguments(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("the past")
+    place = group.add_mutually_exclusive_group()
+    place.add_argument(
+        "--history",
+        type=Path,
+        metavar="FILE",
+        help="where lags and rebalances are kept, a SQLite file "
+        "(default: one for each cluster in ~/.local/state/zkconsumer)",
+    )
+    place.add_argument(
+        "--no-history", action="store_true", help="keep nothing beyond the end of the program"
+    )
+    group.add_argument(
+        "--keep-days",
+        type=_positive,
+        default=14,
+        metavar="DAYS",
+        help="for how long the past is kept (default: %(default)s)",
+    )
+    group.add_argument(
+        "--history-mb",
+        type=_positive,
+        default=1024,
+        metavar="MB",
+        help="how large its file may become; then the oldest goes (default: %(default)s)",
+    )
+
+
+@refusing
+def run(args: argparse.Namespace) -> int:
+    """Serve until a signal ends it."""
+    try:
+        from zkconsumer.web.serving import listening, parse_address  # noqa: PLC0415 - an extra
+    except ImportError as missing:
+        raise ConfigError(MISSING) from missing
+    broker_settings(args)
+    token = _token(args)
+    address = parse_address(args.listen)
+    _check_open(address, token, no_token=args.no_token)
+    with ExitStack() as stack:
+        bound, where = stack.enter_context(listening(address))
+        recorder = stack.enter_context(_recorder(args))
+        return _serve(args, bound, where, recorder, token)
+
+
+def _serve(
+    args: argparse.Namespace,
+    bound: socket.socket,
+    where: "Address",
+    recorder: "Recorder",
+    token: str | None,
+) -> int:
+    from zkconsumer.web.app import Site, build_app  # noqa: PLC0415 - an extra, as in all of this
+    from zkconsumer.web.events import EventHub  # noqa: PLC0415
+    from zkconsumer.web.history.past import RecordedPast  # noqa: PLC0415
+    from zkconsumer.web.security import Hosts, Tokens, is_loopback  # noqa: PLC0415
+    from zkconsumer.web.serving import PageServer  # noqa: PLC0415
+    from zkconsumer.web.watching import ClusterWatch, WatchSettings  # noqa: PLC0415
+
+    watch = ClusterWatch(
+        lambda: open_cluster(args),
+        WatchSettings(
+            zookeeper_connect=args.zookeeper, interval_ms=args.interval_ms, groups=args.groups
+        ),
+        on_news=recorder.take,
+        on_death=lambda _error: server.end(),
+    )
+    events = EventHub(watch)
+    site = Site(
+        source=watch,
+        past=RecordedPast(recorder),
+        store=lambda: watch.store,
+        tokens=Tokens(token),
+        hosts=Hosts(
+            any_name=not is_loopback(where.host) and not args.allow_host,
+            names=frozenset(name.lower() for name in args.allow_host),
+        ),
+        events=events,
+    )
+    server = PageServer(build_app(site), events.close)
+    recorder.start()
+    watch.start()
+    try:
+        print(f"the page of {args.zookeeper} is at http://{where}/", flush=True)
+        server.run(sockets=[bound])
+    finally:
+        watch.close()
+    error = watch.error()
+    if error is not None:
+        raise error
+    return _INTERRUPTED if server.ended_by == signal.SIGINT else 0
+
+
+def _token(args: argparse.Namespace) -> str | None:
+    from zkconsumer.web.security import check_token  # noqa: PLC0415 - an extra
+
+    if args.token_file is not None:
+        try:
+            return check_token(args.token_file.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError) as error:
+            raise ConfigError(f"the token can't be read from {args.token_file}: {error}") from error
+    token = os.environ.get(TOKEN_VARIABLE)
+    return None if token is None else check_token(token)
+
+
+def _check_open(address: "Address", token: str | None, *, no_token: bool) -> None:
+    from zkconsumer.web.security import is_loopback  # noqa: PLC0415 - an extra
+
+    if token is None and not no_token and not is_loopback(address.host):
+        raise ConfigError(
+            f"whoever reaches {address} would see the cluster: give --token-file, set "
+            f"{TOKEN_VARIABLE}, or say --no-token"
+        )
+
+
+@contextmanager
+def _recorder(args: argparse.Namespace) -> "Iterator[Recorder]":
+    from zkconsumer.web.history.database import check_file  # noqa: PLC0415 - an extra
+    from zkconsumer.web.history.recorder import Recorder, RecorderSettings  # noqa: PLC0415
+    from zkconsumer.web.history.upkeep import Keep  # noqa: PLC0415
+
+    with ExitStack() as stack:
+        if args.no_history:
+            folder = stack.enter_context(tempfile.TemporaryDirectory(prefix="zkconsumer-page-"))
+            path = Path(folder) / "history.sqlite"
+        else:
+            path = args.history or _default_history(args.zookeeper)
+        check_file(path)
+        keep = Keep(days=args.keep_days, max_bytes=args.history_mb << 20)
+        recorder = Recorder(path, RecorderSettings(keep=keep))
+        stack.callback(recorder.close)
+        yield recorder
+
+
+def _default_history(zookeeper: str) -> Path:
+    """Where the past of this cluster is kept unless somebody says otherwise."""
+    home = os.environ.get("XDG_STATE_HOME") or Path.home() / ".local" / "state"
+    folder = Path(home) / "zkconsumer"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as error:
+        raise ConfigError(
+            f"the history can't be kept in {folder}: {error.strerror}: say where with --history "
+            "FILE, or --no-history"
+        ) from error
+    return folder / f"{re.sub(r'[^A-Za-z0-9.-]+', '_', zookeeper)[:150]}.history"
+
+
+def _interval(text: str) -> int:
+    number = _positive(text)
+    if number < 200:
+        raise argparse.ArgumentTypeError("at least 200 ms must lie between two readings")
+    return number
+
+
+def _positive(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of at least 1")
+    return int(text)
+
+
+def _pattern(text: str) -> re.Pattern[str]:
+    try:
+        return re.compile(text)
+    except re.error as error:
+        raise argparse.ArgumentTypeError(f"{text!r} is no regular expression: {error}") from error

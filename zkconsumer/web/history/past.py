@@ -1,0 +1,102 @@
+"""Reads the history: a ``Past`` for pages and charts."""
+
+import json
+import logging
+import sqlite3
+import zlib
+from pathlib import Path
+
+from zkconsumer.model import TopicPartition
+from zkconsumer.status.model import GroupKey
+from zkconsumer.web.history import statements as sql
+from zkconsumer.web.history.database import reading
+from zkconsumer.web.history.recorder import Recorder
+from zkconsumer.web.history.samples import Row, parse_layout, series_of
+from zkconsumer.web.state import LagSeries, PastRebalance
+
+log = logging.getLogger(__name__)
+
+
+class RecordedPast:
+    """What a recorder has written down, by this run and earlier ones. Thread: any.
+
+    Every question has a connection of its own: readers neither wait for the writer nor for each
+    other.
+
+    Args:
+        recorder: which writes.
+    """
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+
+    @property
+    def problem(self) -> str | None:
+        """Why nothing is written down now; None where all is well."""
+        return self._recorder.problem
+
+    def lag_series(self, key: GroupKey, since_ms: int, until_ms: int, points: int) -> LagSeries:
+        """The lag of a group between two instants, at most so many moments of it (about)."""
+        stretch_ms = max(1, -(-(until_ms - since_ms) // max(1, points)))
+        values = {"since_ms": since_ms, "until_ms": until_ms, "stretch_ms": stretch_ms}
+        try:
+            rows = _rows(self._recorder.path, key, values)
+            series = series_of(rows)
+        except (sqlite3.Error, zlib.error, ValueError) as error:
+            log.warning("the history of %s can't be read: %s", key, error)
+            return LagSeries(problem=f"the history can't be read: {error}")
+        if self.problem is None:
+            return series
+        return LagSeries(
+            times_ms=series.times_ms,
+            total=series.total,
+            partitions=series.partitions,
+            left_out=series.left_out,
+            problem=self.problem,
+        )
+
+    def rebalances(self, key: GroupKey, since_ms: int) -> tuple[PastRebalance, ...]:
+        """The rebalances that began since then, the oldest first; none where they can't be read."""
+        try:
+            with reading(self._recorder.path) as connection:
+                series = _series(connection, key)
+                if series is None:
+                    return ()
+                rows = connection.execute(sql.GET_REBALANCES, (series, since_ms)).fetchall()
+            return tuple(
+                PastRebalance(
+                    began_ms=began_ms,
+                    ended_ms=ended_ms,
+                    reasons=tuple(json.loads(reasons)),
+                    moved=moved,
+                    reclaimed=reclaimed,
+                )
+                for began_ms, ended_ms, reasons, moved, reclaimed in rows
+            )
+        except (sqlite3.Error, ValueError) as error:
+            log.warning("the history of %s can't be read: %s", key, error)
+            return ()
+
+
+def _rows(path: Path, key: GroupKey, values: dict[str, int]) -> list[Row]:
+    with reading(path) as connection:
+        # Of one moment, whatever is written meanwhile.
+        connection.execute("BEGIN")
+        series = _series(connection, key)
+        if series is None:
+            return []
+        layouts: dict[int, tuple[TopicPartition, ...]] = {}
+        rows: list[Row] = []
+        for at_ms, layout, body in connection.execute(
+            sql.GET_SAMPLES, {**values, "series": series}
+        ).fetchall():
+            if layout not in layouts:
+                (text,) = connection.execute(sql.GET_LAYOUT, (layout,)).fetchone()
+                layouts[layout] = parse_layout(text)
+            rows.append(Row(at_ms, layouts[layout], body))
+        return rows
+
+
+def _series(connection: sqlite3.Connection, key: GroupKey) -> int | None:
+    found = connection.execute(sql.FIND_SERIES, (str(key.kind), key.group_id)).fetchone()
+    return None if found is None else found[0]

@@ -1,0 +1,237 @@
+"""Writes down what was seen: one thread, one connection.
+
+It never holds up who reads the cluster: of states that come faster than the disk takes them only
+the latest counts. What goes wrong is a ``problem`` that is shown; nothing ends by it.
+"""
+
+import json
+import logging
+import sqlite3
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.scope import Mailbox, ThreadScope
+from zkconsumer.status.model import GroupKey
+from zkconsumer.status.timeline import Rebalance
+from zkconsumer.web.history import statements as sql
+from zkconsumer.web.history.database import is_damage, open_for_writing, set_aside
+from zkconsumer.web.history.samples import sample_of
+from zkconsumer.web.history.upkeep import UPKEEP_MS, Keep, keep_up
+from zkconsumer.web.state import ClusterState
+
+log = logging.getLogger(__name__)
+
+SAMPLE_MS: Final = 4_000
+"""A little less than what lies between two readings."""
+_PART_OF_TIME: Final = 10
+"""It rests so many times as long as it has worked."""
+_STALE_MS: Final = 60_000
+_REBALANCES_WAITING: Final = 10_000
+_CLOSE_MS: Final = 5_000
+
+_RebalanceId = tuple[GroupKey, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RecorderSettings:
+    """What can be set.
+
+    Attributes:
+        keep: for how long, and how much.
+        sample_ms: how far two samples of a group are apart at least.
+        stale_ms: a log end that was seen so much earlier than its group counts as not known.
+    """
+
+    keep: Keep = field(default_factory=Keep)
+    sample_ms: int = SAMPLE_MS
+    stale_ms: int = _STALE_MS
+
+
+class Recorder:
+    """Thread: any.
+
+    Args:
+        path: the file; ``database.check_file`` it before.
+        settings: what can be set.
+        clock: for ages.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        settings: RecorderSettings = RecorderSettings(),
+        clock: Clock | None = None,
+    ) -> None:
+        self.path = path
+        self._settings = settings
+        self._clock = clock or SystemClock()
+        self._scope = ThreadScope("history", clock=self._clock)
+        self._nudges: Mailbox[None] = Mailbox()
+        self._lock = threading.Lock()
+        self._state: ClusterState | None = None
+        self._rebalances: dict[_RebalanceId, Rebalance] = {}
+        self._stop = threading.Event()
+        self._problem: str | None = None
+        self._connection: sqlite3.Connection | None = None
+        self._upkeep_at_ms = self._clock.now_ms()
+        self._sampled_ms: dict[GroupKey, int] = {}
+
+    @property
+    def problem(self) -> str | None:
+        """Why nothing is written down now."""
+        return self._problem
+
+    def start(self) -> None:
+        """Begin to write."""
+        self._scope.spawn("recorder", self._run, stop=self._ask_to_stop, on_error=self._died)
+
+    def take(self, state: ClusterState, rebalances: tuple[Rebalance, ...]) -> None:
+        """Something new was seen. Never waits."""
+        with self._lock:
+            self._state = state
+            for one in rebalances:
+                self._rebalances[one.key, one.began_ms] = one
+            while len(self._rebalances) > _REBALANCES_WAITING:
+                del self._rebalances[next(iter(self._rebalances))]
+        self._nudges.put(None)
+
+    def close(self, timeout_ms: int = _CLOSE_MS) -> list[str]:
+        """Write down the last, and end. Idempotent."""
+        return self._scope.close(timeout_ms)
+
+    def _run(self) -> None:
+        try:
+            while True:
+                stopping = self._stop.is_set()
+                began_ms = self._clock.now_ms()
+                self._attempt(self._write)
+                if stopping:
+                    return
+                if self._clock.now_ms() >= self._upkeep_at_ms:
+                    self._attempt(self._keep_up)
+                    self._upkeep_at_ms = self._clock.now_ms() + UPKEEP_MS
+                self._rest(self._clock.now_ms() - began_ms)
+        finally:
+            self._disconnect()
+
+    def _rest(self, took_ms: int) -> None:
+        end_ms = self._clock.now_ms() + _PART_OF_TIME * took_ms
+        self._nudges.get()
+        while not self._stop.is_set() and (left_ms := end_ms - self._clock.now_ms()) > 0:
+            self._nudges.get(left_ms)
+        self._nudges.drain()
+
+    def _attempt(self, work: Callable[[sqlite3.Connection], None]) -> None:
+        try:
+            work(self._connected())
+        except (sqlite3.Error, OSError) as error:
+            self._fail(error)
+        else:
+            if self._problem is not None:
+                log.warning("the history is written again")
+            self._problem = None
+
+    def _connected(self) -> sqlite3.Connection:
+        if self._connection is not None and not self.path.exists():
+            log.warning("the history %s is gone: beginning a new one", self.path)
+            self._disconnect()
+        if self._connection is None:
+            self._connection = open_for_writing(self.path)
+            self._sampled_ms = {}
+        return self._connection
+
+    def _disconnect(self) -> None:
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            try:
+                connection.close()
+            except sqlite3.Error as error:
+                log.warning("closing the history: %s", error)
+
+    def _fail(self, error: Exception) -> None:
+        text = f"the history {self.path} can't be written: {error}"
+        if text != self._problem:
+            log.warning("%s", text)
+        self._problem = text
+        # A new connection each time: it has no transaction open, and sees what was mended.
+        self._disconnect()
+        if isinstance(error, sqlite3.Error) and is_damage(error):
+            try:
+                aside = set_aside(self.path, self._clock.wall_ms())
+            except OSError as failed:
+                log.warning("the damaged history can't be set aside: %s", failed)
+                return
+            log.warning("the history was damaged: it is now %s, a new one is begun", aside)
+            self._nudges.put(None)
+
+    def _write(self, connection: sqlite3.Connection) -> None:
+        with self._lock:
+            state, rebalances = self._state, dict(self._rebalances)
+        if state is None:
+            return
+        connection.execute("BEGIN IMMEDIATE")
+        sampled_ms = self._write_samples(connection, state)
+        _write_rebalances(connection, rebalances)
+        connection.execute("COMMIT")
+        self._sampled_ms = sampled_ms
+        with self._lock:
+            for place, one in rebalances.items():
+                if self._rebalances.get(place) is one:
+                    del self._rebalances[place]
+
+    def _write_samples(
+        self, connection: sqlite3.Connection, state: ClusterState
+    ) -> dict[GroupKey, int]:
+        sampled_ms: dict[GroupKey, int] = {}
+        for key, group in state.snapshot.groups.items():
+            last_ms = sampled_ms[key] = self._sampled_ms.get(key, -1)
+            if 0 <= group.seen_ms - last_ms < self._settings.sample_ms or not group.partitions:
+                continue
+            if group.seen_ms == last_ms:
+                continue
+            sample = sample_of(group, state.lag(key), self._settings.stale_ms)
+            series, layout = _series_id(connection, key), _layout_id(connection, sample.layout)
+            row = (series, sample.at_ms, sample.lag, layout, sample.body)
+            connection.execute(sql.ADD_SAMPLE, row)
+            sampled_ms[key] = group.seen_ms
+        return sampled_ms
+
+    def _keep_up(self, connection: sqlite3.Connection) -> None:
+        keep_up(connection, self._settings.keep, self._clock.wall_ms())
+
+    def _ask_to_stop(self) -> None:
+        self._stop.set()
+        self._nudges.put(None)
+
+    def _died(self, error: BaseException) -> None:
+        self._problem = f"the history is no longer written: {type(error).__name__}: {error}"
+
+
+def _write_rebalances(
+    connection: sqlite3.Connection, rebalances: Mapping[_RebalanceId, Rebalance]
+) -> None:
+    for one in rebalances.values():
+        reasons = json.dumps([str(reason) for reason in one.reasons], ensure_ascii=False)
+        row = (one.began_ms, one.ended_ms, len(one.moved), one.reclaimed, reasons)
+        connection.execute(sql.PUT_REBALANCE, (_series_id(connection, one.key), *row))
+
+
+def _series_id(connection: sqlite3.Connection, key: GroupKey) -> int:
+    return _id(connection, sql.FIND_SERIES, sql.ADD_SERIES, (str(key.kind), key.group_id))
+
+
+def _layout_id(connection: sqlite3.Connection, layout: str) -> int:
+    return _id(connection, sql.FIND_LAYOUT, sql.ADD_LAYOUT, (layout,))
+
+
+def _id(connection: sqlite3.Connection, find: str, add: str, values: tuple[str, ...]) -> int:
+    found = connection.execute(find, values).fetchone()
+    if found is None:
+        connection.execute(add, values)
+        found = connection.execute(find, values).fetchone()
+    number: int = found[0]
+    return number

@@ -1,0 +1,181 @@
+"""A group at one moment as a row, and rows as series. Pure.
+
+A row's body is three columns of 64-bit numbers (committed, log end, age of the next record in ms;
+-1 where not known), a value for each partition of the row's layout, compressed. Layouts (the names
+of the partitions) seldom change, so they are kept apart.
+"""
+
+import json
+import sys
+import zlib
+from array import array
+from collections.abc import Iterable, Mapping, Sequence
+from operator import sub
+from typing import Final, NamedTuple
+
+from zkconsumer.model import TopicPartition
+from zkconsumer.status.lag import GroupLag
+from zkconsumer.status.model import GroupKind, GroupPartition, GroupStatus
+from zkconsumer.web.state import LagSeries, PartitionSeries
+
+UNKNOWN: Final = -1
+PARTITIONS_SHOWN: Final = 60
+"""A chart of more lines can't be read, and would be large to send."""
+_COLUMNS: Final = 3
+_FAST: Final = 1
+
+
+class Sample(NamedTuple):
+    """A group at one moment.
+
+    Attributes:
+        at_ms: when its members and offsets were read.
+        lag: the sum of what is known, -1 where nothing is.
+        layout: the names of its partitions.
+        body: the columns.
+    """
+
+    at_ms: int
+    lag: int
+    layout: str
+    body: bytes
+
+
+class Row(NamedTuple):
+    """A sample as it is read again."""
+
+    at_ms: int
+    layout: tuple[TopicPartition, ...]
+    body: bytes
+
+
+def sample_of(group: GroupStatus, lag: GroupLag, stale_ms: int) -> Sample:
+    """What to keep of a group.
+
+    Args:
+        group: as it was seen.
+        lag: how far it is behind.
+        stale_ms: a log end that was seen so much earlier than the group is not known any more.
+    """
+    committed, log_ends, ages = array("q"), array("q"), array("q")
+    total, known = 0, False
+    for partition, behind in zip(group.partitions, lag.partitions, strict=True):
+        offset, end = _offset(group.kind, partition), _log_end(partition, group.seen_ms - stale_ms)
+        committed.append(offset)
+        log_ends.append(end)
+        ages.append(UNKNOWN if behind.time is None or end == UNKNOWN else behind.time.ms)
+        if UNKNOWN not in {offset, end}:
+            known = True
+            total += max(0, end - offset)
+    return Sample(
+        at_ms=group.seen_ms,
+        lag=total if known else UNKNOWN,
+        layout=layout_text(one.topic_partition for one in group.partitions),
+        body=_packed(committed, log_ends, ages),
+    )
+
+
+def layout_text(partitions: Iterable[TopicPartition]) -> str:
+    """Names of partitions as text, in their order."""
+    topics: list[tuple[str, list[int]]] = []
+    for topic, number in partitions:
+        if not topics or topics[-1][0] != topic:
+            topics.append((topic, []))
+        topics[-1][1].append(number)
+    return json.dumps(topics, separators=(",", ":"), ensure_ascii=False)
+
+
+def parse_layout(text: str) -> tuple[TopicPartition, ...]:
+    """The partitions of ``layout_text``."""
+    return tuple(
+        TopicPartition(topic, one) for topic, numbers in json.loads(text) for one in numbers
+    )
+
+
+def series_of(rows: Sequence[Row], shown: int = PARTITIONS_SHOWN) -> LagSeries:
+    """Rows of one group, in the order of time, as a chart wants them.
+
+    Args:
+        rows: of one group.
+        shown: how many partitions at most.
+    """
+    columns = [_Columns(row) for row in rows]
+    worst: dict[TopicPartition, int] = {}
+    for one in columns:
+        for tp, behind in zip(one.layout, one.lags, strict=True):
+            if behind > worst.get(tp, UNKNOWN - 1):
+                worst[tp] = behind
+    chosen = sorted(sorted(worst), key=lambda tp: -worst[tp])[:shown]
+    return LagSeries(
+        times_ms=tuple(row.at_ms for row in rows),
+        total=tuple(one.total for one in columns),
+        partitions={tp: _series(tp, columns) for tp in sorted(chosen)},
+        left_out=len(worst) - len(chosen),
+    )
+
+
+class _Columns:
+    """A row, unpacked."""
+
+    def __init__(self, row: Row) -> None:
+        self.layout = row.layout
+        numbers = array("q")
+        numbers.frombytes(zlib.decompress(row.body))
+        if sys.byteorder == "big":
+            numbers.byteswap()
+        size = len(row.layout)
+        if len(numbers) != _COLUMNS * size:
+            raise ValueError(f"a sample of {len(numbers)} numbers for {size} partitions")
+        self.committed, self.log_ends = numbers[:size], numbers[size : 2 * size]
+        self.ages = numbers[2 * size :]
+        behind = map(sub, self.log_ends, self.committed)
+        known = (UNKNOWN not in pair for pair in zip(self.log_ends, self.committed, strict=True))
+        self.lags = [
+            max(0, lag) if sure else UNKNOWN for lag, sure in zip(behind, known, strict=True)
+        ]
+        sure_lags = [one for one in self.lags if one != UNKNOWN]
+        self.total = sum(sure_lags) if sure_lags else None
+        self._places: Mapping[TopicPartition, int] | None = None
+
+    def place(self, tp: TopicPartition) -> int | None:
+        if self._places is None:
+            self._places = {one: place for place, one in enumerate(self.layout)}
+        return self._places.get(tp)
+
+
+def _series(tp: TopicPartition, columns: Sequence[_Columns]) -> PartitionSeries:
+    places = [one.place(tp) for one in columns]
+    at = list(zip(columns, places, strict=True))
+    ages = [None if place is None else _told(one.ages[place]) for one, place in at]
+    return PartitionSeries(
+        lag=tuple(None if place is None else _told(one.lags[place]) for one, place in at),
+        committed=tuple(
+            None if place is None else _told(one.committed[place]) for one, place in at
+        ),
+        log_end=tuple(None if place is None else _told(one.log_ends[place]) for one, place in at),
+        seconds=tuple(None if age is None else age / 1000 for age in ages),
+    )
+
+
+def _told(number: int) -> int | None:
+    return None if number == UNKNOWN else number
+
+
+def _offset(kind: GroupKind, partition: GroupPartition) -> int:
+    committed = partition.effective(kind)
+    return UNKNOWN if committed is None or committed.offset < 0 else committed.offset
+
+
+def _log_end(partition: GroupPartition, since_ms: int) -> int:
+    if partition.log_end is None or partition.log_at_ms is None or partition.log_at_ms < since_ms:
+        return UNKNOWN
+    return partition.log_end
+
+
+def _packed(*columns: "array[int]") -> bytes:
+    numbers = array("q")
+    for column in columns:
+        numbers.extend(column)
+    if sys.byteorder == "big":
+        numbers.byteswap()
+    return zlib.compress(numbers.tobytes(), _FAST)

@@ -1,0 +1,86 @@
+"""Keeps the history small: what is old is thinned, then forgotten."""
+
+import sqlite3
+from dataclasses import dataclass
+from typing import Final
+
+from zkconsumer.web.history import statements as sql
+from zkconsumer.web.history.database import size_of
+
+UPKEEP_MS: Final = 600_000
+"""How often it is done."""
+MINUTE_MS: Final = 60_000
+HOUR_MS: Final = 60 * MINUTE_MS
+DAY_MS: Final = 24 * HOUR_MS
+_EACH_TIME: Final = 10
+"""A file that is too large loses so much of its time, as a part of all, in a go."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Keep:
+    """What to keep.
+
+    Attributes:
+        days: for how long.
+        all_ms: of times younger than that all samples are kept.
+        minutes_ms: of times younger than that one for each minute, of older ones for each hour.
+        max_bytes: how large the file may become; then the oldest goes, however old it is.
+    """
+
+    days: int = 14
+    all_ms: int = 2 * HOUR_MS
+    minutes_ms: int = 2 * DAY_MS
+    max_bytes: int = 1 << 30
+
+
+def keep_up(connection: sqlite3.Connection, keep: Keep, now_ms: int) -> None:
+    """Do it. Each group is a transaction of its own, so that samples can be written in between.
+
+    Raises:
+        sqlite3.Error: it can't be done now.
+    """
+    horizon_ms = now_ms - keep.days * DAY_MS
+    every = [series for (series,) in connection.execute(sql.ALL_SERIES).fetchall()]
+    for series in every:
+        connection.execute("BEGIN IMMEDIATE")
+        _forget(connection, series, horizon_ms)
+        _thin(connection, series, horizon_ms, now_ms - keep.minutes_ms, HOUR_MS)
+        _thin(connection, series, now_ms - keep.minutes_ms, now_ms - keep.all_ms, MINUTE_MS)
+        connection.execute("COMMIT")
+    _fit(connection, keep.max_bytes, every)
+    connection.execute(sql.FORGET_SERIES)
+    connection.execute(sql.FORGET_LAYOUTS)
+    # It gives back a page with each step that is asked for.
+    connection.execute("PRAGMA incremental_vacuum").fetchall()
+
+
+def _forget(connection: sqlite3.Connection, series: int, horizon_ms: int) -> None:
+    connection.execute(sql.FORGET_SAMPLES, (series, horizon_ms))
+    connection.execute(sql.FORGET_REBALANCES, (series, horizon_ms))
+
+
+def _thin(
+    connection: sqlite3.Connection, series: int, since_ms: int, until_ms: int, stretch_ms: int
+) -> None:
+    """Keep the worst sample of each stretch; whole stretches only, so that it can be done again."""
+    values = {
+        "series": series,
+        "since_ms": since_ms - since_ms % stretch_ms,
+        "until_ms": until_ms - until_ms % stretch_ms,
+        "stretch_ms": stretch_ms,
+    }
+    connection.execute(sql.THIN, values)
+
+
+def _fit(connection: sqlite3.Connection, max_bytes: int, every: list[int]) -> None:
+    for _ in range(_EACH_TIME * 2):
+        if size_of(connection) <= max_bytes:
+            return
+        first_ms, last_ms = connection.execute(sql.SPAN).fetchone()
+        if first_ms is None:
+            return
+        horizon_ms = first_ms + (last_ms - first_ms) // _EACH_TIME + 1
+        connection.execute("BEGIN IMMEDIATE")
+        for series in every:
+            connection.execute(sql.FORGET_SAMPLES, (series, horizon_ms))
+        connection.execute("COMMIT")
