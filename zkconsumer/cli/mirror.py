@@ -1,0 +1,331 @@
+"""``zkconsumer mirror``: copy topics to another cluster; ``mirror verify``: prove it.
+
+Source: Kafka 0.8.2.2 and 0.9 ``MirrorMaker``.
+"""
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from zkconsumer.assignment.filters import Blacklist, Whitelist
+from zkconsumer.cli import mirror_verify
+from zkconsumer.cli.console_settings import count_of_messages
+from zkconsumer.cli.mirror_report import json_of, summary_table
+from zkconsumer.cli.progress import progress
+from zkconsumer.cli.signals import StopAsked, stop_signals
+from zkconsumer.cli.tables import shows_colour
+from zkconsumer.errors import ConfigError
+from zkconsumer.mirror.accounts import summed
+from zkconsumer.mirror.mirror import Mirror, Progress
+from zkconsumer.mirror.routing import Partitioning
+from zkconsumer.mirror.settings import (
+    DEFAULT_COMMIT_INTERVAL_MS,
+    MirrorSettings,
+    consumer_settings,
+    target_settings,
+)
+from zkconsumer.properties_file import load_properties
+
+_DROPPED_STATUS = 3
+_DESCRIPTION = """\
+Copies topics to another cluster of any version, as a member of a consumer group, as long as it
+runs. An offset is committed when the target has acknowledged (by all replicas) everything in front
+of it; before partitions go to another member, what was acknowledged is committed. So nothing is
+lost, whatever is killed; what was not committed yet comes again. It shares its group with other
+mirrors, with the original's mirror maker among them.
+
+It never passes anything over in silence: a message that the target refuses ends it, with the
+offset, and it goes on there when it is started again. Ctrl-C and SIGTERM end it in order."""
+
+_EPILOG = """\
+examples:
+  zkconsumer mirror --zookeeper zk1:2181/kafka --group mirror --whitelist 'clicks|orders.*' \\
+      --target-bootstrap-servers new1:9092 --create-topics
+  zkconsumer mirror --consumer.config c.properties --producer.config p.properties \\
+      --num.streams 4 --whitelist '.*'
+  zkconsumer mirror --zookeeper zk1:2181/kafka --group move --whitelist orders --stop-at-end \\
+      --target-bootstrap-servers new1:9092 --offsets-file orders.jsonl
+  zkconsumer mirror verify --offsets-file orders.jsonl --zookeeper zk1:2181/kafka --group move \\
+      --target-bootstrap-servers new1:9092
+
+exit status: 0 ended in order; 1 it could not go on; 2 wrong usage; 3 messages were dropped (only
+with --abort.on.send.failure false), or verify found a fault."""
+
+
+def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
+    """Add the ``mirror`` command; ``run`` is set as its ``run`` default."""
+    parser = subparsers.add_parser(
+        "mirror",
+        help="copy topics to another cluster as they grow, losing nothing",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    _add_source(parser)
+    _add_target(parser)
+    _add_work(parser)
+    parser.set_defaults(run=run)
+    commands = parser.add_subparsers(title="commands", metavar="verify")
+    mirror_verify.add_parser(commands)
+
+
+def _add_source(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("the source")
+    group.add_argument(
+        "--consumer.config",
+        dest="consumer_config",
+        action="append",
+        default=[],
+        metavar="FILE",
+        help="a .properties file with settings of the consumer; once for each source cluster",
+    )
+    group.add_argument(
+        "--zookeeper", metavar="HOSTS", help="where ZooKeeper is: host1:port1,host2:port2/chroot"
+    )
+    group.add_argument(
+        "--source-bootstrap-servers",
+        metavar="HOSTS",
+        help="instead of --zookeeper: brokers of 0.9 or later, which keep the group then",
+    )
+    group.add_argument("--group", metavar="GROUP", help="the consumer group")
+    group.add_argument(
+        "--whitelist", metavar="REGEX", help="mirror the topics whose whole name matches"
+    )
+    group.add_argument("--blacklist", metavar="REGEX", help="mirror all other topics")
+    group.add_argument(
+        "--num.streams",
+        dest="streams",
+        type=_count,
+        default=1,
+        metavar="N",
+        help="members of the group in this process, each with a thread (default: 1)",
+    )
+    group.add_argument(
+        "--queue.size",
+        dest="batch_records",
+        type=_count,
+        default=10_000,
+        metavar="N",
+        help="the most messages that a stream has in hand (default: 10000)",
+    )
+    group.add_argument(
+        "--max-in-flight",
+        type=_count,
+        metavar="BYTES",
+        help="how many bytes a stream fetches ahead from a broker (default: 52428800)",
+    )
+
+
+def _add_target(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("the target")
+    group.add_argument(
+        "--producer.config",
+        dest="producer_config",
+        metavar="FILE",
+        help="a .properties file with settings of the producer (metadata.broker.list, "
+        "compression.codec, ...)",
+    )
+    group.add_argument(
+        "--target-bootstrap-servers", metavar="HOSTS", help="brokers of the target to begin with"
+    )
+    group.add_argument(
+        "--target-config",
+        metavar="FILE",
+        help="a .properties file with what the target wants to see: security.protocol, sasl.*, "
+        "ssl.*; it wins over --producer.config",
+    )
+    group.add_argument(
+        "--partitions",
+        type=Partitioning,
+        choices=list(Partitioning),
+        default=Partitioning.SAME,
+        metavar="HOW",
+        help="how a message's partition is chosen: same (the number it has), key (by the key, as "
+        "the Java producer does) or round-robin (default: same)",
+    )
+    group.add_argument(
+        "--topic-prefix", default="", metavar="TEXT", help="put this in front of topics' names"
+    )
+    group.add_argument(
+        "--create-topics",
+        action="store_true",
+        help="create topics that the target lacks, with as many partitions as the source has",
+    )
+    group.add_argument(
+        "--replication-factor",
+        type=_count,
+        metavar="N",
+        help="of topics that are created (default: the target's own)",
+    )
+    group.add_argument(
+        "--drop-headers",
+        action="store_true",
+        help="leave headers out: brokers before 0.11 keep none, and refuse messages with them",
+    )
+    for name, dest in (("--num.producers", "producers"), ("--new.producer", "new_producer")):
+        known: dict[str, Any] = (
+            {"type": _count, "metavar": "N"} if dest == "producers" else {"action": "store_true"}
+        )
+        group.add_argument(
+            name, dest=dest, **known, help="of the original; each stream writes by itself here"
+        )
+
+
+def _add_work(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("how it works and when it ends")
+    group.add_argument(
+        "--offset.commit.interval.ms",
+        dest="commit_interval_ms",
+        type=_count,
+        metavar="MS",
+        help="the time between two commits (default: auto.commit.interval.ms of "
+        f"--consumer.config, else {DEFAULT_COMMIT_INTERVAL_MS})",
+    )
+    group.add_argument(
+        "--abort.on.send.failure",
+        dest="abort",
+        choices=("true", "false"),
+        default="true",
+        help="true: end at a message that the target will never take. false: drop it, say so with "
+        "its offset, and count it (default: true)",
+    )
+    group.add_argument(
+        "--max-messages", type=count_of_messages, metavar="N", help="end after N messages"
+    )
+    group.add_argument(
+        "--stop-at-end",
+        action="store_true",
+        help="end where the logs of the source end at the start",
+    )
+    group.add_argument(
+        "--offsets-file",
+        type=Path,
+        metavar="FILE",
+        help="append to this where everything is in the target, a JSON object a line; what is "
+        "committed is in it. 'mirror verify' needs it",
+    )
+    group.add_argument(
+        "--json",
+        action="store_true",
+        help="print how far it is every second, and at the end, as a JSON object a line",
+    )
+
+
+def _count(text: str) -> int:
+    """A number from 1 on."""
+    if not (text.isascii() and text.isdigit() and len(text) < 11 and int(text)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 on")
+    return int(text)
+
+
+def settings_of(args: argparse.Namespace) -> MirrorSettings:
+    """What the command line and its files say.
+
+    Raises:
+        ConfigError: they contradict each other, or lack something.
+    """
+    consumers, interval_ms = _consumers(args)
+    producer = load_properties(args.producer_config) if args.producer_config else {}
+    security = load_properties(args.target_config) if args.target_config else {}
+    return MirrorSettings(
+        topics=_topics(args),
+        consumers=consumers,
+        target=target_settings({**producer, **security}, args.target_bootstrap_servers),
+        streams=args.streams,
+        partitioning=args.partitions,
+        topic_prefix=args.topic_prefix,
+        create_topics=args.create_topics,
+        replication=args.replication_factor,
+        with_headers=not args.drop_headers,
+        batch_records=args.batch_records,
+        commit_interval_ms=args.commit_interval_ms or interval_ms or DEFAULT_COMMIT_INTERVAL_MS,
+        abort_on_send_failure=args.abort == "true",
+        max_messages=args.max_messages,
+        stop_at_end=args.stop_at_end,
+        offsets_file=args.offsets_file,
+    )
+
+
+def _topics(args: argparse.Namespace) -> Whitelist | Blacklist:
+    if (args.whitelist is None) == (args.blacklist is None):
+        raise ConfigError("exactly one of --whitelist and --blacklist says which topics to mirror")
+    return Blacklist(args.blacklist) if args.whitelist is None else Whitelist(args.whitelist)
+
+
+def _consumers(args: argparse.Namespace) -> tuple[tuple[Mapping[str, object], ...], int | None]:
+    """The settings of the consumer for each source cluster; the shortest commit interval."""
+    given: dict[str, object] = {}
+    if args.zookeeper and args.source_bootstrap_servers:
+        raise ConfigError("--zookeeper or --source-bootstrap-servers: one of them keeps the group")
+    if args.zookeeper:
+        given["zookeeper.connect"] = args.zookeeper
+    if args.source_bootstrap_servers:
+        given["bootstrap.servers"] = args.source_bootstrap_servers
+    if given and len(args.consumer_config) > 1:
+        raise ConfigError("with several --consumer.config each file says where its cluster is")
+    if args.group:
+        given["group.id"] = args.group
+    if args.max_in_flight:
+        given["fetch.max.bytes"] = args.max_in_flight
+    files = [consumer_settings(load_properties(name)) for name in args.consumer_config]
+    files = files or [consumer_settings({})]
+    consumers = tuple({**file.settings, **given} for file in files)
+    for one in consumers:
+        if "group.id" not in one:
+            raise ConfigError("no group is given: give --group, or group.id in --consumer.config")
+        if not {"zookeeper.connect", "bootstrap.servers"} & one.keys():
+            raise ConfigError(
+                "nothing says where the source is: give --zookeeper HOST:PORT/CHROOT, or "
+                "zookeeper.connect in --consumer.config"
+            )
+    intervals = [one.commit_interval_ms for one in files if one.commit_interval_ms]
+    return consumers, min(intervals, default=None)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Mirror until told to stop, or until everything is done.
+
+    Raises:
+        ZkConsumerError: it can't go on; what was acknowledged is committed.
+    """
+    mirror = Mirror(settings_of(args))
+    try:
+        with stop_signals() as stop:
+            stop.wake = mirror.stop
+            with progress("mirrored", None, unit="messages") as advance:
+                done = 0
+
+                def tell(now: Progress) -> None:
+                    nonlocal done
+                    count = summed(now.partitions.values()).acknowledged
+                    advance(count - done)
+                    done = count
+                    if args.json:
+                        _print_json(now, ended=False)
+
+                try:
+                    mirror.run(tell)
+                finally:
+                    stop.leave()
+    except StopAsked:
+        return 0
+    finally:
+        _report(mirror.progress(), as_json=args.json)
+    return _DROPPED_STATUS if summed(mirror.progress().partitions.values()).dropped else 0
+
+
+def _report(end: Progress, *, as_json: bool) -> None:
+    """What became of everything: also behind an error, which says why it ended."""
+    if as_json:
+        _print_json(end, ended=True)
+    elif end.partitions:
+        sys.stdout.write(summary_table(end, coloured=shows_colour()))
+        sys.stdout.flush()
+
+
+def _print_json(now: Progress, *, ended: bool) -> None:
+    print(json.dumps(json_of(now, ended=ended), separators=(",", ":")), flush=True)

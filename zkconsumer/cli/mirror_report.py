@@ -1,0 +1,54 @@
+"""What a mirror has done, as a table and as JSON. Pure."""
+
+from dataclasses import asdict
+from typing import Final
+
+from zkconsumer.cli.tables import Cell, Colour, Column, Painted, table
+from zkconsumer.mirror.accounts import PartitionAccount, summed
+from zkconsumer.mirror.mirror import Progress
+
+_COLUMNS: Final = (
+    Column("TOPIC"),
+    Column("PARTITION", right=True),
+    Column("READ", right=True),
+    Column("ACKNOWLEDGED", right=True),
+    Column("AGAIN", right=True),
+    Column("DROPPED", right=True),
+    Column("GAPS", right=True),
+    Column("POSITION", right=True),
+    Column("COMMITTED", right=True),
+)
+_COUNTS: Final = ("read", "acknowledged", "again", "dropped", "gap")
+
+
+def summary_table(now: Progress, *, coloured: bool) -> str:
+    """A row for each partition, and the sum."""
+    rows: list[list[Cell]] = [
+        [tp.topic, tp.partition, *_cells(account), account.position, account.committed]
+        for tp, account in now.partitions.items()
+    ]
+    if len(rows) > 1:
+        total = summed(now.partitions.values())
+        rows.append(["(all)", "", *_cells(total), "", ""])
+    return table(_COLUMNS, rows, coloured=coloured)
+
+
+def _cells(account: PartitionAccount) -> list[Cell]:
+    dropped: Cell = account.dropped
+    if account.dropped:
+        dropped = Painted(str(account.dropped), Colour.BAD)
+    return [account.read, account.acknowledged, account.again, dropped, account.gap]
+
+
+def json_of(now: Progress, *, ended: bool) -> dict[str, object]:
+    """One line of ``--json``."""
+    total = asdict(summed(now.partitions.values()))
+    return {
+        "ended": ended,
+        "running_ms": now.running_ms,
+        **{name: total[name] for name in _COUNTS},
+        "partitions": [
+            {"topic": tp.topic, "partition": tp.partition, **asdict(account)}
+            for tp, account in now.partitions.items()
+        ],
+    }

@@ -1,0 +1,140 @@
+"""What all streams of a mirror write down together: counts, the offsets file, the limits.
+
+Thread: any; a stream calls a few times for each poll.
+"""
+
+import logging
+import threading
+from collections.abc import Mapping, Sequence
+
+from zkconsumer.mirror.accounts import Accounts, PartitionAccount
+from zkconsumer.mirror.batch import Dropped
+from zkconsumer.mirror.ends import Ends
+from zkconsumer.mirror.landed import Landed
+from zkconsumer.mirror.offsets_file import OffsetsFile
+from zkconsumer.model import TopicPartition
+
+log = logging.getLogger(__name__)
+
+
+class Books:
+    """See the module.
+
+    Args:
+        offsets_file: gets where everything is, if it is wished.
+        ends: what is to be reached, if the mirror ends there.
+        max_messages: how many may be read; None: no limit.
+    """
+
+    def __init__(
+        self,
+        *,
+        offsets_file: OffsetsFile | None = None,
+        ends: Ends | None = None,
+        max_messages: int | None = None,
+    ) -> None:
+        self._lock = threading.Lock()
+        self._accounts = Accounts()
+        self._file = offsets_file
+        self._ends = ends
+        self._left = max_messages
+        self._reserved = 0
+        for tp, end in {} if ends is None else ends.ends.items():
+            self._accounts.of(tp).end = end
+
+    def accounts(self) -> dict[TopicPartition, PartitionAccount]:
+        """The counts of each partition as they are now; nobody changes these."""
+        with self._lock:
+            return {tp: account.copy() for tp, account in self._accounts.partitions().items()}
+
+    # --- limits -----------------------------------------------------------------------------
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether everything was done that was to be done."""
+        with self._lock:
+            used_up = self._left == 0 and self._reserved == 0
+            return used_up or (self._ends is not None and not self._ends.missing)
+
+    def missing(self) -> frozenset[TopicPartition]:
+        """The partitions whose end is to be reached, and is not yet."""
+        with self._lock:
+            return frozenset() if self._ends is None else self._ends.missing
+
+    def reserve(self, most: int) -> int:
+        """How many messages may be read now, at most so many; ``settle`` ends it."""
+        with self._lock:
+            count = most if self._left is None else min(most, self._left)
+            self._reserved += count
+            if self._left is not None:
+                self._left -= count
+            return count
+
+    def settle(self, reserved: int, used: int) -> None:
+        """So many of the reserved ones were read, and are done with."""
+        with self._lock:
+            self._reserved -= reserved
+            if self._left is not None:
+                self._left += reserved - used
+
+    # --- what happens -----------------------------------------------------------------------
+
+    def read(self, source: TopicPartition, offsets: Sequence[int], start: int | None) -> None:
+        """Messages of a partition were read; ``start``: where that began, if these are the first.
+
+        Offsets that are not there any more when a mirror comes back are told: it can't have them.
+        """
+        with self._lock:
+            jump = self._accounts.add_read(source, offsets, start)
+        if jump and start is not None:
+            log.warning(
+                "%s: offsets %d to %d are not mirrored: the source has no messages there (any "
+                "more)",
+                source,
+                offsets[0] - jump,
+                offsets[0] - 1,
+            )
+
+    def landed(self, landed: Sequence[Landed]) -> None:
+        """See ``Heard``."""
+        if self._file is not None:
+            self._file.append(landed)
+        with self._lock:
+            for one in landed:
+                self._accounts.add_acknowledged(one.source, one.count)
+
+    def dropped(self, dropped: Dropped, reason: str) -> None:
+        """See ``Heard``."""
+        log.error(
+            "%s: the message at offset %d is NOT mirrored, the target (%s) will not take it: %s",
+            dropped.source,
+            dropped.offset,
+            dropped.target,
+            reason,
+        )
+        with self._lock:
+            self._accounts.add_dropped(dropped.source)
+
+    def reached(self, source: TopicPartition, position: int) -> None:
+        """Everything in front of this offset is in the target (or was dropped)."""
+        with self._lock:
+            self._accounts.reached(source, position)
+            if self._ends is not None:
+                self._ends.reached(source, position)
+
+    def reached_by_others(self, source: TopicPartition, committed: int) -> None:
+        """Another process has committed this."""
+        with self._lock:
+            if self._ends is not None:
+                self._ends.reached(source, committed)
+
+    def sync(self) -> None:
+        """Have everything on disk that was told so far; called before a commit."""
+        if self._file is not None:
+            self._file.sync()
+
+    def committed(self, offsets: Mapping[TopicPartition, int]) -> None:
+        """These were committed."""
+        with self._lock:
+            for tp, offset in offsets.items():
+                self._accounts.committed(tp, offset)

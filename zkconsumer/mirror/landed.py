@@ -1,0 +1,123 @@
+"""Where messages of the source lie in the target: values, and the lines of the offsets file. Pure.
+
+A line is one acknowledged set, as a JSON object: ``topic`` and ``partition`` of the source,
+``offsets`` there as a list of ``[from, until)`` runs in order, ``target_topic``,
+``target_partition``, and ``target_offset`` of the first. In the target the messages stand one
+behind the other.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from zkconsumer.errors import MirrorError
+from zkconsumer.model import TopicPartition
+
+Run = tuple[int, int]
+"""Offsets of messages one behind the other: the first, and the one behind the last."""
+
+
+@dataclass(frozen=True, slots=True)
+class Landed:
+    """Messages of one partition that stand one behind the other in one partition of the target.
+
+    Attributes:
+        source: where they come from.
+        runs: their offsets there, ascending.
+        target: where they are.
+        target_offset: that of the first one there.
+    """
+
+    source: TopicPartition
+    runs: tuple[Run, ...]
+    target: TopicPartition
+    target_offset: int
+
+    @property
+    def count(self) -> int:
+        """How many messages."""
+        return sum(until - start for start, until in self.runs)
+
+    @property
+    def first_offset(self) -> int:
+        """The first one's offset in the source."""
+        return self.runs[0][0]
+
+    @property
+    def until_offset(self) -> int:
+        """Behind the last one in the source."""
+        return self.runs[-1][1]
+
+    def pairs(self) -> Iterator[tuple[int, int]]:
+        """Offset in the source and offset in the target, of each."""
+        at = self.target_offset
+        for start, until in self.runs:
+            for offset in range(start, until):
+                yield offset, at
+                at += 1
+
+
+def runs_of(offsets: Sequence[int]) -> tuple[Run, ...]:
+    """Ascending offsets as runs."""
+    runs: list[Run] = []
+    start = before = offsets[0]
+    if offsets[-1] - start == len(offsets) - 1:
+        return ((start, offsets[-1] + 1),)
+    for offset in offsets[1:]:
+        if offset != before + 1:
+            runs.append((start, before + 1))
+            start = offset
+        before = offset
+    runs.append((start, before + 1))
+    return tuple(runs)
+
+
+def to_line(landed: Landed) -> bytes:
+    """A line of the offsets file, with its end."""
+    line = {
+        "topic": landed.source.topic,
+        "partition": landed.source.partition,
+        "offsets": [list(run) for run in landed.runs],
+        "target_topic": landed.target.topic,
+        "target_partition": landed.target.partition,
+        "target_offset": landed.target_offset,
+    }
+    return json.dumps(line, separators=(",", ":")).encode() + b"\n"
+
+
+def from_line(line: bytes, place: str) -> Landed:
+    """Read a line of the offsets file.
+
+    Args:
+        line: with or without its end.
+        place: file and line, for the error.
+
+    Raises:
+        MirrorError: it is no such line.
+    """
+    try:
+        fields = json.loads(line)
+        landed = Landed(
+            TopicPartition(_text(fields["topic"]), _number(fields["partition"])),
+            tuple((_number(start), _number(until)) for start, until in fields["offsets"]),
+            TopicPartition(_text(fields["target_topic"]), _number(fields["target_partition"])),
+            _number(fields["target_offset"]),
+        )
+    except (ValueError, KeyError, TypeError) as error:
+        raise MirrorError(f"{place} is no line of an offsets file: {error!r}") from error
+    ends = [edge for run in landed.runs for edge in run]
+    if not ends or ends != sorted(ends) or any(start >= until for start, until in landed.runs):
+        raise MirrorError(f"{place} has no ascending offsets")
+    return landed
+
+
+def _text(value: object) -> str:
+    if not isinstance(value, str):
+        raise TypeError(f"{value!r} is no text")
+    return value
+
+
+def _number(value: object) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise TypeError(f"{value!r} is no number")
+    return value

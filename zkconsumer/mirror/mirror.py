@@ -1,0 +1,205 @@
+"""A mirror: streams side by side, and who starts them, hears of them and ends them."""
+
+import logging
+import re
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+
+from zkconsumer.assignment.filters import python_pattern
+from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.consumer.kafka_consumer import KafkaConsumer
+from zkconsumer.errors import MirrorError
+from zkconsumer.mirror.accounts import PartitionAccount
+from zkconsumer.mirror.books import Books
+from zkconsumer.mirror.ends import Ends
+from zkconsumer.mirror.offsets_file import OffsetsFile
+from zkconsumer.mirror.settings import MirrorSettings
+from zkconsumer.mirror.stream import MirrorStream
+from zkconsumer.model import TopicPartition
+from zkconsumer.scope import Mailbox, ThreadScope
+
+log = logging.getLogger(__name__)
+
+_GRACE_MS = 10_000
+"""How long what is in hand may take to be acknowledged when everything is to end."""
+_JOIN_MS = 60_000
+_TICK_MS = 500
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """How far a mirror is.
+
+    Attributes:
+        running_ms: since it was started.
+        partitions: the counts of each partition of the source.
+    """
+
+    running_ms: int
+    partitions: Mapping[TopicPartition, PartitionAccount]
+
+
+class _Ended:
+    """A stream has ended: of an error, or because it was asked to."""
+
+    def __init__(self, error: BaseException | None) -> None:
+        self.error = error
+
+
+class Mirror:
+    """Copies topics until it is stopped, or everything is done that was asked for.
+
+    Args:
+        settings: what and where to.
+        clock: for commits and progress.
+    """
+
+    def __init__(self, settings: MirrorSettings, *, clock: Clock | None = None) -> None:
+        self._settings = settings
+        self._clock = clock or SystemClock()
+        self._mailbox: Mailbox[_Ended | None] = Mailbox()
+        self._stopping = False
+        self._started_ms = self._clock.now_ms()
+        self._books = Books()
+
+    def stop(self) -> None:
+        """End in order, soon. Thread: any, also a signal handler."""
+        self._stopping = True
+        self._mailbox.put(None)
+
+    def wake(self) -> None:
+        """See ``Supervisor``."""
+        self._mailbox.put(None)
+
+    def progress(self) -> Progress:
+        """How far it is. Thread: any."""
+        return Progress(self._clock.now_ms() - self._started_ms, self._books.accounts())
+
+    def run(
+        self,
+        on_progress: Callable[[Progress], None] | None = None,
+        *,
+        every_ms: int = 1_000,
+    ) -> Progress:
+        """Mirror.
+
+        Args:
+            on_progress: told how far it is, from time to time.
+            every_ms: so often.
+
+        Returns:
+            What became of everything.
+
+        Raises:
+            MirrorError: the target refuses a message, a thread does not end, or the offsets file
+                can't be written. What was acknowledged is committed.
+            ZkConsumerError: something else failed.
+        """
+        settings = self._settings
+        with ExitStack() as stack:
+            file: OffsetsFile | None = None
+            if settings.offsets_file is not None:
+                file = OffsetsFile(settings.offsets_file)
+                stack.callback(file.close)
+            self._books = Books(
+                offsets_file=file,
+                ends=_ends(settings) if settings.stop_at_end else None,
+                max_messages=settings.max_messages,
+            )
+            streams = [
+                MirrorStream(
+                    settings, consumer, books=self._books, supervisor=self, clock=self._clock
+                )
+                for consumer in settings.consumers
+                for _ in range(settings.streams)
+            ]
+            self._supervise(streams, on_progress or (lambda _progress: None), every_ms)
+        return self.progress()
+
+    def _supervise(
+        self,
+        streams: list[MirrorStream],
+        on_progress: Callable[[Progress], None],
+        every_ms: int,
+    ) -> None:
+        scope = ThreadScope("mirror", clock=self._clock)
+        for number, stream in enumerate(streams):
+            scope.spawn(f"stream-{number}", self._body(stream), stop=stream.stop)
+        left = len(streams)
+        error: BaseException | None = None
+        told_ms = self._clock.now_ms()
+        try:
+            while left and error is None and not self._is_over():
+                item = self._mailbox.get(min(_TICK_MS, every_ms))
+                if item is not None:
+                    left -= 1
+                    error = item.error
+                now_ms = self._clock.now_ms()
+                if now_ms - told_ms >= every_ms:
+                    told_ms = now_ms
+                    on_progress(self.progress())
+        finally:
+            late = self._end(scope, streams, left)
+        for item in self._mailbox.drain():
+            error = error or (None if item is None else item.error)
+        if error is not None:
+            raise error
+        if late:
+            raise MirrorError(f"still running after {_JOIN_MS} ms: {', '.join(late)}")
+
+    def _is_over(self) -> bool:
+        return self._stopping or self._books.is_complete
+
+    def _end(self, scope: ThreadScope, streams: list[MirrorStream], left: int) -> list[str]:
+        """Ask the streams to end: first in order, then without waiting for the target."""
+        for stream in streams:
+            stream.stop()
+        errors: list[_Ended] = []
+        deadline_ms = self._clock.now_ms() + _GRACE_MS
+        while left and (wait_ms := deadline_ms - self._clock.now_ms()) > 0:
+            item = self._mailbox.get(wait_ms)
+            if item is not None:
+                left -= 1
+                errors.append(item)
+        for stream in streams:
+            stream.break_off()
+        late = scope.close(_JOIN_MS)
+        for item in errors:
+            self._mailbox.put(item)
+        return late
+
+    def _body(self, stream: MirrorStream) -> Callable[[], None]:
+        def run() -> None:
+            try:
+                stream.run()
+            except BaseException as error:  # the thread's top: its owner hears it
+                log.debug("a stream ended", exc_info=error)
+                self._mailbox.put(_Ended(error))
+            else:
+                self._mailbox.put(_Ended(None))
+
+        return run
+
+
+def _ends(settings: MirrorSettings) -> Ends:
+    """Where the logs of the topics to mirror begin and end now.
+
+    Raises:
+        ZkConsumerError: the source does not say.
+    """
+    ends: dict[TopicPartition, int] = {}
+    starts: dict[TopicPartition, int] = {}
+    matches = re.compile(python_pattern(settings.topics)).match
+    for consumer_settings in settings.consumers:
+        with KafkaConsumer(config=consumer_settings) as consumer:
+            excluded = {"__consumer_offsets"} if consumer.config.exclude_internal_topics else set()
+            partitions = [
+                TopicPartition(topic, number)
+                for topic in consumer.topics() - excluded
+                if matches(topic)
+                for number in consumer.partitions_for_topic(topic)
+            ]
+            starts |= consumer.beginning_offsets(partitions)
+            ends |= consumer.end_offsets(partitions)
+    return Ends(ends, starts)

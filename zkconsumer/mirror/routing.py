@@ -1,0 +1,85 @@
+"""Which topic and partition of the target a message goes to. Pure.
+
+Source: none of the original's tools keeps partitions: its mirror maker gives keyed messages to the
+producer's partitioner, and spreads the others at random.
+"""
+
+from collections.abc import Sequence
+from enum import StrEnum
+
+from zkconsumer.errors import MirrorError
+from zkconsumer.model import TopicPartition
+from zkconsumer.spark.sink.partitioner import Chooser, murmur_hash
+
+
+class Partitioning(StrEnum):
+    """How a message's partition is chosen."""
+
+    SAME = "same"
+    """The number that it has in the source: order and offsets of each partition stay in step."""
+
+    KEY = "key"
+    """By the key, as the Java producer does; messages without one go round all partitions."""
+
+    ROUND_ROBIN = "round-robin"
+    """Round all partitions, whatever the key."""
+
+
+def _no_hash(_key: bytes) -> int:
+    raise AssertionError("round-robin looks at no key")
+
+
+class Router:
+    """Finds the places of messages. Thread: one at a time.
+
+    Args:
+        partitioning: how partitions are chosen.
+        topic_prefix: stands in front of the topic's name in the target.
+    """
+
+    def __init__(self, partitioning: Partitioning, topic_prefix: str = "") -> None:
+        self._partitioning = partitioning
+        self._prefix = topic_prefix
+        self._choosers: dict[str, Chooser] = {}
+
+    def topic(self, source: str) -> str:
+        """The name that a topic has in the target."""
+        return f"{self._prefix}{source}"
+
+    def places(
+        self, source: TopicPartition, keys: Sequence[bytes | None], partitions: Sequence[int]
+    ) -> dict[TopicPartition, list[int]]:
+        """Where messages of one partition go: of each place their indexes, ascending.
+
+        Args:
+            source: where they are read.
+            keys: theirs, in their order.
+            partitions: those of the target's topic, ascending; at least one.
+
+        Raises:
+            MirrorError: the target has no partition of the same number.
+        """
+        topic = self.topic(source.topic)
+        if self._partitioning is Partitioning.SAME:
+            if source.partition not in partitions:
+                raise MirrorError(
+                    f"{source} has no place: topic {topic} of the target has "
+                    f"{len(partitions)} partitions; add partitions there, or give "
+                    "--partitions key"
+                )
+            return {TopicPartition(topic, source.partition): list(range(len(keys)))}
+        chooser = self._chooser(topic, partitions)
+        keyed = self._partitioning is Partitioning.KEY
+        places: dict[TopicPartition, list[int]] = {}
+        for index, key in enumerate(keys):
+            chosen = chooser.choose(key if keyed else None)
+            places.setdefault(TopicPartition(topic, chosen), []).append(index)
+        return places
+
+    def _chooser(self, topic: str, partitions: Sequence[int]) -> Chooser:
+        known = self._choosers.get(topic)
+        if known is None or known.partitions != frozenset(partitions):
+            hash_of = murmur_hash if self._partitioning is Partitioning.KEY else _no_hash
+            known = Chooser(partitions, available=partitions, hash_of=hash_of)
+            self._choosers[topic] = known
+        return known

@@ -1,0 +1,232 @@
+"""How a mirror works, and what the original's files say of that. Pure.
+
+Source: Kafka 0.8.2.2 and 0.9 ``MirrorMaker``; ``ConsumerConfig`` and ``ProducerConfig``.
+"""
+
+import logging
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from zkconsumer.assignment.filters import Blacklist, Whitelist
+from zkconsumer.config_keys import BY_KEY as STREAM_KEYS
+from zkconsumer.consumer.config import PollConfig
+from zkconsumer.consumer.settings.keys import BY_KEY as POLL_KEYS
+from zkconsumer.errors import ConfigError
+from zkconsumer.mirror.routing import Partitioning
+from zkconsumer.records.codecs import Codec
+
+log = logging.getLogger(__name__)
+
+DEFAULT_COMMIT_INTERVAL_MS: Final = 10_000
+
+_RENAMED: Final = {
+    "fetch.wait.max.ms": "fetch.max.wait.ms",
+    "fetch.message.max.bytes": "max.partition.fetch.bytes",
+    "socket.timeout.ms": "request.timeout.ms",
+    "socket.receive.buffer.bytes": "receive.buffer.bytes",
+}
+"""Settings of the original's consumer that the poll API has under another name."""
+
+_OURS: Final = frozenset(
+    {"auto.commit.enable", "enable.auto.commit", "auto.commit.interval.ms", "consumer.timeout.ms"}
+)
+"""Settings that a mirror decides itself."""
+
+_STREAMS_ONLY: Final = frozenset(
+    {"delivery", "poison.policy", "poison.dead.letter.file", "serializer.encoding"}
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TargetSettings:
+    """Where messages go, and how they are written; always with ``acks=-1``.
+
+    Attributes:
+        brokers: brokers to begin with, and who we are to them.
+        client_id: sent with every request.
+        codec: what sets are compressed with.
+        retries: how often a set is tried again for reasons that pass; None: without end.
+        backoff_ms: the pause between two tries.
+        timeout_ms: how long a broker may take to acknowledge.
+        set_bytes: how large a set may become before it is compressed.
+        request_bytes: how many bytes go to a broker at once.
+    """
+
+    brokers: PollConfig
+    client_id: str = "zkconsumer-mirror"
+    codec: Codec = Codec.NONE
+    retries: int | None = None
+    backoff_ms: int = 200
+    timeout_ms: int = 10_000
+    set_bytes: int = 1 << 20
+    request_bytes: int = 1 << 25
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MirrorSettings:
+    """All that a mirror was told.
+
+    Attributes:
+        topics: which topics, now and later.
+        consumers: the settings of ``KafkaConsumer`` for each source cluster.
+        streams: members of the group for each of them.
+        target: where to.
+        partitioning: how partitions are chosen.
+        topic_prefix: stands in front of the names of topics in the target.
+        create_topics: make the topics that the target lacks.
+        replication: of topics that are made; None: the target's default, where it has one.
+        with_headers: keep headers; without, they are left out.
+        batch_records: the most messages that a stream has in hand.
+        commit_interval_ms: the time between two commits.
+        abort_on_send_failure: stop at a message that the target will never take; else it is
+            dropped, told and counted.
+        max_messages: end after so many.
+        stop_at_end: end where the source's logs end at the start.
+        offsets_file: gets where everything is in the target.
+    """
+
+    topics: Whitelist | Blacklist
+    consumers: tuple[Mapping[str, object], ...]
+    target: TargetSettings
+    streams: int = 1
+    partitioning: Partitioning = Partitioning.SAME
+    topic_prefix: str = ""
+    create_topics: bool = False
+    replication: int | None = None
+    with_headers: bool = True
+    batch_records: int = 10_000
+    commit_interval_ms: int = DEFAULT_COMMIT_INTERVAL_MS
+    abort_on_send_failure: bool = True
+    max_messages: int | None = None
+    stop_at_end: bool = False
+    offsets_file: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerFile:
+    """What a file with settings of a consumer comes to.
+
+    Attributes:
+        settings: of a ``KafkaConsumer``.
+        commit_interval_ms: ``auto.commit.interval.ms``, where it is there.
+    """
+
+    settings: Mapping[str, object] = field(default_factory=dict)
+    commit_interval_ms: int | None = None
+
+
+def consumer_settings(file: Mapping[str, str]) -> ConsumerFile:
+    """Settings of the original's consumer, or of a ``KafkaConsumer``, as ours.
+
+    What a mirror decides itself is left out; what nothing knows is told and left out, as by Kafka.
+    A new group begins with the oldest messages unless the file says otherwise.
+
+    Raises:
+        ConfigError: a number is none.
+    """
+    settings: dict[str, object] = {"auto.offset.reset": "earliest"}
+    interval_ms: int | None = None
+    for key, value in file.items():
+        name = _RENAMED.get(key, key)
+        if key == "auto.commit.interval.ms":
+            interval_ms = _number(key, value)
+        elif key in _OURS:
+            log.info("%s=%s: a mirror commits by itself what the target acknowledged", key, value)
+        elif key in _STREAMS_ONLY or name not in POLL_KEYS.keys() | STREAM_KEYS.keys():
+            log.warning("setting %s of the consumer has no effect on a mirror", key)
+        else:
+            settings[name] = value
+    settings["enable.auto.commit"] = "false"
+    return ConsumerFile(settings, interval_ms)
+
+
+_CODECS: Final = {
+    "none": Codec.NONE,
+    "gzip": Codec.GZIP,
+    "snappy": Codec.SNAPPY,
+    "lz4": Codec.LZ4,
+    "zstd": Codec.ZSTD,
+    **{str(codec.value): codec for codec in Codec},
+}
+
+_IGNORED: Final = frozenset(
+    {
+        *("producer.type", "batch.num.messages", "queue.buffering.max.ms", "block.on.buffer.full"),
+        *("queue.buffering.max.messages", "queue.enqueue.timeout.ms", "linger.ms"),
+        *("serializer.class", "key.serializer.class", "key.serializer", "value.serializer"),
+        *("max.in.flight.requests.per.connection", "buffer.memory", "enable.idempotence"),
+        *("send.buffer.bytes", "topic.metadata.refresh.interval.ms", "delivery.timeout.ms"),
+    }
+)
+"""Settings of producers that change nothing of what a mirror promises."""
+
+
+def target_settings(file: Mapping[str, str], bootstrap_servers: str | None) -> TargetSettings:
+    """Settings of the original's producers, old or new, as ours.
+
+    Args:
+        file: those of ``--producer.config`` and ``--target-config``.
+        bootstrap_servers: those of the command line, which win.
+
+    Raises:
+        ConfigError: there are no servers, or a setting makes no sense.
+    """
+    servers = bootstrap_servers or file.get("bootstrap.servers", file.get("metadata.broker.list"))
+    if not servers:
+        raise ConfigError(
+            "nothing says where to: give --target-bootstrap-servers HOST:PORT, or "
+            "metadata.broker.list in --producer.config"
+        )
+    given = {key: value for key, value in file.items() if key not in _SERVERS}
+    numbers = {
+        name: max(least, _number(key, given[key]))
+        for key, (name, least) in _NUMBERS.items()
+        if key in given
+    }
+    codecs = [_codec(key, given[key]) for key in _CODEC_KEYS if key in given]
+    security = {key: value for key, value in given.items() if key.startswith(_SECURITY)}
+    for key in _ACKS:
+        if given.get(key, "-1").strip() not in ("-1", "all"):
+            log.warning("%s=%s: a mirror always waits for all replicas (-1)", key, given[key])
+    known = {*_NUMBERS, *_CODEC_KEYS, *_ACKS, *_IGNORED, *security, "client.id"}
+    for key in given.keys() - known:
+        log.warning("setting %s of the producer has no effect on a mirror", key)
+    make: Callable[..., TargetSettings] = TargetSettings
+    return make(
+        brokers=PollConfig({**security, "bootstrap.servers": servers}),
+        client_id=given.get("client.id", "zkconsumer-mirror"),
+        codec=codecs[-1] if codecs else Codec.NONE,
+        **numbers,
+    )
+
+
+_SERVERS: Final = ("metadata.broker.list", "bootstrap.servers")
+_ACKS: Final = ("request.required.acks", "acks")
+_CODEC_KEYS: Final = ("compression.codec", "compression.type")
+_SECURITY: Final = ("security.", "sasl.", "ssl.")
+
+_NUMBERS: Final = {
+    "message.send.max.retries": ("retries", 0),
+    "retries": ("retries", 0),
+    "retry.backoff.ms": ("backoff_ms", 1),
+    "request.timeout.ms": ("timeout_ms", 1),
+    "batch.size": ("set_bytes", 1 << 16),
+    "max.request.size": ("request_bytes", 1 << 16),
+}
+"""The field of ``TargetSettings`` for a producer's setting, and the least that makes sense."""
+
+
+def _codec(key: str, value: str) -> Codec:
+    found = _CODECS.get(value.strip().lower())
+    if found is None:
+        raise ConfigError(f"{key} is {value}: it must be none, gzip, snappy, lz4 or zstd")
+    return found
+
+
+def _number(key: str, value: str) -> int:
+    try:
+        return int(value)
+    except ValueError:
+        raise ConfigError(f"{key} is {value!r}: it must be a number") from None

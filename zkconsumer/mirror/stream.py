@@ -1,0 +1,249 @@
+"""One stream of a mirror: a member of the group that polls, writes, and commits, in that order.
+
+Everything runs in one thread. Between two polls all that was handed out is acknowledged or the
+stream ends, so whatever a rebalance takes away in a poll can be committed as it stands: that is the
+flush before the release. Other members wait for it as long as for any poll; who is later than that
+loses the partitions, may not commit them any more, and others mirror the same messages again.
+
+Source: Kafka 0.9 ``MirrorMaker`` (a connector for each stream, flush and commit in the rebalance
+listener); KAFKA-4521 for what goes wrong without it.
+"""
+
+import logging
+import threading
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import closing
+from typing import Protocol
+
+from zkconsumer.assignment.filters import python_pattern
+from zkconsumer.clock import Clock
+from zkconsumer.consumer.kafka_consumer import KafkaConsumer
+from zkconsumer.consumer.listener import ConsumerRebalanceListener
+from zkconsumer.errors import Woken, ZkConsumerError
+from zkconsumer.mirror.batch import Batch
+from zkconsumer.mirror.books import Books
+from zkconsumer.mirror.routing import Router
+from zkconsumer.mirror.settings import MirrorSettings
+from zkconsumer.mirror.target import Target
+from zkconsumer.mirror.writer import Writer
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.records.consumer_record import ConsumerRecord
+
+log = logging.getLogger(__name__)
+
+_PATIENCE_MS = 500
+_COMMIT_TIMEOUT_MS = 10_000
+_LOOK_AT_OTHERS_MS = 1_000
+_QUOTA_PAUSE_S = 0.05
+
+Found = Mapping[TopicPartition, Sequence[ConsumerRecord]]
+
+
+class Supervisor(Protocol):
+    """Who runs the streams."""
+
+    def wake(self) -> None:
+        """Something changed: look. Thread: any."""
+        ...
+
+
+class MirrorStream(ConsumerRebalanceListener):
+    """Thread: its own, but for ``stop`` and ``break_off``.
+
+    Args:
+        settings: of the mirror.
+        consumer: settings of its ``KafkaConsumer``.
+        books: what all streams share.
+        supervisor: hears that everything is done.
+        clock: tells when to commit.
+    """
+
+    def __init__(
+        self,
+        settings: MirrorSettings,
+        consumer: Mapping[str, object],
+        *,
+        books: Books,
+        supervisor: Supervisor,
+        clock: Clock,
+    ) -> None:
+        self._settings = settings
+        self._consumer_settings = consumer
+        self._books = books
+        self._supervisor = supervisor
+        self._clock = clock
+        self._stopping = threading.Event()
+        self._router = Router(settings.partitioning, settings.topic_prefix)
+        self._target: Target | None = None
+        self._consumer: KafkaConsumer | None = None
+        self._source_counts: dict[str, int] = {}
+        self._starts: dict[TopicPartition, int] = {}
+        self._due: dict[TopicPartition, int] = {}
+        self._looked_ms = 0
+
+    def stop(self) -> None:
+        """Write what is in hand, commit, and end. Thread: any, also a signal handler."""
+        self._stopping.set()
+        consumer = self._consumer
+        if consumer is not None:
+            consumer.wakeup()
+
+    def break_off(self) -> None:
+        """End a write that takes too long: what was acknowledged is committed. Thread: any."""
+        target = self._target
+        if target is not None:
+            target.stop()
+
+    def run(self) -> None:
+        """Mirror until ``stop``, or until everything is done.
+
+        Raises:
+            MirrorError: the target refuses a message, or the offsets file can't be written.
+            ZkConsumerError: something else failed.
+        """
+        with (
+            closing(Target(self._settings, wait=self._wait)) as target,
+            KafkaConsumer(config=self._consumer_settings) as consumer,
+        ):
+            self._target, self._consumer = target, consumer
+            writer = Writer(
+                target.producer,
+                self._books,
+                is_stopping=self._stopping.is_set,
+                pause=lambda: self._wait(self._settings.target.backoff_ms),
+                retries=self._settings.target.retries,
+                drops=not self._settings.abort_on_send_failure,
+            )
+            consumer.subscribe(pattern=python_pattern(self._settings.topics), listener=self)
+            self._loop(consumer, target, writer)
+
+    def _loop(self, consumer: KafkaConsumer, target: Target, writer: Writer) -> None:
+        committed_ms = self._clock.now_ms()
+        while not self._stopping.is_set():
+            reserved = self._books.reserve(self._settings.batch_records)
+            used = 0
+            try:
+                if reserved:
+                    found = self._poll(consumer, reserved)
+                    used = sum(map(len, found.values()))
+                    if found:
+                        self._carry(consumer, target, writer, found)
+                else:
+                    self._stopping.wait(_QUOTA_PAUSE_S)
+            finally:
+                self._books.settle(reserved, used)
+            now_ms = self._clock.now_ms()
+            if now_ms - committed_ms >= self._settings.commit_interval_ms:
+                committed_ms = now_ms
+                self._commit(list(self._due))
+            if self._books.missing():
+                self._look_at_ends(consumer, now_ms)
+            if self._books.is_complete:
+                self._supervisor.wake()
+
+    def _poll(self, consumer: KafkaConsumer, most: int) -> Found:
+        patience_ms = min(_PATIENCE_MS, self._settings.commit_interval_ms)
+        try:
+            return consumer.poll(timeout_ms=patience_ms, max_records=most)
+        except Woken:
+            return {}
+
+    def _carry(self, consumer: KafkaConsumer, target: Target, writer: Writer, found: Found) -> None:
+        """Bring what was read to the target; what is there may be committed from then on."""
+        batch = Batch()
+        for source, records in found.items():
+            topic = self._router.topic(source.topic)
+            count = self._source_count(consumer, source)
+            partitions = target.partitions(topic, count)
+            places = self._router.places(source, [one.key for one in records], partitions)
+            batch.add(
+                source,
+                records,
+                places,
+                behind=consumer.position(source),
+                with_headers=self._settings.with_headers,
+            )
+            offsets = [one.offset for one in records]
+            self._books.read(source, offsets, self._starts.pop(source, None))
+        try:
+            writer.write(batch)
+        finally:
+            for source, position in batch.positions().items():
+                self._due[source] = position
+                self._books.reached(source, position)
+
+    def _source_count(self, consumer: KafkaConsumer, source: TopicPartition) -> int:
+        known = self._source_counts.get(source.topic, 0)
+        if source.partition >= known:
+            known = max(consumer.partitions_for_topic(source.topic), default=-1) + 1
+            known = max(known, source.partition + 1)
+            self._source_counts[source.topic] = known
+        return known
+
+    def _look_at_ends(self, consumer: KafkaConsumer, now_ms: int) -> None:
+        """Where we stand at the end without a message there; and how far others are."""
+        if now_ms - self._looked_ms < _LOOK_AT_OTHERS_MS:
+            return
+        self._looked_ms = now_ms
+        ours = consumer.assignment()
+        for tp in self._books.missing():
+            try:
+                if tp in ours:
+                    # All that was handed out is written: what lies in front of it is done.
+                    self._books.reached(tp, consumer.position(tp, timeout_ms=_PATIENCE_MS))
+                else:
+                    committed = consumer.committed(tp, timeout_ms=_COMMIT_TIMEOUT_MS)
+                    self._books.reached_by_others(tp, committed or 0)
+            except ZkConsumerError as error:
+                log.info("%s: %s", tp, error)
+
+    def _commit(self, partitions: Collection[TopicPartition]) -> None:
+        due = {tp: self._due[tp] for tp in partitions if tp in self._due}
+        if not due or self._consumer is None:
+            return
+        self._books.sync()
+        try:
+            self._consumer.commit(
+                {tp: OffsetAndMetadata(offset) for tp, offset in due.items()},
+                timeout_ms=_COMMIT_TIMEOUT_MS,
+            )
+        except ZkConsumerError as error:
+            log.warning("not committed, so it may be mirrored again: %s", error)
+            return
+        self._books.committed(due)
+        for tp in due:
+            del self._due[tp]
+
+    def _wait(self, duration_ms: int) -> None:
+        self._stopping.wait(duration_ms / 1000)
+
+    # --- as a rebalance listener ------------------------------------------------------------
+
+    def on_partitions_assigned(self, assigned: Collection[TopicPartition]) -> None:
+        """Note where they begin: whoever had them committed what he had mirrored."""
+        consumer = self._consumer
+        for tp in assigned:
+            committed = None if consumer is None else _committed(consumer, tp)
+            if committed is not None:
+                self._starts[tp] = committed
+
+    def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> None:
+        """All that we had of them is in the target: commit it, so that others go on there."""
+        try:
+            self._commit(revoked)
+        finally:
+            self.on_partitions_lost(revoked)
+
+    def on_partitions_lost(self, lost: Collection[TopicPartition]) -> None:
+        """Others have them, and read again what was not committed."""
+        for tp in lost:
+            self._due.pop(tp, None)
+            self._starts.pop(tp, None)
+
+
+def _committed(consumer: KafkaConsumer, tp: TopicPartition) -> int | None:
+    try:
+        return consumer.committed(tp, timeout_ms=_COMMIT_TIMEOUT_MS)
+    except ZkConsumerError as error:
+        log.info("%s: what is committed can't be told: %s", tp, error)
+        return None

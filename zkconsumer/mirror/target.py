@@ -1,0 +1,129 @@
+"""The target cluster: its topics, and the producer that writes there."""
+
+import random
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+
+from zkconsumer.cluster.cluster_client import ClusterClient
+from zkconsumer.consumer.security import security_of
+from zkconsumer.errors import MirrorError
+from zkconsumer.mirror.settings import MirrorSettings, TargetSettings
+from zkconsumer.net.negotiated import BrokerDialer
+from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings
+from zkconsumer.produce.settings import ProducerSettings
+from zkconsumer.produce.topics import TopicWishes, ensure_topics
+
+_TRIES = 5
+"""Of the producer's own, between two words in the log."""
+
+_PATIENCE = 3
+"""How many time-outs a question about topics may take."""
+
+
+class Target:
+    """Thread: one at a time, but for ``stop``.
+
+    Args:
+        settings: of the mirror.
+        wait: waits so many milliseconds, or less where everything is to end.
+
+    Attributes:
+        producer: writes there.
+    """
+
+    def __init__(self, settings: MirrorSettings, *, wait: Callable[[int], object]) -> None:
+        self._settings = settings
+        self._closing = ExitStack()
+        target = settings.target
+        bootstrap = target.brokers.bootstrap_brokers()
+        self._dialer = dialer = _dialer(target)
+        self._closing.callback(dialer.stop)
+        self.producer = BatchProducer(
+            bootstrap,
+            dialer=dialer,
+            settings=BatchSettings(
+                producer=ProducerSettings(
+                    client_id=target.client_id,
+                    timeout_ms=target.timeout_ms,
+                    retries=_TRIES if target.retries is None else min(_TRIES, target.retries),
+                    backoff_ms=target.backoff_ms,
+                ),
+                codec=target.codec,
+                set_bytes=target.set_bytes,
+                request_bytes=target.request_bytes,
+            ),
+            wait=wait,
+        )
+        self._closing.callback(self.producer.close)
+        self._client = ClusterClient(
+            dialer,
+            bootstrap,
+            request_timeout_ms=target.timeout_ms,
+            retry_backoff_ms=target.backoff_ms,
+            shuffle=random.shuffle,
+        )
+        self._closing.callback(self._client.stop)
+        self._partitions: dict[str, tuple[int, ...]] = {}
+
+    def partitions(self, topic: str, wanted: int) -> Sequence[int]:
+        """The partitions of a topic, which is made where it is missing and that is wished.
+
+        Args:
+            topic: its name in the target.
+            wanted: how many partitions the source has.
+
+        Raises:
+            MirrorError: it is not there, or can't be made.
+            TransportError, BrokerError: the target does not say.
+        """
+        known = self._partitions.get(topic, ())
+        if len(known) < wanted:
+            known = self._look(topic)
+            if not known:
+                known = self._make(topic, wanted)
+            self._partitions[topic] = known
+        return known
+
+    def stop(self) -> None:
+        """Break off what is under way. Thread: any."""
+        self.producer.stop()
+        self._client.stop()
+
+    def close(self) -> None:
+        """Close all connections. Idempotent."""
+        self._closing.close()
+
+    def _look(self, topic: str) -> tuple[int, ...]:
+        view = self._client.view([topic], timeout_ms=self._patience_ms)
+        found = {tp.partition for tp in (*view.leaders, *view.leaderless) if tp.topic == topic}
+        return tuple(sorted(found))
+
+    def _make(self, topic: str, wanted: int) -> tuple[int, ...]:
+        if not self._settings.create_topics:
+            raise MirrorError(
+                f"the target has no topic {topic}: make it there (the source's has {wanted} "
+                "partitions), or give --create-topics"
+            )
+        ensure_topics(
+            self._client,
+            self._dialer,
+            {topic: wanted},
+            timeout_ms=self._patience_ms,
+            wishes=TopicWishes(replication_factor=self._settings.replication),
+        )
+        return self._look(topic)
+
+    @property
+    def _patience_ms(self) -> int:
+        return _PATIENCE * self._settings.target.timeout_ms
+
+
+def _dialer(target: TargetSettings) -> BrokerDialer:
+    return BrokerDialer(
+        TcpConnector(),
+        client_id=target.client_id,
+        security=security_of(target.brokers),
+        connect_timeout_ms=target.timeout_ms,
+        request_timeout_ms=target.timeout_ms,
+    )

@@ -1,0 +1,127 @@
+"""Writes batches to the target until it has acknowledged them, or says why it never will."""
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from zkconsumer.errors import MirrorError, WriteFailed
+from zkconsumer.mirror.batch import Batch, Dropped
+from zkconsumer.mirror.landed import Landed
+from zkconsumer.model import TopicPartition
+from zkconsumer.produce.outgoing import Outgoing
+from zkconsumer.produce.pending import WrittenSet
+
+log = logging.getLogger(__name__)
+
+
+class Sender(Protocol):
+    """What this needs of a ``BatchProducer``."""
+
+    def write(self, records: Mapping[TopicPartition, Sequence[Outgoing]]) -> tuple[WrittenSet, ...]:
+        """See there."""
+        ...
+
+
+class Heard(Protocol):
+    """Hears what becomes of messages, at once."""
+
+    def landed(self, landed: Sequence[Landed]) -> None:
+        """The target acknowledged these."""
+        ...
+
+    def dropped(self, dropped: Dropped, reason: str) -> None:
+        """This one was given up."""
+        ...
+
+
+class Writer:
+    """Thread: one at a time.
+
+    Args:
+        sender: writes, with a few tries of its own.
+        heard: hears what becomes of messages.
+        is_stopping: whether to give up what does not come through.
+        pause: waits a little before the next try.
+        retries: how many rounds of tries a batch has beside the first; None: no end.
+        drops: give up a message that the target will never take, instead of stopping.
+    """
+
+    def __init__(
+        self,
+        sender: Sender,
+        heard: Heard,
+        *,
+        is_stopping: Callable[[], bool],
+        pause: Callable[[], object],
+        retries: int | None = None,
+        drops: bool = False,
+    ) -> None:
+        self._sender = sender
+        self._heard = heard
+        self._is_stopping = is_stopping
+        self._pause = pause
+        self._retries = retries
+        self._drops = drops
+
+    def write(self, batch: Batch) -> bool:
+        """Write all that is left of a batch.
+
+        Returns:
+            False where it was given up since everything is to end; ``batch.positions()`` tells how
+            far it came, then as after an error.
+
+        Raises:
+            MirrorError: the target refuses a message for good, or the tries are used up.
+        """
+        rounds = 0
+        while rest := batch.rest():
+            try:
+                written = self._sender.write(rest)
+            except WriteFailed as error:
+                if any(error.written.values()):
+                    rounds = 0
+                self._take(batch, error.written)
+                if self._is_stopping():
+                    log.warning("stopped before the target took everything: %s", error)
+                    return False
+                if error.may_pass and (self._retries is None or rounds < self._retries):
+                    log.warning("the target does not take it yet, trying again: %s", error)
+                    rounds += 1
+                    self._pause()
+                elif not error.may_pass and self._drops:
+                    self._drop(batch, error)
+                else:
+                    raise self._refused(batch, error) from error
+            else:
+                sets: dict[TopicPartition, list[tuple[int, int]]] = {}
+                for one in written:
+                    sets.setdefault(one.topic_partition, []).append((one.base_offset, one.count))
+                self._take(batch, sets)
+        return True
+
+    def _take(
+        self, batch: Batch, written: Mapping[TopicPartition, Sequence[tuple[int, int]]]
+    ) -> None:
+        landed = [
+            one
+            for target, sets in written.items()
+            for base_offset, count in sets
+            for one in batch.acknowledge(target, base_offset, count)
+        ]
+        if landed:
+            self._heard.landed(landed)
+
+    def _drop(self, batch: Batch, error: WriteFailed) -> None:
+        """A set that fails for good was cut down to the message that is at fault."""
+        for target, reason in error.failed.items():
+            dropped = batch.drop_next(target)
+            self._heard.dropped(dropped, reason)
+
+    def _refused(self, batch: Batch, error: WriteFailed) -> MirrorError:
+        target, reason = next(iter(error.failed.items()))
+        source, offset = batch.next_of(target)
+        return MirrorError(
+            f"the target does not take the message at offset {offset} of {source} (for {target}): "
+            f"{reason}. Everything in front of it is mirrored and is being committed, nothing was "
+            "passed over: mend the target and start again, and it goes on there"
+        )
