@@ -148,6 +148,12 @@ POLL_FEATURES: Mapping[str, Feature] = {
         _from("0.11.0.3", Cell.ABSENT),
         f"{_COORDINATED}.test_transactions",
     ),
+    "writing": Feature(
+        "what our producer writes: timestamps from 0.10 on, headers from 0.11, zstd from 2.1",
+        "test_what_we_write_is_kept",
+        _EVERYWHERE,
+        f"{_COORDINATED}.test_every_version",
+    ),
 }
 """What ``KafkaConsumer`` does, by Kafka version; only tests with YES run on a version."""
 

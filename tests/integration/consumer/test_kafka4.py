@@ -6,7 +6,13 @@ from typing import Any
 import pytest
 
 from tests.support.clusters import fresh_name
+from tests.support.written_records import Keeps, check_what_is_there, write_in_each_codec
 from zkconsumer import KafkaConsumer, OffsetAndMetadata, TopicPartition
+from zkconsumer.cluster.cluster_client import ClusterClient
+from zkconsumer.model import Broker
+from zkconsumer.produce.routes import dialer_over
+from zkconsumer.produce.topics import EnsuredTopic, TopicWishes, ensure_topics
+from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox.kraft import KraftNode
 
 pytestmark = pytest.mark.sandbox
@@ -105,3 +111,29 @@ def test_offsets_are_found_by_time_and_kept_with_their_metadata(
         kept = consumer.committed(tp, metadata=True)
         assert isinstance(kept, OffsetAndMetadata)
         assert (kept.offset, kept.metadata) == (3, "mine")
+
+
+def test_a_topic_is_created_and_written_to(kraft: KraftNode) -> None:
+    """In every codec, with timestamps and headers; found by its address alone."""
+    host, _, port = kraft.bootstrap_servers.partition(":")
+    node = Broker(-1, host, int(port))
+    dialer = dialer_over(None, client_id="test", timeout_ms=PATIENCE_MS)
+    client = ClusterClient(
+        dialer,
+        [node],
+        request_timeout_ms=PATIENCE_MS,
+        retry_backoff_ms=50,
+        shuffle=lambda _brokers: None,
+    )
+    name = fresh_name("written")
+    wishes = TopicWishes(settings={"retention.ms": "-1"})
+    made = ensure_topics(client, dialer, {name: 3}, timeout_ms=PATIENCE_MS, wishes=wishes)
+    client.stop()
+    dialer.stop()
+    assert made == {name: EnsuredTopic(partitions=3, created=True)}
+    tp = TopicPartition(name, 2)
+    sent = write_in_each_codec([node], tp, Keeps.HEADERS, list(Codec))
+    with KafkaConsumer(
+        bootstrap_servers=kraft.bootstrap_servers, auto_offset_reset="earliest"
+    ) as consumer:
+        check_what_is_there(consumer, tp, sent, Keeps.HEADERS)

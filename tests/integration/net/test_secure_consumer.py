@@ -10,9 +10,16 @@ from tests.support.certificates import Certificates
 from tests.support.clusters import fresh_name
 from tests.support.real_topics import keyed_lines, write_lines
 from tests.support.secure_broker import PASSWORD, SCRAM_USER, SecureBroker
+from tests.support.written_records import Keeps, check_what_is_there, write_in_each_codec
 from zkconsumer import KafkaConsumer
 from zkconsumer.clock import SystemClock
-from zkconsumer.errors import AuthenticationFailed
+from zkconsumer.errors import AuthenticationFailed, WriteFailed
+from zkconsumer.model import Record, TopicPartition
+from zkconsumer.net.negotiated import BrokerDialer
+from zkconsumer.net.security import SecuritySettings
+from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.net.tls import context_of
+from zkconsumer.produce.batch_producer import BatchProducer
 from zkconsumer.records.codecs import Codec
 
 pytestmark = pytest.mark.sandbox
@@ -78,3 +85,52 @@ def test_a_consumer_with_a_wrong_password(
         with pytest.raises(AuthenticationFailed, match="SCRAM-SHA-256 as"):
             member.poll(timeout_ms=LONG_MS)
         assert clock.now_ms() - began_ms < PROMPT_MS
+
+
+@pytest.mark.parametrize("version", ["0.10.2.2", "3.9.1"])
+def test_writing_over_sasl_and_tls(
+    secure_broker_of: SecureBrokerOf, certificates: Certificates, version: str
+) -> None:
+    """What is written by that port is there; a wrong password is said at once."""
+    broker = secure_broker_of(version)
+    topic = fresh_name("secure")
+    broker.sandbox.create_topic(topic)
+    tp = TopicPartition(topic, 0)
+    keeps = Keeps.TIMESTAMPS if version == "0.10.2.2" else Keeps.HEADERS
+    at = [broker.at("SASL_SSL")]
+    with dialer(certificates, PASSWORD) as good:
+        sent = write_in_each_codec(at, tp, keeps, [Codec.NONE, Codec.GZIP], dialer=good)
+    with consumer(broker, certificates, topic) as member:
+        member.unsubscribe()
+        check_what_is_there(member, tp, sent, keeps)
+    clock = SystemClock()
+    began_ms = clock.now_ms()
+    with (
+        dialer(certificates, "wr0ng") as bad,
+        contextlib.closing(BatchProducer(at, dialer=bad)) as producer,
+    ):
+        with pytest.raises(WriteFailed, match="SCRAM-SHA-256 as") as caught:
+            producer.write({tp: [Record(0, None, b"v")]})
+        assert not caught.value.may_pass
+    assert clock.now_ms() - began_ms < PROMPT_MS
+
+
+@contextlib.contextmanager
+def dialer(certificates: Certificates, password: str) -> Iterator[BrokerDialer]:
+    """A way to brokers that says who we are."""
+    security = SecuritySettings(
+        protocol="SASL_SSL",
+        ssl_context=context_of(cafile=str(certificates.authority)),
+        sasl_mechanism="SCRAM-SHA-256",
+        sasl_username=SCRAM_USER,
+        sasl_password=password,
+    )
+    made = BrokerDialer(
+        TcpConnector(),
+        client_id="test",
+        security=security,
+        connect_timeout_ms=PROMPT_MS,
+        request_timeout_ms=PROMPT_MS,
+    )
+    yield made
+    made.stop()

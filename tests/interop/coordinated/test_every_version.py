@@ -1,14 +1,24 @@
 """What every Kafka from 0.8 to 3.9 gives a consumer without a group, and what needs a newer one."""
 
+import random
+from collections.abc import Sequence
+from contextlib import closing
+
 import pytest
 
 from tests.interop.traffic import Writer
 from tests.support.clusters import BrokerOf, fresh_name
 from tests.support.waiting import wait_until
+from tests.support.written_records import Keeps, check_what_is_there, write_in_each_codec
 from zkconsumer import KafkaConsumer
-from zkconsumer.errors import GroupFailed
+from zkconsumer.cluster.cluster_client import ClusterClient
+from zkconsumer.errors import BrokerError, ConfigError, GroupFailed, WriteFailed
 from zkconsumer.model import Record, TopicPartition
+from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings, HeadedRecord
+from zkconsumer.produce.outgoing import Outgoing
 from zkconsumer.produce.producer import Producer
+from zkconsumer.produce.routes import dialer_over
+from zkconsumer.produce.topics import EnsuredTopic, TopicWishes, ensure_topics
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import VERSIONS, Sandbox
 
@@ -17,6 +27,7 @@ pytestmark = pytest.mark.sandbox
 WITHOUT_COORDINATORS = ("0.8.0", "0.8.1.1", "0.8.2.2")
 WITH_STATIC_MEMBERS = ("2.8.2", "3.9.1")
 COUNT = 30
+LONG_MS = 20_000
 
 
 def consumer_of(cluster: Sandbox, **settings: str) -> KafkaConsumer:
@@ -109,3 +120,75 @@ def test_offsets_are_kept_by_0_8_2_without_a_group_there(broker_of: BrokerOf) ->
             assert [one.offset for one in polled[tp]] == list(range(start, end))
             consumer.commit()
             assert consumer.committed(tp) == end
+
+
+KEEPS = dict.fromkeys(VERSIONS, Keeps.HEADERS) | {
+    "0.8.0": Keeps.NOTHING,
+    "0.8.1.1": Keeps.NOTHING,
+    "0.8.2.2": Keeps.NOTHING,
+    "0.9.0.1": Keeps.NOTHING,
+    "0.10.2.2": Keeps.TIMESTAMPS,
+}
+WITHOUT_LZ4 = ("0.8.0", "0.8.1.1")
+WITH_ZSTD = ("2.8.2", "3.9.1")
+
+
+@pytest.mark.parametrize("version", list(VERSIONS))
+def test_what_we_write_is_kept(broker_of: BrokerOf, version: str) -> None:
+    """In each codec; timestamps and headers where brokers keep them, else that is said."""
+    cluster = broker_of(version)
+    keeps = KEEPS[version]
+    topic = fresh_name("written")
+    create(cluster, topic, partitions=2)
+    tp = TopicPartition(topic, 1)
+    codecs = [Codec.NONE, Codec.GZIP, Codec.SNAPPY]
+    codecs += [] if version in WITHOUT_LZ4 else [Codec.LZ4]
+    codecs += [Codec.ZSTD] if version in WITH_ZSTD else []
+    sent = write_in_each_codec(cluster.brokers, tp, keeps, codecs)
+    with consumer_of(cluster) as consumer:
+        check_what_is_there(consumer, tp, sent, keeps)
+    if keeps is not Keeps.HEADERS:
+        headed = [HeadedRecord(Record(0, None, b"v"), (("h", b"1"),))]
+        with pytest.raises(WriteFailed, match="has headers, which brokers before"):
+            written_with(cluster, Codec.NONE, tp, headed)
+    if version not in WITH_ZSTD:
+        with pytest.raises(WriteFailed, match="lacks PRODUCE from version 7"):
+            written_with(cluster, Codec.ZSTD, tp, [Record(0, None, b"v")])
+
+
+def written_with(
+    cluster: Sandbox, codec: Codec, tp: TopicPartition, records: Sequence[Outgoing]
+) -> None:
+    """Write with a codec."""
+    settings = BatchSettings(codec=codec)
+    with closing(BatchProducer(cluster.brokers, settings=settings)) as producer:
+        producer.write({tp: records})
+
+
+def create(cluster: Sandbox, topic: str, partitions: int) -> None:
+    """Let the brokers create a topic where they can; where not, that is said."""
+    dialer = dialer_over(None, client_id="test", timeout_ms=LONG_MS)
+    client = ClusterClient(
+        dialer,
+        cluster.brokers,
+        request_timeout_ms=LONG_MS,
+        retry_backoff_ms=50,
+        shuffle=random.shuffle,
+    )
+    wanted = {topic: partitions}
+    try:
+        if cluster.kafka.startswith(("0.8", "0.9")):
+            with pytest.raises(ConfigError, match=f"topic {topic} not there, and the brokers"):
+                ensure_topics(client, dialer, wanted, timeout_ms=LONG_MS)
+            cluster.create_topic(topic, partitions=partitions)
+        else:
+            made = ensure_topics(client, dialer, wanted, timeout_ms=LONG_MS)
+            assert made == {topic: EnsuredTopic(partitions=partitions, created=True)}
+            wishes = TopicWishes(replication_factor=9)
+            with pytest.raises(BrokerError, match="INVALID_REPLICATION_FACTOR"):
+                ensure_topics(client, dialer, {f"{topic}-9": 1}, timeout_ms=LONG_MS, wishes=wishes)
+        found = ensure_topics(client, dialer, wanted, timeout_ms=LONG_MS)
+        assert found == {topic: EnsuredTopic(partitions=partitions, created=False)}
+    finally:
+        client.stop()
+        dialer.stop()

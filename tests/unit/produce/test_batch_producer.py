@@ -5,12 +5,14 @@ from dataclasses import replace
 import pytest
 
 from tests.support.fake_net import FakeNet, fake_net
+from tests.support.waiting import wait_until
 from zkconsumer.errors import ConfigError, WriteFailed
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings
 from zkconsumer.produce.producer import ACKS_NONE, ProducerSettings
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.decode import decode_record_set
+from zkconsumer.scope import Mailbox, ThreadScope
 from zkconsumer.testing.fake_script import Close, Fail, Hang, Reply, Step
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.error_codes import ErrorCode
@@ -200,6 +202,42 @@ def test_acks_are_needed(net: FakeNet, waits: list[int]) -> None:
     settings = replace(SETTINGS, producer=replace(SETTINGS.producer, acks=ACKS_NONE))
     with pytest.raises(ConfigError, match="acks=0"):
         producer(net, waits, settings)
+
+
+def test_requests_are_bounded(net: FakeNet, waits: list[int]) -> None:
+    """A broker that leads many partitions gets their sets in several requests, one by one."""
+    settings = replace(SETTINGS, request_bytes=1_000)
+    values = [b"a" * 600, b"b" * 600]
+    producer(net, waits, settings).write({P0: rows(*values), P2: rows(*values), P1: rows(b"c")})
+    assert [log(net, tp) for tp in (P0, P2, P1)] == [values, values, [b"c"]]
+    for request in produced(net, 0):
+        assert sum(len(one.partitions) for one in request.topics) == 1
+    assert (len(produced(net, 0)), waits) == (4, [])
+
+
+def test_stopping_breaks_off_a_write(net: FakeNet) -> None:
+    """Whoever waits for a broker that hangs hears at once what was not acknowledged."""
+    settings = BatchSettings(producer=ProducerSettings(timeout_ms=60_000))
+    sender = producer(net, [], settings)
+    sender.write({P0: rows(b"a")})
+    net.brokers[0].script(ApiKey.PRODUCE, Hang())
+    failed: Mailbox[WriteFailed] = Mailbox()
+
+    def write() -> None:
+        with pytest.raises(WriteFailed) as caught:
+            sender.write({P0: rows(b"b"), P1: rows(b"c")})
+        failed.put(caught.value)
+
+    scope = ThreadScope("test")
+    scope.spawn("writer", write, stop=sender.stop)
+    wait_until(lambda: len(produced(net, 0)) == 2, what="the request that hangs")
+    assert scope.close(5_000) == []
+    assert scope.first_error() is None
+    error = failed.get(1_000)
+    assert error is not None
+    assert error.unwritten == {P0: 1, P1: 1}
+    with pytest.raises(WriteFailed):
+        sender.write({P0: rows(b"d")})
 
 
 def test_closing_hangs_up(net: FakeNet, waits: list[int]) -> None:

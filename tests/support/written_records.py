@@ -1,0 +1,91 @@
+"""Writes records in every codec that a Kafka takes, and reads them back: what has it kept?"""
+
+from collections.abc import Sequence
+from contextlib import closing
+from enum import IntEnum
+
+from tests.support.waiting import wait_until
+from zkconsumer import KafkaConsumer
+from zkconsumer.clock import SystemClock
+from zkconsumer.model import Broker, Record, TimestampType, TopicPartition
+from zkconsumer.net.negotiated import BrokerDialer
+from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings, HeadedRecord
+from zkconsumer.produce.outgoing import Outgoing
+from zkconsumer.records.codecs import Codec
+from zkconsumer.records.rows import Headers
+
+LONG_AGO_MS = 1_400_000_000_000
+NO_TIME = -1
+HEADERS: Headers = (("trace", b"1"), ("trace", b""), ("none", None), ("größe", b"\xff\0"))
+
+Kept = tuple[bytes | None, bytes | None, int, Headers]
+"""Key, value, timestamp, headers."""
+
+
+class Keeps(IntEnum):
+    """What a broker keeps of a record beside key and value."""
+
+    NOTHING = 0
+    TIMESTAMPS = 1
+    HEADERS = 2
+
+
+def outgoing(keeps: Keeps) -> list[Outgoing]:
+    """Records of all kinds, with headers where they can be kept."""
+    created = TimestampType.CREATE_TIME
+    plain: list[Outgoing] = [
+        Record(7, b"key", b"value", LONG_AGO_MS, created),
+        Record(7, None, None, LONG_AGO_MS + 50, TimestampType.LOG_APPEND_TIME),
+        Record(7, b"", b"", LONG_AGO_MS - 9, created),
+        Record(3, None, b"no time"),
+        Record(0, b"large", b"large " * 50_000, LONG_AGO_MS, created),
+    ]
+    if keeps is Keeps.HEADERS:
+        plain.append(HeadedRecord(Record(0, b"h", b"headed", LONG_AGO_MS, created), HEADERS))
+    return plain
+
+
+def write_in_each_codec(
+    brokers: Sequence[Broker],
+    tp: TopicPartition,
+    keeps: Keeps,
+    codecs: Sequence[Codec],
+    *,
+    dialer: BrokerDialer | None = None,
+) -> list[Outgoing]:
+    """Write all kinds of records once in each codec; gives what was sent."""
+    sent: list[Outgoing] = []
+    for codec in codecs:
+        settings = BatchSettings(codec=codec)
+        with closing(BatchProducer(brokers, dialer=dialer, settings=settings)) as producer:
+            records = outgoing(keeps)
+            (written,) = producer.write({tp: records})
+            assert (written.base_offset, written.count) == (len(sent), len(records))
+            sent += records
+    return sent
+
+
+def check_what_is_there(
+    consumer: KafkaConsumer, tp: TopicPartition, sent: Sequence[Outgoing], keeps: Keeps
+) -> None:
+    """Read all of a partition: it is what was sent, as far as the broker keeps it."""
+    consumer.assign([tp])
+    consumer.seek(tp, 0)
+    found: list[Kept] = []
+
+    def all_came() -> bool:
+        for records in consumer.poll(timeout_ms=1_000).values():
+            found.extend((one.key, one.value, one.timestamp, tuple(one.headers)) for one in records)
+        return len(found) >= len(sent)
+
+    wait_until(all_came, what="what was written")
+    now_ms = SystemClock().wall_ms()
+    for one, (key, value, timestamp, headers) in zip(sent, found, strict=True):
+        record, sent_headers = (one, ()) if isinstance(one, Record) else one
+        assert (key, value, headers) == (record.key, record.value, sent_headers)
+        if keeps is Keeps.NOTHING:
+            assert timestamp == NO_TIME
+        elif record.timestamp == NO_TIME:
+            assert now_ms - 60_000 < timestamp <= now_ms
+        else:
+            assert timestamp == record.timestamp

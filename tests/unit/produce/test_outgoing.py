@@ -1,0 +1,110 @@
+"""Each version of Produce gets its own form, and nothing of a record is lost without a word."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.batches import decode
+from tests.support.written_records import HEADERS, LONG_AGO_MS, Keeps, outgoing
+from zkconsumer.errors import LocalProtocolError
+from zkconsumer.model import Record, TimestampType
+from zkconsumer.produce.outgoing import (
+    HeadedRecord,
+    Outgoing,
+    build_set,
+    least_version,
+    outgoing_bytes,
+    parts_of,
+)
+from zkconsumer.records.codecs import Codec
+from zkconsumer.records.decode import decode_record_set
+from zkconsumer.records.rows import Headers
+from zkconsumer.wire.messages.produce import PRODUCE
+
+NOW_MS = 1_700_000_000_000
+ROOM = 1 << 24
+VERSIONS = range(PRODUCE.last + 1)
+
+HEADER_LISTS: st.SearchStrategy[Headers] = st.lists(
+    st.tuples(st.text(st.characters(codec="utf-8"), max_size=5), st.none() | st.binary(max_size=9)),
+    max_size=3,
+).map(tuple)
+RECORDS = st.builds(
+    Record,
+    offset=st.integers(-1, 1 << 40),
+    key=st.none() | st.binary(max_size=20),
+    value=st.none() | st.binary(max_size=60),
+    timestamp=st.just(-1) | st.integers(0, 1 << 45),
+    timestamp_type=st.sampled_from(TimestampType),
+)
+
+
+def magic_of(data: bytes) -> int:
+    """The format of a set."""
+    return data[16]
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_the_format_of_each_version(version: int) -> None:
+    """Messages of magic 0, then of magic 1, then batches."""
+    data = build_set([Record(0, None, b"v")], version=version, codec=Codec.NONE, now_ms=NOW_MS)
+    assert magic_of(data) == {0: 0, 1: 0, 2: 1}.get(version, 2)
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
+@pytest.mark.parametrize("version", [0, 1, 2])
+@given(records=st.lists(RECORDS, min_size=1, max_size=6))
+def test_messages_are_what_was_sent(version: int, codec: Codec, records: list[Record]) -> None:
+    """Key and value as they were; the time, in magic 1, the sender's or that of writing."""
+    data = build_set(records, version=version, codec=codec, now_ms=NOW_MS)
+    found = decode_record_set(data, fetch_offset=0, max_decompressed_bytes=ROOM).records
+    assert [(one.key, one.value) for one in found] == [(one.key, one.value) for one in records]
+    wanted = [NOW_MS if one.timestamp == -1 else one.timestamp for one in records]
+    has_time = version == 2
+    assert [one.timestamp for one in found] == (wanted if has_time else [-1] * len(records))
+    kind = TimestampType.CREATE_TIME if has_time else TimestampType.NONE
+    assert {one.timestamp_type for one in found} == {kind}
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
+@given(records=st.lists(st.tuples(RECORDS, HEADER_LISTS), min_size=1, max_size=6))
+def test_batches_are_what_was_sent(codec: Codec, records: list[tuple[Record, Headers]]) -> None:
+    """With headers in their order, and offsets from 0."""
+    sent: list[Outgoing] = [HeadedRecord(*one) if one[1] else one[0] for one in records]
+    found = decode(build_set(sent, version=3, codec=codec, now_ms=NOW_MS))
+    for place, (one, (record, headers)) in enumerate(zip(found.records, records, strict=True)):
+        stamp = NOW_MS if record.timestamp == -1 else record.timestamp
+        assert one == Record(place, record.key, record.value, stamp, TimestampType.CREATE_TIME)
+        assert found.headers.get(place, ()) == headers
+
+
+@pytest.mark.parametrize("version", [0, 1, 2])
+def test_headers_are_never_dropped(version: int) -> None:
+    """Where they can't be kept, the set is not written."""
+    records: list[Outgoing] = [
+        Record(0, None, b"v"),
+        HeadedRecord(Record(0, None, b"v"), HEADERS),
+        HeadedRecord(Record(0, None, b"v"), ()),
+    ]
+    with pytest.raises(LocalProtocolError, match="record 1 of the set has headers"):
+        build_set(records, version=version, codec=Codec.NONE, now_ms=NOW_MS)
+    build_set(records[2:], version=version, codec=Codec.NONE, now_ms=NOW_MS)
+
+
+@pytest.mark.parametrize("codec", Codec)
+def test_codecs_and_versions(codec: Codec) -> None:
+    """Only zstd needs a newer broker."""
+    assert least_version(codec) == (7 if codec is Codec.ZSTD else 0)
+
+
+@pytest.mark.parametrize("version", VERSIONS)
+def test_sizes_are_never_guessed_too_small(version: int) -> None:
+    """What a record is counted for is no less than what it takes, but for the head of a batch."""
+    for one in outgoing(Keeps.HEADERS if version >= 3 else Keeps.NOTHING):
+        data = build_set([one], version=version, codec=Codec.NONE, now_ms=LONG_AGO_MS)
+        head = {0: 0, 1: 0, 2: 8}.get(version, 61)
+        assert len(data) <= outgoing_bytes(one) + head
+        record, headers = parts_of(one)
+        assert outgoing_bytes(one) >= len(record.value or b"") + sum(
+            len(value or b"") for _, value in headers
+        )

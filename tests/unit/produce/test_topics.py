@@ -1,0 +1,234 @@
+"""Topics are there when they are needed, or it is said why not."""
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+import pytest
+
+from tests.support.fake_net import LONG_MS, FakeNet, fake_net
+from tests.support.spoken_broker import Answer, Said, SpokenBroker, Word
+from tests.support.spoken_cluster import SpokenCluster
+from zkconsumer.cluster.cluster_client import ClusterClient
+from zkconsumer.errors import BrokerError, ConfigError, RequestTimedOut
+from zkconsumer.model import TopicPartition
+from zkconsumer.net.negotiated import BrokerDialer
+from zkconsumer.produce.topics import EnsuredTopic, TopicWishes, ensure_topics
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.codec import RequestFrame
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.messages.create_topics import (
+    CreatedTopic,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+)
+from zkconsumer.wire.messages.metadata import MetadataResponse
+from zkconsumer.wire.versions import VersionRange
+
+NEW = {"new": 3}
+CREATED = {"new": EnsuredTopic(partitions=3, created=True)}
+
+
+class Creating:
+    """A cluster whose second broker is the controller, and creates topics.
+
+    Attributes:
+        codes: what it answers first, one question each, without creating anything.
+        leaderless: whether what it creates gets no leaders.
+    """
+
+    def __init__(self) -> None:
+        self.cluster = SpokenCluster()
+        self.codes: list[ErrorCode] = []
+        self.leaderless = False
+        for broker in self.cluster.brokers:
+            broker.answer = self._answer(broker, broker.answer)
+
+    @property
+    def asked(self) -> list[tuple[int, CreateTopicsRequest]]:
+        """Who was asked to create, and what, in order of the brokers."""
+        return [
+            (broker.address.id, one.request)
+            for broker in self.cluster.brokers
+            for one in broker.asked(ApiKey.CREATE_TOPICS)
+            if isinstance(one.request, CreateTopicsRequest)
+        ]
+
+    def ensure(
+        self, wanted: dict[str, int], wishes: TopicWishes | None = None, timeout_ms: int = LONG_MS
+    ) -> dict[str, EnsuredTopic]:
+        """Let them be there."""
+        dialer, client = self.cluster.dialer(), self.cluster.client()
+        try:
+            return ensure_topics(client, dialer, wanted, timeout_ms=timeout_ms, wishes=wishes)
+        finally:
+            client.stop()
+            dialer.stop()
+
+    def _answer(self, broker: SpokenBroker, before: Answer) -> Answer:
+        def answer(frame: RequestFrame) -> Said | None:
+            if isinstance(frame.request, CreateTopicsRequest):
+                return self._create(broker, frame.request)
+            said = before(frame)
+            if isinstance(said, MetadataResponse):
+                return replace(said, controller_id=1 if frame.version else -1)
+            return said
+
+        return answer
+
+    def _create(self, broker: SpokenBroker, request: CreateTopicsRequest) -> Said:
+        code = self.codes.pop(0) if self.codes else ErrorCode.NONE
+        if broker.address.id != 1:
+            code = ErrorCode.NOT_CONTROLLER
+        if code is ErrorCode.NETWORK_EXCEPTION:
+            return Word.CLOSE
+        for topic in request.topics if code is ErrorCode.NONE else ():
+            for number in range(topic.num_partitions):
+                leader = -1 if self.leaderless else number % 2
+                self.cluster.leaders[TopicPartition(topic.name, number)] = leader
+        return CreateTopicsResponse(
+            topics=tuple(
+                CreatedTopic(name=one.name, error_code=code, error_message="so it is")
+                for one in request.topics
+            )
+        )
+
+
+@pytest.fixture
+def world() -> Creating:
+    """A cluster with one topic."""
+    world = Creating()
+    world.cluster.leaders[TopicPartition("old", 0)] = 0
+    return world
+
+
+def test_what_is_there_is_left_alone(world: Creating) -> None:
+    """Also if it has another number of partitions: that is told."""
+    assert world.ensure({"old": 5}) == {"old": EnsuredTopic(partitions=1, created=False)}
+    assert world.ensure({}) == {}
+    assert world.asked == []
+
+
+def test_the_controller_creates_what_is_missing(world: Creating) -> None:
+    """Only that, with the cluster's own number of replicas, and the wanted settings."""
+    wishes = TopicWishes(settings={"cleanup.policy": "compact"})
+    made = world.ensure({**NEW, "old": 1}, wishes)
+    assert made == CREATED | {"old": EnsuredTopic(partitions=1, created=False)}
+    [(broker, request)] = world.asked
+    [topic] = request.topics
+    assert (broker, topic.name, topic.num_partitions, topic.replication_factor) == (1, "new", 3, -1)
+    assert [(one.name, one.value) for one in topic.configs] == [("cleanup.policy", "compact")]
+    assert world.cluster.created == []
+
+
+@pytest.mark.parametrize(("wanted", "sent"), [(None, 2), (1, 1)])
+def test_replicas_where_brokers_have_no_default(
+    world: Creating, wanted: int | None, sent: int
+) -> None:
+    """Before 2.4: as many as there are brokers, up to three; or what is wished for."""
+    for broker in world.cluster.brokers:
+        broker.serves = {**broker.serves, ApiKey.CREATE_TOPICS: VersionRange(0, 2)}
+    assert world.ensure(NEW, TopicWishes(replication_factor=wanted)) == CREATED
+    [(_, request)] = world.asked
+    assert request.topics[0].replication_factor == sent
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        ErrorCode.NOT_CONTROLLER,
+        ErrorCode.THROTTLING_QUOTA_EXCEEDED,
+        ErrorCode.NETWORK_EXCEPTION,
+    ],
+)
+def test_what_may_pass_is_asked_again(world: Creating, code: ErrorCode) -> None:
+    """A controller that moved, a quota, a broken connection."""
+    world.codes = [code]
+    assert world.ensure(NEW) == CREATED
+    assert len(world.asked) == 2
+
+
+def test_a_topic_that_somebody_else_creates(world: Creating) -> None:
+    """It is there, which is all that is wanted."""
+    world.codes = [ErrorCode.NETWORK_EXCEPTION, ErrorCode.TOPIC_ALREADY_EXISTS]
+
+    def appear(frame: RequestFrame) -> Said | None:
+        if len(world.asked) == 2:
+            world.cluster.leaders[TopicPartition("new", 0)] = 0
+        return before(frame)
+
+    before = world.cluster.brokers[0].answer
+    world.cluster.brokers[0].answer = appear
+    assert world.ensure(NEW) == {"new": EnsuredTopic(partitions=1, created=True)}
+
+
+def test_a_refusal_is_told(world: Creating) -> None:
+    """With the topic, the code and the broker's own words; it is not asked again."""
+    world.codes = [ErrorCode.POLICY_VIOLATION]
+    with pytest.raises(
+        BrokerError, match=r"topic new is not created: POLICY_VIOLATION \(44\): so it is"
+    ):
+        world.ensure(NEW)
+    assert len(world.asked) == 1
+
+
+def test_a_topic_that_may_not_be_seen(world: Creating) -> None:
+    """Waiting would not help."""
+    answer = world.cluster.brokers[0].answer
+
+    def forbidden(frame: RequestFrame) -> Said | None:
+        said = answer(frame)
+        if isinstance(said, MetadataResponse):
+            code = ErrorCode.TOPIC_AUTHORIZATION_FAILED
+            topics = tuple(replace(one, error_code=code) for one in said.topics)
+            return replace(said, topics=topics)
+        return said
+
+    world.cluster.brokers[0].answer = forbidden
+    with pytest.raises(BrokerError, match="topic new: TOPIC_AUTHORIZATION_FAILED"):
+        world.ensure(NEW)
+
+
+def test_leaders_that_do_not_come(world: Creating) -> None:
+    """The topic is there, and can't be written to: said when the time is over."""
+    world.leaderless = True
+    with pytest.raises(RequestTimedOut, match="topic new: no leader for every partition in time"):
+        world.ensure(NEW, timeout_ms=300)
+
+
+@pytest.fixture
+def old() -> FakeNet:
+    """A broker 0.8.2.2 without a topic."""
+    return fake_net(1)
+
+
+@pytest.fixture
+def client(old: FakeNet) -> Iterator[tuple[ClusterClient, BrokerDialer]]:
+    """A client of it."""
+    dialer = BrokerDialer(
+        old.network, client_id="test", connect_timeout_ms=LONG_MS, request_timeout_ms=LONG_MS
+    )
+    client = ClusterClient(
+        dialer,
+        old.brokers.addresses,
+        request_timeout_ms=LONG_MS,
+        retry_backoff_ms=10,
+        shuffle=lambda _brokers: None,
+    )
+    yield client, dialer
+    client.stop()
+    dialer.stop()
+
+
+def test_an_old_broker_creates_on_demand(
+    old: FakeNet, client: tuple[ClusterClient, BrokerDialer]
+) -> None:
+    """With its own number of partitions, which is told."""
+    old.cluster.auto_create = True
+    made = ensure_topics(*client, NEW, timeout_ms=LONG_MS)
+    assert made == {"new": EnsuredTopic(partitions=1, created=True)}
+
+
+def test_an_old_broker_that_creates_nothing(client: tuple[ClusterClient, BrokerDialer]) -> None:
+    """It is said what to do."""
+    with pytest.raises(ConfigError, match=r"topics a, new not there, .*create with their own"):
+        ensure_topics(*client, {**NEW, "a": 1}, timeout_ms=LONG_MS)

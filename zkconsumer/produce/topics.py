@@ -1,0 +1,258 @@
+"""Sees to it that topics are there before they are written to.
+
+From 0.10.1 on a broker can be asked to create topics (KIP-4); the controller does it, and since 2.8
+every broker passes the question on. Older ones create a topic with their own number of partitions
+when its leaders are asked for, if they are set up so (``auto.create.topics.enable``).
+Source: Kafka 0.10.1 and 3.9 ``CreateTopicsRequest``, ``KafkaAdminClient``.
+"""
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.cluster.cluster_client import ClusterClient
+from zkconsumer.cluster.patience import Patience
+from zkconsumer.cluster.stop_flag import StopFlag
+from zkconsumer.cluster.view import ClusterView
+from zkconsumer.errors import (
+    BrokerError,
+    ConfigError,
+    RequestTimedOut,
+    TransportError,
+)
+from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.error_codes import ErrorCode, error_name
+from zkconsumer.wire.messages.create_topics import (
+    BROKER_DEFAULT,
+    FIRST_WITH_DEFAULTS,
+    CreateTopicsRequest,
+    CreateTopicsResponse,
+    NewTopic,
+    TopicSetting,
+)
+
+_BACKOFF_MS: Final = 100
+_MOST_REPLICAS: Final = 3
+_THERE: Final = frozenset({ErrorCode.NONE, ErrorCode.TOPIC_ALREADY_EXISTS})
+_PERHAPS_THERE: Final = ErrorCode.REQUEST_TIMED_OUT
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TopicWishes:
+    """How topics are to be created.
+
+    Attributes:
+        replication_factor: None for the cluster's own; where it can't be told to use that (before
+            2.4), three, or as many as there are brokers.
+        settings: of the topics alone (``cleanup.policy``, say), by the broker's names.
+    """
+
+    replication_factor: int | None = None
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EnsuredTopic:
+    """A topic that is there, and whose partitions have leaders.
+
+    Attributes:
+        partitions: how many it has: of one that was there, or that an old broker created on demand,
+            perhaps not as many as were wanted.
+        created: whether it was not there before.
+    """
+
+    partitions: int
+    created: bool
+
+
+def ensure_topics(
+    client: ClusterClient,
+    dialer: BrokerDialer,
+    wanted: Mapping[str, int],
+    *,
+    timeout_ms: int,
+    wishes: TopicWishes | None = None,
+    clock: Clock | None = None,
+) -> dict[str, EnsuredTopic]:
+    """Create those of these topics that are missing; come back when all can be written to.
+
+    Args:
+        client: of the cluster; its ``stop`` breaks this off.
+        dialer: opens connections.
+        wanted: with how many partitions each is to be created.
+        timeout_ms: for all of it.
+        wishes: how, beside that.
+        clock: for deadlines.
+
+    Raises:
+        ConfigError: the brokers don't create topics; says what to do.
+        BrokerError: they refuse one of these; names it, and why.
+        RequestTimedOut: some has no leaders yet when the time is over.
+        ZkConsumerError: as ``ClusterClient.view``.
+    """
+    if not wanted:
+        return {}
+    creation = _Creation(client, dialer, dict(wanted), wishes or TopicWishes())
+    patience = Patience(
+        clock or SystemClock(), StopFlag(), limit_ms=timeout_ms, backoff_ms=_BACKOFF_MS
+    )
+    return creation.run(patience)
+
+
+class _Creation:
+    """One call. Thread: one."""
+
+    def __init__(
+        self,
+        client: ClusterClient,
+        dialer: BrokerDialer,
+        wanted: Mapping[str, int],
+        wishes: TopicWishes,
+    ) -> None:
+        self._client = client
+        self._dialer = dialer
+        self._wanted = wanted
+        self._wishes = wishes
+
+    def run(self, patience: Patience) -> dict[str, EnsuredTopic]:
+        view = self._client.view(self._wanted, timeout_ms=patience.left_ms)
+        missing = set(_missing(view, self._wanted))
+        asked = False
+        while True:
+            _check_allowed(view)
+            absent = sorted(_missing(view, missing))
+            if absent and not asked:
+                asked = self._create(view, absent, patience)
+            waiting = [topic for topic in self._wanted if not _can_be_written(view, topic)]
+            if not waiting:
+                return {
+                    topic: EnsuredTopic(
+                        partitions=len(view.partitions[topic]), created=topic in missing
+                    )
+                    for topic in self._wanted
+                }
+            if not patience.pause():
+                raise RequestTimedOut(
+                    f"{_all(waiting)}: no leader for every partition in time: see whether enough "
+                    "brokers are up"
+                )
+            view = self._client.view(self._wanted, timeout_ms=max(1, patience.left_ms))
+
+    def _create(self, view: ClusterView, topics: Collection[str], patience: Patience) -> bool:
+        """Ask for them; False where the question has to be asked again."""
+        if not view.brokers:
+            # Only a cluster of 0.8 without topics says so.
+            self._create_on_demand(topics, patience)
+            return True
+        try:
+            connection = self._dialer.dial(_whom_to_ask(view), timeout_ms=max(1, patience.left_ms))
+        except TransportError:
+            if patience.left_ms <= 0:
+                raise
+            return False
+        try:
+            if not connection.versions.has(ApiKey.CREATE_TOPICS):
+                self._create_on_demand(topics, patience)
+                return True
+            return self._request(connection, view, topics, patience)
+        except TransportError:
+            if patience.left_ms <= 0:
+                raise
+            return False
+        finally:
+            connection.close()
+
+    def _request(
+        self,
+        connection: NegotiatedConnection,
+        view: ClusterView,
+        topics: Collection[str],
+        patience: Patience,
+    ) -> bool:
+        takes_defaults = connection.version_of(CreateTopicsRequest) >= FIRST_WITH_DEFAULTS
+        replicas = self._wishes.replication_factor
+        if replicas is None:
+            replicas = BROKER_DEFAULT if takes_defaults else min(_MOST_REPLICAS, len(view.brokers))
+        settings = tuple(TopicSetting(name=k, value=v) for k, v in self._wishes.settings.items())
+        left_ms = max(1, patience.left_ms)
+        request = CreateTopicsRequest(
+            topics=tuple(
+                NewTopic(
+                    name=topic,
+                    num_partitions=self._wanted[topic],
+                    replication_factor=replicas,
+                    configs=settings,
+                )
+                for topic in topics
+            ),
+            timeout_ms=left_ms,
+        )
+        return _all_accepted(connection.call(request, timeout_ms=left_ms))
+
+    def _create_on_demand(self, topics: Collection[str], patience: Patience) -> None:
+        """Name them to brokers that can't be asked to create."""
+        view = self._client.view(
+            topics, timeout_ms=max(1, patience.left_ms), allow_auto_create=True
+        )
+        refused = sorted(_missing(view, topics))
+        if refused:
+            raise ConfigError(
+                f"{_all(refused)} not there, and the brokers, older than Kafka 0.10.1, create none "
+                "on demand (auto.create.topics.enable=false): create with their own tools"
+            )
+
+
+def _all_accepted(response: CreateTopicsResponse) -> bool:
+    """Whether all are there, or on their way; False where the question may be asked again.
+
+    Raises:
+        BrokerError: one is refused.
+    """
+    settled = True
+    for topic in response.topics:
+        code = topic.error_code
+        if code in _THERE or code == _PERHAPS_THERE:
+            continue
+        if not ErrorCode.of(code).retriable:
+            told = f": {topic.error_message}" if topic.error_message else ""
+            raise BrokerError(
+                code, "CreateTopics", f"topic {topic.name} is not created: {error_name(code)}{told}"
+            )
+        settled = False
+    return settled
+
+
+def _whom_to_ask(view: ClusterView) -> Broker:
+    """The controller; any broker where it is not told, or is none of them (Kafka 4)."""
+    controller = view.brokers.get(-1 if view.controller_id is None else view.controller_id)
+    return controller or next(iter(view.brokers.values()))
+
+
+def _check_allowed(view: ClusterView) -> None:
+    """See whether waiting helps.
+
+    Raises:
+        BrokerError: a name is illegal, or a topic may not be seen.
+    """
+    for topic, code in view.errors.items():
+        if not ErrorCode.of(code).retriable:
+            raise BrokerError(code, "Metadata", f"topic {topic}: {error_name(code)}")
+
+
+def _missing(view: ClusterView, topics: Collection[str]) -> list[str]:
+    unknown = ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
+    return [topic for topic in topics if view.errors.get(topic) == unknown]
+
+
+def _can_be_written(view: ClusterView, topic: str) -> bool:
+    partitions = view.partitions.get(topic, ())
+    led = [TopicPartition(topic, one) in view.leaders for one in partitions]
+    return bool(led) and all(led)
+
+
+def _all(topics: Collection[str]) -> str:
+    names = sorted(topics)
+    return f"topic{'s' if len(names) > 1 else ''} {', '.join(names)}"
