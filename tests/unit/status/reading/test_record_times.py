@@ -1,0 +1,142 @@
+"""When the record at an offset was written."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.support.spoken_broker import Said, SpokenBroker, Word, old
+from tests.support.spoken_dialling import ADDRESS, dialer_to
+from zkconsumer.clock import SystemClock
+from zkconsumer.model import Record, TimestampType, TopicPartition
+from zkconsumer.records.build import build_message_set
+from zkconsumer.records.build_batch import BatchTraits, build_batch, build_marker
+from zkconsumer.records.codecs import Codec
+from zkconsumer.records.transactions import Marker
+from zkconsumer.status.reading.record_times import RecordTimes
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.codec import RequestFrame
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.messages.fetch import (
+    FetchedPartition,
+    FetchedTopic,
+    FetchPartition,
+    FetchRequest,
+    FetchResponse,
+)
+from zkconsumer.wire.versions import BrokerGeneration
+
+Serve = Callable[[FetchPartition], bytes]
+
+
+def records(*offsets: int, value: bytes = b"v") -> list[Record]:
+    """Written at ten times their offset."""
+    kind = TimestampType.CREATE_TIME
+    return [Record(one, None, value, 10 * one, kind) for one in offsets]
+
+
+@pytest.fixture
+def world() -> Iterator["World"]:
+    """A broker."""
+    world = World()
+    yield world
+    world.times.close()
+
+
+class World:
+    """One broker with the logs of a topic; ``logs`` has what it serves of each partition."""
+
+    def __init__(self) -> None:
+        self.logs: dict[int, Serve] = {}
+        self.errors: dict[int, ErrorCode] = {}
+        self.broker = SpokenBroker(ADDRESS, answer=self._answer)
+        self.times = RecordTimes(dialer_to(self.broker), SystemClock())
+
+    def read(self, wanted: dict[int, int], timeout_ms: int = 5_000) -> dict[int, int]:
+        """The times of these offsets, by partition."""
+        by_tp = {TopicPartition("t", number): offset for number, offset in wanted.items()}
+        found = self.times.read(by_tp, dict.fromkeys(by_tp, ADDRESS), timeout_ms=timeout_ms)
+        return {tp.partition: at_ms for tp, at_ms in found.items()}
+
+    def _answer(self, frame: RequestFrame) -> Said | None:
+        if not isinstance(frame.request, FetchRequest):
+            return None
+        return FetchResponse(
+            topics=tuple(
+                FetchedTopic(
+                    topic=topic.topic, partitions=tuple(map(self._partition, topic.partitions))
+                )
+                for topic in frame.request.topics
+            )
+        )
+
+    def _partition(self, asked: FetchPartition) -> FetchedPartition:
+        error = self.errors.get(asked.partition, ErrorCode.NONE)
+        data = b"" if error else self.logs[asked.partition](asked)[: asked.max_bytes]
+        return FetchedPartition(
+            partition=asked.partition,
+            error_code=int(error),
+            high_watermark=9,
+            records=memoryview(data),
+        )
+
+
+@pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
+def test_all_formats(world: World, codec: Codec) -> None:
+    """That of 0.11 and of 0.10, packed or not; older ones have no times."""
+    some = records(4, 5, 6, 7)
+    world.logs = {
+        0: lambda _: build_batch(some, codec=codec),
+        1: lambda _: build_message_set(some, magic=1, codec=codec),
+        2: lambda _: build_message_set(some, magic=0, codec=codec),
+    }
+    assert world.read({0: 5, 1: 6, 2: 5}) == {0: 50, 1: 60}
+    assert len(world.broker.asked(ApiKey.FETCH)) == 1
+
+
+def test_a_record_that_is_not_there_counts_as_the_next(world: World) -> None:
+    """Compacted away, or a marker behind which the next batch has to be asked for."""
+
+    def transactions(asked: FetchPartition) -> bytes:
+        if asked.fetch_offset <= 6:
+            return build_marker(Marker.COMMIT, 6, timestamp=60, traits=BatchTraits(producer_id=1))
+        return build_batch(records(7))
+
+    world.logs = {0: lambda _: build_batch(records(4, 9)), 1: transactions}
+    assert world.read({0: 5, 1: 6}) == {0: 90, 1: 70}
+
+
+def test_a_large_batch_is_asked_for_whole(world: World) -> None:
+    """What came cut off says how much is needed."""
+    large = build_batch(records(4, 5, value=b"v" * 100_000))
+    world.logs = {0: lambda _: large, 1: lambda _: build_batch(records(4))}
+    assert world.read({0: 5, 1: 4}) == {0: 50, 1: 40}
+    asked = [one.request for one in world.broker.asked(ApiKey.FETCH)]
+    sizes = [
+        one.topics[0].partitions[0].max_bytes for one in asked if isinstance(one, FetchRequest)
+    ]
+    assert sizes == [64 * 1024, len(large)]
+
+
+def test_what_can_not_be_told_is_missing(world: World) -> None:
+    """An error, an end, garbage: none of them keeps the others from being told."""
+    world.logs = {
+        1: lambda _: b"",
+        2: lambda _: b"\0" * 100,
+        3: lambda _: build_batch(records(3)),
+    }
+    world.errors = {0: ErrorCode.OFFSET_OUT_OF_RANGE}
+    assert world.read({0: 1, 1: 1, 2: 1, 3: 3}) == {3: 30}
+
+
+def test_brokers_without_times_are_not_read_from(world: World) -> None:
+    """It would be for nothing."""
+    world.broker.serves = old(BrokerGeneration.V0_9)
+    world.broker.generation = BrokerGeneration.V0_9
+    assert world.read({0: 1}) == {}
+    assert world.broker.asked(ApiKey.FETCH) == []
+
+
+def test_a_broker_that_hangs_takes_its_time_alone(world: World) -> None:
+    """And no more than that."""
+    world.broker.answer = lambda frame: Word.SILENCE if frame.api_key is ApiKey.FETCH else None
+    assert world.read({0: 1}, timeout_ms=200) == {}

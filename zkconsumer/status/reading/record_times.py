@@ -1,0 +1,175 @@
+"""Asks leaders when the record at an offset was written: the exact lag in time.
+
+Only logs of the format of 0.10 and later tell. A record that is not there any more (compaction, a
+transaction's marker) counts as the next one that is.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from typing import Final
+
+from zkconsumer.clock import Clock
+from zkconsumer.errors import ZkConsumerError
+from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
+from zkconsumer.records.decode_batches import decode_batches
+from zkconsumer.status.reading.broker_round import BrokerRound, Question, Unanswered
+from zkconsumer.status.reading.deadline import Deadline
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.messages.fetch import (
+    FetchedPartition,
+    FetchPartition,
+    FetchRequest,
+    FetchTopic,
+)
+
+_FIRST_WITH_TIMES: Final = 2
+"""The first version of Fetch whose records can have a timestamp."""
+_AT_ONCE: Final = 64
+_FIRST_BYTES: Final = 64 * 1024
+_MOST_BYTES: Final = 32 * 1024 * 1024
+_ROUNDS: Final = 4
+"""How often one partition is asked again: for a larger piece, or for what follows a marker."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """What to fetch of one partition next."""
+
+    offset: int
+    max_bytes: int = _FIRST_BYTES
+
+
+class RecordTimes:
+    """Thread: one at a time, but for ``close``.
+
+    Args:
+        dialer: the way to the brokers; whoever made it stops it.
+        clock: for deadlines.
+    """
+
+    def __init__(self, dialer: BrokerDialer, clock: Clock) -> None:
+        self._brokers = BrokerRound(dialer, clock)
+        self._clock = clock
+
+    def read(
+        self,
+        wanted: Mapping[TopicPartition, int],
+        leaders: Mapping[TopicPartition, Broker],
+        *,
+        timeout_ms: int,
+    ) -> dict[TopicPartition, int]:
+        """When the records at these offsets were written, in ms since the epoch.
+
+        What has no time, or could not be read in time, is missing.
+
+        Args:
+            wanted: the offset of each partition.
+            leaders: whom to ask.
+            timeout_ms: for all of it.
+        """
+        deadline = Deadline(self._clock, timeout_ms)
+        by_leader: dict[Broker, dict[TopicPartition, int]] = {}
+        for tp, offset in wanted.items():
+            leader = leaders.get(tp)
+            if leader is not None:
+                by_leader.setdefault(leader, {})[tp] = offset
+        questions = {leader: _question(part, deadline) for leader, part in by_leader.items()}
+        found: dict[TopicPartition, int] = {}
+        for answer in self._brokers.ask(questions, deadline).values():
+            if not isinstance(answer, Unanswered):
+                found |= answer
+        return found
+
+    def close(self, timeout_ms: int = 5_000) -> None:
+        """Break off what is under way. Idempotent. Thread: any."""
+        self._brokers.close(timeout_ms)
+
+
+def _question(
+    wanted: Mapping[TopicPartition, int], deadline: Deadline
+) -> Question[dict[TopicPartition, int]]:
+    def ask(connection: NegotiatedConnection) -> dict[TopicPartition, int]:
+        found: dict[TopicPartition, int] = {}
+        if connection.version_of(FetchRequest) < _FIRST_WITH_TIMES:
+            return found
+        waiting = {tp: Ask(offset) for tp, offset in wanted.items()}
+        for _ in range(_ROUNDS):
+            again: dict[TopicPartition, Ask] = {}
+            for part in _parts(waiting):
+                if deadline.is_over:
+                    return found
+                for tp, answer in _fetch(connection, part, deadline):
+                    told = time_at(answer, part[tp].offset)
+                    if isinstance(told, Ask):
+                        again[tp] = told
+                    elif told is not None:
+                        found[tp] = told
+            waiting = again
+        return found
+
+    return ask
+
+
+def _parts(
+    waiting: Mapping[TopicPartition, Ask],
+) -> Iterator[dict[TopicPartition, Ask]]:
+    """So many at a time that an answer fits into memory: large pieces come alone."""
+    small = iter([(tp, one) for tp, one in waiting.items() if one.max_bytes <= _FIRST_BYTES])
+    while part := dict(islice(small, _AT_ONCE)):
+        yield part
+    yield from ({tp: one} for tp, one in waiting.items() if one.max_bytes > _FIRST_BYTES)
+
+
+def _fetch(
+    connection: NegotiatedConnection, part: Mapping[TopicPartition, Ask], deadline: Deadline
+) -> Iterable[tuple[TopicPartition, FetchedPartition]]:
+    by_topic: dict[str, list[FetchPartition]] = {}
+    for tp, one in part.items():
+        by_topic.setdefault(tp.topic, []).append(
+            FetchPartition(partition=tp.partition, fetch_offset=one.offset, max_bytes=one.max_bytes)
+        )
+    request = FetchRequest(
+        max_wait_ms=0,
+        min_bytes=0,
+        topics=tuple(
+            FetchTopic(topic=topic, partitions=tuple(entries))
+            for topic, entries in by_topic.items()
+        ),
+    )
+    answer = connection.call(
+        request, timeout_ms=max(1, deadline.left_ms), at_least=_FIRST_WITH_TIMES
+    )
+    for topic in answer.topics:
+        for told in topic.partitions:
+            tp = TopicPartition(topic.topic, told.partition)
+            if tp in part:
+                yield tp, told
+
+
+def time_at(answer: FetchedPartition, offset: int) -> int | Ask | None:
+    """The timestamp of the first record from ``offset`` on; or what to ask next to learn it.
+
+    None where there is no record, or it has no timestamp, or can't be read.
+    """
+    if answer.error_code != ErrorCode.NONE:
+        return None
+    try:
+        decoded = decode_batches(
+            answer.records,
+            fetch_offset=offset,
+            max_decompressed_bytes=_MOST_BYTES,
+            enough_bytes=1,
+        )
+    except ZkConsumerError:
+        return None  # a codec that is not installed
+    if decoded.records:
+        at_ms = decoded.records[0].timestamp
+        return at_ms if at_ms >= 0 else None
+    if decoded.next_offset > offset:
+        return Ask(decoded.next_offset)
+    size = decoded.first_entry_size_bytes
+    if size is not None and _FIRST_BYTES < size <= _MOST_BYTES:
+        return Ask(offset, size)
+    return None
