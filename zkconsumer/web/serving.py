@@ -1,6 +1,7 @@
 """Serves the application in the main thread, until a signal ends it."""
 
 import logging
+import os
 import signal
 import socket
 from collections.abc import Callable, Iterator
@@ -59,7 +60,7 @@ def listening(address: Address) -> Iterator[tuple[socket.socket, Address]]:
         bound = socket.create_server(address, family=family, backlog=_BACKLOG)
     except OSError as error:
         raise ZkConsumerError(
-            f"can't listen at {address}: {error.strerror or error}: give another --listen"
+            f"can't listen at {address}: {_reason(error)}: give another --listen"
         ) from error
     with bound:
         yield bound, Address(address.host, bound.getsockname()[1])
@@ -117,3 +118,8 @@ class PageServer(uvicorn.Server):
         """Begin to end. Thread: any."""
         self.should_exit = True
         self._before_end()
+
+
+def _reason(error: OSError) -> str:
+    """The system's own words, without those of the library around them."""
+    return str(error) if not error.errno or error.errno < 0 else os.strerror(error.errno)

@@ -230,7 +230,7 @@ class ClusterWatch:
     def _rest(self, rest_ms: int, *, looks: Reader | None) -> None:
         """Wait, looking at the groups that are looked at."""
         end_ms = self._clock.now_ms() + rest_ms
-        look_at_ms = self._clock.now_ms()
+        look_at_ms = self._clock.now_ms() + self._settings.look_ms
         while not self._stop.is_set():
             now_ms = self._clock.now_ms()
             if now_ms >= end_ms:

@@ -27,7 +27,7 @@ log = logging.getLogger(__name__)
 
 SAMPLE_MS: Final = 4_000
 """A little less than what lies between two readings."""
-_PART_OF_TIME: Final = 10
+_PART_OF_TIME: Final = 5
 """It rests so many times as long as it has worked."""
 _STALE_MS: Final = 60_000
 _REBALANCES_WAITING: Final = 10_000
