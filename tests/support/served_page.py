@@ -1,0 +1,110 @@
+"""``zkconsumer serve`` as a process of its own, and what a client asks of it."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from http.client import HTTPConnection
+from pathlib import Path
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from tests.support.waiting import wait_until
+
+
+class Answer(NamedTuple):
+    """What came back; names of headers are in lower case."""
+
+    status: int
+    headers: Mapping[str, str]
+    body: bytes
+
+    @property
+    def text(self) -> str:
+        """The body as text."""
+        return self.body.decode()
+
+    @property
+    def json(self) -> Any:
+        """The body as what it says."""
+        return json.loads(self.body)
+
+
+class ServedPage:
+    """A page that is being served. Made by ``served``.
+
+    Attributes:
+        address: without a slash at its end.
+        process: the server.
+    """
+
+    def __init__(self, address: str, process: "subprocess.Popen[str]") -> None:
+        self.address = address
+        self.process = process
+
+    def get(self, path: str, **headers: str) -> Answer:
+        """Ask for something; ``_`` in names of headers stands for ``-``."""
+        return self.ask("GET", path, **headers)
+
+    def ask(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Answer:
+        """Ask by any method, on a connection of its own."""
+        connection = HTTPConnection(urlsplit(self.address).netloc, timeout=10)
+        try:
+            named = {name.replace("_", "-"): value for name, value in headers.items()}
+            connection.request(method, path, body, named)
+            answer = connection.getresponse()
+            got = {name.lower(): value for name, value in answer.getheaders()}
+            return Answer(answer.status, got, answer.read())
+        finally:
+            connection.close()
+
+    def end(self, number: int = signal.SIGTERM) -> int:
+        """Ask it to end; gives the exit status."""
+        self.process.send_signal(number)
+        return self.process.wait(15)
+
+
+@contextmanager
+def served(zookeeper: str, log: Path, *arguments: str, **environment: str) -> Iterator[ServedPage]:
+    """Serve the page of a cluster on a free port; it is ended with the block.
+
+    Args:
+        zookeeper: where the cluster is.
+        log: a file for standard error.
+        arguments: more of them; without any about it, no history is kept.
+        environment: more variables.
+    """
+    kept = {"--history", "--no-history"} & set(arguments)
+    command = [sys.executable, "-m", "zkconsumer", "serve", "--zookeeper", zookeeper]
+    command += ["--listen", "127.0.0.1:0", *([] if kept else ["--no-history"]), *arguments]
+    with (
+        log.open("ab") as errors,
+        subprocess.Popen(
+            command,
+            stdout=subprocess.PIPE,
+            stderr=errors,
+            text=True,
+            env={**os.environ, **environment},
+        ) as process,
+    ):
+        try:
+            assert process.stdout is not None
+            line = process.stdout.readline()
+            assert " at http://" in line, f"{line}{log.read_text()}"
+            yield ServedPage(line.split()[-1].rstrip("/"), process)
+        finally:
+            if process.poll() is None:
+                process.terminate()
+            try:
+                process.wait(15)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                raise
+
+
+def until_read(page: ServedPage) -> None:
+    """Wait until the cluster was read for the first time."""
+    wait_until(lambda: page.get("/healthz").status == 200, what="the first reading")
