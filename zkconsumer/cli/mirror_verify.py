@@ -1,8 +1,169 @@
-"""``zkconsumer mirror verify``."""
+"""``zkconsumer mirror verify``: hold both clusters against the offsets file of a mirror."""
 
 import argparse
+import sys
+from collections.abc import Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import Final
+
+from zkconsumer.cli.progress import progress
+from zkconsumer.cli.tables import (
+    Cell,
+    Colour,
+    Column,
+    Painted,
+    add_format_arguments,
+    json_text,
+    shows_colour,
+    table,
+)
+from zkconsumer.mirror.proof import PartitionProof
+from zkconsumer.mirror.settings import consumer_settings
+from zkconsumer.mirror.verify import Proof, verify
+from zkconsumer.properties_file import load_properties
+
+_FAULTS_STATUS: Final = 3
+_DESCRIPTION = """\
+Reads every message of the source that a mirror has committed, looks each up where the mirror's
+offsets file says it is in the target, and compares key and value there. Counts what is missing,
+what is there more than once, and what could not be looked at any more. Nothing is written, and
+nothing is committed."""
+
+_EPILOG = """\
+example:
+  zkconsumer mirror verify --offsets-file orders.jsonl --zookeeper zk1:2181/kafka --group move \\
+      --target-bootstrap-servers new1:9092
+
+exit status: 0 every message is there; 1 it could not be found out; 2 wrong usage; 3 a message is
+missing, different, or gone from a log."""
 
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
-    """Add it."""
-    subparsers.add_parser("verify")
+    """Add ``mirror verify``; ``run`` is set as its ``run`` default."""
+    parser = subparsers.add_parser(
+        "verify",
+        help="prove that everything arrived, from the offsets file of a mirror",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--offsets-file", type=Path, required=True, metavar="FILE", help="what the mirror wrote"
+    )
+    parser.add_argument("--group", required=True, metavar="GROUP", help="the mirror's group")
+    source = parser.add_mutually_exclusive_group(required=True)
+    source.add_argument(
+        "--zookeeper", metavar="HOSTS", help="of the source: host1:port1,host2:port2/chroot"
+    )
+    source.add_argument(
+        "--source-bootstrap-servers",
+        metavar="HOSTS",
+        help="of the source, where brokers keep the group",
+    )
+    parser.add_argument(
+        "--consumer.config",
+        dest="consumer_config",
+        metavar="FILE",
+        help="a .properties file with settings of the consumer, for the source",
+    )
+    parser.add_argument(
+        "--target-bootstrap-servers", required=True, metavar="HOSTS", help="brokers of the target"
+    )
+    parser.add_argument(
+        "--target-config",
+        metavar="FILE",
+        help="a .properties file with what the target wants to see: security.protocol, sasl.*, "
+        "ssl.*",
+    )
+    add_format_arguments(parser)
+    parser.set_defaults(run=run)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Compare; 3 where something is not as it should be.
+
+    Raises:
+        ZkConsumerError: it could not be found out.
+    """
+    file = load_properties(args.consumer_config) if args.consumer_config else {}
+    source = {**consumer_settings(file).settings, "group.id": args.group}
+    if args.zookeeper:
+        source["zookeeper.connect"] = args.zookeeper
+    else:
+        source["bootstrap.servers"] = args.source_bootstrap_servers
+    with progress("compared", None, unit="messages") as advance:
+        proof = verify(args.offsets_file, source, _target(args), advance=advance)
+    if args.format == "json":
+        sys.stdout.write(json_text(json_of(proof)))
+    else:
+        sys.stdout.write(text_of(proof, coloured=shows_colour()))
+    return 0 if proof.is_proven else _FAULTS_STATUS
+
+
+def _target(args: argparse.Namespace) -> Mapping[str, object]:
+    """Settings of a consumer of the target."""
+    file = load_properties(args.target_config) if args.target_config else {}
+    security = {k: v for k, v in file.items() if k.startswith(("security.", "sasl.", "ssl."))}
+    return {**security, "bootstrap.servers": args.target_bootstrap_servers}
+
+
+_COLUMNS: Final = (
+    Column("TOPIC"),
+    Column("PARTITION", right=True),
+    Column("FROM", right=True),
+    Column("UNTIL", right=True),
+    Column("MESSAGES", right=True),
+    Column("MIRRORED", right=True),
+    Column("COPIES", right=True),
+    Column("MISSING", right=True),
+    Column("DIFFERENT", right=True),
+    Column("UNPROVEN", right=True),
+)
+
+
+def text_of(proof: Proof, *, coloured: bool) -> str:
+    """A row for each partition, then where the faults are, and the verdict."""
+    lines = [table(_COLUMNS, map(_row, proof.partitions), coloured=coloured)]
+    for one in proof.partitions:
+        lines += [f"{one.source}: {example}\n" for example in one.examples]
+    others = sum(proof.unlisted.values())
+    if others:
+        lines.append(
+            f"{others} offsets of the target are in no line: copies whose acknowledgement was "
+            "lost, or messages of others\n"
+        )
+    if proof.is_proven:
+        lines.append("every committed message is in the target\n")
+    else:
+        lines.append("NOT every committed message is in the target\n")
+    return "".join(lines)
+
+
+def _row(one: PartitionProof) -> list[Cell]:
+    bad = (one.missing, one.different, one.unproven)
+    return [
+        *(one.source.topic, one.source.partition, one.start, one.until),
+        *(one.messages, one.mirrored, one.copies),
+        *(Painted(str(count), Colour.BAD if count else None) for count in bad),
+    ]
+
+
+def json_of(proof: Proof) -> dict[str, object]:
+    """The same for programs."""
+    return {
+        "proven": proof.is_proven,
+        "partitions": [
+            {
+                "topic": one.source.topic,
+                "partition": one.source.partition,
+                **{name: value for name, value in asdict(one).items() if name != "source"},
+            }
+            for one in proof.partitions
+        ],
+        "unlisted": [
+            {"topic": tp.topic, "partition": tp.partition, "offsets": count}
+            for tp, count in proof.unlisted.items()
+        ],
+    }

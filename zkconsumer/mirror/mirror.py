@@ -12,6 +12,7 @@ from zkconsumer.consumer.kafka_consumer import KafkaConsumer
 from zkconsumer.errors import MirrorError
 from zkconsumer.mirror.accounts import PartitionAccount
 from zkconsumer.mirror.books import Books
+from zkconsumer.mirror.circles import refuse_circles
 from zkconsumer.mirror.ends import Ends
 from zkconsumer.mirror.offsets_file import OffsetsFile
 from zkconsumer.mirror.settings import MirrorSettings
@@ -92,11 +93,13 @@ class Mirror:
             What became of everything.
 
         Raises:
+            ConfigError: it would read what it wrote.
             MirrorError: the target refuses a message, a thread does not end, or the offsets file
                 can't be written. What was acknowledged is committed.
             ZkConsumerError: something else failed.
         """
         settings = self._settings
+        refuse_circles(settings)
         with ExitStack() as stack:
             file: OffsetsFile | None = None
             if settings.offsets_file is not None:

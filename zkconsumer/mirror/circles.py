@@ -1,0 +1,100 @@
+"""Refuses mirrors that would read what they wrote, for ever."""
+
+import random
+from collections.abc import Collection, Mapping
+from contextlib import ExitStack
+
+from zkconsumer.cluster.cluster_client import ClusterClient
+from zkconsumer.consumer.config import PollConfig
+from zkconsumer.consumer.security import security_of
+from zkconsumer.errors import ConfigError
+from zkconsumer.mirror.settings import MirrorSettings
+from zkconsumer.model import Broker
+from zkconsumer.net.negotiated import BrokerDialer
+from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.zk import kazoo_store
+from zkconsumer.zk.group_reader import read_brokers
+
+_SESSION_MS = 10_000
+
+Address = tuple[str, int]
+
+
+def refuse_circles(settings: MirrorSettings) -> None:
+    """Ask source and target for their brokers; where these are the same, look at the topics.
+
+    Raises:
+        ConfigError: a topic would be mirrored into one that is mirrored, too.
+        ZkConsumerError: a cluster can't be asked.
+    """
+    there = _brokers(settings.target.brokers)[0]
+    for consumer in settings.consumers:
+        here, topics = _source(consumer)
+        if here & there:
+            circle = circle_of(settings, topics)
+            if circle is not None:
+                raise ConfigError(
+                    f"source and target are the same cluster, and topic {circle[0]} would be "
+                    f"mirrored into {circle[1]}, which is mirrored, too: give another "
+                    "--target-bootstrap-servers, or a --topic-prefix that the filter leaves out"
+                )
+
+
+def circle_of(settings: MirrorSettings, topics: Collection[str]) -> tuple[str, str] | None:
+    """A topic and where it would go, if that is to be mirrored again; pure.
+
+    Args:
+        settings: of a mirror whose source and target are one cluster.
+        topics: that it has now.
+    """
+    for topic in sorted(topics):
+        copy = settings.topic_prefix + topic
+        if settings.topics.allows(topic, exclude_internal=True) and (
+            copy == topic or settings.topics.allows(copy, exclude_internal=True)
+        ):
+            return topic, copy
+    return None
+
+
+def _source(consumer: Mapping[str, object]) -> tuple[frozenset[Address], frozenset[str]]:
+    """The brokers of a source, and its topics."""
+    config = PollConfig(consumer)
+    if config.zookeeper_connect is None:
+        return _brokers(config)
+    store = kazoo_store.connect(
+        config.zookeeper_connect,
+        session_timeout_ms=_SESSION_MS,
+        connection_timeout_ms=_SESSION_MS,
+    )
+    try:
+        registered = read_brokers(store, None).brokers
+    finally:
+        store.close()
+    here, topics = _brokers(config, registered)
+    return here | {(one.host, one.port) for one in registered}, topics
+
+
+def _brokers(
+    config: PollConfig, bootstrap: Collection[Broker] | None = None
+) -> tuple[frozenset[Address], frozenset[str]]:
+    """The addresses of a cluster's brokers, and its topics."""
+    with ExitStack() as stack:
+        dialer = BrokerDialer(
+            TcpConnector(),
+            client_id="zkconsumer-mirror",
+            security=security_of(config),
+            connect_timeout_ms=config.request_timeout_ms,
+            request_timeout_ms=config.request_timeout_ms,
+        )
+        stack.callback(dialer.stop)
+        client = ClusterClient(
+            dialer,
+            tuple(bootstrap or config.bootstrap_brokers()),
+            request_timeout_ms=config.request_timeout_ms,
+            retry_backoff_ms=config.retry_backoff_ms,
+            shuffle=random.shuffle,
+        )
+        stack.callback(client.stop)
+        view = client.view(None, timeout_ms=config.request_timeout_ms)
+        addresses = frozenset((one.host, one.port) for one in view.brokers.values())
+        return addresses, frozenset(view.partitions)

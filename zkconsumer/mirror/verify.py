@@ -1,0 +1,152 @@
+"""Proves a mirror by reading both clusters: each message of the source, and its place in the other."""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+
+from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.consumer.kafka_consumer import KafkaConsumer
+from zkconsumer.errors import ConfigError, MirrorError
+from zkconsumer.mirror.landed import Landed
+from zkconsumer.mirror.offsets_file import read_offsets_file
+from zkconsumer.mirror.proof import (
+    Lines,
+    PartitionProof,
+    Place,
+    by_source,
+    digest_of,
+    ranges_of,
+    unlisted,
+)
+from zkconsumer.model import TopicPartition
+from zkconsumer.records.consumer_record import ConsumerRecord
+
+_WINDOW = 50_000
+"""How many offsets are compared at a time: they are in memory together."""
+_NEAR = 1_000
+_POLL_MS = 500
+_SILENCE_MS = 60_000
+
+
+@dataclass(frozen=True, slots=True)
+class Proof:
+    """What was found out.
+
+    Attributes:
+        partitions: about each partition of the source that the file names.
+        unlisted: see ``proof.unlisted``.
+    """
+
+    partitions: tuple[PartitionProof, ...]
+    unlisted: Mapping[TopicPartition, int]
+
+    @property
+    def is_proven(self) -> bool:
+        """Whether every message is where it should be."""
+        return all(one.is_proven for one in self.partitions)
+
+
+def verify(
+    offsets_file: Path,
+    source: Mapping[str, object],
+    target: Mapping[str, object],
+    *,
+    advance: Callable[[int], None] = lambda _count: None,
+    clock: Clock | None = None,
+) -> Proof:
+    """Compare what the source has with what the target has, message by message.
+
+    Args:
+        offsets_file: what the mirror wrote.
+        source: settings of a ``KafkaConsumer`` in the mirror's group; nothing is committed.
+        target: settings of one for the target, without a group.
+        advance: told how many messages of the source were compared.
+        clock: for time-outs.
+
+    Raises:
+        ConfigError: the file is empty, or can't be read.
+        MirrorError: it is damaged, or a cluster does not give what it has.
+        ZkConsumerError: a cluster can't be asked.
+    """
+    landed = list(read_offsets_file(offsets_file))
+    if not landed:
+        raise ConfigError(f"--offsets-file {offsets_file} has no lines: nothing was mirrored")
+    with KafkaConsumer(config=source) as reading, KafkaConsumer(config=target) as checking:
+        comparison = _Comparison(reading, checking, landed, clock or SystemClock(), advance)
+        proofs = tuple(comparison.prove(tp, lines) for tp, lines in by_source(landed).items())
+        return Proof(proofs, unlisted(landed, comparison.target_ends))
+
+
+class _Comparison:
+    """Thread: one at a time."""
+
+    def __init__(
+        self,
+        source: KafkaConsumer,
+        target: KafkaConsumer,
+        landed: list[Landed],
+        clock: Clock,
+        advance: Callable[[int], None],
+    ) -> None:
+        self._source = source
+        self._target = target
+        self._clock = clock
+        self._advance = advance
+        targets = {one.target for one in landed}
+        self._target_starts = target.beginning_offsets(targets)
+        self.target_ends = target.end_offsets(targets)
+
+    def prove(self, tp: TopicPartition, lines: Lines) -> PartitionProof:
+        """Look at all of one partition."""
+        committed = self._source.committed(tp)
+        until = lines.until if committed is None else committed
+        log_start = self._source.beginning_offsets([tp])[tp]
+        proof = PartitionProof(tp, lines.start, until)
+        # What the source has no more can't be compared; how many messages it was, the lines say.
+        proof.unproven += len(lines.places(lines.start, min(log_start, until)))
+        at = max(lines.start, log_start)
+        while at < until:
+            behind = min(at + _WINDOW, until)
+            self._prove_range(proof, lines, at, behind)
+            at = behind
+        return proof
+
+    def _prove_range(self, proof: PartitionProof, lines: Lines, start: int, until: int) -> None:
+        digests = {
+            record.offset: digest_of(record.key, record.value)
+            for record in self._read(self._source, proof.source, start, until)
+        }
+        places = lines.places(start, until)
+        wanted = {
+            place
+            for place in chain.from_iterable(places.values())
+            if self._target_starts[place[0]] <= place[1] < self.target_ends[place[0]]
+        }
+        found: dict[Place, bytes] = {}
+        for target, (first, behind) in ranges_of(wanted, gap=_NEAR):
+            for record in self._read(self._target, target, first, behind):
+                if (target, record.offset) in wanted:
+                    found[target, record.offset] = digest_of(record.key, record.value)
+        proof.judge(digests, places, found, self._target_starts)
+        self._advance(len(digests))
+
+    def _read(
+        self, consumer: KafkaConsumer, tp: TopicPartition, start: int, until: int
+    ) -> Iterator[ConsumerRecord]:
+        """The messages of a range that a log has."""
+        consumer.assign([tp])
+        consumer.seek(tp, start)
+        deadline_ms = self._clock.now_ms() + _SILENCE_MS
+        while (position := consumer.position(tp)) < until:
+            for record in consumer.poll(timeout_ms=_POLL_MS).get(tp, ()):
+                if record.offset < until:
+                    yield record
+            now_ms = self._clock.now_ms()
+            if consumer.position(tp) > position:
+                deadline_ms = now_ms + _SILENCE_MS
+            elif now_ms > deadline_ms:
+                raise MirrorError(
+                    f"{tp} gives nothing from offset {position} on, and should go to {until}: "
+                    "look whether its leader is well"
+                )
