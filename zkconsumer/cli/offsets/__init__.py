@@ -3,7 +3,7 @@
 import argparse
 
 from zkconsumer.cli.commands import Subparsers
-from zkconsumer.cli.offsets import migrate
+from zkconsumer.cli.offsets import export, import_, migrate, set_, update
 
 _DESCRIPTION = """\
 Save, restore and set what consumer groups have committed, in ZooKeeper and in Kafka. Whatever
@@ -15,11 +15,11 @@ def add_parser(subparsers: Subparsers) -> None:
     """Add the ``offsets`` command; ``run`` is set as the ``run`` default of its commands."""
     offsets = subparsers.add_parser(
         "offsets",
-        help="save, set and carry a group's offsets",
+        help="export, import, set and migrate the offsets of groups",
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
     commands = offsets.add_subparsers(title="commands", required=True, metavar="COMMAND")
-    for module in (migrate,):
+    for module in (export, import_, set_, update, migrate):
         module.add_parser(commands)

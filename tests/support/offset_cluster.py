@@ -1,0 +1,88 @@
+"""A cluster in memory, for tests of the commands that read and set offsets."""
+
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import contextmanager
+
+from tests.support.offset_places import MemoryPlace
+from zkconsumer.cli.offsets.opening import GroupPlaces
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.offsets.migration.group import Group
+from zkconsumer.offsets.migration.plan import Place
+from zkconsumer.offsets.planning import LogRange, ToTime
+
+Numbers = Mapping[TopicPartition, int]
+
+
+class MemoryCluster:
+    """What ``open_offsets`` gives.
+
+    Attributes:
+        kept: what each group has where; ``hold`` adds to it.
+        logs_of: the logs; a partition without one has a leader that does not answer.
+        found: what brokers say of any time.
+        exact: whether they know times of records.
+        asked_ms: the time that was asked for last.
+        opened: how often somebody connected, each time with the servers.
+    """
+
+    zookeeper = "zk:2181"
+
+    def __init__(self, logs: Mapping[TopicPartition, tuple[int, int]]) -> None:
+        self.partitions = frozenset(logs)
+        self.logs_of = {tp: LogRange(*log) for tp, log in logs.items()}
+        self.kept: dict[str, dict[Place, MemoryPlace]] = {}
+        self.found: Numbers = {}
+        self.exact = True
+        self.asked_ms: int | None = None
+        self.opened: list[str] = []
+        self._now_ms = 1_795_293_000_000
+
+    @contextmanager
+    def open(self, args: object) -> Iterator["MemoryCluster"]:
+        """As ``open_offsets``."""
+        self.opened.append(getattr(args, "zookeeper", ""))
+        yield self
+
+    def hold(self, group_id: str, place: Place, offsets: Numbers) -> MemoryPlace:
+        """Let a group have these offsets there."""
+        places = self._places(group_id)
+        places[place].held |= {tp: OffsetAndMetadata(offset) for tp, offset in offsets.items()}
+        return places[place]
+
+    def numbers(self, group_id: str, place: Place) -> dict[TopicPartition, int]:
+        """What it has there."""
+        held = self._places(group_id)[place].held
+        return {tp: it.offset for tp, it in held.items() if it is not None}
+
+    def now_ms(self) -> int:
+        """A little later each time."""
+        self._now_ms += 1
+        return self._now_ms
+
+    def of(self, group_id: str, *, with_kafka: bool = False) -> GroupPlaces:
+        """See ``OffsetsCluster``; here, too, Kafka may not be asked."""
+        places = self._places(group_id)
+        shown = {
+            name: place
+            for name, place in places.items()
+            if with_kafka or name is Place.ZOOKEEPER or place.held
+        }
+        return GroupPlaces(
+            group_id=group_id, places=shown, group=Group.of(group_id, *shown.values())
+        )
+
+    def group_ids(self) -> list[str]:
+        """All groups."""
+        return sorted(self.kept)
+
+    def logs(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, LogRange]:
+        """See ``OffsetsCluster``."""
+        return {tp: self.logs_of[tp] for tp in partitions if tp in self.logs_of}
+
+    def at_time(self, time_ms: int, logs: Mapping[TopicPartition, LogRange]) -> ToTime:
+        """See ``OffsetsCluster``."""
+        self.asked_ms = time_ms
+        return ToTime({tp: self.found.get(tp, -1) for tp in logs}, exact=self.exact)
+
+    def _places(self, group_id: str) -> dict[Place, MemoryPlace]:
+        return self.kept.setdefault(group_id, {place: MemoryPlace(place) for place in Place})

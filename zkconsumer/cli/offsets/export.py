@@ -1,0 +1,164 @@
+"""``zkconsumer offsets export``: what groups have committed, as a file; ``ExportZkOffsets``."""
+
+import argparse
+import os
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from zkconsumer.cli.cluster_access import add_cluster_arguments
+from zkconsumer.cli.commands import Subparsers
+from zkconsumer.cli.formats.offset_files import csv_text
+from zkconsumer.cli.formats.zk_offsets import export_text, offset_node
+from zkconsumer.cli.offsets.drawing import STORAGES
+from zkconsumer.cli.offsets.jobs import show
+from zkconsumer.cli.offsets.opening import OffsetsCluster, open_offsets
+from zkconsumer.cli.progress import progress
+from zkconsumer.cli.refusal import refusing
+from zkconsumer.errors import ConfigError, ZkConsumerError
+from zkconsumer.model import TopicPartition
+from zkconsumer.offsets.placing import merged
+
+_STDOUT = "-"
+_TOLD = 5
+
+_DESCRIPTION = """\
+Write what groups have committed to a file: by default that of the original's ExportZkOffsets,
+/consumers/GROUP/offsets/TOPIC/PARTITION:OFFSET a line, which 'zkconsumer offsets import' and the
+original's ImportZkOffsets read. Nothing in the cluster is changed.
+
+  zkconsumer offsets export --zookeeper zk1:2181 --output-file saved
+  zkconsumer offsets export --zookeeper zk1:2181 --group billing --csv --output-file -
+
+Groups that keep their offsets in Kafka are exported, too, in the same form. Of a group with offsets
+in both places the larger one counts, as it does for its members; --storage picks one place, and
+--storage zookeeper gives just what the original does, sorted by name.
+
+An offset that can't be read stops the export: no file is written then, and an older one of that
+name stays as it is.
+"""
+_EPILOG = """\
+exit status: 0 written; 1 something could not be read or written; 2 wrong usage, or no such group"""
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the ``export`` command; ``run`` is set as its ``run`` default."""
+    parser = subparsers.add_parser(
+        "export",
+        help="write offsets of groups to a file (ExportZkOffsets)",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "--output-file", metavar="FILE", required=True, help="what to write; - is standard output"
+    )
+    parser.add_argument(
+        "--group", action="append", metavar="GROUP", help="only this group; may be repeated"
+    )
+    parser.add_argument(
+        "--csv",
+        action="store_true",
+        help="TOPIC,PARTITION,OFFSET a line, with the group before it where there are several, as "
+        "kafka-consumer-groups --export writes it",
+    )
+    parser.add_argument(
+        "--storage",
+        choices=[*STORAGES],
+        default="both",
+        help="where to look: zookeeper, kafka, or both (default: %(default)s)",
+    )
+    add_cluster_arguments(parser)
+    parser.set_defaults(run=run)
+
+
+@refusing
+def run(args: argparse.Namespace) -> int:
+    """Export; gives the exit status.
+
+    Raises:
+        ZkConsumerError: something could not be read.
+        OSError: the file can't be written.
+    """
+    with open_offsets(args) as cluster:
+        found = _read(cluster, args.group or cluster.group_ids(), args.storage)
+    absent = sorted(group_id for group_id in args.group or () if not found.get(group_id))
+    if absent:
+        raise ConfigError(
+            f"no offsets of {', '.join(absent)} there: look at the names; nothing was written"
+        )
+    offsets = {group_id: of_group for group_id, of_group in found.items() if of_group}
+    count = sum(map(len, offsets.values()))
+    _write(args.output_file, csv_text(offsets) if args.csv else _as_nodes(offsets))
+    print(f"zkconsumer: {count} offsets of {len(offsets)} groups", file=sys.stderr)
+    return 0
+
+
+def _read(
+    cluster: OffsetsCluster, group_ids: Sequence[str], storage: str
+) -> dict[str, dict[TopicPartition, int]]:
+    """What each group has.
+
+    Raises:
+        ZkConsumerError: an entry can't be read, or a place does not answer.
+    """
+    found: dict[str, dict[TopicPartition, int]] = {}
+    broken: list[str] = []
+    with progress("reading offsets", len(group_ids), unit="groups") as advance:
+        for group_id in group_ids:
+            places = cluster.of(group_id, with_kafka=storage == "kafka")
+            stored = {
+                name: place.stored(None)
+                for name, place in places.places.items()
+                if name in STORAGES[storage]
+            }
+            together = merged(stored)
+            broken += [one.error for one in together.values() if one.error is not None]
+            found[group_id] = {
+                tp: one.offset for tp, one in together.items() if one.offset is not None
+            }
+            advance(1)
+    if broken:
+        more = f"; and {len(broken) - _TOLD} more" if len(broken) > _TOLD else ""
+        raise ZkConsumerError(f"nothing was exported: {'; '.join(broken[:_TOLD])}{more}")
+    return found
+
+
+def _as_nodes(offsets: Mapping[str, Mapping[TopicPartition, int]]) -> str:
+    return export_text(
+        offset_node(group_id, tp, offset)
+        for group_id, of_group in sorted(offsets.items())
+        for tp, offset in sorted(of_group.items())
+    )
+
+
+def _write(name: str, text: str) -> None:
+    """All or nothing: a file that was there stays until the new one is on the disk."""
+    if name == _STDOUT:
+        show(text)
+        return
+    path = Path(name)
+    if path.exists() and not path.is_file():
+        # A pipe, a terminal: nothing to be replaced.
+        path.write_text(text, encoding="utf-8")
+        return
+    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}-")
+    try:
+        with open(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+            os.fchmod(file.fileno(), 0o666 & ~_umask())
+        Path(temporary).replace(path)
+    except BaseException:
+        Path(temporary).unlink()
+        raise
+
+
+def _umask() -> int:
+    """What files are not to be allowed; there is no other way to ask for it."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask

@@ -1,0 +1,124 @@
+"""``zkconsumer offsets import``: sets groups to what a file says, as ``ImportZkOffsets`` does."""
+
+import argparse
+import sys
+from collections.abc import Iterable, Mapping
+
+from zkconsumer.cli.cluster_access import add_cluster_arguments
+from zkconsumer.cli.commands import Subparsers
+from zkconsumer.cli.formats.offset_files import parse_offset_file
+from zkconsumer.cli.formats.zk_offsets import OffsetNode, export_text, read_as_original
+from zkconsumer.cli.offsets.drawing import Wish, draw
+from zkconsumer.cli.offsets.jobs import add_writing_arguments, finish
+from zkconsumer.cli.offsets.opening import open_offsets
+from zkconsumer.cli.offsets.set_ import read_text
+from zkconsumer.cli.refusal import refusing
+from zkconsumer.cli.tables import add_format_arguments
+from zkconsumer.errors import ConfigError
+from zkconsumer.model import TopicPartition
+from zkconsumer.offsets.planning import Outside, ToOffsets
+
+_DESCRIPTION = """\
+Set groups to the offsets of a file: one of 'zkconsumer offsets export', of the original's
+ExportZkOffsets (/consumers/GROUP/offsets/TOPIC/PARTITION:OFFSET a line), or with
+GROUP,TOPIC,PARTITION,OFFSET a line.
+
+All of the file is read and held against the cluster before anything is written; where one line
+can't be done, none is. What all groups had is written to a file first, which undoes it:
+'zkconsumer offsets set --roll-back FILE'. Groups with living members are refused (--force).
+
+  zkconsumer offsets import --zookeeper zk1:2181 --input-file saved --dry-run
+
+The original stops reading at the first empty line, and of a line with two colons takes what is
+between them; this reads on, and refuses such a line. --format scala reads as the original does, and
+prints nothing, as that does; what it would write is held against the cluster all the same.
+"""
+_EPILOG = """\
+exit status: 0 set and read back (or, with --dry-run, could be set); 1 it could not be done, or not
+all of it is as it shall be: the table says which; 2 wrong usage, or refused: nothing was written"""
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the ``import`` command; ``run`` is set as its ``run`` default."""
+    parser = subparsers.add_parser(
+        "import",
+        help="set groups to what a file says (ImportZkOffsets)",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--input-file", metavar="FILE", required=True, help="what to read")
+    parser.add_argument(
+        "--group",
+        action="append",
+        metavar="GROUP",
+        help="only this group of the file; may be repeated. Whose the lines are that don't say so",
+    )
+    add_writing_arguments(parser)
+    add_cluster_arguments(parser)
+    add_format_arguments(parser, scala="ImportZkOffsets of 0.8.2.2")
+    parser.set_defaults(run=run)
+
+
+@refusing
+def run(args: argparse.Namespace) -> int:
+    """Import, and print what came of it; gives the exit status.
+
+    Raises:
+        ZkConsumerError: it could not be begun, or something could not be asked.
+        OSError: a file can't be read or written.
+    """
+    offsets = _offsets(args)
+    outside = None if args.outside is None else Outside(args.outside)
+    with open_offsets(args) as cluster:
+        jobs = [
+            draw(
+                cluster,
+                group_id,
+                Wish(
+                    goal=ToOffsets(of_group),
+                    outside=outside,
+                    storage=args.storage or ("zookeeper" if args.format == "scala" else None),
+                    storage_of_new="zookeeper",
+                    force=args.force,
+                ),
+            )
+            for group_id, of_group in sorted(offsets.items())
+        ]
+        return finish(args, cluster, jobs, scala=lambda _: "")
+
+
+def _offsets(args: argparse.Namespace) -> Mapping[str, Mapping[TopicPartition, int]]:
+    name, text = args.input_file, read_text(args.input_file)
+    only: list[str] = args.group or []
+    if args.format == "scala":
+        text = _as_nodes(read_as_original(text, name))
+    else:
+        _tell_of_empty_lines(name, text)
+    imported = parse_offset_file(text, name, only[0] if len(only) == 1 else None)
+    missing = [group_id for group_id in only if group_id not in imported.offsets]
+    if missing:
+        there = ", ".join(sorted(imported.offsets))
+        raise ConfigError(f"{name} has nothing of {', '.join(missing)}, but of {there}")
+    return {one: it for one, it in imported.offsets.items() if not only or one in only}
+
+
+def _as_nodes(nodes: Mapping[str, str]) -> str:
+    return export_text(OffsetNode(path, text) for path, text in nodes.items())
+
+
+def _tell_of_empty_lines(name: str, text: str) -> None:
+    """Who has such a file may rely on it that the original stops there."""
+    lines = text.rstrip().splitlines() if text.startswith("/") else ()
+    number = _first_empty(lines)
+    if number is not None:
+        print(
+            f"zkconsumer: {name}:{number} is empty: the original stops there, this reads on "
+            "(--format scala stops, too)",
+            file=sys.stderr,
+        )
+
+
+def _first_empty(lines: Iterable[str]) -> int | None:
+    return next((number for number, line in enumerate(lines, start=1) if not line), None)

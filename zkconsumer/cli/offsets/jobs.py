@@ -1,0 +1,176 @@
+"""Offsets of groups to be set: drawn, shown, written, read back; the same for every command.
+
+The order is what makes it safe, see ``offsets.migration``: who is there is asked and everything is
+planned, of all groups, before anything is written; the file that undoes it is on the disk then.
+"""
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from zkconsumer.cli.formats.offset_plan import PlaceReport, plans_json, plans_text
+from zkconsumer.cli.offsets.drawing import STORAGES, Job
+from zkconsumer.cli.offsets.opening import OffsetsCluster
+from zkconsumer.cli.offsets.roll_back_file import roll_back_file
+from zkconsumer.cli.output import discard_standard_output
+from zkconsumer.offsets.migration.carrying import carry_out
+from zkconsumer.offsets.migration.plan import MigrationRefused, Outcome
+from zkconsumer.offsets.migration.roll_back import RollBack
+from zkconsumer.offsets.planning import (
+    Outside,
+)
+
+NOT_VERIFIED, REFUSED = 1, 2
+
+
+def carry(
+    cluster: OffsetsCluster, jobs: Sequence[Job], file_name: str | None
+) -> tuple[Sequence[PlaceReport], str | None]:
+    """Do all jobs, one place after the other, up to the first that can't be verified.
+
+    Args:
+        cluster: whose groups.
+        jobs: none of them refused.
+        file_name: of the file that undoes it; None: one of our choice.
+
+    Returns:
+        What came of each, and the name of the file, if there was anything to write.
+
+    Raises:
+        MigrationRefused: somebody came; nothing was written.
+        OSError: the file can't be written; nothing else was.
+    """
+    made_ms = cluster.now_ms()
+    backs = [
+        RollBack.of(
+            report.plan.plan,
+            group_id=report.group_id,
+            target=report.place,
+            zookeeper=cluster.zookeeper,
+            made_ms=made_ms,
+        )
+        for job in jobs
+        for report in job.reports
+    ]
+    with roll_back_file(file_name, backs) as name:
+        return write_all(jobs), name
+
+
+def write_all(jobs: Sequence[Job]) -> list[PlaceReport]:
+    """Do all jobs, one place after the other, up to the first that can't be verified.
+
+    Raises:
+        MigrationRefused: somebody came; nothing was written.
+    """
+    done: list[PlaceReport] = []
+    stopped = False
+    for job in jobs:
+        for report in job.reports:
+            outcome = None if stopped else _carry_one(job, report, begun=bool(done))
+            stopped = outcome is None or not outcome.verified
+            done.append(replace(report, outcome=outcome))
+    return done
+
+
+def _carry_one(job: Job, report: PlaceReport, *, begun: bool) -> Outcome:
+    target = job.places.places[report.place]
+    although = job.members if job.force else None
+    plan = report.plan.plan
+    try:
+        return carry_out(job.places.group, target, plan, although=although)
+    except MigrationRefused as refused:
+        if not begun:
+            raise
+        # What was written before must be told, and its file must stay.
+        found = target.fetch(sorted(plan.expected))
+        return Outcome(plan=plan, found=found, doubts=refused.reasons)
+
+
+def finish(
+    args: argparse.Namespace,
+    cluster: OffsetsCluster,
+    jobs: Sequence[Job],
+    *,
+    scala: Callable[[Sequence[PlaceReport]], str] | None = None,
+) -> int:
+    """Do the jobs unless that was not asked for or is refused; print; gives the exit status.
+
+    Args:
+        args: the command line.
+        cluster: whose groups.
+        jobs: what to do.
+        scala: what the original would print of what was done.
+
+    Raises:
+        ZkConsumerError: it could not be begun.
+        OSError: the roll-back file can't be written.
+    """
+    reports: Sequence[PlaceReport] = [report for job in jobs for report in job.reports]
+    refused = any(report.plan.plan.refusals for report in reports)
+    name = None
+    if not refused and not args.dry_run:
+        try:
+            reports, name = carry(cluster, jobs, args.roll_back_file)
+        except MigrationRefused as error:
+            print(f"zkconsumer: {error}", file=sys.stderr)
+            return REFUSED
+    status = status_of(reports, refused=refused)
+    if args.format == "json":
+        show(plans_json(reports, name))
+    elif scala is None or args.format != "scala":
+        show(plans_text(reports, name))
+    elif status:
+        # The original knows no such case: its output stays empty.
+        print(plans_text(reports, name), end="", file=sys.stderr)
+    else:
+        show(scala(reports))
+    return status
+
+
+def status_of(reports: Sequence[PlaceReport], *, refused: bool) -> int:
+    """The exit status of what was done, or was not."""
+    if refused:
+        return REFUSED
+    outcomes = [report.outcome for report in reports]
+    if not any(outcomes):
+        return 0
+    return 0 if all(one is not None and one.verified for one in outcomes) else NOT_VERIFIED
+
+
+def show(text: str) -> None:
+    """Print; where nobody reads any more, the exit status tells all the same."""
+    try:
+        print(text, end="", flush=True)
+    except BrokenPipeError:
+        discard_standard_output()
+
+
+def add_writing_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what all commands that write have in common."""
+    parser.add_argument(
+        "--storage",
+        choices=[*STORAGES],
+        help="where the offsets are kept: zookeeper, kafka, or both (default: where the group "
+        "has any)",
+    )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="say what would be written, and write nothing"
+    )
+    parser.add_argument(
+        "--outside",
+        choices=[one.value for one in Outside],
+        help="what to do with an offset that is not in the log: refuse it, clamp it to the nearest "
+        "end, keep it as it is (default: clamp what is reckoned, refuse what is named)",
+    )
+    parser.add_argument(
+        "--force",
+        action="store_true",
+        help="although members live: their next commit overwrites what is set; or although "
+        "something is not known. Coordinators of 0.9 and later refuse it while members live",
+    )
+    parser.add_argument(
+        "--roll-back-file",
+        metavar="FILE",
+        help="where to write what undoes it (default: offsets-GROUP-PLACE-TIME.json)",
+    )

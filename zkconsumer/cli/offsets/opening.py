@@ -1,0 +1,213 @@
+"""A cluster whose groups' offsets are read and set: both places of each, logs, and times."""
+
+import argparse
+from collections.abc import Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final
+
+from zkconsumer.cli.cluster_access import ClusterAccess, open_cluster
+from zkconsumer.cluster.cluster_client import EARLIEST, LATEST, TimedOffset
+from zkconsumer.errors import BrokerError, TransportError, UnsupportedVersion
+from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.offsets.migration.group import Group
+from zkconsumer.offsets.migration.in_kafka import KafkaPlace, Patience
+from zkconsumer.offsets.migration.in_zookeeper import ZookeeperPlace
+from zkconsumer.offsets.migration.place import OffsetPlace
+from zkconsumer.offsets.migration.plan import Place
+from zkconsumer.offsets.planning import LogRange, ToTime
+from zkconsumer.offsets.store import FetchedOffset
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.error_codes import ErrorCode, error_name
+from zkconsumer.wire.messages.list_groups import ListGroupsRequest
+from zkconsumer.zk.paths import CONSUMERS
+
+OFFSETS_TOPIC: Final = "__consumer_offsets"
+_WITHOUT_TIMES: Final = int(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT)
+_TRIES: Final = 3
+"""How many times the time-out of one answer all tries of a question may take."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class GroupPlaces:
+    """A group, and where it may have offsets.
+
+    Attributes:
+        group_id: which.
+        places: ZooKeeper first; without Kafka where nobody has kept offsets there yet: to ask
+            would make the cluster create the topic for them.
+        group: tells who of it is there.
+    """
+
+    group_id: str
+    places: Mapping[Place, OffsetPlace]
+    group: Group
+
+    def stored(self) -> dict[Place, dict[TopicPartition, FetchedOffset]]:
+        """Every offset that it has.
+
+        Raises:
+            ZkConsumerError: no answer in time, or access denied.
+        """
+        return {name: dict(place.stored(None)) for name, place in self.places.items()}
+
+
+class OffsetsCluster:
+    """Thread: one. Made by ``open_offsets``, which closes it.
+
+    Args:
+        access: the cluster.
+    """
+
+    def __init__(self, access: ClusterAccess) -> None:
+        self._access = access
+        self._closing = ExitStack()
+        self._limit_ms = access.timeout_ms * _TRIES
+
+    @property
+    def zookeeper(self) -> str:
+        """The cluster, as ``zookeeper.connect`` names it."""
+        return self._access.zookeeper_connect
+
+    def now_ms(self) -> int:
+        """Our clock."""
+        return self._access.clock.wall_ms()
+
+    @cached_property
+    def partitions(self) -> frozenset[TopicPartition]:
+        """Those that the cluster has, by the word of ZooKeeper or of a broker.
+
+        A broker that has just started knows of no topics for a moment.
+
+        Raises:
+            TransportError: no broker answers.
+        """
+        view = self._access.client.view(None, timeout_ms=self._limit_ms)
+        found = {
+            TopicPartition(topic, number)
+            for topic, numbers in view.partitions.items()
+            for number in numbers
+        }
+        return ZookeeperPlace(self._access.store, "any").partitions() | found
+
+    def of(self, group_id: str, *, with_kafka: bool = False) -> GroupPlaces:
+        """One group.
+
+        Args:
+            group_id: its id.
+            with_kafka: also where the topic for offsets has to be created.
+
+        Raises:
+            ConfigError: it can't be part of a path.
+        """
+        places: dict[Place, OffsetPlace] = {
+            Place.ZOOKEEPER: ZookeeperPlace(self._access.store, group_id)
+        }
+        if with_kafka or any(tp.topic == OFFSETS_TOPIC for tp in self.partitions):
+            patience = Patience(request_timeout_ms=self._access.timeout_ms, limit_ms=self._limit_ms)
+            kafka = KafkaPlace(self._access.client, self._access.dialer, group_id, patience)
+            self._closing.callback(kafka.close)
+            places[Place.KAFKA] = kafka
+        group = Group.of(group_id, *places.values(), clock=self._access.clock)
+        return GroupPlaces(group_id=group_id, places=places, group=group)
+
+    def group_ids(self) -> list[str]:
+        """All groups that ZooKeeper or a broker knows of, sorted.
+
+        Raises:
+            ZkConsumerError: one of them does not answer: there may be more.
+        """
+        ids = set(self._access.store.children_many([CONSUMERS])[0] or ())
+        view = self._access.client.view((), timeout_ms=self._limit_ms)
+        for broker in view.brokers.values():
+            ids |= self._listed_by(broker)
+        return sorted(ids)
+
+    def logs(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, LogRange]:
+        """First offset and end of those logs whose leaders answer."""
+        wanted = [tp for tp in partitions if tp in self.partitions]
+        if not wanted:
+            return {}
+        try:
+            starts, ends = (
+                self._access.client.list_offsets(
+                    dict.fromkeys(wanted, time), timeout_ms=self._limit_ms
+                )
+                for time in (EARLIEST, LATEST)
+            )
+        except TransportError:
+            # Nobody leads them just now: the plan says so of each.
+            return {}
+        return {
+            tp: LogRange(start.offset, end.offset)
+            for tp in wanted
+            if isinstance(start := starts.get(tp), TimedOffset)
+            and isinstance(end := ends.get(tp), TimedOffset)
+        }
+
+    def at_time(self, time_ms: int, logs: Mapping[TopicPartition, LogRange]) -> ToTime:
+        """Where the first record is that is not older than a time.
+
+        Brokers before 0.10.1, and logs without timestamps, know when segments were last written:
+        there it is the beginning of the segment before it.
+
+        Args:
+            time_ms: milliseconds since the epoch.
+            logs: of the partitions that are asked for.
+
+        Raises:
+            ZkConsumerError: it can't be asked.
+        """
+        times = dict.fromkeys(logs, time_ms)
+        told: Mapping[TopicPartition, TimedOffset | int]
+        try:
+            told = self._access.client.list_offsets(times, timeout_ms=self._limit_ms)
+        except UnsupportedVersion:
+            told = dict.fromkeys(logs, _WITHOUT_TIMES)
+        found = {tp: one.offset for tp, one in told.items() if isinstance(one, TimedOffset)}
+        rest = [tp for tp, one in told.items() if one == _WITHOUT_TIMES]
+        if rest:
+            segments = self._access.client.segment_starts(
+                dict.fromkeys(rest, time_ms), timeout_ms=self._limit_ms
+            )
+            for tp, offsets in segments.items():
+                if not isinstance(offsets, int):
+                    # None was written to the last time before that: all of it is newer.
+                    found[tp] = offsets[0] if offsets else logs[tp].start
+        return ToTime(found, exact=not rest)
+
+    def close(self) -> None:
+        """Hang up."""
+        self._closing.close()
+
+    def _listed_by(self, broker: Broker) -> set[str]:
+        connection = self._access.dialer.dial(broker)
+        try:
+            if not connection.versions.has(ApiKey.LIST_GROUPS):
+                return set()
+            answer = connection.call(ListGroupsRequest(), timeout_ms=self._access.timeout_ms)
+        finally:
+            connection.close()
+        if answer.error_code:
+            code = answer.error_code
+            raise BrokerError(
+                code, "ListGroups", f"{broker}: {error_name(code)}: {ErrorCode.of(code).text}"
+            )
+        return {group.group_id for group in answer.groups}
+
+
+@contextmanager
+def open_offsets(args: argparse.Namespace) -> Iterator[OffsetsCluster]:
+    """Connect to ZooKeeper; brokers are connected to when they are asked.
+
+    Raises:
+        ConfigError: the servers or the file can't be used.
+        RegistryError: ZooKeeper does not answer.
+    """
+    with open_cluster(args) as access:
+        cluster = OffsetsCluster(access)
+        try:
+            yield cluster
+        finally:
+            cluster.close()

@@ -1,0 +1,182 @@
+"""``zkconsumer offsets set``: moves a group to another place of its logs, or back again."""
+
+import argparse
+from pathlib import Path
+
+from zkconsumer.cli.cluster_access import add_cluster_arguments
+from zkconsumer.cli.commands import Subparsers
+from zkconsumer.cli.formats.offset_files import offsets_of_group, parse_offset_file
+from zkconsumer.cli.instants import parse_duration, parse_instant
+from zkconsumer.cli.offsets import undo
+from zkconsumer.cli.offsets.drawing import AtTime, Goal, ToOffset, Wish, draw
+from zkconsumer.cli.offsets.jobs import add_writing_arguments, finish
+from zkconsumer.cli.offsets.opening import open_offsets
+from zkconsumer.cli.refusal import refusing
+from zkconsumer.cli.tables import add_format_arguments
+from zkconsumer.clock import SystemClock
+from zkconsumer.errors import ConfigError
+from zkconsumer.offsets.planning import (
+    Outside,
+    ShiftBy,
+    ToCurrent,
+    ToEarliest,
+    ToLatest,
+    ToOffsets,
+    named_partitions,
+)
+
+_DESCRIPTION = """\
+Set what a group has committed, in ZooKeeper, in Kafka, or in both. Without --topic it is about
+every partition that the group has an offset of.
+
+While members of the group live, nothing is done: they go on from where they are, and their next
+commit undoes what was set (--force does it all the same). What the group had is written to a file
+before anything else, which undoes it: --roll-back FILE. In ZooKeeper an offset that somebody
+commits meanwhile is never overwritten. What was written is read back.
+
+  zkconsumer offsets set --zookeeper zk1:2181 --group billing --to-time 2026-11-21T06:00 --dry-run
+  zkconsumer offsets set --zookeeper zk1:2181 --group billing --topic orders:0,2 --shift-by -100
+  zkconsumer offsets set --zookeeper zk1:2181 --roll-back offsets-billing-zookeeper-….json
+"""
+_EPILOG = """\
+exit status: 0 set and read back (or, with --dry-run, could be set); 1 it could not be done, or not
+all of it is as it shall be: the table says which; 2 wrong usage, or refused: nothing was written"""
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the ``set`` command; ``run`` is set as its ``run`` default."""
+    parser = subparsers.add_parser(
+        "set",
+        help="to the earliest, the latest, a time, a file, or back again",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--group", metavar="GROUP", help="the consumer group")
+    parser.add_argument(
+        "--topic",
+        action="append",
+        metavar="TOPIC[:0,1]",
+        help="only this topic, or these partitions of it; may be repeated",
+    )
+    parser.add_argument(
+        "--all-topics", action="store_true", help="all that the group has offsets of: the default"
+    )
+    _add_goals(parser)
+    add_writing_arguments(parser)
+    parser.add_argument(
+        "--execute",
+        action="store_true",
+        help="makes no difference: known because kafka-consumer-groups needs it",
+    )
+    add_cluster_arguments(parser, zookeeper_required=False)
+    add_format_arguments(parser)
+    parser.set_defaults(run=run)
+
+
+def _add_goals(parser: argparse.ArgumentParser) -> None:
+    goals = parser.add_argument_group("where to (one of these)").add_mutually_exclusive_group(
+        required=True
+    )
+    goals.add_argument("--to-earliest", action="store_true", help="the beginning of each log")
+    goals.add_argument("--to-latest", action="store_true", help="the end of each log")
+    goals.add_argument(
+        "--to-time",
+        "--to-datetime",
+        metavar="TIME",
+        help="the first record that is not older: ISO 8601 (UTC unless it says otherwise), or "
+        "milliseconds since 1970; brokers before 0.10.1 know only segments, so more is read again",
+    )
+    goals.add_argument(
+        "--by-duration", metavar="PERIOD", help="as --to-time, so long ago: PT90M, P1D, P1DT2H"
+    )
+    goals.add_argument(
+        "--shift-by", type=int, metavar="N", help="so many records on, or back where less than 0"
+    )
+    goals.add_argument("--to-offset", type=_offset, metavar="N", help="this offset")
+    goals.add_argument(
+        "--to-current",
+        action="store_true",
+        help="where it is, but back into the log where it has left that",
+    )
+    goals.add_argument(
+        "--from-file",
+        metavar="FILE",
+        help="what a file says: TOPIC,PARTITION,OFFSET a line, or one of 'offsets export'",
+    )
+    goals.add_argument(
+        "--roll-back",
+        metavar="FILE",
+        help="undo what wrote this file; where somebody committed since, only with --force",
+    )
+
+
+def _offset(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and int(text) < 2**63):
+        raise argparse.ArgumentTypeError(f"{text!r} is no offset")
+    return int(text)
+
+
+@refusing
+def run(args: argparse.Namespace) -> int:
+    """Set offsets, or undo it, and print what came of it; gives the exit status.
+
+    Raises:
+        ZkConsumerError: it could not be begun, or something could not be asked.
+        OSError: a file can't be read or written.
+    """
+    if args.roll_back is not None:
+        return undo.run(args)
+    missing = [
+        flag
+        for flag, value in (("--zookeeper", args.zookeeper), ("--group", args.group))
+        if not value
+    ]
+    if missing:
+        raise ConfigError(f"missing: {', '.join(missing)}")
+    if args.topic and args.all_topics:
+        raise ConfigError("--topic and --all-topics are two different wishes: give one of them")
+    goal = _goal(args)
+    with open_offsets(args) as cluster:
+        wish = Wish(
+            goal=goal,
+            scope=named_partitions(args.topic, cluster.partitions) if args.topic else None,
+            outside=None if args.outside is None else Outside(args.outside),
+            storage=args.storage,
+            force=args.force,
+        )
+        return finish(args, cluster, [draw(cluster, args.group, wish)])
+
+
+def _goal(args: argparse.Namespace) -> Goal:
+    if args.to_earliest:
+        return ToEarliest()
+    if args.to_latest:
+        return ToLatest()
+    if args.to_current:
+        return ToCurrent()
+    if args.to_time is not None:
+        return AtTime(parse_instant(args.to_time))
+    if args.by_duration is not None:
+        return AtTime(max(0, SystemClock().wall_ms() - parse_duration(args.by_duration)))
+    if args.shift_by is not None:
+        return ShiftBy(args.shift_by)
+    if args.to_offset is not None:
+        return ToOffset(args.to_offset)
+    name = args.from_file
+    imported = parse_offset_file(read_text(name), name, args.group)
+    return ToOffsets(offsets_of_group(imported, name, args.group, rename=True))
+
+
+def read_text(name: str) -> str:
+    """The text of a file of offsets.
+
+    Raises:
+        ConfigError: it is not text.
+        OSError: it can't be read.
+    """
+    try:
+        return Path(name).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{name} is no file of offsets: {error}") from error

@@ -1,0 +1,73 @@
+"""Undoes what a command did to offsets, by the file that it wrote before."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+
+from zkconsumer.cli.formats.offset_plan import PlaceReport, plans_json, plans_text
+from zkconsumer.cli.offsets.drawing import Job
+from zkconsumer.cli.offsets.jobs import REFUSED, show, status_of, write_all
+from zkconsumer.cli.offsets.opening import OffsetsCluster, open_offsets
+from zkconsumer.cli.offsets.roll_back_file import text_of
+from zkconsumer.errors import ConfigError
+from zkconsumer.offsets.migration.migrate import Undoing, Wish
+from zkconsumer.offsets.migration.plan import Ahead, MigrationRefused, Place
+from zkconsumer.offsets.migration.roll_back import RollBack, decode_roll_backs
+from zkconsumer.offsets.planning import OffsetPlan
+
+
+def run(args: argparse.Namespace) -> int:
+    """Undo, and print what came of it; gives the exit status.
+
+    Raises:
+        ConfigError: the file can't be used, or something else was asked for as well.
+        ZkConsumerError: it could not be begun, or something could not be asked.
+        OSError: the file can't be read.
+    """
+    name = args.roll_back
+    for flag, value in (
+        ("--storage", args.storage),
+        ("--outside", args.outside),
+        ("--roll-back-file", args.roll_back_file),
+    ):
+        if value is not None:
+            raise ConfigError(f"{flag} does not go with --roll-back: the file says what to write")
+    backs = decode_roll_backs(text_of(name), name)
+    groups = sorted({back.group_id for back in backs})
+    if args.group is not None and groups != [args.group]:
+        raise ConfigError(f"{name} is of {', '.join(groups)}, not of {args.group}")
+    if any(":" in one for one in args.topic or ()):
+        raise ConfigError("--roll-back undoes whole topics: give --topic TOPIC")
+    args.zookeeper = args.zookeeper or backs[0].zookeeper
+    with open_offsets(args) as cluster:
+        try:
+            reports = _undo(args, cluster, backs)
+        except MigrationRefused as refused:
+            print(f"zkconsumer: {refused}", file=sys.stderr)
+            return REFUSED
+    show(plans_json(reports) if args.format == "json" else plans_text(reports))
+    refusals = any(report.plan.plan.refusals for report in reports)
+    return status_of(reports, refused=refusals)
+
+
+def _undo(
+    args: argparse.Namespace, cluster: OffsetsCluster, backs: Sequence[RollBack]
+) -> list[PlaceReport]:
+    """Plan all of it, then do all of it unless that was not asked for, or any is refused."""
+    wish = Wish(
+        topics=None if args.topic is None else frozenset(args.topic),
+        ahead=Ahead.SET_BACK if args.force else Ahead.REFUSE,
+    )
+    jobs = []
+    for back in backs:
+        places = cluster.of(back.group_id, with_kafka=back.target is Place.KAFKA)
+        members = tuple(places.group.members()) if args.force else ()
+        target = places.places[back.target]
+        plan = Undoing(places.group, target, back, with_members=args.force).plan(wish)
+        shown = OffsetPlan(plan=plan, logs=cluster.logs(sorted(plan.expected)))
+        report = PlaceReport(group_id=back.group_id, place=back.target, plan=shown)
+        jobs.append(Job(places=places, reports=(report,), members=members, force=args.force))
+    reports = [report for job in jobs for report in job.reports]
+    if args.dry_run or any(report.plan.plan.refusals for report in reports):
+        return reports
+    return write_all(jobs)

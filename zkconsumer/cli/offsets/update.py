@@ -1,0 +1,100 @@
+"""``zkconsumer offsets update``: what ``UpdateOffsetsInZK`` does, in its words."""
+
+import argparse
+from collections.abc import Sequence
+
+from zkconsumer.cli.cluster_access import add_cluster_arguments
+from zkconsumer.cli.commands import Subparsers
+from zkconsumer.cli.formats.offset_plan import PlaceReport
+from zkconsumer.cli.formats.scala_lines import UPDATE_USAGE, updated_text
+from zkconsumer.cli.offsets.drawing import Goal, Wish, draw
+from zkconsumer.cli.offsets.jobs import add_writing_arguments, finish, show
+from zkconsumer.cli.offsets.opening import open_offsets
+from zkconsumer.cli.refusal import refusing
+from zkconsumer.cli.tables import add_format_arguments
+from zkconsumer.errors import ConfigError
+from zkconsumer.offsets.planning import Outside, ToEarliest, ToLatest
+from zkconsumer.properties_file import load_properties
+
+_DESCRIPTION = """\
+Set one group to the beginning or the end of one topic, as kafka.tools.UpdateOffsetsInZK does: with
+the same three words. 'zkconsumer offsets set' does the same, and more; all that it says of living
+members, of the roll-back file and of what is read back, goes for this, too.
+
+  zkconsumer offsets update earliest consumer.properties orders --format scala
+"""
+_EPILOG = """\
+exit status: 0 set and read back (or, with --dry-run, could be set); 1 it could not be done, or not
+all of it is as it shall be (and wrong usage with --format scala, as the original); 2 wrong usage,
+or refused: nothing was written"""
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the ``update`` command; ``run`` is set as its ``run`` default."""
+    parser = subparsers.add_parser(
+        "update",
+        help="one topic to earliest or latest (UpdateOffsetsInZK)",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    # What it may be is looked at later: the original has words of its own for what it may not.
+    parser.add_argument("goal", metavar="earliest|latest", help="which end of the log")
+    parser.add_argument(
+        "properties",
+        metavar="consumer.properties",
+        help="a file with group.id and zookeeper.connect (or give --zookeeper)",
+    )
+    parser.add_argument("topic", metavar="topic", help="the topic")
+    add_writing_arguments(parser)
+    add_cluster_arguments(parser, zookeeper_required=False)
+    add_format_arguments(parser, scala="UpdateOffsetsInZK of 0.8.2.2")
+    parser.set_defaults(run=run)
+
+
+@refusing
+def run(args: argparse.Namespace) -> int:
+    """Set the offsets, and print what came of it; gives the exit status.
+
+    Raises:
+        ZkConsumerError: it could not be begun, or something could not be asked.
+        OSError: a file can't be read or written.
+    """
+    goals: dict[str, Goal] = {"earliest": ToEarliest(), "latest": ToLatest()}
+    if args.goal not in goals:
+        if args.format == "scala":
+            show(UPDATE_USAGE)
+            return 1
+        raise ConfigError(f"{args.goal!r} is neither earliest nor latest")
+    file = load_properties(args.properties)
+    group_id = file.get("group.id")
+    if not group_id:
+        raise ConfigError(f"{args.properties} has no group.id")
+    args.zookeeper = args.zookeeper or file.get("zookeeper.connect")
+    with open_offsets(args) as cluster:
+        scope = {tp for tp in cluster.partitions if tp.topic == args.topic}
+        if not scope:
+            if args.format == "scala":
+                show(updated_text({}))
+                return 0
+            raise ConfigError(f"the cluster has no topic {args.topic!r}")
+        wish = Wish(
+            goal=goals[args.goal],
+            scope=scope,
+            outside=None if args.outside is None else Outside(args.outside),
+            storage=args.storage or ("zookeeper" if args.format == "scala" else None),
+            storage_of_new="zookeeper",
+            force=args.force,
+        )
+        return finish(args, cluster, [draw(cluster, group_id, wish)], scala=_as_original)
+
+
+def _as_original(reports: Sequence[PlaceReport]) -> str:
+    wanted = {
+        move.topic_partition.partition: move.wanted.offset
+        for report in reports
+        for move in report.plan.plan.moves
+        if move.wanted is not None
+    }
+    return updated_text(wanted)
