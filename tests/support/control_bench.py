@@ -16,6 +16,7 @@ from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.clock import Clock
 from zkconsumer.connector import rebalance_events as ev
 from zkconsumer.connector.assembly import Parts, Streaming
+from zkconsumer.connector.measuring.measuring import Measuring
 from zkconsumer.connector.member import MemberSettings, MemberWorld, build_member
 from zkconsumer.connector.messages import (
     CloseRequest,
@@ -256,6 +257,9 @@ def _commit_request(offsets: Mapping[TopicPartition, int] | None) -> CommitReque
 
 def parts_of(member: ControlledMember, *, clock: Clock, **scopes: ThreadScope) -> Parts:
     """A connector's parts, made of a bench's member."""
+    name = MemberName(GROUP, member.consumer_id)
+    measuring = Measuring(name, client_id=GROUP, clock=clock, random=lambda: 0.5)
+    measuring.watch(member.book.reading, tuple)
     return Parts(
         consumer_id=member.consumer_id,
         store=member.store,
@@ -272,6 +276,7 @@ def parts_of(member: ControlledMember, *, clock: Clock, **scopes: ThreadScope) -
         offsets=OffsetSide(store=member.offsets, unguarded=member.offsets),
         fork_guard=ForkGuard(member.consumer_id),
         listener=member.listener,
+        measuring=measuring,
     )
 
 

@@ -15,6 +15,7 @@ from zkconsumer.connector.control import ControlThread
 from zkconsumer.connector.fetch_wiring import wire_fetching
 from zkconsumer.connector.listener import ListenerCalls
 from zkconsumer.connector.logging_observer import LoggingObserver
+from zkconsumer.connector.measuring.measuring import Measuring
 from zkconsumer.connector.member import MemberSettings, MemberWorld, build_member
 from zkconsumer.connector.messages import Message, ThreadDied
 from zkconsumer.connector.offset_wiring import OffsetSide, wire_offsets
@@ -58,6 +59,7 @@ class Parts:
     offsets: OffsetSide
     fork_guard: ForkGuard
     listener: ListenerCalls
+    measuring: Measuring
     clock: Clock = field(default_factory=SystemClock)
 
     @property
@@ -132,9 +134,9 @@ def _wire(
     config: ConsumerConfig, clock: Clock, store: ZkStore, observers: Sequence[Observer]
 ) -> Parts:
     consumer_id = new_consumer_id(config, clock)
-    observation = Observation(
-        MemberName(config.group_id, consumer_id), (LoggingObserver(), *observers)
-    )
+    name = MemberName(config.group_id, consumer_id)
+    measuring = Measuring(name, client_id=config.client_id, clock=clock, random=random.random)
+    observation = Observation(name, (LoggingObserver(), measuring, *observers))
     info = build_info()
     observation.report(Created(**info.labels(), why=info.why))
     fork_guard = ForkGuard(f"consumer {consumer_id} of group {config.group_id}")
@@ -164,6 +166,7 @@ def _wire(
             mailbox=mailbox,
         ),
     )
+    measuring.watch(member.book.reading, fetching.brokers)
     listen(
         store,
         mailbox.put,
@@ -182,6 +185,7 @@ def _wire(
         offsets=offsets,
         fork_guard=fork_guard,
         listener=member.listener,
+        measuring=measuring,
         clock=clock,
     )
 

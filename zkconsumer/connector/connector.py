@@ -15,6 +15,8 @@ from zkconsumer.clock import SystemClock
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector.assembly import Parts, assemble
 from zkconsumer.connector.listener import ReleaseListener
+from zkconsumer.connector.measuring.mbeans import MBean, mbeans
+from zkconsumer.connector.measuring.numbers import ConnectorNumbers
 from zkconsumer.connector.messages import (
     CloseRequest,
     CommitAheadRequest,
@@ -23,6 +25,7 @@ from zkconsumer.connector.messages import (
     Message,
     WithdrawRequest,
 )
+from zkconsumer.connector.stream_maker import StreamMaker
 from zkconsumer.connector.subscription import (
     FilterSubscription,
     StaticSubscription,
@@ -38,7 +41,6 @@ from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.observe import Observer
 from zkconsumer.scope import ThreadScope
 from zkconsumer.streams.message import Decoder
-from zkconsumer.streams.queues import StreamQueue, new_chunk_queue
 from zkconsumer.streams.stream import KafkaStream
 
 K = TypeVar("K")
@@ -125,13 +127,11 @@ class ZookeeperConsumerConnector:
         """
         check_topic_counts(topic_counts)
         self._claim_creation()
-        queues = {
-            topic: tuple(self._new_queue() for _ in range(count))
-            for topic, count in topic_counts.items()
-        }
+        streams = self._streams()
+        queues = {topic: streams.new_queues(count) for topic, count in topic_counts.items()}
         self._join(StaticSubscription(queues))
         return {
-            topic: [self._new_stream(queue, key_decoder, value_decoder) for queue in of_topic]
+            topic: streams.new_streams(of_topic, topic, key_decoder, value_decoder)
             for topic, of_topic in queues.items()
         }
 
@@ -187,9 +187,10 @@ class ZookeeperConsumerConnector:
         check_filter(topic_filter)
         check_stream_count(num_streams, f"filter {topic_filter.pattern}")
         self._claim_creation()
-        queues = tuple(self._new_queue() for _ in range(num_streams))
+        streams = self._streams()
+        queues = streams.new_queues(num_streams)
         self._join(FilterSubscription(topic_filter, queues))
-        return [self._new_stream(queue, key_decoder, value_decoder) for queue in queues]
+        return streams.new_streams(queues, None, key_decoder, value_decoder)
 
     def set_consumer_rebalance_listener(self, listener: ReleaseListener | None) -> None:
         """Have this called in every rebalance, from the first on.
@@ -280,6 +281,26 @@ class ZookeeperConsumerConnector:
             request.reply.wait(timeout_ms - min(1000, timeout_ms // 4))
         self._parts.close(max(0, deadline_ms - self._clock.now_ms()))
 
+    def metrics(self) -> dict[str, MBean]:
+        """The attributes of each of the original's MBeans, by its name. Thread: any.
+
+        Rates are per second, times in ms; see docs/metrics.md. Empty after the shutdown: an ended
+        connector takes its own metrics away, and nobody else's.
+
+        Raises:
+            ConsumerForked: this is a child of the connector's process.
+        """
+        return {} if self._control.done else mbeans(self.numbers())
+
+    def numbers(self) -> ConnectorNumbers:
+        """The same as values, and what the original does not measure; also after the shutdown.
+
+        Raises:
+            ConsumerForked: this is a child of the connector's process.
+        """
+        self._parts.fork_guard.check()
+        return self._parts.measuring.read()
+
     def __enter__(self) -> Self:
         return self
 
@@ -359,24 +380,5 @@ class ZookeeperConsumerConnector:
         self._control.mailbox.put(WithdrawRequest(join))
         self._created = False
 
-    def _new_queue(self) -> StreamQueue:
-        return new_chunk_queue(self.config.queued_max_message_chunks, self._parts.streaming.budget)
-
-    def _new_stream(
-        self,
-        queue: StreamQueue,
-        key_decoder: Decoder[K] | None,
-        value_decoder: Decoder[V] | None,
-    ) -> KafkaStream[K, V]:
-        shared = self._parts.streaming
-        return KafkaStream(
-            queue,
-            clock=shared.clock,
-            timeout_ms=self.config.consumer_timeout_ms,
-            key_decoder=key_decoder,
-            value_decoder=value_decoder,
-            gate=shared.gate,
-            delivery=shared.delivery,
-            commit_ahead=self._commit_ahead,
-            poison=shared.poison,
-        )
+    def _streams(self) -> StreamMaker:
+        return StreamMaker(self.config, self._parts, self._commit_ahead)

@@ -136,6 +136,10 @@ class OwnershipBook:
         reading = [claim for claim, _ in self._claims.values() if claim.active]
         return [*reading, *self._leaving.values()]
 
+    def reading(self) -> list[PartitionClaim]:
+        """The claims of what is being read. Thread: any."""
+        return [claim for claim, _ in list(self._claims.values()) if claim.active]
+
     def claim_of(self, tp: TopicPartition) -> PartitionClaim | None:
         """The claim under which a partition is being read."""
         entry = self._claims.get(tp)

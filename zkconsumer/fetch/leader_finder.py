@@ -104,6 +104,10 @@ class LeaderFinder:
         self._access.stop()
         self._mailbox.put(_LOOK)
 
+    def brokers(self) -> tuple[Broker, ...]:
+        """Those that have a fetch loop, each once. Thread: any."""
+        return tuple(dict.fromkeys(key.broker for key in list(self._loops)))
+
     def run(self) -> None:
         """Work until ``stop``: find, hand over, and close the fetchers that have no partition."""
         while not self._stopping:

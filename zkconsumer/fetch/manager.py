@@ -12,6 +12,7 @@ from zkconsumer.fetch.leader_finder import ClusterAccess, LeaderFinder
 from zkconsumer.fetch.loop import FetchLoop, LoopKey, LoopReport
 from zkconsumer.fetch.loops import loop_class
 from zkconsumer.fetch.settings import FetchSettings
+from zkconsumer.model import Broker
 from zkconsumer.observe import SILENT, Observation
 from zkconsumer.scope import ThreadScope
 
@@ -69,6 +70,10 @@ class FetchManager:
                 "leader-finder", self._finder.run, stop=self._finder.stop, on_error=self._on_death
             )
         self._finder.find(claims)
+
+    def brokers(self) -> tuple[Broker, ...]:
+        """Those that are being fetched from, each once. Thread: any."""
+        return self._finder.brokers()
 
     def wake(self) -> None:
         """Let go of claims that were given up. Never waits. Thread: any."""

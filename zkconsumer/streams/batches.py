@@ -181,6 +181,12 @@ class BatchReader(ChunkReader[K, V]):
         self._passage = passage
         return messages
 
+    def _at_hand(self) -> tuple[Chunk, ...]:
+        """See ``ChunkReader``."""
+        passage = self._passage
+        last = () if passage is None else (passage.chunk,)
+        return tuple(dict.fromkeys((*super()._at_hand(), *last, *list(self._ahead))))
+
     def _may_follow(self, chunk: Chunk) -> bool:
         """Whether another chunk may follow this one in a batch."""
         return chunk.poison is None and self._commit_ahead is None
@@ -193,6 +199,7 @@ class BatchReader(ChunkReader[K, V]):
             if item is self._taken or (isinstance(item, Chunk) and not item.claim.active):
                 self._drop(item)
             elif isinstance(item, Chunk):
+                self._count(item, len(item.records))
                 # Plain stores: it is to be taken from the queue.
                 self._ahead[item] = None
                 self._taken = item
@@ -220,6 +227,7 @@ class BatchReader(ChunkReader[K, V]):
                 if chunk.claim.active:
                     self._start(chunk)
                 else:
+                    self._count(chunk, -len(chunk.records))
                     self._queue.done_with(chunk)
                 # A plain store behind those in there.
                 self._ahead = rest

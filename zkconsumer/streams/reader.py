@@ -96,6 +96,22 @@ class ChunkReader(Generic[K, V]):
         self._taken: Item | None = None
         # A chunk that we are through with, until the queue knows.
         self._owed: Chunk | None = None
+        # Messages of all chunks that were taken, less those that nobody got of chunks given up.
+        self._counts: dict[str, int] = {}
+
+    def handed_over(self) -> dict[str, int]:
+        """How many messages of each topic the caller has got so far. Thread: any.
+
+        While a chunk is being taken it can be told a little too large. Where the log has gaps, what
+        is left of the chunk in hand is an estimate.
+        """
+        # What is at hand first: what comes to it meanwhile counts as handed over for a moment.
+        at_hand = self._at_hand()
+        counts = dict(self._counts)
+        for chunk in at_hand:
+            topic = chunk.claim.topic_partition.topic
+            counts[topic] = max(0, counts.get(topic, 0) - _left(chunk))
+        return counts
 
     def step(self) -> MessageAndMetadata[K, V] | None:
         """The next message of the chunk in hand, if any: what is in hand now is done with.
@@ -141,6 +157,7 @@ class ChunkReader(Generic[K, V]):
         chunk = self._hand.chunk
         if chunk is not None:
             if not chunk.claim.active:
+                self._count(chunk, -_left(chunk))
                 self._let_go(chunk)
             elif is_shut:
                 return Need.TRUST
@@ -203,9 +220,19 @@ class ChunkReader(Generic[K, V]):
             commit = partial(self._commit_ahead, item.claim, item.next_offset)
             return Errand(chunk=item, behind=False, run=commit)
         else:
+            self._count(item, len(item.records))
             self._start(item)
             self._queue.remove()
         return Need.NOTHING
+
+    def _count(self, chunk: Chunk, messages: int) -> None:
+        topic = chunk.claim.topic_partition.topic
+        self._counts[topic] = self._counts.get(topic, 0) + messages
+
+    def _at_hand(self) -> tuple[Chunk, ...]:
+        """Chunks that were counted, of which messages may be left. Thread: any."""
+        chunk = self._hand.chunk
+        return () if chunk is None else (chunk,)
 
     def _start(self, chunk: Chunk) -> None:
         claim = chunk.claim
@@ -251,6 +278,13 @@ class ChunkReader(Generic[K, V]):
     def _meet(self, poison: Poison) -> bool:
         self._poison.meet(poison)
         return True
+
+
+def _left(chunk: Chunk) -> int:
+    """How many messages of a chunk were not handed over."""
+    delivered = chunk.claim.delivered_offset
+    begun = chunk.fetch_offset if delivered is None else max(delivered, chunk.fetch_offset)
+    return min(len(chunk.records), max(0, chunk.next_offset - begun))
 
 
 def _again(error: ZkConsumerError) -> ZkConsumerError:

@@ -168,6 +168,10 @@ class KafkaStream(Generic[K, V]):
             timeout_ms=timeout_ms,
         )
 
+    def handed_over(self) -> dict[str, int]:
+        """How many messages of each topic it has given so far; for metrics. Thread: any."""
+        return self._reader.handed_over()
+
     def _refuse_others(self) -> None:
         if self._async.waiting is not None:
             self._async.refuse_another()

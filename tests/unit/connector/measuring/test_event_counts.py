@@ -1,0 +1,118 @@
+"""What events come to."""
+
+import pytest
+
+from zkconsumer.connector.measuring.event_counts import EventCounts
+from zkconsumer.connector.measuring.numbers import REBALANCE_BOUNDS_MS
+from zkconsumer.model import TopicPartition
+from zkconsumer.observe import (
+    CommitFailed,
+    Committed,
+    DeliveryPaused,
+    DeliveryResumed,
+    Event,
+    Fetched,
+    Joined,
+    Left,
+    MessagePoisoned,
+    OrphansSeen,
+    PartitionsLost,
+    RebalanceFinished,
+    RebalanceGivenUp,
+    RebalanceStarted,
+    RebalanceTryFailed,
+)
+
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+
+
+def counts_of(*events: tuple[Event, int]) -> EventCounts:
+    """What has heard these, each at its time."""
+    counts = EventCounts(0, lambda: 0.5)
+    for event, now_ms in events:
+        counts.take(event, now_ms)
+    return counts
+
+
+def finished(duration_ms: int) -> RebalanceFinished:
+    """A rebalance that took so long."""
+    return RebalanceFinished(cause="join", duration_ms=duration_ms, changed=True, owned={})
+
+
+def test_answers_count_for_their_broker_and_for_all() -> None:
+    """Several told at once count as their mean, as often as they are."""
+    counts = counts_of(
+        (Fetched(broker_id=1, partitions=2, size_bytes=100, records=3, duration_ms=20), 10),
+        (
+            Fetched(
+                broker_id=2, partitions=2, size_bytes=900, records=9, duration_ms=300, fetches=3
+            ),
+            20,
+        ),
+    )
+    every, of_two = counts.fetched.read(1_000), counts.fetched_from[2].read(1_000)
+    assert (every.fetches.events, every.size_bytes.events) == (4, 1_000)
+    assert (every.took_ms.least, every.took_ms.most, every.took_ms.values) == (20, 100, 4)
+    assert (of_two.fetches.events, of_two.answer_bytes.mean) == (3, 300)
+
+
+def test_an_answer_that_is_none_yet_is_no_time() -> None:
+    """The native engine can tell of records whose answer it told of before."""
+    counts = counts_of(
+        (
+            Fetched(broker_id=1, partitions=0, size_bytes=0, records=9, duration_ms=0, fetches=0),
+            10,
+        )
+    )
+    assert counts.fetched.read(20).took_ms.values == 0
+
+
+def test_commits_count_offsets_by_storage() -> None:
+    """What failed was sent to Kafka all the same, as in the original; to ZooKeeper it was not."""
+    counts = counts_of(
+        (Committed(storage="zookeeper", offsets={T0: 1, T1: 2}, duration_ms=1), 1),
+        (Committed(storage="kafka", offsets={T0: 1}, duration_ms=1), 1),
+        (CommitFailed("kafka", {T0: "x", T1: "x"}), 1),
+        (CommitFailed("zookeeper", {T0: "x"}), 1),
+    )
+    assert (counts.zookeeper_commits.count, counts.kafka_commits.count) == (2, 3)
+    assert counts.failed_commits == {"kafka": 2, "zookeeper": 1}
+
+
+def test_rebalances_are_timed_and_put_into_their_classes() -> None:
+    """Each bound counts all that took no longer."""
+    counts = counts_of((finished(100), 1), (finished(101), 2), (finished(9_999_999), 3))
+    assert counts.rebalances.count == 3
+    assert counts.rebalance_ms.read().most == 9_999_999
+    assert counts.rebalances_within == (1, *[2] * (len(REBALANCE_BOUNDS_MS) - 1))
+
+
+def test_a_rebalance_that_is_given_up_counts_from_its_first_round() -> None:
+    """Tries and rounds in between do not."""
+    counts = counts_of(
+        (RebalanceStarted("join"), 1_000),
+        (RebalanceTryFailed(1, 50, "x"), 1_500),
+        (RebalanceStarted("members"), 2_000),
+        (RebalanceGivenUp(4, "x"), 4_000),
+        (RebalanceStarted("members"), 9_000),
+        (RebalanceGivenUp(4, "x"), 9_100),
+    )
+    assert (counts.failed_tries, counts.given_up, counts.rebalances.count) == (1, 2, 2)
+    view = counts.rebalance_ms.read()
+    assert (view.least, view.most) == (100, 3_000)
+
+
+@pytest.mark.parametrize("is_over", [False, True])
+def test_what_goes_on_is_told_until_it_is_over(is_over: bool) -> None:
+    """Pauses and orphans are states; what was lost or could not be read stays counted."""
+    over: list[tuple[Event, int]] = [(DeliveryResumed(), 2), (Left(), 2)]
+    counts = counts_of(
+        (DeliveryPaused(900), 1),
+        (OrphansSeen([T0, T1]), 1),
+        (PartitionsLost([T0], "x"), 1),
+        (MessagePoisoned(T0, 1, 2, "skip", "x"), 1),
+        (Joined(5), 1),
+        *(over if is_over else []),
+    )
+    assert (counts.paused, counts.orphans) == ((False, 0) if is_over else (True, 2))
+    assert (counts.lost, counts.poisoned) == (1, 1)

@@ -1,0 +1,169 @@
+"""A connector's numbers: what it hears, and what it looks at."""
+
+import threading
+
+import pytest
+
+from tests.support.chunks import T0, T1, chunk_of, claim_of, ignore
+from tests.support.control_bench import ControlledMember, Group
+from tests.support.manual_clock import ManualClock
+from tests.support.memory_connector import MemoryConnector
+from zkconsumer.assignment.filters import Whitelist
+from zkconsumer.clock import SystemClock
+from zkconsumer.connector.measuring.measuring import MeasuredStream, Measuring
+from zkconsumer.connector.measuring.numbers import PartitionNumbers, QueueNumbers
+from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.model import Broker
+from zkconsumer.observe import Fetched, MemberName, RebalanceTryFailed
+from zkconsumer.streams.chunk_queue import ChunkQueue
+
+NAME = MemberName("g", "g_1")
+
+
+class Told:
+    """A stream that tells what the test says."""
+
+    def __init__(self, **counts: int) -> None:
+        self.counts = counts
+
+    def handed_over(self) -> dict[str, int]:
+        """See ``Counted``."""
+        return self.counts
+
+
+def measuring(clock: ManualClock) -> Measuring:
+    """One that looks at nothing yet."""
+    return Measuring(NAME, client_id="c", clock=clock, random=lambda: 0.5)
+
+
+def fetched(broker_id: int = 1) -> Fetched:
+    """An answer of this broker."""
+    return Fetched(broker_id=broker_id, partitions=1, size_bytes=10, records=1, duration_ms=5)
+
+
+def test_it_says_whose_numbers_these_are() -> None:
+    """And how it calls itself to brokers."""
+    numbers = measuring(ManualClock()).read()
+    assert (numbers.group_id, numbers.consumer_id, numbers.client_id) == ("g", "g_1", "c")
+
+
+def test_messages_of_all_streams_add_up_by_topic() -> None:
+    """A total that is told too large for a moment never falls."""
+    clock = ManualClock()
+    ours, one, two = measuring(clock), Told(t=3), Told(t=4, u=1)
+    for number, stream in enumerate((one, two)):
+        ours.add_stream(MeasuredStream(None, number, ChunkQueue(1), stream))
+    numbers = ours.read()
+    assert {topic: it.events for topic, it in numbers.messages_of.items()} == {"t": 7, "u": 1}
+    one.counts = {"t": 1}
+    assert ours.read().messages.events == 8
+    one.counts = {"t": 5}
+    assert ours.read().messages.events == 10
+
+
+def test_rates_of_messages_need_nobody_who_asks() -> None:
+    """An answer of a broker is occasion enough, once a second."""
+    clock = ManualClock()
+    ours, stream = measuring(clock), Told(t=0)
+    ours.add_stream(MeasuredStream("t", 0, ChunkQueue(1), stream))
+    for _ in range(60):
+        clock.advance(1_000)
+        stream.counts = {"t": stream.counts["t"] + 100}
+        ours.observe(NAME, fetched())
+    assert ours.read().messages_of["t"].one_minute == pytest.approx(100, rel=0.05)
+
+
+def test_brokers_that_are_no_longer_fetched_from_go() -> None:
+    """The least rate is that of the slowest one; one that has never answered has none."""
+    clock = ManualClock()
+    ours = measuring(clock)
+    one, two = Broker(1, "a", 1), Broker(2, "b", 2)
+    fetchers = [one, two]
+    ours.watch(tuple, lambda: tuple(fetchers))
+    for _ in range(600):
+        clock.advance(100)
+        ours.observe(NAME, fetched(1))
+    numbers = ours.read()
+    assert list(numbers.fetched_from) == fetchers
+    assert numbers.least_fetch_rate == 0.0
+    fetchers.remove(two)
+    assert ours.read().least_fetch_rate == pytest.approx(10, rel=0.05)
+    fetchers.clear()
+    assert (ours.read().fetched_from, ours.read().least_fetch_rate) == ({}, 0.0)
+    assert ours.read().fetched.fetches.events == 600
+
+
+def test_partitions_and_queues_are_looked_at() -> None:
+    """A filter's queue names the topics that have come to it."""
+    queue, idle = ChunkQueue(5), ChunkQueue(5)
+    claim = claim_of(T0, committed=3, sink=queue)
+    claim.high_watermark = 10
+    fresh: PartitionClaim = claim_of(T1, sink=queue)
+    ours = measuring(ManualClock())
+    ours.watch(lambda: [claim, fresh], tuple)
+    for number, one in enumerate((queue, idle)):
+        ours.add_stream(MeasuredStream(None, number, one, Told()))
+    chunk = chunk_of(claim, [3])
+    assert queue.offer(chunk, ignore)
+    numbers = ours.read()
+    assert numbers.partitions == {
+        T0: PartitionNumbers(3, 3, 10),
+        T1: PartitionNumbers(None, None, None),
+    }
+    assert (numbers.partitions[T0].lag, numbers.partitions[T1].lag) == (7, None)
+    assert numbers.max_lag == 7
+    assert numbers.queues == (
+        QueueNumbers("", ("t",), 0, 1, chunk.size_bytes),
+        QueueNumbers("", (), 1, 0, 0),
+    )
+
+
+def test_nobody_waits_for_a_reader_that_was_interrupted() -> None:
+    """Its handler may end the connector, whose threads tell of it; and may ask for numbers, too."""
+    ours = measuring(ManualClock())
+    with ours._counting:
+        teller = threading.Thread(  # noqa: TID251 - not one of ours
+            target=ours.observe, args=(NAME, RebalanceTryFailed(1, 2, "x"))
+        )
+        teller.start()
+        teller.join(5)
+        assert not teller.is_alive()
+        assert ours.read().failed_tries == 0
+    assert ours.read().failed_tries == 1
+
+
+# --- of a connector -------------------------------------------------------------------------------
+
+
+def test_a_connector_tells_the_numbers_of_its_streams() -> None:
+    """Under the original's names; its end takes them away, and those of nobody else."""
+    group = Group(time=SystemClock())
+    with MemoryConnector(ControlledMember(group, "a")) as connector:
+        streams = connector.create_message_streams({"t": 1})["t"]
+        member = connector.member
+        member.deliver(T0, [0, 1])
+        next(streams[0])
+        found = connector.metrics()
+        owned = "kafka.consumer:type=ZookeeperConsumerConnector,name=OwnedPartitionsCount"
+        assert found[f"{owned},clientId=g,groupId=g"] == {"Value": 2}
+        messages = "kafka.consumer:type=ConsumerTopicMetrics,name=MessagesPerSec,clientId=g"
+        assert found[f"{messages},topic=t"]["Count"] == 1
+        with MemoryConnector(ControlledMember(group, "b")) as other:
+            assert other.metrics()
+        assert connector.metrics().keys() == found.keys()
+        assert other.metrics() == {}
+    assert connector.metrics() == {}
+    assert connector.numbers().messages.events == 1
+
+
+def test_the_streams_of_a_filter_are_told_apart_by_their_numbers() -> None:
+    """One that got no partition has no topic yet, and no gauge."""
+    group = Group(partitions=1, time=SystemClock())
+    with MemoryConnector(ControlledMember(group, "a")) as connector:
+        connector.create_message_streams_by_filter(Whitelist("t"), 2)
+        sizes = [name for name in connector.metrics() if "FetchQueueSize" in name]
+        assert sizes == [
+            "kafka.consumer:type=ZookeeperConsumerConnector,name=FetchQueueSize,"
+            "clientId=g,topic=t,threadId=0"
+        ]
+        assert len(connector.numbers().queues) == 2

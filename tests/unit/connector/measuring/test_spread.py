@@ -1,0 +1,70 @@
+"""Extremes, means and percentiles."""
+
+import random
+from statistics import fmean, stdev
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zkconsumer.connector.measuring.spread import NO_SPREAD, SAMPLE_SIZE, Spread
+
+VALUES = st.floats(-1e6, 1e6)
+
+
+def test_nothing_is_all_zeros() -> None:
+    """As JMX shows a histogram that nobody has fed."""
+    assert Spread(random.random).read() == NO_SPREAD
+
+
+@given(st.lists(st.tuples(VALUES, st.integers(1, 5)), min_size=1, max_size=50))
+def test_extremes_mean_and_deviation_are_of_all_values(pairs: list[tuple[float, int]]) -> None:
+    """Several at once count as often as they were."""
+    spread = Spread(random.Random(1).random)
+    for value, times in pairs:
+        spread.add(value, 0, times)
+    values = [value for value, times in pairs for _ in range(times)]
+    view = spread.read()
+    assert (view.values, view.least, view.most) == (len(values), min(values), max(values))
+    assert view.mean == pytest.approx(fmean(values), abs=1e-6)
+    assert view.total == pytest.approx(sum(values), abs=1e-3)
+    if len(values) > 1:
+        assert view.deviation == pytest.approx(stdev(values), rel=1e-6, abs=1e-3)
+
+
+def test_percentiles_lie_between_their_neighbours() -> None:
+    """Of 1 to 100, as Yammer's ``Snapshot`` has them."""
+    spread = Spread(random.Random(1).random)
+    for value in range(1, 101):
+        spread.add(value, value)
+    assert spread.read().quantiles == pytest.approx((50.5, 75.75, 95.95, 98.98, 99.99, 100))
+
+
+def test_old_values_leave_the_sample() -> None:
+    """An hour later the percentiles know only what came since; the extremes know all."""
+    spread = Spread(random.Random(1).random)
+    for _ in range(5_000):
+        spread.add(1_000.0, 0)
+    for number in range(2 * SAMPLE_SIZE):
+        spread.add(5.0, 3_600_000 + number)
+    view = spread.read()
+    assert (view.most, view.quantiles[-1]) == (1_000.0, 5.0)
+
+
+def test_the_sample_is_fair_where_no_time_passes() -> None:
+    """Of many more values than it holds."""
+    spread = Spread(random.Random(1).random)
+    for value in range(50_000):
+        spread.add(value % 1_000, 0)
+    assert spread.read().quantiles[0] == pytest.approx(500, abs=60)
+
+
+def test_many_equal_values_do_not_fill_the_sample() -> None:
+    """No times is no value."""
+    spread = Spread(random.Random(1).random)
+    spread.add(7.0, 0, 0)
+    assert spread.read() == NO_SPREAD
+    spread.add(7.0, 0, 1_000_000)
+    spread.add(9.0, 0, 16)
+    assert spread.read().quantiles == (8.0, 9.0, 9.0, 9.0, 9.0, 9.0)
+    assert spread.read().values == 1_000_016

@@ -1,0 +1,101 @@
+"""How many messages a stream says that it has handed over."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from tests.support.chunks import T0, T1, chunk_of, claim_of, each_chunk, ignore
+from tests.support.queues import new_queue
+from zkconsumer.clock import SystemClock
+from zkconsumer.fetch.claim import Chunk
+from zkconsumer.model import TopicPartition
+from zkconsumer.streams.queues import StreamQueue
+from zkconsumer.streams.stream import KafkaStream
+
+pytestmark = pytest.mark.usefixtures(each_chunk.__name__)
+
+Stream = KafkaStream[bytes, bytes]
+OTHER = TopicPartition("other", 0)
+
+
+def stream_of(*chunks: Chunk) -> tuple[Stream, StreamQueue]:
+    """A stream over these chunks."""
+    queue = new_queue(100)
+    for chunk in chunks:
+        assert queue.offer(chunk, ignore)
+    return Stream(queue, clock=SystemClock()), queue
+
+
+def test_messages_count_one_by_one_by_topic() -> None:
+    """What is queued does not, nor what is left of the chunk in hand."""
+    one, two = claim_of(T0, committed=0), claim_of(OTHER, committed=5)
+    stream, _ = stream_of(chunk_of(one, [0, 1, 2]), chunk_of(two, [5, 6]))
+    assert stream.handed_over() == {}
+    seen = []
+    for _ in range(5):
+        next(stream)
+        seen.append(stream.handed_over())
+    assert seen[:3] == [{"t": 1}, {"t": 2}, {"t": 3}]
+    assert seen[3:] == [{"t": 3, "other": 1}, {"t": 3, "other": 2}]
+
+
+def test_batches_count_what_they_hold() -> None:
+    """Also where they end in the midst of a chunk, and one of several partitions."""
+    one, two = claim_of(T0, committed=0), claim_of(T1, committed=7)
+    stream, _ = stream_of(
+        chunk_of(one, [0, 1]), chunk_of(two, [7]), chunk_of(one, [2, 3, 4]), chunk_of(two, [8])
+    )
+    batches = stream.batches(max_records=4, timeout_ms=0)
+    assert len(next(batches)) == 4
+    assert stream.handed_over() == {"t": 4}
+    assert len(next(batches)) == 3
+    assert stream.handed_over() == {"t": 7}
+
+
+def test_what_is_given_up_in_hand_does_not_count() -> None:
+    """The two messages that nobody got of it."""
+    one, two = claim_of(T0, committed=0), claim_of(T1, committed=7)
+    stream, _ = stream_of(chunk_of(one, [0, 1, 2]), chunk_of(two, [7]))
+    next(stream)
+    one.active = False
+    assert next(stream).partition == 1
+    assert stream.handed_over() == {"t": 2}
+
+
+def test_what_was_taken_ahead_and_is_given_up_does_not_count() -> None:
+    """A batch that was full before it came to a chunk has it ready for the next one."""
+    one, two = claim_of(T0, committed=0), claim_of(T1, committed=7)
+    stream, _ = stream_of(chunk_of(one, [0, 1]), chunk_of(two, [7, 8, 9]), chunk_of(one, [2]))
+    batches = stream.batches(max_records=3, timeout_ms=0)
+    assert len(next(batches)) == 3
+    two.active = False
+    assert [message.offset for message in next(batches)] == [2]
+    assert stream.handed_over() == {"t": 4}
+
+
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    st.lists(st.lists(st.integers(1, 3), max_size=4), min_size=1, max_size=6),
+    st.lists(st.integers(0, 4), max_size=12),
+)
+def test_at_rest_it_is_what_the_caller_got(gaps: list[list[int]], takes: list[int]) -> None:
+    """Whichever way it is taken, with holes in the log or without: exact between chunks."""
+    claim, offset, chunks = claim_of(T0, committed=0), 0, []
+    for steps in gaps:
+        offsets = []
+        for step in steps:
+            offset += step
+            offsets.append(offset)
+        chunks.append(chunk_of(claim, offsets, fetched_at=offsets[0] if offsets else offset + 1))
+    total = sum(map(len, gaps))
+    stream, queue = stream_of(*chunks)
+    queue.close()
+    got = 0
+    for take in takes:
+        if take:
+            got += len(next(stream.batches(max_records=take, timeout_ms=0), []))
+        else:
+            got += sum(1 for _ in zip(range(1), stream, strict=False))
+    rest = sum(1 for _ in stream)
+    assert got + rest == total
+    assert stream.handed_over().get("t", 0) == total

@@ -1,0 +1,167 @@
+"""What the events of a connector come to. Pure: events and the time go in, numbers come out."""
+
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Callable, Sized
+
+from zkconsumer.connector.measuring.numbers import REBALANCE_BOUNDS_MS, BrokerNumbers
+from zkconsumer.connector.measuring.rates import Meter
+from zkconsumer.connector.measuring.spread import Spread
+from zkconsumer.observe import (
+    CommitFailed,
+    Committed,
+    DeliveryPaused,
+    DeliveryResumed,
+    Event,
+    Fetched,
+    Left,
+    MessagePoisoned,
+    OrphansSeen,
+    PartitionsLost,
+    RebalanceFinished,
+    RebalanceGivenUp,
+    RebalanceStarted,
+    RebalanceTryFailed,
+)
+
+
+class FetchCounts:
+    """What was fetched, from one broker or all.
+
+    Args:
+        now_ms: when it begins.
+        random: for samples.
+    """
+
+    def __init__(self, now_ms: int, random: Callable[[], float]) -> None:
+        self._fetches = Meter(now_ms)
+        self._size_bytes = Meter(now_ms)
+        self._took_ms = Spread(random)
+        self._answer_bytes = Spread(random)
+
+    def take(self, fetched: Fetched, now_ms: int) -> None:
+        """One answer, or several: then each counts as the mean of them."""
+        times = fetched.fetches
+        self._fetches.mark(times, now_ms)
+        self._size_bytes.mark(fetched.size_bytes, now_ms)
+        if times:
+            self._took_ms.add(fetched.duration_ms / times, now_ms, times)
+            self._answer_bytes.add(fetched.size_bytes / times, now_ms, times)
+
+    def read(self, now_ms: int) -> BrokerNumbers:
+        """How it stands."""
+        return BrokerNumbers(
+            fetches=self._fetches.read(now_ms),
+            size_bytes=self._size_bytes.read(now_ms),
+            took_ms=self._took_ms.read(),
+            answer_bytes=self._answer_bytes.read(),
+        )
+
+
+class EventCounts:
+    """Counts what is told.
+
+    Args:
+        now_ms: when it begins.
+        random: gives numbers in [0, 1), for samples.
+
+    Attributes:
+        fetched: of all brokers together.
+        fetched_from: by the id of the broker.
+        rebalances: that came to their end.
+        rebalance_ms: how long these took.
+        rebalances_within: how many took no longer than each of ``REBALANCE_BOUNDS_MS``.
+        failed_tries: of rebalances.
+        given_up: rebalances of which all tries failed.
+        zookeeper_commits: offsets written.
+        kafka_commits: offsets sent.
+        failed_commits: offsets not written, by storage.
+        lost: partitions that were taken away.
+        poisoned: messages that could not be read.
+        orphans: as of the last audit.
+        paused: whether delivery waits.
+    """
+
+    def __init__(self, now_ms: int, random: Callable[[], float]) -> None:
+        self._random = random
+        self._rebalancing_since_ms: int | None = None
+        self.fetched = FetchCounts(now_ms, random)
+        self.fetched_from: dict[int, FetchCounts] = {}
+        self.rebalances = Meter(now_ms)
+        self.rebalance_ms = Spread(random)
+        self._took = Counter[int]()
+        self.failed_tries = 0
+        self.given_up = 0
+        self.zookeeper_commits = Meter(now_ms)
+        self.kafka_commits = Meter(now_ms)
+        self.failed_commits = Counter[str]()
+        self.lost = 0
+        self.poisoned = 0
+        self.orphans = 0
+        self.paused = False
+
+    @property
+    def rebalances_within(self) -> tuple[int, ...]:
+        """See ``ConnectorNumbers``."""
+        return tuple(
+            sum(count for place, count in list(self._took.items()) if place <= index)
+            for index in range(len(REBALANCE_BOUNDS_MS))
+        )
+
+    def take(self, event: Event, now_ms: int) -> None:
+        """Count what this tells."""
+        match event:
+            case Fetched():
+                self._take_fetched(event, now_ms)
+            case Committed(storage=storage, offsets=offsets):
+                self._take_commit(storage, offsets, now_ms)
+            case CommitFailed(storage, reasons):
+                self.failed_commits[storage] += len(reasons)
+                if storage == "kafka":
+                    self.kafka_commits.mark(len(reasons), now_ms)
+            case RebalanceStarted() if self._rebalancing_since_ms is None:
+                self._rebalancing_since_ms = now_ms
+            case RebalanceFinished(duration_ms=duration_ms):
+                self._take_rebalance(duration_ms, now_ms)
+            case RebalanceTryFailed():
+                self.failed_tries += 1
+            case RebalanceGivenUp():
+                self.given_up += 1
+                since_ms = self._rebalancing_since_ms
+                self._take_rebalance(0 if since_ms is None else now_ms - since_ms, now_ms)
+            case _:
+                self._take_rare(event)
+
+    def _take_rare(self, event: Event) -> None:
+        match event:
+            case PartitionsLost(partitions=partitions):
+                self.lost += len(partitions)
+            case MessagePoisoned():
+                self.poisoned += 1
+            case OrphansSeen(partitions):
+                self.orphans = len(partitions)
+            case DeliveryPaused():
+                self.paused = True
+            case DeliveryResumed():
+                self.paused = False
+            case Left():
+                self._rebalancing_since_ms = None
+                self.orphans = 0
+            case _:
+                pass
+
+    def _take_fetched(self, event: Fetched, now_ms: int) -> None:
+        self.fetched.take(event, now_ms)
+        if event.broker_id not in self.fetched_from:
+            self.fetched_from[event.broker_id] = FetchCounts(now_ms, self._random)
+        self.fetched_from[event.broker_id].take(event, now_ms)
+
+    def _take_commit(self, storage: str, offsets: Sized, now_ms: int) -> None:
+        meter = self.kafka_commits if storage == "kafka" else self.zookeeper_commits
+        meter.mark(len(offsets), now_ms)
+
+    def _take_rebalance(self, duration_ms: int, now_ms: int) -> None:
+        self._rebalancing_since_ms = None
+        self.rebalances.mark(1, now_ms)
+        self.rebalance_ms.add(duration_ms, now_ms)
+        self._took[bisect_left(REBALANCE_BOUNDS_MS, duration_ms)] += 1

@@ -1,0 +1,226 @@
+"""Measures a connector: hears its events, looks at its streams and claims, and tells all of it.
+
+No thread of it, and nothing that could hold anybody up: whoever tells something leaves it in a
+queue, and one of those who come by counts. Nobody waits for a lock, so a signal handler may shut
+the connector down whatever it interrupted.
+"""
+
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from zkconsumer.clock import Clock
+from zkconsumer.connector.measuring.event_counts import EventCounts
+from zkconsumer.connector.measuring.numbers import (
+    NO_FETCHES,
+    BrokerNumbers,
+    ConnectorNumbers,
+    PartitionNumbers,
+    QueueNumbers,
+)
+from zkconsumer.connector.measuring.rates import Meter, Rates
+from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.model import Broker
+from zkconsumer.observe import Event, Fetched, MemberName
+from zkconsumer.streams.queues import StreamQueue
+
+_LOOK_MS = 1_000
+"""Messages are counted at least so far apart, unless somebody asks."""
+_PATIENCE_S = 0.1
+"""So long a reader waits for another one, which may be the frame that its handler interrupted."""
+
+
+class Counted(Protocol):
+    """A stream that tells what it has handed over."""
+
+    def handed_over(self) -> Mapping[str, int]:
+        """How many messages of each topic. Thread: any."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredStream:
+    """One stream of a connector.
+
+    Attributes:
+        topic: the one it serves; None: those of a filter.
+        thread: its number.
+        queue: where its chunks wait.
+        stream: itself.
+    """
+
+    topic: str | None
+    thread: int
+    queue: StreamQueue
+    stream: Counted
+
+
+class Measuring:
+    """The numbers of one connector; an ``Observer`` of it. Thread: any.
+
+    Args:
+        member: whose.
+        client_id: how it calls itself to brokers.
+        clock: the time.
+        random: gives numbers in [0, 1), for samples.
+    """
+
+    def __init__(
+        self,
+        member: MemberName,
+        *,
+        client_id: str,
+        clock: Clock,
+        random: Callable[[], float],
+    ) -> None:
+        now_ms = clock.now_ms()
+        self._member = member
+        self._client_id = client_id
+        self._clock = clock
+        self._heard: deque[tuple[int, Event]] = deque()
+        self._counting = threading.Lock()
+        self._counts = EventCounts(now_ms, random)
+        self._streams: list[MeasuredStream] = []
+        self._messages = Meter(now_ms)
+        self._messages_of: dict[str, Meter] = {}
+        self._looked_ms = now_ms
+        self._claims: Callable[[], Sequence[PartitionClaim]] = tuple
+        self._fetchers: Callable[[], Sequence[Broker]] = tuple
+
+    def watch(
+        self,
+        claims: Callable[[], Sequence[PartitionClaim]],
+        fetchers: Callable[[], Sequence[Broker]],
+    ) -> None:
+        """Look at these, too; before the connector runs.
+
+        Args:
+            claims: gives what is being read.
+            fetchers: gives the brokers that are being fetched from.
+        """
+        self._claims = claims
+        self._fetchers = fetchers
+
+    def add_stream(self, stream: MeasuredStream) -> None:
+        """A stream was made."""
+        self._streams.append(stream)
+
+    def observe(self, member: MemberName, event: Event) -> None:
+        """See ``Observer``."""
+        del member
+        self._heard.append((self._clock.now_ms(), event))
+        if self._counting.acquire(blocking=False):
+            try:
+                self._count(is_look=isinstance(event, Fetched))
+            finally:
+                self._counting.release()
+
+    def read(self) -> ConnectorNumbers:
+        """How all of it stands."""
+        # Without the lock what is read is a little older, or of two moments; better than to wait.
+        has_lock = self._counting.acquire(timeout=_PATIENCE_S)
+        try:
+            if has_lock:
+                self._looked_ms -= _LOOK_MS
+                self._count(is_look=True)
+            return self._numbers()
+        finally:
+            if has_lock:
+                self._counting.release()
+
+    def _count(self, *, is_look: bool) -> None:
+        """Take up what was heard. With the lock only."""
+        while self._heard:
+            at_ms, event = self._heard.popleft()
+            self._counts.take(event, at_ms)
+        now_ms = self._clock.now_ms()
+        if is_look and now_ms - self._looked_ms >= _LOOK_MS:
+            self._looked_ms = now_ms
+            self._count_messages(now_ms)
+
+    def _count_messages(self, now_ms: int) -> None:
+        totals: dict[str, int] = {}
+        for one in list(self._streams):
+            for topic, count in one.stream.handed_over().items():
+                totals[topic] = totals.get(topic, 0) + count
+        for topic, total in totals.items():
+            meter = self._messages_of.get(topic)
+            if meter is None:
+                meter = self._messages_of[topic] = Meter(now_ms)
+            # What a stream is taking in hand just now is told in two steps, the second downwards.
+            more = max(0, total - meter.count)
+            meter.mark(more, now_ms)
+            self._messages.mark(more, now_ms)
+
+    def _numbers(self) -> ConnectorNumbers:
+        counts, now_ms = self._counts, self._clock.now_ms()
+        claims = list(self._claims())
+        brokers = {one.id: one for one in self._fetchers()}
+        fetched_from = self._fetched_from(brokers, now_ms)
+        return ConnectorNumbers(
+            group_id=self._member.group_id,
+            client_id=self._client_id,
+            consumer_id=self._member.consumer_id,
+            messages=self._messages.read(now_ms),
+            messages_of=_rates(self._messages_of, now_ms),
+            fetched=counts.fetched.read(now_ms),
+            fetched_from=fetched_from,
+            least_fetch_rate=min(
+                (fetched_from[one].fetches.one_minute for one in brokers.values()), default=0.0
+            ),
+            rebalances=counts.rebalances.read(now_ms),
+            rebalance_ms=counts.rebalance_ms.read(),
+            rebalances_within=counts.rebalances_within,
+            failed_tries=counts.failed_tries,
+            given_up=counts.given_up,
+            zookeeper_commits=counts.zookeeper_commits.read(now_ms),
+            kafka_commits=counts.kafka_commits.read(now_ms),
+            failed_commits=dict(counts.failed_commits),
+            lost=counts.lost,
+            poisoned=counts.poisoned,
+            orphans=counts.orphans,
+            paused=counts.paused,
+            partitions={one.topic_partition: _partition(one) for one in claims},
+            queues=tuple(self._queues(claims)),
+        )
+
+    def _fetched_from(
+        self, brokers: Mapping[int, Broker], now_ms: int
+    ) -> dict[Broker, BrokerNumbers]:
+        """Of the brokers that are fetched from now; one that never answered counts, too."""
+        return {
+            broker: counts.read(now_ms)
+            if (counts := self._counts.fetched_from.get(number)) is not None
+            else NO_FETCHES
+            for number, broker in sorted(brokers.items())
+        }
+
+    def _queues(self, claims: Sequence[PartitionClaim]) -> Iterator[QueueNumbers]:
+        for one in list(self._streams):
+            served = {one.topic} if one.topic is not None else _served(claims, one.queue)
+            yield QueueNumbers(
+                topic=one.topic or "",
+                topics=tuple(sorted(served)),
+                thread=one.thread,
+                chunks=one.queue.chunk_count(),
+                size_bytes=one.queue.used_bytes(),
+            )
+
+
+def _served(claims: Sequence[PartitionClaim], queue: StreamQueue) -> set[str]:
+    return {one.topic_partition.topic for one in claims if one.sink is queue}
+
+
+def _partition(claim: PartitionClaim) -> PartitionNumbers:
+    high_watermark = claim.high_watermark
+    return PartitionNumbers(
+        consumed_offset=claim.consumed_offset,
+        committed_offset=claim.committed_offset,
+        high_watermark=None if high_watermark < 0 else high_watermark,
+    )
+
+
+def _rates(meters: Mapping[str, Meter], now_ms: int) -> dict[str, Rates]:
+    return {name: meter.read(now_ms) for name, meter in list(meters.items())}

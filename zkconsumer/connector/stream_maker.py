@@ -1,0 +1,76 @@
+"""Makes the queues and streams of a connector."""
+
+from collections.abc import Sequence
+from typing import TypeVar
+
+from zkconsumer.config import ConsumerConfig
+from zkconsumer.connector.assembly import Parts
+from zkconsumer.connector.measuring.measuring import MeasuredStream
+from zkconsumer.streams.delivery import CommitAhead
+from zkconsumer.streams.message import Decoder
+from zkconsumer.streams.queues import StreamQueue, new_chunk_queue
+from zkconsumer.streams.stream import KafkaStream
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+class StreamMaker:
+    """Makes what belongs to one connector.
+
+    Args:
+        config: of the connector.
+        parts: what it is made of.
+        commit_ahead: see ``KafkaStream``.
+    """
+
+    def __init__(self, config: ConsumerConfig, parts: Parts, commit_ahead: CommitAhead) -> None:
+        self._config = config
+        self._parts = parts
+        self._commit_ahead = commit_ahead
+
+    def new_queues(self, count: int) -> tuple[StreamQueue, ...]:
+        """So many, empty, which share the byte budget with all others of the connector."""
+        most, budget = self._config.queued_max_message_chunks, self._parts.streaming.budget
+        return tuple(new_chunk_queue(most, budget) for _ in range(count))
+
+    def new_streams(
+        self,
+        queues: Sequence[StreamQueue],
+        topic: str | None,
+        key_decoder: Decoder[K] | None,
+        value_decoder: Decoder[V] | None,
+    ) -> list[KafkaStream[K, V]]:
+        """One for each queue, in their order, which is that of the consumer threads.
+
+        Args:
+            queues: of one topic, or of a filter.
+            topic: None for a filter.
+            key_decoder: see ``MessageAndMetadata``.
+            value_decoder: the same.
+        """
+        made: list[KafkaStream[K, V]] = []
+        for number, queue in enumerate(queues):
+            stream = self._new_stream(queue, key_decoder, value_decoder)
+            self._parts.measuring.add_stream(MeasuredStream(topic, number, queue, stream))
+            made.append(stream)
+        return made
+
+    def _new_stream(
+        self,
+        queue: StreamQueue,
+        key_decoder: Decoder[K] | None,
+        value_decoder: Decoder[V] | None,
+    ) -> KafkaStream[K, V]:
+        shared = self._parts.streaming
+        return KafkaStream(
+            queue,
+            clock=shared.clock,
+            timeout_ms=self._config.consumer_timeout_ms,
+            key_decoder=key_decoder,
+            value_decoder=value_decoder,
+            gate=shared.gate,
+            delivery=shared.delivery,
+            commit_ahead=self._commit_ahead,
+            poison=shared.poison,
+        )
