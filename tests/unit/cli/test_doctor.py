@@ -1,0 +1,265 @@
+"""``zkconsumer doctor`` on a cluster in memory: what it prints, waits for, and does."""
+
+import json
+import sys
+from collections.abc import Iterator
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.group_tree import NODES_MS
+from tests.support.opened_cluster import opening
+from tests.support.status_world import T0, T1, StatusWorld
+from zkconsumer.cli import doctor, doctor_report
+from zkconsumer.cli.main import main
+from zkconsumer.testing.memory_zk import MemoryZkStore
+from zkconsumer.zk.nodes import Registration, encode_registration
+
+MEMBER = "one"
+GHOST = "gone"
+GHOST_PATH = f"/consumers/g/ids/{GHOST}"
+GHOST_DATA = encode_registration(Registration(subscription={"t": 1}, timestamp_ms=NODES_MS))
+LEFT = "/consumers/g/offsets/dropped/0"
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[StatusWorld]:
+    """A healthy cluster with a group that has read everything; whoever waits does so at once."""
+    world = StatusWorld()
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(doctor, "open_cluster", opening(world))
+    monkeypatch.setattr(doctor, "wait_ms", world.clock.advance)
+    world.tree.write("/controller", b'{"version":1,"brokerid":0,"timestamp":"9"}')
+    settle(world)
+    yield world
+    world.close()
+
+
+def settle(world: StatusWorld, group: str = "g") -> MemoryZkStore:
+    """A group that has all, and has read all; gives its member's session."""
+    session = world.tree.join_as(group, MEMBER, GHOST_DATA)
+    for tp in (T0, T1):
+        world.tree.own(group, *tp, f"{MEMBER}-0", session)
+        world.tree.commit(group, *tp, b"100")
+    return session
+
+
+def call(*flags: str) -> int:
+    """The exit status."""
+    return main(["doctor", "--zookeeper", "zk:2181/chroot", *flags])
+
+
+def told(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
+    """What it found, as JSON."""
+    found: dict[str, Any] = json.loads(capsys.readouterr().out)
+    return found
+
+
+def codes(found: dict[str, Any]) -> list[object]:
+    """The kinds of findings."""
+    return [one["code"] for one in found["findings"]]
+
+
+def haunt(world: StatusWorld) -> None:
+    """A registration that nobody will ever take away, and whose share nobody reads."""
+    world.tree.write(GHOST_PATH, GHOST_DATA)
+    world.tree.disown("g", *T1)
+
+
+def node(world: StatusWorld, path: str) -> bytes | None:
+    """What it holds."""
+    found = world.tree.store.get_many([path])[0]
+    return None if found is None else found.data
+
+
+@pytest.mark.usefixtures("world")
+def test_nothing_wrong(capsys: pytest.CaptureFixture[str]) -> None:
+    """One look, one line, 0."""
+    assert call() == 0
+    assert capsys.readouterr() == ("nothing wrong; looked at 1 group\n", "")
+
+
+def test_a_finding_in_words(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None:
+    """What it is, what was seen, what helps; where something could move it looks twice."""
+    haunt(world)
+    assert call() == 3
+    out, err = capsys.readouterr()
+    assert out.startswith("ERROR  zookeeper group g: member-stale\n  1 member of the group is")
+    assert f"\n    - {GHOST_PATH}: a persistent node, which" in out
+    assert "\n  What helps: See on its host that the process is gone." in out
+    assert "\n  --fix offers to delete 1 registration of group g.\n" in out
+    assert "That was so 30 s before, too." in out
+    assert out.endswith("; looked at 1 group, twice, 30 s apart\n")
+    assert err == (
+        "zkconsumer: looking again within 30 s (--quick looks once): zookeeper group g shares out\n"
+    )
+    assert node(world, GHOST_PATH) == GHOST_DATA
+
+
+def test_a_quick_look(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None:
+    """It says of whom it is not sure."""
+    haunt(world)
+    assert call("--quick", "--json") == 3
+    found = told(capsys)
+    assert (found["looks_apart_ms"], found["unsure"]) == (None, ["zookeeper group g: shares out"])
+    assert (found["groups"], found["sessions_known"]) == (1, False)
+    stale = next(one for one in found["findings"] if one["code"] == "member-stale")
+    assert (stale["severity"], stale["group"], stale["kind"]) == ("error", "g", "zookeeper")
+    fix = stale["fix"]
+    assert isinstance(fix, dict)
+    assert fix["writes"] == [{"path": GHOST_PATH, "action": "delete", "data": None}]
+
+
+def test_who_moves_is_not_waited_for(
+    world: StatusWorld, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A look every five seconds; a group that has settled by then is well."""
+    session = settle(world, "h")
+    world.tree.disown("h", *T1)
+    waited: list[int] = []
+
+    def wait(ms: int) -> None:
+        world.clock.advance(ms)
+        waited.append(ms)
+        if sum(waited) == 5_000:
+            world.tree.own("h", *T1, f"{MEMBER}-0", session)
+
+    monkeypatch.setattr(doctor, "wait_ms", wait)
+    assert call() == 0
+    assert sum(waited) == 5_000
+    assert capsys.readouterr().out == "nothing wrong; looked at 2 groups, twice, 5 s apart\n"
+
+
+def test_offsets_that_stand_still(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None:
+    """It waits longer than members take between two commits; and less if they commit more often."""
+    world.tree.commit("g", *T0, b"40")
+    assert call("--json") == 3
+    found = told(capsys)
+    assert (codes(found), found["looks_apart_ms"]) == (["commits-paused"], 75_000)
+    assert call("--json", "--commit-interval-ms", "4000") == 3
+    assert told(capsys)["looks_apart_ms"] == 5_000
+
+
+def test_one_group(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None:
+    """Others, and topics that it does not read, are not its matter; what it reads is."""
+    haunt(world)
+    settle(world, "h")
+    world.tree.write("/brokers/topics/other", b"garbage")
+    assert call("--json", "--group", "h") == 0
+    assert told(capsys)["groups"] == 1
+    world.tree.write("/brokers/topics/t/partitions/0/state", b'{"leader":-1,"isr":[]}')
+    assert call("--json", "--group", "h", "--quick") == 3
+    assert "leader-missing" in codes(told(capsys))
+    assert call("--group", "nobody") == 2
+    assert "there is no group nobody" in capsys.readouterr().err
+
+
+def test_a_repair_and_its_undoing(
+    world: StatusWorld, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """All of it is done, and all comes back."""
+    world.tree.write(GHOST_PATH, GHOST_DATA)
+    world.tree.commit("g", "dropped", 0, b"5")
+    assert call("--quick", "--fix", "--yes", "--undo-file", "undo.json") == 3
+    err = capsys.readouterr().err
+    assert f"deleted: {GHOST_PATH}\n" in err
+    assert f"deleted: {LEFT}\n" in err
+    assert err.endswith("zkconsumer doctor --undo undo.json undoes what was done\n")
+    assert (node(world, GHOST_PATH), node(world, LEFT)) == (None, None)
+    assert call("--quick") == 0
+    world.tree.delete("/consumers/g/offsets/dropped")
+    capsys.readouterr()
+    assert call("--undo", "undo.json") == 2
+    assert "give --yes" in capsys.readouterr().err
+    assert node(world, LEFT) is None
+    assert call("--undo", "undo.json", "--yes") == 0
+    assert (node(world, GHOST_PATH), node(world, LEFT)) == (GHOST_DATA, b"5")
+    assert call("--undo", "undo.json", "--yes") == 0
+    assert [one.name for one in tmp_path.iterdir()] == ["undo.json"]
+
+
+def test_each_repair_is_asked_about(
+    world: StatusWorld, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Only what was said yes to is done; a terminal answers."""
+    haunt(world)
+    world.tree.commit("g", "dropped", 0, b"5")
+    answers = StringIO("yes\nno\n")
+    answers.isatty = lambda: True  # type: ignore[method-assign]
+    monkeypatch.setattr(sys, "stdin", answers)
+    assert call("--quick", "--fix") == 3
+    err = capsys.readouterr().err
+    assert f"    delete {GHOST_PATH}\n  Before you say yes: Whoever is deleted and lives" in err
+    assert (node(world, GHOST_PATH), node(world, LEFT)) == (None, b"5")
+
+
+def test_nobody_to_ask(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None:
+    """Then nothing is done, and nothing is looked at."""
+    haunt(world)
+    assert call("--fix") == 2
+    assert call("--yes") == 2
+    assert call("--fix", "--undo", "x") == 2
+    out, err = capsys.readouterr()
+    assert (out, err.count("zkconsumer: ")) == ("", 3)
+    assert node(world, GHOST_PATH) == GHOST_DATA
+
+
+def test_all_is_repaired(world: StatusWorld) -> None:
+    """Then the exit status says so."""
+    world.tree.write(GHOST_PATH, GHOST_DATA)
+    world.tree.own("g", "u", 0, f"{GHOST}-0")
+    assert call("--quick") == 3
+    assert call("--quick", "--fix", "--yes", "--undo-file", "a") == 0
+    assert call("--quick", "--fix", "--yes", "--undo-file", "b") == 0
+    assert not Path("b").exists()
+
+
+def test_what_changed_meanwhile_is_left(
+    world: StatusWorld, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look and the yes: it is named, and there is nothing to undo."""
+    world.tree.write(GHOST_PATH, GHOST_DATA)
+    looked = doctor_report.as_text
+
+    def meanwhile(*args: object, **options: bool) -> str:
+        world.tree.write(GHOST_PATH, b"other")
+        return looked(*args, **options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(doctor, "as_text", meanwhile)
+    assert call("--quick", "--fix", "--yes", "--undo-file", "undo.json") == 3
+    assert f"left as it is: {GHOST_PATH}: it now holds 'other'\n" in capsys.readouterr().err
+    assert node(world, GHOST_PATH) == b"other"
+    assert not Path("undo.json").exists()
+
+
+def test_an_undo_file_that_is_there(world: StatusWorld) -> None:
+    """It is not written over, and nothing is done without one."""
+    world.tree.write(GHOST_PATH, GHOST_DATA)
+    Path("undo.json").write_text("mine")
+    assert call("--quick", "--fix", "--yes", "--undo-file", "undo.json") == 2
+    assert call("--quick", "--fix", "--yes", "--undo-file", "no/such/folder") == 1
+    assert Path("undo.json").read_text() == "mine"
+    assert node(world, GHOST_PATH) == GHOST_DATA
+
+
+def test_undoing_something_else(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None:
+    """No file, no such file, a file of another cluster."""
+    world.tree.write(GHOST_PATH, GHOST_DATA)
+    call("--quick", "--fix", "--yes", "--undo-file", "undo.json")
+    Path("bytes").write_bytes(b"\xff")
+    for name, status in (("none", 1), ("bytes", 2)):
+        assert call("--undo", name, "--yes") == status
+    assert main(["doctor", "--zookeeper", "zk:2181/b", "--undo", "undo.json", "--yes"]) == 2
+    assert "undo.json undoes repairs of zk:2181/chroot" in capsys.readouterr().err
+    assert node(world, GHOST_PATH) is None
+
+
+def test_zookeeper_that_is_away(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None:
+    """One line, and 1."""
+    world.tree.server.disconnect(world.tree.store.session_id)
+    assert call("--timeout-ms", "300") == 1
+    out, err = capsys.readouterr()
+    assert (out, err.count("\n")) == ("", 1)
+    assert err.startswith("zkconsumer: the cluster can't be read: ")

@@ -1,0 +1,125 @@
+"""What one look can't tell, how long to wait for it, and what clears it."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import pytest
+
+from tests.support.sick_world import LONG_AGO_MS, NOW_MS, SickWorld, healthy
+from zkconsumer.model import TopicPartition
+from zkconsumer.status.doctor.circumstances import Circumstances
+from zkconsumer.status.doctor.narrowing import about
+from zkconsumer.status.doctor.second_look import Suspicion, suspicions
+from zkconsumer.status.model import (
+    ClusterSnapshot,
+    Committed,
+    GroupKey,
+    GroupKind,
+    GroupPartition,
+    GroupStatus,
+)
+
+KEY = GroupKey(GroupKind.ZOOKEEPER, "g")
+AROUND = Circumstances(settle_ms=30_000, silence_ms=75_000)
+T0 = TopicPartition("t", 0)
+
+
+def suspected(snapshot: ClusterSnapshot) -> list[Suspicion]:
+    """What is suspected of the group."""
+    return list(suspicions(snapshot, [KEY, GroupKey(GroupKind.COORDINATOR, "none")], AROUND))
+
+
+def with_first(change: Callable[[GroupPartition], GroupPartition]) -> ClusterSnapshot:
+    """A healthy world that has read everything, but for the first partition, which is changed."""
+    snapshot = healthy().snapshot()
+    group = snapshot.groups[KEY]
+    partitions = tuple(
+        change(one) if one.topic_partition == T0 else one._replace(log_end=90)
+        for one in group.partitions
+    )
+    return replace(snapshot, groups={KEY: replace(group, partitions=partitions)})
+
+
+def committed(offset: int, at_ms: int | None) -> tuple[Committed, ...]:
+    """A commit."""
+    return (Committed(offset, "kafka" if at_ms is None else "zookeeper", NOW_MS, "", at_ms),)
+
+
+def test_a_group_at_rest_needs_no_second_look() -> None:
+    """Nor does one without members, or one that is not there."""
+    assert suspected(with_first(lambda one: one._replace(log_end=90))) == []
+    assert suspected(SickWorld(t=1).snapshot()) == []
+
+
+def test_a_group_that_shares_out() -> None:
+    """It is clear when it has, or when it is gone."""
+    world = healthy()
+    world.remove("/consumers/g/owners/t/0")
+    for tp in list(world.snapshot().groups[KEY].partitions):
+        world.commit(tp.topic_partition, 100)
+    (one,) = suspected(world.snapshot())
+    assert (one.key, one.why, one.wait_ms) == (KEY, "shares out", 30_000)
+    assert not one.cleared(world.snapshot())
+    assert one.cleared(healthy().snapshot())
+    assert one.cleared(SickWorld(t=1).snapshot())
+
+
+@pytest.mark.parametrize(
+    ("change", "is_suspected"),
+    [
+        (lambda one: one, True),
+        (lambda one: one._replace(committed=committed(90, NOW_MS - 75_000)), False),
+        (lambda one: one._replace(committed=committed(90, NOW_MS - 75_001)), True),
+        (lambda one: one._replace(committed=committed(90, None)), True),
+        (lambda one: one._replace(committed=committed(100, LONG_AGO_MS)), False),
+        (lambda one: one._replace(committed=()), True),
+        (lambda one: one._replace(committed=(), log_start=100), False),
+        (lambda one: one._replace(committed=(), log_start=None), False),
+        (lambda one: one._replace(owner=None), False),
+        (lambda one: one._replace(log_end=None), False),
+    ],
+)
+def test_an_offset_that_may_stand(
+    change: Callable[[GroupPartition], GroupPartition], is_suspected: bool
+) -> None:
+    """Somebody has something to read, and is not known to have committed lately."""
+    found = suspected(with_first(change))
+    assert [one.wait_ms for one in found if one.standing] == [75_000] * is_suspected
+
+
+def test_what_clears_an_offset() -> None:
+    """That it moves, or is another's; not that it is committed again, or that the log grows."""
+    (one,) = suspected(with_first(lambda one: one))
+    moves = [
+        lambda one: one._replace(committed=committed(91, NOW_MS)),
+        lambda one: one._replace(owner="other-0"),
+    ]
+    stays = [
+        lambda one: one._replace(committed=committed(90, NOW_MS)),
+        lambda one: one._replace(log_end=200),
+    ]
+    assert [one.cleared(with_first(change)) for change in moves] == [True, True]
+    assert [one.cleared(with_first(change)) for change in stays] == [False, False]
+
+
+def test_what_is_about_a_group() -> None:
+    """Its topics however they are, others only if they are well; the same id of the other kind."""
+    world = healthy()
+    world.topics |= {"sick": 1, "fine": 1}
+    twin = GroupStatus(group_id="g", kind=GroupKind.COORDINATOR, seen_ms=NOW_MS)
+    other = GroupStatus(group_id="h", kind=GroupKind.COORDINATOR, seen_ms=NOW_MS)
+    whole = world.snapshot(twin, other)
+    whole = replace(
+        whole,
+        topics=tuple(
+            one
+            if one.name == "fine"
+            else replace(
+                one, partitions=tuple(replace(each, leader=None) for each in one.partitions)
+            )
+            for one in whole.topics
+        ),
+    )
+    seen = about(whole, [KEY])
+    assert [one.name for one in seen.topics] == ["fine", "t", "u"]
+    assert set(seen.groups) == {KEY, twin.key}

@@ -1,0 +1,227 @@
+"""``zkconsumer doctor``: what is wrong with a cluster and its groups, and what helps."""
+
+import argparse
+import sys
+from collections.abc import Collection, Sequence
+
+from zkconsumer.assignment.strategy import Strategy
+from zkconsumer.cli.cluster_access import (
+    ClusterAccess,
+    add_cluster_arguments,
+    add_kind_argument,
+    find_group,
+    milliseconds,
+    open_cluster,
+    required,
+)
+from zkconsumer.cli.commands import Subparsers
+from zkconsumer.cli.doctor_fix import Treated, repair, undo_repairs
+from zkconsumer.cli.doctor_report import Report, as_json, as_text
+from zkconsumer.cli.doctor_undo_file import UndoFile, read_undo_file
+from zkconsumer.cli.refusal import refusing
+from zkconsumer.cli.tables import add_format_arguments, shows_colour
+from zkconsumer.clock import Clock
+from zkconsumer.errors import ConfigError
+from zkconsumer.scope import naps, wait_ms
+from zkconsumer.status.doctor.circumstances import Circumstances
+from zkconsumer.status.doctor.examine import examine
+from zkconsumer.status.doctor.narrowing import about
+from zkconsumer.status.doctor.second_look import Suspicion, suspicions
+from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind
+from zkconsumer.status.reading.snapshot import SnapshotReader
+
+_BAD = 3
+_LOOK_EVERY_MS = 5_000
+_STRATEGIES: tuple[Strategy, ...] = ("range", "roundrobin")
+
+_DESCRIPTION = """\
+Say what is wrong with a cluster and its groups in plain words: what was seen, and what helps.
+It finds registrations that are left over or that other members can't read, owners that are gone,
+partitions that nobody reads, members that don't agree, offsets that the log has deleted or that
+nobody moves, brokers and partitions that are away, and clocks that differ.
+
+  zkconsumer doctor --zookeeper zk1:2181
+  zkconsumer doctor --zookeeper zk1:2181 --group loader --fix
+
+Where a group could be stuck, or could just be sharing out, it looks a second time, and says so.
+It never writes without --fix, and then only to ZooKeeper: each repair is shown and asked about, is
+done only to nodes that are still what was seen, and can be undone by the file that it leaves.
+Every finding is explained in docs/doctor.md.
+"""
+_EPILOG = """\
+exit status: 0 nothing wrong (notes at most), or all of it repaired, or undone; 1 it could not be
+looked at, or a repair failed, or not all could be undone; 2 wrong usage, or refused: nothing was
+done; 3 warnings or errors were found, and are not repaired; 130 interrupted"""
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the command; ``run`` is set as the ``run`` default."""
+    parser = subparsers.add_parser(
+        "doctor",
+        help="what is wrong with a cluster and its groups, and what helps",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add_cluster_arguments(parser)
+    parser.add_argument(
+        "--group",
+        action="append",
+        default=[],
+        metavar="GROUP",
+        help="look at this group, and at what it needs; can be given again (default: all)",
+    )
+    add_kind_argument(parser)
+    parser.add_argument(
+        "--strategy",
+        choices=_STRATEGIES,
+        metavar="NAME",
+        help="the partition.assignment.strategy of these groups, range or roundrobin: nothing in "
+        "ZooKeeper tells (default: found out, where it shows)",
+    )
+    _add_looks(parser)
+    repairs = parser.add_argument_group("repairs")
+    repairs.add_argument(
+        "--fix", action="store_true", help="offer to do what can be done, one after the other"
+    )
+    repairs.add_argument("--yes", action="store_true", help="do not ask: the answer is yes")
+    repairs.add_argument(
+        "--undo-file",
+        metavar="FILE",
+        help="where to keep what undoes it (default: doctor-undo-TIME.json here)",
+    )
+    repairs.add_argument("--undo", metavar="FILE", help="undo what the run did that left this file")
+    add_format_arguments(parser)
+    parser.set_defaults(run=run)
+
+
+def _add_looks(parser: argparse.ArgumentParser) -> None:
+    looks = parser.add_argument_group("the second look")
+    looks.add_argument("--quick", action="store_true", help="look once, whatever is seen")
+    looks.add_argument(
+        "--look-apart-ms",
+        type=milliseconds,
+        default=30_000,
+        metavar="MS",
+        help="how long a group may take to share out: the second look comes so much later, where "
+        "one may be stuck (default: %(default)s)",
+    )
+    looks.add_argument(
+        "--commit-interval-ms",
+        type=milliseconds,
+        default=60_000,
+        metavar="MS",
+        help="how often members commit, as their auto.commit.interval.ms says: where offsets may "
+        "stand still, the second look comes a quarter later than that (default: %(default)s)",
+    )
+
+
+@refusing
+def run(args: argparse.Namespace) -> int:
+    """Look, and say what is wrong; gives the exit status.
+
+    Raises:
+        ZkConsumerError: it could not be looked at, or a repair failed.
+        OSError: the undo file can't be used.
+    """
+    if args.undo is not None:
+        return _undo(args)
+    if args.yes and not args.fix:
+        raise ConfigError("--yes goes with --fix or --undo: nothing is written without them")
+    if args.fix and not (args.yes or (sys.stdin is not None and sys.stdin.isatty())):
+        raise ConfigError("--fix asks before each repair, and nobody can be asked here: give --yes")
+    with open_cluster(args) as access:
+        report = _look(args, access)
+        show = as_json(report) if args.format == "json" else None
+        print(show or as_text(report, coloured=shows_colour()), end="", flush=True)
+        treated = _treat(args, access, report) if args.fix else Treated(repaired=(), failed=False)
+    if treated.failed:
+        return 1
+    return _BAD if treated.left(report.findings) else 0
+
+
+def _undo(args: argparse.Namespace) -> int:
+    if args.fix:
+        raise ConfigError("--fix and --undo are two different wishes: give one of them")
+    record = read_undo_file(args.undo)
+    with open_cluster(args) as access:
+        whole = undo_repairs(
+            access.store, record, zookeeper=args.zookeeper, name=args.undo, yes=args.yes
+        )
+    return 0 if whole else 1
+
+
+def _treat(args: argparse.Namespace, access: ClusterAccess, report: Report) -> Treated:
+    now_ms = access.clock.wall_ms()
+    undo = UndoFile(args.undo_file, zookeeper=access.zookeeper_connect, made_ms=now_ms)
+    return repair(access.store, report.findings, undo, yes=args.yes)
+
+
+def _look(args: argparse.Namespace, access: ClusterAccess) -> Report:
+    reader = access.reader(with_sessions=True)
+    first = required(reader.read(args.group))
+    keys = _wanted(args, first)
+    settings = Circumstances(
+        settle_ms=args.look_apart_ms,
+        silence_ms=args.commit_interval_ms * 5 // 4,
+        strategies={key.group_id: args.strategy for key in keys} if args.strategy else {},
+    )
+    doubts = suspicions(first, keys, settings)
+    snapshot, earlier = first, None
+    if doubts and not args.quick:
+        _wait(reader, doubts, access.clock)
+        snapshot, earlier = reader.read(args.group), first
+    around = Circumstances(
+        earlier=earlier,
+        settle_ms=settings.settle_ms,
+        silence_ms=settings.silence_ms,
+        strategies=settings.strategies,
+    )
+    seen = about(snapshot, keys) if args.group else snapshot
+    return Report(
+        snapshot=seen,
+        apart_ms=None if earlier is None else around.elapsed_ms(snapshot),
+        unsure=[f"{one.key}: {one.why}" for one in doubts] if earlier is None else (),
+        findings=examine(seen, around),
+    )
+
+
+def _wanted(args: argparse.Namespace, snapshot: ClusterSnapshot) -> Collection[GroupKey]:
+    """The groups to look at; where an id is both a ZooKeeper group's and another's, both are."""
+    if not args.group:
+        return list(snapshot.groups)
+    kinds = [args.kind] if args.kind is not None else list(GroupKind)
+    found: list[GroupKey] = []
+    for name in args.group:
+        keys = [key for kind in kinds if (key := GroupKey(kind, name)) in snapshot.groups]
+        # Only to say what is like it.
+        found += keys or [find_group(snapshot, name, args.kind).key]
+    return found
+
+
+def _wait(reader: SnapshotReader, doubts: Sequence[Suspicion], clock: Clock) -> None:
+    """Wait until each group that may be stuck has moved, or has had its time."""
+    began_ms = clock.now_ms()
+    left = list(doubts)
+    _say_waiting(left)
+    while left:
+        passed_ms = clock.now_ms() - began_ms
+        until_ms = min(_LOOK_EVERY_MS, min(one.wait_ms for one in left) - passed_ms)
+        for nap_ms in naps(until_ms):
+            wait_ms(nap_ms)
+        passed_ms = clock.now_ms() - began_ms
+        left = [one for one in left if one.wait_ms > passed_ms]
+        if left:
+            snapshot = reader.look({one.key for one in left})
+            left = [one for one in left if not one.cleared(snapshot)]
+
+
+def _say_waiting(doubts: Sequence[Suspicion]) -> None:
+    shown = "; ".join(f"{one.key} {one.why}" for one in doubts[:3])
+    more = f"; and {len(doubts) - 3} more" if len(doubts) > 3 else ""
+    longest_s = max(one.wait_ms for one in doubts) / 1000
+    print(
+        f"zkconsumer: looking again within {longest_s:.0f} s (--quick looks once): {shown}{more}",
+        file=sys.stderr,
+    )

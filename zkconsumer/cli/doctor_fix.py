@@ -1,0 +1,166 @@
+"""Does the repairs that the doctor offers, one after the other, and undoes them.
+
+Each is shown and asked about; then its nodes are read, held against what was seen, put into the
+undo file, and written, each fenced by the version that was read.
+"""
+
+import logging
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from zkconsumer.cli.confirm import confirm
+from zkconsumer.cli.doctor_report import finding_lines, write_text
+from zkconsumer.cli.doctor_undo_file import UndoFile
+from zkconsumer.cli.tables import printable, shows_colour
+from zkconsumer.errors import ConfigError
+from zkconsumer.status.doctor.finding import Finding, Severity
+from zkconsumer.status.doctor.fix import Fix
+from zkconsumer.status.doctor.fixing import FixPlan, PlannedWrite, plan_fix
+from zkconsumer.status.doctor.undo import UndoRecord, plan_undo
+from zkconsumer.zk.connect_string import parse_connect_string
+from zkconsumer.zk.store import DeleteOp, ZkStore
+
+log = logging.getLogger(__name__)
+
+_YES = "yes"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Treated:
+    """What came of the repairs.
+
+    Attributes:
+        repaired: the findings whose repair was done, all of it.
+        failed: whether a write failed that had been said yes to.
+    """
+
+    repaired: tuple[Finding, ...]
+    failed: bool
+
+    def left(self, findings: Sequence[Finding]) -> list[Finding]:
+        """What is still bad."""
+        return [
+            one for one in findings if one.severity >= Severity.WARNING and one not in self.repaired
+        ]
+
+
+def repair(store: ZkStore, findings: Sequence[Finding], undo: UndoFile, *, yes: bool) -> Treated:
+    """Go through the findings that can be repaired, and ask about each.
+
+    Args:
+        store: ZooKeeper.
+        findings: all of them.
+        undo: gets what undoes it.
+        yes: whether ``--yes`` was given.
+
+    Raises:
+        ConfigError: the undo file is there already; nothing was done.
+        OSError: it can't be written; nothing more was done.
+        RegistryError: ZooKeeper does not answer. The undo file names what may have been written.
+    """
+    repaired: list[Finding] = []
+    failed = False
+    try:
+        for finding in findings:
+            if finding.fix is None or not _wanted(finding, finding.fix, yes=yes):
+                continue
+            done = _do(store, finding.fix, undo)
+            if done is None:
+                failed = True
+            elif done:
+                repaired.append(finding)
+    finally:
+        if undo.holds_anything:
+            _say(f"zkconsumer doctor --undo {undo.path} undoes what was done")
+    return Treated(repaired=tuple(repaired), failed=failed)
+
+
+def undo_repairs(
+    store: ZkStore, record: UndoRecord, *, zookeeper: str, name: str, yes: bool
+) -> bool:
+    """Bring back what a run did, as far as nobody has changed it since.
+
+    Args:
+        store: ZooKeeper.
+        record: what was done.
+        zookeeper: the cluster that is meant.
+        name: of the file.
+        yes: whether ``--yes`` was given.
+
+    Returns:
+        Whether everything is as it was before.
+
+    Raises:
+        ConfigError: the file is of another cluster, or nobody said yes: nothing was done.
+        RegistryError: ZooKeeper does not answer; some of it may have been done.
+    """
+    _require_same(record.zookeeper, zookeeper, name)
+    paths = [one.path for one in record.steps]
+    plan = plan_undo(record, dict(zip(paths, store.get_many(paths), strict=True)))
+    for path, why in plan.skipped.items():
+        _say(f"left as it is: {printable(path)}: {why}")
+    whole = all(why == "it is as it was" for why in plan.skipped.values())
+    if not plan.ops:
+        _say("nothing is left to undo")
+        return whole
+    question = "\n".join(f"bring back {printable(one.path)}" for one in plan.ops)
+    if not confirm(question, _YES, yes):
+        raise ConfigError(f"nothing was undone: {name} is good for another time")
+    # A parent that went meanwhile would refuse its child.
+    parents = dict.fromkeys(one.path.rpartition("/")[0] for one in plan.ops)
+    store.ensure_paths([one for one in parents if one])
+    for op, error in zip(plan.ops, store.write_many(plan.ops), strict=True):
+        _say(f"{'brought back' if error is None else 'not undone'}: {printable(op.path)}", error)
+        whole = whole and error is None
+    return whole
+
+
+def _wanted(finding: Finding, fix: Fix, *, yes: bool) -> bool:
+    lines = [
+        "",
+        *finding_lines(finding, coloured=shows_colour(sys.stderr)),
+        *(f"    {write_text(one)}" for one in fix.writes),
+        f"  Before you say yes: {printable(fix.caution)}",
+    ]
+    return confirm("\n".join(lines), _YES, yes)
+
+
+def _do(store: ZkStore, fix: Fix, undo: UndoFile) -> bool | None:
+    """Whether all of it is done now; None where a write failed."""
+    plan = _plan(store, fix)
+    if plan.refused is not None:
+        _say(f"nothing was done: {plan.refused}")
+        return False
+    for path, why in plan.skipped.items():
+        _say(f"left as it is: {printable(path)}: {why}")
+    if not plan.writes:
+        return all(why == "it is gone" for why in plan.skipped.values())
+    undo.add([one.undone for one in plan.writes])
+    errors = store.write_many([one.op for one in plan.writes])
+    failed: list[PlannedWrite] = []
+    for write, error in zip(plan.writes, errors, strict=True):
+        done = "deleted" if isinstance(write.op, DeleteOp) else "set"
+        _say(f"{done if error is None else 'not done'}: {printable(write.op.path)}", error)
+        if error is not None:
+            failed.append(write)
+    undo.drop([one.undone for one in failed])
+    return None if failed else not plan.skipped
+
+
+def _plan(store: ZkStore, fix: Fix) -> FixPlan:
+    nodes = dict(zip(fix.paths, store.get_many(fix.paths), strict=True))
+    below = store.children_many(fix.childless) if fix.childless else []
+    return plan_fix(fix, nodes, dict(zip(fix.childless, below, strict=True)))
+
+
+def _require_same(made_for: str, zookeeper: str, name: str) -> None:
+    theirs, ours = parse_connect_string(made_for), parse_connect_string(zookeeper)
+    if theirs.chroot != ours.chroot or not set(theirs.servers) & set(ours.servers):
+        raise ConfigError(
+            f"{name} undoes repairs of {made_for}, and --zookeeper is {zookeeper}: give the same"
+        )
+
+
+def _say(text: str, error: object = None) -> None:
+    print(text if error is None else f"{text}: {error}", file=sys.stderr)

@@ -1,0 +1,131 @@
+"""What ``zkconsumer doctor`` prints: findings as text for people, or as JSON."""
+
+import textwrap
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from zkconsumer.cli.tables import Colour, instant, json_text, paint, printable
+from zkconsumer.status.doctor.finding import Finding, Severity, counted
+from zkconsumer.status.doctor.fix import DeleteNode, Write
+from zkconsumer.status.model import ClusterSnapshot
+
+_WIDTH = 100
+_COLOURS = {
+    Severity.ERROR: Colour.BAD,
+    Severity.WARNING: Colour.WARN,
+    Severity.NOTE: Colour.DIM,
+}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Report:
+    """Everything that there is to say.
+
+    Attributes:
+        snapshot: what was looked at last.
+        apart_ms: how long after the first look; None where there was only one.
+        unsure: groups of which a second look would tell more, and why.
+        findings: the worst first.
+    """
+
+    snapshot: ClusterSnapshot
+    apart_ms: int | None
+    unsure: Sequence[str]
+    findings: Sequence[Finding]
+
+
+def as_text(report: Report, *, coloured: bool) -> str:
+    """All findings, then how many there are; nothing is cut where it is an id or a path."""
+    blocks = ["\n".join(finding_lines(one, coloured=coloured)) for one in report.findings]
+    return "\n\n".join([*blocks, _summary(report)]) + "\n"
+
+
+def finding_lines(finding: Finding, *, coloured: bool) -> Iterator[str]:
+    """One finding: what it is, what was seen, what helps."""
+    whose = str(finding.group) if finding.group is not None else "the cluster"
+    severity = paint(finding.severity.name, _COLOURS[finding.severity], coloured=coloured)
+    yield f"{severity}  {printable(whose)}: {finding.code}"
+    yield from _wrapped(finding.what, "  ")
+    yield from (f"    - {printable(line)}" for line in finding.evidence)
+    yield from _wrapped(f"What helps: {finding.repair}", "  ")
+    if finding.fix is not None:
+        yield from _wrapped(f"--fix offers to {finding.fix.what}.", "  ")
+
+
+def write_text(write: Write) -> str:
+    """One write of a repair."""
+    if isinstance(write, DeleteNode):
+        return f"delete {printable(write.path)}"
+    return f"set {printable(write.path)} to {printable(write.data.decode('utf-8', 'replace'))}"
+
+
+def as_json(report: Report) -> str:
+    """One object; see ``docs/doctor.md``."""
+    return json_text(
+        {
+            "zookeeper": report.snapshot.zookeeper_connect,
+            "taken_at": instant(report.snapshot.taken_ms),
+            "looks_apart_ms": report.apart_ms,
+            "unsure": list(report.unsure),
+            "groups": len(report.snapshot.groups),
+            "sessions_known": report.snapshot.live_sessions is not None,
+            "findings": [_finding_json(one) for one in report.findings],
+        }
+    )
+
+
+def _finding_json(finding: Finding) -> dict[str, object]:
+    fix, group = finding.fix, finding.group
+    return {
+        "code": finding.code.value,
+        "severity": finding.severity.name.lower(),
+        "group": None if group is None else group.group_id,
+        "kind": None if group is None else group.kind.value,
+        "what": finding.what,
+        "evidence": list(finding.evidence),
+        "repair": finding.repair,
+        "fix": None
+        if fix is None
+        else {
+            "what": fix.what,
+            "caution": fix.caution,
+            "writes": [
+                {
+                    "path": one.path,
+                    "action": "delete" if isinstance(one, DeleteNode) else "set",
+                    "data": None
+                    if isinstance(one, DeleteNode)
+                    else one.data.decode("utf-8", "replace"),
+                }
+                for one in fix.writes
+            ],
+        },
+    }
+
+
+def _summary(report: Report) -> str:
+    numbers = [
+        counted(number, severity.name.lower())
+        for severity in sorted(Severity, reverse=True)
+        if (number := sum(one.severity is severity for one in report.findings))
+    ]
+    groups = counted(len(report.snapshot.groups), "group")
+    found = ", ".join(numbers) if numbers else "nothing wrong"
+    lines = [f"{found}; looked at {groups}"]
+    if report.apart_ms is not None:
+        lines[0] += f", twice, {report.apart_ms / 1000:.0f} s apart"
+    if report.unsure:
+        lines.append("A second look would tell more (leave --quick out):")
+        lines += [f"    - {printable(one)}" for one in report.unsure]
+    return "\n".join(lines)
+
+
+def _wrapped(text: str, indent: str) -> list[str]:
+    return textwrap.wrap(
+        printable(text),
+        _WIDTH,
+        initial_indent=indent,
+        subsequent_indent=indent,
+        break_long_words=False,
+        break_on_hyphens=False,
+    )

@@ -1,0 +1,99 @@
+"""The file that undoes what ``zkconsumer doctor --fix`` does: on the disk before each write."""
+
+import contextlib
+import os
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from zkconsumer.errors import ConfigError
+from zkconsumer.status.doctor.undo import Undone, UndoRecord, decode_undo, encode_undo
+
+
+class UndoFile:
+    """Grows with every repair of a run; each time a whole file takes the place of the one before.
+
+    Args:
+        name: of the file; None: one that says when it was made, in this folder.
+        zookeeper: the cluster.
+        made_ms: the time, in milliseconds since the epoch.
+    """
+
+    def __init__(self, name: str | None, *, zookeeper: str, made_ms: int) -> None:
+        self.path = Path(name or _default_name(made_ms))
+        self._zookeeper = zookeeper
+        self._made_ms = made_ms
+        self._steps: tuple[Undone, ...] = ()
+
+    @property
+    def holds_anything(self) -> bool:
+        """Whether there is anything to undo, and so a file."""
+        return bool(self._steps)
+
+    def add(self, steps: Sequence[Undone]) -> None:
+        """Have these in the file, and on the disk, before they are done.
+
+        Raises:
+            ConfigError: there is a file of that name already.
+            OSError: it can't be written.
+        """
+        if not self._steps and self.path.exists():
+            raise ConfigError(f"{self.path} exists already: name another file with --undo-file")
+        self._write((*self._steps, *steps))
+
+    def drop(self, steps: Sequence[Undone]) -> None:
+        """Take out what was not done after all.
+
+        Raises:
+            OSError: it can't be written; what it held before is still there.
+        """
+        if steps:
+            self._write(tuple(one for one in self._steps if one not in steps))
+
+    def _write(self, steps: tuple[Undone, ...]) -> None:
+        if not steps:
+            self.path.unlink(missing_ok=True)
+            self._steps = ()
+            return
+        record = UndoRecord(zookeeper=self._zookeeper, made_ms=self._made_ms, steps=steps)
+        new = self.path.with_name(f"{self.path.name}.new")
+        try:
+            with new.open("w", encoding="utf-8") as file:
+                file.write(encode_undo(record))
+                file.flush()
+                os.fsync(file.fileno())
+            new.replace(self.path)
+            _sync_folder(self.path)
+        except BaseException:
+            with contextlib.suppress(OSError):
+                new.unlink(missing_ok=True)
+            raise
+        self._steps = steps
+
+
+def read_undo_file(name: str) -> UndoRecord:
+    """What such a file holds.
+
+    Raises:
+        ConfigError: it is none.
+        OSError: it can't be read.
+    """
+    try:
+        text = Path(name).read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise ConfigError(f"{name} is no undo file: {error}") from error
+    return decode_undo(text, name)
+
+
+def _sync_folder(path: Path) -> None:
+    """Until its folder is on the disk, the file may have no name after a crash."""
+    descriptor = os.open(path.parent, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _default_name(made_ms: int) -> str:
+    time = datetime.fromtimestamp(made_ms / 1000, UTC).strftime("%Y%m%dT%H%M%S.%fZ")
+    return f"doctor-undo-{time}.json"

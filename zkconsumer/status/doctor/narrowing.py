@@ -1,0 +1,27 @@
+"""Leaves out of a snapshot what has nothing to do with some groups (pure)."""
+
+from collections.abc import Collection
+from dataclasses import replace
+
+from zkconsumer.status.model import ClusterSnapshot, GroupKey, TopicStatus
+
+
+def about(snapshot: ClusterSnapshot, keys: Collection[GroupKey]) -> ClusterSnapshot:
+    """The snapshot, with these groups alone, and without what ails topics that they don't read.
+
+    Groups of the other kind under the same ids stay, since each can disturb the other; so do topics
+    that nothing is wrong with, by which one sees what is not there.
+    """
+    ids = {key.group_id for key in keys}
+    groups = {key: group for key, group in snapshot.groups.items() if key.group_id in ids}
+    read = {topic for group in groups.values() for one in group.members for topic in one.streams}
+    read |= {one.topic_partition.topic for group in groups.values() for one in group.partitions}
+    topics = tuple(one for one in snapshot.topics if one.name in read or _is_well(one))
+    return replace(snapshot, groups=groups, topics=topics)
+
+
+def _is_well(topic: TopicStatus) -> bool:
+    return bool(topic.partitions or topic.deleting) and not (
+        topic.problem
+        or any(one.leaderless or one.under_replicated or one.problem for one in topic.partitions)
+    )

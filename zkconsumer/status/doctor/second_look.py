@@ -1,0 +1,99 @@
+"""What one look can't tell, and how long to wait for a second one (pure).
+
+A group that shares out its partitions looks for moments like one that is stuck, and an offset that
+was committed a moment ago like one that nobody moves. Groups at rest need no second look.
+"""
+
+from collections.abc import Collection
+from dataclasses import dataclass
+
+from zkconsumer.status.doctor.circumstances import Circumstances, zookeeper_now_ms
+from zkconsumer.status.model import (
+    ClusterSnapshot,
+    GroupKey,
+    GroupPartition,
+    GroupState,
+    GroupStatus,
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Suspicion:
+    """A group that is stuck, unless it moves.
+
+    Attributes:
+        key: the group.
+        why: what was seen, in a few words.
+        wait_ms: how long it may take to move, if it is well.
+        standing: the offsets that may stand still; empty where the group shares out.
+    """
+
+    key: GroupKey
+    why: str
+    wait_ms: int
+    standing: tuple[GroupPartition, ...] = ()
+
+    def cleared(self, snapshot: ClusterSnapshot) -> bool:
+        """Whether the group has moved by now, or is gone."""
+        group = snapshot.groups.get(self.key)
+        if group is None or not group.members:
+            return True
+        if not self.standing:
+            return group.state is not GroupState.REBALANCING
+        now = {one.topic_partition: one for one in group.partitions}
+        return all(_moved(one, now.get(one.topic_partition), group) for one in self.standing)
+
+
+def suspicions(
+    snapshot: ClusterSnapshot, keys: Collection[GroupKey], around: Circumstances
+) -> tuple[Suspicion, ...]:
+    """What may be wrong with these groups, and a second look would tell.
+
+    Args:
+        snapshot: the first look.
+        keys: of groups.
+        around: how long things may take.
+    """
+    found = []
+    for key in keys:
+        group = snapshot.groups.get(key)
+        if group is None or not group.members:
+            continue
+        if group.state is GroupState.REBALANCING:
+            found.append(Suspicion(key=key, why="shares out", wait_ms=around.settle_ms))
+        standing = tuple(
+            one for one in group.partitions if _may_stand(snapshot, group, one, around)
+        )
+        if standing:
+            found.append(
+                Suspicion(
+                    key=key,
+                    why="its offsets may stand still",
+                    wait_ms=around.silence_ms,
+                    standing=standing,
+                )
+            )
+    return tuple(found)
+
+
+def _may_stand(
+    snapshot: ClusterSnapshot, group: GroupStatus, one: GroupPartition, around: Circumstances
+) -> bool:
+    """Whether somebody has something to read there, and is not known to have committed lately."""
+    if one.owner is None or one.log_end is None:
+        return False
+    committed = one.effective(group.kind)
+    if committed is None:
+        return one.log_start is not None and one.log_start < one.log_end
+    if committed.offset >= one.log_end:
+        return False
+    if committed.committed_ms is None:
+        return True
+    return zookeeper_now_ms(snapshot) - committed.committed_ms > around.silence_ms
+
+
+def _moved(then: GroupPartition, now: GroupPartition | None, group: GroupStatus) -> bool:
+    if now is None or now.owner != then.owner:
+        return True
+    before, after = then.effective(group.kind), now.effective(group.kind)
+    return (None if before is None else before.offset) != (None if after is None else after.offset)
