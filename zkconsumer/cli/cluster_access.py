@@ -179,6 +179,16 @@ class ClusterAccess:
             self._reader = self.reader()
         return required(self._reader.read(first))
 
+    def look(self, keys: Collection[GroupKey]) -> ClusterSnapshot:
+        """Read these groups again, with the ends of their logs; the rest is as it was last seen.
+
+        Raises:
+            RegistryError: nothing was read before, and ZooKeeper does not answer at all.
+        """
+        if self._reader is None:
+            return self.snapshot([one.group_id for one in keys])
+        return self._reader.look(keys)
+
     def cluster(self) -> tuple[tuple[BrokerStatus, ...], tuple[TopicStatus, ...]]:
         """Brokers and topics by the word of ZooKeeper alone: no broker is asked.
 

@@ -1,0 +1,217 @@
+"""``zkconsumer lag`` on a cluster in memory."""
+
+import json
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.support.opened_cluster import opening
+from tests.support.spoken_broker import Answer, Said, Word
+from tests.support.status_world import MEMBER, StatusWorld
+from zkconsumer.cli import lag
+from zkconsumer.cli.main import main
+from zkconsumer.model import Record, TimestampType
+from zkconsumer.records.build_batch import build_batch
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.codec import RequestFrame
+from zkconsumer.wire.messages.fetch import (
+    FetchedPartition,
+    FetchedTopic,
+    FetchRequest,
+    FetchResponse,
+)
+
+NOW_MS = 1_400_000_000_000
+HEAD = "GROUP  TOPIC  PARTITION  OFFSET  LOG END  LAG  SECONDS  OWNER"
+OWNER = f"{MEMBER}-0"
+
+
+class LagWorld(StatusWorld):
+    """Its logs end at 100; the records have times, 12.3 s ago at first, if they have any."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.written_ms: int | None = NOW_MS - 12_300
+        for broker in self.cluster.brokers:
+            broker.answer = self._with_records(broker.answer)
+
+    def _with_records(self, other: Answer) -> Answer:
+        def answer(frame: RequestFrame) -> Said | None:
+            request = frame.request
+            if not isinstance(request, FetchRequest):
+                return other(frame)
+            return FetchResponse(
+                topics=tuple(
+                    FetchedTopic(
+                        topic=topic.topic,
+                        partitions=tuple(
+                            FetchedPartition(
+                                partition=one.partition,
+                                error_code=0,
+                                high_watermark=100,
+                                records=memoryview(self._records(one.fetch_offset)),
+                            )
+                            for one in topic.partitions
+                        ),
+                    )
+                    for topic in request.topics
+                )
+            )
+
+        return answer
+
+    def _records(self, offset: int) -> bytes:
+        if self.written_ms is None:
+            return b""
+        kind = TimestampType.CREATE_TIME
+        return build_batch([Record(offset, None, b"v", self.written_ms, kind)])
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[LagWorld]:
+    """A group that owns two partitions, and has an offset of one."""
+    world = LagWorld()
+    world.zookeeper_group()
+    monkeypatch.setattr(lag, "open_cluster", opening(world))
+    yield world
+    world.close()
+
+
+def run(*flags: str) -> int:
+    """The command, which does not wait for logs to grow; gives its exit status."""
+    return main(["lag", "--zkconnect", "zk", "--sample-ms", "0", *flags])
+
+
+Output = Callable[[], list[str]]
+
+
+@pytest.fixture
+def lines(capsys: pytest.CaptureFixture[str]) -> Output:
+    """What was printed since."""
+
+    def printed() -> list[str]:
+        return capsys.readouterr().out.splitlines()
+
+    return printed
+
+
+def test_a_group(world: LagWorld, lines: Output) -> None:
+    """Records, and seconds by the timestamp of the next record to read."""
+    assert run("--group", "g") == 0
+    assert lines() == [
+        HEAD,
+        f"g      t              0      40      100   60     12.3  {OWNER}",
+        f"g      t              1       -      100    -        -  {OWNER}",
+    ]
+    world.tree.commit("g", "t", 1, b"100")
+    assert run("--group", "g", "--broker-info") == 0
+    assert lines()[2:] == [
+        f"g      t              1     100      100    0        0  {OWNER}",
+        "BROKER INFO",
+        "0 -> b0:9092",
+        "1 -> b1:9092",
+    ]
+
+
+def test_seconds_that_nobody_can_tell(world: LagWorld, lines: Output) -> None:
+    """Without timestamps, on a log that stands still."""
+    world.written_ms = None
+    assert run("--group", "g", "--sample-ms", "1") == 0
+    assert lines()[1] == f"g      t              0      40      100   60        -  {OWNER}"
+
+
+def test_json(world: LagWorld, capsys: pytest.CaptureFixture[str]) -> None:
+    """Numbers as numbers, unknown as null."""
+    world.tree.commit("g", "t", 1, b"200")
+    assert run("--json") == 0
+    [group] = json.loads(capsys.readouterr().out)["groups"]
+    first, second = group.pop("partitions")
+    assert group == {"group": "g", "kind": "zookeeper", "state": "stable", "total_lag": 60}
+    assert (first["lag"], first["seconds"], first["seconds_estimated"]) == (60, 12.3, False)
+    assert (second["lag"], second["standing"], second["seconds"]) == (0, "beyond_end", 0)
+
+
+def test_some_topics(world: LagWorld, lines: Output) -> None:
+    """All of their partitions, also what the group has nothing to do with."""
+    world.topic("u")
+    assert run("--group", "g", "--topic", "u") == 0
+    assert lines()[1:] == [
+        "g      u              0       -      100    -        -  -",
+        "g      u              1       -      100    -        -  -",
+    ]
+    assert run("--group", "g", "--topic", "t,v") == 2
+
+
+def test_as_the_original(world: LagWorld, lines: Output) -> None:
+    """For the topics below ``owners``; without that node it gives up, with 0."""
+    assert run("--group", "g", "--format", "scala") == 0
+    row = "{:<15} {:<30} {:<3} {:<15} {:<15} {:<15} {}"
+    assert lines() == [
+        row.format("Group", "Topic", "Pid", "Offset", "logSize", "Lag", "Owner"),
+        row.format("g", "t", 0, 40, 100, 60, OWNER),
+        row.format("g", "t", 1, -1, 100, "unknown", OWNER),
+    ]
+    world.tree.commit("h", "t", 0, b"1")
+    assert run("--group", "h", "--format", "scala") == 0
+    assert "KeeperErrorCode = NoNode for /consumers/h/owners" in lines()[0]
+
+
+@pytest.mark.parametrize(
+    ("flags", "status"),
+    [
+        (["--max-lag", "59"], 3),
+        (["--max-lag", "60"], 0),
+        (["--max-seconds", "12"], 3),
+        (["--max-seconds", "13"], 0),
+        (["--max-lag", "1000", "--max-seconds", "12"], 3),
+    ],
+)
+@pytest.mark.usefixtures("world")
+def test_limits(flags: list[str], status: int) -> None:
+    """For checks in scripts."""
+    assert run(*flags) == status
+
+
+def test_what_is_not_known_is_no_all_clear(
+    world: LagWorld, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An offset that is no number; a log that does not tell; seconds that can't be known."""
+    world.written_ms = None
+    assert run("--max-lag", "60") == 0
+    assert run("--max-seconds", "60") == 1
+    assert "its log does not grow" in capsys.readouterr().err
+    world.tree.commit("g", "t", 0, b"garbage")
+    assert run("--max-lag", "60") == 1
+    assert "is no offset" in capsys.readouterr().err
+
+
+def test_a_broker_that_does_not_answer(world: LagWorld, capsys: pytest.CaptureFixture[str]) -> None:
+    """The others' partitions are shown; what is missing is said."""
+    world.cluster.words[1] = Word.CLOSE
+    world.tree.commit("g", "t", 1, b"1")
+    assert run("--group", "g", "--max-lag", "60") == 1
+    printed = capsys.readouterr()
+    assert (
+        printed.out.splitlines()[2]
+        == f"g      t              1       1        -    -        -  {OWNER}"
+    )
+    assert "log ends of broker 1" in printed.err
+
+
+def test_watching(world: LagWorld, lines: Output) -> None:
+    """Look after look, appended where there is no terminal."""
+    world.clock.step_ms = 1
+    assert run("--group", "g", "--watch", "--interval", "0.1", "--count", "2") == 0
+    told = lines()
+    assert [told.count(HEAD), told[0][:3], len(told)] == [2, "201", 8]
+    assert len(world.cluster.asked(ApiKey.FETCH)) == 2
+
+
+@pytest.mark.usefixtures("world")
+def test_wrong_wishes() -> None:
+    """Each of them is refused before anything is done."""
+    assert run("--group", "none") == 2
+    assert run("--format", "scala") == 2
+    for flag in ("--interval=0", "--interval=x", "--count=0", "--max-lag=-1", "--sample-ms=1.5"):
+        with pytest.raises(SystemExit, match="2"):
+            run(flag)

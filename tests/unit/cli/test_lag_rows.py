@@ -1,0 +1,59 @@
+"""Rows of the lag table, and seconds by how a log grows."""
+
+import argparse
+
+import pytest
+
+from tests.support.opened_cluster import opening
+from tests.support.status import group_of, snapshot_of
+from tests.support.status_world import StatusWorld
+from zkconsumer.cli.cluster_access import DEFAULT_TIMEOUT_MS
+from zkconsumer.cli.lag_rows import lag_rows, seconds_text
+from zkconsumer.cli.lag_seconds import LagSeconds, unknown_groups
+from zkconsumer.model import TopicPartition
+from zkconsumer.status.lag import TimeLag
+from zkconsumer.status.model import ClusterSnapshot, Committed, GroupPartition
+
+T0 = TopicPartition("t", 0)
+
+
+@pytest.mark.parametrize(
+    ("time", "text"),
+    [
+        (None, None),
+        (TimeLag(0), "0"),
+        (TimeLag(40), "0.0"),
+        (TimeLag(12_340), "12.3"),
+        (TimeLag(100_400), "100"),
+        (TimeLag(99_000, extrapolated=True), "~99.0"),
+    ],
+)
+def test_seconds_as_text(time: TimeLag | None, text: str | None) -> None:
+    """Three digits are enough; a guess looks like one."""
+    assert seconds_text(time) == text
+
+
+def looked(log_end: int, at_ms: int) -> ClusterSnapshot:
+    """A group at 400 of a log that ends there."""
+    one = GroupPartition(
+        T0, committed=(Committed(400, "zookeeper", at_ms),), log_end=log_end, log_at_ms=at_ms
+    )
+    return snapshot_of(group_of(one), at_ms=at_ms, log_ends={T0: log_end})
+
+
+@pytest.mark.parametrize(("grown", "seconds"), [(1_120, "~10.0"), (1_000, None)])
+def test_a_log_that_grows_says_how_long_the_rest_took(grown: int, seconds: str | None) -> None:
+    """600 records at 60 a second; one that stands still says nothing."""
+    world = StatusWorld()
+    first, second = looked(1_000, 10_000), looked(grown, 12_000)
+    args = argparse.Namespace(zookeeper="zk", timeout_ms=DEFAULT_TIMEOUT_MS)
+    with opening(world)(args) as access:
+        found = LagSeconds(access)
+        found.note(first)
+        rows = lag_rows(first, first.groups.values(), None)
+        assert unknown_groups(rows) == {rows[0].group.key}
+        found.note(second)
+        [row] = found.by_growth(rows, first)
+        found.close()
+    world.close()
+    assert seconds_text(row.time) == seconds

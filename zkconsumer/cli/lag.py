@@ -1,0 +1,272 @@
+"""``zkconsumer lag``: how far groups are behind, in records and in seconds."""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from contextlib import closing
+from typing import Final
+
+from zkconsumer.cli.cluster_access import (
+    ClusterAccess,
+    add_cluster_arguments,
+    add_kind_argument,
+    find_group,
+    milliseconds,
+    open_cluster,
+    tell_failures,
+)
+from zkconsumer.cli.commands import Subparsers
+from zkconsumer.cli.formats.offset_checker import checker_text, no_group_text
+from zkconsumer.cli.lag_rows import LagRow, lag_json, lag_rows, lag_table
+from zkconsumer.cli.lag_seconds import LagSeconds
+from zkconsumer.cli.live import Screen, add_watch_arguments, looks
+from zkconsumer.cli.refusal import refusing
+from zkconsumer.cli.tables import (
+    add_format_arguments,
+    instant,
+    json_text,
+    printable,
+    shows_colour,
+)
+from zkconsumer.errors import ConfigError
+from zkconsumer.scope import naps, wait_ms
+from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupStatus
+from zkconsumer.zk.paths import GroupPaths
+
+_COULD_NOT: Final = 1
+_BAD: Final = 3
+
+_DESCRIPTION = """\
+Show how far consumer groups are behind, for every partition that they own or have an offset of:
+groups whose members meet in ZooKeeper and groups at a coordinator, with offsets in ZooKeeper or in
+Kafka. SECONDS is the age of the next record to read, where the log has timestamps; where not, it
+is guessed from how the log grows, and marked ~; what can't be told is -. Nothing is changed.
+
+  zkconsumer lag --zookeeper zk1:2181 --group billing
+  zkconsumer lag --zookeeper zk1:2181 --max-lag 10000 --max-seconds 300      (as a check)
+  zkconsumer lag --zookeeper zk1:2181 --group billing --watch
+
+All flags of ConsumerOffsetChecker are known. It needs a --group; here all groups are shown without.
+"""
+_EPILOG = """\
+exit status: 0 done; 1 it could not be read, or a limit was given and some lag is not known; 2 wrong
+usage, or no such group; 3 a limit is exceeded; 130 a --watch was interrupted"""
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the command; ``run`` is set as the ``run`` default."""
+    parser = subparsers.add_parser(
+        "lag",
+        help="how far groups are behind, in records and in seconds",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    add_cluster_arguments(parser)
+    parser.add_argument("--group", metavar="GROUP", help="the group (default: all)")
+    add_kind_argument(parser)
+    parser.add_argument(
+        "--topic",
+        metavar="TOPIC,TOPIC",
+        help="only these topics, by commas, and all of their partitions (default: all topics that "
+        "the group owns or has offsets of)",
+    )
+    parser.add_argument(
+        "--broker-info", action="store_true", help="say, too, which brokers were asked"
+    )
+    parser.add_argument(
+        "--socket.timeout.ms",
+        dest="timeout_ms",
+        type=milliseconds,
+        metavar="MS",
+        default=argparse.SUPPRESS,
+        help="the same as --timeout-ms",
+    )
+    parser.add_argument(
+        "--retry.backoff.ms",
+        dest="retry_backoff_ms",
+        type=milliseconds,
+        default=3000,
+        metavar="MS",
+        help="how long to wait before a coordinator that could not tell a group's offsets is asked "
+        "once more (default: %(default)s)",
+    )
+    _add_wishes(parser)
+    add_format_arguments(parser, scala="kafka.tools.ConsumerOffsetChecker of 0.8.2.2")
+    parser.set_defaults(run=run)
+
+
+def _add_wishes(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--sample-ms",
+        type=_whole,
+        default=2000,
+        metavar="MS",
+        help="how long to watch logs without timestamps grow, to guess seconds; 0: don't "
+        "(default: %(default)s)",
+    )
+    limits = parser.add_argument_group("limits (for checks: exit status 3 where one is exceeded)")
+    limits.add_argument(
+        "--max-lag", type=_whole, metavar="N", help="so many records behind in any partition"
+    )
+    limits.add_argument(
+        "--max-seconds", type=_whole, metavar="N", help="so many seconds behind in any partition"
+    )
+    watch = parser.add_argument_group("watching")
+    watch.add_argument("--watch", action="store_true", help="show it again and again")
+    add_watch_arguments(watch)
+
+
+def _whole(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 19):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number")
+    return int(text)
+
+
+@refusing
+def run(args: argparse.Namespace) -> int:
+    """Show it; gives the exit status.
+
+    Raises:
+        ZkConsumerError: it could not be read.
+    """
+    if args.format == "scala":
+        if args.group is None or args.watch:
+            raise ConfigError("--format scala needs a --group, and knows no --watch")
+        with open_cluster(args) as access:
+            return _run_scala(args, access)
+    with open_cluster(args) as access, closing(LagSeconds(access)) as seconds:
+        if args.watch:
+            return _watch(args, access, seconds)
+        snapshot = _snapshot(args, access)
+        tell_failures(snapshot)
+        seconds.note(snapshot)
+        rows = seconds.by_record(_rows(args, snapshot), snapshot)
+        seconds.sample(rows, args.sample_ms)
+        rows = seconds.by_growth(rows, snapshot)
+    print(_text(args, rows, snapshot), end="")
+    return _status(args, rows)
+
+
+def _snapshot(args: argparse.Namespace, access: ClusterAccess) -> ClusterSnapshot:
+    """One look; a second one where a coordinator could not tell the group's offsets."""
+    first = [] if args.group is None else [args.group]
+    snapshot = access.snapshot(first)
+    untold = f"offsets of group {args.group} in Kafka"
+    if args.group is not None and any(one.part == untold for one in snapshot.failures):
+        for nap_ms in naps(args.retry_backoff_ms):
+            wait_ms(nap_ms)
+        snapshot = access.snapshot(first)
+    return snapshot
+
+
+def _groups(args: argparse.Namespace, snapshot: ClusterSnapshot) -> Sequence[GroupStatus]:
+    if args.group is not None:
+        return [find_group(snapshot, args.group, args.kind)]
+    return [
+        group
+        for key, group in sorted(snapshot.groups.items(), key=lambda item: item[0][::-1])
+        if args.kind in {None, key.kind}
+    ]
+
+
+def _topics(args: argparse.Namespace, snapshot: ClusterSnapshot) -> frozenset[str] | None:
+    if args.topic is None:
+        return None
+    topics = frozenset(args.topic.split(","))
+    missing = topics - snapshot.partition_ids().keys()
+    if missing:
+        raise ConfigError(
+            f"there is no topic {', '.join(sorted(missing))}: 'topics --list' shows those there are"
+        )
+    return topics
+
+
+def _rows(args: argparse.Namespace, snapshot: ClusterSnapshot) -> list[LagRow]:
+    return lag_rows(snapshot, _groups(args, snapshot), _topics(args, snapshot))
+
+
+def _text(args: argparse.Namespace, rows: Sequence[LagRow], snapshot: ClusterSnapshot) -> str:
+    if args.format == "json":
+        told = lag_json(rows, snapshot)
+        if args.broker_info:
+            told["brokers"] = [
+                {"broker": one.broker.id, "host": one.broker.host, "port": one.broker.port}
+                for one in snapshot.brokers
+            ]
+        return json_text(told)
+    text = lag_table(rows, coloured=shows_colour())
+    if args.broker_info:
+        text += "BROKER INFO\n" + "".join(
+            f"{one.broker.id} -> {one.broker.host}:{one.broker.port}\n" for one in snapshot.brokers
+        )
+    return text
+
+
+def _status(args: argparse.Namespace, rows: Sequence[LagRow]) -> int:
+    """Whether a limit is exceeded; what is not known is said, since it is no all-clear."""
+    max_lag, max_seconds = args.max_lag, args.max_seconds
+    if max_lag is None and max_seconds is None:
+        return 0
+    exceeding = [
+        row
+        for row in rows
+        if (max_lag is not None and (row.records or 0) > max_lag)
+        or (max_seconds is not None and row.time is not None and row.time.ms > 1000 * max_seconds)
+    ]
+    if exceeding:
+        print(
+            f"zkconsumer: {len(exceeding)} of {len(rows)} partitions are too far behind",
+            file=sys.stderr,
+        )
+        return _BAD
+    unknown = [row for row in rows if row.unreadable is not None]
+    if max_seconds is not None:
+        unknown += [row for row in rows if row.records and row.time is None]
+    if unknown:
+        group, tp = unknown[0].key
+        print(
+            f"zkconsumer: how far {len(unknown)} of {len(rows)} partitions are behind is not known,"
+            f" such as {tp} of {group}: {unknown[0].unreadable or 'its log does not grow'}",
+            file=sys.stderr,
+        )
+        return _COULD_NOT
+    return 0
+
+
+def _watch(args: argparse.Namespace, access: ClusterAccess, seconds: LagSeconds) -> int:
+    screen = Screen()
+    status = 0
+    for _ in looks(args.interval_ms, args.count):
+        snapshot = access.snapshot([] if args.group is None else [args.group])
+        seconds.note(snapshot)
+        rows = seconds.by_record(_rows(args, snapshot), snapshot)
+        rows = seconds.by_growth(rows, snapshot)
+        screen.show(_heading(args, snapshot) + _text(args, rows, snapshot))
+        status = _status(args, rows)
+    return status
+
+
+def _heading(args: argparse.Namespace, snapshot: ClusterSnapshot) -> str:
+    if args.format == "json":
+        return ""
+    told = [printable(f"{one.part}: {one.reason}") for one in snapshot.failures]
+    return "".join(f"{line}\n" for line in [instant(snapshot.taken_ms), *told])
+
+
+def _run_scala(args: argparse.Namespace, access: ClusterAccess) -> int:
+    """As the original: its topics are what the group's ``owners`` node names."""
+    snapshot = _snapshot(args, access)
+    group = snapshot.groups.get(GroupKey(args.kind or GroupKind.ZOOKEEPER, args.group))
+    topics = None if args.topic is None else args.topic.split(",")
+    if topics is None and args.kind is not GroupKind.COORDINATOR:
+        topics = access.store.children_many([f"{GroupPaths(args.group).root}/owners"])[0]
+        if topics is None:
+            print(no_group_text(args.group), end="")
+            return 0
+    if group is None:
+        group = GroupStatus(group_id=args.group, kind=GroupKind.ZOOKEEPER, seen_ms=0)
+    text = checker_text(snapshot, group, topics=topics, broker_info=args.broker_info)
+    print(text, end="")
+    return _status(args, lag_rows(snapshot, [group], None if topics is None else set(topics)))

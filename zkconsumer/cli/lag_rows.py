@@ -1,0 +1,191 @@
+"""How far groups are behind, partition by partition, as it is printed. Pure."""
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from zkconsumer.cli.tables import Cell, Colour, Column, Painted, instant, table
+from zkconsumer.model import TopicPartition
+from zkconsumer.status.lag import Standing, TimeLag, records_behind, standing_of
+from zkconsumer.status.model import (
+    ClusterSnapshot,
+    Committed,
+    GroupKey,
+    GroupPartition,
+    GroupStatus,
+)
+
+_COLUMNS = (
+    Column("GROUP"),
+    Column("TOPIC"),
+    Column("PARTITION", right=True),
+    Column("OFFSET", right=True),
+    Column("LOG END", right=True),
+    Column("LAG", right=True),
+    Column("SECONDS", right=True),
+    Column("OWNER"),
+)
+_NEVER_COMMITTED = "the group has no offset there"
+
+
+class LagRow(NamedTuple):
+    """One partition of a group.
+
+    Attributes:
+        group: the group.
+        partition: as the group has it.
+        committed: where it would go on.
+        records: how many records it is behind.
+        time: how far it is behind in time.
+        standing: where its offset lies in the log.
+    """
+
+    group: GroupStatus
+    partition: GroupPartition
+    committed: Committed | None
+    records: int | None
+    time: TimeLag | None
+    standing: Standing
+
+    @property
+    def key(self) -> tuple[GroupKey, TopicPartition]:
+        """What names it."""
+        return self.group.key, self.partition.topic_partition
+
+    @property
+    def unreadable(self) -> str | None:
+        """Why its lag is not known, where the group has an offset or may have one."""
+        if self.records is not None:
+            return None
+        if self.committed is None and self.partition.problem is None:
+            return None
+        return self.partition.problem or "the end of its log is not known"
+
+
+def lag_rows(
+    snapshot: ClusterSnapshot, groups: Iterable[GroupStatus], topics: Collection[str] | None
+) -> list[LagRow]:
+    """What the groups have, without times.
+
+    Args:
+        snapshot: the cluster.
+        groups: which of its groups.
+        topics: only these, and then all of their partitions; None: all that the groups have.
+    """
+    rows = []
+    for group in groups:
+        for one in _partitions(snapshot, group, topics):
+            records = records_behind(group.kind, one)
+            committed = one.effective(group.kind)
+            rows.append(LagRow(group, one, committed, records, None, standing_of(group.kind, one)))
+    return rows
+
+
+def _partitions(
+    snapshot: ClusterSnapshot, group: GroupStatus, topics: Collection[str] | None
+) -> Sequence[GroupPartition]:
+    if topics is None:
+        return group.partitions
+    found = {
+        one.topic_partition: one for one in group.partitions if one.topic_partition.topic in topics
+    }
+    for topic in snapshot.topics:
+        if topic.name in topics:
+            for one in topic.partitions:
+                tp = one.topic_partition
+                empty = GroupPartition(
+                    tp, log_start=one.log_start, log_end=one.log_end, log_at_ms=one.offsets_at_ms
+                )
+                found.setdefault(tp, empty)
+    return [found[tp] for tp in sorted(found)]
+
+
+def with_times(
+    rows: Iterable[LagRow], times: Mapping[tuple[GroupKey, TopicPartition], TimeLag]
+) -> list[LagRow]:
+    """The rows with these lags in time: 0 where there is nothing to read; what is known stays."""
+    return [row._replace(time=_time(row, times.get(row.key))) for row in rows]
+
+
+def _time(row: LagRow, found: TimeLag | None) -> TimeLag | None:
+    if row.records == 0:
+        return TimeLag(0)
+    return row.time or found
+
+
+def lag_table(rows: Iterable[LagRow], *, coloured: bool) -> str:
+    """The checker's seven columns, and seconds."""
+    cells = [
+        [
+            row.group.group_id,
+            row.partition.topic_partition.topic,
+            row.partition.topic_partition.partition,
+            None if row.committed is None else row.committed.offset,
+            row.partition.log_end,
+            _lag_cell(row),
+            seconds_text(row.time),
+            row.partition.owner,
+        ]
+        for row in rows
+    ]
+    return table(_COLUMNS, cells, coloured=coloured)
+
+
+def _lag_cell(row: LagRow) -> Cell:
+    if row.standing in {Standing.BEFORE_START, Standing.BEYOND_END}:
+        return Painted(str(row.records), Colour.BAD)
+    return row.records
+
+
+def seconds_text(time: TimeLag | None) -> str | None:
+    """``12.3``, from 100 on ``340``; with ``~`` in front where it is a guess; None: not known."""
+    if time is None:
+        return None
+    seconds = time.ms / 1000
+    text = "0" if not time.ms else f"{seconds:.1f}" if seconds < 100 else f"{seconds:.0f}"
+    return f"~{text}" if time.extrapolated else text
+
+
+def lag_json(rows: Sequence[LagRow], snapshot: ClusterSnapshot) -> dict[str, object]:
+    """The same as one object, by group."""
+    by_group: dict[GroupKey, list[LagRow]] = {}
+    for row in rows:
+        by_group.setdefault(row.group.key, []).append(row)
+    return {
+        "taken_at": instant(snapshot.taken_ms),
+        "groups": [_group_json(of_group) for of_group in by_group.values()],
+        "failures": [
+            {"part": one.part, "reason": one.reason, "since": instant(one.since_ms)}
+            for one in snapshot.failures
+        ],
+    }
+
+
+def _group_json(rows: Sequence[LagRow]) -> dict[str, object]:
+    group = rows[0].group
+    known = [row.records for row in rows if row.records is not None]
+    return {
+        "group": group.group_id,
+        "kind": group.kind,
+        "state": group.state,
+        "total_lag": sum(known) if known else None,
+        "partitions": [_row_json(row) for row in rows],
+    }
+
+
+def _row_json(row: LagRow) -> dict[str, object]:
+    one, committed, time = row.partition, row.committed, row.time
+    return {
+        "topic": one.topic_partition.topic,
+        "partition": one.topic_partition.partition,
+        "offset": None if committed is None else committed.offset,
+        "storage": None if committed is None else committed.storage,
+        "committed_at": None if committed is None else instant(committed.committed_ms),
+        "log_start": one.log_start,
+        "log_end": one.log_end,
+        "lag": row.records,
+        "seconds": None if time is None else time.ms / 1000,
+        "seconds_estimated": None if time is None else time.extrapolated,
+        "standing": row.standing.name.lower(),
+        "owner": one.owner,
+        "problem": one.problem or (_NEVER_COMMITTED if committed is None else None),
+    }

@@ -1,0 +1,91 @@
+"""Showing the same thing again and again: drawn anew on a terminal, appended elsewhere."""
+
+import argparse
+import shutil
+import sys
+from collections.abc import Iterator
+from itertools import count
+
+from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.scope import naps, wait_ms
+
+_HOME, _CLEAR_LINE, _CLEAR_BELOW = "\x1b[H", "\x1b[K", "\x1b[J"
+_CLEAR = "\x1b[2J"
+_LEAST_S, _MOST_S = 0.1, 86_400.0
+
+
+def add_watch_arguments(
+    parser: "argparse.ArgumentParser | argparse._ArgumentGroup",
+) -> None:
+    """Add how often to look, and how many times."""
+    parser.add_argument(
+        "--interval",
+        type=_seconds,
+        default=2000,
+        metavar="SECONDS",
+        dest="interval_ms",
+        help="how far apart two looks are (default: 2)",
+    )
+    parser.add_argument(
+        "--count",
+        type=_count,
+        metavar="N",
+        help="stop after so many looks (default: go on until Ctrl-C)",
+    )
+
+
+def _seconds(text: str) -> int:
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1.0
+    if not _LEAST_S <= seconds <= _MOST_S:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number of seconds from 0.1 on")
+    return round(seconds * 1000)
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 on")
+    return int(text)
+
+
+def looks(interval_ms: int, limit: int | None, clock: Clock | None = None) -> Iterator[int]:
+    """The numbers of looks from 0 on, each due ``interval_ms`` after the one before.
+
+    A look that takes longer than that is followed at once, without making up for what was missed.
+    """
+    times = clock or SystemClock()
+    for number in count() if limit is None else range(limit):
+        begun_ms = times.now_ms()
+        yield number
+        if number + 1 != limit:
+            for nap_ms in naps(max(0, begun_ms + interval_ms - times.now_ms())):
+                wait_ms(nap_ms)
+
+
+class Screen:
+    """Where it is shown: on a terminal each text takes the place of the one before.
+
+    Attributes:
+        redraws: whether that is so.
+    """
+
+    def __init__(self) -> None:
+        self.redraws = sys.stdout.isatty()
+        self._is_clear = False
+
+    def show(self, text: str) -> None:
+        """Show a text of whole lines; on a terminal only as many as there is room for."""
+        if not self.redraws:
+            print(text, end="", flush=True)
+            return
+        height = shutil.get_terminal_size().lines
+        lines = text.splitlines()
+        if len(lines) >= height:
+            hidden = len(lines) - height + 2
+            lines = [*lines[: height - 2], f"... {hidden} more lines: make the window larger"]
+        drawn = "".join(f"{line}{_CLEAR_LINE}\n" for line in lines)
+        start = _HOME if self._is_clear else _CLEAR + _HOME
+        self._is_clear = True
+        print(f"{start}{drawn}{_CLEAR_BELOW}", end="", flush=True)
