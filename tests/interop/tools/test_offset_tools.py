@@ -1,0 +1,128 @@
+"""Our offset commands and the original's on one cluster: same input, same words, same nodes."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.clusters import fresh_name
+from tests.support.traffic import partitions_of, write
+from tests.support.zk_tree import ZkTree, offset_path
+from zkconsumer.cli.main import main
+from zkconsumer.model import TopicPartition
+from zkconsumer.sandbox import Sandbox
+
+pytestmark = pytest.mark.sandbox
+EXPORT, IMPORT = "kafka.tools.ExportZkOffsets", "kafka.tools.ImportZkOffsets"
+UPDATE = "kafka.tools.UpdateOffsetsInZK"
+
+
+class World:
+    """A topic of three partitions with 4, 7 and 0 messages, and a group that nobody is in."""
+
+    def __init__(self, cluster: Sandbox, folder: Path) -> None:
+        self.cluster = cluster
+        self.topic = fresh_name("tools")
+        self.group = fresh_name("tools")
+        cluster.create_topic(self.topic, partitions=3)
+        self.partitions = partitions_of(self.topic, 3)
+        write(cluster, self.partitions[0], [b"m"] * 4)
+        write(cluster, self.partitions[1], [b"m"] * 7)
+        self.tree = ZkTree(cluster)
+        self.folder = folder
+
+    def put(self, *offsets: int, group: str | None = None) -> None:
+        """Let the group have these."""
+        for tp, offset in zip(self.partitions, offsets, strict=False):
+            self.tree.put(offset_path(group or self.group, tp), str(offset).encode())
+
+    def nodes(self) -> dict[TopicPartition, int]:
+        """What it has."""
+        return self.tree.offsets(self.group)
+
+    def theirs(self, main_class: str, *arguments: str) -> tuple[int, str]:
+        """Run the original; gives status and output."""
+        result = self.cluster.run_scala_tool(main_class, *arguments)
+        return result.status, "".join(f"{line}\n" for line in result.lines)
+
+    def ours(self, command: str, *arguments: str) -> int:
+        """Run ours; gives the status."""
+        return main(["offsets", command, *arguments])
+
+    @property
+    def zkconnect(self) -> tuple[str, str]:
+        """As both take it."""
+        return ("--zkconnect", self.cluster.zookeeper_connect)
+
+
+@pytest.fixture
+def world(cluster: Sandbox, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> World:
+    """One; files that nobody named go to a folder of the test."""
+    monkeypatch.chdir(tmp_path)
+    return World(cluster, tmp_path)
+
+
+def test_both_save_the_same_and_each_restores_what_the_other_saved(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The files differ in the order of their lines alone, which in the original is ZooKeeper's."""
+    other = fresh_name("tools")
+    world.put(3, 5, 0)
+    world.put(1, group=other)
+    groups = ("--group", world.group, "--group", other)
+    theirs, ours = world.folder / "theirs", world.folder / "ours"
+    status, _ = world.theirs(EXPORT, *world.zkconnect, *groups, "--output-file", str(theirs))
+    assert (
+        status,
+        world.ours("export", *world.zkconnect, *groups, "--output-file", str(ours)),
+    ) == (
+        0,
+        0,
+    )
+    assert sorted(ours.read_text().splitlines()) == sorted(theirs.read_text().splitlines())
+    assert ours.read_text() == "".join(sorted(theirs.read_text().splitlines(keepends=True)))
+
+    saved = world.nodes()
+    world.put(2, 6, 0)
+    assert world.ours("import", *world.zkconnect, "--input-file", str(theirs)) == 0
+    assert world.nodes() == saved
+    world.put(2, 6, 0)
+    assert world.theirs(IMPORT, *world.zkconnect, "--input-file", str(ours))[0] == 0
+    assert world.nodes() == saved
+    assert "group" in capsys.readouterr().out
+
+
+def test_both_read_a_file_with_an_empty_line_the_same_way(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With --format scala; neither prints anything."""
+    first, second, third = (offset_path(world.group, tp) for tp in world.partitions)
+    file = world.folder / "saved"
+    file.write_text(f"{first}:1\n{second}:5:8\n{first}:3\n\n{third}:9\n")
+    flags = (*world.zkconnect, "--input-file", str(file))
+    assert world.theirs(IMPORT, *flags) == (0, "")
+    expected = world.nodes()
+    assert sorted(expected.values()) == [3, 5]
+    world.tree.delete_tree(f"/consumers/{world.group}")
+    assert world.ours("import", *flags, "--format", "scala") == 0
+    assert (world.nodes(), capsys.readouterr().out) == (expected, "")
+
+
+def test_both_set_a_topic_to_an_end_with_the_same_words(
+    world: World, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """To the byte, and the same nodes."""
+    world.put(1, 1, 0)
+    file = world.folder / "group.properties"
+    # What a consumer's file needs besides, the original wants to see, too.
+    file.write_text(
+        f"group.id={world.group}\nzookeeper.connect={world.cluster.zookeeper_connect}\n"
+    )
+    for goal, expected in (("latest", [4, 7, 0]), ("earliest", [0, 0, 0])):
+        world.put(1, 1, 0)
+        theirs = world.theirs(UPDATE, goal, str(file), world.topic)
+        found = world.nodes()
+        assert list(found.values()) == expected
+        world.put(1, 1, 0)
+        status = world.ours("update", goal, str(file), world.topic, "--format", "scala")
+        assert (status, capsys.readouterr().out) == theirs
+        assert world.nodes() == found
