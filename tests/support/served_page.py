@@ -47,7 +47,7 @@ class ServedPage:
 
     def get(self, path: str, **headers: str) -> Answer:
         """Ask for something; ``_`` in names of headers stands for ``-``."""
-        return self.ask("GET", path, **headers)
+        return self.ask("GET", path, None, **headers)
 
     def ask(self, method: str, path: str, body: bytes | None = None, **headers: str) -> Answer:
         """Ask by any method, on a connection of its own."""

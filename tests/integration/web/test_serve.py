@@ -1,0 +1,164 @@
+"""The page as a process, on a real cluster whose servers come and go."""
+
+import signal
+from collections.abc import Iterator
+from contextlib import ExitStack
+from http.client import HTTPConnection
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from tests.support.clusters import fresh_name
+from tests.support.members import settings_for
+from tests.support.served_page import ServedPage, served, until_read
+from tests.support.traffic import write
+from tests.support.waiting import wait_until
+from zkconsumer import ZookeeperConsumerConnector
+from zkconsumer.clock import SystemClock
+from zkconsumer.model import TopicPartition
+from zkconsumer.sandbox import Sandbox
+
+pytestmark = pytest.mark.sandbox
+
+QUICK = ("--interval-ms", "500")
+
+
+class Listener:
+    """Hears events, as a browser does."""
+
+    def __init__(self, page: ServedPage, query: str = "") -> None:
+        self._connection = HTTPConnection(urlsplit(page.address).netloc, timeout=20)
+        self._connection.request("GET", f"/events{query}")
+        self._answer = self._connection.getresponse()
+        assert self._answer.status == 200
+
+    def line(self) -> str:
+        """The next line; nothing where the server has ended it."""
+        return self._answer.readline().decode()
+
+    def close(self) -> None:
+        """Go."""
+        self._answer.close()
+        self._connection.close()
+
+
+@pytest.fixture(scope="module")
+def own() -> Iterator[Sandbox]:
+    """A cluster whose servers are stopped."""
+    with Sandbox(kafka="0.8.2.2", brokers=1) as sandbox:
+        yield sandbox
+
+
+def in_short(page: ServedPage, group: str) -> dict[str, object]:
+    """A group as the list tells it."""
+    found = page.get("/api/groups").json["groups"]
+    return next((one for one in found if one["group_id"] == group), {})
+
+
+def test_a_group_is_shown_with_its_past(cluster: Sandbox, tmp_path: Path) -> None:
+    """Members come, read, commit and go; a later server still knows of it."""
+    topic, group = fresh_name("topic"), fresh_name("group")
+    cluster.create_topic(topic, partitions=2)
+    for one in range(2):
+        write(cluster, TopicPartition(topic, one), [b"line"] * 5)
+    history = tmp_path / "past.sqlite"
+    arguments = (*QUICK, "--history", str(history), "--groups", f"^{group}$")
+    lag = f"/api/groups/zookeeper/{group}/lag"
+    with served(cluster.zookeeper_connect, tmp_path / "log", *arguments) as page:
+        until_read(page)
+        assert page.get("/api/groups").json["groups"] == []
+        with ExitStack() as members:
+            consumer = members.enter_context(
+                ZookeeperConsumerConnector(settings_for(cluster, group))
+            )
+            stream = consumer.create_message_streams({topic: 1})[topic][0]
+            for _ in range(10):
+                next(stream)
+            consumer.commit_offsets()
+            wait_until(lambda: in_short(page, group).get("lag") == 0, what="the commit")
+            shown = in_short(page, group)
+            assert (shown["members"], shown["state"], shown["burrow"]) == (1, "stable", "OK")
+        wait_until(lambda: in_short(page, group).get("members") == 0, what="the member's end")
+        wait_until(lambda: page.get(lag).json["total"][-1:] == [0], what="the recorder")
+        assert page.get(f"/groups/zookeeper/{group}").status == 200
+        assert page.get(f"/groups/zookeeper/{group}/znodes").status == 200
+        assert f'consumergroup="{group}"' in page.get("/metrics").text
+        # A group that is looked at is told apart from one that is only listed.
+        assert page.end() == 0
+    with served(cluster.zookeeper_connect, tmp_path / "log", *arguments) as page:
+        until_read(page)
+        past = page.get(lag).json
+        assert past["total"][-1] == 0
+        assert [one["log_end"][-1] for one in past["partitions"]] == [5, 5]
+        told = page.get(f"/api/groups/zookeeper/{group}/rebalances").json["rebalances"]
+        said = [reason for one in told for reason in one["reasons"]]
+        assert any(reason.endswith("left") for reason in said)
+
+
+def test_servers_that_go_only_make_what_is_shown_old(own: Sandbox, tmp_path: Path) -> None:
+    """The page answers all the time; ages grow, reasons are told, and all comes back."""
+    own.create_topic("t", partitions=1)
+    arguments = (*QUICK, "--timeout-ms", "1000")
+    with served(own.zookeeper_connect, tmp_path / "log", *arguments) as page:
+        until_read(page)
+
+        def state() -> dict[str, object]:
+            found: dict[str, object] = page.get("/api/state").json
+            return found
+
+        assert state()["failures"] == []
+        own.stop_broker(0)
+        wait_until(lambda: state()["failures"], what="the broker to be missed")
+        assert page.get("/healthz").status == 200
+        own.start_broker(0)
+        wait_until(lambda: not state()["failures"], what="the broker to be back")
+        own.stop_zookeeper()
+        wait_until(lambda: page.get("/healthz").status == 503, what="ZooKeeper to be missed")
+        first = state()
+        assert first["topics"] == 1
+        assert "can't be read" in str(first["reason"])
+        for path in ("/", "/topics", "/topics/t", "/groups"):
+            assert page.get(path, accept="text/html").status == 200
+        assert (
+            "zkconsumer_up{" in page.get("/metrics").text
+            or "zkconsumer_up 0" in page.get("/metrics").text
+        )
+        own.start_zookeeper()
+        wait_until(lambda: page.get("/healthz").status == 200, what="ZooKeeper to be back")
+        wait_until(lambda: not state()["failures"], what="all to be read again")
+
+
+@pytest.mark.parametrize(("number", "status"), [(signal.SIGTERM, 0), (signal.SIGINT, 130)])
+def test_it_ends_at_once_though_somebody_listens(
+    cluster: Sandbox, tmp_path: Path, number: int, status: int
+) -> None:
+    """Listeners are let go, and nothing is said."""
+    with served(cluster.zookeeper_connect, tmp_path / "log", *QUICK) as page:
+        until_read(page)
+        listener = Listener(page, "?group=zookeeper/nobody")
+        while not listener.line().startswith("event: state"):
+            pass
+        clock = SystemClock()
+        began_ms = clock.now_ms()
+        assert page.end(number) == status
+        assert clock.now_ms() - began_ms < 5_000
+        while listener.line():
+            pass
+        listener.close()
+    assert (tmp_path / "log").read_text() == ""
+
+
+def test_a_cluster_may_come_later(zookeeper: Sandbox, tmp_path: Path) -> None:
+    """Until then the page says what it waits for."""
+    host = zookeeper.zookeeper_connect.partition("/")[0]
+    zookeeper.pause_zookeeper()
+    try:
+        with served(host, tmp_path / "log", *QUICK, "--timeout-ms", "500") as page:
+            wait_until(lambda: "ZooKeeper" in page.get("/healthz").text, what="the reason")
+            assert page.get("/healthz").status == 503
+            assert page.get("/", accept="text/html").status == 200
+            zookeeper.resume_zookeeper()
+            until_read(page)
+    finally:
+        zookeeper.resume_zookeeper()
