@@ -4,6 +4,7 @@ The commands stand in ``commands.py``.
 """
 
 import argparse
+import itertools
 import logging
 import os
 import sys
@@ -38,23 +39,37 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     answer_shell()
     mend_standard_error()
+    words = sys.argv[1:] if arguments is None else arguments
+    # Whatever fails from here on can be looked into; what comes behind the command is its own.
+    _set_up_logging(debug="--debug" in itertools.takewhile(lambda word: word[:1] == "-", words))
     try:
-        args = _parse(sys.argv[1:] if arguments is None else arguments)
-    except ConfigError as error:
-        print(f"zkconsumer: {error}", file=sys.stderr)
-        return USAGE_STATUS
-    _set_up_logging(debug=args.debug)
-    if sys.stdout is None:
-        print("zkconsumer: standard output is closed: send it to a file or a pipe", file=sys.stderr)
-        return 1
-    try:
-        return _run(args)
+        return _run(words)
+    except KeyboardInterrupt:
+        return _INTERRUPTED
     except ZkConsumerError as error:
         return _report(error, str(error))
     except OSError as error:
         return _report(error, f"{type(error).__name__}: {error}")
     except Exception as error:  # noqa: BLE001 - the top of the process: a fault of ours, named
         return _report(error, f"unexpected {error!r}: please report it, with what --debug shows")
+
+
+def _run(words: Sequence[str]) -> int:
+    try:
+        args = _parse(words)
+    except ConfigError as error:
+        return _report(error, str(error), USAGE_STATUS)
+    _set_up_logging(debug=args.debug)
+    if sys.stdout is None:
+        raise ZkConsumerError("standard output is closed: send it to a file or a pipe")
+    try:
+        status: int = args.run(args)
+        sys.stdout.flush()
+    except BrokenPipeError:
+        # Whoever read our output had enough of it.
+        discard_standard_output()
+        return 0
+    return status
 
 
 def _parse(words: Sequence[str]) -> argparse.Namespace:
@@ -80,24 +95,11 @@ def _parse(words: Sequence[str]) -> argparse.Namespace:
     return args
 
 
-def _run(args: argparse.Namespace) -> int:
-    try:
-        status: int = args.run(args)
-        sys.stdout.flush()
-    except BrokenPipeError:
-        # Whoever read our output had enough of it.
-        discard_standard_output()
-        return 0
-    except KeyboardInterrupt:
-        return _INTERRUPTED
-    return status
-
-
-def _report(error: Exception, text: str) -> int:
+def _report(error: Exception, text: str, status: int = 1) -> int:
     """Say what went wrong in one line; only the debug log shows where."""
     log.debug("the error came from here", exc_info=error)
     print(f"zkconsumer: {' '.join(text.split())}", file=sys.stderr)
-    return 1
+    return status
 
 
 def _set_up_logging(*, debug: bool) -> None:

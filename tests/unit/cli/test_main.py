@@ -3,6 +3,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -115,3 +116,32 @@ def test_the_first_signal_is_an_exception_and_more_are_ignored() -> None:
         signal.raise_signal(signal.SIGINT)
         signal.raise_signal(signal.SIGTERM)
     assert signal.getsignal(signal.SIGTERM) is before
+
+
+@pytest.mark.usefixtures("_own_logging")
+def test_a_command_that_cannot_be_loaded_is_one_line(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Such as one of half an installation."""
+    monkeypatch.setitem(sys.modules, "zkconsumer.cli.consume", None)
+    assert main(["consume", "--topic", "t"]) == 1
+    told = capfd.readouterr().err
+    assert told.count("\n") == 1
+    assert "zkconsumer.cli.consume" in told
+
+
+@pytest.mark.usefixtures("_own_logging")
+def test_a_configuration_file_that_makes_no_sense_is_wrong_usage(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Status 2, one line; and what it says counts where it makes sense."""
+    file = tmp_path / "config.toml"
+    monkeypatch.setenv("ZKCONSUMER_CONFIG", str(file))
+    file.write_text("[consume]\nmax-message = 1\n")
+    assert main(["consume", "--topic", "t"]) == 2
+    assert "did you mean max-messages?" in capfd.readouterr().err
+    file.write_text('zookeeper = "h:1"\n[consume]\ngroup = "a/b"\n')
+    assert main(["consume", "--topic", "t"]) == 1
+    assert "group.id is 'a/b'" in capfd.readouterr().err
+    assert main(["--cluster", "plant", "consume", "--topic", "t"]) == 2
+    assert "has no [clusters.plant]" in capfd.readouterr().err
