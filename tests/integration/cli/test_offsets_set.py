@@ -1,0 +1,186 @@
+"""``zkconsumer offsets set`` on real clusters, old and new, with real members."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.clusters import BrokerOf, fresh_name
+from tests.support.kafka_offsets import KafkaOffsets
+from tests.support.traffic import partitions_of, write
+from tests.support.waiting import wait_until
+from tests.support.zk_tree import ZkTree
+from zkconsumer.cli.main import main
+from zkconsumer.config import ConsumerConfig
+from zkconsumer.connector.connector import ZookeeperConsumerConnector
+from zkconsumer.consumer.kafka_consumer import KafkaConsumer
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.sandbox import Sandbox
+
+pytestmark = pytest.mark.sandbox
+
+
+class World:
+    """A topic of two partitions with 6 and 3 messages, a group, and the command."""
+
+    def __init__(self, cluster: Sandbox, folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+        self.cluster = cluster
+        self.group, self.topic = fresh_name("setting"), fresh_name("setting")
+        cluster.create_topic(self.topic, partitions=2)
+        self.partitions = partitions_of(self.topic, 2)
+        write(cluster, self.partitions[0], [b"a%d" % number for number in range(6)])
+        write(cluster, self.partitions[1], [b"b%d" % number for number in range(3)])
+        self.tree = ZkTree(cluster)
+        self.kafka = KafkaOffsets(cluster, self.group)
+        self.file = folder / "back.json"
+        self._capsys = capsys
+
+    def set(self, *flags: str) -> tuple[int, dict[str, Any]]:
+        """Run it; gives the exit status and the report."""
+        self.file.unlink(missing_ok=True)
+        return self.run("--group", self.group, "--roll-back-file", str(self.file), *flags)
+
+    def run(self, *flags: str) -> tuple[int, dict[str, Any]]:
+        """Run it with these flags."""
+        zookeeper = ("--zookeeper", self.cluster.zookeeper_connect)
+        status = main(["offsets", "set", *zookeeper, "--json", *flags])
+        printed = self._capsys.readouterr()
+        assert printed.out, printed.err
+        report: dict[str, Any] = json.loads(printed.out)
+        return status, report
+
+    def in_zookeeper(self) -> list[int]:
+        """What ZooKeeper has."""
+        return list(self.tree.offsets(self.group).values())
+
+    def in_kafka(self) -> list[int]:
+        """What Kafka has, by the word of another client."""
+        return [it for _, it in sorted(self.kafka.offsets(self.partitions).items())]
+
+    def config(self) -> ConsumerConfig:
+        """Of a member of the old kind."""
+        return ConsumerConfig(
+            {
+                "group.id": self.group,
+                "zookeeper.connect": self.cluster.zookeeper_connect,
+                "auto.offset.reset": "smallest",
+                "consumer.timeout.ms": "10000",
+            }
+        )
+
+    def read(self, count: int) -> list[bytes]:
+        """What a member of the old kind reads, sorted; it commits it and goes."""
+        with ZookeeperConsumerConnector(self.config()) as consumer:
+            (stream,) = consumer.create_message_streams({self.topic: 1})[self.topic]
+            values = [next(stream).raw_value or b"" for _ in range(count)]
+            consumer.commit_offsets()
+        return sorted(values)
+
+
+@pytest.fixture
+def old(cluster: Sandbox, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> World:
+    """One on 0.8.2.2."""
+    return World(cluster, tmp_path, capsys)
+
+
+@pytest.fixture
+def new(broker_of: BrokerOf, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> World:
+    """One on 3.9.1."""
+    return World(broker_of("3.9.1"), tmp_path, capsys)
+
+
+def test_the_next_member_starts_where_the_group_was_set(old: World) -> None:
+    """And where it stood, after the roll-back. While it lives, nothing is set."""
+    assert len(old.read(9)) == 9
+    with ZookeeperConsumerConnector(old.config()) as consumer:
+        consumer.create_message_streams({old.topic: 1})
+        wait_until(lambda: len(old.tree.owners(old.group, old.topic)) == 2, what="owned")
+        status, report = old.set("--to-earliest")
+        assert (status, report["status"], old.in_zookeeper()) == (2, "refused", [6, 3])
+        assert consumer.consumer_id in report["groups"][0]["refusals"][0]
+        assert not old.file.exists()
+    status, report = old.set("--shift-by", "-2")
+    assert (status, report["status"], old.in_zookeeper()) == (0, "done", [4, 1])
+    assert old.read(4) == [b"a4", b"a5", b"b1", b"b2"]
+    status, report = old.run("--roll-back", str(old.file))
+    assert (status, report["status"]) == (0, "done"), "it has come back to where it was"
+    assert old.in_zookeeper() == [6, 3]
+
+
+def test_a_time_is_a_segment_s_in_old_logs(old: World) -> None:
+    """All of this one is newer than the one time, and older than the other."""
+    old.read(9)
+    status, report = old.set("--to-time", "2020-01-01")
+    assert (status, old.in_zookeeper()) == (0, [0, 0])
+    assert any("whole segments" in note for note in report["groups"][0]["notes"])
+    status, report = old.set("--to-time", "2100-01-01", "--topic", f"{old.topic}:1")
+    assert (status, old.in_zookeeper()) == (0, [0, 3])
+
+
+def test_a_time_is_a_record_s_in_new_ones(new: World) -> None:
+    """In a group that a coordinator keeps, whose next member goes on from there."""
+    new.kafka.put({tp: OffsetAndMetadata(1) for tp in new.partitions})
+    status, report = new.set("--by-duration", "PT1H")
+    assert (status, report["groups"][0]["storage"], new.in_kafka()) == (0, "kafka", [0, 0])
+    assert not any("whole segments" in note for note in report["groups"][0]["notes"])
+    status, report = new.set("--to-time", "2100-01-01")
+    assert (status, new.in_kafka()) == (0, [6, 3])
+    assert "no record is that new" in report["groups"][0]["notes"][0]
+    assert new.set("--to-offset", "2")[0] == 0
+    with KafkaConsumer(
+        new.topic,
+        bootstrap_servers=new.cluster.bootstrap_servers,
+        group_id=new.group,
+        session_timeout_ms=6000,
+        enable_auto_commit=False,
+    ) as consumer:
+        values: list[bytes] = []
+
+        def poll() -> bool:
+            for records in consumer.poll(500).values():
+                values.extend(record.value or b"" for record in records)
+            return len(values) == 5
+
+        wait_until(poll, what="what comes from there on")
+        assert sorted(values) == [b"a2", b"a3", b"a4", b"a5", b"b2"]
+        # By force, too, the coordinator lets nobody but its members commit.
+        assert new.set("--to-latest")[0] == 2
+        status, report = new.set("--to-latest", "--force")
+        assert (status, report["status"], new.in_kafka()) == (1, "not verified", [2, 2])
+        errors = [one["error"] for one in report["groups"][0]["partitions"]]
+        assert all("the group has members: stop them" in error for error in errors)
+    assert new.set("--to-latest")[0] == 0
+    assert new.run("--roll-back", str(new.file))[0] == 0
+    assert new.in_kafka() == [2, 2]
+
+
+def test_both_places_are_set_and_brought_back(old: World) -> None:
+    """Each to what it had."""
+    for tp, offset in zip(old.partitions, (2, 2), strict=True):
+        old.tree.put(f"/consumers/{old.group}/offsets/{tp.topic}/{tp.partition}", b"%d" % offset)
+    old.kafka.put({old.partitions[0]: OffsetAndMetadata(4)})
+    status, report = old.set("--shift-by", "1")
+    assert [one["storage"] for one in report["groups"]] == ["zookeeper", "kafka"]
+    assert (status, old.in_zookeeper(), old.in_kafka()) == (0, [5, 3], [5, 3])
+    status, report = old.run("--roll-back", str(old.file))
+    assert (status, old.in_zookeeper()) == (0, [2, 2])
+    assert old.kafka.offsets(old.partitions) == {TopicPartition(old.topic, 0): 4}
+
+
+def test_what_is_saved_of_a_coordinator_s_group_comes_back(
+    new: World, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is found among all groups, and told apart from those in ZooKeeper by nothing."""
+    new.kafka.put({tp: OffsetAndMetadata(2) for tp in new.partitions})
+    zookeeper = ("--zookeeper", new.cluster.zookeeper_connect)
+    saved = tmp_path / "saved"
+    assert main(["offsets", "export", *zookeeper, "--output-file", str(saved)]) == 0
+    lines = [f"/consumers/{new.group}/offsets/{new.topic}/{number}:2" for number in (0, 1)]
+    assert [line for line in saved.read_text().splitlines() if new.group in line] == lines
+    saved.write_text("\n".join(lines))
+    new.kafka.put({tp: OffsetAndMetadata(0) for tp in new.partitions})
+    flags = ("--input-file", str(saved), "--roll-back-file", str(new.file))
+    assert main(["offsets", "import", *zookeeper, *flags]) == 0
+    assert new.in_kafka() == [2, 2]
+    assert "in kafka: 2 of 2 offsets written, verified" in capsys.readouterr().out
