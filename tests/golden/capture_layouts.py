@@ -18,6 +18,7 @@ KAFKA = "3.9.1"
 APIS = (
     "ApiVersions",
     "CreateTopics",
+    "DeleteGroups",
     "DescribeGroups",
     "Fetch",
     "FindCoordinator",

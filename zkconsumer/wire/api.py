@@ -33,6 +33,7 @@ class ApiKey(IntEnum):
     CREATE_TOPICS = 19
     OFFSET_FOR_LEADER_EPOCH = 23
     SASL_AUTHENTICATE = 36
+    DELETE_GROUPS = 42
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -19,6 +19,7 @@ from zkconsumer.wire.fault import Fault
 from zkconsumer.wire.header import RequestHeader, ResponseHeader
 from zkconsumer.wire.messages.api_versions import ApiVersionsRequest, ApiVersionsResponse
 from zkconsumer.wire.messages.create_topics import CreateTopicsRequest
+from zkconsumer.wire.messages.delete_groups import DeleteGroupsRequest
 from zkconsumer.wire.messages.describe_groups import DescribeGroupsRequest
 from zkconsumer.wire.messages.fetch import FetchRequest
 from zkconsumer.wire.messages.find_coordinator import FindCoordinatorRequest
@@ -76,6 +77,7 @@ REQUESTS: Final[Mapping[ApiKey, type[Request[Response]]]] = {
         CreateTopicsRequest,
         OffsetForLeaderEpochRequest,
         SaslAuthenticateRequest,
+        DeleteGroupsRequest,
     )
 }
 """Every request class that the codec knows."""

@@ -1,0 +1,40 @@
+"""DeleteGroups (from 1.1 on): makes coordinators forget groups without members, and their offsets.
+
+Source: Kafka 1.1.0 and 3.9 ``DeleteGroupsRequest``, ``DeleteGroupsResponse``; KIP-229.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from zkconsumer.wire.api import Api, ApiKey, Request, Response
+from zkconsumer.wire.schema import Int16, Int32, String
+
+DELETE_GROUPS = Api(key=ApiKey.DELETE_GROUPS, last=2, flexible=2)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeletedGroup:
+    """What came of one group: ``NON_EMPTY_GROUP`` where it has members."""
+
+    group_id: String
+    error_code: Int16
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteGroupsResponse(Response):
+    """One answer for each group."""
+
+    API: ClassVar[Api] = DELETE_GROUPS
+
+    throttle_time_ms: Int32 = 0
+    results: tuple[DeletedGroup, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DeleteGroupsRequest(Request[DeleteGroupsResponse]):
+    """Asks the coordinator of all these groups."""
+
+    API: ClassVar[Api] = DELETE_GROUPS
+    RESPONSE: ClassVar[type[Response]] = DeleteGroupsResponse
+
+    groups_names: tuple[String, ...]
