@@ -7,7 +7,7 @@ from zkconsumer.status.model import GroupKey, GroupKind
 from zkconsumer.status.verify import Verification
 from zkconsumer.web.pages.group_grid import columns_of, group_grid
 from zkconsumer.web.pages.group_rows import group_row
-from zkconsumer.web.pages.group_timeline import SHOWN, events_of, member_label, ribbon
+from zkconsumer.web.pages.group_timeline import SHOWN, bare_id, events_of, ribbon
 from zkconsumer.web.pages.plain import sorry_page
 from zkconsumer.web.pages.view import Asked, View, group_address
 from zkconsumer.web.pages.words import SEVERITY_TONES, counted
@@ -33,7 +33,7 @@ def group_page(
     events = events_of(state, key, past, asked.now_ms)
     shown = events if asked.query.get("timeline") == "all" else events[:SHOWN]
     verification, grid = state.verification(key), state.grid(key)
-    columns = columns_of(grid.columns)
+    columns = columns_of(key, grid.columns)
     lag, verdict = state.lag(key), state.verdict(key)
     return View(
         template="group.html",
@@ -54,7 +54,7 @@ def group_page(
             "members": columns[:MEMBERS_SHOWN],
             "more_members": max(0, len(columns) - MEMBERS_SHOWN),
             "details": {one.member_id: one for one in group.members},
-            "member_label": lambda member_id: member_label(key, member_id),
+            "bare_id": lambda member_id: bare_id(key, member_id),
             "events": shown,
             "more_events": len(events) - len(shown),
             "ribbon": ribbon(events, asked.now_ms),

@@ -9,6 +9,7 @@ from zkconsumer.model import TopicPartition
 from zkconsumer.status.grid import Column, Row
 from zkconsumer.status.lag import PartitionLag, Standing
 from zkconsumer.status.model import GroupKey, GroupPartition
+from zkconsumer.web.pages.group_timeline import member_label
 from zkconsumer.web.pages.table import number_in
 from zkconsumer.web.pages.view import Asked
 from zkconsumer.web.pages.words import BURROW_TONES, Tone, time_lag
@@ -30,11 +31,13 @@ class GridColumn:
     Attributes:
         number: its place among all, from 1.
         hue: its colour; others can have the same.
+        label: a short name of it.
         column: itself.
     """
 
     number: int
     hue: int
+    label: str
     column: Column
 
 
@@ -109,10 +112,13 @@ class GroupGrid:
     after: str | None
 
 
-def columns_of(columns: Sequence[Column]) -> tuple[GridColumn, ...]:
-    """Columns with their numbers and colours."""
+def columns_of(key: GroupKey, columns: Sequence[Column]) -> tuple[GridColumn, ...]:
+    """Columns with their numbers, colours and names; names that would be the same stay long."""
+    labels = [member_label(key, one.owner_id) for one in columns]
+    if len(set(labels)) < len(labels):
+        labels = [one.label for one in columns]
     return tuple(
-        GridColumn(number=place + 1, hue=place % HUES, column=one)
+        GridColumn(number=place + 1, hue=place % HUES, label=labels[place], column=one)
         for place, one in enumerate(columns)
     )
 
@@ -120,7 +126,7 @@ def columns_of(columns: Sequence[Column]) -> tuple[GridColumn, ...]:
 def group_grid(state: ClusterState, asked: Asked, key: GroupKey) -> GroupGrid:
     """The rows that were asked for by ``topic``, ``show`` (behind, faults) and ``page``."""
     grid = state.grid(key)
-    all_columns = columns_of(grid.columns)
+    all_columns = columns_of(key, grid.columns)
     found = [row for row in grid.rows if _wanted(row, asked)]
     pages = max(1, -(-len(found) // ROWS))
     page = min(max(1, number_in(asked.query, "page", 1)), pages)

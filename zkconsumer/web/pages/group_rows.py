@@ -56,6 +56,12 @@ class GroupRow:
         return STATE_MEANINGS[self.state]
 
     @property
+    def trouble_rank(self) -> int:
+        """How much it needs somebody to look at it."""
+        tones = {self.state_tone, self.burrow_tone}
+        return 2 if Tone.BAD in tones else int(Tone.WARN in tones)
+
+    @property
     def burrow_tone(self) -> Tone:
         """How Burrow's word is shown."""
         return BURROW_TONES[self.burrow]

@@ -1,5 +1,6 @@
 """The rebalances of a group as the page tells them. Pure."""
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -15,6 +16,11 @@ SHOWN: Final = 12
 MOVES_SHOWN: Final = 40
 RIBBON_MS: Final = 3_600_000
 _RIBBON_WIDTH: Final = 1000
+_MADE_UP: Final = re.compile(
+    r"(.+)-(?:[0-9]{13}-[0-9a-f]{0,6}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{10})"
+    r"([0-9a-f]{2})"
+)
+"""Ids as the original makes them (host, time, chance) and as coordinators do (client id, UUID)."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,12 +112,19 @@ def owner_label(key: GroupKey, owner: str | None) -> str:
     thread = ConsumerThreadId.parse(owner) if key.kind == "zookeeper" else None
     if thread is None:
         return member_label(key, owner)
-    return f"{member_label(key, thread.consumer_id)} · {thread.thread}"
+    return f"{member_label(key, thread.consumer_id)}, stream {thread.thread}"
+
+
+def bare_id(key: GroupKey, member_id: str) -> str:
+    """The id of a member without the group's id, which all have in front."""
+    return member_id.removeprefix(f"{key.group_id}_") or member_id
 
 
 def member_label(key: GroupKey, member_id: str) -> str:
-    """A short name of a member: without the group's id, which all have in front."""
-    return member_id.removeprefix(f"{key.group_id}_") or member_id
+    """A short name of a member, by which people know it: its host, and a bit to tell two apart."""
+    bare = bare_id(key, member_id)
+    found = _MADE_UP.fullmatch(bare)
+    return bare if found is None else f"{found[1]}·{found[2]}"
 
 
 def _event(rebalance: Rebalance, key: GroupKey, now_ms: int) -> Event:
@@ -119,7 +132,7 @@ def _event(rebalance: Rebalance, key: GroupKey, now_ms: int) -> Event:
     return Event(
         began_ms=rebalance.began_ms,
         ended_ms=rebalance.ended_ms,
-        lasted=duration(rebalance.lasted_ms(now_ms)),
+        lasted=_lasted(rebalance.lasted_ms(now_ms)),
         under_way=rebalance.ended_ms is None,
         reasons=tuple(_reason(one, key) for one in rebalance.reasons),
         changed=_changed(len(rebalance.moved), rebalance.reclaimed),
@@ -133,11 +146,16 @@ def _past_event(rebalance: PastRebalance) -> Event:
     return Event(
         began_ms=rebalance.began_ms,
         ended_ms=rebalance.ended_ms,
-        lasted="" if ended is None else duration(ended - rebalance.began_ms),
+        lasted="" if ended is None else _lasted(ended - rebalance.began_ms),
         under_way=False,
         reasons=rebalance.reasons,
         changed=_changed(rebalance.moved, rebalance.reclaimed),
     )
+
+
+def _lasted(ms: int) -> str:
+    """Nothing where it began and ended between two looks."""
+    return duration(ms) if ms > 0 else ""
 
 
 def _reason(reason: Reason, key: GroupKey) -> str:

@@ -38,15 +38,21 @@ _COLUMNS: Final[tuple[Column[GroupRow], ...]] = (
         name="burrow",
         label="Burrow",
         of=lambda row: int(row.burrow),
-        numeric=True,
+        worst_last=True,
         about="Whether it gets on, by the rules of Burrow",
     ),
 )
 
 
 def groups_page(state: ClusterState, asked: Asked) -> View:
-    """The list of groups, narrowed by ``q`` (words of the id), ``kind`` and ``state``."""
-    rows = [group_row(state, key) for key in sorted(state.snapshot.groups, key=lambda key: key[1])]
+    """The list of groups, narrowed by ``q`` (words of the id), ``kind`` and ``state``.
+
+    Those in trouble lead, unless something else is asked for.
+    """
+    rows = sorted(
+        (group_row(state, key) for key in state.snapshot.groups),
+        key=lambda row: (-row.trouble_rank, row.key.group_id.lower(), row.key),
+    )
     kind, wanted = asked.query.get("kind", ""), asked.query.get("state", "")
     found = [
         row

@@ -20,6 +20,7 @@ class Column(Generic[R]):
         label: what its head says.
         of: what to sort by; None is not known, and comes last either way.
         numeric: whether it is aligned to the right, and its largest come first.
+        worst_last: whether its largest come first, though it is no number.
         about: what it means, for who asks.
     """
 
@@ -27,6 +28,7 @@ class Column(Generic[R]):
     label: str
     of: Callable[[R], int | str | None]
     numeric: bool = False
+    worst_last: bool = False
     about: str = ""
 
 
@@ -139,7 +141,7 @@ def _sorted(rows: Iterable[R], of: Callable[[R], int | str | None], *, descendin
 
 def _head(column: Column[R], asked: Asked, wish: str) -> Head:
     ascending, descending = wish == column.name, wish == f"-{column.name}"
-    other_way = descending if column.numeric else not ascending
+    other_way = descending if column.numeric or column.worst_last else not ascending
     return Head(
         label=column.label,
         numeric=column.numeric,

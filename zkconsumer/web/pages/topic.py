@@ -15,9 +15,8 @@ _COLUMNS: Final[tuple[Column[PartitionStatus], ...]] = (
         name="partition",
         label="Partition",
         of=lambda one: one.topic_partition.partition,
-        numeric=True,
     ),
-    Column(name="leader", label="Leader", of=lambda one: one.leader, numeric=True),
+    Column(name="leader", label="Leader", of=lambda one: one.leader),
     Column(
         name="replicas",
         label="Replicas",

@@ -1,0 +1,374 @@
+"""A cluster that never was, told minute by minute: what the page's own tests and pictures show.
+
+Three brokers of a shop, a dozen topics, groups of both kinds: most are well, one has just got a
+member, one stopped, one holds a node that Scala members can't read. All of it is worked out from
+the time alone, so that every run shows the same.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from math import sin
+
+from zkconsumer.assignment.group_view import GroupView
+from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.status.group_state import zookeeper_state
+from zkconsumer.status.model import (
+    BrokerStatus,
+    ClusterSnapshot,
+    Committed,
+    GroupKey,
+    GroupKind,
+    GroupPartition,
+    GroupState,
+    GroupStatus,
+    MemberStatus,
+    PartFailure,
+    PartitionStatus,
+    TopicStatus,
+)
+from zkconsumer.status.verify import expected_owners, group_view
+from zkconsumer.web.judgements import Judgements, Memory
+from zkconsumer.web.state import ClusterState, LagSeries, PartitionSeries, PastRebalance
+
+NOW_MS = 1_795_167_660_000  # 2026-11-20 09:41 UTC
+STEP_MS = 15_000
+STEPS = 60
+TOPICS: Mapping[str, int] = {
+    "audit": 3,
+    "carts": 6,
+    "clicks": 12,
+    "emails": 4,
+    "invoices": 4,
+    "orders": 8,
+    "orders-dead-letter": 2,
+    "payments": 4,
+    "prices": 6,
+    "searches": 6,
+    "sessions": 8,
+    "stock": 6,
+}
+BILLING = GroupKey(GroupKind.ZOOKEEPER, "billing")
+FRAUD = GroupKey(GroupKind.ZOOKEEPER, "fraud-scoring")
+MAILER = GroupKey(GroupKind.ZOOKEEPER, "mailer")
+CHECKOUT = GroupKey(GroupKind.COORDINATOR, "checkout")
+
+Lags = Callable[[int, int], int]
+"""The lag of a partition at a step."""
+
+
+def _calm(partition: int, step: int) -> int:
+    return max(0, int(11 + 24 * sin(step / 2 + partition)))
+
+
+def _none(partition: int, step: int) -> int:
+    del partition, step
+    return 0
+
+
+def _billing(partition: int, step: int) -> int:
+    if partition == 5:
+        return 900 + step * 47
+    rebalance = max(0, 12 - abs(step - 50)) * (38 + 5 * partition)
+    return _calm(partition, step) * (partition + 2) + rebalance
+
+
+def _fraud(partition: int, step: int) -> int:
+    return _calm(partition, step) if step < 28 else (step - 28) * (210 + 30 * partition)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tale:
+    """What a group does.
+
+    Attributes:
+        hosts: of its members, each with the step at which it came.
+        topics: that it reads, with the streams of each member.
+        lags: how far behind it is.
+        commits_until: the step of its last commit.
+    """
+
+    hosts: Mapping[str, int]
+    topics: Mapping[str, int]
+    lags: Lags = _calm
+    commits_until: int = STEPS
+
+
+_TALES: Mapping[GroupKey, Tale] = {
+    GroupKey(GroupKind.ZOOKEEPER, "archiver"): Tale(
+        hosts={"store1": 0, "store2": 0}, topics={"audit": 1, "invoices": 1}, lags=_none
+    ),
+    BILLING: Tale(
+        hosts={"bill1": 0, "bill2": 0, "bill3": 50},
+        topics={"orders": 2, "payments": 2},
+        lags=_billing,
+    ),
+    CHECKOUT: Tale(hosts={"shop1": 0, "shop2": 0, "shop3": 0}, topics={"carts": 1}, lags=_calm),
+    GroupKey(GroupKind.ZOOKEEPER, "click-stream"): Tale(
+        hosts={f"etl{one}": 0 for one in range(1, 7)}, topics={"clicks": 2, "searches": 2}
+    ),
+    FRAUD: Tale(
+        hosts={"risk1": 0, "risk2": 0}, topics={"payments": 2}, lags=_fraud, commits_until=28
+    ),
+    MAILER: Tale(hosts={"mail1": 0, "mail2": 0}, topics={"emails": 1}),
+    GroupKey(GroupKind.ZOOKEEPER, "nightly-export"): Tale(
+        hosts={}, topics={"stock": 1, "prices": 1}, lags=_none
+    ),
+    GroupKey(GroupKind.COORDINATOR, "recommender"): Tale(
+        hosts={"ml1": 0, "ml2": 0}, topics={"sessions": 1, "clicks": 1}
+    ),
+    GroupKey(GroupKind.ZOOKEEPER, "search-index"): Tale(
+        hosts={"find1": 0, "find2": 0}, topics={"stock": 1, "prices": 1}, lags=_none
+    ),
+}
+
+
+def snapshot_at(step: int, *, failing: bool = False) -> ClusterSnapshot:
+    """The cluster at a step; the last one is now."""
+    at_ms = NOW_MS - (STEPS - step) * STEP_MS
+    topics = tuple(_topic(name, count, step, at_ms) for name, count in TOPICS.items())
+    groups = {key: _group(key, tale, step, at_ms) for key, tale in _TALES.items()}
+    failures: tuple[PartFailure, ...] = ()
+    if failing:
+        failures = (
+            PartFailure(
+                part="log ends of broker 2",
+                reason="broker 2 (kafka2:9092) did not answer within 5,000 ms",
+                since_ms=at_ms - 42_000,
+            ),
+        )
+    return ClusterSnapshot(
+        taken_ms=at_ms,
+        zookeeper_connect="zk1:2181,zk2:2181,zk3:2181/shop",
+        brokers=tuple(
+            BrokerStatus(
+                broker=Broker(one, f"kafka{one}", 9092),
+                seen_ms=at_ms,
+                is_controller=one == 1,
+                created_ms=NOW_MS - (9 + one * 16) * 86_400_000,
+            )
+            for one in (1, 2, 3)
+        ),
+        topics=topics,
+        groups=groups,
+        failures=failures,
+        live_sessions=frozenset(range(1, 200)),
+    )
+
+
+def state_at(step: int = STEPS, *, memory: Memory | None = None, **more: bool) -> ClusterState:
+    """What is published at a step, after all steps before it."""
+    memory = memory or Memory()
+    for earlier in range(step):
+        memory.record(snapshot_at(earlier))
+    snapshot = snapshot_at(step, **more)
+    memory.record(snapshot)
+    before = snapshot_at(max(0, step - 24))
+    return ClusterState(
+        number=step + 1,
+        snapshot=snapshot,
+        snapshot_before=before,
+        started_ms=snapshot_at(0).taken_ms,
+        published_ms=snapshot.taken_ms,
+        read_duration_ms=84,
+        interval_ms=5_000,
+        problem=None,
+        judgements=Judgements(snapshot, before, memory),
+    )
+
+
+def _end(topic: str, partition: int, step: int) -> int:
+    rate = 20 + 7 * (len(topic) + partition) % 90
+    return 1_200_000 + 310_007 * partition + (step + 400) * rate * STEP_MS // 1_000
+
+
+def _topic(name: str, count: int, step: int, at_ms: int) -> TopicStatus:
+    partitions = []
+    for one in range(count):
+        replicas = (one % 3 + 1, (one + 1) % 3 + 1)
+        lagging = (name, one) in {("clicks", 4), ("sessions", 1)}
+        end = _end(name, one, step)
+        partitions.append(
+            PartitionStatus(
+                topic_partition=TopicPartition(name, one),
+                leader=replicas[0],
+                replicas=replicas,
+                in_sync=replicas[:1] if lagging else replicas,
+                log_start=end - 900_000,
+                log_end=end,
+                offsets_at_ms=at_ms,
+            )
+        )
+    config = {"retention.ms": "259200000"} if name in {"orders", "clicks"} else {}
+    return TopicStatus(name=name, seen_ms=at_ms, partitions=tuple(partitions), config=config)
+
+
+def _group(key: GroupKey, tale: Tale, step: int, at_ms: int) -> GroupStatus:
+    members = [
+        _member(key, tale, host, came, session)
+        for session, (host, came) in enumerate(tale.hosts.items(), start=1)
+        if came <= step
+    ]
+    if key == MAILER:
+        members.append(_foreign_member())
+    in_zookeeper = key.kind is GroupKind.ZOOKEEPER
+    sound = GroupStatus(
+        group_id=key.group_id,
+        kind=key.kind,
+        seen_ms=at_ms,
+        members=tuple(sorted(members, key=lambda one: one.member_id)),
+        coordinator=None if in_zookeeper else Broker(3, "kafka3", 9092),
+        protocol=None if in_zookeeper or not members else "range",
+    )
+    owners = _owners(sound)
+    sessions = {one.member_id: one.session_id for one in sound.members}
+    partitions = tuple(
+        _partition(key, tale, TopicPartition(topic, one), step, at_ms, owners, sessions)
+        for topic in sorted(tale.topics)
+        for one in range(TOPICS[topic])
+    )
+    state = GroupState.STABLE
+    if in_zookeeper:
+        filled = GroupStatus(
+            group_id=key.group_id,
+            kind=key.kind,
+            seen_ms=at_ms,
+            members=sound.members,
+            partitions=partitions,
+        )
+        ids = {name: tuple(range(count)) for name, count in TOPICS.items()}
+        state = zookeeper_state(filled, ids, None)
+    return GroupStatus(
+        group_id=key.group_id,
+        kind=key.kind,
+        seen_ms=at_ms,
+        state=state,
+        members=sound.members,
+        partitions=partitions,
+        coordinator=sound.coordinator,
+        protocol=sound.protocol,
+    )
+
+
+def _member(key: GroupKey, tale: Tale, host: str, came: int, session: int) -> MemberStatus:
+    made_ms = NOW_MS - (STEPS - came) * STEP_MS - (0 if came else 7_400_000 * session)
+    tag = f"{sum(host.encode()) * 2_654_435_761 % 2**32:08x}"
+    if key.kind is GroupKind.COORDINATOR:
+        return MemberStatus(
+            member_id=f"{host}-{tag}",
+            host=host,
+            client_id=host,
+            streams=dict.fromkeys(tale.topics, 1),
+            assignor="range",
+        )
+    return MemberStatus(
+        member_id=f"{key.group_id}_{host}-{made_ms}-{tag}",
+        host=host,
+        streams=tale.topics,
+        session_id=session,
+        registered_ms=made_ms,
+        created_ms=made_ms,
+    )
+
+
+def _foreign_member() -> MemberStatus:
+    return MemberStatus(
+        member_id="mail-legacy:3f0b6f5e-61c5-4a04-9f6c-0f1f4a2f8f55",
+        session_id=77,
+        created_ms=NOW_MS - 40_000_000,
+        data=b"emails",
+        problem="its data is no JSON: 'emails'",
+    )
+
+
+def _owners(group: GroupStatus) -> dict[TopicPartition, str]:
+    ids = {name: tuple(range(count)) for name, count in TOPICS.items()}
+    view: GroupView = group_view(group, ids)
+    found = expected_owners("range", view)
+    assert isinstance(found, dict)
+    if group.kind is GroupKind.COORDINATOR:
+        return {tp: thread.consumer_id for tp, thread in found.items()}
+    return {tp: str(thread) for tp, thread in found.items()}
+
+
+def _partition(
+    key: GroupKey,
+    tale: Tale,
+    tp: TopicPartition,
+    step: int,
+    at_ms: int,
+    owners: Mapping[TopicPartition, str],
+    sessions: Mapping[str, int | None],
+) -> GroupPartition:
+    end = _end(tp.topic, tp.partition, step)
+    committed_step = min(step, tale.commits_until)
+    behind = tale.lags(tp.partition, committed_step if tale.commits_until < step else step)
+    offset = _end(tp.topic, tp.partition, committed_step) - behind
+    in_zookeeper = key.kind is GroupKind.ZOOKEEPER
+    committed = Committed(
+        offset,
+        "zookeeper" if in_zookeeper else "kafka",
+        at_ms,
+        "",
+        at_ms - (step - committed_step) * STEP_MS - 2_000,
+    )
+    return GroupPartition(
+        topic_partition=tp,
+        owner=owners.get(tp),
+        owner_session=sessions[owners[tp].rpartition("-")[0]]
+        if in_zookeeper and tp in owners
+        else None,
+        committed=(committed,),
+        log_start=end - 900_000,
+        log_end=end,
+        log_at_ms=at_ms,
+    )
+
+
+@dataclass
+class TalePast:
+    """A ``Past`` that holds the last hour of the tale, with a stop of the server in it.
+
+    Attributes:
+        problem: see ``Past``.
+        events: the rebalances before the server's start.
+    """
+
+    problem: str | None = None
+    events: tuple[PastRebalance, ...] = field(
+        default=(
+            PastRebalance(
+                began_ms=NOW_MS - 2_460_000,
+                ended_ms=NOW_MS - 2_454_000,
+                reasons=("member bill2-1795153860000-0b7c11aa was started anew",),
+                moved=6,
+                reclaimed=6,
+            ),
+        )
+    )
+
+    def lag_series(self, key: GroupKey, since_ms: int, until_ms: int, points: int) -> LagSeries:
+        """See ``Past``."""
+        tale = _TALES[key]
+        step_ms = max(STEP_MS, (until_ms - since_ms) // points)
+        times = [
+            at
+            for at in range(max(since_ms, NOW_MS - 3_600_000), min(until_ms, NOW_MS) + 1, step_ms)
+            if not NOW_MS - 3_000_000 < at < NOW_MS - 2_700_000
+        ]
+        partitions = {}
+        for topic in sorted(tale.topics):
+            for one in range(TOPICS[topic]):
+                lags = tuple(tale.lags(one, STEPS - (NOW_MS - at) // STEP_MS) for at in times)
+                lags = tuple(max(0, lag) for lag in lags)
+                partitions[TopicPartition(topic, one)] = PartitionSeries(
+                    lag=lags,
+                    committed=tuple(None for _ in times),
+                    log_end=tuple(None for _ in times),
+                    seconds=tuple(lag / 40 for lag in lags),
+                )
+        totals = [sum(one.lag[at] or 0 for one in partitions.values()) for at in range(len(times))]
+        return LagSeries(times_ms=tuple(times), total=tuple(totals), partitions=partitions)
+
+    def rebalances(self, key: GroupKey, since_ms: int) -> tuple[PastRebalance, ...]:
+        """See ``Past``."""
+        return self.events if key == BILLING and since_ms < self.events[0].began_ms else ()

@@ -1,0 +1,135 @@
+"""The page of a cluster that never was, served for real: for browsers that look at it."""
+
+import socket
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+
+import uvicorn
+
+from tests.support.manual_clock import ManualClock
+from tests.support.page_world import BILLING, NOW_MS, TalePast, state_at
+from tests.support.waiting import wait_until
+from zkconsumer.scope import ThreadScope
+from zkconsumer.status.model import GroupKey, GroupStatus
+from zkconsumer.testing.memory_zk import MemoryZkServer
+from zkconsumer.web.app import Site, build_app
+from zkconsumer.web.events import EventHub
+from zkconsumer.web.security import Hosts, Tokens
+from zkconsumer.web.state import ClusterState
+from zkconsumer.zk.nodes import Registration, encode_registration
+from zkconsumer.zk.paths import GroupPaths
+from zkconsumer.zk.store import ZkStore
+
+
+class PaperSource:
+    """A ``StateSource`` that shows what it is given."""
+
+    def __init__(self, state: ClusterState) -> None:
+        self.current = state
+        self._listeners: list[Callable[[ClusterState], None]] = []
+
+    def publish(self, state: ClusterState) -> None:
+        """Show another state."""
+        self.current = state
+        for listener in list(self._listeners):
+            listener(state)
+
+    def watch(self, key: GroupKey) -> AbstractContextManager[None]:
+        """See ``StateSource``."""
+        del key
+        return nullcontext()
+
+    def subscribe(self, listener: Callable[[ClusterState], None]) -> Callable[[], None]:
+        """See ``StateSource``."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    def wait_newer(self, number: int, timeout_ms: int) -> ClusterState | None:
+        """See ``StateSource``."""
+        raise NotImplementedError
+
+
+class PaperSite:
+    """Where the page is, and what it shows.
+
+    Attributes:
+        source: of states.
+        past: what was.
+        store: ZooKeeper with the nodes of one group, for the view of nodes.
+        clock: two seconds after the latest state.
+        address: of the page.
+        token: that is asked for; "" where none is.
+    """
+
+    def __init__(self, token: str = "") -> None:
+        self.source = PaperSource(state_at())
+        self.past = TalePast()
+        self.clock = ManualClock(wall_ms=NOW_MS + 2_000)
+        self.store = _nodes_of(self.source.current.snapshot.groups[BILLING])
+        self.token = token
+        self.address = ""
+
+
+@contextmanager
+def served(site: PaperSite) -> Iterator[PaperSite]:
+    """Serve it on a free port of loopback."""
+    hub = EventHub(site.source)
+    app = build_app(
+        Site(
+            source=site.source,
+            past=site.past,
+            store=lambda: site.store,
+            tokens=Tokens(site.token or None),
+            hosts=Hosts(any_name=False),
+            events=hub,
+            clock=site.clock,
+        )
+    )
+    config = uvicorn.Config(
+        app, loop="asyncio", http="h11", ws="none", lifespan="off", log_config=None
+    )
+    server = _Server(config)
+    scope = ThreadScope("paper-site")
+    with socket.create_server(("127.0.0.1", 0)) as bound:
+        site.address = f"http://127.0.0.1:{bound.getsockname()[1]}"
+
+        def stop() -> None:
+            server.should_exit = True
+            hub.close()
+
+        scope.spawn("serve", lambda: server.run(sockets=[bound]), stop=stop)
+        try:
+            wait_until(lambda: server.started, what="the page to be served")
+            yield site
+        finally:
+            assert not scope.close(10_000)
+
+
+def _nodes_of(group: GroupStatus) -> ZkStore:
+    server = MemoryZkServer(wall_ms=lambda: NOW_MS - 60_000)
+    store = server.connect()
+    paths = GroupPaths(group.group_id)
+    for member in group.members:
+        said = Registration(subscription=member.streams, timestamp_ms=member.registered_ms or 0)
+        session = server.connect()
+        session.create(paths.member(member.member_id), encode_registration(said), ephemeral=True)
+        for one in group.partitions:
+            if one.owner is not None and one.owner.startswith(member.member_id):
+                session.create(paths.owner(one.topic_partition), one.owner.encode(), ephemeral=True)
+    store.set_or_create_many(
+        {
+            paths.offset(one.topic_partition): str(one.committed[0].offset).encode()
+            for one in group.partitions
+        }
+    )
+    return store
+
+
+class _Server(uvicorn.Server):
+    """In a thread, where signals are others' business."""
+
+    @contextmanager
+    def capture_signals(self) -> Iterator[None]:
+        assert threading.current_thread() is not threading.main_thread()
+        yield

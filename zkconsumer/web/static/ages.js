@@ -1,0 +1,63 @@
+// Ages count on between two updates, by the server's clock; what is old turns grey.
+const UNITS = [
+  [86_400_000, "d"],
+  [3_600_000, "h"],
+  [60_000, "min"],
+];
+
+let offset = 0;
+let oldAfter = Infinity;
+
+// The server's time, as far as we know it.
+export function now() {
+  return Date.now() - offset;
+}
+
+// In the same words as the server's.
+export function age(ms) {
+  if (ms < 1_000) return "now";
+  for (const [unit, name] of UNITS) if (ms >= unit) return `${Math.floor(ms / unit)} ${name}`;
+  return `${Math.floor(ms / 1_000)} s`;
+}
+
+// Take over the server's clock from a page that has just come.
+export function setClock(body) {
+  if (!body.dataset.now) return;
+  offset = Date.now() - Number(body.dataset.now);
+  oldAfter = Number(body.dataset.oldAfter);
+}
+
+// Say all ages as they are now.
+export function tick(root = document) {
+  const at = now();
+  for (const element of root.querySelectorAll("[data-at]")) {
+    const ms = at - Number(element.dataset.at);
+    if (element.classList.contains("age")) {
+      const said = age(ms);
+      if (element.textContent !== said) element.textContent = said;
+    }
+    if (!("ageless" in element.dataset) && !element.dataset.kind) {
+      element.classList.toggle("old", ms > oldAfter);
+    }
+  }
+}
+
+// Times of day in the reader's own zone.
+export function localTimes(root) {
+  for (const element of root.querySelectorAll("time.instant")) {
+    const at = new Date(element.getAttribute("datetime"));
+    element.textContent = at.toLocaleTimeString([], {
+      hour: "2-digit",
+      minute: "2-digit",
+      second: "2-digit",
+      hour12: false,
+    });
+  }
+}
+
+export function startAges() {
+  setClock(document.body);
+  localTimes(document);
+  tick();
+  setInterval(tick, 1_000);
+}

@@ -1,0 +1,58 @@
+// What the server tells of the past, as lines to draw.
+const COLOURED = 8;
+
+// The largest value of a line, to tell which ones are worth a colour.
+function largest(values) {
+  return values.reduce((most, one) => Math.max(most, one ?? -1), -1);
+}
+
+// Where nothing was seen for long, there is a gap: a line across it would claim too much.
+function withGaps(times, columns) {
+  const steps = times.slice(1).map((at, place) => at - times[place]);
+  const usual = [...steps].sort((one, other) => one - other)[Math.floor(steps.length / 2)] ?? 0;
+  const gap = Math.max(60, usual * 4);
+  const gapped = [];
+  const found = columns.map(() => []);
+  times.forEach((at, place) => {
+    if (place && at - times[place - 1] > gap) {
+      gapped.push(times[place - 1] + usual);
+      for (const column of found) column.push(null);
+    }
+    gapped.push(at);
+    columns.forEach((column, number) => found[number].push(column[place]));
+  });
+  return [gapped, found];
+}
+
+// A line keeps its colour as long as the page is open, whatever becomes of the others.
+function hueOf(name, hues, taken) {
+  const known = hues.get(name);
+  if (known !== undefined && !taken.has(known)) return known;
+  const used = new Set([...taken, ...hues.values()]);
+  for (let hue = 0; hue < COLOURED; hue += 1) if (!used.has(hue)) return hue;
+  for (let hue = 0; hue < COLOURED; hue += 1) if (!taken.has(hue)) return hue;
+  return 0;
+}
+
+export function seriesOf(answer, unit, hues) {
+  const seconds = answer.times_ms.map((at) => at / 1000);
+  const ranked = answer.partitions
+    .map((one, place) => ({ name: `${one.topic}-${one.partition}`, values: one[unit], place }))
+    .sort((one, other) => largest(other.values) - largest(one.values) || one.place - other.place);
+  const chosen = ranked.slice(0, COLOURED).sort((one, other) => one.place - other.place);
+  const taken = new Set();
+  for (const one of chosen) {
+    one.hue = hueOf(one.name, hues, taken);
+    hues.set(one.name, one.hue);
+    taken.add(one.hue);
+  }
+  const lines = chosen.map(({ name, values, hue }) => ({ name, values, hue }));
+  if (unit === "lag" && answer.partitions.length > 1) {
+    lines.unshift({ name: "total", values: answer.total, hue: null });
+  }
+  const [times, columns] = withGaps(seconds, lines.map((one) => one.values));
+  lines.forEach((one, number) => {
+    one.values = columns[number];
+  });
+  return { times, lines, left: ranked.length - chosen.length + (answer.partitions_left_out ?? 0) };
+}

@@ -1,0 +1,124 @@
+// Fetches the page again whenever the server says that there is something new, and shows what changed.
+import { localTimes, setClock, tick } from "./ages.js";
+import { morph } from "./morph.js";
+
+const HIDDEN_EVERY_MS = 10_000;
+
+let under = null;
+let again = false;
+let updated = 0;
+
+function say(text, lost) {
+  const link = document.getElementById("link");
+  if (link && link.textContent !== text) link.textContent = text;
+  document.getElementById("fresh")?.classList.toggle("lost", lost);
+}
+
+function owners(root) {
+  const found = new Map();
+  for (const row of root.querySelectorAll("tr[data-owner]")) found.set(row.dataset.key, row.dataset.owner);
+  return found;
+}
+
+function light(row) {
+  if (matchMedia("(prefers-reduced-motion: reduce)").matches) return;
+  const colour = getComputedStyle(row).getPropertyValue("--lit");
+  row.animate([{ backgroundColor: colour }, { backgroundColor: "transparent" }], {
+    duration: 4_000,
+    easing: "ease-out",
+  });
+}
+
+// Rows whose partition has changed hands light up for a moment.
+function markMoved(root, before) {
+  for (const row of root.querySelectorAll("tr[data-owner]")) {
+    const was = before.get(row.dataset.key);
+    if (was !== undefined && was !== row.dataset.owner) {
+      light(row);
+    }
+  }
+}
+
+function announce(before, root) {
+  const after = root.querySelector("[data-news]")?.textContent.replace(/\s+/g, " ").trim() ?? "";
+  if (after && after !== before) document.getElementById("news").textContent = after;
+  return after;
+}
+
+let news = "";
+
+function show(page) {
+  const root = document.getElementById("live");
+  const come = page.getElementById("live");
+  if (!come) {
+    return;
+  }
+  localTimes(come);
+  const before = owners(root);
+  morph(root, come);
+  markMoved(root, before);
+  setClock(page.body);
+  document.title = page.title;
+  const icon = page.querySelector("link[rel=icon]")?.getAttribute("href");
+  const shown = document.querySelector("link[rel=icon]");
+  if (icon && shown.getAttribute("href") !== icon) shown.setAttribute("href", icon);
+  const fresh = page.querySelector("#fresh time");
+  const time = document.querySelector("#fresh time");
+  if (fresh && time) morph(time, fresh);
+  tick();
+  news = announce(news, root);
+  document.dispatchEvent(new Event("updated"));
+}
+
+async function load(address) {
+  const answer = await fetch(address, { headers: { Accept: "text/html" }, cache: "no-store" });
+  const text = await answer.text();
+  if (answer.status === 401 || new URL(answer.url).pathname === "/login") location.reload(); // to log in
+  // A fault of the server must not wipe out what is known.
+  if (answer.redirected || ![200, 404].includes(answer.status)) throw new Error(`the server answered ${answer.status}`);
+  return new DOMParser().parseFromString(text, "text/html");
+}
+
+// Fetch and show this page; of calls while one is under way only the last counts.
+export async function refresh() {
+  if (under) {
+    again = true;
+    return;
+  }
+  do {
+    again = false;
+    const address = location.href;
+    under = load(address);
+    try {
+      const page = await under;
+      if (address === location.href) show(page);
+      else again = true;
+      say("Live", false);
+    } catch {
+      say("Lost, trying again", true);
+    } finally {
+      under = null;
+      updated = Date.now();
+    }
+  } while (again);
+}
+
+export function startLive() {
+  news = document.querySelector("[data-news]")?.textContent.replace(/\s+/g, " ").trim() ?? "";
+  const address = document.body.dataset.events;
+  if (!address) return;
+  const source = new EventSource(address);
+  source.addEventListener("open", () => say("Live", false));
+  source.addEventListener("error", () => {
+    say("Lost, trying again", true);
+    if (source.readyState === EventSource.CLOSED) setTimeout(refresh, 2_000);
+  });
+  source.addEventListener("state", () => {
+    if (document.hidden && Date.now() - updated < HIDDEN_EVERY_MS) return;
+    void refresh();
+  });
+  document.addEventListener("visibilitychange", () => {
+    if (!document.hidden) void refresh();
+  });
+  addEventListener("pagehide", () => source.close());
+}
