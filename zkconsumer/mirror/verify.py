@@ -1,4 +1,4 @@
-"""Proves a mirror by reading both clusters: each message of the source, and its place in the other."""
+"""Proves a mirror by reading both clusters: each message, and what is in its place."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass

@@ -1,0 +1,106 @@
+"""Messages to mirror, and a target that takes or refuses them as it is told."""
+
+from collections.abc import Callable, Mapping, Sequence
+
+from zkconsumer.errors import WriteFailed
+from zkconsumer.mirror.batch import Batch, Dropped
+from zkconsumer.mirror.landed import Landed
+from zkconsumer.model import TopicPartition
+from zkconsumer.produce.outgoing import Outgoing, parts_of
+from zkconsumer.produce.pending import WrittenSet
+from zkconsumer.records.consumer_record import ConsumerRecord, RecordOrigin
+
+SOURCE = TopicPartition("clicks", 0)
+OTHER = TopicPartition("clicks", 1)
+
+
+def messages(source: TopicPartition, *offsets: int) -> list[ConsumerRecord]:
+    """A message for each offset, whose value tells the offset."""
+    origin = RecordOrigin(source)
+    return [
+        ConsumerRecord(origin, (offset, b"k%d" % (offset % 5), b"v%d" % offset, -1, -1))
+        for offset in offsets
+    ]
+
+
+def batch_of(
+    places: Mapping[TopicPartition, Mapping[TopicPartition, Sequence[int]]],
+    behind: Mapping[TopicPartition, int] | None = None,
+) -> Batch:
+    """A batch: by source, and there by target, the offsets of messages that go there."""
+    batch = Batch()
+    for source, of_source in places.items():
+        offsets = sorted(offset for some in of_source.values() for offset in some)
+        indexes = {
+            target: [offsets.index(offset) for offset in some] for target, some in of_source.items()
+        }
+        end = offsets[-1] + 1 if behind is None else behind[source]
+        batch.add(source, messages(source, *offsets), indexes, behind=end)
+    return batch
+
+
+class Heard:
+    """Notes what becomes of messages."""
+
+    def __init__(self) -> None:
+        self.lines: list[Landed] = []
+        self.dropped_ones: list[tuple[Dropped, str]] = []
+
+    def landed(self, landed: Sequence[Landed]) -> None:
+        """See ``writer.Heard``."""
+        self.lines += landed
+
+    def dropped(self, dropped: Dropped, reason: str) -> None:
+        """See ``writer.Heard``."""
+        self.dropped_ones.append((dropped, reason))
+
+
+Verdict = str | None
+"""Why a message is not taken, None where it is; a reason that begins with ``later`` passes."""
+
+
+class TargetDouble:
+    """Keeps what it is given, message by message, in order, as a ``BatchProducer`` would.
+
+    Args:
+        judge: says of a value whether it is taken; asked anew at each try.
+
+    Attributes:
+        logs: the values of each partition.
+        calls: how often it was asked to write.
+    """
+
+    def __init__(self, judge: Callable[[bytes], Verdict] = lambda _value: None) -> None:
+        self._judge = judge
+        self.logs: dict[TopicPartition, list[bytes]] = {}
+        self.calls = 0
+
+    def write(self, records: Mapping[TopicPartition, Sequence[Outgoing]]) -> tuple[WrittenSet, ...]:
+        """See ``Sender``."""
+        self.calls += 1
+        failed: dict[TopicPartition, str] = {}
+        unwritten: dict[TopicPartition, int] = {}
+        written: dict[TopicPartition, list[tuple[int, int]]] = {}
+        for target, of_target in records.items():
+            log = self.logs.setdefault(target, [])
+            for done, one in enumerate(of_target):
+                value = parts_of(one)[0].value or b""
+                reason = self._judge(value)
+                if reason is not None:
+                    failed[target], unwritten[target] = reason, len(of_target) - done
+                    break
+                written.setdefault(target, []).append((len(log), 1))
+                log.append(value)
+        if failed:
+            raise WriteFailed(
+                failed,
+                unwritten=unwritten,
+                written_count=sum(map(len, written.values())),
+                written=written,
+                may_pass=all(reason.startswith("later") for reason in failed.values()),
+            )
+        return tuple(
+            WrittenSet(topic_partition=target, base_offset=base, count=count)
+            for target, sets in written.items()
+            for base, count in sets
+        )

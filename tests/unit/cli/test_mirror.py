@@ -1,0 +1,134 @@
+"""``zkconsumer mirror``: flags of the original and ours, and what is printed."""
+
+import argparse
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from zkconsumer.assignment.filters import Blacklist, Whitelist
+from zkconsumer.cli import mirror
+from zkconsumer.cli.main import main
+from zkconsumer.cli.mirror_report import json_of, summary_table
+from zkconsumer.cli.mirror_verify import json_of as json_of_proof
+from zkconsumer.cli.mirror_verify import text_of
+from zkconsumer.errors import ConfigError
+from zkconsumer.mirror.accounts import PartitionAccount
+from zkconsumer.mirror.mirror import Progress
+from zkconsumer.mirror.proof import PartitionProof
+from zkconsumer.mirror.routing import Partitioning
+from zkconsumer.mirror.settings import MirrorSettings
+from zkconsumer.mirror.verify import Proof
+from zkconsumer.model import TopicPartition
+
+T0, T1 = TopicPartition("t", 0), TopicPartition("t", 1)
+SHORT = ["--zookeeper", "zk:2181", "--group", "g", "--whitelist", "t"]
+TARGET = ["--target-bootstrap-servers", "new:9092"]
+
+
+def settings(*words: str) -> MirrorSettings:
+    """What these words come to."""
+    parser = argparse.ArgumentParser()
+    mirror.add_parser(parser.add_subparsers())
+    return mirror.settings_of(parser.parse_args(["mirror", *words]))
+
+
+def test_the_flags_of_the_original(tmp_path: Path) -> None:
+    """Two sources, one target, as its manual has it."""
+    files = []
+    for number in range(2):
+        file = tmp_path / f"consumer-{number}"
+        file.write_text(
+            f"zookeeper.connect=zk{number}:2181\ngroup.id=g{number}\n"
+            f"auto.commit.interval.ms={3000 + number}\n"
+        )
+        files += ["--consumer.config", str(file)]
+    producer = tmp_path / "producer"
+    producer.write_text("metadata.broker.list=new:9092\ncompression.codec=gzip\n")
+    found = settings(
+        *files,
+        *("--producer.config", str(producer), "--num.streams", "4", "--num.producers", "2"),
+        *("--queue.size", "500", "--new.producer", "--blacklist", "x,y"),
+    )
+    assert [one["zookeeper.connect"] for one in found.consumers] == ["zk0:2181", "zk1:2181"]
+    assert found.topics == Blacklist("x,y")
+    assert (found.streams, found.batch_records, found.commit_interval_ms) == (4, 500, 3_000)
+    assert found.abort_on_send_failure
+    assert found.partitioning is Partitioning.SAME
+
+
+def test_flags_of_ours_win() -> None:
+    """And those of 0.9 are known."""
+    found = settings(
+        *(*SHORT, *TARGET, "--partitions", "key", "--topic-prefix", "copy-", "--create-topics"),
+        *("--offset.commit.interval.ms", "700", "--abort.on.send.failure", "false"),
+        *("--max-messages", "9", "--stop-at-end", "--offsets-file", "o", "--max-in-flight", "99"),
+    )
+    (consumer,) = found.consumers
+    assert consumer["zookeeper.connect"] == "zk:2181"
+    assert consumer["fetch.max.bytes"] == 99
+    assert found.topics == Whitelist("t")
+    assert (found.commit_interval_ms, found.max_messages) == (700, 9)
+    assert found.stop_at_end
+    assert not found.abort_on_send_failure
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ([*SHORT[:4], *TARGET], "exactly one of --whitelist and --blacklist"),
+        ([*SHORT, "--blacklist", "x", *TARGET], "exactly one of"),
+        (SHORT, "nothing says where to"),
+        ([*SHORT[2:], *TARGET], "nothing says where the source is"),
+        (["--zookeeper", "zk:1", "--whitelist", "t", *TARGET], "no group is given"),
+        ([*SHORT, *TARGET, "--source-bootstrap-servers", "b:1"], "one of them keeps the group"),
+    ],
+)
+def test_what_is_missing_or_contradicts_itself(words: Sequence[str], told: str) -> None:
+    """Nothing is done, and the line says what to give."""
+    with pytest.raises(ConfigError, match=told):
+        settings(*words)
+
+
+def test_usage_errors_do_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    """The exit status says so."""
+    for words in (["--num.streams", "0"], ["--partitions", "any"], ["verify"]):
+        with pytest.raises(SystemExit) as ended:
+            main(["mirror", *SHORT, *TARGET, *words])
+        assert ended.value.code == 2
+    assert "usage" not in capsys.readouterr().out
+
+
+def test_the_summary_adds_up() -> None:
+    """A row for each partition and one for all; unknown is a dash, or null."""
+    progress = Progress(
+        1_500,
+        {
+            T0: PartitionAccount(read=12, acknowledged=10, again=2, position=10, committed=8),
+            T1: PartitionAccount(read=3, acknowledged=2, dropped=1, gap=4),
+        },
+    )
+    lines = summary_table(progress, coloured=False).splitlines()
+    assert lines[1].split() == ["t", "0", "12", "10", "2", "0", "0", "10", "8"]
+    assert lines[2].split() == ["t", "1", "3", "2", "0", "1", "4", "-", "-"]
+    assert lines[3].split() == ["(all)", "15", "12", "2", "1", "4"]
+    told = json_of(progress, ended=True)
+    assert (told["ended"], told["running_ms"], told["read"], told["again"]) == (True, 1_500, 15, 2)
+    partitions = told["partitions"]
+    assert isinstance(partitions, list)
+    assert partitions[1]["committed"] is None
+
+
+def test_the_proof_is_told_in_words() -> None:
+    """With the place of each fault."""
+    good = PartitionProof(T0, 0, 9, messages=9, mirrored=9, copies=1)
+    bad = PartitionProof(T1, 0, 5, messages=5, mirrored=4, missing=1, examples=["offset 3 ..."])
+    text = text_of(Proof((good,), {T0: 2}), coloured=False)
+    assert "every committed message is in the target" in text
+    assert "2 offsets of the target are in no line" in text
+    faulty = Proof((good, bad), {})
+    text = text_of(faulty, coloured=False)
+    assert "t-1: offset 3 ..." in text
+    assert "NOT every committed message" in text
+    told = json_of_proof(faulty)
+    assert told["proven"] is False

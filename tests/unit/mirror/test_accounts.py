@@ -1,0 +1,54 @@
+"""What a mirror counts."""
+
+from tests.support.mirroring import OTHER, SOURCE
+from zkconsumer.mirror.accounts import Accounts, summed
+from zkconsumer.mirror.ends import Ends
+
+
+def test_reading_on_counts_gaps_and_nothing_twice() -> None:
+    """Offsets without a message, inside of a poll and between two."""
+    accounts = Accounts()
+    assert accounts.add_read(SOURCE, [5, 6, 9], 5) == 0
+    assert accounts.add_read(SOURCE, [12], None) == 2
+    account = accounts.of(SOURCE)
+    assert (account.read, account.again, account.gap, account.read_until) == (4, 0, 4, 13)
+
+
+def test_messages_that_are_gone_at_the_start_are_told() -> None:
+    """The source's retention was faster than the mirror that comes back."""
+    accounts = Accounts()
+    assert accounts.add_read(SOURCE, [50, 51], 20) == 30
+    assert accounts.of(SOURCE).gap == 30
+
+
+def test_what_comes_again_is_counted() -> None:
+    """Others had the partition meanwhile, or a commit failed."""
+    accounts = Accounts()
+    accounts.add_read(SOURCE, [0, 1, 2, 3], 0)
+    assert accounts.add_read(SOURCE, [2, 3, 4, 5], 2) == 0
+    account = accounts.of(SOURCE)
+    assert (account.read, account.again, account.gap, account.read_until) == (8, 2, 0, 6)
+
+
+def test_positions_never_go_back_and_sums_have_none() -> None:
+    """A partition that is read again stays where it was."""
+    accounts = Accounts()
+    accounts.reached(SOURCE, 7)
+    accounts.reached(SOURCE, 3)
+    accounts.add_acknowledged(OTHER, 4)
+    accounts.add_acknowledged(SOURCE, 5)
+    accounts.add_dropped(OTHER)
+    total = summed(accounts.partitions().values())
+    assert (total.acknowledged, total.dropped, total.position) == (9, 1, None)
+    assert accounts.of(SOURCE).position == 7
+    assert list(accounts.partitions()) == [SOURCE, OTHER]
+
+
+def test_ends_are_reached_one_by_one() -> None:
+    """What is empty needs nothing; an end counts when everything in front of it is there."""
+    ends = Ends({SOURCE: 5, OTHER: 9}, {SOURCE: 0, OTHER: 9})
+    assert ends.missing == {SOURCE}
+    ends.reached(SOURCE, 4)
+    assert ends.missing == {SOURCE}
+    ends.reached(SOURCE, 5)
+    assert not ends.missing

@@ -1,0 +1,121 @@
+"""What streams share: the limit of messages, the end, the offsets file."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.mirroring import OTHER, SOURCE
+from zkconsumer.errors import ConfigError, MirrorError
+from zkconsumer.mirror.books import Books
+from zkconsumer.mirror.ends import Ends
+from zkconsumer.mirror.landed import Landed
+from zkconsumer.mirror.offsets_file import OffsetsFile, read_offsets_file
+
+LINES = [Landed(SOURCE, ((0, 3),), OTHER, 10), Landed(SOURCE, ((3, 4), (6, 9)), OTHER, 13)]
+
+
+def test_the_limit_is_shared_and_kept() -> None:
+    """What one stream does not use, another may."""
+    books = Books(max_messages=10)
+    assert (books.reserve(6), books.reserve(6), books.reserve(6)) == (6, 4, 0)
+    books.settle(6, 2)
+    assert not books.is_complete
+    assert books.reserve(9) == 4
+    books.settle(4, 4)
+    assert not books.is_complete
+    books.settle(4, 4)
+    assert books.is_complete
+
+
+def test_without_limits_it_never_is_complete() -> None:
+    """Only a limit, or ends, can be reached."""
+    books = Books()
+    assert books.reserve(7) == 7
+    books.settle(7, 7)
+    assert not books.is_complete
+
+
+def test_ends_may_be_reached_by_other_processes() -> None:
+    """Their commits count."""
+    books = Books(ends=Ends({SOURCE: 5, OTHER: 9}, {}))
+    books.reached(SOURCE, 5)
+    assert books.missing() == {OTHER}
+    books.reached_by_others(OTHER, 9)
+    assert books.is_complete
+    assert books.accounts()[OTHER].end == 9
+    assert books.accounts()[OTHER].position is None
+
+
+def test_messages_that_are_gone_are_told(caplog: pytest.LogCaptureFixture) -> None:
+    """At the start, where a mirror comes back; not for each hole that compaction left."""
+    books = Books()
+    books.read(SOURCE, [10, 12], 4)
+    books.read(SOURCE, [20], None)
+    (record,) = caplog.records
+    assert "clicks-0: offsets 4 to 9 are not mirrored" in record.getMessage()
+
+
+def test_lines_are_appended_behind_what_is_there(tmp_path: Path) -> None:
+    """A mirror that is started again goes on in the same file."""
+    path = tmp_path / "offsets"
+    for line in LINES:
+        file = OffsetsFile(path)
+        file.append([line])
+        file.sync()
+        file.close()
+    assert list(read_offsets_file(path)) == LINES
+    assert [json.loads(line)["target_offset"] for line in path.read_text().splitlines()] == [10, 13]
+
+
+@pytest.mark.parametrize("torn", [b'{"topic":"cl', b"x" * 200_000])
+def test_a_line_that_a_kill_cut_off_is_removed(tmp_path: Path, torn: bytes) -> None:
+    """Its messages were not committed: they come again."""
+    path = tmp_path / "offsets"
+    file = OffsetsFile(path)
+    file.append(LINES[:1])
+    file.close()
+    with path.open("ab") as cut:
+        cut.write(torn)
+    assert list(read_offsets_file(path)) == LINES[:1]
+    again = OffsetsFile(path)
+    again.append(LINES[1:])
+    again.close()
+    assert list(read_offsets_file(path)) == LINES
+
+
+def test_a_file_that_is_nothing_but_a_torn_line(tmp_path: Path) -> None:
+    """It is empty then."""
+    path = tmp_path / "offsets"
+    path.write_bytes(b'{"topi')
+    OffsetsFile(path).close()
+    assert path.read_bytes() == b""
+
+
+def test_two_mirrors_need_two_files(tmp_path: Path) -> None:
+    """The second one is refused while the first one writes."""
+    path = tmp_path / "offsets"
+    first = OffsetsFile(path)
+    with pytest.raises(ConfigError, match="give each mirror a file of its own"):
+        OffsetsFile(path)
+    first.close()
+    OffsetsFile(path).close()
+
+
+def test_files_that_cant_be(tmp_path: Path) -> None:
+    """The error names the file."""
+    with pytest.raises(ConfigError, match=r"--offsets-file .*no-such-folder"):
+        OffsetsFile(tmp_path / "no-such-folder" / "offsets")
+    with pytest.raises(ConfigError, match="--offsets-file"):
+        list(read_offsets_file(tmp_path / "nothing"))
+    (tmp_path / "bad").write_text("{}\n")
+    with pytest.raises(MirrorError, match=r"bad, line 1,"):
+        list(read_offsets_file(tmp_path / "bad"))
+
+
+def test_a_full_disk_stops_the_mirror_before_it_commits() -> None:
+    """The error says that nothing is lost."""
+    file = OffsetsFile(Path("/dev/full"))
+    with pytest.raises(MirrorError, match="nothing was committed of what it lacks"):
+        Books(offsets_file=file).landed(LINES)
+    file.close()

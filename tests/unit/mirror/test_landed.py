@@ -1,0 +1,65 @@
+"""The lines of the offsets file."""
+
+import json
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.mirroring import OTHER, SOURCE
+from zkconsumer.errors import MirrorError
+from zkconsumer.mirror.landed import Landed, from_line, runs_of, to_line
+
+GOOD = {
+    "topic": "t",
+    "partition": 0,
+    "offsets": [[3, 5], [7, 8]],
+    "target_topic": "t",
+    "target_partition": 1,
+    "target_offset": 40,
+}
+
+
+def test_a_line_says_where_each_message_is() -> None:
+    """Runs of the source stand one behind the other in the target."""
+    landed = from_line(json.dumps(GOOD).encode(), "file, line 1,")
+    assert list(landed.pairs()) == [(3, 40), (4, 41), (7, 42)]
+    assert (landed.count, landed.first_offset, landed.until_offset) == (3, 3, 8)
+
+
+@given(st.sets(st.integers(0, 60), min_size=1), st.integers(0, 2**63 - 100))
+def test_lines_come_back_as_they_were_written(offsets: set[int], target_offset: int) -> None:
+    """Whatever the gaps."""
+    ascending = sorted(offsets)
+    landed = Landed(SOURCE, runs_of(ascending), OTHER, target_offset)
+    line = to_line(landed)
+    assert line.endswith(b"\n")
+    assert from_line(line, "") == landed
+    assert [offset for offset, _ in landed.pairs()] == ascending
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"topic": 3},
+        {"partition": -1},
+        {"partition": True},
+        {"offsets": []},
+        {"offsets": [[5, 5]]},
+        {"offsets": [[5, 8], [7, 9]]},
+        {"offsets": [[5]]},
+        {"offsets": "x"},
+        {"target_offset": None},
+    ],
+)
+def test_damage_is_told_with_its_place(change: dict[str, object]) -> None:
+    """A line that can't be is never taken for another."""
+    with pytest.raises(MirrorError, match="f, line 4,"):
+        from_line(json.dumps({**GOOD, **change}).encode(), "f, line 4,")
+
+
+@pytest.mark.parametrize("line", [b"", b"{", b"[]", b"{}", b"\xff"])
+def test_no_json_is_told(line: bytes) -> None:
+    """Bytes that are no line at all."""
+    with pytest.raises(MirrorError, match="is no line"):
+        from_line(line, "f")

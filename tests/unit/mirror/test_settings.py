@@ -1,0 +1,123 @@
+"""What the original's files say, as ours; and mirrors that would read what they wrote."""
+
+import pytest
+
+from zkconsumer.assignment.filters import Blacklist, Whitelist
+from zkconsumer.consumer.config import PollConfig
+from zkconsumer.errors import ConfigError
+from zkconsumer.mirror.circles import circle_of
+from zkconsumer.mirror.settings import MirrorSettings, consumer_settings, target_settings
+from zkconsumer.records.codecs import Codec
+
+OLD_CONSUMER = {
+    "zookeeper.connect": "zk:2181/kafka",
+    "group.id": "mirror",
+    "zookeeper.session.timeout.ms": "4000",
+    "auto.offset.reset": "largest",
+    "auto.commit.enable": "true",
+    "auto.commit.interval.ms": "5000",
+    "fetch.message.max.bytes": "2000000",
+    "socket.timeout.ms": "20000",
+    "num.consumer.fetchers": "2",
+    "poison.policy": "skip",
+    "mirror.magic": "1",
+}
+
+
+def test_a_file_of_the_original_consumer_is_understood(caplog: pytest.LogCaptureFixture) -> None:
+    """What a mirror decides itself is left out, what nothing knows is told."""
+    found = consumer_settings(OLD_CONSUMER)
+    config = PollConfig(found.settings)
+    assert (config.group_id, config.zookeeper_connect) == ("mirror", "zk:2181/kafka")
+    assert (config.max_partition_fetch_bytes, config.request_timeout_ms) == (2_000_000, 20_000)
+    assert config.auto_offset_reset == "latest"
+    assert not config.enable_auto_commit
+    assert config.zookeeper["zookeeper.session.timeout.ms"] == "4000"
+    assert found.commit_interval_ms == 5_000
+    told = [record.getMessage() for record in caplog.records if record.levelname == "WARNING"]
+    assert told == [
+        f"setting {key} of the consumer has no effect on a mirror"
+        for key in ("poison.policy", "mirror.magic")
+    ]
+
+
+def test_a_new_group_begins_with_the_oldest_messages() -> None:
+    """A mirror that begins at the end would leave out what is there; the file may say so."""
+    assert PollConfig(consumer_settings({}).settings).auto_offset_reset == "earliest"
+
+
+def test_numbers_are_numbers() -> None:
+    """The error names the key."""
+    with pytest.raises(ConfigError, match=r"auto.commit.interval.ms is 'soon'"):
+        consumer_settings({"auto.commit.interval.ms": "soon"})
+    with pytest.raises(ConfigError, match=r"retries is 'x'"):
+        target_settings({"retries": "x"}, "h:1")
+
+
+@pytest.mark.parametrize("new", [False, True])
+def test_files_of_both_producers_are_understood(new: bool) -> None:
+    """Servers, compression, tries and pauses; who we are to the brokers."""
+    file = {
+        "bootstrap.servers" if new else "metadata.broker.list": "a:1,b:2",
+        "compression.type" if new else "compression.codec": "gzip" if new else "2",
+        "retries" if new else "message.send.max.retries": "7",
+        "retry.backoff.ms": "50",
+        "request.timeout.ms": "4000",
+        "client.id": "me",
+        "security.protocol": "SASL_PLAINTEXT",
+        "sasl.mechanism": "PLAIN",
+        "sasl.plain.username": "u",
+        "sasl.plain.password": "p",
+        "linger.ms": "5",
+        "acks": "all",
+    }
+    target = target_settings(file, None)
+    assert [(one.host, one.port) for one in target.brokers.bootstrap_brokers()] == [
+        ("a", 1),
+        ("b", 2),
+    ]
+    assert target.codec is (Codec.GZIP if new else Codec.SNAPPY)
+    assert (target.retries, target.backoff_ms, target.timeout_ms) == (7, 50, 4_000)
+    assert target.client_id == "me"
+    assert target.brokers.security_protocol == "SASL_PLAINTEXT"
+
+
+def test_the_command_line_wins_and_acks_are_always_all(caplog: pytest.LogCaptureFixture) -> None:
+    """What would lose messages is not done, and told."""
+    target = target_settings(
+        {"metadata.broker.list": "a:1", "request.required.acks": "1", "odd": "1"}, "c:3"
+    )
+    assert target.brokers.bootstrap_servers == "c:3"
+    assert [record.getMessage() for record in caplog.records] == [
+        "request.required.acks=1: a mirror always waits for all replicas (-1)",
+        "setting odd of the producer has no effect on a mirror",
+    ]
+
+
+def test_nowhere_to_and_unknown_codecs_are_refused() -> None:
+    """With what to do."""
+    with pytest.raises(ConfigError, match="give --target-bootstrap-servers"):
+        target_settings({}, None)
+    with pytest.raises(ConfigError, match=r"compression.codec is brotli"):
+        target_settings({"compression.codec": "brotli"}, "h:1")
+
+
+@pytest.mark.parametrize(
+    ("topics", "prefix", "circle"),
+    [
+        (Whitelist("a|b"), "", ("a", "a")),
+        (Whitelist(".*"), "copy-", ("a", "copy-a")),
+        (Whitelist("a|b"), "copy-", None),
+        (Blacklist("copy-.*"), "copy-", None),
+        (Blacklist("c"), "copy-", ("a", "copy-a")),
+        (Whitelist("z"), "", None),
+    ],
+)
+def test_circles_within_one_cluster(
+    topics: Whitelist | Blacklist, prefix: str, circle: tuple[str, str] | None
+) -> None:
+    """A topic must not come to lie in one that is mirrored, too."""
+    settings = MirrorSettings(
+        topics=topics, consumers=(), target=target_settings({}, "h:1"), topic_prefix=prefix
+    )
+    assert circle_of(settings, ["b", "a", "c"]) == circle
