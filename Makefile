@@ -43,6 +43,7 @@ unit: $(STAMP) native
 	$(PY) -m pytest -q $(PARALLEL) -m "not sandbox and not docker and not zk and not spark"
 
 sandbox-tests: $(STAMP)
+	scripts/need-chromium
 	$(PY) -m pytest -q $(BY_MODULE) -m "(sandbox or docker or zk) and not spark and not alone"
 	$(PY) -m pytest -q -m "alone and not spark"
 
