@@ -1,0 +1,167 @@
+"""``zkconsumer assign plan`` with and without a cluster."""
+
+import json
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from types import SimpleNamespace
+
+import pytest
+
+from zkconsumer.cli import assign
+from zkconsumer.cli.main import main
+from zkconsumer.model import TopicPartition
+from zkconsumer.status.model import (
+    ClusterSnapshot,
+    GroupKind,
+    GroupPartition,
+    GroupStatus,
+    MemberStatus,
+    PartFailure,
+    PartitionStatus,
+    TopicStatus,
+)
+
+ZOOKEEPER = GroupStatus(
+    group_id="g",
+    kind=GroupKind.ZOOKEEPER,
+    seen_ms=0,
+    members=(MemberStatus(member_id="g_a", streams={"t": 1}),),
+    partitions=tuple(GroupPartition(TopicPartition("t", n), "g_a-0") for n in range(4)),
+)
+COORDINATED = GroupStatus(
+    group_id="c",
+    kind=GroupKind.COORDINATOR,
+    seen_ms=0,
+    protocol="roundrobin",
+    members=(MemberStatus(member_id="m-1", streams={"t": 1, "u": 1}),),
+)
+
+
+def topic(name: str, count: int) -> TopicStatus:
+    """A topic of so many partitions."""
+    partitions = tuple(
+        PartitionStatus(topic_partition=TopicPartition(name, number), leader=0)
+        for number in range(count)
+    )
+    return TopicStatus(name=name, seen_ms=0, partitions=partitions)
+
+
+SNAPSHOT = ClusterSnapshot(
+    taken_ms=0,
+    zookeeper_connect="zk",
+    topics=(topic("t", 4), topic("u", 2)),
+    groups={one.key: one for one in (ZOOKEEPER, COORDINATED)},
+    failures=(PartFailure(part="groups of broker 7", reason="no answer", since_ms=0),),
+)
+
+
+@pytest.fixture(autouse=True)
+def cluster(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The snapshot's; gives the servers that were connected to."""
+    opened: list[str] = []
+
+    @contextmanager
+    def open_cluster(args: SimpleNamespace) -> Iterator[SimpleNamespace]:
+        opened.append(args.zookeeper)
+
+        def snapshot(first: Sequence[str]) -> ClusterSnapshot:
+            assert first == [args.group]
+            return SNAPSHOT
+
+        yield SimpleNamespace(snapshot=snapshot)
+
+    monkeypatch.setattr(assign, "open_cluster", open_cluster)
+    return opened
+
+
+def plan(*flags: str, group: str = "g") -> int:
+    """On the cluster; gives the exit status."""
+    return main(["assign", "plan", "--zookeeper", "zk:2181", "--group", group, *flags])
+
+
+def test_one_more_member(cluster: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    """What it would take over; what could not be read is told beside it."""
+    assert plan("--members", "2") == 0
+    printed = capsys.readouterr()
+    assert printed.out.splitlines() == [
+        "READER             NOW  THEN  PARTITIONS",
+        "g_a-0              4    2     t:0-1",
+        "g_new-001-0 (new)  -    2     t:2-3",
+        "note: ids of new members are invented; with real ones others may come first, so that "
+        "the same shares go to other readers",
+        "group g: 2 to 2 partitions a reader; 2 would change hands",
+    ]
+    assert "groups of broker 7: no answer" in printed.err
+    assert cluster == ["zk:2181"]
+
+
+def test_as_it_is_but_with_more_streams(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of a topic that would be larger."""
+    assert plan("--streams", "3", "--topic", "t:6", "--json") == 0
+    readers = json.loads(capsys.readouterr().out)["readers"]
+    assert [(one["reader"], len(one["partitions"])) for one in readers] == [
+        ("g_a-0", 2),
+        ("g_a-1", 2),
+        ("g_a-2", 2),
+    ]
+
+
+def test_a_coordinator_s_group_goes_by_its_own_rule(capsys: pytest.CaptureFixture[str]) -> None:
+    """By round-robin here; unless another is asked for."""
+    assert plan("--members", "2", "--json", group="c") == 0
+    readers = json.loads(capsys.readouterr().out)["readers"]
+    assert readers[0]["partitions"] == [["t", 0], ["t", 2], ["u", 0]]
+    assert plan("--members", "2", "--strategy", "range", "--json", group="c") == 0
+    readers = json.loads(capsys.readouterr().out)["readers"]
+    assert readers[0]["partitions"] == [["t", 0], ["t", 1], ["u", 0]]
+
+
+def test_a_group_that_is_not_there_yet(
+    cluster: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With topics of the cluster, or with such as are said, which needs no cluster."""
+    assert plan("--members", "2", "--topic", "t", group="new") == 0
+    assert "there is no group new yet" in capsys.readouterr().err
+    words = ["assign", "plan", "--group", "new", "--topic", "orders:3", "--members", "2"]
+    assert main([*words, "--streams", "2"]) == 0
+    assert "idle: 1 of 4 readers would get nothing" in capsys.readouterr().out
+    assert cluster == ["zk:2181"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (["--topic", "nope"], "the cluster has no topic nope: give TOPIC:N"),
+        (["--members", "9999", "--streams", "9999"], "too many to plan"),
+        (["--members", "0"], "'0' is no number of 1 or more"),
+        (["--members", "x"], "'x' is no number of 1 or more"),
+        (["--topic", "a/b"], "'a/b' can't be the name of a topic"),
+        (["--topic", "t:-1"], "'-1' is no number of 1 or more"),
+        (["--group", "slip"], "there is no group slip"),
+        (["--group", "new", "--topic", "t"], "group new has no members now: say how many"),
+        (["--group", "c", "--streams", "2"], "members of a coordinator's group have no streams"),
+    ],
+)
+def test_what_can_not_be_planned_is_told(
+    capsys: pytest.CaptureFixture[str], flags: list[str], told: str
+) -> None:
+    """Exit status 2, whoever finds it out."""
+    try:
+        status = plan(*flags)
+    except SystemExit as end:
+        status = int(end.code or 0)
+    assert status == 2
+    assert told in capsys.readouterr().err
+
+
+def test_without_a_cluster_the_counts_are_needed(capsys: pytest.CaptureFixture[str]) -> None:
+    """Of every topic."""
+    for topics in ([], ["--topic", "t"], ["--topic", "t:3", "--topic", "u"]):
+        assert main(["assign", "plan", "--group", "g", "--members", "1", *topics]) == 2
+        assert "without --zookeeper say" in capsys.readouterr().err
+
+
+def test_members_that_could_not_share_anything_out(capsys: pytest.CaptureFixture[str]) -> None:
+    """Exit status 3, and the reason."""
+    assert plan("--members", "2", "--strategy", "sticky") == 3
+    assert "sticky is no strategy of ZooKeeper groups" in capsys.readouterr().err

@@ -1,0 +1,202 @@
+"""``zkconsumer assign plan``: who would get what, before anybody starts another member."""
+
+import argparse
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from zkconsumer.assignment.coordinated.strategy import ASSIGNORS
+from zkconsumer.assignment.strategy import CannotAssign
+from zkconsumer.cli.cluster_access import (
+    add_cluster_arguments,
+    add_kind_argument,
+    find_group,
+    open_cluster,
+    tell_failures,
+)
+from zkconsumer.cli.commands import Subparsers
+from zkconsumer.cli.formats.share_plan import share_plan_json, share_plan_text
+from zkconsumer.cli.refusal import refusing
+from zkconsumer.cli.tables import add_format_arguments
+from zkconsumer.errors import ConfigError
+from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupStatus
+from zkconsumer.status.scaling import Scale, plan_scaling
+from zkconsumer.zk.paths import is_topic_name
+
+_BAD: Final = 3
+_DEFAULT_STRATEGY: Final = "range"
+_MOST_READERS: Final = 100_000
+_OF_ZOOKEEPER: Final = ("range", "roundrobin")
+
+_DESCRIPTION = """\
+Reckon out which partitions each reader would get, by the rule that the members of the group use.
+Nothing is changed, and nobody in the group notices.
+"""
+_PLAN = """\
+Show who would read what if the group had other numbers of members and streams: which readers would
+have nothing to do, which partitions would change hands, which nobody would read.
+
+  zkconsumer assign plan --zookeeper zk1:2181 --group billing --members 12
+  zkconsumer assign plan --group planned --topic orders:40 --members 6 --streams 4
+
+With fewer members than now the last in the order of their ids leave; new ones do as the first does.
+Ids of new members are invented: with real ones the same shares may go to other readers. The second
+example needs no cluster: how many partitions the topic has is said.
+"""
+_EPILOG = """\
+exit status: 0 planned; 1 the cluster could not be read; 2 wrong usage; 3 members like these could
+not share anything out"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """What there is to plan with."""
+
+    group: GroupStatus
+    partition_ids: Mapping[str, Sequence[int]]
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the ``assign`` command; ``run`` is set as the ``run`` default of its commands."""
+    assign = subparsers.add_parser(
+        "assign",
+        help="who would get what with more members or streams",
+        description=_DESCRIPTION,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    commands = assign.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    parser = commands.add_parser(
+        "plan",
+        help="with so many members and streams",
+        description=_PLAN,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--group", metavar="GROUP", required=True, help="the consumer group")
+    add_kind_argument(parser)
+    parser.add_argument(
+        "--members",
+        type=_count,
+        metavar="N",
+        help="how many members there shall be (default: as many as now)",
+    )
+    parser.add_argument(
+        "--streams",
+        type=_count,
+        metavar="N",
+        help="how many streams each shall have for each topic, in a ZooKeeper group (default: as "
+        "many as now, or 1)",
+    )
+    parser.add_argument(
+        "--topic",
+        action="append",
+        type=_topic,
+        metavar="TOPIC[:N]",
+        help="what all members shall read (default: what they read now); with N as if it had so "
+        "many partitions; may be repeated",
+    )
+    parser.add_argument(
+        "--strategy",
+        choices=list(dict.fromkeys((*_OF_ZOOKEEPER, *ASSIGNORS))),
+        help="how they share out (default: as they do now, as far as they tell, else range); "
+        "partition.assignment.strategy of a ZooKeeper group is range or roundrobin",
+    )
+    add_cluster_arguments(parser, zookeeper_required=False)
+    add_format_arguments(parser)
+    parser.set_defaults(run=run)
+
+
+@refusing
+def run(args: argparse.Namespace) -> int:
+    """Plan and print; gives the exit status.
+
+    Raises:
+        ZkConsumerError: the cluster could not be read.
+    """
+    topics: Mapping[str, int | None] = dict(args.topic or ())
+    known = _known(args, topics)
+    strategy = args.strategy or _strategy(known.group)
+    scale = _scale(args, known.group, tuple(topics) or None)
+    partition_ids = {name: tuple(ids) for name, ids in known.partition_ids.items()}
+    missing = sorted(topic for topic in topics if not partition_ids.get(topic))
+    if missing:
+        raise ConfigError(
+            f"the cluster has no topic {', '.join(missing)}: give TOPIC:N to plan as if it had"
+        )
+    plan = plan_scaling(known.group, partition_ids, scale, strategy)
+    if isinstance(plan, CannotAssign):
+        print(f"zkconsumer: group {args.group}: {plan.reason}", file=sys.stderr)
+        return _BAD
+    show = share_plan_json if args.format == "json" else share_plan_text
+    print(show(args.group, plan), end="")
+    return 0
+
+
+def _known(args: argparse.Namespace, topics: Mapping[str, int | None]) -> _Known:
+    """The group and the topics, as far as there is a cluster to look at."""
+    counted = {name: range(count) for name, count in topics.items() if count is not None}
+    if args.zookeeper is None:
+        if not topics or len(counted) != len(topics):
+            raise ConfigError(
+                "without --zookeeper say what the members shall read, and how many partitions each "
+                "topic has: --topic TOPIC:N"
+            )
+        return _Known(_nobody(args), counted)
+    with open_cluster(args) as access:
+        snapshot = access.snapshot([args.group])
+    tell_failures(snapshot)
+    ids: dict[str, Sequence[int]] = {**snapshot.partition_ids(), **counted}
+    return _Known(_group(args, snapshot, is_planned=bool(topics)), ids)
+
+
+def _group(args: argparse.Namespace, snapshot: ClusterSnapshot, *, is_planned: bool) -> GroupStatus:
+    kinds = list(GroupKind) if args.kind is None else [args.kind]
+    if is_planned and not any(GroupKey(kind, args.group) in snapshot.groups for kind in kinds):
+        print(f"zkconsumer: there is no group {args.group} yet", file=sys.stderr)
+        return _nobody(args)
+    return find_group(snapshot, args.group, args.kind)
+
+
+def _nobody(args: argparse.Namespace) -> GroupStatus:
+    """A group that does not exist yet."""
+    return GroupStatus(group_id=args.group, kind=args.kind or GroupKind.ZOOKEEPER, seen_ms=0)
+
+
+def _strategy(group: GroupStatus) -> str:
+    """What the members use; those of ZooKeeper groups don't tell."""
+    protocol = group.protocol
+    if group.kind is GroupKind.ZOOKEEPER or protocol is None or protocol not in ASSIGNORS:
+        return _DEFAULT_STRATEGY
+    return protocol
+
+
+def _scale(args: argparse.Namespace, group: GroupStatus, topics: tuple[str, ...] | None) -> Scale:
+    members = args.members or len(group.members)
+    if not members:
+        raise ConfigError(f"group {args.group} has no members now: say how many with --members N")
+    if group.kind is GroupKind.COORDINATOR and args.streams is not None:
+        raise ConfigError(
+            "members of a coordinator's group have no streams, each reads as one: leave --streams "
+            "out"
+        )
+    if members * (args.streams or 1) > _MOST_READERS:
+        raise ConfigError(
+            f"{members} members with {args.streams or 1} streams are too many to plan"
+        )
+    return Scale(members=members, streams=args.streams, topics=topics)
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 7 and int(text)):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of 1 or more")
+    return int(text)
+
+
+def _topic(text: str) -> tuple[str, int | None]:
+    name, colon, count = text.partition(":")
+    if not is_topic_name(name):
+        raise argparse.ArgumentTypeError(f"{name!r} can't be the name of a topic")
+    return name, _count(count) if colon else None
