@@ -1,0 +1,178 @@
+"""Asks an ASGI application without a server; and states that a test publishes by hand."""
+
+import asyncio
+import json
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from typing import Any, NamedTuple
+from urllib.parse import unquote
+
+from starlette.types import ASGIApp, Message
+
+from zkconsumer.status.model import ClusterSnapshot, GroupKey
+from zkconsumer.web.judgements import Judgements, Memory
+from zkconsumer.web.state import ClusterState, LagSeries, PastRebalance
+
+DEADLINE_S = 10.0
+
+
+class Answered(NamedTuple):
+    """What came back; names of headers are in lower case, several of one name in their order."""
+
+    status: int
+    raw_headers: tuple[tuple[str, str], ...]
+    body: bytes
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """By name."""
+        return dict(self.raw_headers)
+
+    @property
+    def text(self) -> str:
+        """The body as text."""
+        return self.body.decode()
+
+    @property
+    def json(self) -> Any:
+        """The body as what it says."""
+        return json.loads(self.body)
+
+
+def scope_of(method: str, address: str, headers: Mapping[str, str]) -> dict[str, Any]:
+    """A request as ASGI servers tell of it."""
+    path, _, query = address.partition("?")
+    named = {"host": "localhost:8380", **{name.lower(): it for name, it in headers.items()}}
+    return {
+        "type": "http",
+        "asgi": {"version": "3.0"},
+        "http_version": "1.1",
+        "method": method,
+        "scheme": "http",
+        "path": unquote(path),
+        "raw_path": path.encode(),
+        "root_path": "",
+        "query_string": query.encode(),
+        "headers": [(name.encode(), it.encode("latin-1")) for name, it in named.items() if it],
+        "client": ("127.0.0.1", 5),
+        "server": ("127.0.0.1", 8380),
+    }
+
+
+def ask(
+    app: ASGIApp,
+    address: str,
+    headers: Mapping[str, str] | None = None,
+    *,
+    method: str = "GET",
+    body: bytes = b"",
+) -> Answered:
+    """One request; a header without a value is left out, also ``Host``.
+
+    Raises:
+        TimeoutError: it took longer than any answer may.
+    """
+
+    async def run() -> Answered:
+        told: list[Message] = []
+        pending = [{"type": "http.request", "body": body, "more_body": False}]
+
+        async def receive() -> Message:
+            if pending:
+                return pending.pop()
+            await asyncio.Event().wait()
+            raise AssertionError
+
+        async def send(message: Message) -> None:
+            told.append(message)
+
+        scope = scope_of(method, address, headers or {})
+        await asyncio.wait_for(app(scope, receive, send), DEADLINE_S)
+        start = told[0]
+        named = tuple((name.decode(), it.decode("latin-1")) for name, it in start["headers"])
+        return Answered(start["status"], named, b"".join(one.get("body", b"") for one in told[1:]))
+
+    return asyncio.run(run())
+
+
+class StatesByHand:
+    """A ``StateSource`` whose states a test publishes.
+
+    Attributes:
+        watched: the groups that are looked at, once for each who does.
+    """
+
+    def __init__(self, snapshot: ClusterSnapshot, *, ready: bool = True) -> None:
+        self._memory = Memory()
+        self._listeners: list[Callable[[ClusterState], None]] = []
+        self.watched: list[GroupKey] = []
+        self._memory.record(snapshot)
+        self.current = ClusterState(
+            number=1,
+            snapshot=snapshot,
+            snapshot_before=None,
+            started_ms=snapshot.taken_ms,
+            published_ms=snapshot.taken_ms,
+            read_duration_ms=10,
+            interval_ms=5_000,
+            problem=None if ready else "it is being read for the first time",
+            judgements=Judgements(snapshot, None, self._memory, ready=ready),
+        )
+
+    def publish(self, snapshot: ClusterSnapshot | None = None, **changes: Any) -> ClusterState:
+        """The next state."""
+        if snapshot is not None:
+            self._memory.record(snapshot)
+            changes |= {
+                "snapshot": snapshot,
+                "published_ms": snapshot.taken_ms,
+                "judgements": Judgements(snapshot, None, self._memory),
+            }
+        self.current = replace(self.current, number=self.current.number + 1, **changes)
+        for listener in list(self._listeners):
+            listener(self.current)
+        return self.current
+
+    @contextmanager
+    def watch(self, key: GroupKey) -> Iterator[None]:
+        """See ``StateSource``."""
+        self.watched.append(key)
+        try:
+            yield
+        finally:
+            self.watched.remove(key)
+
+    def subscribe(self, listener: Callable[[ClusterState], None]) -> Callable[[], None]:
+        """See ``StateSource``."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener)
+
+    @property
+    def listeners(self) -> int:
+        """How many have subscribed."""
+        return len(self._listeners)
+
+    def wait_newer(self, number: int, timeout_ms: int) -> ClusterState | None:
+        """See ``StateSource``; what is not there does not come while one waits."""
+        del timeout_ms
+        return self.current if self.current.number > number else None
+
+
+class NoPast:
+    """A ``Past`` of which nothing is known."""
+
+    problem: str | None = None
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[GroupKey, int, int, int]] = []
+
+    def lag_series(self, key: GroupKey, since_ms: int, until_ms: int, points: int) -> LagSeries:
+        """See ``Past``."""
+        self.asked.append((key, since_ms, until_ms, points))
+        return LagSeries()
+
+    def rebalances(self, key: GroupKey, since_ms: int) -> tuple[PastRebalance, ...]:
+        """See ``Past``."""
+        del key, since_ms
+        return ()

@@ -1,0 +1,273 @@
+"""What each address answers, and to whom."""
+
+import pytest
+
+from tests.support.asgi_client import Answered, NoPast, StatesByHand, ask
+from tests.support.group_tree import GroupTree
+from tests.support.manual_clock import ManualClock
+from tests.support.page_world import BILLING, CHECKOUT, NOW_MS, STEPS, snapshot_at
+from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind
+from zkconsumer.web.app import HOUR_MS, POINTS_MAX, Site, build_app
+from zkconsumer.web.events import EventHub
+from zkconsumer.web.security import HEADERS, Hosts, Tokens
+from zkconsumer.zk.store import ZkStore
+
+TOKEN = "0123456789abcdef-secret"
+HTML = {"accept": "text/html,*/*"}
+FORM = {"content-type": "application/x-www-form-urlencoded", "origin": "http://localhost:8380"}
+PAGES = (
+    "/",
+    "/topics",
+    "/topics/orders",
+    "/groups",
+    "/groups/zookeeper/billing",
+    "/groups/coordinator/checkout",
+    "/groups/zookeeper/billing/znodes",
+)
+
+
+class Served:
+    """An application on a cluster that never was."""
+
+    def __init__(
+        self, *, token: str | None = None, snapshot: ClusterSnapshot | None = None
+    ) -> None:
+        self.clock = ManualClock(wall_ms=NOW_MS)
+        self.states = StatesByHand(snapshot or snapshot_at(STEPS), ready=snapshot is None)
+        self.past = NoPast()
+        self.store: ZkStore | None = None
+        self.tokens = Tokens(token)
+        self.app = build_app(
+            Site(
+                source=self.states,
+                past=self.past,
+                store=lambda: self.store,
+                tokens=self.tokens,
+                hosts=Hosts(any_name=False),
+                events=EventHub(self.states),
+                clock=self.clock,
+            )
+        )
+
+    def get(self, address: str, **headers: str) -> Answered:
+        """Ask for something."""
+        return ask(self.app, address, headers)
+
+
+@pytest.fixture(scope="module")
+def open_site() -> Served:
+    """Without a token."""
+    return Served()
+
+
+@pytest.fixture
+def locked() -> Served:
+    """With one."""
+    return Served(token=TOKEN)
+
+
+@pytest.mark.parametrize("address", PAGES)
+def test_every_page_is_shown(open_site: Served, address: str) -> None:
+    """As HTML that nobody keeps."""
+    answer = open_site.get(address, accept="text/html")
+    assert answer.status == 200
+    assert answer.headers["content-type"].startswith("text/html")
+    assert answer.headers["cache-control"] == "no-store"
+    assert "<script>" not in answer.text
+    assert ask(open_site.app, address, HTML, method="HEAD").status == 200
+
+
+@pytest.mark.parametrize("address", PAGES)
+def test_pages_are_shown_before_anything_was_read(address: str) -> None:
+    """Then what is not there may still come."""
+    nothing = ClusterSnapshot(taken_ms=NOW_MS, zookeeper_connect="zk:2181")
+    served = Served(snapshot=nothing)
+    assert served.get(address, accept="text/html").status in {200, 404}
+    assert served.get("/metrics").status == 200
+    assert served.get("/healthz").status == 503
+
+
+@pytest.mark.parametrize(
+    ("address", "status"),
+    [
+        ("/nothing", 404),
+        ("/topics/nothing", 404),
+        ("/groups/zookeeper/nothing", 404),
+        ("/groups/zookeeper/nothing/znodes", 404),
+        ("/groups/other/billing", 404),
+        ("/api/groups/other/billing/lag", 404),
+        ("/api/groups/zookeeper/billing/lag?since=x", 400),
+        ("/api/groups/zookeeper/billing/lag?since=-1", 400),
+        ("/api/groups/zookeeper/billing/lag?since=" + "9" * 30, 400),
+        ("/api/groups/zookeeper/billing/lag?since=5&until=4", 400),
+        ("/static/../app.py", 404),
+        ("/static/%2e%2e/app.py", 404),
+        ("/static/nothing.js", 404),
+    ],
+)
+def test_what_is_not_there_is_said_in_either_language(
+    open_site: Served, address: str, status: int
+) -> None:
+    """As a page to people, as JSON to programs; with the safe headers, too."""
+    for accept in ("text/html", "application/json"):
+        answer = open_site.get(address, accept=accept)
+        assert answer.status == status
+        assert all(name.decode() in answer.headers for name, _ in HEADERS)
+    assert "<!doctype" in open_site.get("/nothing", accept="text/html").text.lower()
+    assert set(open_site.get("/nothing").json) == {"error"}
+
+
+@pytest.mark.parametrize("method", ["POST", "PUT", "DELETE", "PATCH"])
+def test_nothing_is_changed_by_any_method(open_site: Served, method: str) -> None:
+    """What pages of ours send is not understood; what others send is not even looked at."""
+    for address in (*PAGES, "/api/groups", "/metrics", "/events"):
+        assert ask(open_site.app, address, FORM, method=method).status == 405
+        assert ask(open_site.app, address, method=method).status == 403
+        evil = {"origin": "http://evil.example"}
+        assert ask(open_site.app, address, evil, method=method).status == 403
+
+
+def test_another_name_for_this_machine_is_refused(open_site: Served) -> None:
+    """Else a web site could read the page through a visitor's browser."""
+    for host in ("evil.example", "evil.example:8380", ""):
+        answer = open_site.get("/api/groups", host=host)
+        assert answer.status == 421
+        assert "billing" not in answer.text
+
+
+def test_groups_are_told_in_short(open_site: Served) -> None:
+    """Both kinds."""
+    told = {
+        (one["kind"], one["group_id"]): one for one in open_site.get("/api/groups").json["groups"]
+    }
+    billing = told["zookeeper", "billing"]
+    assert billing["state"] == "stable"
+    assert billing["members"] == 3
+    assert billing["lag"] == open_site.states.current.lag(BILLING).total
+    assert ("coordinator", "checkout") in told
+    state = open_site.get("/api/state").json
+    assert state["groups"] == len(told)
+    assert state["healthy"] is True
+
+
+def test_charts_ask_for_a_stretch_of_time(open_site: Served) -> None:
+    """The last hour unless said otherwise; ids may hold slashes; points are bounded."""
+    open_site.past.asked.clear()
+    open_site.get("/api/groups/zookeeper/billing/lag")
+    open_site.get("/api/groups/coordinator/a%2Fb%3F/lag?since=5&until=9&points=1000000")
+    assert open_site.past.asked == [
+        (BILLING, NOW_MS - HOUR_MS, NOW_MS, 300),
+        (GroupKey(GroupKind.COORDINATOR, "a/b?"), 5, 9, POINTS_MAX),
+    ]
+    assert open_site.get("/api/groups/zookeeper/billing/rebalances").json["rebalances"] == []
+
+
+def test_metrics_have_the_exporters_names(open_site: Served) -> None:
+    """For each group."""
+    answer = open_site.get("/metrics")
+    assert answer.headers["content-type"].startswith("text/plain; version=0.0.4")
+    assert "kafka_consumergroup_lag{" in answer.text
+    assert f'consumergroup="{CHECKOUT.group_id}"' in answer.text
+
+
+def test_health_is_lost_with_time(open_site: Served) -> None:
+    """What is shown becomes too old to be relied on."""
+    assert open_site.get("/healthz").status == 200
+    open_site.clock.advance(60_000)
+    try:
+        answer = open_site.get("/healthz")
+        assert answer.status == 503
+        assert "60 s old" in answer.json["reason"]
+    finally:
+        open_site.clock.advance(-60_000)
+
+
+def test_nodes_are_shown_as_they_are_now(open_site: Served) -> None:
+    """Lazily: only of the group that was asked for, and only while ZooKeeper is there."""
+    tree = GroupTree()
+    tree.join("billing", "billing_h-1400000000000-1a2b3c4d", {"orders": 1})
+    address = "/groups/zookeeper/billing/znodes"
+    open_site.store = tree.store
+    try:
+        shown = open_site.get(f"{address}?path=/consumers/billing/ids", accept="text/html")
+        assert shown.status == 200
+        assert "billing_h-1400000000000-1a2b3c4d" in shown.text
+        outside = open_site.get(f"{address}?path=/brokers/ids", accept="text/html")
+        assert "no node of group billing" in outside.text
+        gone = open_site.get(f"{address}?path=/consumers/billing/nothing", accept="text/html")
+        assert gone.status == 404
+    finally:
+        open_site.store = None
+    assert open_site.get(address, accept="text/html").status == 200
+
+
+@pytest.mark.parametrize("address", [*PAGES, "/nothing", "/api/groups", "/metrics", "/events"])
+def test_without_the_token_nothing_is_told(locked: Served, address: str) -> None:
+    """People are sent to the login, programs are told what is missing."""
+    people = locked.get(address, accept="text/html")
+    assert people.status == 303
+    assert people.headers["location"].startswith("/login?next=%2F")
+    program = locked.get(address)
+    assert program.status == 401
+    assert "Bearer" in program.headers["www-authenticate"]
+    for answer in (people, program):
+        assert "billing" not in answer.text
+    if address != "/events":
+        status = locked.get(address, authorization=f"Bearer {TOKEN}").status
+        assert status == (404 if address == "/nothing" else 200)
+
+
+def test_a_login_gives_a_cookie_and_leads_on(locked: Served) -> None:
+    """The cookie is for us alone; a log-out takes it away."""
+    form = locked.get("/login?next=%2Fgroups", accept="text/html")
+    assert form.status == 200
+    assert "billing" not in form.text
+    body = f"token={TOKEN}&next=%2Fgroups".encode()
+    answer = ask(locked.app, "/login", FORM, method="POST", body=body)
+    assert (answer.status, answer.headers["location"]) == (303, "/groups")
+    cookie = answer.headers["set-cookie"]
+    assert "HttpOnly" in cookie
+    assert "samesite=strict" in cookie.lower()
+    assert TOKEN not in cookie
+    pair = cookie.partition(";")[0]
+    assert locked.get("/groups", cookie=pair, accept="text/html").status == 200
+    out = ask(locked.app, "/logout", {**FORM, "cookie": pair}, method="POST")
+    assert out.status == 303
+    assert "Max-Age=0" in out.headers["set-cookie"]
+    assert locked.get("/logout", cookie=pair).status == 405
+
+
+@pytest.mark.parametrize(
+    "body", [b"", b"token=", b"token=wrong", b"\xff\xfe=%ff", b"token=" + b"x" * 9_000]
+)
+def test_a_wrong_token_is_none(locked: Served, body: bytes) -> None:
+    """It is said so, without a cookie."""
+    answer = ask(locked.app, "/login", {**FORM, **HTML}, method="POST", body=body)
+    assert answer.status == 403
+    assert "set-cookie" not in answer.headers
+
+
+def test_a_login_is_not_sent_by_others_nor_endless(locked: Served) -> None:
+    """Forms of other sites are refused; so is what is longer than any token."""
+    evil = {**FORM, "origin": "http://evil.example"}
+    body = f"token={TOKEN}".encode()
+    assert ask(locked.app, "/login", evil, method="POST", body=body).status == 403
+    assert ask(locked.app, "/login", FORM, method="POST", body=b"x" * 20_000).status == 413
+    sent = ask(locked.app, "/login", FORM, method="POST", body=body + b"&next=//evil")
+    assert sent.headers["location"] == "/"
+
+
+def test_who_has_no_token_hears_that_it_is_sick_but_not_why(locked: Served) -> None:
+    """A health check needs none; reasons name hosts."""
+    assert locked.get("/healthz").status == 200
+    locked.states.publish(problem="zk1:2181 does not answer")
+    assert locked.get("/healthz").status == 503
+    assert "zk1" not in locked.get("/healthz").text
+    assert "zk1" in locked.get("/healthz", authorization=f"Bearer {TOKEN}").text
+
+
+def test_files_of_the_page_need_no_token(locked: Served) -> None:
+    """The login is shown with its style; nothing else lies there."""
+    answer = locked.get("/static/vendor/uplot.min.js")
+    assert answer.status == 200
+    assert "javascript" in answer.headers["content-type"]
