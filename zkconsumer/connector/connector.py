@@ -290,7 +290,12 @@ class ZookeeperConsumerConnector:
         Raises:
             ConsumerForked: this is a child of the connector's process.
         """
-        return {} if self._control.done else mbeans(self.numbers())
+        return {} if self.closed else mbeans(self.numbers())
+
+    @property
+    def closed(self) -> bool:
+        """Whether it has left, or its control thread has died. Thread: any."""
+        return self._control.done
 
     def numbers(self) -> ConnectorNumbers:
         """The same as values, and what the original does not measure; also after the shutdown.

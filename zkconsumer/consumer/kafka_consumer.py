@@ -42,8 +42,9 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
     or, with ``zookeeper_connect``, ZooKeeper does, as for the consumers of 0.8. Without a group it
     reads all partitions of its topics, or those that are assigned.
 
-    It has one caller at a time; only ``wakeup`` may come from another thread or a signal handler.
-    Use it as a context manager, or call ``close()``. It connects when it is first used.
+    It has one caller at a time; only ``wakeup`` may come from another thread or a signal handler,
+    and ``metrics`` from another thread. Use it as a context manager, or call ``close()``. It
+    connects when it is first used.
 
     Args:
         *topics: to subscribe to; or call ``subscribe`` or ``assign`` later.
@@ -254,9 +255,12 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
         self._parts.bell.wake()
 
     def metrics(self) -> dict[str, dict[str, float]]:
-        """Numbers by group and name, called as those of kafka-python and Java; see the docs."""
-        with self._parts.one_caller:
-            return metrics_of(self._parts)
+        """Numbers by group and name, called as those of kafka-python and Java; see the docs.
+
+        Any thread may ask, also while another one polls.
+        """
+        self._parts.one_caller.look_in()
+        return metrics_of(self._parts)
 
     def close(
         self,

@@ -68,5 +68,18 @@ class OneCaller(_RLock):  # type: ignore[misc]  # final for mypy alone
                 "another thread is in a call of this consumer: it has one caller at a time; only "
                 "wakeup() may come from elsewhere"
             )
+        self._check_open()
+
+    def look_in(self) -> None:
+        """Without coming in: for what any thread may ask.
+
+        Raises:
+            ConsumerForked: this is a forked child.
+            ConsumerClosed: the consumer was closed.
+        """
+        self._guard.check()
+        self._check_open()
+
+    def _check_open(self) -> None:
         if self.closed:
             raise ConsumerClosed(f"{self._guard.owner} was closed")

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
-Kind: TypeAlias = Literal["gauge", "counter"]
+Kind: TypeAlias = Literal["gauge", "counter", "summary", "histogram"]
 
 V = TypeVar("V")
 
@@ -15,10 +15,13 @@ class Sample(NamedTuple):
     Attributes:
         labels: the values of the family's labels, in its order.
         value: in the unit that the family's name ends in.
+        suffix: what stands behind the name: ``_sum``, ``_count``, ``_bucket`` of a summary or
+            histogram. A bucket has one more label, ``le``, which comes last.
     """
 
     labels: tuple[str, ...]
     value: float
+    suffix: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -30,7 +33,7 @@ class Family:
         text: what it measures, in one sentence.
         labels: the names of its labels.
         samples: can be iterated once; no two have the same labels.
-        kind: whether it only grows.
+        kind: what Prometheus is to take it for; a counter only grows.
     """
 
     name: str

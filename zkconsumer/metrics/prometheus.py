@@ -72,9 +72,11 @@ def _metric(family: Family) -> "Metric":
     if family.kind == "counter":
         name = name.removesuffix("_total")  # the library puts it there itself
     metric = Metric(name, family.text, family.kind)
+    of_bucket = (*family.labels, "le")
     for sample in family.samples:
-        labels = dict(zip(family.labels, map(_printable, sample.labels), strict=True))
-        metric.add_sample(family.name, labels, sample.value)
+        names = of_bucket if sample.suffix == "_bucket" else family.labels
+        labels = dict(zip(names, map(_printable, sample.labels), strict=True))
+        metric.add_sample(family.name + sample.suffix, labels, sample.value)
     return metric
 
 

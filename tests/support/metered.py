@@ -1,0 +1,188 @@
+"""Clusters and consumers for tests of metrics, and a reader of what Prometheus is shown."""
+
+from collections.abc import Iterable, Mapping
+
+from prometheus_client.parser import text_string_to_metric_families
+
+from tests.support.status import group_of, member
+from zkconsumer.metrics.cluster import ClusterMeasures, Detail
+from zkconsumer.metrics.families import Family
+from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.status.burrow import BurrowStatus, GroupVerdict, PartitionVerdict
+from zkconsumer.status.lag import GroupLag, PartitionLag, Standing, TimeLag
+from zkconsumer.status.model import (
+    BrokerStatus,
+    ClusterSnapshot,
+    Committed,
+    GroupKey,
+    GroupKind,
+    GroupPartition,
+    GroupState,
+    GroupStatus,
+    MemberStatus,
+    PartFailure,
+    PartitionStatus,
+    Seen,
+    TopicStatus,
+)
+
+T0, T1, U0 = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("u", 0)
+ZOOKEEPER_GROUP = GroupKey(GroupKind.ZOOKEEPER, "g")
+COORDINATOR_GROUP = GroupKey(GroupKind.COORDINATOR, "g")
+NOW_MS = 1_700_000_100_000
+"""100 s after the snapshot was taken."""
+
+Samples = dict[str, dict[tuple[tuple[str, str], ...], float]]
+"""By name and labels."""
+
+
+def samples_of(families: Iterable[Family]) -> Samples:
+    """What they hold."""
+    found: Samples = {}
+    for family in families:
+        of_bucket = (*family.labels, "le")
+        for sample in family.samples:
+            names = of_bucket if sample.suffix == "_bucket" else family.labels
+            labels = tuple(sorted(zip(names, sample.labels, strict=True)))
+            of_name = found.setdefault(family.name + sample.suffix, {})
+            assert labels not in of_name, f"{family.name}{labels} is there twice"
+            of_name[labels] = sample.value
+    return found
+
+
+def read_exposition(text: bytes) -> Samples:
+    """What Prometheus reads out of a page of metrics."""
+    found: Samples = {}
+    for family in text_string_to_metric_families(text.decode()):
+        for sample in family.samples:
+            labels = tuple(sorted(sample.labels.items()))
+            found.setdefault(sample.name, {})[labels] = sample.value
+    return found
+
+
+def value(samples: Samples, name: str, **labels: str) -> float:
+    """The one with these labels."""
+    return samples[name][tuple(sorted(labels.items()))]
+
+
+def small_cluster() -> ClusterSnapshot:
+    """Two groups of the same id, one of each kind; a partition without a leader; a failed part."""
+    taken_ms = NOW_MS - 100_000
+    broker = Broker(0, "b0", 9092)
+    topics = (
+        TopicStatus(
+            name="t",
+            seen_ms=taken_ms - 1_000,
+            partitions=(
+                PartitionStatus(
+                    topic_partition=T0,
+                    leader=0,
+                    replicas=(0, 1),
+                    in_sync=(0,),
+                    log_start=5,
+                    log_end=100,
+                    offsets_at_ms=taken_ms - 4_000,
+                ),
+                PartitionStatus(topic_partition=T1, leader=None, replicas=(1, 0), in_sync=()),
+            ),
+        ),
+        TopicStatus(
+            name="u",
+            seen_ms=taken_ms,
+            partitions=(
+                PartitionStatus(
+                    topic_partition=U0,
+                    leader=0,
+                    replicas=(1, 0),
+                    in_sync=(1, 0),
+                    log_start=0,
+                    log_end=10,
+                    offsets_at_ms=taken_ms,
+                ),
+            ),
+        ),
+    )
+    in_zookeeper = group_of(
+        GroupPartition(
+            T0,
+            owner="g_h-1-abc-0",
+            committed=(
+                Committed(60, "zookeeper", taken_ms - 9_000),
+                Committed(70, "kafka", taken_ms),
+            ),
+            log_end=100,
+        ),
+        GroupPartition(T1),
+        GroupPartition(U0, committed=(Committed(12, "zookeeper", taken_ms),), log_end=10),
+        members=(member("g_h-1-abc", {"t": 1}),),
+    )
+    with_coordinator = GroupStatus(
+        group_id="g",
+        kind=GroupKind.COORDINATOR,
+        seen_ms=taken_ms - 2_000,
+        state=GroupState.STABLE,
+        members=(MemberStatus(member_id="c-1", host="/10.0.0.1", client_id="c", streams={"u": 1}),),
+        partitions=(
+            GroupPartition(
+                U0, owner="c-1", committed=(Committed(4, "kafka", taken_ms),), log_end=10
+            ),
+        ),
+        problems=("something",),
+    )
+    return ClusterSnapshot(
+        taken_ms=taken_ms,
+        zookeeper_connect="zk:2181/x",
+        brokers=(BrokerStatus(broker=broker, seen_ms=taken_ms),),
+        topics=topics,
+        groups={one.key: one for one in (in_zookeeper, with_coordinator)},
+        failures=(
+            PartFailure(part="log ends of broker 1", reason="x", since_ms=taken_ms - 50_000),
+        ),
+        clock_skew_ms=Seen(-250, taken_ms),
+    )
+
+
+def lags() -> Mapping[GroupKey, GroupLag]:
+    """How far the groups of the small cluster are behind."""
+    within = Standing.WITHIN
+    return {
+        ZOOKEEPER_GROUP: GroupLag(
+            partitions=(
+                PartitionLag(T0, 30, TimeLag(4_500), within),
+                PartitionLag(T1, None, None, Standing.UNKNOWN),
+                PartitionLag(U0, 0, TimeLag(0), within),
+            ),
+            unknown=1,
+        ),
+        COORDINATOR_GROUP: GroupLag(partitions=(PartitionLag(U0, 6, None, within),), unknown=0),
+    }
+
+
+def verdicts() -> Mapping[GroupKey, GroupVerdict]:
+    """What Burrow would say of them."""
+    return {
+        ZOOKEEPER_GROUP: GroupVerdict(
+            status=BurrowStatus.ERR,
+            partitions=(
+                PartitionVerdict(T0, BurrowStatus.STOP, "g_h-1-abc-0", 30),
+                PartitionVerdict(T1, BurrowStatus.OK, None, 0),
+                PartitionVerdict(U0, BurrowStatus.OK, None, 0),
+            ),
+        ),
+        COORDINATOR_GROUP: GroupVerdict(
+            status=BurrowStatus.OK,
+            partitions=(PartitionVerdict(U0, BurrowStatus.OK, "c-1", 6),),
+        ),
+    }
+
+
+def small_view(detail: Detail = Detail.PARTITIONS) -> ClusterMeasures:
+    """What there is to measure of the small cluster."""
+    return ClusterMeasures(
+        snapshot=small_cluster(),
+        lag=lags().__getitem__,
+        verdict=verdicts().__getitem__,
+        now_ms=NOW_MS,
+        read_ms=1_250,
+        detail=detail,
+    )

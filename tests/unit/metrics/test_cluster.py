@@ -1,0 +1,194 @@
+"""The metrics of a cluster."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.support.metered import NOW_MS, lags, samples_of, small_view, value, verdicts
+from zkconsumer.metrics.cluster import (
+    ALWAYS_MEASURES,
+    CLUSTER_MEASURES,
+    ClusterMeasures,
+    Detail,
+    cluster_families,
+)
+from zkconsumer.metrics.families import Measure
+from zkconsumer.metrics.measured import Measured
+from zkconsumer.status.lag import GroupLag
+from zkconsumer.status.model import ClusterSnapshot, GroupKey
+
+SEEN = samples_of(cluster_families(small_view()))
+
+
+@pytest.mark.parametrize(
+    ("name", "labels", "expected"),
+    [
+        ("kafka_brokers", {}, 1),
+        ("kafka_broker_info", {"id": "0", "address": "b0:9092"}, 1),
+        ("kafka_topic_partitions", {"topic": "t"}, 2),
+        ("kafka_topic_partition_current_offset", {"topic": "t", "partition": "0"}, 100),
+        ("kafka_topic_partition_oldest_offset", {"topic": "t", "partition": "0"}, 5),
+        ("kafka_topic_partition_leader", {"topic": "t", "partition": "0"}, 0),
+        ("kafka_topic_partition_replicas", {"topic": "t", "partition": "1"}, 2),
+        ("kafka_topic_partition_in_sync_replica", {"topic": "t", "partition": "0"}, 1),
+        ("kafka_topic_partition_leader_is_preferred", {"topic": "t", "partition": "0"}, 1),
+        ("kafka_topic_partition_leader_is_preferred", {"topic": "u", "partition": "0"}, 0),
+        ("kafka_topic_partition_under_replicated_partition", {"topic": "t", "partition": "0"}, 1),
+        ("kafka_topic_partition_under_replicated_partition", {"topic": "u", "partition": "0"}, 0),
+    ],
+)
+def test_topics_and_brokers_have_the_names_of_kafka_exporter(
+    name: str, labels: dict[str, str], expected: float
+) -> None:
+    """As its source has them."""
+    assert value(SEEN, name, **labels) == expected
+
+
+def test_groups_of_both_kinds_are_told_apart_by_a_label_more() -> None:
+    """The same id can be in use twice; the larger offset counts of a group that has two."""
+    zookeeper = {"consumergroup": "g", "kind": "zookeeper"}
+    coordinator = {"consumergroup": "g", "kind": "coordinator"}
+    t0, u0 = {"topic": "t", "partition": "0"}, {"topic": "u", "partition": "0"}
+    offset, lag = "kafka_consumergroup_current_offset", "kafka_consumergroup_lag"
+    assert value(SEEN, offset, **zookeeper, **t0) == 70
+    assert value(SEEN, offset, **coordinator, **u0) == 4
+    assert (value(SEEN, lag, **zookeeper, **t0), value(SEEN, lag, **zookeeper, **u0)) == (30, 0)
+    assert value(SEEN, lag, **coordinator, **u0) == 6
+    assert value(SEEN, f"{lag}_sum", **zookeeper, topic="t") == 30
+    assert value(SEEN, f"{offset}_sum", **zookeeper, topic="t") == 70
+    assert value(SEEN, "kafka_consumergroup_members", **zookeeper) == 1
+    alone = SEEN["kafka_consumergroupzookeeper_lag_zookeeper"]
+    assert alone == {
+        (("consumergroup", "g"), ("partition", "0"), ("topic", "t")): 40,
+        (("consumergroup", "g"), ("partition", "0"), ("topic", "u")): 0,
+    }
+
+
+def test_what_is_not_known_has_no_sample() -> None:
+    """Neither -1, which spoils sums, nor 0, which would be good news."""
+    for name in (
+        "kafka_topic_partition_current_offset",
+        "kafka_topic_partition_leader",
+        "kafka_consumergroup_lag",
+        "kafka_consumergroup_current_offset",
+        "kafka_consumergroup_group_lag_seconds",
+    ):
+        assert SEEN[name]
+        assert not [labels for labels in SEEN[name] if ("partition", "1") in labels], name
+    assert value(SEEN, "zkconsumer_group_unknown_lags", consumergroup="g", kind="zookeeper") == 1
+    assert value(SEEN, "zkconsumer_unknown_log_ends") == 1
+    assert value(SEEN, "zkconsumer_leaderless_partitions") == 1
+
+
+def test_lag_in_time_names_who_is_behind() -> None:
+    """The member behind the thread that owns the partition, by the names of kafka-lag-exporter."""
+    of_partition = SEEN["kafka_consumergroup_group_lag_seconds"]
+    labels = {
+        "cluster_name": "zk:2181/x",
+        "group": "g",
+        "topic": "t",
+        "partition": "0",
+        "member_host": "",
+        "consumer_id": "g_h-1-abc",
+        "client_id": "",
+        "kind": "zookeeper",
+    }
+    assert of_partition[tuple(sorted(labels.items()))] == 4.5
+    of_group = {"cluster_name": "zk:2181/x", "group": "g", "kind": "zookeeper"}
+    assert value(SEEN, "kafka_consumergroup_group_max_lag_seconds", **of_group) == 4.5
+    assert value(SEEN, "kafka_consumergroup_group_max_lag", **of_group) == 30
+    assert value(SEEN, "kafka_consumergroup_group_sum_lag", **of_group) == 30
+    assert len(SEEN["kafka_consumergroup_group_max_lag_seconds"]) == 1
+
+
+def test_burrow_s_numbers_are_its_own() -> None:
+    """ERR is 3 for a group whose partition stopped, which is 4."""
+    of_group = {"cluster": "zk:2181/x", "consumer_group": "g", "kind": "zookeeper"}
+    assert value(SEEN, "burrow_kafka_consumer_status", **of_group) == 3
+    assert value(SEEN, "burrow_kafka_consumer_lag_total", **of_group) == 30
+    of_partition = {**of_group, "topic": "t", "partition": "0"}
+    assert value(SEEN, "burrow_kafka_topic_partition_status", **of_partition) == 4
+
+
+def test_every_part_tells_its_age() -> None:
+    """That of its oldest value."""
+    ages = {
+        dict(labels)["part"]: age for labels, age in SEEN["zkconsumer_snapshot_age_seconds"].items()
+    }
+    zookeeper_age = NOW_MS / 1000  # a group that was seen at 0
+    assert ages == {
+        "snapshot": 100,
+        "brokers": 100,
+        "topics": 101,
+        "log_ends": 104,
+        "groups": zookeeper_age,
+        "offsets": 109,
+    }
+    assert value(SEEN, "zkconsumer_part_failure_seconds", part="log ends of broker 1") == 150
+    assert value(SEEN, "zkconsumer_clock_skew_seconds") == -0.25
+
+
+def test_how_groups_stand() -> None:
+    """A partition that a member reads and nobody owns is an orphan; others are not."""
+    coordinator = {"consumergroup": "g", "kind": "coordinator"}
+    assert value(SEEN, "zkconsumer_group_state", **coordinator, state="stable") == 1
+    assert value(SEEN, "zkconsumer_group_problems", **coordinator) == 1
+    orphans = "zkconsumer_group_orphan_partitions"
+    assert value(SEEN, orphans, consumergroup="g", kind="zookeeper") == 1
+    assert value(SEEN, orphans, **coordinator) == 0
+
+
+def test_a_large_cluster_can_do_without_the_partitions_of_groups() -> None:
+    """Sums and verdicts stay."""
+    found = samples_of(cluster_families(small_view(Detail.GROUPS)))
+    gone = {one.name for one in CLUSTER_MEASURES if one.per_partition}
+    assert found.keys() == SEEN.keys() - gone
+    assert "kafka_consumergroup_lag_sum" in found
+
+
+def test_a_cluster_that_was_never_read_is_down_and_no_more() -> None:
+    """As is one that can't be read now, which goes on showing what is known."""
+    view = small_view()
+    nothing = replace(view, snapshot=None, read_ms=None, problem="ZooKeeper does not answer")
+    assert samples_of(cluster_families(nothing)) == {"zkconsumer_up": {(): 0}}
+    stale = samples_of(cluster_families(replace(view, problem="ZooKeeper does not answer")))
+    assert stale == {**SEEN, "zkconsumer_up": {(): 0}}
+    assert value(SEEN, "zkconsumer_up") == 1
+    assert value(SEEN, "zkconsumer_snapshot_read_seconds") == 1.25
+
+
+def test_an_empty_cluster_has_metrics_too() -> None:
+    """No part that is not there has an age."""
+    empty = ClusterSnapshot(taken_ms=NOW_MS + 5_000, zookeeper_connect="zk")
+    found = samples_of(cluster_families(replace(small_view(), snapshot=empty)))
+    assert found["zkconsumer_snapshot_age_seconds"] == {(("part", "snapshot"),): 0}
+    assert value(found, "kafka_brokers") == 0
+
+
+def test_groups_are_judged_once_each() -> None:
+    """It can take seconds for a large cluster."""
+    asked: list[GroupKey] = []
+
+    def lag(key: GroupKey) -> GroupLag:
+        asked.append(key)
+        return lags()[key]
+
+    view = ClusterMeasures(
+        snapshot=small_view().snapshot, lag=lag, verdict=verdicts().__getitem__, now_ms=NOW_MS
+    )
+    samples_of(cluster_families(view))
+    assert len(asked) == 2
+
+
+def test_names_are_told_once_and_are_legal() -> None:
+    """Prometheus's rules for them, and ours: a sentence for each."""
+    measures: list[Measure[ClusterMeasures] | Measure[Measured]] = [
+        *ALWAYS_MEASURES,
+        *CLUSTER_MEASURES,
+    ]
+    names = [one.name for one in measures]
+    assert len(set(names)) == len(names)
+    for one in measures:
+        assert one.name.replace("_", "a").isalnum()
+        assert one.text.endswith(".")
+        assert len(set(one.labels)) == len(one.labels)

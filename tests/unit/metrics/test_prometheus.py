@@ -1,0 +1,97 @@
+"""What Prometheus gets to read."""
+
+import builtins
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.metered import read_exposition, samples_of, small_view, value
+from zkconsumer.errors import ConfigError
+from zkconsumer.metrics.cluster import cluster_families
+from zkconsumer.metrics.families import Family, Sample
+from zkconsumer.metrics.prometheus import FamilyCollector, exposition
+
+
+def test_all_families_of_a_cluster_come_through() -> None:
+    """With their labels and values."""
+    wanted = samples_of(cluster_families(small_view()))
+    # A family without samples is only a heading.
+    told = {name: of_name for name, of_name in wanted.items() if of_name}
+    assert read_exposition(exposition(cluster_families(small_view()))) == told
+
+
+def test_kinds_and_endings_are_prometheus_s() -> None:
+    """A counter is announced under its whole name; a gauge may end in _total, too."""
+    text = exposition(
+        [
+            Family(name="a_total", text="A.", labels=(), samples=[Sample((), 1)], kind="counter"),
+            Family(name="b_total", text="B.", labels=(), samples=[Sample((), 2)]),
+            Family(
+                name="c",
+                text="C.",
+                labels=("l",),
+                samples=[
+                    Sample(("x", "0.5"), 1, "_bucket"),
+                    Sample(("x", "+Inf"), 2, "_bucket"),
+                    Sample(("x",), 2, "_count"),
+                    Sample(("x",), 3.5, "_sum"),
+                ],
+                kind="histogram",
+            ),
+        ]
+    ).decode()
+    assert text.splitlines() == [
+        "# HELP a_total A.",
+        "# TYPE a_total counter",
+        "a_total 1.0",
+        "# HELP b_total B.",
+        "# TYPE b_total gauge",
+        "b_total 2.0",
+        "# HELP c C.",
+        "# TYPE c histogram",
+        'c_bucket{l="x",le="0.5"} 1.0',
+        'c_bucket{l="x",le="+Inf"} 2.0',
+        'c_count{l="x"} 2.0',
+        'c_sum{l="x"} 3.5',
+    ]
+
+
+@given(st.text(st.characters(exclude_categories=()), max_size=8))
+def test_no_name_of_a_group_spoils_the_page(name: str) -> None:
+    """Not even what is no text: names come from a stranger's ZooKeeper."""
+    samples = [Sample((name,), 1)]
+    text = exposition([Family(name="a", text="A.", labels=("l",), samples=samples)])
+    found = read_exposition(text)
+    encodable = name.encode(errors="backslashreplace").decode()
+    assert value(found, "a", l=encodable) == 1
+
+
+def test_registering_does_not_collect() -> None:
+    """A collection can take a while."""
+    asked: list[None] = []
+
+    def families() -> list[Family]:
+        asked.append(None)
+        return []
+
+    collector = FamilyCollector(families)
+    assert (list(collector.describe()), asked) == ([], [])
+    assert (list(collector.collect()), asked) == ([], [None])
+
+
+def test_without_the_library_it_says_which_extra_to_install(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """In one line."""
+    real = builtins.__import__
+
+    def missing(name: str, *rest: Any, **named: Any) -> Any:
+        if name.startswith("prometheus_client"):
+            raise ImportError(name)
+        return real(name, *rest, **named)
+
+    monkeypatch.setattr(builtins, "__import__", missing)
+    with pytest.raises(ConfigError, match=r"pip install 'zkconsumer\[metrics\]'"):
+        exposition([])

@@ -1,0 +1,152 @@
+"""Metrics of the consumers of this process: a collector, and a server of its own for them."""
+
+from collections.abc import Callable, Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING, Protocol, Self, TypeAlias, runtime_checkable
+
+from zkconsumer.errors import ConfigError, ConsumerClosed
+from zkconsumer.metrics.consumer_names import consumer_families
+from zkconsumer.metrics.consumer_numbers import (
+    ConsumerNumbers,
+    numbers_of_connector,
+    numbers_of_poll,
+)
+from zkconsumer.metrics.families import Family
+from zkconsumer.metrics.prometheus import FamilyCollector, require_prometheus
+
+if TYPE_CHECKING:
+    from zkconsumer.connector.measuring.numbers import ConnectorNumbers
+    from zkconsumer.consumer.config import PollConfig
+
+
+@runtime_checkable
+class MeasuredConnector(Protocol):
+    """``ZookeeperConsumerConnector``, as far as it is measured."""
+
+    @property
+    def closed(self) -> bool:
+        """Whether it has ended."""
+        ...
+
+    def numbers(self) -> "ConnectorNumbers":
+        """What it has measured."""
+        ...
+
+
+class MeasuredPoll(Protocol):
+    """``KafkaConsumer``, as far as it is measured."""
+
+    config: "PollConfig"
+
+    def metrics(self) -> dict[str, dict[str, float]]:
+        """What it has counted."""
+        ...
+
+
+Consumer: TypeAlias = MeasuredConnector | MeasuredPoll
+
+
+class ConsumerMetrics:
+    """The metrics of some consumers; those that were closed have none any more. Thread: any.
+
+    Args:
+        *consumers: ``ZookeeperConsumerConnector`` and ``KafkaConsumer``.
+    """
+
+    def __init__(self, *consumers: Consumer) -> None:
+        self._consumers = list(consumers)
+
+    def add(self, consumer: Consumer) -> None:
+        """Measure this one, too."""
+        self._consumers.append(consumer)
+
+    def families(self) -> Iterator[Family]:
+        """How they stand now."""
+        return consumer_families(self._numbers())
+
+    def _numbers(self) -> Iterator[ConsumerNumbers]:
+        for one in list(self._consumers):
+            found = _numbers_of(one)
+            if found is not None:
+                yield found
+
+
+def _numbers_of(consumer: Consumer) -> ConsumerNumbers | None:
+    """None where it is closed."""
+    if isinstance(consumer, MeasuredConnector):
+        return None if consumer.closed else numbers_of_connector(consumer.numbers())
+    try:
+        metrics = consumer.metrics()
+    except ConsumerClosed:
+        return None
+    config = consumer.config
+    return numbers_of_poll(config.group_id or "", config.client_id, metrics)
+
+
+class MetricsServer:
+    """Serves metrics to Prometheus until it is closed; use it as a context manager.
+
+    Args:
+        port: where to listen; 0 takes any that is free.
+        families: finds them, whenever somebody asks; on a thread of the server.
+        host: the address to listen at. By default only this machine is answered; "" is all
+            addresses.
+
+    Attributes:
+        port: where it listens.
+
+    Raises:
+        ConfigError: the address can't be listened at, or the extra ``metrics`` is missing.
+    """
+
+    def __init__(
+        self, port: int, families: Callable[[], Iterator[Family]], *, host: str = "127.0.0.1"
+    ) -> None:
+        client = require_prometheus()
+        registry = client.CollectorRegistry(auto_describe=False)
+        registry.register(FamilyCollector(families))
+        try:
+            found = client.start_http_server(port, host or "0.0.0.0", registry)  # noqa: S104 - asked for
+        except (OSError, OverflowError) as error:
+            raise ConfigError(
+                f"metrics can't be served at {host or '*'}:{port}: {error}; take another port"
+            ) from error
+        self._server, self._thread = found
+        self.port: int = self._server.server_port
+        self._closed = False
+
+    def close(self) -> None:
+        """End it; who is being answered is answered to the end. Idempotent."""
+        if self._closed:
+            return
+        self._closed = True
+        self._server.shutdown()
+        self._server.server_close()
+        self._thread.join()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+
+def start_metrics_server(port: int, *consumers: Consumer, host: str = "127.0.0.1") -> MetricsServer:
+    """Serve the metrics of these consumers at ``http://host:port/metrics``.
+
+    Close what this returns when the consumers are closed.
+
+    Args:
+        port: where to listen; 0 takes any that is free.
+        *consumers: ``ZookeeperConsumerConnector`` and ``KafkaConsumer``.
+        host: see ``MetricsServer``.
+
+    Raises:
+        ConfigError: see ``MetricsServer``.
+    """
+    return MetricsServer(port, ConsumerMetrics(*consumers).families, host=host)

@@ -1,0 +1,192 @@
+"""The metrics of consumers, whose names follow the original's MBeans. Pure.
+
+All have the labels ``group`` and ``client_id``; see ``consumer_numbers`` for what shares them.
+
+====================================  ==============================================
+``zkconsumer_messages_total``         ``MessagesPerSec``
+``zkconsumer_bytes_total``            ``BytesPerSec``
+``zkconsumer_fetches_total``          ``RequestsPerSec``
+``zkconsumer_lag``                    ``ConsumerLag``
+``zkconsumer_max_lag``                ``MaxLag``
+``zkconsumer_min_fetch_rate``         ``MinFetchRate``
+``zkconsumer_owned_partitions``       ``OwnedPartitionsCount``
+``zkconsumer_fetch_queue_bytes``      ``FetchQueueSize``, which counts chunks
+``zkconsumer_rebalance_seconds``      ``RebalanceRateAndTime``
+``zkconsumer_zookeeper_commits_total``  ``ZooKeeperCommitsPerSec``
+``zkconsumer_kafka_commits_total``    ``KafkaCommitsPerSec``
+====================================  ==============================================
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import TypeAlias
+
+from zkconsumer.connector.measuring.numbers import REBALANCE_BOUNDS_MS
+from zkconsumer.metrics.consumer_numbers import ConsumerNumbers, added_up
+from zkconsumer.metrics.families import Family, Kind, Measure, Sample
+
+_All: TypeAlias = Sequence[ConsumerNumbers]
+_Find: TypeAlias = Callable[[_All], Iterator[Sample]]
+_LABELS = ("group", "client_id")
+_TOPIC_LABELS = (*_LABELS, "topic")
+
+
+def consumer_families(numbers: Iterable[ConsumerNumbers]) -> Iterator[Family]:
+    """All metrics of these consumers.
+
+    Args:
+        numbers: of each; those of the same group and client id are added up.
+    """
+    found = added_up(numbers)
+    for measure in CONSUMER_MEASURES:
+        yield measure.of(found)
+
+
+def _one(value: Callable[[ConsumerNumbers], float | None]) -> _Find:
+    """A sample for each that knows it."""
+
+    def find(numbers: _All) -> Iterator[Sample]:
+        for one in numbers:
+            known = value(one)
+            if known is not None:
+                yield Sample((one.group_id, one.client_id), known)
+
+    return find
+
+
+def _each(values: Callable[[ConsumerNumbers], Mapping[str, int]]) -> _Find:
+    """A sample for each topic, or storage, of each."""
+
+    def find(numbers: _All) -> Iterator[Sample]:
+        for one in numbers:
+            for name, value in sorted(values(one).items()):
+                yield Sample((one.group_id, one.client_id, name), value)
+
+    return find
+
+
+def _lags(numbers: _All) -> Iterator[Sample]:
+    for one in numbers:
+        for (topic, number), lag in sorted(one.lags.items()):
+            yield Sample((one.group_id, one.client_id, topic, str(number)), lag)
+
+
+def _rebalance_seconds(numbers: _All) -> Iterator[Sample]:
+    for one in numbers:
+        labels, times = (one.group_id, one.client_id), one.rebalance_times
+        if times is None:
+            continue
+        for bound_ms, count in zip(REBALANCE_BOUNDS_MS, times.within, strict=True):
+            yield Sample((*labels, str(bound_ms / 1000)), count, "_bucket")
+        yield Sample((*labels, "+Inf"), times.count, "_bucket")
+        yield Sample(labels, times.count, "_count")
+        yield Sample(labels, times.total_ms / 1000, "_sum")
+
+
+def _measure(
+    name: str, text: str, find: _Find, labels: tuple[str, ...] = _LABELS, kind: Kind = "gauge"
+) -> Measure[_All]:
+    if name.endswith("_total"):
+        kind = "counter"
+    return Measure(name=f"zkconsumer_{name}", text=text, labels=labels, find=find, kind=kind)
+
+
+CONSUMER_MEASURES: tuple[Measure[_All], ...] = (
+    _measure(
+        "messages_total",
+        "Messages handed over; by topic, where the consumer tells that.",
+        _each(lambda one: one.messages),
+        _TOPIC_LABELS,
+    ),
+    _measure(
+        "bytes_total",
+        "Bytes of record sets that brokers sent.",
+        _one(lambda one: one.received_bytes),
+    ),
+    _measure("fetches_total", "Answers of brokers to fetches.", _one(lambda one: one.fetches)),
+    _measure(
+        "lag",
+        "How many offsets there are from what is consumed to the end of the log.",
+        _lags,
+        (*_TOPIC_LABELS, "partition"),
+    ),
+    _measure(
+        "max_lag",
+        "The largest lag of any partition; 0 where none is known.",
+        _one(lambda one: max(one.lags.values(), default=0)),
+    ),
+    _measure(
+        "min_fetch_rate",
+        "Answers a second, over a minute, of the broker that gives the fewest; 0: one is stuck, or "
+        "there is none.",
+        _one(lambda one: one.least_fetch_rate),
+    ),
+    _measure(
+        "owned_partitions",
+        "Partitions that are being read.",
+        _each(lambda one: one.owned),
+        _TOPIC_LABELS,
+    ),
+    _measure(
+        "fetch_queue_bytes",
+        "Memory of what was fetched and not handed over yet.",
+        _one(lambda one: one.queued_bytes),
+    ),
+    _measure(
+        "rebalance_seconds",
+        "How long rebalances took, failed tries and pauses included.",
+        _rebalance_seconds,
+        kind="histogram",
+    ),
+    _measure(
+        "rebalances_total",
+        "Rebalances that came to their end.",
+        _one(lambda one: one.rebalances),
+    ),
+    _measure(
+        "rebalance_failures_total",
+        "Tries of rebalances that failed.",
+        _one(lambda one: one.failed_tries),
+    ),
+    _measure(
+        "zookeeper_commits_total",
+        "Offsets written to ZooKeeper.",
+        _one(lambda one: one.commits.get("zookeeper")),
+    ),
+    _measure(
+        "kafka_commits_total",
+        "Offsets sent to Kafka, whatever became of them.",
+        _one(lambda one: one.commits.get("kafka")),
+    ),
+    _measure(
+        "commit_calls_total",
+        "How often offsets were written (of KafkaConsumer, which does not count them).",
+        _one(lambda one: one.commit_calls),
+    ),
+    _measure(
+        "commit_failures_total",
+        "Offsets that were not written.",
+        _each(lambda one: one.failed_commits),
+        (*_LABELS, "storage"),
+    ),
+    _measure(
+        "lost_partitions_total",
+        "Partitions that were taken away without being given up.",
+        _one(lambda one: one.lost),
+    ),
+    _measure(
+        "poisoned_messages_total",
+        "Messages that could not be read.",
+        _one(lambda one: one.poisoned),
+    ),
+    _measure(
+        "orphan_partitions",
+        "Partitions of the topics that it reads which nobody owned, at the last audit.",
+        _one(lambda one: one.orphans),
+    ),
+    _measure(
+        "delivery_paused",
+        "Consumers that hand nothing over, since ZooKeeper has been silent for too long.",
+        _one(lambda one: one.paused),
+    ),
+)
+"""Every metric of a consumer."""

@@ -1,0 +1,198 @@
+"""What consumers of both kinds can tell of themselves, in one form; and the sum of several. Pure.
+
+Consumers of one process that call themselves the same, in the same group, are told as one: as in
+the original, whose meters are shared by client id.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from operator import add
+
+from zkconsumer.connector.measuring.numbers import REBALANCE_BOUNDS_MS, ConnectorNumbers
+from zkconsumer.model import TopicPartition
+
+_OF_PARTITION = "consumer-fetch-manager-metrics."
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RebalanceTimes:
+    """How long rebalances took.
+
+    Attributes:
+        count: how many there were.
+        total_ms: all of them together.
+        within: how many took no longer than each of ``REBALANCE_BOUNDS_MS``.
+    """
+
+    count: int
+    total_ms: float
+    within: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConsumerNumbers:
+    """One consumer, or several that go by the same names; see ``ConnectorNumbers`` for more.
+
+    Attributes:
+        group_id: its group; "" for none.
+        client_id: how it calls itself to brokers.
+        messages: that were handed over, by topic; by "" where it does not tell by topic.
+        received_bytes: of record sets that brokers sent.
+        fetches: answers of brokers.
+        lags: of each partition that it reads; what is not known is missing.
+        owned: how many partitions it reads, by topic.
+        queued_bytes: fetched, and not handed over yet.
+        rebalances: that came to their end.
+        rebalance_times: how long they took; None where it does not tell.
+        failed_tries: of rebalances.
+        commits: offsets written, by storage.
+        commit_calls: how often offsets were written.
+        failed_commits: offsets that were not written, by storage.
+        lost: partitions that were taken from it.
+        poisoned: messages that could not be read.
+        orphans: partitions of its topics that nobody owns.
+        paused: how many of them wait for ZooKeeper.
+        least_fetch_rate: the smallest rate of answers of any broker; None where it does not tell.
+    """
+
+    group_id: str
+    client_id: str
+    messages: Mapping[str, int] = field(default_factory=dict)
+    received_bytes: int = 0
+    fetches: int = 0
+    lags: Mapping[TopicPartition, int] = field(default_factory=dict)
+    owned: Mapping[str, int] = field(default_factory=dict)
+    queued_bytes: int = 0
+    rebalances: int = 0
+    rebalance_times: RebalanceTimes | None = None
+    failed_tries: int = 0
+    commits: Mapping[str, int] = field(default_factory=dict)
+    commit_calls: int | None = None
+    failed_commits: Mapping[str, int] = field(default_factory=dict)
+    lost: int = 0
+    poisoned: int = 0
+    orphans: int = 0
+    paused: int = 0
+    least_fetch_rate: float | None = None
+
+
+def numbers_of_connector(one: ConnectorNumbers) -> ConsumerNumbers:
+    """What a connector has measured."""
+    lags = {tp: it.lag for tp, it in one.partitions.items()}
+    spread = one.rebalance_ms
+    return ConsumerNumbers(
+        group_id=one.group_id,
+        client_id=one.client_id,
+        messages={topic: rates.events for topic, rates in one.messages_of.items()},
+        received_bytes=one.fetched.size_bytes.events,
+        fetches=one.fetched.fetches.events,
+        lags={tp: lag for tp, lag in lags.items() if lag is not None},
+        owned=Counter(tp.topic for tp in one.partitions),
+        queued_bytes=sum(queue.size_bytes for queue in one.queues),
+        rebalances=one.rebalances.events,
+        rebalance_times=RebalanceTimes(
+            count=spread.values, total_ms=spread.total, within=one.rebalances_within
+        ),
+        failed_tries=one.failed_tries,
+        commits={
+            "zookeeper": one.zookeeper_commits.events,
+            "kafka": one.kafka_commits.events,
+        },
+        failed_commits=one.failed_commits,
+        lost=one.lost,
+        poisoned=one.poisoned,
+        orphans=one.orphans,
+        paused=int(one.paused),
+        least_fetch_rate=one.least_fetch_rate,
+    )
+
+
+def numbers_of_poll(
+    group_id: str, client_id: str, metrics: Mapping[str, Mapping[str, float]]
+) -> ConsumerNumbers:
+    """What ``KafkaConsumer.metrics`` gives."""
+    of_partition = {
+        _partition(name.removeprefix(_OF_PARTITION)): numbers
+        for name, numbers in metrics.items()
+        if name.startswith(_OF_PARTITION)
+    }
+    fetching = metrics.get("consumer-fetch-manager-metrics", {})
+    group = metrics.get("consumer-coordinator-metrics", {})
+    queued = metrics.get("consumer-metrics", {}).get("buffered-bytes", 0)
+    lags = {tp: one.get("records-lag") for tp, one in of_partition.items()}
+    return ConsumerNumbers(
+        group_id=group_id,
+        client_id=client_id,
+        messages={"": int(fetching.get("records-consumed-total", 0))},
+        received_bytes=int(fetching.get("bytes-fetched-total", 0)),
+        fetches=int(fetching.get("fetch-total", 0)),
+        lags={tp: int(lag) for tp, lag in lags.items() if lag is not None},
+        owned=Counter(tp.topic for tp in of_partition),
+        queued_bytes=int(queued),
+        rebalances=int(group.get("join-total", 0)),
+        failed_tries=int(group.get("failed-rebalance-total", 0)),
+        commit_calls=int(group.get("commit-total", 0)),
+        lost=int(group.get("lost-total", 0)),
+    )
+
+
+def _partition(text: str) -> TopicPartition:
+    topic, _, number = text.rpartition("-")
+    return TopicPartition(topic, int(number))
+
+
+def added_up(numbers: Iterable[ConsumerNumbers]) -> list[ConsumerNumbers]:
+    """One for each group and client id, in the order of both."""
+    found: dict[tuple[str, str], ConsumerNumbers] = {}
+    for one in numbers:
+        key = (one.group_id, one.client_id)
+        before = found.get(key)
+        found[key] = one if before is None else _both(before, one)
+    return [found[key] for key in sorted(found)]
+
+
+def _both(one: ConsumerNumbers, other: ConsumerNumbers) -> ConsumerNumbers:
+    rates = (one.least_fetch_rate, other.least_fetch_rate)
+    calls = (one.commit_calls, other.commit_calls)
+    return ConsumerNumbers(
+        group_id=one.group_id,
+        client_id=one.client_id,
+        messages=_sums(one.messages, other.messages),
+        received_bytes=one.received_bytes + other.received_bytes,
+        fetches=one.fetches + other.fetches,
+        # While a partition changes hands, both may still show it.
+        lags={tp: max(_of(one, tp), _of(other, tp)) for tp in one.lags.keys() | other.lags.keys()},
+        owned=_sums(one.owned, other.owned),
+        queued_bytes=one.queued_bytes + other.queued_bytes,
+        rebalances=one.rebalances + other.rebalances,
+        rebalance_times=_times(one.rebalance_times, other.rebalance_times),
+        failed_tries=one.failed_tries + other.failed_tries,
+        commits=_sums(one.commits, other.commits),
+        commit_calls=sum(it or 0 for it in calls) if any(it is not None for it in calls) else None,
+        failed_commits=_sums(one.failed_commits, other.failed_commits),
+        lost=one.lost + other.lost,
+        poisoned=one.poisoned + other.poisoned,
+        orphans=max(one.orphans, other.orphans),
+        paused=one.paused + other.paused,
+        least_fetch_rate=min((rate for rate in rates if rate is not None), default=None),
+    )
+
+
+def _of(numbers: ConsumerNumbers, tp: TopicPartition) -> int:
+    return numbers.lags.get(tp, 0)
+
+
+def _sums(one: Mapping[str, int], other: Mapping[str, int]) -> dict[str, int]:
+    return {name: one.get(name, 0) + other.get(name, 0) for name in one.keys() | other.keys()}
+
+
+def _times(one: RebalanceTimes | None, other: RebalanceTimes | None) -> RebalanceTimes | None:
+    if one is None or other is None:
+        return one or other
+    assert len(one.within) == len(other.within) == len(REBALANCE_BOUNDS_MS)
+    return RebalanceTimes(
+        count=one.count + other.count,
+        total_ms=one.total_ms + other.total_ms,
+        within=tuple(map(add, one.within, other.within)),
+    )
