@@ -27,7 +27,8 @@ def refuse_circles(settings: MirrorSettings) -> None:
         ConfigError: a topic would be mirrored into one that is mirrored, too.
         ZkConsumerError: a cluster can't be asked.
     """
-    there = _brokers(settings.target.brokers)[0]
+    target = settings.target
+    there = _brokers(target.brokers, timeout_ms=target.timeout_ms)[0]
     for consumer in settings.consumers:
         here, topics = _source(consumer)
         if here & there:
@@ -60,7 +61,7 @@ def _source(consumer: Mapping[str, object]) -> tuple[frozenset[Address], frozens
     """The brokers of a source, and its topics."""
     config = PollConfig(consumer)
     if config.zookeeper_connect is None:
-        return _brokers(config)
+        return _brokers(config, timeout_ms=config.request_timeout_ms)
     store = kazoo_store.connect(
         config.zookeeper_connect,
         session_timeout_ms=_SESSION_MS,
@@ -70,12 +71,12 @@ def _source(consumer: Mapping[str, object]) -> tuple[frozenset[Address], frozens
         registered = read_brokers(store, None).brokers
     finally:
         store.close()
-    here, topics = _brokers(config, registered)
+    here, topics = _brokers(config, registered, timeout_ms=config.request_timeout_ms)
     return here | {(one.host, one.port) for one in registered}, topics
 
 
 def _brokers(
-    config: PollConfig, bootstrap: Collection[Broker] | None = None
+    config: PollConfig, bootstrap: Collection[Broker] | None = None, *, timeout_ms: int
 ) -> tuple[frozenset[Address], frozenset[str]]:
     """The addresses of a cluster's brokers, and its topics."""
     with ExitStack() as stack:
@@ -83,18 +84,18 @@ def _brokers(
             TcpConnector(),
             client_id="zkconsumer-mirror",
             security=security_of(config),
-            connect_timeout_ms=config.request_timeout_ms,
-            request_timeout_ms=config.request_timeout_ms,
+            connect_timeout_ms=timeout_ms,
+            request_timeout_ms=timeout_ms,
         )
         stack.callback(dialer.stop)
         client = ClusterClient(
             dialer,
             tuple(bootstrap or config.bootstrap_brokers()),
-            request_timeout_ms=config.request_timeout_ms,
+            request_timeout_ms=timeout_ms,
             retry_backoff_ms=config.retry_backoff_ms,
             shuffle=random.shuffle,
         )
         stack.callback(client.stop)
-        view = client.view(None, timeout_ms=config.request_timeout_ms)
+        view = client.view(None, timeout_ms=timeout_ms)
         addresses = frozenset((one.host, one.port) for one in view.brokers.values())
         return addresses, frozenset(view.partitions)

@@ -1,0 +1,237 @@
+"""What arrives in the target, of whatever version, and what the source's group is told."""
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.support.clusters import BrokerOf, fresh_name
+from tests.support.mirrors import (
+    MirrorProcess,
+    await_acknowledged,
+    mirror_settings,
+    numbered,
+    proof_of,
+    read_topic,
+    running,
+    write_all,
+)
+from tests.support.traffic import partitions_of
+from tests.support.waiting import wait_until
+from tests.support.zk_tree import ZkTree
+from zkconsumer.errors import ConfigError, MirrorError, TransportError
+from zkconsumer.mirror.mirror import Mirror
+from zkconsumer.mirror.routing import Partitioning
+from zkconsumer.mirror.settings import target_settings
+from zkconsumer.model import Record, TimestampType, TopicPartition
+from zkconsumer.produce.outgoing import HeadedRecord, Outgoing, parts_of
+from zkconsumer.records.codecs import Codec
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.sandbox.kraft import KraftNode
+from zkconsumer.spark.sink.partitioner import murmur_hash
+
+pytestmark = pytest.mark.sandbox
+
+
+def plain(records: list[Outgoing]) -> list[tuple[bytes | None, bytes | None]]:
+    """Keys and values."""
+    return [(parts_of(one)[0].key, parts_of(one)[0].value) for one in records]
+
+
+@pytest.mark.parametrize("version", ["0.8.0", "3.9.1", "4.1.0"])
+def test_all_of_a_topic_arrives_in_its_order(
+    cluster: Sandbox, broker_of: BrokerOf, kraft: KraftNode, tmp_path: Path, version: str
+) -> None:
+    """Keys, values and nulls; the group's offsets are the ends, and the proof finds everything."""
+    topic, group = fresh_name("mirrored"), fresh_name("group")
+    partitions = partitions_of(topic, 2)
+    cluster.create_topic(topic, partitions=2)
+    sent = {tp: numbered(tp, 1_500) for tp in partitions}
+    write_all(cluster.brokers, sent, Codec.GZIP)
+    target = kraft.bootstrap_servers
+    if version != "4.1.0":
+        target = broker_of(version).bootstrap_servers
+    if version == "0.8.0":
+        broker_of(version).create_topic(topic, partitions=2)
+    file = tmp_path / "offsets"
+    settings = mirror_settings(
+        cluster, group, topic, target, stop_at_end=True, offsets_file=file, batch_records=400
+    )
+    end = Mirror(settings).run()
+    assert [(one.read, one.acknowledged, one.committed) for one in end.partitions.values()] == [
+        (1_500, 1_500, 1_500)
+    ] * 2
+    there = read_topic(target, topic)
+    for tp in partitions:
+        found = [(one.key, one.value) for one in there[tp.partition]]
+        assert found == plain(sent[tp])
+    assert ZkTree(cluster).offsets(group) == dict.fromkeys(partitions, 1_500)
+    proof = proof_of(cluster, group, target, file)
+    assert proof.is_proven
+    assert [(one.messages, one.mirrored, one.copies) for one in proof.partitions] == [
+        (1_500, 1_500, 0)
+    ] * 2
+    assert set(proof.unlisted.values()) == {0}
+
+
+def test_timestamps_and_headers_arrive(broker_of: BrokerOf, kraft: KraftNode) -> None:
+    """Where the source has them, from 0.10 and 0.11 on."""
+    source = broker_of("3.9.1")
+    topic = fresh_name("headed")
+    tp = TopicPartition(topic, 0)
+    source.create_topic(topic)
+    sent = [
+        HeadedRecord(
+            Record(0, b"k", b"v%d" % number, 1_600_000_000_000 + number, TimestampType.CREATE_TIME),
+            (("trace", b"%d" % number), ("empty", None), ("trace", b"")),
+        )
+        for number in range(20)
+    ]
+    write_all(source.brokers, {tp: sent})
+    settings = mirror_settings(
+        source, fresh_name("group"), topic, kraft.bootstrap_servers, stop_at_end=True
+    )
+    Mirror(settings).run()
+    found = read_topic(kraft.bootstrap_servers, topic)[0]
+    assert [(one.timestamp, tuple(one.headers)) for one in found] == [
+        (one.record.timestamp, one.headers) for one in sent
+    ]
+
+
+def test_keys_choose_the_partition(cluster: Sandbox, broker_of: BrokerOf, tmp_path: Path) -> None:
+    """As the Java producer does, into a topic with more partitions; the proof follows them."""
+    topic, group = fresh_name("keyed"), fresh_name("group")
+    partitions = partitions_of(topic, 2)
+    cluster.create_topic(topic, partitions=2)
+    write_all(cluster.brokers, {tp: numbered(tp, 300) for tp in partitions})
+    target = broker_of("3.9.1")
+    target.create_topic(f"copy-{topic}", partitions=3)
+    file = tmp_path / "offsets"
+    settings = mirror_settings(
+        cluster,
+        group,
+        topic,
+        target.bootstrap_servers,
+        partitioning=Partitioning.KEY,
+        topic_prefix="copy-",
+        stop_at_end=True,
+        streams=2,
+        offsets_file=file,
+    )
+    Mirror(settings).run()
+    there = read_topic(target.bootstrap_servers, f"copy-{topic}")
+    assert sum(map(len, there.values())) == 600
+    for number, records in there.items():
+        assert all(murmur_hash(one.key) % 3 == number for one in records if one.key is not None)
+    proof = proof_of(cluster, group, target.bootstrap_servers, file)
+    assert proof.is_proven
+    assert sum(one.mirrored for one in proof.partitions) == 600
+
+
+def test_topics_that_come_later_are_mirrored(cluster: Sandbox, broker_of: BrokerOf) -> None:
+    """The filter is asked again whenever the topics change; what it leaves out stays out."""
+    prefix, target = fresh_name("filtered"), broker_of("3.9.1").bootstrap_servers
+    first, second, other = f"{prefix}-a", f"{prefix}-b", f"x-{prefix}"
+    for topic in (first, other):
+        cluster.create_topic(topic)
+        write_all(
+            cluster.brokers, {TopicPartition(topic, 0): numbered(TopicPartition(topic, 0), 5)}
+        )
+    settings = mirror_settings(cluster, fresh_name("group"), f"{prefix}-.*", target)
+    with running(settings) as mirror:
+        await_acknowledged(mirror, 5)
+        cluster.create_topic(second)
+        tp = TopicPartition(second, 0)
+        write_all(cluster.brokers, {tp: numbered(tp, 7)})
+        await_acknowledged(mirror, 12)
+    assert {one.topic for one in mirror.progress().partitions} == {first, second}
+    assert len(read_topic(target, second)[0]) == 7
+
+
+def test_a_message_that_the_target_refuses_ends_it_there(
+    cluster: Sandbox, broker_of: BrokerOf
+) -> None:
+    """Everything in front is committed, nothing behind; dropping it has to be asked for."""
+    topic, group = fresh_name("large"), fresh_name("group")
+    tp = TopicPartition(topic, 0)
+    cluster.create_topic(topic)
+    records = numbered(tp, 40)
+    records[25] = Record(0, b"large", bytes(200_000))
+    write_all(cluster.brokers, {tp: records})
+    target = broker_of("3.9.1")
+    target.create_topic(topic, config={"max.message.bytes": "50000"})
+    settings = mirror_settings(cluster, group, topic, target.bootstrap_servers, stop_at_end=True)
+    with pytest.raises(MirrorError, match=rf"offset 25 of {topic}-0 .*MESSAGE_TOO_LARGE"):
+        Mirror(settings).run()
+    assert ZkTree(cluster).offsets(group) == {tp: 25}
+    dropping = mirror_settings(
+        cluster,
+        group,
+        topic,
+        target.bootstrap_servers,
+        stop_at_end=True,
+        abort_on_send_failure=False,
+    )
+    account = Mirror(dropping).run().partitions[tp]
+    assert (account.acknowledged, account.dropped, account.committed) == (14, 1, 40)
+    found = [(one.key, one.value) for one in read_topic(target.bootstrap_servers, topic)[0]]
+    assert found == plain([*records[:25], *records[26:]])
+
+
+def test_as_a_command_it_ends_in_order(
+    cluster: Sandbox, broker_of: BrokerOf, tmp_path: Path
+) -> None:
+    """SIGTERM: what arrived is committed, status 0; its JSON adds up; a limit is kept."""
+    topic, group = fresh_name("command"), fresh_name("group")
+    tp = TopicPartition(topic, 0)
+    cluster.create_topic(topic)
+    write_all(cluster.brokers, {tp: numbered(tp, 100)})
+    words = (
+        *("--whitelist", topic, "--json", "--create-topics"),
+        *("--target-bootstrap-servers", broker_of("3.9.1").bootstrap_servers),
+    )
+    limited = MirrorProcess(
+        cluster, group, *words, "--max-messages", "30", folder=tmp_path / "limited"
+    )
+    assert limited.wait() == 0, limited.errors
+    assert ZkTree(cluster).offsets(group) == {tp: 30}
+    mirror = MirrorProcess(cluster, group, *words, folder=tmp_path / "ended")
+    wait_until(lambda: '"acknowledged":70' in mirror.output, what="the other messages")
+    mirror.terminate()
+    assert mirror.wait() == 0, mirror.errors
+    told = json.loads(mirror.output.splitlines()[-1])
+    assert (told["ended"], told["read"], told["acknowledged"], told["again"]) == (True, 70, 70, 0)
+    assert told["partitions"][0]["committed"] == 100
+    assert ZkTree(cluster).offsets(group) == {tp: 100}
+    assert mirror.errors == ""
+
+
+def test_what_would_read_itself_is_refused(cluster: Sandbox) -> None:
+    """Before anything is written."""
+    topic = fresh_name("circle")
+    cluster.create_topic(topic)
+    settings = mirror_settings(cluster, fresh_name("group"), topic, cluster.bootstrap_servers)
+    with pytest.raises(ConfigError, match=f"topic {topic} would be mirrored into {topic}"):
+        Mirror(settings).run()
+
+
+def test_a_topic_that_the_target_lacks_is_told(cluster: Sandbox, broker_of: BrokerOf) -> None:
+    """Unless it may be made."""
+    topic, group = fresh_name("lacking"), fresh_name("group")
+    tp = TopicPartition(topic, 0)
+    cluster.create_topic(topic)
+    write_all(cluster.brokers, {tp: numbered(tp, 3)})
+    servers = broker_of("3.9.1").bootstrap_servers
+    settings = mirror_settings(cluster, group, topic, servers, create_topics=False)
+    with pytest.raises(MirrorError, match=f"the target has no topic {topic}: .*--create-topics"):
+        Mirror(settings).run()
+    assert ZkTree(cluster).offsets(group) == {}
+
+
+def test_a_target_that_does_not_answer_stops_in_time(cluster: Sandbox) -> None:
+    """The line says who does not answer."""
+    settings = mirror_settings(cluster, fresh_name("group"), "x", "127.0.0.1:9")
+    brief = target_settings({"request.timeout.ms": "300"}, "127.0.0.1:9")
+    with pytest.raises(TransportError, match=r"127\.0\.0\.1:9"):
+        Mirror(replace(settings, target=brief)).run()

@@ -1,0 +1,217 @@
+"""Mirrors at work: in threads of the test, and as processes; and what arrived in the target."""
+
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from tests.support.waiting import wait_until
+from zkconsumer.assignment.filters import Whitelist
+from zkconsumer.consumer.kafka_consumer import KafkaConsumer
+from zkconsumer.mirror.mirror import Mirror
+from zkconsumer.mirror.settings import MirrorSettings, consumer_settings, target_settings
+from zkconsumer.mirror.verify import Proof, verify
+from zkconsumer.model import Broker, Record, TopicPartition
+from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings
+from zkconsumer.produce.outgoing import Outgoing
+from zkconsumer.records.codecs import Codec
+from zkconsumer.records.consumer_record import ConsumerRecord
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.scope import ThreadScope
+
+TIMINGS = {
+    "zookeeper.session.timeout.ms": "3000",
+    "rebalance.backoff.ms": "500",
+    "rebalance.max.retries": "20",
+    "metadata.max.age.ms": "500",
+    "fetch.wait.max.ms": "50",
+}
+REPOSITORY = Path(__file__).parents[2]
+_JOIN_MS = 60_000
+
+
+def source_settings(cluster: Sandbox, group: str) -> dict[str, object]:
+    """Settings of a mirror's consumer."""
+    found = consumer_settings(
+        {**TIMINGS, "zookeeper.connect": cluster.zookeeper_connect, "group.id": group}
+    )
+    return dict(found.settings)
+
+
+def mirror_settings(
+    cluster: Sandbox, group: str, topics: str, target: str, **changes: Any
+) -> MirrorSettings:
+    """A mirror of the topics of a sandbox, with a target's bootstrap servers."""
+    values: dict[str, Any] = {
+        "topics": Whitelist(topics),
+        "consumers": (source_settings(cluster, group),),
+        "target": target_settings({"retry.backoff.ms": "100"}, target),
+        "commit_interval_ms": 300,
+        "create_topics": True,
+    }
+    return MirrorSettings(**{**values, **changes})
+
+
+@contextmanager
+def running(settings: MirrorSettings) -> Iterator[Mirror]:
+    """Run a mirror in a thread; at the end it is stopped, and its error raised."""
+    mirror = Mirror(settings)
+    scope = ThreadScope("mirror in a test")
+
+    def run() -> None:
+        mirror.run()
+
+    scope.spawn("runner", run, stop=mirror.stop)
+    try:
+        yield mirror
+    finally:
+        assert scope.close(_JOIN_MS) == []
+    error = scope.first_error()
+    if error is not None:
+        raise error
+
+
+def acknowledged(mirror: Mirror) -> int:
+    """How many messages a mirror has brought over."""
+    return sum(one.acknowledged for one in mirror.progress().partitions.values())
+
+
+def await_acknowledged(mirror: Mirror, count: int) -> None:
+    """Wait until it has brought over so many."""
+    wait_until(lambda: acknowledged(mirror) >= count, what=f"{count} messages in the target")
+
+
+def write_all(
+    brokers: Sequence[Broker],
+    records: Mapping[TopicPartition, Sequence[Outgoing]],
+    codec: Codec = Codec.NONE,
+) -> None:
+    """Write records, acknowledged."""
+    producer = BatchProducer(brokers, settings=BatchSettings(codec=codec))
+    try:
+        producer.write(records)
+    finally:
+        producer.close()
+
+
+def numbered(tp: TopicPartition, count: int, start: int = 0) -> list[Outgoing]:
+    """Records that tell where they are from; some without key, value, or either."""
+    return [
+        Record(
+            0,
+            None if number % 7 == 3 else b"key %d" % (number % 50),
+            None if number % 11 == 5 else f"{tp} {number}".encode(),
+        )
+        for number in range(start, start + count)
+    ]
+
+
+def read_topic(bootstrap_servers: str, topic: str) -> dict[int, list[ConsumerRecord]]:
+    """All that a topic has, by partition."""
+    found: dict[int, list[ConsumerRecord]] = {}
+    with KafkaConsumer(bootstrap_servers=bootstrap_servers) as consumer:
+        partitions = [
+            TopicPartition(topic, number) for number in consumer.partitions_for_topic(topic)
+        ]
+        ends = consumer.end_offsets(partitions)
+        consumer.assign(partitions)
+        consumer.seek_to_beginning()
+
+        def is_through() -> bool:
+            for tp, records in consumer.poll(timeout_ms=200).items():
+                found.setdefault(tp.partition, []).extend(records)
+            return all(consumer.position(tp) >= end for tp, end in ends.items())
+
+        wait_until(is_through, what=f"all of {topic}")
+    return found
+
+
+def copies_in(values: Mapping[int, Sequence[ConsumerRecord]], wanted: set[bytes]) -> int:
+    """How many messages there are beyond one of each; every one that is wanted is there.
+
+    Only for messages with values that differ.
+    """
+    counts = Counter(
+        record.value for records in values.values() for record in records if record.value
+    )
+    missing = wanted - counts.keys()
+    assert not missing, f"{len(missing)} are missing, such as {sorted(missing)[:5]}"
+    assert counts.keys() <= wanted
+    return counts.total() - len(wanted)
+
+
+def proof_of(cluster: Sandbox, group: str, target: str, offsets_file: Path) -> Proof:
+    """Hold source and target against each other."""
+    return verify(offsets_file, source_settings(cluster, group), {"bootstrap.servers": target})
+
+
+class MirrorProcess:
+    """``zkconsumer mirror`` as a process.
+
+    Args:
+        cluster: the source.
+        group: its group.
+        arguments: those that follow.
+        folder: gets what it prints.
+        module: what is run; by default the command itself.
+    """
+
+    def __init__(
+        self,
+        cluster: Sandbox,
+        group: str,
+        *arguments: str,
+        folder: Path,
+        module: Sequence[str] = ("zkconsumer",),
+    ) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        config = folder / "consumer.properties"
+        config.write_text("".join(f"{key}={value}\n" for key, value in TIMINGS.items()))
+        self._errors = folder / "stderr"
+        self._output = folder / "stdout"
+        with self._output.open("wb") as output, self._errors.open("ab") as errors:
+            self._process = subprocess.Popen(
+                [
+                    *(sys.executable, "-m", *module, "mirror"),
+                    *("--consumer.config", str(config), "--zookeeper", cluster.zookeeper_connect),
+                    *("--group", group, *arguments),
+                ],
+                cwd=REPOSITORY,
+                env={**os.environ, "PYTHONUNBUFFERED": "1"},
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=errors,
+            )
+
+    @property
+    def errors(self) -> str:
+        """What it complained of."""
+        return self._errors.read_text()
+
+    @property
+    def output(self) -> str:
+        """What it printed."""
+        return self._output.read_text()
+
+    def wait(self, timeout_s: float = 60) -> int:
+        """Wait for its end; gives its status, negative for a signal."""
+        try:
+            return self._process.wait(timeout_s)
+        except subprocess.TimeoutExpired as error:
+            self._process.kill()
+            self._process.wait()
+            raise AssertionError(f"it did not end: {self.errors}") from error
+
+    def terminate(self) -> None:
+        """Ask it to end."""
+        self._process.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        """``SIGKILL``, whatever it is at."""
+        self._process.kill()
+        self._process.wait()
