@@ -1,0 +1,137 @@
+"""Streams are read at once, to their ends; a failure or a signal ends all of them."""
+
+import io
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+
+import pytest
+
+from tests.unit.cli.perf.test_measure import Value
+from zkconsumer.cli.perf.measure import End, HasValue, Interval, Measurement
+from zkconsumer.cli.perf.measuring import PerfLimits, RateLine, measure
+from zkconsumer.cli.perf.sources import Lists, Source
+from zkconsumer.cli.signals import Stop
+from zkconsumer.errors import ConnectionLost
+from zkconsumer.scope import Mailbox
+
+
+class Endless(Source):
+    """Streams of which some never end by themselves.
+
+    Args:
+        streams: lists of messages; None at the end waits until it is stopped.
+    """
+
+    def __init__(self, *streams: Sequence[Sequence[HasValue] | Exception | None]) -> None:
+        self._stopped: Mailbox[None] = Mailbox()
+        self.streams = [self._lists(one) for one in streams]
+        self.opened, self.closed = 0, 0
+
+    def stop(self) -> None:
+        """See ``Source``."""
+        for _ in self.streams:
+            self._stopped.put(None)
+
+    @contextmanager
+    def opening(self) -> Iterator[Source]:
+        """Be opened."""
+        self.opened += 1
+        try:
+            yield self
+        finally:
+            self.closed += 1
+
+    def _lists(self, stream: Sequence[Sequence[HasValue] | Exception | None]) -> Lists:
+        for one in stream:
+            if isinstance(one, Exception):
+                raise one
+            if one is None:
+                self._stopped.get(30_000)
+                return
+            yield one
+
+
+FIVE = [Value(b"12345")] * 5
+
+
+def run(
+    source: Endless, *, messages: int | None = None, stop: Stop | None = None
+) -> tuple[Measurement, list[Interval]]:
+    """Measure, with a report of every third message."""
+    told: list[Interval] = []
+    limits = PerfLimits(
+        messages=messages, interval=3, report=lambda one, _: told.append(one), last_too=True
+    )
+    found = measure(source.opening, limits, stop or Quiet(), terminal=io.StringIO())
+    assert (source.opened, source.closed) == (1, 1)
+    return found, told
+
+
+class Quiet(Stop):
+    """Of whom no signal is wanted."""
+
+    def leave(self) -> None:
+        """Leave the signals of the tests alone."""
+
+
+def test_all_streams_are_read_to_their_end() -> None:
+    """Empty lists are no end."""
+    found, told = run(Endless([FIVE, [], FIVE], [], [FIVE]))
+    counts = [(one.stream, one.count.message_count, one.count.byte_count) for one in found.streams]
+    assert counts == [(0, 10, 50), (1, 0, 0), (2, 5, 25)]
+    assert (found.end, found.message_count, found.byte_count) == (End.IDLE, 15, 75)
+    assert [one.until.message_count for one in told if one.stream == 0] == [3, 6, 9, 10]
+
+
+def test_each_stream_ends_at_the_limit() -> None:
+    """It is not asked for more, and what came beyond the limit is not counted."""
+    found, _ = run(Endless([FIVE, FIVE, None], [FIVE]), messages=7)
+    assert [one.count.message_count for one in found.streams] == [7, 5]
+    assert found.end is End.LIMIT
+
+
+def test_a_failure_ends_all() -> None:
+    """And is raised, when the source is closed."""
+    source = Endless([FIVE, ConnectionLost("gone")], [FIVE])
+    with pytest.raises(ConnectionLost, match="gone"):
+        run(source)
+    assert source.closed == 1
+
+
+def test_a_signal_ends_all() -> None:
+    """What was read is told."""
+    stop = Quiet()
+
+    class Signalled(Endless):
+        def _lists(self, stream: Sequence[Sequence[HasValue] | Exception | None]) -> Lists:
+            yield FIVE
+            assert stop.wake is not None
+            stop.wake()
+            yield from super()._lists(stream)
+
+    found, _ = run(Signalled([FIVE, None]), stop=stop)
+    assert (found.end, found.message_count) == (End.INTERRUPTED, 10)
+
+
+class Screen(io.StringIO):
+    """A terminal."""
+
+    def isatty(self) -> bool:
+        """It is one."""
+        return True
+
+
+def test_the_rate_is_shown_on_a_terminal_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One line, written over; nothing of it is left, and a file never sees it."""
+    monkeypatch.setenv("TERM", "xterm")
+    screen, file = Screen(), io.StringIO()
+    for stream in (screen, file):
+        line = RateLine(stream)
+        line.show(1_234, 1_000_000, 500_000, 3 << 20)
+        line.show(2_234, 1_000_001, 1, 0)
+        line.clear()
+    first, second, blank, rest = screen.getvalue().split("\r")[1:]
+    assert first == "1 s: 1,000,000 messages, now 500,000 messages/s, 3.0 MB/s"
+    assert second.rstrip() == "2 s: 1,000,001 messages, now 1 messages/s, 0.0 MB/s"
+    assert len(first) == len(second) == len(blank)
+    assert (blank.strip(), rest, file.getvalue()) == ("", "", "")

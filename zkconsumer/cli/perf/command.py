@@ -1,0 +1,285 @@
+"""The command line of ``zkconsumer perf``.
+
+Source: Kafka 0.8.2.2 ``ConsumerPerformance``.
+"""
+
+import argparse
+import logging
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from datetime import UTC, datetime
+from typing import Final
+
+from zkconsumer.cli.commands import Subparsers
+from zkconsumer.cli.console_settings import count_of_messages
+from zkconsumer.cli.formats.java_text import DATE_FORMAT, format_time
+from zkconsumer.cli.formats.performance import PerfStyle
+from zkconsumer.cli.perf.measure import End, Interval, Measurement
+from zkconsumer.cli.perf.measuring import PerfLimits, measure
+from zkconsumer.cli.perf.report import (
+    as_json,
+    as_table,
+    detail,
+    scala_detail,
+    scala_header,
+    scala_row,
+)
+from zkconsumer.cli.perf.sources import PerfWishes, Source, polled_source, zookeeper_source
+from zkconsumer.cli.refusal import refusing
+from zkconsumer.cli.signals import StopAsked, stop_signals
+from zkconsumer.cli.tables import add_format_arguments, json_text, shows_colour
+from zkconsumer.errors import ConfigError
+from zkconsumer.properties_file import load_properties
+
+log = logging.getLogger(__name__)
+
+_INTERRUPTED: Final = 130
+_SCALA_STREAMS: Final = 10
+
+_DESCRIPTION = """\
+Reads a topic as fast as it can and says how fast that was. With --zookeeper it is a member of a
+group of its own, which is deleted at the end; with --bootstrap-server it reads all partitions and
+joins no group. It commits nothing, writes nothing, and leaves other groups alone. While it reads, a
+terminal shows the rate of the last second.
+
+  zkconsumer perf --zookeeper zk1:2181 --topic orders --threads 4
+  zkconsumer perf --bootstrap-server kafka1:9092 --topic orders --messages 1000000 --json
+
+The clock runs from when the streams are there to the last message: neither joining nor waiting for
+more at the end is in it. Bytes are those of the values, and MB are 1048576 of them.
+
+The flags of kafka-consumer-perf-test.sh are known. The original deletes what ZooKeeper has of a
+--group without asking, and takes 5 s off its time also where it did not wait so long; this does
+neither. With --format scala the columns are the original's, and so are the rows, but for the times.
+"""
+_EPILOG = """\
+exit status: 0 measured (also where there was nothing to read); 1 it could not be read; 2 wrong
+usage, or there is such a group; 130 stopped by a signal, after printing what was read"""
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the command; ``run`` is set as the ``run`` default."""
+    parser = subparsers.add_parser(
+        "perf",
+        help="measure how fast topics can be read",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    where = parser.add_argument_group("the cluster").add_mutually_exclusive_group(required=True)
+    where.add_argument(
+        "--zookeeper", metavar="HOSTS", help="where ZooKeeper is: host1:port1,host2:port2/chroot"
+    )
+    where.add_argument(
+        "--bootstrap-server",
+        "--broker-list",
+        dest="bootstrap_server",
+        metavar="HOSTS",
+        help="brokers, host1:port1,host2:port2: read without ZooKeeper, and without a group",
+    )
+    parser.add_argument("--topic", required=True, metavar="TOPIC", help="the topic to read")
+    _add_reading(parser)
+    _add_reporting(parser)
+    add_format_arguments(parser, scala="kafka-consumer-perf-test.sh")
+    parser.set_defaults(run=run)
+
+
+def _add_reading(parser: argparse.ArgumentParser) -> None:
+    reading = parser.add_argument_group("how to read")
+    reading.add_argument(
+        "--group",
+        metavar="GROUP",
+        help="the group to be, which must not exist (default: a made-up name); with --zookeeper",
+    )
+    reading.add_argument(
+        "--delete-consumer-offsets",
+        action="store_true",
+        help="first delete what ZooKeeper has of --group, unless it has members",
+    )
+    reading.add_argument(
+        "--from-latest",
+        action="store_true",
+        help="read what is written from now on (default: all there is)",
+    )
+    reading.add_argument(
+        "--messages",
+        type=count_of_messages,
+        metavar="N",
+        help="end each thread after N messages (default: when no more come)",
+    )
+    reading.add_argument(
+        "--idle-ms",
+        type=_positive,
+        default=5_000,
+        metavar="MS",
+        help="end each thread when no message came for so long (default: %(default)s)",
+    )
+    reading.add_argument(
+        "--threads",
+        type=_positive,
+        metavar="N",
+        help=f"how many read (default: {_SCALA_STREAMS}; with --bootstrap-server 1)",
+    )
+    reading.add_argument(
+        "--num-fetch-threads",
+        type=_positive,
+        default=1,
+        metavar="N",
+        help="how many fetch from each broker, with --zookeeper (default: %(default)s)",
+    )
+    reading.add_argument(
+        "--fetch-size",
+        type=_positive,
+        default=1 << 20,
+        metavar="BYTES",
+        help="how much of a partition a request asks for (default: %(default)s)",
+    )
+    reading.add_argument(
+        "--socket-buffer-size",
+        type=_positive,
+        default=2 << 20,
+        metavar="BYTES",
+        help="the receive buffer of connections (default: %(default)s)",
+    )
+    reading.add_argument(
+        "--one-by-one",
+        action="store_true",
+        help="take messages one at a time, as a plain loop does (default: in lists, which is "
+        "quicker)",
+    )
+    reading.add_argument(
+        "--consumer.config",
+        dest="consumer_config",
+        metavar="FILE",
+        help="a .properties file with settings of the consumer: security.protocol, say",
+    )
+
+
+def _add_reporting(parser: argparse.ArgumentParser) -> None:
+    reporting = parser.add_argument_group("what to print")
+    reporting.add_argument(
+        "--show-detailed-stats",
+        action="store_true",
+        help="a line of each thread, each time it has read --reporting-interval messages",
+    )
+    reporting.add_argument(
+        "--reporting-interval",
+        type=_positive,
+        default=5_000,
+        metavar="N",
+        help="see there (default: %(default)s)",
+    )
+    reporting.add_argument(
+        "--hide-header", action="store_true", help="no titles, with --format scala"
+    )
+    reporting.add_argument(
+        "--date-format",
+        default=DATE_FORMAT,
+        metavar="PATTERN",
+        help=f"of times, with --format scala (default: {DATE_FORMAT})",
+    )
+    # The original takes these, and does nothing with them.
+    for flag in ("--message-size", "--batch-size", "--compression-codec"):
+        reporting.add_argument(flag, help=argparse.SUPPRESS)
+
+
+@refusing
+def run(args: argparse.Namespace) -> int:
+    """Measure, and print what was found.
+
+    Raises:
+        ConfigError: nothing was done: a setting makes no sense, or there is such a group.
+        ZkConsumerError: the topic could not be read.
+    """
+    is_scala, detailed = args.format == "scala", args.show_detailed_stats
+    style = PerfStyle(
+        fetch_size=args.fetch_size,
+        date_format=args.date_format,
+        zone=datetime.now(UTC).astimezone().tzinfo or UTC,
+    )
+    format_time(0, args.date_format)
+    opening = _opening(args)
+
+    def report(told: Interval, start_ms: int) -> None:
+        if detailed and args.format != "json":
+            sys.stdout.write(scala_detail(told, start_ms, style) if is_scala else detail(told))
+            sys.stdout.flush()
+
+    if is_scala and not args.hide_header:
+        sys.stdout.write(scala_header(detailed=detailed))
+        sys.stdout.flush()
+    limits = PerfLimits(
+        messages=args.messages,
+        interval=args.reporting_interval,
+        report=report,
+        last_too=is_scala,
+    )
+    try:
+        with stop_signals() as stop:
+            found = measure(opening, limits, stop)
+    except StopAsked:
+        return _INTERRUPTED
+    _print(args, found, style)
+    return _INTERRUPTED if found.end is End.INTERRUPTED else 0
+
+
+def _print(args: argparse.Namespace, found: Measurement, style: PerfStyle) -> None:
+    if args.format == "json":
+        shown = as_json(found, topic=args.topic, fetch_size=args.fetch_size)
+        sys.stdout.write(json_text(shown))
+    elif args.format == "table":
+        sys.stdout.write(as_table(found, coloured=shows_colour()))
+    elif not args.show_detailed_stats:
+        sys.stdout.write(scala_row(found, style))
+
+
+def _opening(args: argparse.Namespace) -> Callable[[], AbstractContextManager[Source]]:
+    """How to open what is to be read.
+
+    Raises:
+        ConfigError: flags that don't go together.
+    """
+    file = load_properties(args.consumer_config) if args.consumer_config else {}
+    if args.zookeeper is not None:
+        own = {
+            "zookeeper.connect": args.zookeeper,
+            "socket.receive.buffer.bytes": str(args.socket_buffer_size),
+            "fetch.message.max.bytes": str(args.fetch_size),
+            "num.consumer.fetchers": str(args.num_fetch_threads),
+        }
+        wishes = _wishes(args, file | own, args.threads or _SCALA_STREAMS)
+        if args.delete_consumer_offsets and args.group is None:
+            raise ConfigError("--delete-consumer-offsets deletes a group: name it with --group")
+        deleting = args.delete_consumer_offsets
+        return lambda: zookeeper_source(wishes, args.group, deleting=deleting)
+    if args.group is not None or args.delete_consumer_offsets:
+        raise ConfigError(
+            "--group and --delete-consumer-offsets are for --zookeeper: with --bootstrap-server "
+            "no group is joined"
+        )
+    own = {
+        "bootstrap.servers": args.bootstrap_server,
+        "max.partition.fetch.bytes": str(args.fetch_size),
+        "receive.buffer.bytes": str(args.socket_buffer_size),
+    }
+    wishes = _wishes(args, file | own, args.threads or 1)
+    return lambda: polled_source(wishes)
+
+
+def _wishes(args: argparse.Namespace, settings: dict[str, str], streams: int) -> PerfWishes:
+    return PerfWishes(
+        topic=args.topic,
+        streams=streams,
+        timeout_ms=args.idle_ms,
+        from_latest=args.from_latest,
+        one_by_one=args.one_by_one,
+        settings=settings,
+    )
+
+
+def _positive(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text)):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number from 1 on")
+    return int(text)

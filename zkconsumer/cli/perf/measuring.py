@@ -1,0 +1,205 @@
+"""Reads all streams at once, each in a thread of its own, and counts."""
+
+import os
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Final, TextIO
+
+from zkconsumer.cli.perf.measure import (
+    MEGABYTE,
+    End,
+    Interval,
+    Measurement,
+    StreamResult,
+    StreamTally,
+)
+from zkconsumer.cli.perf.sources import Lists, Source
+from zkconsumer.cli.signals import Stop
+from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.scope import Mailbox, ThreadScope
+
+_SECOND_MS: Final = 1_000
+_JOIN_MS: Final = 60_000
+_STOPPED: Final = -1
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PerfLimits:
+    """When to report, and when to end.
+
+    Attributes:
+        messages: how many each stream reads at most; None for no end.
+        interval: after how many messages of a stream each is reported.
+        report: hears of it, and of the time of the beginning in ms since the epoch; in the thread
+            of the stream.
+        last_too: whether what a stream read in all is reported, too.
+    """
+
+    messages: int | None
+    interval: int
+    report: Callable[[Interval, int], None]
+    last_too: bool
+
+
+def measure(
+    opening: Callable[[], AbstractContextManager[Source]],
+    limits: PerfLimits,
+    stop: Stop,
+    *,
+    clock: Clock | None = None,
+    terminal: TextIO | None = None,
+) -> Measurement:
+    """Open the source and read it to its end.
+
+    Args:
+        opening: opens it: the time that this takes is told apart.
+        limits: when to report, and when to end.
+        stop: what a signal wakes us by.
+        clock: for all times.
+        terminal: where the rate is shown meanwhile, if it is one; standard error unless given.
+
+    Raises:
+        StopAsked: by a signal while the source was being opened.
+        ZkConsumerError: what a stream, or the opening, failed of.
+    """
+    times = clock or SystemClock()
+    opened_ms = times.now_ms()
+    with opening() as source:
+        join_ms = times.now_ms() - opened_ms
+        measuring = _Measuring(source, limits, times, RateLine(terminal or sys.stderr))
+        stop.wake = measuring.stop
+        try:
+            return measuring.run(join_ms)
+        finally:
+            stop.leave()
+
+
+class RateLine:
+    """One line that is written over and over, on a terminal alone.
+
+    Args:
+        stream: where to.
+    """
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+        self._shown = stream.isatty() and os.environ.get("TERM") != "dumb"
+        self._width = 0
+
+    def show(self, elapsed_ms: int, messages: int, rate: int, byte_rate: int) -> None:
+        """Show how it goes: the rates of the last second."""
+        if not self._shown:
+            return
+        text = (
+            f"{elapsed_ms // 1000} s: {messages:,} messages, now {rate:,} messages/s, "
+            f"{byte_rate / MEGABYTE:,.1f} MB/s"
+        )
+        self._stream.write(f"\r{text.ljust(self._width)}")
+        self._stream.flush()
+        self._width = max(self._width, len(text))
+
+    def clear(self) -> None:
+        """Leave no trace of it."""
+        if self._width:
+            self._stream.write(f"\r{' ' * self._width}\r")
+            self._stream.flush()
+
+
+class _Measuring:
+    """One measurement. Thread: the one that runs it, but for ``stop``."""
+
+    def __init__(self, source: Source, limits: PerfLimits, clock: Clock, line: RateLine) -> None:
+        self._source = source
+        self._limits = limits
+        self._clock = clock
+        self._line = line
+        self._events: Mailbox[int] = Mailbox()
+        self._start_ms = clock.now_ms()
+        self._wall_ms = clock.wall_ms()
+        self._seconds: list[int] = []
+        self._shown = (0, 0)
+        self._tallies = [
+            StreamTally(
+                number,
+                limit=limits.messages,
+                interval=limits.interval,
+                now_ms=self._elapsed_ms,
+                report=self._report,
+            )
+            for number in range(len(source.streams))
+        ]
+
+    def stop(self) -> None:
+        """End it, and tell what was read. Thread: any, also a signal handler."""
+        self._events.put(_STOPPED)
+
+    def run(self, join_ms: int) -> Measurement:
+        """Read to the end."""
+        scope = ThreadScope("perf")
+        try:
+            for tally, lists in zip(self._tallies, self._source.streams, strict=True):
+                self._spawn(scope, tally, lists)
+            stopped = self._wait()
+        finally:
+            self._line.clear()
+            left = scope.close(_JOIN_MS)
+            assert not left, left
+        error = scope.first_error()
+        if error is not None:
+            raise error
+        full = any(one.is_full for one in self._tallies)
+        last_ms = max(one.last_ms for one in self._tallies)
+        return Measurement(
+            start_ms=self._wall_ms,
+            join_ms=join_ms,
+            end=End.INTERRUPTED if stopped else End.LIMIT if full else End.IDLE,
+            streams=tuple(
+                StreamResult(stream=one.stream, count=one.count, last_ms=one.last_ms)
+                for one in self._tallies
+            ),
+            # Waiting for more at the end is no reading.
+            seconds=tuple(self._seconds[: last_ms // _SECOND_MS]),
+        )
+
+    def _spawn(self, scope: ThreadScope, tally: StreamTally, lists: Lists) -> None:
+        def read() -> None:
+            try:
+                while not tally.is_full and (messages := next(lists, None)) is not None:
+                    tally.take(messages)
+                if self._limits.last_too:
+                    self._report(tally.final_interval(self._elapsed_ms()))
+            finally:
+                self._events.put(tally.stream)
+
+        scope.spawn(f"stream-{tally.stream}", read, stop=self._source.stop)
+
+    def _wait(self) -> bool:
+        """Wait for all streams, and sample the rate each second; whether it was stopped."""
+        reading = len(self._tallies)
+        while reading:
+            due_ms = _SECOND_MS * (len(self._seconds) + 1)
+            event = self._events.get(max(1, due_ms - self._elapsed_ms()))
+            if event == _STOPPED:
+                return True
+            if event is not None:
+                reading -= 1
+            elif self._elapsed_ms() >= due_ms:
+                self._sample()
+        return False
+
+    def _sample(self) -> None:
+        messages = sum(one.message_count for one in self._tallies)
+        size = sum(one.byte_count for one in self._tallies)
+        before, size_before = self._shown
+        self._shown = messages, size
+        self._seconds.append(messages - before)
+        elapsed_ms = self._elapsed_ms()
+        self._line.show(elapsed_ms, messages, messages - before, size - size_before)
+
+    def _report(self, told: Interval) -> None:
+        self._limits.report(told, self._wall_ms)
+
+    def _elapsed_ms(self) -> int:
+        return self._clock.now_ms() - self._start_ms

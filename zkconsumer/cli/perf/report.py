@@ -1,0 +1,137 @@
+"""A measurement as a table, as JSON, and as the original prints it. Pure."""
+
+from zkconsumer.cli.formats.performance import DETAILED_HEADER, HEADER, PerfStyle
+from zkconsumer.cli.perf.measure import (
+    MEGABYTE,
+    End,
+    Interval,
+    Measurement,
+    StreamResult,
+    per_second,
+    percentile,
+)
+from zkconsumer.cli.tables import Cell, Colour, Column, Painted, instant, table
+
+_COLUMNS = (
+    Column("STREAM"),
+    Column("SECONDS", right=True),
+    Column("MESSAGES", right=True),
+    Column("MB", right=True),
+    Column("MESSAGES/S", right=True),
+    Column("MB/S", right=True),
+)
+_PERCENTILES = (1, 50, 99)
+_ENDS = {
+    End.IDLE: "no message came any more",
+    End.LIMIT: "as many messages as wanted were read",
+    End.INTERRUPTED: "stopped by a signal",
+}
+
+
+def as_table(found: Measurement, *, coloured: bool) -> str:
+    """A row of each stream that read something, and one of all."""
+    read = [one for one in found.streams if one.count.message_count]
+    rows = [_row(str(one.stream), one) for one in read] if len(read) > 1 else []
+    rows.append(_row_of("all", found.elapsed_ms, found.message_count, found.byte_count))
+    shown = table(_COLUMNS, rows, coloured=coloured)
+    quiet = len(found.streams) - len(read)
+    told = [_ENDS[found.end]]
+    if quiet and read:
+        told.append(f"{quiet} of {len(found.streams)} streams had nothing to read")
+    if not read:
+        told = [f"nothing was read: {_ENDS[found.end]}"]
+    return f"{shown}{'; '.join(told)}\n"
+
+
+def as_json(found: Measurement, *, topic: str, fetch_size: int) -> dict[str, object]:
+    """Everything; rates are null where no time has passed."""
+    return {
+        "topic": topic,
+        "start": instant(found.start_ms),
+        "end": instant(found.start_ms + found.elapsed_ms),
+        "ended": found.end.value,
+        "join_ms": found.join_ms,
+        "fetch_size": fetch_size,
+        **_numbers(found.elapsed_ms, found.message_count, found.byte_count),
+        "messages_of_a_second": {
+            f"p{percent}": percentile(found.seconds, percent) for percent in _PERCENTILES
+        },
+        "streams": [
+            {
+                "stream": one.stream,
+                **_numbers(one.last_ms, one.count.message_count, one.count.byte_count),
+            }
+            for one in found.streams
+        ],
+    }
+
+
+def scala_header(*, detailed: bool) -> str:
+    """What the original prints first, with its line end."""
+    return f"{DETAILED_HEADER if detailed else HEADER}\n"
+
+
+def scala_row(found: Measurement, style: PerfStyle) -> str:
+    """The original's row, with its line end; the wait for more at the end is not in it."""
+    row = style.row(
+        found.start_ms,
+        found.start_ms + found.elapsed_ms,
+        elapsed_ms=found.elapsed_ms,
+        byte_count=found.byte_count,
+        message_count=found.message_count,
+    )
+    return f"{row}\n"
+
+
+def scala_detail(told: Interval, start_ms: int, style: PerfStyle) -> str:
+    """The original's row about a stream, with its line end."""
+    row = style.detailed_row(
+        start_ms + told.until_ms,
+        told.stream,
+        since=told.since,
+        until=told.until,
+        elapsed_ms=max(1, told.until_ms - told.since_ms),
+    )
+    return f"{row}\n"
+
+
+def detail(told: Interval) -> str:
+    """The same in words."""
+    elapsed_ms = told.until_ms - told.since_ms
+    messages = told.until.message_count - told.since.message_count
+    size = told.until.byte_count - told.since.byte_count
+    rate, byte_rate = per_second(messages, elapsed_ms), per_second(size / MEGABYTE, elapsed_ms)
+    return (
+        f"stream {told.stream}: {told.until_ms / 1000:.1f} s, {told.until.message_count} messages, "
+        f"{_told(rate, 0)} messages/s, {_told(byte_rate, 2)} MB/s\n"
+    )
+
+
+def _row(name: str, one: StreamResult) -> list[Cell]:
+    return _row_of(name, one.last_ms, one.count.message_count, one.count.byte_count)
+
+
+def _row_of(name: str, elapsed_ms: int, messages: int, size: int) -> list[Cell]:
+    rate, byte_rate = per_second(messages, elapsed_ms), per_second(size / MEGABYTE, elapsed_ms)
+    return [
+        Painted(name, Colour.BOLD) if name == "all" else name,
+        f"{elapsed_ms / 1000:.3f}",
+        messages,
+        f"{size / MEGABYTE:.4f}",
+        None if rate is None else _told(rate, 0),
+        None if byte_rate is None else _told(byte_rate, 2),
+    ]
+
+
+def _told(rate: float | None, decimals: int) -> str:
+    return "-" if rate is None else f"{rate:.{decimals}f}"
+
+
+def _numbers(elapsed_ms: int, messages: int, size: int) -> dict[str, object]:
+    return {
+        "seconds": elapsed_ms / 1000,
+        "messages": messages,
+        "bytes": size,
+        "messages_per_second": per_second(messages, elapsed_ms),
+        "megabytes_per_second": per_second(size / MEGABYTE, elapsed_ms),
+    }

@@ -1,0 +1,195 @@
+"""Where ``perf`` reads from: a group of its own in ZooKeeper, or all partitions and no group."""
+
+import uuid
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+from zkconsumer.cli.group_nodes import GroupNodes
+from zkconsumer.cli.perf.measure import HasValue
+from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.config import ConsumerConfig
+from zkconsumer.connector.connector import ZookeeperConsumerConnector
+from zkconsumer.consumer.kafka_consumer import KafkaConsumer
+from zkconsumer.errors import ConfigError, ConsumerClosed, ConsumerTimeout, Woken
+from zkconsumer.model import TopicPartition
+from zkconsumer.streams.stream import KafkaStream
+from zkconsumer.zk import kazoo_store
+from zkconsumer.zk.store import ZkStore
+
+Lists = Iterator[Sequence[HasValue]]
+"""Messages in lists, some of them perhaps empty, until none came for so long, or it is stopped."""
+
+_MAX_RECORDS = 500
+_TURN_MS = 200
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PerfWishes:
+    """What to read, and how.
+
+    Attributes:
+        topic: its name.
+        streams: how many threads read.
+        timeout_ms: after so long without a message a stream ends.
+        from_latest: begin at the end of the log, not at its beginning.
+        one_by_one: take messages one at a time.
+        settings: of the consumer, by their names.
+    """
+
+    topic: str
+    streams: int
+    timeout_ms: int
+    from_latest: bool
+    one_by_one: bool
+    settings: Mapping[str, str]
+
+
+class Source:
+    """Streams that are ready to be read, each in a thread of its own.
+
+    Attributes:
+        streams: what each gives.
+    """
+
+    streams: Sequence[Lists]
+
+    def stop(self) -> None:
+        """Make all streams end. Thread: any."""
+        raise NotImplementedError
+
+
+@contextmanager
+def zookeeper_source(
+    wishes: PerfWishes, group_id: str | None, *, deleting: bool
+) -> Iterator[Source]:
+    """A member of a group of its own, which is gone afterwards.
+
+    Args:
+        wishes: what to read.
+        group_id: the group's name; None for a made-up one.
+        deleting: whether to delete first what ZooKeeper has of the group.
+
+    Raises:
+        ConfigError: a setting makes no sense, or there is such a group, and it is to be left alone.
+        ZkConsumerError: ZooKeeper does not answer, the group has members, or nothing can be read.
+    """
+    settings = {
+        **wishes.settings,
+        "group.id": group_id or f"perf-consumer-{uuid.uuid4().hex[:8]}",
+        "auto.offset.reset": "largest" if wishes.from_latest else "smallest",
+        "auto.commit.enable": "false",
+        "consumer.timeout.ms": str(wishes.timeout_ms),
+    }
+    config = ConsumerConfig(settings)
+    with _store(config) as store:
+        nodes = GroupNodes(store, config.group_id)
+        if deleting:
+            nodes.delete()
+        elif nodes.exist():
+            raise ConfigError(
+                f"there is a group {config.group_id} in ZooKeeper, and measuring would disturb it: "
+                "leave --group away, or give --delete-consumer-offsets to delete it first"
+            )
+    with ExitStack() as stack:
+        stack.callback(_delete_nodes, config)
+        connector = stack.enter_context(ZookeeperConsumerConnector(config))
+        streams = connector.create_message_streams({wishes.topic: wishes.streams})[wishes.topic]
+        yield _Connected(connector, streams, wishes)
+
+
+class _Connected(Source):
+    def __init__(
+        self,
+        connector: ZookeeperConsumerConnector,
+        streams: Sequence[KafkaStream[bytes, bytes]],
+        wishes: PerfWishes,
+    ) -> None:
+        self._connector = connector
+        self.streams = [self._lists(one, one_by_one=wishes.one_by_one) for one in streams]
+
+    def stop(self) -> None:
+        self._connector.shutdown()
+
+    def _lists(self, stream: KafkaStream[bytes, bytes], *, one_by_one: bool) -> Lists:
+        try:
+            if one_by_one:
+                for message in stream:
+                    yield (message,)
+            else:
+                yield from stream.batches(max_records=_MAX_RECORDS, timeout_ms=_TURN_MS)
+        except (ConsumerTimeout, ConsumerClosed):
+            return
+
+
+@contextmanager
+def polled_source(wishes: PerfWishes, clock: Clock | None = None) -> Iterator[Source]:
+    """All partitions of the topic, spread over so many consumers; no group is joined.
+
+    Raises:
+        ConfigError: a setting makes no sense, or there is no such topic.
+        ZkConsumerError: no broker answers.
+    """
+    settings = {**wishes.settings, "enable.auto.commit": "false"}
+    with ExitStack() as stack:
+        first = stack.enter_context(KafkaConsumer(config=settings))
+        numbers = sorted(first.partitions_for_topic(wishes.topic) or ())
+        if not numbers:
+            raise ConfigError(f"there is no topic {wishes.topic}: see zkconsumer topics list")
+        consumers = [first]
+        while len(consumers) < min(wishes.streams, len(numbers)):
+            consumers.append(stack.enter_context(KafkaConsumer(config=settings)))
+        for place, consumer in enumerate(consumers):
+            mine = [TopicPartition(wishes.topic, one) for one in numbers[place :: len(consumers)]]
+            consumer.assign(mine)
+            seek = consumer.seek_to_end if wishes.from_latest else consumer.seek_to_beginning
+            seek(*mine)
+        yield _Polled(consumers, wishes, clock or SystemClock())
+
+
+class _Polled(Source):
+    def __init__(
+        self, consumers: Sequence[KafkaConsumer], wishes: PerfWishes, clock: Clock
+    ) -> None:
+        self._consumers = consumers
+        self._wishes = wishes
+        self._clock = clock
+        self.streams = [self._lists(one) for one in consumers]
+
+    def stop(self) -> None:
+        for consumer in self._consumers:
+            consumer.wakeup()
+
+    def _lists(self, consumer: KafkaConsumer) -> Lists:
+        quiet_since_ms = self._clock.now_ms()
+        while self._clock.now_ms() - quiet_since_ms < self._wishes.timeout_ms:
+            try:
+                found = consumer.poll(timeout_ms=_TURN_MS)
+            except Woken:
+                return
+            for records in found.values():
+                if self._wishes.one_by_one:
+                    for record in records:
+                        yield (record,)
+                else:
+                    yield records
+            if found:
+                quiet_since_ms = self._clock.now_ms()
+
+
+def _delete_nodes(config: ConsumerConfig) -> None:
+    with _store(config) as store:
+        GroupNodes(store, config.group_id).delete()
+
+
+@contextmanager
+def _store(config: ConsumerConfig) -> Iterator[ZkStore]:
+    store = kazoo_store.connect(
+        config.zookeeper_connect,
+        session_timeout_ms=config.zookeeper_session_timeout_ms,
+        connection_timeout_ms=config.zookeeper_connection_timeout_ms,
+    )
+    try:
+        yield store
+    finally:
+        store.close()
