@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
-from zkconsumer.cli.tables import Colour, Column, Painted, json_text, table
+from zkconsumer.cli.tables import Colour, Column, Painted, counted, json_text, table
 from zkconsumer.status.model import BrokerStatus, TopicStatus
 
 _COLUMNS = (
@@ -40,7 +40,7 @@ def leaders_table(
         rows.append([one.broker_id, address, *counts, _note(status)])
     text = table(_COLUMNS, rows, coloured=coloured)
     away = _leaderless(topics)
-    return text + (f"{away} partitions have no leader\n" if away else "")
+    return text + (f"without a leader: {counted(away, 'partition')}\n" if away else "")
 
 
 def leaders_json(

@@ -97,6 +97,11 @@ def printable(text: str) -> str:
     )
 
 
+def counted(number: int, what: str) -> str:
+    """``1 member``, ``2 members``."""
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
 def json_text(value: object) -> str:
     """A JSON object as it is printed, with its line end; offsets are numbers, unknown is null."""
     return json.dumps(value, indent=1, ensure_ascii=False) + "\n"

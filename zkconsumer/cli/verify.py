@@ -22,6 +22,7 @@ from zkconsumer.cli.tables import (
     Column,
     Painted,
     add_format_arguments,
+    counted,
     instant,
     json_text,
     paint,
@@ -193,10 +194,10 @@ def _as_text(group: GroupStatus, found: Verification, strategy: Strategy | None)
     verdict = _verdict(found, strategy)
     told = paint(verdict.text, verdict.colour, coloured=coloured)
     lines = [paint(line, None, coloured=False) for line in lines]
-    members = f"{len(group.members)} member{'' if len(group.members) == 1 else 's'}"
     lines.append(
         f"{group.kind} group {paint(group.group_id, None, coloured=False)}: {told}: "
-        f"{found.checked} partitions, {len(found.faults)} faults, {members}"
+        f"{counted(found.checked, 'partition')}, {counted(len(found.faults), 'fault')}, "
+        f"{counted(len(group.members), 'member')}"
     )
     return text + "".join(line + "\n" for line in lines)
 

@@ -95,7 +95,7 @@ def test_leaders(capsys: pytest.CaptureFixture[str]) -> None:
         "BROKER  ADDRESS  LEADS  PREFERRED  REPLICAS  NOT IN SYNC  NOTE",
         "     0  b0:9092      1          3         3            2",
         "     1  b1:9092      2          1         2            0",
-        "1 partitions have no leader",
+        "without a leader: 1 partition",
     ]
 
 

@@ -1,0 +1,157 @@
+"""Groups are deleted from ZooKeeper, unless somebody is in them."""
+
+from collections.abc import Callable, Sequence
+
+import pytest
+
+from zkconsumer.cli import group_removal
+from zkconsumer.cli.formats.group_command import Deletion
+from zkconsumer.cli.group_removal import GroupRemoval
+from zkconsumer.errors import RegistryError
+from zkconsumer.testing.memory_zk import MemoryZkServer, MemoryZkStore
+from zkconsumer.zk.store import MultiResult, Op
+
+
+@pytest.fixture
+def server() -> MemoryZkServer:
+    """A ZooKeeper with two groups."""
+    server = MemoryZkServer()
+    nodes = {
+        f"/consumers/g/{kind}/{topic}/0": b"1" for kind in ("offsets", "owners") for topic in "tu"
+    }
+    server.connect().set_or_create_many(
+        {**nodes, "/consumers/g/ids": b"", "/consumers/g2/offsets/t/0": b"9"}
+    )
+    return server
+
+
+@pytest.fixture
+def store(server: MemoryZkServer) -> MemoryZkStore:
+    """A client."""
+    return server.connect()
+
+
+def below(store: MemoryZkStore, path: str = "/consumers/g") -> list[str]:
+    """All nodes below."""
+    names = store.children_many([path])[0]
+    return [
+        one for name in names or () for one in (f"{path}/{name}", *below(store, f"{path}/{name}"))
+    ]
+
+
+def test_everything(store: MemoryZkStore) -> None:
+    """Its neighbours stay; the second time there is nothing."""
+    assert GroupRemoval(store, "g").everything() is Deletion.DONE
+    assert store.children_many(["/consumers"]) == [["g2"]]
+    assert GroupRemoval(store, "g").everything() is Deletion.NO_GROUP
+
+
+def test_without_a_node_for_members(store: MemoryZkStore) -> None:
+    """Offsets can have been set by a tool."""
+    assert GroupRemoval(store, "g2").everything() is Deletion.DONE
+    assert store.children_many(["/consumers"]) == [["g"]]
+
+
+def test_of_one_topic(store: MemoryZkStore) -> None:
+    """The rest stays, until it is the last that is owned."""
+    removal = GroupRemoval(store, "g")
+    assert removal.topics() == {"t", "u"}
+    assert removal.topic("t") is Deletion.DONE
+    assert below(store) == [
+        "/consumers/g/ids",
+        "/consumers/g/offsets",
+        "/consumers/g/offsets/u",
+        "/consumers/g/offsets/u/0",
+        "/consumers/g/owners",
+        "/consumers/g/owners/u",
+        "/consumers/g/owners/u/0",
+    ]
+    assert removal.topic("u") is Deletion.DONE
+    assert store.children_many(["/consumers"]) == [["g2"]]
+
+
+def test_a_live_group_is_left_alone(server: MemoryZkServer, store: MemoryZkStore) -> None:
+    """In all of its topics."""
+    server.connect().create("/consumers/g/ids/a", b"", ephemeral=True)
+    before = below(store)
+    assert GroupRemoval(store, "g").everything() is Deletion.ACTIVE
+    assert GroupRemoval(store, "g").topic("t") is Deletion.ACTIVE
+    assert below(store) == before
+
+
+class Between:
+    """Does something before one of the transactions of a store."""
+
+    def __init__(self, store: MemoryZkStore, number: int, act: Callable[[], object]) -> None:
+        self._multi, self._number, self._act = store.multi, number, act
+        self.count = 0
+
+    def __call__(self, ops: Sequence[Op], *, session_id: int | None = None) -> MultiResult:
+        """As ``ZkStore.multi``."""
+        if self.count == self._number:
+            self._act()
+        self.count += 1
+        return self._multi(ops, session_id=session_id)
+
+
+def test_who_joins_meanwhile_keeps_everything(
+    server: MemoryZkServer, store: MemoryZkStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Between the look at the members and the deletion."""
+    other = server.connect()
+    before = below(store)
+    join = Between(store, 0, lambda: other.create("/consumers/g/ids/a", b"", ephemeral=True))
+    monkeypatch.setattr(store, "multi", join)
+    assert GroupRemoval(store, "g").everything() is Deletion.ACTIVE
+    assert below(store) == ["/consumers/g/ids", "/consumers/g/ids/a", *before[1:]]
+
+
+def test_what_appears_meanwhile_goes_too(
+    server: MemoryZkServer, store: MemoryZkStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A late commit of one who has left."""
+    other = server.connect()
+    late = {"/consumers/g/offsets/t/1": b"5"}
+    monkeypatch.setattr(store, "multi", Between(store, 0, lambda: other.set_or_create_many(late)))
+    assert GroupRemoval(store, "g").everything() is Deletion.DONE
+    assert store.children_many(["/consumers"]) == [["g2"]]
+
+
+def test_somebody_who_writes_all_the_time(
+    server: MemoryZkServer, store: MemoryZkStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It does not go on for ever."""
+    other, real = server.connect(), store.multi
+    names = iter(range(100))
+
+    def multi(ops: Sequence[Op], *, session_id: int | None = None) -> MultiResult:
+        other.set_or_create_many({f"/consumers/g/offsets/t/{next(names)}x": b"5"})
+        return real(ops, session_id=session_id)
+
+    monkeypatch.setattr(store, "multi", multi)
+    with pytest.raises(RegistryError, match="stop whoever writes them"):
+        GroupRemoval(store, "g").everything()
+
+
+def test_a_large_group_goes_in_parts(
+    server: MemoryZkServer, store: MemoryZkStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each of which nobody may have joined before; it is said where somebody has."""
+    monkeypatch.setattr(group_removal, "_AT_ONCE", 3)
+    other = server.connect()
+    join = Between(store, 1, lambda: other.create("/consumers/g/ids/a", b"", ephemeral=True))
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "multi", join)
+        with pytest.raises(RegistryError, match="a joined group g"):
+            GroupRemoval(store, "g").everything()
+    other.close()
+    assert GroupRemoval(store, "g").everything() is Deletion.DONE
+    assert store.children_many(["/consumers"]) == [["g2"]]
+
+
+def test_an_old_zookeeper_without_transactions() -> None:
+    """Deletes all the same."""
+    store = MemoryZkServer(supports_multi=False).connect()
+    store.set_or_create_many({"/consumers/g/offsets/t/0": b"1"})
+    assert GroupRemoval(store, "g").everything() is Deletion.DONE
+    assert store.children_many(["/consumers"]) == [[]]

@@ -1,0 +1,271 @@
+"""``zkconsumer groups`` on a cluster in memory."""
+
+import json
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from tests.support.opened_cluster import opening
+from tests.support.spoken_broker import Answer, Said, old
+from tests.support.spoken_groups import SpokenGroup
+from tests.support.status_world import MEMBER, T0, StatusWorld
+from zkconsumer.cli import groups
+from zkconsumer.cli.main import main
+from zkconsumer.status.reading.coordinators import OFFSETS_TOPIC
+from zkconsumer.wire.codec import RequestFrame
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.messages.delete_groups import (
+    DeletedGroup,
+    DeleteGroupsRequest,
+    DeleteGroupsResponse,
+)
+from zkconsumer.wire.versions import BrokerGeneration
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[StatusWorld]:
+    """A ZooKeeper group ``g`` with a member, and one, ``c``, at a coordinator."""
+    world = StatusWorld()
+    world.zookeeper_group()
+    world.topic(OFFSETS_TOPIC)
+    world.groups["c"] = SpokenGroup(1, members={"m": {"t": (0, 1)}}, offsets={T0: 99})
+    monkeypatch.setattr(groups, "open_cluster", opening(world))
+    yield world
+    world.close()
+
+
+def run(*flags: str) -> int:
+    """The command; gives its exit status."""
+    return main(["groups", "--zookeeper", "zk", *flags])
+
+
+Output = Callable[[], list[str]]
+
+
+@pytest.fixture
+def lines(capsys: pytest.CaptureFixture[str]) -> Output:
+    """What was printed since."""
+
+    def printed() -> list[str]:
+        return capsys.readouterr().out.splitlines()
+
+    return printed
+
+
+def test_a_list(world: StatusWorld, lines: Output) -> None:
+    """Of both kinds; or of one."""
+    world.tree.commit("empty", "t", 0, b"100")
+    assert run() == 0
+    assert lines() == [
+        "GROUP  KIND         STATE   MEMBERS  PARTITIONS  LAG  TOPICS",
+        "c      coordinator  stable        1           2    1  t",
+        "empty  zookeeper    empty         0           1    0  t",
+        "g      zookeeper    stable        1           2   60  t",
+    ]
+    assert run("list", "--new-consumer", "--json") == 0
+    [told] = json.loads("".join(lines()))["groups"]
+    assert (told["group"], told["kind"], told["total_lag"]) == ("c", "coordinator", 1)
+    assert run("--list", "--format", "scala") == 0
+    assert lines() == ["empty", "g"]
+    assert run("--list", "--new-consumer", "--format", "scala") == 0
+    assert lines() == ["c"]
+
+
+def test_a_description(world: StatusWorld, lines: Output) -> None:
+    """Members and partitions, with what is wrong."""
+    world.tree.disown("g", "t", 1)
+    assert run("describe", "--group", "g", "--group", "c") == 0
+    told = lines()
+    assert told[:10] == [
+        "zookeeper group g: rebalancing, 1 member, 2 partitions, lag 60",
+        "",
+        "MEMBER                      HOST  READS  PARTITIONS  LAG  NOTE",
+        f"{MEMBER}  h     t:1             1   60",
+        "",
+        "TOPIC  PARTITION  OFFSET  IN         LOG END  LAG  OWNER                         NOTE",
+        f"t              0      40  zookeeper      100   60  {MEMBER}-0",
+        f"t              1       -  -              100    -  -{' ' * 29}nobody owns it",
+        "",
+        "coordinator group c: stable, 1 member, 2 partitions, lag 1",
+    ]
+    assert run("describe", "--group", "g", "--json") == 0
+    [group] = json.loads("".join(lines()))["groups"]
+    assert group["members"][0]["member"] == MEMBER
+    assert [one["lag"] for one in group["partitions"]] == [60, None]
+
+
+@pytest.mark.usefixtures("world")
+def test_as_the_original(lines: Output) -> None:
+    """Of a ZooKeeper group what is below its owners; a group that is not there is no error."""
+    assert run("--describe", "--group", "g", "--format", "scala") == 0
+    head = "GROUP, TOPIC, PARTITION, CURRENT OFFSET, LOG END OFFSET, LAG, OWNER"
+    missing = "due to missing offset data in zookeeper."
+    assert lines() == [
+        head,
+        f"Could not fetch offset from zookeeper for group g partition [t,1] {missing}",
+        f"g, t, 0, 40, 100, 60, {MEMBER}-0",
+        f"g, t, 1, unknown, 100, unknown, {MEMBER}-0",
+    ]
+    assert run("--describe", "--group", "no", "--format", "scala") == 0
+    assert lines() == ["No topic available for consumer group provided", head]
+    assert run("--describe", "--group", "no", "--new-consumer", "--format", "scala") == 0
+    assert lines() == ["Consumer group `no` does not exist or is rebalancing."]
+
+
+def test_watching(world: StatusWorld, lines: Output, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is new from look to look, with the rebalance and its cause."""
+    looks = 0
+
+    def next_look(_ms: int) -> None:
+        nonlocal looks
+        looks += 1
+        world.clock.advance(2_000)
+        if looks == 1:
+            world.tree.commit("g", "t", 0, b"70")
+        if looks == 2:
+            other = world.tree.join("g", "g_i-1400000000000-1a2b3c4d", {"t": 1})
+            world.tree.disown("g", "t", 1)
+            world.tree.own("g", "t", 1, "g_i-1400000000000-1a2b3c4d-0", other)
+
+    monkeypatch.setattr("zkconsumer.cli.live.wait_ms", next_look)
+    assert run("watch", "--group", "g", "--interval", "0.5", "--count", "4") == 0
+    told = lines()
+    assert [line[25:] for line in told if line[0] == "2"] == [
+        "zookeeper group g: stable, 1 member, lag 60",
+        "zookeeper group g: stable, 1 member, lag 30, +30 read",
+        "zookeeper group g: stable, 2 members, lag 30",
+    ]
+    assert told[3:] == [
+        f"  t-1: {MEMBER}-0 -> g_i-1400000000000-1a2b3c4d-0",
+        "  rebalance done within 0.0 s: member g_i-1400000000000-1a2b3c4d joined; "
+        "1 partition changed hands",
+    ]
+
+
+@pytest.mark.usefixtures("world")
+def test_watching_all_as_json(lines: Output) -> None:
+    """A line a group and look."""
+    assert run("watch", "--json", "--interval", "0.1", "--count", "2") == 0
+    told = [json.loads(line) for line in lines()]
+    assert [(one["group"], one["read"]) for one in told] == [("c", 0), ("g", 0)] * 2
+
+
+def test_a_group_is_deleted_after_a_question(
+    world: StatusWorld, lines: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody there to answer: nothing is done. A live one is refused before."""
+    world.tree.commit("old", "t", 0, b"100")
+    monkeypatch.setattr("sys.stdin", None)
+    assert run("delete", "--group", "old") == 2
+    assert world.tree.store.children_many(["/consumers"]) == [["g", "old"]]
+    assert run("delete", "--group", "old", "--yes") == 0
+    assert lines() == ["zookeeper group old: deleted"]
+    assert run("delete", "--group", "g", "--yes") == 2
+    assert world.tree.store.children_many(["/consumers"]) == [["g"]]
+
+
+def test_what_groups_have_of_a_topic(
+    world: StatusWorld, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of all groups that nobody is in; the others are left alone, which is said."""
+    world.tree.commit("old", "t", 0, b"100")
+    world.tree.commit("old", "u", 0, b"100")
+    assert run("delete", "--topic", "t", "--yes", "--json") == 0
+    printed = capsys.readouterr()
+    assert json.loads(printed.out)["deleted"] == [
+        {"group": "old", "kind": "zookeeper", "topic": "t", "result": "done"}
+    ]
+    assert "zookeeper group g, topic t: left alone" in printed.err
+    assert world.tree.store.children_many(["/consumers/old/offsets"]) == [["u"]]
+    assert run("delete", "--topic", "none", "--yes") == 2
+
+
+def test_deleting_as_the_original(world: StatusWorld, lines: Output) -> None:
+    """It tells what came of each, and ends with 0; a group without ``ids`` is none for it."""
+    world.tree.commit("old", "t", 0, b"100")
+    world.tree.commit("odd", "t", 0, b"100")
+    world.tree.write("/consumers/old/ids", b"")
+    names = [flag for name in ("old", "g", "no", "odd") for flag in ("--group", name)]
+    assert run("--delete", *names, "--yes", "--format", "scala") == 0
+    assert lines() == [
+        "Deleted all consumer group information for group old in zookeeper.",
+        "Delete for group g failed because its consumers are still active.",
+        "Delete for group no failed because group does not exist.",
+        "Delete for group odd failed because group does not exist.",
+    ]
+    assert run("--delete", "--topic", "x", "--yes", "--format", "scala") == 0
+    assert lines()[0].endswith("for all inactive consumer groups for topic x in zookeeper.")
+
+
+def forgetting(world: StatusWorld, code: ErrorCode) -> list[str]:
+    """Let the brokers answer so to DeleteGroups; gives whom they were asked to forget."""
+    asked: list[str] = []
+
+    def wrapped(other: Answer) -> Answer:
+        def answer(frame: RequestFrame) -> Said | None:
+            if not isinstance(frame.request, DeleteGroupsRequest):
+                return other(frame)
+            asked.extend(frame.request.groups_names)
+            return DeleteGroupsResponse(
+                results=tuple(
+                    DeletedGroup(group_id=name, error_code=int(code))
+                    for name in frame.request.groups_names
+                )
+            )
+
+        return answer
+
+    for broker in world.cluster.brokers:
+        broker.answer = wrapped(broker.answer)
+    return asked
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "told"),
+    [
+        (ErrorCode.NONE, 0, "deleted"),
+        (ErrorCode.NON_EMPTY_GROUP, 2, "not deleted: it has live members, stop them first"),
+        (ErrorCode.GROUP_ID_NOT_FOUND, 0, "there is no such group"),
+    ],
+)
+def test_a_coordinator_forgets(
+    world: StatusWorld, lines: Output, code: ErrorCode, status: int, told: str
+) -> None:
+    """What it answers is what is said."""
+    world.groups["c"].members = {}
+    asked = forgetting(world, code)
+    assert run("delete", "--group", "c", "--yes") == status
+    assert (asked, lines()) == (["c"], [f"coordinator group c: {told}"])
+
+
+def test_a_coordinator_that_can_not(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None:
+    """Before 1.1; or that refuses. A topic alone can't be forgotten by any."""
+    world.groups["c"].members = {}
+    assert run("delete", "--group", "c", "--topic", "t", "--yes") == 2
+    forgetting(world, ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    assert run("delete", "--group", "c", "--yes") == 1
+    assert "GROUP_AUTHORIZATION_FAILED" in capsys.readouterr().err
+    for broker in world.cluster.brokers:
+        broker.serves = old(BrokerGeneration.V0_9)
+        broker.generation = BrokerGeneration.V0_9
+    assert run("delete", "--group", "c", "--yes") == 1
+    assert "expire after offsets.retention.minutes" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ["describe"],
+        ["list", "--group", "g"],
+        ["list", "--delete"],
+        ["describe", "--group", "g", "--topic", "t"],
+        ["describe", "--group", "none"],
+        ["watch", "--format", "scala"],
+        ["watch", "--group", "g", "--group", "h"],
+        ["delete", "--yes"],
+    ],
+)
+@pytest.mark.usefixtures("world")
+def test_wrong_wishes(flags: list[str]) -> None:
+    """Are refused."""
+    assert run(*flags) == 2

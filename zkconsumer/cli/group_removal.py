@@ -1,0 +1,192 @@
+"""Deletes groups that nobody is in: from ZooKeeper, or at their coordinator.
+
+In ZooKeeper each step is a transaction that fails as soon as a member has registered, so nobody
+who joins meanwhile loses offsets or owners. Source: Kafka 0.9.0.1 ``AdminUtils``; KIP-229.
+"""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from zkconsumer.cli.formats.group_command import Deletion
+from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.cluster.cluster_client import ClusterClient
+from zkconsumer.errors import BrokerError, RegistryError, UnsupportedVersion
+from zkconsumer.model import Broker
+from zkconsumer.net.negotiated import BrokerDialer
+from zkconsumer.scope import wait_ms
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.error_codes import ErrorCode, error_name
+from zkconsumer.wire.messages.delete_groups import DeleteGroupsRequest
+from zkconsumer.zk.paths import GroupPaths
+from zkconsumer.zk.store import CreateOp, DeleteOp, Op, OpError, ZkStore
+
+_AT_ONCE: Final = 2_000
+"""A transaction must fit into one packet of ZooKeeper, of a megabyte."""
+_TRIES: Final = 5
+_BACKOFF_MS: Final = 250
+_OUTCOMES: Final = {
+    int(ErrorCode.NONE): Deletion.DONE,
+    int(ErrorCode.NON_EMPTY_GROUP): Deletion.ACTIVE,
+    int(ErrorCode.GROUP_ID_NOT_FOUND): Deletion.NO_GROUP,
+}
+
+
+class GroupRemoval:
+    """Deletes what one group has in ZooKeeper.
+
+    Args:
+        store: ZooKeeper.
+        group_id: the group.
+    """
+
+    def __init__(self, store: ZkStore, group_id: str) -> None:
+        self._store = store
+        self._group_id = group_id
+        self._paths = GroupPaths(group_id)
+        self._partly = False
+
+    def members(self) -> list[str] | None:
+        """The names of its members; None where the group has no node for them."""
+        return self._store.children_many([self._paths.ids])[0]
+
+    def everything(self) -> Deletion:
+        """Delete all of it.
+
+        Raises:
+            RegistryError: ZooKeeper fails; or somebody joined after a part was deleted, or keeps
+                writing; says what is left.
+        """
+        return self._remove([self._paths.root])
+
+    def topic(self, topic: str) -> Deletion:
+        """Delete its owners and offsets of one topic; all of it, where it owned nothing else.
+
+        Raises:
+            RegistryError: as ``everything``.
+        """
+        owned = self._store.children_many([f"{self._paths.root}/owners"])[0]
+        if owned == [topic]:
+            return self.everything()
+        return self._remove([self._paths.owners(topic), self._paths.offsets(topic)])
+
+    def topics(self) -> frozenset[str]:
+        """The topics that it has owners or offsets of."""
+        folders = [f"{self._paths.root}/owners", f"{self._paths.root}/offsets"]
+        return frozenset(
+            name for names in self._store.children_many(folders) for name in names or ()
+        )
+
+    def _remove(self, tops: Sequence[str]) -> Deletion:
+        error: OpError | None = None
+        for _ in range(_TRIES):
+            members = self.members()
+            if members and self._partly:
+                raise RegistryError(
+                    f"{', '.join(members)} joined group {self._group_id} when a part of it was "
+                    "deleted already: see what it still has with 'groups describe'"
+                )
+            if members:
+                return Deletion.ACTIVE
+            if self._store.exists_many([self._paths.root]) == [None]:
+                return Deletion.NO_GROUP
+            paths = self._below(tops)
+            if not self._store.supports_multi:
+                self._store.delete_many(paths)
+                return Deletion.DONE
+            error = self._in_transactions(paths, has_ids=members is not None)
+            if error is None:
+                return Deletion.DONE
+        raise RegistryError(
+            f"group {self._group_id} could not be deleted, its nodes change all the time "
+            f"({error}): stop whoever writes them"
+        )
+
+    def _in_transactions(self, paths: Sequence[str], *, has_ids: bool) -> OpError | None:
+        """Delete in order; None when all is gone, else why it has to be looked at again."""
+        for first in range(0, len(paths), _AT_ONCE):
+            deletes = [DeleteOp(path) for path in paths[first : first + _AT_ONCE]]
+            result = self._store.multi([*self._nobody_is_in(has_ids=has_ids), *deletes])
+            if not result.ok:
+                errors = {one for one in result.errors if one is not None}
+                return next(iter(errors - {OpError.ROLLED_BACK}), OpError.ROLLED_BACK)
+            self._partly = True
+        return None
+
+    def _nobody_is_in(self, *, has_ids: bool) -> Iterator[Op]:
+        """What fails in a transaction where there is a member, and else leaves all as it was."""
+        ids = self._paths.ids
+        if has_ids:
+            yield DeleteOp(ids)
+            yield CreateOp(ids, b"")
+        else:
+            yield CreateOp(ids, b"")
+            yield DeleteOp(ids)
+
+    def _below(self, tops: Sequence[str]) -> list[str]:
+        """These nodes and all below them, the deepest first; what is not there is left out."""
+        levels: list[list[str]] = []
+        level = list(tops)
+        while level:
+            names = self._store.children_many(level)
+            there = zip(level, names, strict=True)
+            levels.append([path for path, found in there if found is not None])
+            level = [
+                f"{path}/{name}"
+                for path, children in zip(level, names, strict=True)
+                for name in children or ()
+            ]
+        return [path for one in reversed(levels) for path in one]
+
+
+def delete_coordinated(
+    client: ClusterClient,
+    dialer: BrokerDialer,
+    group_id: str,
+    *,
+    timeout_ms: int,
+    clock: Clock | None = None,
+) -> Deletion:
+    """Let its coordinator forget a group, with its offsets.
+
+    Args:
+        client: finds the coordinator.
+        dialer: the way to it.
+        group_id: the group.
+        timeout_ms: for all tries together.
+        clock: for that.
+
+    Raises:
+        UnsupportedVersion: its coordinator is older than 1.1, and can't.
+        BrokerError: it refuses, or was not ready in time.
+        TransportError: it does not answer.
+    """
+    times = clock or SystemClock()
+    deadline_ms = times.now_ms() + timeout_ms
+    while True:
+        found = client.coordinator(group_id, timeout_ms=timeout_ms)
+        code = found if isinstance(found, int) else _ask(dialer, found, group_id, timeout_ms)
+        if code in _OUTCOMES:
+            return _OUTCOMES[code]
+        if not ErrorCode.of(code).retriable or times.now_ms() + _BACKOFF_MS > deadline_ms:
+            raise BrokerError(
+                code, "DeleteGroups", f"group {group_id} was not deleted: {error_name(code)}"
+            )
+        wait_ms(_BACKOFF_MS)
+
+
+def _ask(dialer: BrokerDialer, coordinator: Broker, group_id: str, timeout_ms: int) -> int:
+    connection = dialer.dial(coordinator, timeout_ms=timeout_ms)
+    try:
+        if not connection.versions.has(ApiKey.DELETE_GROUPS):
+            raise UnsupportedVersion(
+                f"{coordinator} coordinates group {group_id}, but can't delete groups (Kafka 1.1 "
+                "can): once its members are gone, the group goes with its offsets, which expire "
+                "after offsets.retention.minutes"
+            )
+        answer = connection.call(
+            DeleteGroupsRequest(groups_names=(group_id,)), timeout_ms=timeout_ms
+        )
+    finally:
+        connection.close()
+    codes = [one.error_code for one in answer.results if one.group_id == group_id]
+    return codes[0] if codes else int(ErrorCode.GROUP_ID_NOT_FOUND)

@@ -1,0 +1,234 @@
+"""``zkconsumer groups``: list, describe and watch consumer groups; delete them, if asked."""
+
+import argparse
+import json
+from collections.abc import Sequence
+from typing import Final
+
+from zkconsumer.cli.cluster_access import (
+    ClusterAccess,
+    add_cluster_arguments,
+    add_kind_argument,
+    find_group,
+    open_cluster,
+    tell_failures,
+)
+from zkconsumer.cli.commands import Subparsers
+from zkconsumer.cli.formats.group_command import describe_group_text, group_list_text
+from zkconsumer.cli.groups_delete import delete_groups
+from zkconsumer.cli.groups_show import by_name, description, group_json, list_json, list_table
+from zkconsumer.cli.groups_watch import (
+    GroupWatch,
+    appended_lines,
+    change_json,
+    group_screen,
+    groups_screen,
+)
+from zkconsumer.cli.live import Screen, add_watch_arguments, looks
+from zkconsumer.cli.refusal import refusing
+from zkconsumer.cli.tables import add_format_arguments, json_text, shows_colour
+from zkconsumer.errors import ConfigError
+from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupStatus
+from zkconsumer.zk.paths import CONSUMERS, GroupPaths
+
+_ACTIONS: Final = ("list", "describe", "watch", "delete")
+_FULL_EVERY: Final = 15
+"""How many looks at one group there are to one at the whole cluster, with topics and brokers."""
+
+_DESCRIPTION = """\
+Show consumer groups, those whose members meet in ZooKeeper and those at a coordinator: which there
+are (list), who is in one and who has what (describe), what happens in one right now, with every
+rebalance and its causes (watch). Or delete one that nobody is in (delete), after a question.
+
+  zkconsumer groups --zookeeper zk1:2181 list
+  zkconsumer groups --zookeeper zk1:2181 describe --group billing
+  zkconsumer groups --zookeeper zk1:2181 watch --group billing --interval 1
+  zkconsumer groups --zookeeper zk1:2181 delete --group old-reports
+
+Only delete changes anything, and never a group with live members: of a ZooKeeper group it deletes
+registrations, owners and offsets (with --topic, those of a topic); of a group at a coordinator it
+lets that forget it (Kafka 1.1 and later). --list, --describe and --delete of
+kafka-consumer-groups.sh 0.9 are known, too.
+"""
+_EPILOG = """\
+exit status: 0 done; 1 it could not be read or done; 2 wrong usage, no such group, or refused:
+nothing was deleted; 130 a watch was interrupted"""
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the command; ``run`` is set as the ``run`` default."""
+    parser = subparsers.add_parser(
+        "groups",
+        help="list, describe and watch consumer groups; delete them, if asked",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument(
+        "action",
+        nargs="?",
+        choices=_ACTIONS,
+        metavar="ACTION",
+        help=f"what to do: {', '.join(_ACTIONS)} (default: list)",
+    )
+    add_cluster_arguments(parser)
+    flags = parser.add_mutually_exclusive_group()
+    for name in ("list", "describe", "delete"):
+        flags.add_argument(
+            f"--{name}",
+            dest="flag",
+            action="store_const",
+            const=name,
+            help=f"the same as the action {name}",
+        )
+    parser.add_argument(
+        "--group", action="append", metavar="GROUP", help="the group; may be repeated"
+    )
+    parser.add_argument(
+        "--topic",
+        action="append",
+        metavar="TOPIC",
+        help="delete only what groups have of this topic, in ZooKeeper; may be repeated; without "
+        "--group: of all groups that nobody is in",
+    )
+    add_kind_argument(parser)
+    parser.add_argument(
+        "--new-consumer",
+        dest="kind",
+        action="store_const",
+        const=GroupKind.COORDINATOR,
+        help="the same as --kind coordinator",
+    )
+    parser.add_argument("--yes", action="store_true", help="delete without asking")
+    add_watch_arguments(parser.add_argument_group("watching"))
+    add_format_arguments(parser, scala="kafka.admin.ConsumerGroupCommand of 0.9.0.1")
+    parser.set_defaults(run=run)
+
+
+@refusing
+def run(args: argparse.Namespace) -> int:
+    """Do what is asked for; gives the exit status.
+
+    Raises:
+        ZkConsumerError: it could not be read or done.
+    """
+    action = _action(args)
+    with open_cluster(args) as access:
+        match action:
+            case "delete":
+                return delete_groups(args, access)
+            case "watch":
+                return _watch(args, access)
+            case _ if args.format == "scala":
+                print(_as_original(action, args, access), end="")
+                return 0
+            case "describe":
+                return _describe(args, access)
+            case _:
+                return _list(args, access)
+
+
+def _action(args: argparse.Namespace) -> str:
+    if args.action and args.flag and args.action != args.flag:
+        raise ConfigError(f"{args.action} and --{args.flag} are two wishes: give one of them")
+    action: str = args.action or args.flag or "list"
+    if action == "describe" and not args.group:
+        raise ConfigError("describe needs a --group")
+    if action == "list" and args.group:
+        raise ConfigError("list shows all groups: 'describe' shows one")
+    if args.topic and action != "delete":
+        raise ConfigError(f"--topic goes with delete, not with {action}")
+    if action == "watch":
+        if args.format == "scala":
+            raise ConfigError("--format scala: the original has no watch")
+        if args.group and len(args.group) > 1:
+            raise ConfigError("watch shows one --group, or all")
+    return action
+
+
+def _chosen(args: argparse.Namespace, snapshot: ClusterSnapshot) -> Sequence[GroupStatus]:
+    return by_name(one for one in snapshot.groups.values() if args.kind in {None, one.kind})
+
+
+def _list(args: argparse.Namespace, access: ClusterAccess) -> int:
+    snapshot = access.snapshot()
+    tell_failures(snapshot)
+    groups = _chosen(args, snapshot)
+    if args.format == "json":
+        print(json_text(list_json(groups)), end="")
+    else:
+        print(list_table(groups, coloured=shows_colour()), end="")
+    return 0
+
+
+def _describe(args: argparse.Namespace, access: ClusterAccess) -> int:
+    snapshot = access.snapshot(args.group)
+    tell_failures(snapshot)
+    groups = [find_group(snapshot, group_id, args.kind) for group_id in args.group]
+    if args.format == "json":
+        print(json_text({"groups": [group_json(one) for one in groups]}), end="")
+        return 0
+    coloured = shows_colour()
+    print("\n".join(description(one, snapshot, coloured=coloured) for one in groups), end="")
+    return 0
+
+
+def _as_original(action: str, args: argparse.Namespace, access: ClusterAccess) -> str:
+    """What the original prints; groups in the order of their names, not as ZooKeeper has them."""
+    kind = args.kind or GroupKind.ZOOKEEPER
+    if action == "list" and kind is GroupKind.ZOOKEEPER:
+        return group_list_text(access.store.children_many([CONSUMERS])[0] or [])
+    snapshot = access.snapshot(args.group or [])
+    if action == "list":
+        return group_list_text(one.group_id for one in _chosen(args, snapshot))
+    text = ""
+    for group_id in args.group:
+        topics = None
+        if kind is GroupKind.ZOOKEEPER:
+            topics = access.store.children_many([f"{GroupPaths(group_id).root}/owners"])[0] or []
+        group = snapshot.groups.get(GroupKey(kind, group_id))
+        if group is None and kind is GroupKind.COORDINATOR:
+            group = GroupStatus(group_id=group_id, kind=kind, seen_ms=0)
+        text += describe_group_text(snapshot, group, group_id, topics)
+    return text
+
+
+def _watch(args: argparse.Namespace, access: ClusterAccess) -> int:
+    snapshot = access.snapshot(args.group or [])
+    key = None
+    if args.group:
+        key = find_group(snapshot, args.group[0], args.kind).key
+    watch = GroupWatch(key)
+    screen = Screen()
+    for number in looks(args.interval_ms, args.count):
+        if number:
+            is_quick = key is not None and number % _FULL_EVERY
+            snapshot = access.look([key]) if key and is_quick else access.snapshot(args.group or [])
+        screen.show(_looked(args, snapshot, watch, key, redraws=screen.redraws, number=number))
+    return 0
+
+
+def _looked(
+    args: argparse.Namespace,
+    snapshot: ClusterSnapshot,
+    watch: GroupWatch,
+    key: GroupKey | None,
+    *,
+    redraws: bool,
+    number: int,
+) -> str:
+    """What is shown of one look."""
+    at_ms = snapshot.taken_ms
+    changes = [one for one in watch.receive(snapshot) if args.kind in {None, one.key.kind}]
+    if args.format == "json":
+        return "".join(
+            json.dumps(change_json(one, at_ms), ensure_ascii=False) + "\n" for one in changes
+        )
+    failures = "".join(f"{one.part}: {one.reason}\n" for one in snapshot.failures)
+    if not redraws:
+        return failures + appended_lines(changes, at_ms, always=not number)
+    if key is None or not changes:
+        return failures + groups_screen(changes, at_ms, coloured=shows_colour())
+    rebalances = watch.rebalances(key)
+    return failures + group_screen(changes[0], rebalances, at_ms, coloured=shows_colour())

@@ -1,0 +1,182 @@
+"""``zkconsumer groups delete``: asks, and deletes groups that nobody is in."""
+
+import argparse
+import sys
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple
+
+from zkconsumer.cli.cluster_access import ClusterAccess, find_group
+from zkconsumer.cli.confirm import confirm
+from zkconsumer.cli.formats.group_command import (
+    Deletion,
+    TopicDeletion,
+    all_topic_deletion_text,
+    deletion_text,
+    topic_deletion_text,
+)
+from zkconsumer.cli.group_removal import GroupRemoval, delete_coordinated
+from zkconsumer.cli.refusal import REFUSED
+from zkconsumer.cli.tables import json_text, printable
+from zkconsumer.errors import ConfigError
+from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupStatus
+from zkconsumer.zk.paths import CONSUMERS
+
+_TEXTS: Final = {
+    Deletion.DONE: "deleted",
+    Deletion.ACTIVE: "not deleted: it has live members, stop them first",
+    Deletion.NO_GROUP: "there is no such group",
+}
+
+
+class _Step(NamedTuple):
+    """One thing to delete: a group, or what it has of a topic."""
+
+    group_id: str
+    kind: GroupKind
+    topic: str | None
+    act: Callable[[], Deletion]
+
+    def __str__(self) -> str:
+        of = "" if self.topic is None else f", topic {self.topic}"
+        return printable(f"{self.kind} group {self.group_id}{of}")
+
+
+def delete_groups(args: argparse.Namespace, access: ClusterAccess) -> int:
+    """Delete what is asked for, after a question; gives the exit status.
+
+    Raises:
+        ConfigError: a wish makes no sense, or a group is not there: nothing was done.
+        ZkConsumerError: it failed, which says what was done.
+    """
+    if not args.group and not args.topic:
+        raise ConfigError("delete needs a --group, or a --topic")
+    snapshot = access.snapshot(args.group or [])
+    steps = _steps(args, access, snapshot)
+    if args.format != "scala":
+        live = [step for step in steps if _members(snapshot, step)]
+        if live and args.group:
+            raise ConfigError(_refusal(snapshot, live[0]))
+        steps = [step for step in steps if step not in live]
+        for step in live:
+            print(f"zkconsumer: {step}: left alone: it has live members", file=sys.stderr)
+    if not steps and args.format != "scala":
+        raise ConfigError(f"no group has anything of topic {', '.join(args.topic)}")
+    if not _agreed(args, snapshot, steps):
+        return REFUSED
+    outcomes = [(step, step.act()) for step in steps]
+    print(_text(args, outcomes), end="")
+    if args.format == "scala":
+        return 0
+    return REFUSED if any(outcome is Deletion.ACTIVE for _, outcome in outcomes) else 0
+
+
+def _steps(
+    args: argparse.Namespace, access: ClusterAccess, snapshot: ClusterSnapshot
+) -> list[_Step]:
+    topics: Sequence[str | None] = args.topic or [None]
+    if not args.group:
+        names = access.store.children_many([CONSUMERS])[0] or []
+        removals = {name: GroupRemoval(access.store, name) for name in names}
+        return [
+            _in_zookeeper(removal, name, topic)
+            for topic in topics
+            for name, removal in removals.items()
+            if topic in removal.topics()
+        ]
+    steps = []
+    for group_id in args.group:
+        for topic in topics:
+            kind = args.kind or GroupKind.ZOOKEEPER
+            if args.format != "scala":
+                kind = find_group(snapshot, group_id, args.kind).kind
+            if kind is GroupKind.COORDINATOR:
+                steps.append(_at_coordinator(access, group_id, topic))
+                continue
+            removal = GroupRemoval(access.store, group_id)
+            steps.append(_in_zookeeper(removal, group_id, topic, strict=args.format == "scala"))
+    return steps
+
+
+def _in_zookeeper(
+    removal: GroupRemoval, group_id: str, topic: str | None, *, strict: bool = False
+) -> _Step:
+    def act() -> Deletion:
+        # For the original a group that no member has ever registered in is none.
+        if strict and removal.members() is None:
+            return Deletion.NO_GROUP
+        return removal.everything() if topic is None else removal.topic(topic)
+
+    return _Step(group_id, GroupKind.ZOOKEEPER, topic, act)
+
+
+def _at_coordinator(access: ClusterAccess, group_id: str, topic: str | None) -> _Step:
+    if topic is not None:
+        raise ConfigError(
+            f"group {group_id} is at a coordinator, which forgets whole groups only: "
+            "leave out --topic"
+        )
+
+    def act() -> Deletion:
+        return delete_coordinated(
+            access.client, access.dialer, group_id, timeout_ms=access.timeout_ms
+        )
+
+    return _Step(group_id, GroupKind.COORDINATOR, None, act)
+
+
+def _group(snapshot: ClusterSnapshot, step: _Step) -> GroupStatus | None:
+    return snapshot.groups.get(GroupKey(step.kind, step.group_id))
+
+
+def _members(snapshot: ClusterSnapshot, step: _Step) -> list[str]:
+    group = _group(snapshot, step)
+    return [] if group is None else [one.member_id for one in group.members]
+
+
+def _refusal(snapshot: ClusterSnapshot, step: _Step) -> str:
+    members = _members(snapshot, step)
+    return f"{step} has live members: stop {', '.join(members)} first; nothing was deleted"
+
+
+def _agreed(args: argparse.Namespace, snapshot: ClusterSnapshot, steps: Sequence[_Step]) -> bool:
+    told = []
+    for step in steps:
+        group = _group(snapshot, step)
+        offsets = 0 if group is None else sum(bool(one.committed) for one in group.partitions)
+        told.append(f"{step} will be deleted, with its offsets ({offsets} partitions in all).")
+        if group is not None and group.kind is GroupKind.ZOOKEEPER and _keeps_in_kafka(group):
+            told.append("  What it has committed to Kafka stays there, and expires.")
+    told.append("This can't be undone: 'offsets export' saves offsets first.")
+    expected = args.group[0] if args.group and len(steps) == 1 else "yes"
+    return confirm("\n".join(told), expected, args.yes)
+
+
+def _keeps_in_kafka(group: GroupStatus) -> bool:
+    return any(one.committed_in("kafka") is not None for one in group.partitions)
+
+
+def _text(args: argparse.Namespace, outcomes: Sequence[tuple[_Step, Deletion]]) -> str:
+    if args.format == "json":
+        return json_text(
+            {
+                "deleted": [
+                    {
+                        "group": step.group_id,
+                        "kind": step.kind,
+                        "topic": step.topic,
+                        "result": outcome.name.lower(),
+                    }
+                    for step, outcome in outcomes
+                ]
+            }
+        )
+    if args.format == "table":
+        return "".join(f"{step}: {_TEXTS[outcome]}\n" for step, outcome in outcomes)
+    if not args.group:
+        return "".join(all_topic_deletion_text(topic) for topic in args.topic)
+    return "".join(
+        deletion_text(step.group_id, outcome)
+        if step.topic is None
+        else topic_deletion_text(step.group_id, step.topic, TopicDeletion[outcome.name])
+        for step, outcome in outcomes
+    )

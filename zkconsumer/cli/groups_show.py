@@ -1,0 +1,240 @@
+"""Groups as they are listed and described. Pure."""
+
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict
+
+from zkconsumer.cli.tables import Cell, Colour, Column, Painted, counted, instant, printable, table
+from zkconsumer.model import ConsumerThreadId
+from zkconsumer.status.lag import records_behind
+from zkconsumer.status.model import (
+    ClusterSnapshot,
+    GroupKind,
+    GroupPartition,
+    GroupState,
+    GroupStatus,
+    MemberStatus,
+)
+from zkconsumer.status.verify import verify
+
+_LIST = (
+    Column("GROUP"),
+    Column("KIND"),
+    Column("STATE"),
+    Column("MEMBERS", right=True),
+    Column("PARTITIONS", right=True),
+    Column("LAG", right=True),
+    Column("TOPICS"),
+)
+_MEMBERS = (
+    Column("MEMBER"),
+    Column("HOST"),
+    Column("READS"),
+    Column("PARTITIONS", right=True),
+    Column("LAG", right=True),
+    Column("NOTE"),
+)
+_PARTITIONS = (
+    Column("TOPIC"),
+    Column("PARTITION", right=True),
+    Column("OFFSET", right=True),
+    Column("IN"),
+    Column("LOG END", right=True),
+    Column("LAG", right=True),
+    Column("OWNER"),
+    Column("NOTE"),
+)
+_STATES = {
+    GroupState.STABLE: Colour.GOOD,
+    GroupState.REBALANCING: Colour.WARN,
+    GroupState.UNKNOWN: Colour.WARN,
+    GroupState.EMPTY: Colour.DIM,
+    GroupState.DEAD: Colour.DIM,
+}
+_TOPICS_NAMED = 4
+
+
+def total_lag(group: GroupStatus) -> int | None:
+    """The sum of its lags that are known; None where none is."""
+    known = [
+        lag for one in group.partitions if (lag := records_behind(group.kind, one)) is not None
+    ]
+    return sum(known) if known else None
+
+
+def state_cell(group: GroupStatus) -> Painted:
+    """Its state, in colour."""
+    return Painted(group.state, _STATES[group.state])
+
+
+def list_table(groups: Iterable[GroupStatus], *, coloured: bool) -> str:
+    """A line for each group."""
+    rows: list[list[Cell]] = [
+        [
+            group.group_id,
+            group.kind,
+            state_cell(group),
+            len(group.members),
+            len(group.partitions),
+            total_lag(group),
+            _topics(group),
+        ]
+        for group in groups
+    ]
+    return table(_LIST, rows, coloured=coloured)
+
+
+def _topics(group: GroupStatus) -> str:
+    names = sorted({one.topic_partition.topic for one in group.partitions})
+    more = len(names) - _TOPICS_NAMED
+    return ",".join(names[:_TOPICS_NAMED]) + (f",... ({more} more)" if more > 0 else "")
+
+
+def description(group: GroupStatus, snapshot: ClusterSnapshot, *, coloured: bool) -> str:
+    """What there is to say of a group: how it stands, its members, its partitions."""
+    lines = [
+        f"{group.kind} group {printable(group.group_id)}: {group.state}, "
+        f"{counted(len(group.members), 'member')}, "
+        f"{counted(len(group.partitions), 'partition')}, "
+        f"lag {'-' if (lag := total_lag(group)) is None else lag}"
+    ]
+    if group.protocol:
+        lines.append(f"assignor: {printable(group.protocol)}")
+    if group.coordinator is not None:
+        lines.append(f"coordinator: {group.coordinator}")
+    lines += [f"problem: {printable(one)}" for one in group.problems]
+    text = "".join(f"{line}\n" for line in lines)
+    if group.members:
+        text += "\n" + _members_table(group, coloured=coloured)
+    if group.partitions:
+        text += "\n" + _partitions_table(group, snapshot, coloured=coloured)
+    return text
+
+
+def _owner_of(group: GroupStatus, partition: GroupPartition) -> str | None:
+    """The id of the member that has a partition: in ZooKeeper its owners are threads of members."""
+    if partition.owner is None or group.kind is GroupKind.COORDINATOR:
+        return partition.owner
+    thread = ConsumerThreadId.parse(partition.owner)
+    return None if thread is None else thread.consumer_id
+
+
+def _members_table(group: GroupStatus, *, coloured: bool) -> str:
+    owned: dict[str | None, list[GroupPartition]] = {}
+    for one in group.partitions:
+        owned.setdefault(_owner_of(group, one), []).append(one)
+    rows: list[list[Cell]] = []
+    for member in group.members:
+        parts = owned.get(member.member_id, [])
+        lags = [records_behind(group.kind, one) for one in parts]
+        rows.append(
+            [
+                member.member_id,
+                member.host,
+                reads_text(member),
+                len(parts),
+                sum(lag or 0 for lag in lags) if lags else None,
+                Painted(member.problem or "", Colour.BAD),
+            ]
+        )
+    return table(_MEMBERS, rows, coloured=coloured)
+
+
+def reads_text(member: MemberStatus) -> str | None:
+    """What a member reads: ``orders:2`` are two streams; a wildcard is shown as it was given."""
+    if member.regex is not None:
+        return f"{member.pattern}: {member.regex}"
+    return " ".join(f"{topic}:{count}" for topic, count in member.streams.items()) or None
+
+
+def _partitions_table(group: GroupStatus, snapshot: ClusterSnapshot, *, coloured: bool) -> str:
+    found = verify(group, snapshot.partition_ids(), snapshot.live_sessions)
+    faults = {one.topic_partition: one.fault for one in found.faults} if group.members else {}
+    rows: list[list[Cell]] = []
+    for one in group.partitions:
+        committed = one.effective(group.kind)
+        fault = faults.get(one.topic_partition)
+        rows.append(
+            [
+                *one.topic_partition,
+                None if committed is None else committed.offset,
+                None if committed is None else committed.storage,
+                one.log_end,
+                records_behind(group.kind, one),
+                one.owner,
+                Painted(one.problem or (fault.value if fault else ""), Colour.BAD),
+            ]
+        )
+    return table(_PARTITIONS, rows, coloured=coloured)
+
+
+def list_json(groups: Iterable[GroupStatus]) -> dict[str, object]:
+    """The groups as one object."""
+    return {
+        "groups": [
+            {
+                "group": group.group_id,
+                "kind": group.kind,
+                "state": group.state,
+                "members": len(group.members),
+                "partitions": len(group.partitions),
+                "total_lag": total_lag(group),
+                "topics": sorted({one.topic_partition.topic for one in group.partitions}),
+            }
+            for group in groups
+        ]
+    }
+
+
+def group_json(group: GroupStatus) -> dict[str, object]:
+    """All that is known of a group."""
+    coordinator = group.coordinator
+    return {
+        "group": group.group_id,
+        "kind": group.kind,
+        "state": group.state,
+        "reported_state": group.reported_state,
+        "protocol": group.protocol,
+        "coordinator": None if coordinator is None else asdict(coordinator),
+        "seen_at": instant(group.seen_ms),
+        "total_lag": total_lag(group),
+        "problems": list(group.problems),
+        "members": [_member_json(one) for one in group.members],
+        "partitions": [_partition_json(group, one) for one in group.partitions],
+    }
+
+
+def _member_json(member: MemberStatus) -> dict[str, object]:
+    return {
+        "member": member.member_id,
+        "host": member.host,
+        "client_id": member.client_id,
+        "instance_id": member.instance_id,
+        "streams": dict(member.streams),
+        "regex": member.regex,
+        "session": member.session_id,
+        "registered_at": instant(member.registered_ms),
+        "assignor": member.assignor,
+        "problem": member.problem,
+    }
+
+
+def _partition_json(group: GroupStatus, one: GroupPartition) -> dict[str, object]:
+    committed = one.effective(group.kind)
+    return {
+        "topic": one.topic_partition.topic,
+        "partition": one.topic_partition.partition,
+        "owner": one.owner,
+        "owner_session": one.owner_session,
+        "offset": None if committed is None else committed.offset,
+        "storage": None if committed is None else committed.storage,
+        "offsets": {each.storage: each.offset for each in one.committed},
+        "log_start": one.log_start,
+        "log_end": one.log_end,
+        "lag": records_behind(group.kind, one),
+        "problem": one.problem,
+    }
+
+
+def by_name(groups: Iterable[GroupStatus]) -> Sequence[GroupStatus]:
+    """In the order in which they are shown."""
+    return sorted(groups, key=lambda one: (one.group_id, one.kind))

@@ -1,0 +1,258 @@
+"""What is new about groups from one look to the next. Pure."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from zkconsumer.cli.groups_show import total_lag
+from zkconsumer.cli.tables import Cell, Colour, Column, Painted, counted, instant, printable, table
+from zkconsumer.model import TopicPartition
+from zkconsumer.status.lag import records_behind
+from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupStatus
+from zkconsumer.status.timeline import Rebalance, Timelines
+
+_ROWS = (
+    Column("TOPIC"),
+    Column("PARTITION", right=True),
+    Column("OFFSET", right=True),
+    Column("READ", right=True),
+    Column("LOG END", right=True),
+    Column("LAG", right=True),
+    Column("OWNER"),
+    Column("CHANGE"),
+)
+_GROUPS = (
+    Column("GROUP"),
+    Column("KIND"),
+    Column("STATE"),
+    Column("MEMBERS", right=True),
+    Column("LAG", right=True),
+    Column("READ", right=True),
+    Column("CHANGE"),
+)
+_REBALANCES_SHOWN = 5
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Change:
+    """One group, as it is now and against the look before.
+
+    Attributes:
+        group: as it is now; None where it is gone.
+        key: what names it.
+        was: as it was; None where it is new.
+        news: what is new, in words; its offsets aside.
+        read: by how much each partition's offset moved on.
+        rebalance: the one that began, went on or ended.
+    """
+
+    group: GroupStatus | None
+    key: GroupKey
+    was: GroupStatus | None
+    news: tuple[str, ...] = ()
+    read: Mapping[TopicPartition, int]
+    rebalance: Rebalance | None = None
+
+    @property
+    def total_read(self) -> int:
+        """By how much all of its offsets moved on."""
+        return sum(self.read.values())
+
+
+class GroupWatch:
+    """Compares looks. Thread: one.
+
+    Args:
+        key: the group to watch; None: all of them.
+    """
+
+    def __init__(self, key: GroupKey | None = None) -> None:
+        self._key = key
+        self._timelines = Timelines()
+        self._last: dict[GroupKey, GroupStatus] | None = None
+
+    def receive(self, snapshot: ClusterSnapshot) -> list[Change]:
+        """Take up a look; gives all groups that are watched, whether something is new or not."""
+        news = {one.key: one for one in self._timelines.record(snapshot)}
+        groups = {key: one for key, one in snapshot.groups.items() if self._key in {None, key}}
+        before, self._last = self._last, dict(groups)
+        keys = sorted({*groups, *(before or {})}, key=lambda key: key[::-1])
+        return [
+            _change(
+                key,
+                (before or {}).get(key),
+                groups.get(key),
+                news.get(key),
+                first=before is None,
+            )
+            for key in keys
+        ]
+
+    def rebalances(self, key: GroupKey) -> Sequence[Rebalance]:
+        """The last rebalances of a group, the latest first."""
+        timeline = self._timelines.of(key)
+        return () if timeline is None else timeline.rebalances[: -_REBALANCES_SHOWN - 1 : -1]
+
+
+def _change(
+    key: GroupKey,
+    was: GroupStatus | None,
+    now: GroupStatus | None,
+    rebalance: Rebalance | None,
+    *,
+    first: bool,
+) -> Change:
+    news: list[str] = []
+    if was is None and not first:
+        news.append("new")
+    elif now is None:
+        news.append("gone")
+    elif was is not None and now is not None:
+        if was.state != now.state:
+            news.append(f"{was.state} -> {now.state}")
+        news += _handed_over(was, now)
+    if rebalance is not None:
+        news.append(rebalance_text(rebalance))
+    read = {} if was is None or now is None else _read(was, now)
+    return Change(group=now, key=key, was=was, news=tuple(news), read=read, rebalance=rebalance)
+
+
+def _handed_over(was: GroupStatus, now: GroupStatus) -> Iterator[str]:
+    owners = {one.topic_partition: one.owner for one in was.partitions}
+    for one in now.partitions:
+        old = owners.get(one.topic_partition)
+        if old != one.owner:
+            yield f"{one.topic_partition}: {old or 'nobody'} -> {one.owner or 'nobody'}"
+
+
+def _read(was: GroupStatus, now: GroupStatus) -> dict[TopicPartition, int]:
+    offsets = {
+        one.topic_partition: found.offset
+        for one in was.partitions
+        if (found := one.effective(was.kind)) is not None
+    }
+    return {
+        one.topic_partition: found.offset - offsets[one.topic_partition]
+        for one in now.partitions
+        if (found := one.effective(now.kind)) is not None and one.topic_partition in offsets
+    }
+
+
+def rebalance_text(one: Rebalance) -> str:
+    """A rebalance in one line, with its causes."""
+    reasons = "; ".join(map(str, one.reasons)) or "cause not seen"
+    if one.ended_ms is None:
+        return f"rebalance under way: {reasons}"
+    moved = f"; {counted(len(one.moved), 'partition')} changed hands" if one.moved else ""
+    lasted = (one.ended_ms - one.began_ms) / 1000
+    return f"rebalance done within {lasted:.1f} s: {reasons}{moved}"
+
+
+def group_screen(
+    change: Change, rebalances: Sequence[Rebalance], at_ms: int, *, coloured: bool
+) -> str:
+    """One group as a whole screen: its partitions, what is new, its last rebalances."""
+    group = change.group
+    if group is None:
+        return f"{instant(at_ms)} {printable(str(change.key))}: there is no such group\n"
+    text = _headline(change, at_ms) + "\n"
+    owners = (
+        {}
+        if change.was is None
+        else {one.topic_partition: one.owner for one in change.was.partitions}
+    )
+    rows: list[list[Cell]] = []
+    for one in group.partitions:
+        tp, committed = one.topic_partition, one.effective(group.kind)
+        old = owners.get(tp, one.owner)
+        rows.append(
+            [
+                *tp,
+                None if committed is None else committed.offset,
+                f"+{read}" if (read := change.read.get(tp, 0)) > 0 else str(read or ""),
+                one.log_end,
+                records_behind(group.kind, one),
+                one.owner,
+                Painted("" if old == one.owner else f"was {old or 'nobody'}", Colour.WARN),
+            ]
+        )
+    text += table(_ROWS, rows, coloured=coloured)
+    if rebalances:
+        told = [f"{instant(one.began_ms)} {rebalance_text(one)}" for one in rebalances]
+        text += "\nrebalances since we look:\n" + "".join(f"{printable(one)}\n" for one in told)
+    return text
+
+
+def _headline(change: Change, at_ms: int) -> str:
+    group = change.group
+    if group is None:
+        return f"{instant(at_ms)} {printable(str(change.key))}: gone"
+    lag = total_lag(group)
+    read = f", {change.total_read:+d} read" if change.total_read else ""
+    return (
+        f"{instant(at_ms)} {printable(str(change.key))}: {group.state}, "
+        f"{counted(len(group.members), 'member')}, lag {'-' if lag is None else lag}{read}"
+    )
+
+
+def groups_screen(changes: Sequence[Change], at_ms: int, *, coloured: bool) -> str:
+    """All groups as a whole screen."""
+    rows: list[list[Cell]] = []
+    for one in changes:
+        group = one.group
+        news = Painted("; ".join(one.news), Colour.WARN)
+        if group is None:
+            rows.append([one.key.group_id, one.key.kind, None, None, None, None, news])
+            continue
+        count = len(group.members)
+        read = f"{one.total_read:+d}" if one.total_read else ""
+        kind, state, lag = group.kind, group.state, total_lag(group)
+        rows.append([group.group_id, kind, state, count, lag, read, news])
+    return f"{instant(at_ms)}\n" + table(_GROUPS, rows, coloured=coloured)
+
+
+def appended_lines(changes: Sequence[Change], at_ms: int, *, always: bool) -> str:
+    """What is appended where nothing can be redrawn: a line a group, and one for each news.
+
+    Args:
+        changes: of one look.
+        at_ms: when it was.
+        always: tell of every group; else only of those with something new, or to read.
+    """
+    lines: list[str] = []
+    for one in changes:
+        is_new = one.was is None and one.group is not None
+        if always or is_new or one.news or one.total_read:
+            lines.append(_headline(one, at_ms))
+        lines += [f"  {printable(news)}" for news in one.news]
+    return "".join(f"{line}\n" for line in lines)
+
+
+def change_json(change: Change, at_ms: int) -> dict[str, object]:
+    """One group of a look, for a line of JSON."""
+    group, rebalance = change.group, change.rebalance
+    return {
+        "at": instant(at_ms),
+        "group": change.key.group_id,
+        "kind": change.key.kind,
+        "state": None if group is None else group.state,
+        "members": None if group is None else len(group.members),
+        "total_lag": None if group is None else total_lag(group),
+        "read": change.total_read,
+        "news": list(change.news),
+        "rebalance": None
+        if rebalance is None
+        else {
+            "began_at": instant(rebalance.began_ms),
+            "ended_at": instant(rebalance.ended_ms),
+            "reasons": [str(one) for one in rebalance.reasons],
+            "moved": [
+                {
+                    "topic": one.topic_partition.topic,
+                    "partition": one.topic_partition.partition,
+                    "before": one.before,
+                    "after": one.after,
+                }
+                for one in rebalance.moved
+            ],
+        },
+    }
