@@ -69,11 +69,13 @@ class PartFailure:
         part: what was to be read, in plain words, such as ``log ends of broker 2``.
         reason: why it failed.
         since_ms: when it began to fail.
+        group_id: the group that alone it is about, if it is about one.
     """
 
     part: str
     reason: str
     since_ms: int
+    group_id: str | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

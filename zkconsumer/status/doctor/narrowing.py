@@ -7,7 +7,7 @@ from zkconsumer.status.model import ClusterSnapshot, GroupKey, TopicStatus
 
 
 def about(snapshot: ClusterSnapshot, keys: Collection[GroupKey]) -> ClusterSnapshot:
-    """The snapshot, with these groups alone, and without what ails topics that they don't read.
+    """The snapshot, with these groups alone, and without what ails others, and topics of others.
 
     Groups of the other kind under the same ids stay, since each can disturb the other; so do topics
     that nothing is wrong with, by which one sees what is not there.
@@ -17,7 +17,8 @@ def about(snapshot: ClusterSnapshot, keys: Collection[GroupKey]) -> ClusterSnaps
     read = {topic for group in groups.values() for one in group.members for topic in one.streams}
     read |= {one.topic_partition.topic for group in groups.values() for one in group.partitions}
     topics = tuple(one for one in snapshot.topics if one.name in read or _is_well(one))
-    return replace(snapshot, groups=groups, topics=topics)
+    failures = tuple(one for one in snapshot.failures if one.group_id in {None, *ids})
+    return replace(snapshot, groups=groups, topics=topics, failures=failures)
 
 
 def _is_well(topic: TopicStatus) -> bool:

@@ -5,6 +5,7 @@ it was seen. What is surely gone (a topic, a group, by the word of who lists the
 """
 
 from collections.abc import Collection, Mapping, Sequence
+from types import MappingProxyType
 from typing import Final
 
 from zkconsumer.model import Broker, TopicPartition
@@ -44,13 +45,20 @@ class Failures:
     def __init__(self) -> None:
         self._by_kind: dict[str, dict[str, PartFailure]] = {}
 
-    def note(self, kind: str, reasons: Mapping[str, str], now_ms: int) -> None:
+    def note(
+        self,
+        kind: str,
+        reasons: Mapping[str, str],
+        now_ms: int,
+        groups: Mapping[str, str] = MappingProxyType({}),
+    ) -> None:
         """Replace what was known of one kind of parts.
 
         Args:
             kind: names them for us alone.
             reasons: why it failed, by part; whatever part is not among them does not fail.
             now_ms: the time.
+            groups: by part the group that alone it is about.
         """
         before = self._by_kind.get(kind, {})
         found = {
@@ -58,6 +66,7 @@ class Failures:
                 part=part,
                 reason=reason,
                 since_ms=before[part].since_ms if part in before else now_ms,
+                group_id=groups.get(part),
             )
             for part, reason in reasons.items()
         }
@@ -175,11 +184,9 @@ class Kept:
             for name, one in self.keepers.items()
             if name in groups and name not in read.moved
         }
-        self.failures.note(
-            "offsets",
-            {f"offsets of group {name} in Kafka": reason for name, reason in read.failures.items()},
-            now_ms,
-        )
+        parts = {f"offsets of group {name} in Kafka": name for name in read.failures}
+        reasons = {part: read.failures[name] for part, name in parts.items()}
+        self.failures.note("offsets", reasons, now_ms, parts)
 
     def take_look(self, read: Looked, now_ms: int) -> None:
         """Some groups were read again."""
@@ -196,7 +203,9 @@ class Kept:
         problems = {tp: why for tp, why in self.log_problems.items() if tp not in read.logs}
         problems |= {tp: one for tp, one in read.logs.items() if isinstance(one, str)}
         self.log_problems = problems
-        self.failures.note(LOOK_PART, read.failures, now_ms)
+        parts = {f"group {name}, looked at again": name for name in read.failures}
+        reasons = {part: read.failures[name] for part, name in parts.items()}
+        self.failures.note(LOOK_PART, reasons, now_ms, parts)
         self._looked_ms = now_ms
 
     def forget_look(self, now_ms: int) -> None:
@@ -289,7 +298,8 @@ def offset_questions(
 ) -> dict[Broker, dict[str, Collection[TopicPartition]]]:
     """Whom to ask for which group's offsets, and of which partitions where that has to be said.
 
-    A group that nothing is known to read or to have read is asked about all that there are.
+    That is about all partitions of the topics that it is known to read or to have read, since it
+    may keep the offsets of some in ZooKeeper; or about all that there are, where none is known.
     """
     asked: dict[Broker, dict[str, Collection[TopicPartition]]] = {}
     everything = [TopicPartition(topic, one) for topic, ids in partition_ids.items() for one in ids]
@@ -301,5 +311,9 @@ def offset_questions(
         if keeper is None:
             continue
         partitions = {tp for group in known for tp in read_partitions(group, partition_ids)}
+        topics = {tp.topic for tp in partitions}
+        partitions |= {
+            TopicPartition(topic, one) for topic in topics for one in partition_ids.get(topic, ())
+        }
         asked.setdefault(keeper, {})[name] = sorted(partitions) or everything
     return asked

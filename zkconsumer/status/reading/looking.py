@@ -209,4 +209,4 @@ class _Found:
         )
 
     def _fail(self, names: Iterable[str], reason: str) -> None:
-        self._failures |= {f"group {name}, looked at again": reason for name in names}
+        self._failures |= dict.fromkeys(names, reason)

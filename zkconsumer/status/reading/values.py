@@ -87,7 +87,7 @@ class Looked:
         groups: those that were read; None: it is gone.
         offsets: what some have committed to Kafka.
         logs: of some of their partitions, or why not.
-        failures: why others were not read, by part.
+        failures: why others were not read, by the group's id.
     """
 
     groups: Mapping[GroupKey, GroupStatus | None]

@@ -17,6 +17,7 @@ from zkconsumer.status.model import (
     GroupKind,
     GroupPartition,
     GroupStatus,
+    PartFailure,
 )
 
 KEY = GroupKey(GroupKind.ZOOKEEPER, "g")
@@ -120,6 +121,11 @@ def test_what_is_about_a_group() -> None:
             for one in whole.topics
         ),
     )
-    seen = about(whole, [KEY])
+    failures = {
+        name: PartFailure(part=str(name), reason="", since_ms=0, group_id=name)
+        for name in (None, "g", "h")
+    }
+    seen = about(replace(whole, failures=tuple(failures.values())), [KEY])
+    assert seen.failures == (failures[None], failures["g"])
     assert [one.name for one in seen.topics] == ["fine", "t", "u"]
     assert set(seen.groups) == {KEY, twin.key}
