@@ -90,8 +90,8 @@ class EventHub:
         return True
 
     async def _tell(self, bell: "_Bell", last_seen: int | None, send: Send) -> None:
-        await _start(send)
         told = self._source.current.number if last_seen is None else last_seen
+        await _start(send)
         while not self._closed:
             state = self._source.current
             # Numbers begin anew with the server: a greater one is of an earlier life.

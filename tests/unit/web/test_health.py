@@ -1,0 +1,39 @@
+"""Whether what is shown is young enough."""
+
+from dataclasses import replace
+
+from tests.support.asgi_client import StatesByHand
+from tests.support.page_world import NOW_MS, STEPS, snapshot_at
+from zkconsumer.status.model import ClusterSnapshot
+from zkconsumer.web.health import health_of
+
+STATE = StatesByHand(snapshot_at(STEPS)).current
+
+
+def test_it_is_well_while_it_is_young() -> None:
+    """Three readings and their pauses; slow readings may take their time."""
+    assert health_of(STATE, NOW_MS).well
+    assert health_of(STATE, NOW_MS + 15_060).well
+    assert not health_of(STATE, NOW_MS + 15_061).well
+    slow = replace(STATE, read_duration_ms=10_000)
+    assert health_of(slow, NOW_MS + 75_000).well
+    assert not health_of(slow, NOW_MS + 75_001).well
+    quick = replace(STATE, interval_ms=200, read_duration_ms=1)
+    assert health_of(quick, NOW_MS + 15_000).well
+
+
+def test_parts_that_fail_don_t_make_it_sick() -> None:
+    """It is there to show them."""
+    failing = StatesByHand(snapshot_at(STEPS, failing=True)).current
+    assert failing.snapshot.failures
+    assert health_of(failing, NOW_MS).well
+
+
+def test_it_says_why_it_is_sick() -> None:
+    """Nothing was read; or nothing is any more."""
+    nothing = StatesByHand(ClusterSnapshot(taken_ms=NOW_MS, zookeeper_connect=""), ready=False)
+    never = health_of(nothing.current, NOW_MS)
+    assert (never.well, never.age_ms) == (False, None)
+    gone = health_of(replace(STATE, problem="no answer"), NOW_MS + 4)
+    assert (gone.reason, gone.age_ms) == ("the cluster can't be read: no answer", 4)
+    assert health_of(STATE, NOW_MS - 5).age_ms == 0

@@ -1,0 +1,265 @@
+"""The watch: what it reads when, and what it publishes."""
+
+import re
+import threading
+from collections.abc import Collection, Iterator
+from contextlib import AbstractContextManager, closing, contextmanager
+from dataclasses import replace
+
+import pytest
+
+from tests.support.group_tree import GroupTree
+from tests.support.status import group_of, member, snapshot_of
+from tests.support.waiting import wait_until
+from zkconsumer.errors import ConfigError, RegistryError
+from zkconsumer.model import TopicPartition
+from zkconsumer.scope import Mailbox
+from zkconsumer.status.model import (
+    ClusterSnapshot,
+    Committed,
+    GroupKey,
+    GroupKind,
+    GroupPartition,
+    PartFailure,
+)
+from zkconsumer.status.reading.kept import CLUSTER_PART
+from zkconsumer.status.timeline import Rebalance
+from zkconsumer.web.state import ClusterState
+from zkconsumer.web.watching import EARLIER_MS, ClusterWatch, WatchSettings
+
+KEY = GroupKey(GroupKind.ZOOKEEPER, "g")
+TP = TopicPartition("t", 0)
+LONG_MS = 10_000
+
+
+def seen(at_ms: int, *, offset: int = 40, members: tuple[str, ...] = ("a",)) -> ClusterSnapshot:
+    """A cluster with one group, as it is seen at a time."""
+    partition = GroupPartition(
+        TP, committed=(Committed(offset, "zookeeper", at_ms),), log_end=100, log_at_ms=at_ms
+    )
+    group = group_of(partition, members=tuple(member(one, {"t": 1}) for one in members))
+    return snapshot_of(replace(group, seen_ms=at_ms), at_ms=at_ms, log_ends={TP: 100})
+
+
+class Cluster:
+    """A cluster whose snapshots a test hands out, a reading or look each."""
+
+    def __init__(self) -> None:
+        self.store = GroupTree().store
+        self.whole: Mailbox[ClusterSnapshot] = Mailbox()
+        self.looks: list[tuple[GroupKey, ...]] = []
+        self.firsts: list[tuple[str, ...]] = []
+        self.latest = seen(1_000)
+        self.closed = threading.Event()
+
+    def reader(self) -> "Cluster":
+        """Itself."""
+        return self
+
+    def read(self, first: Collection[str] = ()) -> ClusterSnapshot:
+        """What was handed out last; waits for the first."""
+        self.firsts.append(tuple(first))
+        got = self.whole.get(LONG_MS)
+        if got is not None:
+            self.latest = got
+        return self.latest
+
+    def look(self, keys: Collection[GroupKey]) -> ClusterSnapshot:
+        """The same."""
+        self.looks.append(tuple(keys))
+        return self.latest
+
+    def close(self, timeout_ms: int = 0) -> None:
+        """End a reading that waits."""
+        del timeout_ms
+        self.closed.set()
+        self.whole.put(self.latest)
+
+
+@contextmanager
+def watching(
+    cluster: Cluster, *, interval_ms: int = 20, groups: str | None = None
+) -> Iterator[ClusterWatch]:
+    """A watch of it."""
+
+    @contextmanager
+    def open_it() -> Iterator[Cluster]:
+        yield cluster
+
+    settings = WatchSettings(
+        zookeeper_connect="zk:2181",
+        interval_ms=interval_ms,
+        look_ms=5,
+        retry_ms=5,
+        groups=None if groups is None else re.compile(groups),
+    )
+    with closing(ClusterWatch(open_it, settings)) as watch:
+        watch.start()
+        yield watch
+
+
+def newer(watch: ClusterWatch, number: int) -> ClusterState:
+    """The next state."""
+    state = watch.wait_newer(number, LONG_MS)
+    assert state is not None
+    return state
+
+
+def test_before_the_first_reading_there_is_a_state_that_says_so() -> None:
+    """It has a number, a time, and nothing else."""
+    cluster = Cluster()
+    with watching(cluster) as watch:
+        state = watch.current
+        assert (state.number, state.ready, state.snapshot.groups) == (0, False, {})
+        assert state.problem is not None
+        assert state.findings(None) is not None
+        cluster.whole.put(seen(2_000))
+        after = newer(watch, 0)
+    assert (after.number, after.ready, after.problem) == (1, True, None)
+    assert after.lag(KEY).total == 60
+    assert after.verdict(KEY).total_lag == 60
+    assert after.topic("t") is not None
+    assert after.readers_of("t") == (KEY,)
+    assert after.group(GroupKey(GroupKind.COORDINATOR, "g")) is None
+    with pytest.raises(KeyError):
+        after.lag(GroupKey(GroupKind.COORDINATOR, "g"))
+
+
+def test_only_chosen_groups_are_shown() -> None:
+    """By a match anywhere in the id."""
+    cluster = Cluster()
+    with watching(cluster, groups="^other") as watch:
+        cluster.whole.put(seen(2_000))
+        assert newer(watch, 0).snapshot.groups == {}
+
+
+def test_what_is_looked_at_is_read_in_between_while_it_is() -> None:
+    """And first in the next whole reading; no longer when nobody looks."""
+    cluster = Cluster()
+    with watching(cluster, interval_ms=LONG_MS) as watch:
+        cluster.whole.put(seen(2_000))
+        state = newer(watch, 0)
+        assert cluster.looks == []
+        with watch.watch(KEY), watch.watch(KEY):
+            for _ in range(3):
+                state = newer(watch, state.number)
+            assert set(cluster.looks) == {(KEY,)}
+        wait_until(lambda: watch.wait_newer(watch.current.number, 100) is None, what="rest")
+
+
+def test_a_look_keeps_what_it_did_not_change() -> None:
+    """Lags of other groups are not worked out again; a changed group's are."""
+    cluster = Cluster()
+    with watching(cluster, interval_ms=LONG_MS) as watch:
+        cluster.whole.put(seen(2_000))
+        first = newer(watch, 0)
+        with watch.watch(KEY):
+            second = newer(watch, first.number)
+            assert second.lag(KEY) is first.lag(KEY)
+            cluster.latest = seen(3_000, offset=70)
+            wait_until(lambda: watch.current.lag(KEY).total == 30, what="the new offset")
+
+
+def test_rebalances_are_told_with_the_state_that_shows_them() -> None:
+    """Who records them gets each once it is new."""
+    cluster = Cluster()
+    told: list[tuple[int, tuple[Rebalance, ...]]] = []
+
+    @contextmanager
+    def open_it() -> Iterator[Cluster]:
+        yield cluster
+
+    settings = WatchSettings(zookeeper_connect="zk:2181", interval_ms=1)
+    watch = ClusterWatch(
+        open_it, settings, on_news=lambda state, found: told.append((state.number, found))
+    )
+    heard: list[int] = []
+    with closing(watch):
+        end = watch.subscribe(lambda state: heard.append(state.number))
+        watch.start()
+        cluster.whole.put(seen(2_000))
+        newer(watch, 0)
+        cluster.whole.put(seen(3_000, members=("a", "b")))
+        state = newer(watch, 1)
+        [rebalance] = state.rebalances(KEY)
+        assert [str(one) for one in rebalance.reasons] == ["member b joined"]
+        wait_until(lambda: len(told) == 2, what="the recorder to be told")
+        assert told == [(1, ()), (2, (rebalance,))]
+        assert heard == [1, 2]
+        end()
+        cluster.whole.put(seen(4_000))
+        newer(watch, 2)
+    assert heard == [1, 2]
+
+
+def test_what_stands_still_is_told_by_a_look_half_a_minute_earlier() -> None:
+    """Not by the one just before."""
+    cluster = Cluster()
+    with watching(cluster, interval_ms=1) as watch:
+        befores: list[int | None] = []
+        for number, at_ms in enumerate((0, 10, EARLIER_MS, EARLIER_MS + 1, 2 * EARLIER_MS)):
+            cluster.whole.put(seen(at_ms))
+            before = newer(watch, number).snapshot_before
+            befores.append(None if before is None else before.taken_ms)
+    assert befores == [None, None, 0, 0, EARLIER_MS]
+
+
+def test_a_cluster_that_can_no_longer_be_read_is_shown_as_it_was() -> None:
+    """With the reason; one that never could be is not ready."""
+    cluster = Cluster()
+    failure = PartFailure(part=CLUSTER_PART, reason="no answer", since_ms=2_000)
+    with watching(cluster, interval_ms=1) as watch:
+        cluster.whole.put(ClusterSnapshot(taken_ms=1, zookeeper_connect="", failures=(failure,)))
+        assert not newer(watch, 0).ready
+        cluster.whole.put(seen(2_000))
+        assert newer(watch, 1).ready
+        cluster.whole.put(replace(seen(3_000), failures=(failure,)))
+        state = newer(watch, 2)
+    assert (state.ready, state.problem) == (True, "no answer")
+    assert state.lag(KEY).total == 60
+
+
+def test_a_cluster_that_can_not_be_opened_is_tried_again() -> None:
+    """Until it can; each time the reason is shown."""
+    cluster, tries = Cluster(), list[int]()
+
+    @contextmanager
+    def open_it() -> Iterator[Cluster]:
+        tries.append(1)
+        if len(tries) < 3:
+            raise RegistryError("zk:2181 does not answer")
+        yield cluster
+
+    settings = WatchSettings(zookeeper_connect="zk:2181", interval_ms=1, retry_ms=1)
+    with closing(ClusterWatch(open_it, settings)) as watch:
+        watch.start()
+        assert newer(watch, 0).problem == "zk:2181 does not answer"
+        cluster.whole.put(seen(2_000))
+        wait_until(lambda: watch.current.ready, what="the cluster")
+        stores = [watch.store]
+    assert [*stores, watch.store] == [cluster.store, None]
+    assert watch.error() is None
+
+
+def test_settings_that_can_never_work_end_it() -> None:
+    """Whoever serves is told, and ends, too."""
+    died: list[BaseException] = []
+
+    def open_it() -> AbstractContextManager[Cluster]:
+        raise ConfigError("ssl.truststore.location: no such file")
+
+    settings = WatchSettings(zookeeper_connect="zk:2181")
+    with closing(ClusterWatch(open_it, settings, on_death=died.append)) as watch:
+        watch.start()
+        wait_until(lambda: died, what="its end")
+        assert isinstance(watch.error(), ConfigError)
+
+
+def test_closing_ends_a_reading_that_hangs() -> None:
+    """And no thread is left."""
+    cluster = Cluster()
+    with watching(cluster) as watch:
+        wait_until(lambda: cluster.firsts, what="the reading")
+        assert watch.close() == []
+    assert cluster.closed.is_set()
+    assert watch.current.number == 0

@@ -1,0 +1,76 @@
+"""The nodes of a group: what is shown, and what never is."""
+
+import pytest
+
+from tests.support.group_tree import GroupTree
+from zkconsumer.web.znodes import CHILDREN_SHOWN, DATA_SHOWN, is_below, look_at
+
+ROOT = "/consumers/g"
+MEMBER = "g_h-1400000000000-1a2b3c4d"
+
+
+def test_a_node_is_shown_with_those_below_it() -> None:
+    """With data, sessions, and how many lie below each."""
+    tree = GroupTree()
+    session = tree.join("g", MEMBER, {"t": 1})
+    tree.own("g", "t", 0, f"{MEMBER}-0", session)
+    root, *below = look_at(tree.store, "g", ROOT)
+    assert root.path == ROOT
+    assert root.ephemeral_owner is None
+    assert root.children_count == len(root.children) == len(below)
+    assert {one.path for one in below} >= {f"{ROOT}/ids", f"{ROOT}/owners"}
+    assert {one.path: one.children_count for one in below}[f"{ROOT}/ids"] == 1
+    _, member = look_at(tree.store, "g", f"{ROOT}/ids")
+    assert member.data is not None
+    assert '"subscription"' in member.data
+    assert member.size == len(member.data)
+    assert member.ephemeral_owner is not None
+    assert member.ephemeral_owner.startswith("session 0x")
+
+
+def test_what_is_large_is_shown_in_part() -> None:
+    """Bytes that are no text, too."""
+    tree = GroupTree()
+    tree.write(f"{ROOT}/offsets/t/0", b"\xff" * (DATA_SHOWN + 1))
+    for number in range(CHILDREN_SHOWN + 3):
+        tree.write(f"{ROOT}/ids/{number:04}", b"")
+    node = look_at(tree.store, "g", f"{ROOT}/offsets/t/0")[0]
+    assert node.truncated
+    assert node.data == "�" * DATA_SHOWN
+    ids, *below = look_at(tree.store, "g", f"{ROOT}/ids")
+    assert (ids.children_count, len(below)) == (CHILDREN_SHOWN + 3, CHILDREN_SHOWN)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/consumers/g2",
+        "/consumers",
+        "/",
+        "",
+        "consumers/g",
+        "/consumers/g/../h",
+        "/consumers/g/./ids",
+        "/consumers/g//ids",
+        "/consumers/g/",
+        "/brokers/ids/0",
+    ],
+)
+def test_only_nodes_of_the_group_are_shown(path: str) -> None:
+    """Whatever an address says."""
+    assert not is_below("g", path)
+    [view] = look_at(GroupTree().store, "g", path)
+    assert view.problem is not None
+    assert view.data is None
+
+
+def test_what_is_not_there_is_said() -> None:
+    """A group that has gone meanwhile, say."""
+    [view] = look_at(GroupTree().store, "nobody", "/consumers/nobody")
+    assert view.problem == "there is no such node"
+
+
+def test_a_zookeeper_that_refuses_is_said() -> None:
+    """With its own words; odd characters are refused before they get there."""
+    [view] = look_at(GroupTree().store, "g", f"{ROOT}/a\x00b")
+    assert view.problem is not None
