@@ -5,7 +5,6 @@ long as the settings allow; an answer is never taken for another one's.
 """
 
 import contextlib
-import logging
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -16,7 +15,6 @@ from zkconsumer.cluster.log_ends import EARLIEST, LATEST, LIST_OFFSETS_VERSION
 from zkconsumer.cluster.metadata import MetadataReader
 from zkconsumer.errors import (
     LocalProtocolError,
-    PartitionFailed,
     ProtocolError,
     TransportError,
     ZkConsumerError,
@@ -24,6 +22,7 @@ from zkconsumer.errors import (
 from zkconsumer.fetch.fetcher import FETCH_VERSION
 from zkconsumer.fetch.range_settings import RangeSettings
 from zkconsumer.fetch.ranges import Ask
+from zkconsumer.fetch.tries import Tries
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.connection import BrokerConnection, InFlight
 from zkconsumer.net.connection_cache import ConnectionCache
@@ -42,9 +41,6 @@ from zkconsumer.wire.messages.list_offsets import (
     ListOffsetsTopic,
 )
 
-log = logging.getLogger(__name__)
-
-_LONGEST_PAUSE_MS = 1_000
 A = TypeVar("A")
 R = TypeVar("R")
 
@@ -88,18 +84,16 @@ class LeaderLine:
         self._connection: BrokerConnection | None = None
         self._is_reused = False
         self._ahead: tuple[Ask, InFlight[FetchResponse]] | None = None
-        self._failures = 0
-        self._failing_since_ms = 0
-        self._unknown_since_ms: int | None = None
+        self._tries = Tries(topic_partition, way.settings, way.clock, way.pause)
 
     @property
     def is_unknown(self) -> bool:
         """Whether the last look at the cluster found no such partition."""
-        return self._unknown_since_ms is not None
+        return self._tries.is_unknown
 
     def progressed(self) -> None:
         """Something came: failures before this count no more."""
-        self._failures = 0
+        self._tries.progressed()
 
     def send_ahead(self, ask: Ask | None) -> None:
         """Send a fetch whose answer is to be asked for later, if it can be sent now."""
@@ -155,7 +149,7 @@ class LeaderLine:
         """Pause, and ask for the leader anew before the next question."""
         self._release()
         self._leader = None
-        self._way.pause(_LONGEST_PAUSE_MS)
+        self._tries.rest()
 
     def failed(self, offset: int, reason: str, error: ZkConsumerError | None = None) -> None:
         """A try failed: forget leader and connection, and pause before the next one.
@@ -170,22 +164,7 @@ class LeaderLine:
         """
         self._release()
         self._leader = None
-        now_ms, settings = self._way.clock.now_ms(), self._settings
-        if not self._failures:
-            self._failing_since_ms = now_ms
-        self._failures += 1
-        failing_ms = now_ms - self._failing_since_ms
-        if self._unknown_since_ms is not None:
-            # Whatever went on before: a broker that has just started knows no topics for a moment.
-            is_over = now_ms - self._unknown_since_ms >= settings.timeout_ms
-        else:
-            is_over = failing_ms >= settings.poll_timeout_ms
-        if self._failures > settings.retries and is_over:
-            reason = f"{self._failures} tries failed within {failing_ms} ms, the last one: {reason}"
-            raise PartitionFailed(self.topic_partition, offset, reason) from error
-        log.info("%s: try %d failed: %s", self.topic_partition, self._failures, reason)
-        pause_ms = settings.retry_interval_ms << min(self._failures - 1, 16)
-        self._way.pause(min(pause_ms, _LONGEST_PAUSE_MS))
+        self._tries.failed(offset, reason, error)
 
     def close(self) -> None:
         """Give the connection back; one that an answer is still to come on is closed."""
@@ -269,8 +248,7 @@ class LeaderLine:
         reader = MetadataReader(
             self._way.connections.open, timeout_ms=self._settings.timeout_ms, shuffle=random.shuffle
         )
-        tp, unknown_since_ms = self.topic_partition, self._unknown_since_ms
-        self._unknown_since_ms = None  # where no broker answers, nobody says so
+        tp, unknown = self.topic_partition, self._tries.look()
         view = reader.read(self._way.brokers, (), all_topics=True)
         leader = view.leaders.get(tp)
         if leader is not None:
@@ -278,8 +256,7 @@ class LeaderLine:
         code = view.errors.get(tp.topic, ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
         if tp in view.leaderless or code != ErrorCode.UNKNOWN_TOPIC_OR_PARTITION:
             raise _NoLeader(f"it has no leader: {error_name(view.leaderless.get(tp, code))}")
-        now_ms = self._way.clock.now_ms()
-        self._unknown_since_ms = now_ms if unknown_since_ms is None else unknown_since_ms
+        unknown()
         raise _NoLeader("the cluster does not have that partition (any more)")
 
     def _release(self) -> None:

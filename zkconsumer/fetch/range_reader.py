@@ -9,6 +9,7 @@ Source: Spark 1.x ``KafkaRDD`` (the simple consumer's protocol), Spark 4 ``Kafka
 import contextlib
 import logging
 from collections.abc import Callable, Generator, Iterator, Sequence
+from typing import Protocol, TypeAlias
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import PartitionFailed
@@ -16,46 +17,79 @@ from zkconsumer.fetch.leader_line import LeaderLine, Way
 from zkconsumer.fetch.range_parts import LostRange, PieceDecoder, RangePart, decode_piece
 from zkconsumer.fetch.range_settings import RangeSettings
 from zkconsumer.fetch.ranges import Ask, RangeCursor, Verdict
-from zkconsumer.model import Broker, OffsetRange
+from zkconsumer.model import Broker, OffsetRange, TopicPartition
 from zkconsumer.net.connection_cache import ConnectionCache
 from zkconsumer.scope import wait_ms
 from zkconsumer.wire.error_codes import error_name
 from zkconsumer.wire.messages.fetch import FetchedPartition
 
-__all__ = ["LostRange", "RangePart", "RangeReader", "RangeSettings"]
+__all__ = ["LineReader", "LostRange", "RangePart", "RangeReader", "RangeSettings"]
 
 log = logging.getLogger(__name__)
 
 
-class RangeReader:
-    """Thread: one for each range that is being read; several may be, each on a connection.
+class Line(Protocol):
+    """A line to the leader of one partition, whoever that is; see ``LeaderLine``."""
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether the last look at the cluster found no such partition."""
+        ...
+
+    def progressed(self) -> None:
+        """Something came: failures before this count no more."""
+        ...
+
+    def send_ahead(self, ask: Ask | None) -> None:
+        """Send a fetch whose answer is to be asked for later, if it can be sent now."""
+        ...
+
+    def fetch(self, ask: Ask) -> FetchedPartition | None:
+        """The leader's answer; None where there was none this time, and the pause is over."""
+        ...
+
+    def edges(self, offset: int) -> tuple[int, int] | None:
+        """Where the leader's log begins and ends; None as of ``fetch``."""
+        ...
+
+    def look_again(self) -> None:
+        """Pause, and ask for the leader anew before the next question."""
+        ...
+
+    def failed(self, offset: int, reason: str) -> None:
+        """A try failed: forget leader and connection, and pause before the next one."""
+        ...
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        ...
+
+
+LineOf: TypeAlias = Callable[[TopicPartition, Broker | None], Line]
+"""Makes a line, to begin with to the broker that led the partition last, if that is known."""
+
+
+class LineReader:
+    """Thread: one for each range that is being read; several may be, each on a line of its own.
 
     Args:
-        brokers: whom to ask for leaders; those that are down are passed over.
-        connections: where connections come from and go back to.
+        line_of: makes the lines.
         settings: sizes, times, and what to do about losses.
         clock: for time-outs.
-        pause: waits so many milliseconds.
         decoder: what decodes; by default that of the engine.
     """
 
     def __init__(
         self,
-        brokers: Sequence[Broker],
+        line_of: LineOf,
         *,
-        connections: ConnectionCache,
         settings: RangeSettings,
         clock: Clock | None = None,
-        pause: Callable[[int], None] = wait_ms,
         decoder: PieceDecoder = decode_piece,
     ) -> None:
-        self._way = Way(
-            brokers=tuple(brokers),
-            connections=connections,
-            settings=settings,
-            clock=clock or SystemClock(),
-            pause=pause,
-        )
+        self._line_of = line_of
+        self._settings = settings
+        self._clock = clock or SystemClock()
         self._decoder = decoder
 
     def read(
@@ -79,15 +113,13 @@ class RangeReader:
                 nobody served it for as long as the settings say.
             MessageTooLarge: an entry is larger than the largest fetch allowed.
         """
-        cursor = RangeCursor(wanted, self._way.settings, decoder=self._decoder)
-        line = LeaderLine(wanted.topic_partition, self._way, leader=leader)
+        cursor = RangeCursor(wanted, self._settings, decoder=self._decoder)
+        line = self._line_of(wanted.topic_partition, leader)
         with contextlib.closing(line):
             while (ask := cursor.ask()) is not None:
                 yield from self._turn(cursor, line, ask)
 
-    def _turn(
-        self, cursor: RangeCursor, line: LeaderLine, ask: Ask
-    ) -> Iterator[RangePart | LostRange]:
+    def _turn(self, cursor: RangeCursor, line: Line, ask: Ask) -> Iterator[RangePart | LostRange]:
         try:
             answer = line.fetch(ask)
         except PartitionFailed as error:
@@ -98,7 +130,7 @@ class RangeReader:
         if answer is None:
             cursor.forget_end()
             return
-        match cursor.receive(ask, answer, self._way.clock.now_ms()):
+        match cursor.receive(ask, answer, self._clock.now_ms()):
             case Verdict.ARRIVED:
                 yield from self._hand_out(cursor, line)
             case Verdict.EMPTY:
@@ -109,7 +141,7 @@ class RangeReader:
                 cursor.forget_end()
                 line.failed(ask.offset, _reason(answer))
 
-    def _hand_out(self, cursor: RangeCursor, line: LeaderLine) -> Iterator[RangePart]:
+    def _hand_out(self, cursor: RangeCursor, line: Line) -> Iterator[RangePart]:
         line.send_ahead(cursor.ask_ahead())
         while cursor.has_packed():
             before = cursor.next_offset
@@ -120,20 +152,20 @@ class RangeReader:
                 line.send_ahead(cursor.ask())
             yield from parts
 
-    def _after_empty(self, cursor: RangeCursor, line: LeaderLine) -> Iterator[LostRange]:
-        lost = cursor.give_up_absent(self._way.clock.now_ms())
+    def _after_empty(self, cursor: RangeCursor, line: Line) -> Iterator[LostRange]:
+        lost = cursor.give_up_absent(self._clock.now_ms())
         if lost is not None:
             yield self._said(lost)
         elif cursor.is_absent:
             # What the next leader has may be more, or this one did not hear of its end yet.
             line.look_again()
 
-    def _out_of_range(self, cursor: RangeCursor, line: LeaderLine) -> Iterator[LostRange]:
+    def _out_of_range(self, cursor: RangeCursor, line: Line) -> Iterator[LostRange]:
         edges = line.edges(cursor.next_offset)
         if edges is None:
             cursor.forget_end()
             return
-        lost = cursor.receive_edges(*edges, self._way.clock.now_ms())
+        lost = cursor.receive_edges(*edges, self._clock.now_ms())
         if lost is not None:
             yield self._said(lost)
         elif cursor.is_absent:
@@ -144,6 +176,43 @@ class RangeReader:
     def _said(self, lost: LostRange) -> LostRange:
         log.warning("%s is lost: %s", lost.stretch, lost.reason)
         return lost
+
+
+class RangeReader(LineReader):
+    """Reads from brokers of 0.8 to 3.x, in the oldest versions of all requests.
+
+    Args:
+        brokers: whom to ask for leaders; those that are down are passed over.
+        connections: where connections come from and go back to.
+        settings: sizes, times, and what to do about losses.
+        clock: for time-outs.
+        pause: waits so many milliseconds.
+        decoder: what decodes; by default that of the engine.
+    """
+
+    def __init__(
+        self,
+        brokers: Sequence[Broker],
+        *,
+        connections: ConnectionCache,
+        settings: RangeSettings,
+        clock: Clock | None = None,
+        pause: Callable[[int], None] = wait_ms,
+        decoder: PieceDecoder = decode_piece,
+    ) -> None:
+        way = Way(
+            brokers=tuple(brokers),
+            connections=connections,
+            settings=settings,
+            clock=clock or SystemClock(),
+            pause=pause,
+        )
+        super().__init__(
+            lambda tp, leader: LeaderLine(tp, way, leader=leader),
+            settings=settings,
+            clock=way.clock,
+            decoder=decoder,
+        )
 
 
 def _reason(answer: FetchedPartition) -> str:

@@ -1,0 +1,92 @@
+"""How often, and for how long, something is tried again before reading a range is given up."""
+
+import logging
+from collections.abc import Callable
+
+from zkconsumer.clock import Clock
+from zkconsumer.errors import PartitionFailed, ZkConsumerError
+from zkconsumer.fetch.range_settings import RangeSettings
+from zkconsumer.model import TopicPartition
+
+log = logging.getLogger(__name__)
+
+LONGEST_PAUSE_MS = 1_000
+
+
+class Tries:
+    """The tries of one partition's reader. Thread: one.
+
+    Args:
+        topic_partition: what is read.
+        settings: times and tries.
+        clock: for the time without an answer.
+        pause: waits so many milliseconds.
+    """
+
+    def __init__(
+        self,
+        topic_partition: TopicPartition,
+        settings: RangeSettings,
+        clock: Clock,
+        pause: Callable[[int], None],
+    ) -> None:
+        self._topic_partition = topic_partition
+        self._settings = settings
+        self._clock = clock
+        self._pause = pause
+        self._failures = 0
+        self._failing_since_ms = 0
+        self._unknown_since_ms: int | None = None
+
+    @property
+    def is_unknown(self) -> bool:
+        """Whether the last look at the cluster found no such partition."""
+        return self._unknown_since_ms is not None
+
+    def progressed(self) -> None:
+        """Something came: failures before this count no more."""
+        self._failures = 0
+
+    def look(self) -> Callable[[], None]:
+        """The cluster is looked at; what this gives is called if it knows no such partition.
+
+        Where no broker answers, nobody says that there is none.
+        """
+        since_ms, self._unknown_since_ms = self._unknown_since_ms, None
+
+        def unknown() -> None:
+            self._unknown_since_ms = self._clock.now_ms() if since_ms is None else since_ms
+
+        return unknown
+
+    def rest(self) -> None:
+        """Pause for as long as pauses get."""
+        self._pause(LONGEST_PAUSE_MS)
+
+    def failed(self, offset: int, reason: str, error: ZkConsumerError | None = None) -> None:
+        """A try failed: pause before the next one.
+
+        Args:
+            offset: where reading stands.
+            reason: why, for people.
+            error: the same, if it was raised.
+
+        Raises:
+            PartitionFailed: it was the last one.
+        """
+        now_ms, settings = self._clock.now_ms(), self._settings
+        if not self._failures:
+            self._failing_since_ms = now_ms
+        self._failures += 1
+        failing_ms = now_ms - self._failing_since_ms
+        if self._unknown_since_ms is not None:
+            # Whatever went on before: a broker that has just started knows no topics for a moment.
+            is_over = now_ms - self._unknown_since_ms >= settings.timeout_ms
+        else:
+            is_over = failing_ms >= settings.poll_timeout_ms
+        if self._failures > settings.retries and is_over:
+            reason = f"{self._failures} tries failed within {failing_ms} ms, the last one: {reason}"
+            raise PartitionFailed(self._topic_partition, offset, reason) from error
+        log.info("%s: try %d failed: %s", self._topic_partition, self._failures, reason)
+        pause_ms = settings.retry_interval_ms << min(self._failures - 1, 16)
+        self._pause(min(pause_ms, LONGEST_PAUSE_MS))
