@@ -176,7 +176,7 @@ def verdicts() -> Mapping[GroupKey, GroupVerdict]:
     }
 
 
-def small_view(detail: Detail = Detail.PARTITIONS) -> ClusterMeasures:
+def small_view(detail: Detail = Detail.AUTO) -> ClusterMeasures:
     """What there is to measure of the small cluster."""
     return ClusterMeasures(
         snapshot=small_cluster(),

@@ -30,8 +30,9 @@ def cluster_families(view: ClusterMeasures) -> Iterator[Family]:
     if view.snapshot is None:
         return
     seen = measured(view, view.snapshot)
+    tells_partitions = seen.tells_partitions
     for measure in CLUSTER_MEASURES:
-        if view.detail is Detail.PARTITIONS or not measure.per_partition:
+        if tells_partitions or not measure.per_partition:
             yield measure.of(seen)
 
 

@@ -9,10 +9,15 @@ from zkconsumer.status.burrow import GroupVerdict
 from zkconsumer.status.lag import GroupLag, PartitionLag
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupPartition, GroupStatus
 
+MOST_GROUP_PARTITIONS = 50_000
+"""With more partitions of groups, ``Detail.AUTO`` leaves them out: Prometheus would get a page of
+tens of megabytes, and a million series, every few seconds."""
+
 
 class Detail(StrEnum):
     """How much is told; the values are what users write."""
 
+    AUTO = "auto"
     PARTITIONS = "partitions"
     GROUPS = "groups"
 
@@ -29,7 +34,8 @@ class ClusterMeasures:
         problem: why the cluster can't be read now; None where it can.
         read_ms: how long the last reading took.
         cluster: what the label of that name says; by default the snapshot's connect string.
-        detail: ``GROUPS`` leaves out what has a sample for each partition of a group.
+        detail: ``GROUPS`` leaves out what has a sample for each partition of a group; ``AUTO``
+            does where these are more than ``MOST_GROUP_PARTITIONS``.
     """
 
     snapshot: ClusterSnapshot | None
@@ -39,7 +45,7 @@ class ClusterMeasures:
     problem: str | None = None
     read_ms: int | None = None
     cluster: str | None = None
-    detail: Detail = Detail.PARTITIONS
+    detail: Detail = Detail.AUTO
 
 
 class GroupMeasures(NamedTuple):
@@ -60,6 +66,13 @@ class Measured(NamedTuple):
     view: ClusterMeasures
     snapshot: ClusterSnapshot
     groups: tuple[GroupMeasures, ...]
+
+    @property
+    def tells_partitions(self) -> bool:
+        """Whether the partitions of groups are told."""
+        if self.view.detail is Detail.AUTO:
+            return sum(len(it.group.partitions) for it in self.groups) <= MOST_GROUP_PARTITIONS
+        return self.view.detail is Detail.PARTITIONS
 
     @property
     def cluster(self) -> str:

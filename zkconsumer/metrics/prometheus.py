@@ -1,6 +1,7 @@
-"""The door to ``prometheus_client``: families as it wants them, and the text that a server shows.
+"""The door to ``prometheus_client``: families as it wants them.
 
-The extra ``metrics`` brings the library; without it, using anything here says so.
+For a page of metrics ``text`` is enough. The extra ``metrics`` brings the library; without it,
+using anything here says so.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -9,14 +10,14 @@ from typing import TYPE_CHECKING
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.metrics.families import Family
+from zkconsumer.metrics.text import CONTENT_TYPE, exposition
 
 if TYPE_CHECKING:
-    from prometheus_client import CollectorRegistry
     from prometheus_client.core import Metric
 
+__all__ = ["CONTENT_TYPE", "FamilyCollector", "exposition", "require_prometheus"]
+
 MISSING = "metrics need prometheus-client: pip install 'zkconsumer[metrics]'"
-CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
-"""Of what ``exposition`` gives."""
 
 
 def require_prometheus() -> ModuleType:
@@ -52,19 +53,6 @@ class FamilyCollector:
         return ()
 
 
-def exposition(families: Iterable[Family]) -> bytes:
-    """The families in Prometheus's text format; its type is ``CONTENT_TYPE``.
-
-    Raises:
-        ConfigError: the library is not installed.
-    """
-    client = require_prometheus()
-    registry: CollectorRegistry = client.CollectorRegistry(auto_describe=False)
-    registry.register(FamilyCollector(lambda: families))
-    text: bytes = client.generate_latest(registry)
-    return text
-
-
 def _metric(family: Family) -> "Metric":
     from prometheus_client.core import Metric  # noqa: PLC0415 - as above
 
@@ -81,5 +69,5 @@ def _metric(family: Family) -> "Metric":
 
 
 def _printable(label: str) -> str:
-    """A label's value that can be encoded: one bad name must not hide all other metrics."""
+    """A label's value that can be encoded; see ``text``."""
     return label if label.isascii() else label.encode(errors="backslashreplace").decode()

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from tests.support.metered import NOW_MS, lags, samples_of, small_view, value, verdicts
+from zkconsumer.metrics import measured
 from zkconsumer.metrics.cluster import (
     ALWAYS_MEASURES,
     CLUSTER_MEASURES,
@@ -144,6 +145,18 @@ def test_a_large_cluster_can_do_without_the_partitions_of_groups() -> None:
     gone = {one.name for one in CLUSTER_MEASURES if one.per_partition}
     assert found.keys() == SEEN.keys() - gone
     assert "kafka_consumergroup_lag_sum" in found
+
+
+def test_a_cluster_with_very_many_of_them_does_without_by_itself(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Unless they were asked for."""
+    monkeypatch.setattr(measured, "MOST_GROUP_PARTITIONS", 3)
+    found = samples_of(cluster_families(small_view()))
+    assert found == samples_of(cluster_families(small_view(Detail.GROUPS)))
+    assert samples_of(cluster_families(small_view(Detail.PARTITIONS))) == SEEN
+    monkeypatch.setattr(measured, "MOST_GROUP_PARTITIONS", 4)
+    assert samples_of(cluster_families(small_view())) == SEEN
 
 
 def test_a_cluster_that_was_never_read_is_down_and_no_more() -> None:

@@ -1,11 +1,13 @@
 """What Prometheus gets to read."""
 
 import builtins
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from prometheus_client import CollectorRegistry, generate_latest
 
 from tests.support.metered import read_exposition, samples_of, small_view, value
 from zkconsumer.errors import ConfigError
@@ -45,15 +47,15 @@ def test_kinds_and_endings_are_prometheus_s() -> None:
     assert text.splitlines() == [
         "# HELP a_total A.",
         "# TYPE a_total counter",
-        "a_total 1.0",
+        "a_total 1",
         "# HELP b_total B.",
         "# TYPE b_total gauge",
-        "b_total 2.0",
+        "b_total 2",
         "# HELP c C.",
         "# TYPE c histogram",
-        'c_bucket{l="x",le="0.5"} 1.0',
-        'c_bucket{l="x",le="+Inf"} 2.0',
-        'c_count{l="x"} 2.0',
+        'c_bucket{l="x",le="0.5"} 1',
+        'c_bucket{l="x",le="+Inf"} 2',
+        'c_count{l="x"} 2',
         'c_sum{l="x"} 3.5',
     ]
 
@@ -66,6 +68,45 @@ def test_no_name_of_a_group_spoils_the_page(name: str) -> None:
     found = read_exposition(text)
     encodable = name.encode(errors="backslashreplace").decode()
     assert value(found, "a", l=encodable) == 1
+
+
+def families_of(names: Sequence[str]) -> list[Family]:
+    """One of each kind, with these names of groups."""
+    return [
+        Family(
+            name="a_total",
+            text="With \\ and\nmore.",
+            labels=("x", "y"),
+            samples=[Sample((one, other), 1.5) for one in names for other in names],
+            kind="counter",
+        ),
+        Family(
+            name="b",
+            text="B.",
+            labels=("x",),
+            samples=[
+                sample
+                for one in names
+                for sample in (
+                    Sample((one, "0.5"), 1, "_bucket"),
+                    Sample((one, "+Inf"), 2, "_bucket"),
+                    Sample((one,), 1e300, "_sum"),
+                    Sample((one,), 2**53, "_count"),
+                )
+            ],
+            kind="histogram",
+        ),
+    ]
+
+
+@given(st.lists(st.text(st.characters(exclude_categories=()), max_size=5), max_size=3, unique=True))
+def test_the_library_would_write_the_same(names: list[str]) -> None:
+    """Ours is only quicker."""
+    registry = CollectorRegistry(auto_describe=False)
+    registry.register(FamilyCollector(lambda: families_of(names)))
+    assert read_exposition(exposition(families_of(names))) == read_exposition(
+        generate_latest(registry)
+    )
 
 
 def test_registering_does_not_collect() -> None:
@@ -94,4 +135,5 @@ def test_without_the_library_it_says_which_extra_to_install(
 
     monkeypatch.setattr(builtins, "__import__", missing)
     with pytest.raises(ConfigError, match=r"pip install 'zkconsumer\[metrics\]'"):
-        exposition([])
+        FamilyCollector(list)
+    assert exposition([]) == b""

@@ -1,0 +1,58 @@
+"""Families as the text that Prometheus reads. Pure.
+
+``prometheus_client`` writes it, too, at 8 microseconds a line; a large cluster has hundreds of
+thousands of lines, for each of which this takes a tenth of that. A test holds both to the same.
+
+Source: Prometheus's text format 0.0.4.
+"""
+
+import re
+from collections.abc import Iterable, Iterator
+
+from zkconsumer.metrics.families import Family
+
+CONTENT_TYPE = "text/plain; version=0.0.4; charset=utf-8"
+"""Of what is written here."""
+
+_ODD = re.compile(r'[\\"\n\ud800-\udfff]')
+
+
+def exposition(families: Iterable[Family]) -> bytes:
+    """All of it; its type is ``CONTENT_TYPE``."""
+    return b"".join(exposition_parts(families))
+
+
+def exposition_parts(families: Iterable[Family]) -> Iterator[bytes]:
+    """The same, one family after the other."""
+    for family in families:
+        yield "".join(_lines(family)).encode()
+
+
+def _lines(family: Family) -> Iterator[str]:
+    text = family.text.replace("\\", r"\\").replace("\n", r"\n")
+    yield f"# HELP {family.name} {text}\n# TYPE {family.name} {family.kind}\n"
+    forms: dict[str, str] = {}
+    for sample in family.samples:
+        labels, value, suffix = sample
+        form = forms.get(suffix)
+        if form is None:
+            form = forms[suffix] = _form(family, suffix)
+        if _ODD.search(" ".join(labels)):
+            labels = tuple(map(escaped, labels))
+        yield form % (*labels, value)
+
+
+def _form(family: Family, suffix: str) -> str:
+    """A line into which the values of the labels, and that of the sample, are to be put."""
+    names = (*family.labels, "le") if suffix == "_bucket" else family.labels
+    inside = ",".join(f'{name}="%s"' for name in names)
+    return f"{family.name}{suffix}" + (f"{{{inside}}}" if inside else "") + " %s\n"
+
+
+def escaped(label: str) -> str:
+    """A label's value as the format has it; what can't be encoded is told by its number.
+
+    One bad name must not hide all other metrics.
+    """
+    encodable = label.encode(errors="backslashreplace").decode()
+    return encodable.replace("\\", r"\\").replace('"', r"\"").replace("\n", r"\n")
