@@ -106,7 +106,7 @@ class _World:
         }
         arguments = [one.format_map(words) for one in run.arguments]
         if run.main_class == GROUP_COMMAND:
-            result = _run_later(run.main_class, arguments)
+            result = run_later(run.main_class, arguments)
         else:
             result = self._cluster.run_scala_tool(run.main_class, *arguments)
         return {
@@ -148,7 +148,8 @@ def _worth_keeping(errors: str) -> str:
     return "".join(line for line in lines if not line.startswith(("\tat ", "log4j:")))
 
 
-def _run_later(main_class: str, arguments: list[str]) -> ToolResult:
+def run_later(main_class: str, arguments: list[str]) -> ToolResult:
+    """Run a tool of the later version, to its end."""
     path = os.pathsep.join(map(str, jars.class_path(LATER)))
     done = subprocess.run(
         [find_java(os.environ), "-cp", path, main_class, *arguments],

@@ -32,7 +32,7 @@ from zkconsumer.cli.tables import (
 from zkconsumer.errors import ConfigError, RegistryError
 from zkconsumer.status.model import ClusterSnapshot, GroupKind, GroupStatus
 from zkconsumer.status.reading.kept import GROUPS_PART
-from zkconsumer.status.verify import STRATEGIES, Verification, verify
+from zkconsumer.status.verify import STRATEGIES, Fault, Verification, verify
 
 _COULD_NOT: Final = 1
 _BAD: Final = 3
@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
     ids = snapshot.partition_ids()
     found = [(one, verify(one, ids, snapshot.live_sessions)) for one in groups]
     if args.format == "scala":
-        every = all(one.sound for _, one in found)
+        every = all(_is_read(one) for _, one in found)
         print(verified_text(every_partition_owned=every), end="")
         return 0
     if args.format == "json":
@@ -118,6 +118,15 @@ def run(args: argparse.Namespace) -> int:
     if not all(_is_well(one, args.strategy) for _, one in found):
         return _BAD
     return _COULD_NOT if args.group is None and _is_partial(snapshot) else 0
+
+
+def _is_read(found: Verification) -> bool:
+    """What the original means to ask: whether every partition that should be read is owned.
+
+    What is owned by nobody's right beside that is no matter to it.
+    """
+    beside = {Fault.NOT_READ, Fault.NO_PARTITION}
+    return not found.malformed and all(one.fault in beside for one in found.faults)
 
 
 def _is_partial(snapshot: ClusterSnapshot) -> bool:

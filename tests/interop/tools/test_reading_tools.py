@@ -1,0 +1,154 @@
+"""Our commands that read, and the original's on one cluster: the same output to the byte."""
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.golden.capture_scala_tools import run_later
+from tests.golden.scala_tool_scenes import (
+    CHECKER,
+    GROUP_COMMAND,
+    OFFSET_SHELL,
+    TOPIC_COMMAND,
+    VERIFY,
+)
+from tests.support.clusters import fresh_name
+from tests.support.traffic import partitions_of, write
+from tests.support.zk_tree import ZkTree, offset_path, owner_path
+from zkconsumer.cli.main import main
+from zkconsumer.sandbox import Sandbox
+
+pytestmark = pytest.mark.sandbox
+
+
+class World:
+    """A topic of three partitions with 4, 7 and 0 messages, and a group that nobody is in.
+
+    It owns two of them by nodes that nobody made, and has offsets of two: one of both.
+    """
+
+    def __init__(self, cluster: Sandbox) -> None:
+        self.cluster = cluster
+        self.topic = fresh_name("tools")
+        self.group = fresh_name("tools")
+        cluster.create_topic(self.topic, partitions=3, config={"retention.ms": "86400000"})
+        self.partitions = partitions_of(self.topic, 3)
+        for tp, count in zip(self.partitions, (4, 7, 0), strict=True):
+            if count:
+                write(cluster, tp, [b"m"] * count)
+        self.tree = ZkTree(cluster)
+        self.fill(self.group)
+
+    def fill(self, group: str) -> None:
+        """Give a group nodes."""
+        first, second, third = self.partitions
+        self.tree.put(f"/consumers/{group}/ids")
+        for tp, owner in ((first, "a-0"), (second, "a-1")):
+            self.tree.put(owner_path(group, tp), owner.encode())
+        for tp, offset in ((first, 3), (third, 9)):
+            self.tree.put(offset_path(group, tp), str(offset).encode())
+
+    @property
+    def zookeeper(self) -> tuple[str, str]:
+        """As most of the tools take it."""
+        return ("--zookeeper", self.cluster.zookeeper_connect)
+
+    @property
+    def of_group(self) -> tuple[str, ...]:
+        """Where, and which group."""
+        return (*self.zookeeper, "--group", self.group)
+
+
+@pytest.fixture
+def world(cluster: Sandbox) -> World:
+    """One."""
+    return World(cluster)
+
+
+Same = Callable[..., str]
+
+
+@pytest.fixture
+def same(world: World, capsys: pytest.CaptureFixture[str]) -> Same:
+    """Runs both with the same arguments, holds their output together, and gives it."""
+
+    def run(main_class: str, command: str, *arguments: str) -> str:
+        if main_class == GROUP_COMMAND:
+            theirs = run_later(main_class, list(arguments))
+        else:
+            theirs = world.cluster.run_scala_tool(main_class, *arguments)
+        capsys.readouterr()
+        yes = ["--yes"] if "--delete" in arguments else []
+        assert main([command, *arguments, "--format", "scala", *yes]) == theirs.status == 0
+        printed = capsys.readouterr()
+        assert printed.out == theirs.output
+        for line in printed.err.splitlines():
+            # log4j adds lines of its own, and so does our question before a deletion.
+            assert yes or line in theirs.errors
+        return printed.out
+
+    return run
+
+
+def test_the_offset_checker(world: World, same: Same) -> None:
+    """Rows with and without an offset, with and without an owner, one beyond the end."""
+    told = same(CHECKER, "lag", *world.of_group, "--broker-info")
+    assert [line.split()[3:6] for line in told.splitlines()[1:4]] == [
+        ["3", "4", "1"],
+        ["-1", "7", "unknown"],
+        ["9", "0", "-9"],
+    ]
+    assert "-> " in told
+
+
+def test_topics_are_described(world: World, same: Same) -> None:
+    """With settings of their own, chosen by a regular expression."""
+    told = same(
+        TOPIC_COMMAND, "topics", *world.zookeeper, "--describe", "--topic", f"{world.topic}|x"
+    )
+    assert "PartitionCount:3" in told
+    assert "Configs:retention.ms=86400000" in told
+
+
+def test_offsets_are_asked_for(world: World, same: Same) -> None:
+    """In the order in which they are asked for; a partition that is not there is an error."""
+    brokers = ("--broker-list", world.cluster.bootstrap_servers, "--topic", world.topic)
+    told = same(OFFSET_SHELL, "get-offset", *brokers, "--time", "-1", "--partitions", "1,0,9")
+    assert told == f"{world.topic}:1:7\n{world.topic}:0:4\n"
+
+
+def test_a_group_without_members_verifies(world: World, same: Same) -> None:
+    """The one case in which the original tells the truth."""
+    zookeeper = ("--zookeeper.connect", world.cluster.zookeeper_connect)
+    told = same(VERIFY, "verify", *zookeeper, "--group", world.group)
+    assert told == "Rebalance operation successful !\n"
+
+
+def test_groups_are_described(world: World, same: Same) -> None:
+    """As the tool of 0.9 does it."""
+    told = same(GROUP_COMMAND, "groups", *world.of_group, "--describe")
+    assert f"{world.group}, {world.topic}, 0, 3, 4, 1, a-0\n" in told
+
+
+def test_both_delete_the_same(world: World, capsys: pytest.CaptureFixture[str]) -> None:
+    """Of groups alike, one for each; what is left is alike, too, and so is what is said."""
+    left, said = [], []
+    other = fresh_name("tools")
+    for group in (world.group, other):
+        if group == other:
+            world.fill(group)
+        keeps = [f"/consumers/{group}/{kind}/other/0" for kind in ("owners", "offsets")]
+        for path in keeps:
+            world.tree.put(path, b"1")
+        arguments = [*world.zookeeper, "--delete", "--group", group, "--group", "none"]
+        arguments += ["--topic", world.topic]
+        if group == world.group:
+            said.append(run_later(GROUP_COMMAND, arguments).output)
+        else:
+            assert main(["groups", *arguments, "--yes", "--format", "scala"]) == 0
+            said.append(capsys.readouterr().out)
+        root = f"/consumers/{group}"
+        folders = [root, f"{root}/owners", f"{root}/offsets"]
+        left.append([world.tree.children(path) for path in folders])
+    assert said[0].replace(world.group, other) == said[1]
+    assert left == [[["ids", "offsets", "owners"], ["other"], ["other"]]] * 2
