@@ -104,7 +104,7 @@ def run(args: argparse.Namespace) -> int:
     ids = snapshot.partition_ids()
     found = [(one, verify(one, ids, snapshot.live_sessions)) for one in groups]
     if args.format == "scala":
-        every = all(_is_read(one) for _, one in found)
+        every = all(_is_read(group, one) for group, one in found)
         print(verified_text(every_partition_owned=every), end="")
         return 0
     if args.format == "json":
@@ -120,13 +120,16 @@ def run(args: argparse.Namespace) -> int:
     return _COULD_NOT if args.group is None and _is_partial(snapshot) else 0
 
 
-def _is_read(found: Verification) -> bool:
+def _is_read(group: GroupStatus, found: Verification) -> bool:
     """What the original means to ask: whether every partition that should be read is owned.
 
     What is owned by nobody's right beside that is no matter to it.
     """
-    beside = {Fault.NOT_READ, Fault.NO_PARTITION}
-    return not found.malformed and all(one.fault in beside for one in found.faults)
+    read = {topic for one in group.members for topic in one.streams}
+    return not found.malformed and not any(
+        one.topic_partition.topic in read and one.fault is not Fault.NO_PARTITION
+        for one in found.faults
+    )
 
 
 def _is_partial(snapshot: ClusterSnapshot) -> bool:
