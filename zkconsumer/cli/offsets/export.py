@@ -1,11 +1,8 @@
 """``zkconsumer offsets export``: what groups have committed, as a file; ``ExportZkOffsets``."""
 
 import argparse
-import os
 import sys
-import tempfile
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 from zkconsumer.cli.cluster_access import add_cluster_arguments
 from zkconsumer.cli.commands import Subparsers
@@ -16,6 +13,7 @@ from zkconsumer.cli.offsets.jobs import show
 from zkconsumer.cli.offsets.opening import OffsetsCluster, open_offsets
 from zkconsumer.cli.progress import progress
 from zkconsumer.cli.refusal import refusing
+from zkconsumer.cli.whole_file import whole_file
 from zkconsumer.errors import ConfigError, ZkConsumerError
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.placing import merged
@@ -139,26 +137,5 @@ def _write(name: str, text: str) -> None:
     if name == _STDOUT:
         show(text)
         return
-    path = Path(name)
-    if path.exists() and not path.is_file():
-        # A pipe, a terminal: nothing to be replaced.
-        path.write_text(text, encoding="utf-8")
-        return
-    descriptor, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name[:100]}-")
-    try:
-        with open(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-            os.fchmod(file.fileno(), 0o666 & ~_umask())
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink()
-        raise
-
-
-def _umask() -> int:
-    """What files are not to be allowed; there is no other way to ask for it."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
+    with whole_file(name) as file:
+        file.write(text.encode())

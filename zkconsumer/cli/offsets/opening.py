@@ -8,8 +8,8 @@ from functools import cached_property
 from typing import Final
 
 from zkconsumer.cli.cluster_access import ClusterAccess, open_cluster
-from zkconsumer.cluster.cluster_client import EARLIEST, LATEST, TimedOffset
-from zkconsumer.errors import BrokerError, TransportError, UnsupportedVersion
+from zkconsumer.cli.log_lookup import LogLookup
+from zkconsumer.errors import BrokerError
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.offsets.migration.group import Group
 from zkconsumer.offsets.migration.in_kafka import KafkaPlace, Patience
@@ -24,7 +24,6 @@ from zkconsumer.wire.messages.list_groups import ListGroupsRequest
 from zkconsumer.zk.paths import CONSUMERS
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
-_WITHOUT_TIMES: Final = int(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT)
 _TRIES: Final = 3
 """How many times the time-out of one answer all tries of a question may take."""
 
@@ -73,6 +72,10 @@ class OffsetsCluster:
     def now_ms(self) -> int:
         """Our clock."""
         return self._access.clock.wall_ms()
+
+    @cached_property
+    def _lookup(self) -> LogLookup:
+        return LogLookup(self._access.client, timeout_ms=self._limit_ms)
 
     @cached_property
     def partitions(self) -> frozenset[TopicPartition]:
@@ -126,56 +129,16 @@ class OffsetsCluster:
 
     def logs(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, LogRange]:
         """First offset and end of those logs whose leaders answer."""
-        wanted = [tp for tp in partitions if tp in self.partitions]
-        if not wanted:
-            return {}
-        try:
-            starts, ends = (
-                self._access.client.list_offsets(
-                    dict.fromkeys(wanted, time), timeout_ms=self._limit_ms
-                )
-                for time in (EARLIEST, LATEST)
-            )
-        except TransportError:
-            # Nobody leads them just now: the plan says so of each.
-            return {}
-        return {
-            tp: LogRange(start.offset, end.offset)
-            for tp in wanted
-            if isinstance(start := starts.get(tp), TimedOffset)
-            and isinstance(end := ends.get(tp), TimedOffset)
-        }
+        return self._lookup.logs([tp for tp in partitions if tp in self.partitions])
 
     def at_time(self, time_ms: int, logs: Mapping[TopicPartition, LogRange]) -> ToTime:
-        """Where the first record is that is not older than a time.
-
-        Brokers before 0.10.1, and logs without timestamps, know when segments were last written:
-        there it is the beginning of the segment before it.
-
-        Args:
-            time_ms: milliseconds since the epoch.
-            logs: of the partitions that are asked for.
+        """Where the first record is that is not older than a time; see ``LogLookup.since``.
 
         Raises:
             ZkConsumerError: it can't be asked.
         """
-        times = dict.fromkeys(logs, time_ms)
-        told: Mapping[TopicPartition, TimedOffset | int]
-        try:
-            told = self._access.client.list_offsets(times, timeout_ms=self._limit_ms)
-        except UnsupportedVersion:
-            told = dict.fromkeys(logs, _WITHOUT_TIMES)
-        found = {tp: one.offset for tp, one in told.items() if isinstance(one, TimedOffset)}
-        rest = [tp for tp, one in told.items() if one == _WITHOUT_TIMES]
-        if rest:
-            segments = self._access.client.segment_starts(
-                dict.fromkeys(rest, time_ms), timeout_ms=self._limit_ms
-            )
-            for tp, offsets in segments.items():
-                if not isinstance(offsets, int):
-                    # None was written to the last time before that: all of it is newer.
-                    found[tp] = offsets[0] if offsets else logs[tp].start
-        return ToTime(found, exact=not rest)
+        found = self._lookup.since(time_ms, logs)
+        return ToTime(found.offsets, exact=found.exact)
 
     def close(self) -> None:
         """Hang up."""

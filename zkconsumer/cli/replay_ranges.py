@@ -1,0 +1,76 @@
+"""Which offsets are to be replayed, and which of them are gone: pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from zkconsumer.model import OffsetRange, TopicPartition
+from zkconsumer.offsets.planning import LogRange
+
+
+@dataclass(frozen=True, slots=True)
+class Gone:
+    """Offsets that were asked for and are not in the log; and why."""
+
+    stretch: OffsetRange
+    reason: str
+
+    def __str__(self) -> str:
+        return f"{self.stretch} is not there: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
+class ReplayPlan:
+    """What to read.
+
+    Attributes:
+        ranges: ascending by partition; all of it is in the logs. Empty ones are left out.
+        gone: what was asked for and is not there.
+        wrong: what makes no sense.
+    """
+
+    ranges: tuple[OffsetRange, ...]
+    gone: tuple[Gone, ...] = ()
+    wrong: tuple[str, ...] = ()
+
+    @property
+    def count(self) -> int:
+        """How many offsets there are to read."""
+        return sum(one.count for one in self.ranges)
+
+
+def plan_replay(
+    logs: Mapping[TopicPartition, LogRange],
+    starts: Mapping[TopicPartition, int],
+    ends: Mapping[TopicPartition, int],
+) -> ReplayPlan:
+    """Hold what is asked for against the logs.
+
+    Args:
+        logs: of all partitions to be read.
+        starts: where to begin; a partition that is missing is read from its beginning.
+        ends: where to end, without that offset itself; one that is missing is read to its end.
+    """
+    ranges: list[OffsetRange] = []
+    gone: list[Gone] = []
+    wrong: list[str] = []
+    for tp, log in sorted(logs.items()):
+        start, end = starts.get(tp, log.start), ends.get(tp, log.end)
+        if start > end:
+            wrong.append(f"{tp}: the beginning, {start}, lies behind the end, {end}")
+            continue
+        first, behind = max(start, log.start), min(end, log.end)
+        if start < log.start and start < end:
+            stretch = _stretch(tp, start, min(end, log.start))
+            gone.append(
+                Gone(stretch, f"the log begins at {log.start} (older messages are deleted)")
+            )
+        if end > log.end and start < end:
+            stretch = _stretch(tp, max(start, log.end), end)
+            gone.append(Gone(stretch, f"the log ends at {log.end}"))
+        if first < behind:
+            ranges.append(_stretch(tp, first, behind))
+    return ReplayPlan(tuple(ranges), tuple(gone), tuple(wrong))
+
+
+def _stretch(tp: TopicPartition, start: int, end: int) -> OffsetRange:
+    return OffsetRange(topic_partition=tp, from_offset=start, until_offset=end)
