@@ -1,0 +1,195 @@
+"""Mirrors that are killed, and clusters that break: nothing is lost, and copies are counted."""
+
+import signal
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.support.clusters import BrokerOf, fresh_name
+from tests.support.killed_mirror import POINTS
+from tests.support.mirrors import (
+    MirrorProcess,
+    acknowledged,
+    await_acknowledged,
+    copies_in,
+    mirror_settings,
+    numbered,
+    proof_of,
+    read_topic,
+    running,
+    write_all,
+)
+from tests.support.traffic import Traffic, partitions_of
+from tests.support.waiting import wait_until
+from tests.support.zk_tree import ZkTree
+from zkconsumer.mirror.mirror import Mirror
+from zkconsumer.model import TopicPartition
+from zkconsumer.produce.outgoing import parts_of
+from zkconsumer.sandbox import Sandbox
+
+pytestmark = pytest.mark.sandbox
+
+COUNT = 2_000
+BATCH = 200
+
+
+@dataclass
+class Victim:
+    """A mirror of a topic of its own that is killed at one point, and started again."""
+
+    point: str
+    topic: str
+    group: str
+    folder: Path
+
+    @property
+    def offsets_file(self) -> Path:
+        """What it writes."""
+        return self.folder / "offsets"
+
+    def start(self, cluster: Sandbox, target: str, *, armed: bool) -> MirrorProcess:
+        """Start it, to be killed or to come to its end."""
+        module = ("tests.support.killed_mirror", self.point, "4") if armed else ("zkconsumer",)
+        return MirrorProcess(
+            cluster,
+            self.group,
+            *("--whitelist", self.topic, "--target-bootstrap-servers", target),
+            *("--offsets-file", str(self.offsets_file), "--queue.size", str(BATCH)),
+            *("--stop-at-end", "--offset.commit.interval.ms", "1"),
+            folder=self.folder,
+            module=module,
+        )
+
+
+def test_killed_at_every_point_it_loses_nothing(
+    cluster: Sandbox, broker_of: BrokerOf, tmp_path: Path
+) -> None:
+    """At most what was in hand is there twice, and the proof counts all of it."""
+    target = broker_of("0.8.2.2")
+    victims = [
+        Victim(point, fresh_name(f"killed-{point}"), fresh_name("group"), tmp_path / point)
+        for point in POINTS
+    ]
+    wanted: dict[str, set[bytes]] = {}
+    for victim in victims:
+        for where in (cluster, target):
+            where.create_topic(victim.topic)
+        tp = TopicPartition(victim.topic, 0)
+        records = numbered(tp, COUNT)
+        write_all(cluster.brokers, {tp: records})
+        wanted[victim.topic] = {value for one in records if (value := parts_of(one)[0].value)}
+    servers = target.bootstrap_servers
+    killed = [victim.start(cluster, servers, armed=True) for victim in victims]
+    for process in killed:
+        assert process.wait() == -signal.SIGKILL, process.errors
+    again = [victim.start(cluster, servers, armed=False) for victim in victims]
+    for process in again:
+        assert process.wait() == 0, process.errors
+    tree = ZkTree(cluster)
+    copies: dict[str, int] = {}
+    for victim in victims:
+        found = read_topic(servers, victim.topic)
+        copies_in(found, wanted[victim.topic])
+        copies[victim.point] = len(found[0]) - COUNT
+        proof = proof_of(cluster, victim.group, servers, victim.offsets_file)
+        (partition,) = proof.partitions
+        assert proof.is_proven
+        assert (partition.messages, partition.mirrored) == (COUNT, COUNT)
+        # What is there once more is in two lines, or in none.
+        assert partition.copies + sum(proof.unlisted.values()) == copies[victim.point]
+        assert tree.offsets(victim.group) == {TopicPartition(victim.topic, 0): COUNT}
+    assert max(copies.values()) <= 2 * BATCH
+    assert copies["before-write"] <= BATCH
+    assert copies["behind-commit"] == 0
+    assert copies["behind-write"] > 0
+
+
+def test_brokers_and_zookeeper_are_killed_under_it(
+    cluster: Sandbox, broker_of: BrokerOf, tmp_path: Path
+) -> None:
+    """The target's broker, the source's, ZooKeeper: it goes on by itself where it was."""
+    target = broker_of("0.8.2.2")
+    topic, group, file = fresh_name("broken"), fresh_name("group"), tmp_path / "offsets"
+    partitions = partitions_of(topic, 2)
+    for where in (cluster, target):
+        where.create_topic(topic, partitions=2)
+    servers = target.bootstrap_servers
+    settings = mirror_settings(cluster, group, topic, servers, offsets_file=file)
+    with Traffic(cluster, partitions) as traffic:
+        with running(settings) as mirror:
+            await_acknowledged(mirror, 50)
+            target.kill_broker(target.brokers[0].id)
+            before = acknowledged(mirror)
+            target.start_broker(target.brokers[0].id)
+            await_acknowledged(mirror, before + 100)
+            cluster.kill_broker(cluster.brokers[0].id)
+            cluster.start_broker(cluster.brokers[0].id)
+            await_acknowledged(mirror, acknowledged(mirror) + 100)
+            cluster.kill_zookeeper()
+            cluster.start_zookeeper()
+            await_acknowledged(mirror, acknowledged(mirror) + 100)
+        sent = traffic.stop()
+    end = Mirror(
+        mirror_settings(cluster, group, topic, servers, offsets_file=file, stop_at_end=True)
+    ).run()
+    assert set(end.partitions) == set(partitions)
+    proof = proof_of(cluster, group, servers, file)
+    assert proof.is_proven
+    found = read_topic(servers, topic)
+    for one in proof.partitions:
+        assert one.messages == one.mirrored >= len(sent[one.source])
+        assert one.until == max(sent[one.source]) + 1
+        extra = len(found[one.source.partition]) - one.messages
+        assert extra == one.copies + proof.unlisted[one.source]
+
+
+def test_mirrors_that_come_and_go_hand_over_without_a_copy(
+    cluster: Sandbox, broker_of: BrokerOf
+) -> None:
+    """What was acknowledged is committed before others get it: nothing is lost, nothing twice."""
+    target = broker_of("0.8.2.2")
+    topic, group = fresh_name("shared"), fresh_name("group")
+    partitions = partitions_of(topic, 4)
+    for where in (cluster, target):
+        where.create_topic(topic, partitions=4)
+    settings = mirror_settings(
+        cluster, group, topic, target.bootstrap_servers, commit_interval_ms=60_000
+    )
+    tree = ZkTree(cluster)
+
+    def shares() -> list[int]:
+        owners = [one for one, _ in tree.owners(group, topic).values()]
+        return sorted(owners.count(one) for one in set(owners))
+
+    with Traffic(cluster, partitions) as traffic, ExitStack() as first:
+        mirror = first.enter_context(running(settings))
+        await_acknowledged(mirror, 100)
+        for _ in range(2):
+            with running(settings) as second:
+                wait_until(lambda: shares() == [2, 2], what="two shares")
+                await_acknowledged(second, 50)
+            await_acknowledged(mirror, acknowledged(mirror) + 50)
+        third = first.enter_context(running(settings))
+        wait_until(lambda: shares() == [2, 2], what="two shares")
+        await_acknowledged(third, 50)
+        sent = traffic.stop()
+        ends = {tp: max(of_tp) + 1 for tp, of_tp in sent.items()}
+
+        def reached() -> bool:
+            positions: dict[TopicPartition, int] = {}
+            for one in (mirror, third):
+                for tp, account in one.progress().partitions.items():
+                    positions[tp] = max(positions.get(tp, 0), account.position or 0)
+            return positions == ends
+
+        wait_until(reached, what="all that was sent")
+    found = read_topic(target.bootstrap_servers, topic)
+    values = {value for of_tp in sent.values() for value in of_tp.values()}
+    assert copies_in(found, values) == 0
+    for tp in partitions:
+        assert [one.value for one in found[tp.partition]] == [
+            sent[tp][offset] for offset in sorted(sent[tp])
+        ]
+    assert tree.offsets(group) == ends
