@@ -75,11 +75,14 @@ def build_set(records: Sequence[Outgoing], *, version: int, codec: Codec, now_ms
         LocalProtocolError: they can't be written in the format of that version.
         UnsupportedCodec: the library for the codec is not installed.
     """
-    chosen = [
-        _numbered(parts_of(one)[0], place, now_ms, has_time=version >= FIRST_WITH_TIMESTAMPS)
-        for place, one in enumerate(records)
-    ]
-    headers = {place: one[1] for place, one in enumerate(map(parts_of, records)) if one[1]}
+    has_time = version >= FIRST_WITH_TIMESTAMPS
+    chosen: list[Record] = []
+    headers: dict[int, Headers] = {}
+    for place, one in enumerate(records):
+        record, its_headers = (one, ()) if type(one) is Record else parts_of(one)
+        if its_headers:
+            headers[place] = its_headers
+        chosen.append(_numbered(record, place, now_ms, has_time=has_time))
     if version >= FIRST_WITH_BATCHES:
         return build_batch(chosen, codec=codec, headers=headers)
     if headers:
@@ -92,7 +95,10 @@ def build_set(records: Sequence[Outgoing], *, version: int, codec: Codec, now_ms
 
 def _numbered(record: Record, place: int, now_ms: int, *, has_time: bool) -> Record:
     """The record as a producer writes it: counted from 0, its time its creator's."""
+    _, key, value, stamp, kind = record
     if not has_time:
-        return Record(place, record.key, record.value)
-    stamp = now_ms if record.timestamp == _NO_TIME else record.timestamp
-    return Record(place, record.key, record.value, stamp, TimestampType.CREATE_TIME)
+        stamp, kind = _NO_TIME, TimestampType.NONE
+    else:
+        stamp, kind = now_ms if stamp == _NO_TIME else stamp, TimestampType.CREATE_TIME
+    # A third of the time that the call of its class takes.
+    return tuple.__new__(Record, (place, key, value, stamp, kind))

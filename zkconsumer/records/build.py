@@ -12,10 +12,11 @@ from zkconsumer.model import Record, TimestampType
 from zkconsumer.records.codecs import CODECS_OF_MESSAGES, Codec, compress
 from zkconsumer.records.legacy import LOG_APPEND_MASK, MAGICS
 
-_HEADER = struct.Struct(">qi")
+_FRAME = struct.Struct(">qiI")
+_HEAD_0 = struct.Struct(">BBi")
+_HEAD_1 = struct.Struct(">BBqi")
 _INT32 = struct.Struct(">i")
-_INT64 = struct.Struct(">q")
-_CRC = struct.Struct(">I")
+_CRC_BYTES = 4
 
 
 def build_message_set(
@@ -98,21 +99,20 @@ def wrap_message_set(
 
 
 def _entry(record: Record, offset: int, magic: int, codec: Codec = Codec.NONE) -> bytes:
+    _, key, value, timestamp, timestamp_type = record
+    attributes: int = codec
+    key_size = -1 if key is None else len(key)
+    value_size = -1 if value is None else len(value)
     try:
-        attributes: int = codec
-        stamp = b""
         if magic:
-            stamp = _INT64.pack(record.timestamp)
-            if record.timestamp_type is TimestampType.LOG_APPEND_TIME:
+            if timestamp_type is TimestampType.LOG_APPEND_TIME:
                 attributes |= LOG_APPEND_MASK
-        key, value = _sized(record.key), _sized(record.value)
-        body = b"".join((bytes((magic, attributes)), stamp, key, value))
-        return _HEADER.pack(offset, len(body) + 4) + _CRC.pack(crc32(body)) + body
+            head = _HEAD_1.pack(magic, attributes, timestamp, key_size)
+        else:
+            head = _HEAD_0.pack(magic, attributes, key_size)
+        body = b"".join((head, key or b"", _INT32.pack(value_size), value or b""))
+        return _FRAME.pack(offset, len(body) + _CRC_BYTES, crc32(body)) + body
     except struct.error as error:
         raise LocalProtocolError(
             f"record at offset {offset} does not fit into a message of magic {magic}: {error}"
         ) from error
-
-
-def _sized(data: bytes | None) -> bytes:
-    return _INT32.pack(-1) if data is None else _INT32.pack(len(data)) + data

@@ -1,11 +1,13 @@
 """Writes batches of magic 2, byte for byte as the original's producers and brokers do.
 
-Used by fakes and tests; the layout is described in ``batch_header`` and ``batch_records``.
+Used by the producer, fakes and tests; the layout is described in ``batch_header`` and
+``batch_records``. Records are written by the hundred thousand: hence one loop, and no more calls.
 """
 
 import struct
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 
 from zkconsumer.errors import LocalProtocolError
@@ -93,12 +95,7 @@ def build_batch(
     base_time = _base_time(chosen, traits, f"records {base} to {last}")
     found = headers or {}
     try:
-        body = b"".join(
-            _record(
-                record, record.offset - base, record.timestamp - base_time, found.get(place, ())
-            )
-            for place, record in enumerate(chosen)
-        )
+        body = _body(chosen, base, base_time, found)
         packed = compress(codec, body, magic=MAGIC)
         head = BATCH_HEADER.pack(
             base,
@@ -189,14 +186,37 @@ def _flags(traits: BatchTraits) -> int:
     )
 
 
-def _record(record: Record, delta: int, time_delta: int, headers: Headers) -> bytes:
-    parts = [b"\0", varint(time_delta), varint(delta), _sized(record.key), _sized(record.value)]
-    parts.append(varint(len(headers)))
+def _body(
+    records: list[Record], base: int, base_time: int, headers: Mapping[int, Headers]
+) -> bytes:
+    """The records, one behind the other."""
+    number, none, no_headers = _varint, varint(-1), varint(0)
+    parts: list[bytes] = []
+    for place, (offset, key, value, timestamp, _) in enumerate(records):
+        body = b"".join(
+            (
+                b"\0",
+                number(timestamp - base_time),
+                number(offset - base),
+                none if key is None else number(len(key)) + key,
+                none if value is None else number(len(value)) + value,
+                _headers(headers[place]) if place in headers else no_headers,
+            )
+        )
+        parts += (number(len(body)), body)
+    return b"".join(parts)
+
+
+def _headers(headers: Headers) -> bytes:
+    parts = [varint(len(headers))]
     for name, value in headers:
         parts += (_sized(name.encode()), _sized(value))
-    body = b"".join(parts)
-    return varint(len(body)) + body
+    return b"".join(parts)
 
 
 def _sized(data: bytes | None) -> bytes:
     return varint(-1) if data is None else varint(len(data)) + data
+
+
+_varint = lru_cache(maxsize=1 << 15)(varint)
+"""Offsets count up from 0 in every batch, and lengths are much alike."""
