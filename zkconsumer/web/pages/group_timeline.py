@@ -82,7 +82,7 @@ def events_of(
     older = [one for one in past if first_ms is None or one.began_ms < first_ms]
     return [
         *(_event(one, key, now_ms) for one in reversed(recent)),
-        *(_past_event(one) for one in reversed(older)),
+        *(_past_event(one, key) for one in reversed(older)),
     ]
 
 
@@ -141,14 +141,14 @@ def _event(rebalance: Rebalance, key: GroupKey, now_ms: int) -> Event:
     )
 
 
-def _past_event(rebalance: PastRebalance) -> Event:
+def _past_event(rebalance: PastRebalance, key: GroupKey) -> Event:
     ended = rebalance.ended_ms
     return Event(
         began_ms=rebalance.began_ms,
         ended_ms=rebalance.ended_ms,
         lasted="" if ended is None else _lasted(ended - rebalance.began_ms),
         under_way=False,
-        reasons=rebalance.reasons,
+        reasons=tuple(_shortened(one, key) for one in rebalance.reasons),
         changed=_changed(rebalance.moved, rebalance.reclaimed),
     )
 
@@ -161,6 +161,11 @@ def _lasted(ms: int) -> str:
 def _reason(reason: Reason, key: GroupKey) -> str:
     said = reason.cause.value.format(member_label(key, reason.what))
     return said if reason.before is None else f"{said} (was {member_label(key, reason.before)})"
+
+
+def _shortened(reason: str, key: GroupKey) -> str:
+    """A reason that was written down with whole ids."""
+    return re.sub(r"[^ ()]+", lambda word: member_label(key, word[0]), reason)
 
 
 def _move(moved: Moved, key: GroupKey) -> Move:

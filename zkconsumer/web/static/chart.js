@@ -26,8 +26,11 @@ class Chart {
     this.table.addEventListener("toggle", () => this.fillTable());
     figure.replaceChildren(this.controls, this.canvas, this.legend, this.note, this.table);
     new ResizeObserver(() => this.resize()).observe(this.canvas);
-    document.addEventListener("colours", () => this.draw());
-    document.addEventListener("updated", () => this.load(false));
+    const whileShown = (act) => () => {
+      if (figure.isConnected) act();
+    };
+    document.addEventListener("colours", whileShown(() => this.draw()));
+    document.addEventListener("updated", whileShown(() => this.load(false)));
     this.load(true);
   }
 
@@ -103,5 +106,15 @@ class Chart {
   }
 }
 
-const figure = document.getElementById("chart");
-if (figure) new Chart(figure);
+// A group can go and come again while its page is open: then there is another figure.
+const drawn = new WeakSet();
+
+function start() {
+  const figure = document.getElementById("chart");
+  if (!figure || drawn.has(figure)) return;
+  drawn.add(figure);
+  new Chart(figure);
+}
+
+document.addEventListener("updated", start);
+start();

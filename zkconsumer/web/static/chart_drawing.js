@@ -81,7 +81,7 @@ export function optionsOf({ width, height, lines, style, window, unit, hidden, m
       y: { range: (_plot, _least, most) => [0, Math.max(unit === "lag" ? 10 : 1, (most ?? 0) * 1.08)] },
     },
     axes: [
-      axis(style, { space: span > 90_000 ? 90 : 56, values: (_plot, splits) => timeLabels(splits, span), grid: { show: false } }),
+      axis(style, { size: 26, space: span > 90_000 ? 90 : 56, values: (_plot, splits) => timeLabels(splits, span), grid: { show: false } }),
       axis(style, {
         size: 48,
         space: 34,

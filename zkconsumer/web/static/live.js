@@ -45,12 +45,21 @@ function announce(before, root) {
   return after;
 }
 
+function lacksScripts(page) {
+  const here = new Set([...document.scripts].map((one) => one.getAttribute("src")));
+  return [...page.scripts].some((one) => !here.has(one.getAttribute("src")));
+}
+
 let news = "";
 
 function show(page) {
   const root = document.getElementById("live");
   const come = page.getElementById("live");
   if (!come) {
+    return;
+  }
+  if (lacksScripts(page)) {
+    location.reload(); // what stood here was not there yet, so its scripts are not
     return;
   }
   localTimes(come);

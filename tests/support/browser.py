@@ -1,0 +1,147 @@
+"""A real Chromium that looks at the page, and what it must never find."""
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Literal
+from urllib.parse import urlsplit
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, BrowserContext, Page, sync_playwright
+
+Scheme = Literal["light", "dark"]
+
+SCREENSHOTS = os.environ.get("ZKCONSUMER_SCREENSHOTS") == "1"
+IMAGES = Path(__file__).parents[2] / "docs" / "images"
+_NAMES = ("chromium", "chromium-browser", "google-chrome")
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """The distribution's browser, without a window.
+
+    Keep it no longer than a module's tests: while it is open, asyncio has a loop in this thread.
+    """
+    path = next((found for name in _NAMES if (found := shutil.which(name))), None)
+    assert path is not None, "no Chromium: scripts/need-chromium installs one"
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+class Window:
+    """A page that is looked at, and everything that speaks against it.
+
+    Attributes:
+        page: of playwright.
+        complaints: errors of scripts, of the console (also what the security policy refused).
+        strangers: addresses beyond the page's own host that were asked for.
+    """
+
+    def __init__(self, context: BrowserContext, address: str) -> None:
+        self.page: Page = context.new_page()
+        self.page.set_default_timeout(15_000)
+        self.complaints: list[str] = []
+        self.strangers: list[str] = []
+        self._address = address
+        self._host = urlsplit(address).netloc
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("console", lambda said: self._hear(said.type, said.text))
+        context.on("request", lambda request: self._note(request.url))
+
+    def open(self, path: str) -> Page:
+        """Go to an address of the site."""
+        self.page.goto(self._address.rstrip("/") + path)
+        return self.page
+
+    def clean(self) -> bool:
+        """Whether nothing speaks against it; says what does."""
+        assert self.complaints == []
+        assert self.strangers == []
+        return True
+
+    def _hear(self, kind: str, text: str) -> None:
+        if kind in {"error", "warning"}:
+            self.complaints.append(text)
+
+    def _note(self, url: str) -> None:
+        parts = urlsplit(url)
+        if parts.scheme not in {"data", "blob"} and parts.netloc != self._host:
+            self.strangers.append(url)
+
+
+@contextmanager
+def window(
+    browser: Browser,
+    address: str,
+    *,
+    scheme: Scheme = "light",
+    now_ms: int | None = None,
+    **more: Any,
+) -> Iterator[Window]:
+    """A fresh profile.
+
+    Args:
+        browser: where.
+        address: of the site.
+        scheme: what the system prefers.
+        now_ms: the time by the browser's clock, which stands still; None: the real one.
+        more: settings of the context.
+    """
+    context = browser.new_context(
+        **{
+            "viewport": {"width": 1440, "height": 900},
+            "color_scheme": scheme,
+            "locale": "en-GB",
+            "timezone_id": "UTC",
+            **more,
+        }
+    )
+    try:
+        opened = Window(context, address)
+        if now_ms is not None:
+            opened.page.clock.set_fixed_time(datetime.fromtimestamp(now_ms / 1000, UTC))
+        yield opened
+    finally:
+        context.close()
+
+
+def barriers(page: Page) -> list[str]:
+    """What keeps people from using the page: axe's serious and critical findings."""
+    found = Axe().run(page).response["violations"]
+    return [
+        f"{one['impact']} {one['id']}: {[node['html'][:200] for node in one['nodes'][:3]]}"
+        for one in found
+        if one["impact"] in {"serious", "critical"}
+    ]
+
+
+def picture(page: Page, name: str) -> None:
+    """Put what is shown into the documentation, where pictures were asked for."""
+    if SCREENSHOTS:
+        IMAGES.mkdir(exist_ok=True)
+        page.screenshot(path=IMAGES / f"page-{name}.png", full_page=True, animations="disabled")
+
+
+def painted(page: Page, selector: str) -> int:
+    """How many colours a canvas shows."""
+    found: int = page.evaluate(
+        """selector => {
+            const canvas = document.querySelector(selector);
+            if (!canvas || !canvas.width) return 0;
+            const { width, height } = canvas;
+            const data = canvas.getContext("2d").getImageData(0, 0, width, height).data;
+            const seen = new Set();
+            for (let at = 0; at < data.length; at += 4)
+                if (data[at + 3]) seen.add((data[at] << 16) | (data[at + 1] << 8) | data[at + 2]);
+            return seen.size;
+        }""",
+        selector,
+    )
+    return found

@@ -1,0 +1,23 @@
+"""The page of a cluster that never was, and a browser to look at it with."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser
+
+from tests.support.browser import chromium
+from tests.support.paper_site import PaperSite, served
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """One for the tests of a module."""
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture
+def site() -> Iterator[PaperSite]:
+    """One for each test, since tests change what it shows."""
+    with served(PaperSite()) as opened:
+        yield opened

@@ -1,0 +1,188 @@
+"""A page that stays open: it follows the cluster, without taking anything out of hands."""
+
+from dataclasses import replace
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.support.browser import window
+from tests.support.page_world import BILLING, NOW_MS, STEP_MS, STEPS, state_at
+from tests.support.paper_site import PaperSite
+from zkconsumer.web.state import ClusterState
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.long]
+
+GROUP = "/groups/zookeeper/billing"
+BEFORE = 49
+"""The step before a third member comes."""
+
+
+def show(site: PaperSite, state: ClusterState) -> None:
+    """Publish a state, at its time."""
+    site.clock.advance(state.snapshot.taken_ms + 2_000 - site.clock.wall_ms())
+    site.source.publish(state)
+
+
+def focused(page: Page) -> str:
+    """The text of what has the focus."""
+    found: str = page.evaluate("document.activeElement.textContent.trim().replace(/\\s+/g, ' ')")
+    return found
+
+
+def test_a_rebalance_is_shown_and_said(browser: Browser, site: PaperSite) -> None:
+    """The grid follows; rows light up; a screen reader hears why; nothing else is disturbed."""
+    show(site, state_at(BEFORE))
+    with window(browser, site.address) as opened:
+        page = opened.open(GROUP)
+        row = page.locator("tr[data-key='orders-6']")
+        expect(row.locator(".own")).to_have_class("own hue1")
+        expect(page.locator("th.member")).to_have_count(2)
+        page.get_by_text("The same as a table").click()
+        page.locator("a", has_text="Nodes in ZooKeeper").focus()
+        page.evaluate("scrollTo(0, 150)")
+        page.evaluate("window.sameDocument = true")
+        with page.expect_response(lambda answer: answer.url.endswith(GROUP)):
+            show(site, state_at(BEFORE + 1))
+        expect(row.locator(".own")).to_have_class("own hue2")
+        expect(page.locator("th.member")).to_have_count(3)
+        lit = "row => row.getAnimations().length"
+        assert row.evaluate(lit) == 1
+        assert page.locator("tr[data-key='orders-0']").evaluate(lit) == 0
+        expect(page.locator("#news")).to_contain_text("joined: 3 partitions changed hands.")
+        assert page.evaluate("window.sameDocument")
+        assert page.evaluate("scrollY") == 150
+        assert focused(page) == "Nodes in ZooKeeper"
+        assert page.locator("details.numbers").evaluate("one => one.open")
+        assert opened.clean()
+
+
+def test_who_wants_no_motion_gets_none(browser: Browser, site: PaperSite) -> None:
+    """Nothing breathes, nothing lights up."""
+    show(site, state_at(BEFORE))
+    with window(browser, site.address, reduced_motion="reduce") as opened:
+        page = opened.open(GROUP)
+        expect(page.locator("th.member")).to_have_count(2)
+        show(site, state_at(BEFORE + 1))
+        expect(page.locator("th.member")).to_have_count(3)
+        assert page.evaluate("document.getAnimations().length") == 0
+
+
+def test_what_is_old_stands_back(browser: Browser, site: PaperSite) -> None:
+    """Ages count on by themselves; the age of what is not read any more says so."""
+    with window(browser, site.address) as opened:
+        opened.page.clock.install()
+        page = opened.open(GROUP)
+        age = page.locator("#fresh time")
+        expect(age).to_have_text("2 s")
+        committed = page.locator("tr[data-key='orders-0'] td.first")
+        expect(committed).not_to_have_class("n first old")
+        page.clock.run_for(58_000)
+        expect(age).to_have_text("1 min")
+        expect(age).to_have_class("age old")
+        expect(committed).to_have_class("n first old")
+        latest = replace(state_at(failing=True), number=900, problem="ZooKeeper does not answer")
+        show(site, latest)
+        expect(age).to_have_text("2 s")
+        expect(committed).to_have_class("n first")
+        expect(page.get_by_role("region", name="Problem")).to_contain_text("does not answer")
+        failures = page.get_by_role(
+            "region", name="What can\N{RIGHT SINGLE QUOTATION MARK}t be read now"
+        )
+        expect(failures).to_contain_text("log ends of broker 2 for 44 s")
+        assert opened.clean()
+
+
+def test_a_lost_server_is_said_and_comes_back(browser: Browser, site: PaperSite) -> None:
+    """What was seen stays; the link is named."""
+    with window(browser, site.address) as opened:
+        page = opened.open("/")
+        expect(page.locator("#link")).to_have_text("Live")
+        opened.page.context.set_offline(True)
+        page.route("**/*", lambda route: route.abort())
+        show(site, state_at(STEPS - 1))
+        expect(page.locator("#link")).to_have_text("Lost, trying again")
+        expect(page.locator("#verdict")).to_be_visible()
+        page.unroute("**/*")
+        opened.page.context.set_offline(False)
+        show(site, state_at(STEPS))
+        expect(page.locator("#link")).to_have_text("Live", timeout=10_000)
+
+
+def test_a_group_that_goes_and_comes(browser: Browser, site: PaperSite) -> None:
+    """Its page says that it is gone, and shows it again when it is back."""
+    with window(browser, site.address) as opened:
+        page = opened.open(GROUP)
+        full = site.source.current
+        others = {key: one for key, one in full.snapshot.groups.items() if key != BILLING}
+        show(site, replace(full, number=900, snapshot=replace(full.snapshot, groups=others)))
+        expect(page.get_by_role("main")).to_contain_text("or no longer")
+        show(site, replace(full, number=901))
+        expect(page.locator("table.grid")).to_be_visible()
+        expect(page.locator("#chart canvas")).to_be_visible()
+        show(site, replace(full, number=902, snapshot=replace(full.snapshot, groups=others)))
+        expect(page.get_by_role("main")).to_contain_text("or no longer")
+        page.reload()
+        show(site, replace(full, number=903))
+        expect(page.locator("#chart canvas")).to_be_visible()
+
+
+def test_filters_work_while_one_types(browser: Browser, site: PaperSite) -> None:
+    """The list narrows, the address says so, the field keeps the focus; a reload shows the same."""
+    with window(browser, site.address) as opened:
+        page = opened.open("/groups?sort=-lag")
+        page.evaluate("window.sameDocument = true")
+        field = page.get_by_label("Find")
+        field.press_sequentially("se in", delay=20)
+        expect(page.locator("tbody tr")).to_have_count(1)
+        expect(page.locator("tbody th")).to_have_text("search-index")
+        assert page.url.endswith("/groups?q=se+in&sort=-lag")
+        expect(field).to_be_focused()
+        show(site, state_at(STEPS))
+        expect(field).to_have_value("se in")
+        field.fill("")
+        page.get_by_label("State").select_option("rebalancing")
+        expect(page.locator("tbody th")).to_have_text("mailer")
+        assert page.evaluate("window.sameDocument")
+        page.reload()
+        expect(page.locator("tbody th")).to_have_text("mailer")
+        assert opened.clean()
+
+
+def test_all_is_reached_by_keyboard(browser: Browser, site: PaperSite) -> None:
+    """From the top of the page into a group's chart and its moves, with nothing but keys."""
+    with window(browser, site.address, now_ms=NOW_MS + STEP_MS) as opened:
+        page = opened.open("/")
+        press = page.keyboard.press
+        press("Tab")
+        assert focused(page) == "Skip to the content"
+        press("Enter")
+        press("Tab")
+        assert focused(page) == "fraud-scoring"
+        press("Tab")
+        assert focused(page) == "What helps, and what was seen"
+        press("Enter")
+        expect(page.locator("details[open]")).to_have_count(1)
+        while focused(page) != "Groups":
+            press("Shift+Tab")
+        press("Enter")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Groups")
+        while focused(page) != "billing":
+            press("Tab")
+        ring = page.evaluate("getComputedStyle(document.activeElement).outlineStyle")
+        assert ring == "solid"
+        press("Enter")
+        expect(page.locator("#chart[data-points]")).to_be_attached()
+        while page.evaluate("document.activeElement.value") != "lag":
+            press("Tab")
+        press("ArrowRight")
+        expect(page.get_by_role("radio", name="Time")).to_be_checked()
+        while focused(page) != "What changed hands":
+            press("Tab")
+        press("Enter")
+        expect(page.locator(".moves li").first).to_be_visible()
+        hidden = page.evaluate(
+            "document.activeElement.getBoundingClientRect().top < "
+            "document.querySelector('.top').getBoundingClientRect().bottom"
+        )
+        assert not hidden
+        assert opened.clean()

@@ -1,0 +1,148 @@
+"""Every view in a real browser: drawn, usable by all, alone with its host, in both colours."""
+
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.support.browser import Scheme, barriers, painted, picture, window
+from tests.support.page_world import NOW_MS, state_at
+from tests.support.paper_site import PaperSite, served
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.long]
+
+SEEN_MS = NOW_MS + 2_000
+GROUP = "/groups/zookeeper/billing"
+VIEWS = {
+    "cluster": ("/", "Cluster"),
+    "groups": ("/groups", "Groups"),
+    "group": (GROUP, "billing"),
+    "group-in-trouble": ("/groups/zookeeper/fraud-scoring", "fraud-scoring"),
+    "coordinator-group": ("/groups/coordinator/checkout", "checkout"),
+    "topics": ("/topics", "Topics"),
+    "topic": ("/topics/clicks", "clicks"),
+    "nodes": (f"{GROUP}/znodes?path=/consumers/billing/ids", "Nodes in ZooKeeper"),
+}
+PICTURES = {
+    "light": {"cluster", "groups", "group", "topics", "topic", "nodes"},
+    "dark": {"cluster", "group", "group-in-trouble"},
+}
+
+
+@pytest.fixture(scope="module")
+def still() -> Iterator[PaperSite]:
+    """A site that shows the same to all tests of the module."""
+    with served(PaperSite()) as opened:
+        opened.source.publish(state_at())
+        yield opened
+
+
+def drawn(page: Page) -> None:
+    """Wait until a chart, where there is one, is drawn."""
+    page.evaluate("document.fonts.ready")
+    if page.locator("#chart").count():
+        expect(page.locator("#chart[data-points]")).to_be_attached()
+        assert painted(page, "#chart canvas") > 10
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_every_view_can_be_used_by_all(browser: Browser, still: PaperSite, scheme: Scheme) -> None:
+    """No barrier by axe, nothing refused or asked of others; charts are drawn."""
+    with window(browser, still.address, scheme=scheme, now_ms=SEEN_MS) as opened:
+        for name, (path, heading) in VIEWS.items():
+            page = opened.open(path)
+            expect(page.get_by_role("heading", level=1)).to_have_text(heading)
+            drawn(page)
+            assert barriers(page) == [], name
+            if name in PICTURES[scheme]:
+                picture(page, f"{name}-{scheme}" if scheme == "dark" else name)
+        assert opened.clean()
+
+
+def test_login_and_lost_pages_can_be_used_by_all(browser: Browser) -> None:
+    """A browser logs in, is refused, logs out; what is not there says so."""
+    token = "a-token-that-is-long-enough"
+    with served(PaperSite(token)) as site, window(browser, site.address) as opened:
+        page = opened.open("/groups")
+        expect(page.get_by_role("heading", level=1)).to_have_text("Log in")
+        assert barriers(page) == []
+        picture(page, "login")
+        page.get_by_label("Token").fill("a-token-that-is-not-the-one")
+        page.get_by_role("button", name="Log in").click()
+        expect(page.get_by_role("alert")).to_be_visible()
+        opened.complaints.clear()  # the browser notes the answer 403
+        page.get_by_label("Token").fill(token)
+        page.get_by_role("button", name="Log in").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Groups")
+        page.get_by_role("button", name="Log out").click()
+        expect(page.get_by_role("heading", level=1)).to_have_text("Log in")
+        assert opened.clean()
+    with served(PaperSite()) as site, window(browser, site.address) as opened:
+        page = opened.open("/groups/zookeeper/none-such")
+        expect(page.get_by_role("main")).to_contain_text("There is no zookeeper group none-such")
+        assert barriers(page) == []
+
+
+def test_small_screens_scroll_in_one_direction_only(browser: Browser, still: PaperSite) -> None:
+    """Wide tables scroll by themselves."""
+    size = {"width": 390, "height": 800}
+    with window(browser, still.address, now_ms=SEEN_MS, viewport=size) as opened:
+        for path, _ in VIEWS.values():
+            page = opened.open(path)
+            width = page.evaluate("document.documentElement.scrollWidth")
+            assert width <= 390, path
+        picture(opened.open(GROUP), "group-small")
+
+
+def test_without_scripts_all_but_the_chart_is_there(browser: Browser, still: PaperSite) -> None:
+    """Pages come whole from the server, and filters have a button then."""
+    with window(browser, still.address, java_script_enabled=False) as opened:
+        page = opened.open(GROUP)
+        expect(page.locator("table.grid")).to_contain_text("3,419,335")
+        expect(page.locator("#chart")).to_have_text("A script draws the chart.")
+        page.goto(f"{still.address}/groups")
+        page.get_by_label("Find").fill("fraud")
+        page.get_by_role("button", name="Show").click()
+        expect(page.locator("tbody tr")).to_have_count(1)
+
+
+def test_the_chart_has_a_table_of_the_same_numbers(browser: Browser, still: PaperSite) -> None:
+    """Whoever can't see the canvas reads it; lines are put away by buttons."""
+    with window(browser, still.address, now_ms=SEEN_MS) as opened:
+        page = opened.open(GROUP)
+        drawn(page)
+        page.get_by_text("The same as a table").click()
+        latest = page.locator(".numbers tbody tr").first
+        expect(latest).to_contain_text("5,522")  # the group's lag, as its tile says
+        expect(page.locator(".tile", has_text="records to read")).to_contain_text("5,522")
+        assert barriers(page) == []
+        # The gap of a stopped server is no line: the samples around it are not joined.
+        assert page.locator(".numbers tbody tr").count() >= 20
+        page.get_by_role("radio", name="Time").check()
+        expect(page.locator(".numbers caption")).to_have_text("Lag of each partition, in time")
+        button = page.get_by_role("button", name="orders-5")
+        button.click()
+        expect(button).to_have_attribute("aria-pressed", "false")
+        expect(button).to_be_focused()
+        page.get_by_role("radio", name="15 min").check()
+        expect(page.locator("#chart[data-points='60']")).to_be_attached()
+        assert opened.clean()
+
+
+def test_colours_are_chosen_and_kept(browser: Browser, still: PaperSite) -> None:
+    """The system's, light or dark, by one button."""
+    with window(browser, still.address, scheme="light") as opened:
+        page = opened.open("/")
+        ground = "getComputedStyle(document.body).backgroundColor"
+        light = page.evaluate(ground)
+        button = page.get_by_role("button", name="Colours")
+        for named in ("light", "dark"):
+            button.click()
+            expect(button).to_contain_text(named)
+        dark = page.evaluate(ground)
+        assert dark != light
+        page = opened.open("/topics")
+        assert page.evaluate(ground) == dark
+        button.click()
+        assert page.evaluate(ground) == light
+        assert opened.clean()
