@@ -5,7 +5,7 @@ import pytest
 from zkconsumer.assignment.filters import Blacklist, Whitelist
 from zkconsumer.cli.console_settings import ConsoleSettings, console_settings
 from zkconsumer.cli.format import TextFormat, json_line
-from zkconsumer.cli.main import build_parser
+from zkconsumer.cli.parsing import build_parser
 from zkconsumer.errors import ConfigError
 
 
