@@ -1,6 +1,7 @@
 """The poll API on a real Kafka 4, which gave up the old versions of every request."""
 
 from collections import Counter
+from contextlib import closing
 from typing import Any
 
 import pytest
@@ -9,7 +10,9 @@ from tests.support.clusters import fresh_name
 from tests.support.written_records import Keeps, check_what_is_there, write_in_each_codec
 from zkconsumer import KafkaConsumer, OffsetAndMetadata, TopicPartition
 from zkconsumer.cluster.cluster_client import ClusterClient
-from zkconsumer.model import Broker
+from zkconsumer.errors import WriteFailed
+from zkconsumer.model import Broker, Record
+from zkconsumer.produce.batch_producer import BatchProducer
 from zkconsumer.produce.routes import dialer_over
 from zkconsumer.produce.topics import EnsuredTopic, TopicWishes, ensure_topics
 from zkconsumer.records.codecs import Codec
@@ -126,8 +129,10 @@ def test_a_topic_is_created_and_written_to(kraft: KraftNode) -> None:
         shuffle=lambda _brokers: None,
     )
     name = fresh_name("written")
-    wishes = TopicWishes(settings={"retention.ms": "-1"})
-    made = ensure_topics(client, dialer, {name: 3}, timeout_ms=PATIENCE_MS, wishes=wishes)
+    made = ensure_topics(client, dialer, {name: 3}, timeout_ms=PATIENCE_MS)
+    compacted = f"{name}-compacted"
+    wishes = TopicWishes(settings={"cleanup.policy": "compact"})
+    ensure_topics(client, dialer, {compacted: 1}, timeout_ms=PATIENCE_MS, wishes=wishes)
     client.stop()
     dialer.stop()
     assert made == {name: EnsuredTopic(partitions=3, created=True)}
@@ -137,3 +142,9 @@ def test_a_topic_is_created_and_written_to(kraft: KraftNode) -> None:
         bootstrap_servers=kraft.bootstrap_servers, auto_offset_reset="earliest"
     ) as consumer:
         check_what_is_there(consumer, tp, sent, Keeps.HEADERS)
+    with (
+        closing(BatchProducer([node])) as producer,
+        pytest.raises(WriteFailed, match=r"INVALID_RECORD \(87\): .*Compacted topic") as caught,
+    ):
+        producer.write({TopicPartition(compacted, 0): [Record(0, None, b"without a key")]})
+    assert not caught.value.may_pass

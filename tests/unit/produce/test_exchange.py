@@ -1,0 +1,95 @@
+"""What an answer says of each set, and whether trying again may help."""
+
+import pytest
+
+from zkconsumer.errors import (
+    AuthenticationFailed,
+    BrokerError,
+    ConnectionLost,
+    LocalProtocolError,
+    RemoteProtocolError,
+    UnsupportedCodec,
+    UnsupportedVersion,
+    ZkConsumerError,
+)
+from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.produce.exchange import is_too_large, may_pass, outcomes_of, produce_request
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.messages.produce import (
+    ProducedPartition,
+    ProducedTopic,
+    ProduceResponse,
+    RefusedRecord,
+)
+
+LEADER = Broker(1, "b1", 9092)
+A0, A1, B0 = TopicPartition("a", 0), TopicPartition("a", 1), TopicPartition("b", 0)
+CODEC_LACKS = UnsupportedCodec("lz4", offset=-1, position=0, next_offset=None)
+
+
+def test_a_request_names_each_topic_once() -> None:
+    """With its partitions in their order."""
+    request = produce_request({A1: b"1", B0: b"2", A0: b"3"}, acks=-1, timeout_ms=5)
+    sent = [
+        (topic.topic, [(one.partition, bytes(one.records)) for one in topic.partitions])
+        for topic in request.topics
+    ]
+    assert sent == [("a", [(1, b"1"), (0, b"3")]), ("b", [(0, b"2")])]
+    assert (request.acks, request.timeout_ms, request.transactional_id) == (-1, 5, None)
+
+
+def test_each_set_has_its_outcome() -> None:
+    """Its offset, its refusal in the broker's own words, or that there was no word; others not."""
+    refused = ProducedPartition(
+        partition=1,
+        error_code=ErrorCode.INVALID_RECORD,
+        base_offset=-1,
+        error_message="rejected",
+        record_errors=(
+            RefusedRecord(batch_index=0, batch_index_error_message="needs a key"),
+            RefusedRecord(batch_index=3, batch_index_error_message="needs a key"),
+            RefusedRecord(batch_index=4),
+        ),
+    )
+    answers = (
+        ProducedPartition(partition=0, error_code=0, base_offset=7),
+        refused,
+        ProducedPartition(partition=9, error_code=0, base_offset=1),
+    )
+    response = ProduceResponse(topics=(ProducedTopic(topic="a", partitions=answers),))
+    outcomes = outcomes_of(LEADER, {A0: b"", A1: b"", B0: b""}, response)
+    assert list(outcomes) == [A0, A1, B0]
+    assert outcomes[A0] == 7
+    refusal = outcomes[A1]
+    assert isinstance(refusal, BrokerError)
+    assert refusal.topic_partition == A1
+    assert str(refusal) == (
+        "broker 1 (b1:9092) refused a set for a-1: INVALID_RECORD (87): rejected; needs a key"
+    )
+    assert isinstance(outcomes[B0], RemoteProtocolError)
+
+
+@pytest.mark.parametrize("code", ErrorCode)
+def test_codes_that_pass(code: ErrorCode) -> None:
+    """The broker's word decides; sizes are for smaller sets to deal with."""
+    error = BrokerError(code, "Produce", "no")
+    assert may_pass(error) == code.retriable
+    sizes = {ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE}
+    assert is_too_large(error) == (code in sizes)
+
+
+@pytest.mark.parametrize(
+    ("error", "passes"),
+    [
+        (ConnectionLost("x"), True),
+        (RemoteProtocolError("x"), True),
+        (LocalProtocolError("x"), False),
+        (UnsupportedVersion("x"), False),
+        (AuthenticationFailed("x"), False),
+        (CODEC_LACKS, False),
+    ],
+)
+def test_failures_that_pass(error: ZkConsumerError, passes: bool) -> None:
+    """What is our own doing, or was decided, stays so."""
+    assert may_pass(error) is passes
+    assert not is_too_large(error)
