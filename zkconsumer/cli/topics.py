@@ -44,6 +44,10 @@ _EPILOG = """\
 exit status: 0 done; 1 it could not be read; 2 wrong usage; 3 under-replicated partitions or ones
 without a leader were asked for and there are some (not with --format scala)"""
 
+_WELL: Final = {
+    Only.UNDER_REPLICATED: "no partition is under-replicated",
+    Only.UNAVAILABLE: "every partition has its leader",
+}
 _ROWS = (
     Column("TOPIC"),
     Column("PARTITION", right=True),
@@ -219,14 +223,16 @@ def _describe(cluster: _Cluster, only: Only, form: str, *, coloured: bool) -> in
     ]
     if form == "json":
         told = [_topic_json(topic, partitions, cluster.live) for topic, partitions in shown]
-        narrow = only in {Only.UNDER_REPLICATED, Only.UNAVAILABLE}
+        narrow = only in _WELL
         topics = [one for one in told if one["partitions"] or not narrow]
         print(json_text({"topics": topics}), end="")
+    elif only in _WELL and not any(partitions for _, partitions in shown):
+        print(_WELL[only])
     else:
         rows = [_row(one, cluster.live) for _, partitions in shown for one in partitions]
         print(table(_ROWS, rows, coloured=coloured), end="")
     found = any(partitions for _, partitions in shown)
-    return _BAD if found and only in {Only.UNDER_REPLICATED, Only.UNAVAILABLE} else 0
+    return _BAD if found and only in _WELL else 0
 
 
 def _is_told(partition: PartitionStatus, only: Only, live: Collection[int]) -> bool:

@@ -80,6 +80,13 @@ def test_what_is_wrong_shows_in_the_exit_status(
 
 
 @pytest.mark.usefixtures("world")
+def test_all_is_well(capsys: pytest.CaptureFixture[str]) -> None:
+    """Which is said, rather than nothing."""
+    assert run("under-replicated", "--topic", "t") == 0
+    assert capsys.readouterr().out == "no partition is under-replicated\n"
+
+
+@pytest.mark.usefixtures("world")
 def test_settings_of_their_own(capsys: pytest.CaptureFixture[str]) -> None:
     """As the original tells them: without partitions."""
     assert run("--describe", "--topics-with-overrides", "--format", "scala") == 0
