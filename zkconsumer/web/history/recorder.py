@@ -4,6 +4,7 @@ It never holds up who reads the cluster: of states that come faster than the dis
 the latest counts. What goes wrong is a ``problem`` that is shown; nothing ends by it.
 """
 
+import contextlib
 import json
 import logging
 import sqlite3
@@ -86,7 +87,9 @@ class Recorder:
         return self._problem
 
     def start(self) -> None:
-        """Begin to write."""
+        """Begin to write; from now on it can be read."""
+        with contextlib.suppress(sqlite3.Error):  # the thread meets it again, and says so
+            open_for_writing(self.path).close()
         self._scope.spawn("recorder", self._run, stop=self._ask_to_stop, on_error=self._died)
 
     def take(self, state: ClusterState, rebalances: tuple[Rebalance, ...]) -> None:

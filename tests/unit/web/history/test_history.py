@@ -1,0 +1,319 @@
+"""The file of the history: what is kept, for how long, and what becomes of bad files and disks."""
+
+import os
+import sqlite3
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.asgi_client import StatesByHand
+from tests.support.manual_clock import ManualClock
+from tests.support.page_world import BILLING, NOW_MS, STEPS, snapshot_at
+from tests.support.status import group_of, snapshot_of
+from tests.support.waiting import wait_until
+from zkconsumer.errors import ConfigError
+from zkconsumer.model import TopicPartition
+from zkconsumer.status.causes import Cause, Reason
+from zkconsumer.status.model import ClusterSnapshot, Committed, GroupKey, GroupKind, GroupPartition
+from zkconsumer.status.timeline import Rebalance
+from zkconsumer.web.history import recorder as recording
+from zkconsumer.web.history import statements as sql
+from zkconsumer.web.history.database import check_file, open_for_writing, size_of
+from zkconsumer.web.history.past import RecordedPast
+from zkconsumer.web.history.recorder import Recorder, RecorderSettings
+from zkconsumer.web.history.upkeep import DAY_MS, HOUR_MS, MINUTE_MS, Keep, keep_up
+
+KEY = GroupKey(GroupKind.ZOOKEEPER, "g")
+TP = TopicPartition("t", 0)
+
+
+def seen(at_ms: int, lag: int) -> ClusterSnapshot:
+    """A group with a lag at a time."""
+    partition = GroupPartition(
+        TP, committed=(Committed(100, "zookeeper", at_ms),), log_end=100 + lag, log_at_ms=at_ms
+    )
+    return snapshot_of(replace(group_of(partition), seen_ms=at_ms), at_ms=at_ms)
+
+
+def large(at_ms: int) -> ClusterSnapshot:
+    """A group whose sample needs more than a page."""
+    partitions = [
+        GroupPartition(
+            TopicPartition("t", number),
+            committed=(Committed(hash((number, "offset")) & 0xFFFFFFFFFFFF, "zookeeper", at_ms),),
+        )
+        for number in range(3_000)
+    ]
+    return snapshot_of(replace(group_of(*partitions), seen_ms=at_ms), at_ms=at_ms)
+
+
+def rebalance(began_ms: int, ended_ms: int | None) -> Rebalance:
+    """One of the group."""
+    reasons = (Reason(Cause.JOINED, "ä member"),)
+    return Rebalance(
+        key=KEY, began_ms=began_ms, not_before_ms=None, ended_ms=ended_ms, reasons=reasons
+    )
+
+
+@contextmanager
+def recorder_of(path: Path, sample_ms: int = 1) -> Iterator[Recorder]:
+    """A recorder that runs."""
+    clock = ManualClock(wall_ms=10_000)
+    recorder = Recorder(path, RecorderSettings(sample_ms=sample_ms), clock)
+    with closing(recorder):
+        recorder.start()
+        yield recorder
+
+
+def lags(past: RecordedPast) -> list[int | None]:
+    """What is known of the group's lag."""
+    return list(past.lag_series(KEY, 0, 20_000, 20_000).total)
+
+
+def record(recorder: Recorder, states: StatesByHand, snapshot: ClusterSnapshot) -> None:
+    """Take up a snapshot, and wait until it is written."""
+    past = RecordedPast(recorder)
+    at_ms = snapshot.groups[KEY].seen_ms
+    recorder.take(states.publish(snapshot), ())
+    wait_until(lambda: past.lag_series(KEY, at_ms, at_ms, 1).times_ms, what="the sample")
+
+
+def test_what_was_seen_outlives_the_process(tmp_path: Path) -> None:
+    """Lags and rebalances; a rebalance is told as it ended."""
+    path = tmp_path / "past"
+    states = StatesByHand(seen(1_000, 5))
+    with recorder_of(path) as recorder:
+        recorder.take(states.current, (rebalance(900, None),))
+        record(recorder, states, seen(2_000, 7))
+        recorder.take(
+            states.publish(seen(3_000, 9)), (rebalance(900, 1_500), rebalance(2_500, None))
+        )
+    with recorder_of(path) as recorder:
+        past = RecordedPast(recorder)
+        assert lags(past)[-2:] == [7, 9]
+        assert past.lag_series(KEY, 2_001, 9_000, 10).times_ms == (3_000,)
+        first, second = past.rebalances(KEY, 0)
+        assert (first.began_ms, first.ended_ms, first.reasons) == (
+            900,
+            1_500,
+            ("member ä member joined",),
+        )
+        assert (second.began_ms, second.ended_ms) == (2_500, None)
+        assert past.rebalances(KEY, 901) == (second,)
+        nobody = GroupKey(GroupKind.COORDINATOR, "g")
+        assert past.lag_series(nobody, 0, NOW_MS, 10).times_ms == ()
+        assert past.rebalances(nobody, 0) == ()
+        assert past.problem is None
+
+
+def test_a_whole_cluster_is_recorded(tmp_path: Path) -> None:
+    """With all groups and partitions."""
+    states = StatesByHand(snapshot_at(STEPS))
+    with recorder_of(tmp_path / "past") as recorder:
+        past = RecordedPast(recorder)
+        recorder.take(states.current, ())
+        series = wait_until(
+            lambda: [one] if (one := past.lag_series(BILLING, 0, NOW_MS, 10)).times_ms else [],
+            what="it",
+        )[0]
+    lag = states.current.lag(BILLING)
+    assert series.total == (lag.total,)
+    assert {tp: one.lag[0] for tp, one in series.partitions.items()} == {
+        one.topic_partition: one.records for one in lag.partitions
+    }
+
+
+def test_samples_keep_their_distance(tmp_path: Path) -> None:
+    """What is looked at each second is not recorded each second; the same is never twice."""
+    states = StatesByHand(seen(10_000, 1))
+    with recorder_of(tmp_path / "past", sample_ms=4_000) as recorder:
+        record(recorder, states, seen(10_000, 1))
+        recorder.take(states.publish(seen(13_999, 2)), ())
+        record(recorder, states, seen(14_000, 3))
+        assert lags(RecordedPast(recorder)) == [1, 3]
+
+
+def test_a_chart_shows_the_worst_of_each_stretch(tmp_path: Path) -> None:
+    """The peak of a second is not lost in a day; each is a moment that was."""
+    path = tmp_path / "past"
+    with recorder_of(path) as recorder:
+        states = StatesByHand(seen(0, 0))
+        for at_ms, lag in ((1_000, 1), (1_500, 9), (1_999, 2), (2_000, 3), (2_900, 3)):
+            record(recorder, states, seen(at_ms, lag))
+        series = RecordedPast(recorder).lag_series(KEY, 1_000, 3_000, 2)
+    assert series.times_ms == (1_500, 2_900)
+    assert series.total == (9, 3)
+
+
+def in_file(path: Path, samples: list[tuple[int, int]]) -> sqlite3.Connection:
+    """A history with samples of one group, written by hand."""
+    connection = open_for_writing(path)
+    connection.execute(sql.ADD_SERIES, ("zookeeper", "g"))
+    connection.execute(sql.ADD_LAYOUT, ("[]",))
+    rows = [(1, at_ms, lag, 1, b"x" * 100) for at_ms, lag in samples]
+    connection.executemany(sql.ADD_SAMPLE, rows)
+    return connection
+
+
+def times(connection: sqlite3.Connection) -> list[int]:
+    """Of the samples that are left."""
+    return [at for (at,) in connection.execute("SELECT at_ms FROM samples ORDER BY at_ms")]
+
+
+@given(st.lists(st.tuples(st.integers(0, 20 * DAY_MS), st.integers(-1, 5)), max_size=60))
+def test_the_older_the_thinner(samples: list[tuple[int, int]]) -> None:
+    """Recent samples all stay; of older ones the worst of each minute, then hour; then none."""
+    keep, now_ms = Keep(days=14), 20 * DAY_MS
+    unique = dict(samples)
+    with closing(in_file(Path(":memory:"), list(unique.items()))) as connection:
+        keep_up(connection, keep, now_ms)
+        left = times(connection)
+        keep_up(connection, keep, now_ms)
+        assert times(connection) == left
+    wanted: dict[tuple[int, int], tuple[int, int]] = {}
+    for at_ms, lag in unique.items():
+        age_ms = now_ms - at_ms
+        stretch_ms = 1 if age_ms <= 2 * HOUR_MS else MINUTE_MS if age_ms <= 2 * DAY_MS else HOUR_MS
+        if age_ms <= 14 * DAY_MS:
+            place = (stretch_ms, at_ms // stretch_ms)
+            wanted[place] = max(wanted.get(place, (-2, 0)), (lag, at_ms))
+    assert left == sorted(at_ms for _, at_ms in wanted.values())
+
+
+def test_groups_that_are_long_gone_leave_nothing(tmp_path: Path) -> None:
+    """Neither names nor layouts."""
+    with closing(in_file(tmp_path / "past", [(0, 1)])) as connection:
+        keep_up(connection, Keep(days=1), 2 * DAY_MS)
+        for table in ("series", "layouts", "samples", "rebalances"):
+            assert connection.execute(f"SELECT count(*) FROM {table}").fetchone() == (0,)
+
+
+def test_a_large_file_loses_its_oldest(tmp_path: Path) -> None:
+    """And gives back the room on the disk."""
+    path = tmp_path / "past"
+    with closing(in_file(path, [(at_ms, 1) for at_ms in range(0, 50_000, 5)])) as connection:
+        before = size_of(connection)
+        keep_up(connection, Keep(max_bytes=before // 2), 50_000)
+        assert size_of(connection) <= before // 2
+        left = times(connection)
+        assert left[-1] == 49_995
+        assert len(left) > 3_000
+        connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        assert path.stat().st_size <= before * 6 // 10
+
+
+def test_a_full_disk_is_said_and_got_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing ends by it; when there is room again it goes on, rebalances included."""
+    full = True
+
+    def open_small(path: Path) -> sqlite3.Connection:
+        connection = open_for_writing(path)
+        if full:
+            connection.execute("PRAGMA max_page_count = 1")
+        return connection
+
+    monkeypatch.setattr(recording, "open_for_writing", open_small)
+    states = StatesByHand(seen(1_000, 5))
+    with recorder_of(tmp_path / "past") as recorder:
+        past = RecordedPast(recorder)
+        recorder.take(states.publish(large(1_500)), (rebalance(900, 950),))
+        wait_until(lambda: past.problem, what="the problem")
+        assert "full" in str(past.problem)
+        assert past.lag_series(KEY, 0, 10_000, 10).problem == past.problem
+        full = False
+        record(recorder, states, seen(2_000, 6))
+        wait_until(lambda: past.problem is None, what="its end")
+        assert [one.began_ms for one in past.rebalances(KEY, 0)] == [900]
+
+
+def test_a_damaged_file_is_set_aside(tmp_path: Path) -> None:
+    """It stays there for whoever wants it; a new one is begun at once."""
+    path = tmp_path / "past"
+    in_file(path, [(at_ms, 1) for at_ms in range(1_000)]).close()
+    damaged = bytearray(path.read_bytes())
+    damaged[4096:] = os.urandom(len(damaged) - 4096)
+    path.write_bytes(damaged)
+    check_file(path)
+    states = StatesByHand(seen(1_000, 5))
+    with recorder_of(path) as recorder:
+        past = RecordedPast(recorder)
+        recorder.take(states.current, ())
+        wait_until(lambda: list(tmp_path.glob("past.damaged-*")), what="it to be set aside")
+        record(recorder, states, seen(5_000, 6))
+        assert past.problem is None
+        assert lags(past)[-1] == 6
+    [aside] = tmp_path.glob("past.damaged-*")
+    assert aside.read_bytes()[:4096] == damaged[:4096]
+
+
+def test_a_file_that_was_removed_is_begun_anew(tmp_path: Path) -> None:
+    """Else all would go to a file without a name."""
+    path = tmp_path / "past"
+    states = StatesByHand(seen(1_000, 5))
+    with recorder_of(path) as recorder:
+        record(recorder, states, seen(2_000, 5))
+        for one in tmp_path.iterdir():
+            one.unlink()
+        assert lags(RecordedPast(recorder)) == []
+        assert RecordedPast(recorder).lag_series(KEY, 0, NOW_MS, 5).problem is not None
+        record(recorder, states, seen(3_000, 6))
+        assert lags(RecordedPast(recorder)) == [6]
+
+
+def test_other_files_are_left_alone(tmp_path: Path) -> None:
+    """Text, other programs' databases, a newer version's, directories."""
+    text = tmp_path / "text"
+    text.write_text("mine")
+    other = tmp_path / "other"
+    with closing(sqlite3.connect(other)) as connection:
+        connection.execute("CREATE TABLE t (a)")
+    newer = tmp_path / "newer"
+    with closing(open_for_writing(newer)) as connection:
+        connection.execute(f"PRAGMA user_version = {sql.VERSION + 1}")
+        connection.execute("PRAGMA journal_mode = DELETE")
+    for path, said in (
+        (text, "no history"),
+        (other, "no history"),
+        (newer, "newer version"),
+        (tmp_path, "directory"),
+        (tmp_path / "missing" / "file", "no directory"),
+    ):
+        with pytest.raises(ConfigError, match=said):
+            check_file(path)
+    assert text.read_text() == "mine"
+
+
+def test_a_new_file_an_empty_one_and_our_own_will_do(tmp_path: Path) -> None:
+    """Also one that a power cut left without tables."""
+    path = tmp_path / "new"
+    check_file(path)
+    assert path.stat().st_size == 0
+    check_file(path)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+        connection.execute("VACUUM")
+    assert path.stat().st_size
+    check_file(path)
+    open_for_writing(path).close()
+    check_file(path)
+
+
+def test_the_recorder_holds_up_nobody(tmp_path: Path) -> None:
+    """Of states that come faster than they are written the latest counts; rebalances all do."""
+    states = StatesByHand(seen(1_000, 5))
+    recorder = Recorder(
+        tmp_path / "past", RecorderSettings(sample_ms=1), ManualClock(wall_ms=10_000)
+    )
+    for number in range(100):
+        snapshot = seen(2_000 + number, number)
+        recorder.take(states.publish(snapshot), (rebalance(number, None),))
+    with closing(recorder):
+        recorder.start()
+        past = RecordedPast(recorder)
+        wait_until(lambda: past.problem is None and len(past.rebalances(KEY, 0)) == 100, what="all")
+        assert lags(RecordedPast(recorder)) == [99]

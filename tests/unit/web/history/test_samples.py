@@ -1,0 +1,122 @@
+"""A group at one moment as a row, and rows as series."""
+
+import zlib
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.status import group_of
+from zkconsumer.model import TopicPartition
+from zkconsumer.status.lag import GroupLag, PartitionLag, Standing, TimeLag
+from zkconsumer.status.model import Committed, GroupPartition
+from zkconsumer.web.history.samples import (
+    UNKNOWN,
+    Row,
+    layout_text,
+    parse_layout,
+    sample_of,
+    series_of,
+)
+
+OFFSETS = st.none() | st.integers(0, 2**62)
+NAMES = st.text(st.characters(codec="utf-8"), min_size=1, max_size=8)
+
+
+def row_of(
+    values: dict[TopicPartition, tuple[int | None, int | None, int | None]],
+    *,
+    log_at_ms: int = 0,
+) -> tuple[Row, int]:
+    """A row of committed offsets, log ends and ages, as it is read again; and its lag."""
+    partitions = tuple(
+        GroupPartition(
+            tp,
+            committed=() if offset is None else (Committed(offset, "zookeeper", 0),),
+            log_end=end,
+            log_at_ms=None if end is None else log_at_ms,
+        )
+        for tp, (offset, end, _) in sorted(values.items())
+    )
+    lags = tuple(
+        PartitionLag(tp, None, None if age is None else TimeLag(age), Standing.UNKNOWN)
+        for tp, (_, _, age) in sorted(values.items())
+    )
+    lag = GroupLag(partitions=lags, unknown=0)
+    sample = sample_of(group_of(*partitions), lag, stale_ms=60_000)
+    return Row(sample.at_ms, parse_layout(sample.layout), sample.body), sample.lag
+
+
+@given(
+    st.dictionaries(
+        st.builds(TopicPartition, NAMES, st.integers(0, 1000)),
+        st.tuples(OFFSETS, OFFSETS, OFFSETS),
+        max_size=20,
+    )
+)
+def test_what_was_seen_is_read_again(
+    values: dict[TopicPartition, tuple[int | None, int | None, int | None]],
+) -> None:
+    """Every number, and what is not known; lags are never negative."""
+    row, lag = row_of(values)
+    series = series_of([row])
+    lags = {
+        tp: max(0, end - offset)
+        for tp, (offset, end, _) in values.items()
+        if offset is not None and end is not None
+    }
+    assert series.total == (sum(lags.values()) if lags else None,)
+    assert lag == (sum(lags.values()) if lags else UNKNOWN)
+    assert set(series.partitions) == set(values)
+    for tp, (offset, end, age) in values.items():
+        one = series.partitions[tp]
+        assert (one.committed, one.log_end) == ((offset,), (end,))
+        assert one.lag == (lags.get(tp),)
+        known = age is not None and end is not None
+        assert one.seconds == (age / 1000 if known and age is not None else None,)
+
+
+@given(st.lists(st.builds(TopicPartition, NAMES, st.integers(0, 10**6))))
+def test_layouts_are_text_and_back(partitions: list[TopicPartition]) -> None:
+    """In their order."""
+    assert parse_layout(layout_text(partitions)) == tuple(partitions)
+
+
+def test_partitions_come_and_go() -> None:
+    """Where one was not there, nothing is known of it."""
+    a, b = TopicPartition("a", 0), TopicPartition("b", 0)
+    rows = [row_of({a: (1, 4, None)})[0], row_of({a: (2, 4, 500), b: (0, 9, None)})[0]]
+    series = series_of(rows)
+    assert series.total == (3, 11)
+    assert series.partitions[a].lag == (3, 2)
+    assert series.partitions[a].seconds == (None, 0.5)
+    assert series.partitions[b].lag == (None, 9)
+
+
+def test_of_many_partitions_the_worst_are_shown() -> None:
+    """In the order of their names; the total has all."""
+    values: dict[TopicPartition, tuple[int | None, int | None, int | None]] = {
+        TopicPartition("t", number): (0, number, None) for number in range(10)
+    }
+    series = series_of([row_of(values)[0]], shown=3)
+    assert [tp.partition for tp in series.partitions] == [7, 8, 9]
+    assert (series.left_out, series.total) == (7, (45,))
+
+
+def test_an_old_log_end_is_none() -> None:
+    """While a broker is away, a lag that stands still would be made up."""
+    tp = TopicPartition("t", 0)
+    assert row_of({tp: (1, 4, 9)}, log_at_ms=-60_000)[1] == 3
+    row, lag = row_of({tp: (1, 4, 9)}, log_at_ms=-60_001)
+    assert lag == UNKNOWN
+    one = series_of([row]).partitions[tp]
+    assert (one.committed, one.log_end, one.lag, one.seconds) == ((1,), (None,), (None,), (None,))
+
+
+def test_a_damaged_row_is_an_error() -> None:
+    """And no chart of something else."""
+    row = row_of({TopicPartition("t", 0): (1, 4, 9)})[0]
+    with pytest.raises(ValueError, match="for 2 partitions"):
+        series_of([row._replace(layout=(*row.layout, *row.layout))])
+    with pytest.raises(zlib.error):
+        series_of([row._replace(body=b"x")])
