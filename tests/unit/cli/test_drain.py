@@ -7,7 +7,8 @@ import sys
 import pytest
 
 from zkconsumer.cli import drain_verify
-from zkconsumer.cli.parsing import build_parser, main
+from zkconsumer.cli.main import main
+from zkconsumer.cli.parsing import build_parser
 
 WITHOUT_SPARK = (
     "import sys; sys.modules.update(pyspark=None, pyarrow=None); "
