@@ -1,0 +1,125 @@
+"""The page of a real cluster, by the real command, with real members that come and go."""
+
+import signal
+from contextlib import ExitStack
+from functools import partial
+from pathlib import Path
+from time import perf_counter
+
+import pytest
+from playwright.sync_api import Browser, Page, expect
+
+from tests.support.browser import barriers, painted, window
+from tests.support.clusters import fresh_name
+from tests.support.members import settings_for
+from tests.support.served_page import served, until_read
+from tests.support.traffic import write
+from zkconsumer import KafkaStream, ZookeeperConsumerConnector
+from zkconsumer.model import TopicPartition
+from zkconsumer.sandbox import Sandbox
+
+pytestmark = [pytest.mark.sandbox, pytest.mark.long]
+
+PARTITIONS = 4
+Member = tuple[ZookeeperConsumerConnector, KafkaStream[bytes, bytes]]
+SEEN_WITHIN_MS = 2_000
+
+
+def join(members: ExitStack, cluster: Sandbox, group: str, topic: str) -> Member:
+    """A member that has its partitions when this returns."""
+    member = members.enter_context(ZookeeperConsumerConnector(settings_for(cluster, group)))
+    [stream] = member.create_message_streams({topic: 1})[topic]
+    return member, stream
+
+
+def shown_within(page: Page, counts: list[int]) -> float:
+    """Wait for the grid to show this; gives how long that took, in ms."""
+    began = perf_counter()
+    page.wait_for_function(
+        """wanted => {
+            const heads = [...document.querySelectorAll("th.member")];
+            const counts = heads.map((_, at) => [...document.querySelectorAll("tr[data-owner]")]
+                .filter(row => row.querySelectorAll("td.cell")[at].querySelector(".own")).length);
+            return counts.join() === wanted.join();
+        }""",
+        arg=counts,
+        polling="raf",
+        timeout=10_000,
+    )
+    return (perf_counter() - began) * 1_000
+
+
+def charted(page: Page, at_least: int) -> int:
+    """Wait until the chart shows so many samples; gives how many it shows."""
+    page.wait_for_function(
+        "least => +document.querySelector('#chart').dataset.points >= least", arg=at_least
+    )
+    assert painted(page, "#chart canvas") > 10
+    return int(page.locator("#chart").get_attribute("data-points") or 0)
+
+
+def come_and_go(page: Page, cluster: Sandbox, group: str, topic: str) -> None:
+    """A second member joins and leaves while the page is open."""
+    with ExitStack() as second:
+        join(second, cluster, group, topic)
+        assert shown_within(page, [2, 2]) < SEEN_WITHIN_MS
+        expect(page.locator("#news")).to_contain_text("joined")
+        expect(page.locator(".timeline li").first).to_contain_text("joined")
+    assert shown_within(page, [PARTITIONS]) < SEEN_WITHIN_MS
+    expect(page.locator(".timeline li").first).to_contain_text("left")
+
+
+def test_a_rebalance_is_seen_and_the_past_outlives_the_server(
+    browser: Browser, cluster: Sandbox, tmp_path: Path
+) -> None:
+    """The grid shows who has come within two seconds; the chart goes on after a restart."""
+    topic, group = fresh_name("topic"), fresh_name("group")
+    cluster.create_topic(topic, partitions=PARTITIONS)
+    path = f"/groups/zookeeper/{group}"
+    serve = partial(
+        served,
+        cluster.zookeeper_connect,
+        tmp_path / "log",
+        *("--history", str(tmp_path / "past.sqlite"), "--interval-ms", "1000"),
+    )
+    with ExitStack() as members:
+        member, stream = join(members, cluster, group, topic)
+        for one in range(PARTITIONS):
+            write(cluster, TopicPartition(topic, one), [b"read"])
+            next(stream)
+        member.commit_offsets()
+        with serve() as server, window(browser, server.address) as opened:
+            until_read(server)
+            page = opened.open(path)
+            shown_within(page, [PARTITIONS])
+            come_and_go(page, cluster, group, topic)
+            for one in range(PARTITIONS):
+                write(cluster, TopicPartition(topic, one), [b"unread"] * (5 + one))
+            expect(page.locator(".tile", has_text="records to read")).to_contain_text("26")
+            seen = charted(page, 3)
+            assert barriers(page) == []
+            assert opened.clean()
+            assert server.end(signal.SIGTERM) == 0
+            expect(page.locator("#link")).to_have_text("Lost, trying again")
+            expect(page.locator("table.grid")).to_be_visible()
+        with serve() as server, window(browser, server.address) as opened:
+            until_read(server)
+            page = opened.open(path)
+            charted(page, seen)
+            expect(page.locator(".timeline")).to_contain_text("left")
+            look_around(page, topic)
+            assert opened.clean()
+
+
+def look_around(page: Page, topic: str) -> None:
+    """The group's nodes, and the other pages."""
+    page.get_by_role("link", name="Nodes in ZooKeeper").click()
+    page.get_by_role("link", name="ids", exact=True).click()
+    expect(page.locator("tbody tr")).to_have_count(1)
+    expect(page.locator("tbody .data")).to_contain_text('"subscription"')
+    for name in ("Cluster", "Topics"):
+        page.get_by_role("link", name=name, exact=True).click()
+        expect(page.get_by_role("heading", level=1)).to_have_text(name)
+    page.get_by_label("Find").fill(topic)
+    page.get_by_role("link", name=topic, exact=True).click()
+    expect(page.locator("tbody tr")).to_have_count(PARTITIONS)
