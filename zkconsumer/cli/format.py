@@ -115,6 +115,23 @@ def json_line(message: Message) -> bytes:
     return json.dumps(fields, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
+def base64_line(message: Message) -> bytes:
+    """One JSON object on one line; key and value are in base64 whatever they are, or null."""
+    fields = {
+        "topic": message.topic,
+        "partition": message.partition,
+        "offset": message.offset,
+        "timestamp": None if message.timestamp < 0 else message.timestamp,
+        "key": _base64(message.raw_key),
+        "value": _base64(message.raw_value),
+    }
+    return json.dumps(fields, separators=(",", ":")).encode() + b"\n"
+
+
+def _base64(data: bytes | None) -> str | None:
+    return None if data is None else base64.b64encode(data).decode("ascii")
+
+
 def _text(data: bytes | None) -> tuple[str | None, bool]:
     """The bytes as text, and whether that is base64."""
     if data is None:
@@ -122,4 +139,4 @@ def _text(data: bytes | None) -> tuple[str | None, bool]:
     try:
         return data.decode(), False
     except UnicodeDecodeError:
-        return base64.b64encode(data).decode("ascii"), True
+        return _base64(data), True

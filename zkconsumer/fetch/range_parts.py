@@ -14,6 +14,7 @@ from zkconsumer.errors import CorruptRecord
 from zkconsumer.model import OffsetRange, Record, TopicPartition
 from zkconsumer.records import decode
 from zkconsumer.records.engine import ENGINE, Engine
+from zkconsumer.records.fetched import decode_fetched
 from zkconsumer.records.rows import Row, made, plain
 
 if ENGINE is Engine.NATIVE:
@@ -125,6 +126,30 @@ def decode_native(
     return Piece(
         runs=found.runs,
         rows=found.tail,
+        next_offset=found.next_offset,
+        valid_bytes=found.valid_bytes,
+        first_entry_size_bytes=found.first_entry_size_bytes,
+        error=found.error,
+    )
+
+
+def decode_any(data: memoryview, fetch_offset: int, bound_bytes: int, enough_bytes: int) -> Piece:
+    """Decode what a Fetch of version 4 or later brought, batches of magic 2 included.
+
+    The engine of this process does it. Headers have no place in a range.
+    """
+    found = decode_fetched(
+        data,
+        fetch_offset=fetch_offset,
+        max_decompressed_bytes=bound_bytes,
+        enough_bytes=enough_bytes,
+    )
+    rows: list[Row] = []
+    for part in found.take(len(found)).parts():
+        rows += plain(part.records()) if hasattr(part, "records") else part
+    return Piece(
+        runs=(),
+        rows=rows,
         next_offset=found.next_offset,
         valid_bytes=found.valid_bytes,
         first_entry_size_bytes=found.first_entry_size_bytes,

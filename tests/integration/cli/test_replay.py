@@ -1,0 +1,196 @@
+"""``zkconsumer replay`` on real brokers, old and new."""
+
+import base64
+import json
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support.clusters import BrokerOf, fresh_name
+from tests.support.traffic import write
+from tests.support.waiting import wait_until
+from tests.support.zk_tree import ZkTree, offset_path
+from zkconsumer.cli.main import main
+from zkconsumer.model import Record, TopicPartition
+from zkconsumer.produce.producer import Producer
+from zkconsumer.records.codecs import Codec
+from zkconsumer.sandbox import Sandbox
+
+pytestmark = pytest.mark.sandbox
+FAR = "2100-01-01"
+
+
+class World:
+    """A topic of two partitions; the first has 30 messages in sets, the second 5 with keys."""
+
+    def __init__(self, cluster: Sandbox, capfdbinary: pytest.CaptureFixture[bytes]) -> None:
+        self.cluster = cluster
+        self.topic = fresh_name("replay")
+        cluster.create_topic(self.topic, partitions=2)
+        self.first, self.second = (TopicPartition(self.topic, number) for number in range(2))
+        for start in (0, 10, 20):
+            write(
+                cluster,
+                self.first,
+                [b"a%d" % number for number in range(start, start + 10)],
+                codec=Codec.NONE if start == 10 else Codec.GZIP,
+            )
+        producer = Producer(cluster.brokers)
+        try:
+            records = [Record(0, b"k%d" % one, b"b%d" % one) for one in range(3)]
+            producer.send(self.second, [*records, Record(0, None, b"\xff"), Record(0, b"", None)])
+        finally:
+            producer.close()
+        self._capture = capfdbinary
+
+    def replay(self, *flags: str, topic: bool = True) -> tuple[int, list[bytes], str]:
+        """Run it; gives exit status, lines, and what it said beside them."""
+        where = ("--zookeeper", self.cluster.zookeeper_connect)
+        which = ("--topic", self.topic) if topic else ()
+        status = main(["replay", *where, *which, *flags])
+        out, err = self._capture.readouterr()
+        return status, out.splitlines(), err.decode()
+
+
+@pytest.fixture
+def old(cluster: Sandbox, capfdbinary: pytest.CaptureFixture[bytes]) -> World:
+    """One on 0.8.2.2."""
+    return World(cluster, capfdbinary)
+
+
+@pytest.fixture(params=["0.8.2.2", "3.9.1"])
+def world(
+    request: pytest.FixtureRequest,
+    broker_of: BrokerOf,
+    cluster: Sandbox,
+    capfdbinary: pytest.CaptureFixture[bytes],
+) -> World:
+    """One on each."""
+    return World(cluster if request.param == "0.8.2.2" else broker_of(request.param), capfdbinary)
+
+
+def test_a_range_of_offsets_is_printed_and_nothing_else(world: World) -> None:
+    """In the middle of compressed sets; nobody hears of it."""
+    status, lines, told = world.replay(
+        *("--partitions", "0", "--from-offset", "7", "--to-offset", "23")
+    )
+    assert (status, lines) == (0, [b"a%d" % number for number in range(7, 23)])
+    assert told == "zkconsumer: 16 messages of 1 partition\n"
+    assert ZkTree(world.cluster).children("/consumers").count(world.topic) == 0
+    status, lines, told = world.replay()
+    assert lines[:31] == [*(b"a%d" % number for number in range(30)), b"b0"]
+    assert (status, len(lines), told) == (0, 35, "zkconsumer: 35 messages of 2 partitions\n")
+    status, lines, _ = world.replay("--max-messages", "12")
+    assert (status, len(lines)) == (0, 12)
+
+
+def test_messages_come_as_one_wants_them(world: World, tmp_path: Path) -> None:
+    """As text with keys, as JSON, as JSON that holds any bytes; to a file as a whole."""
+    flags = ("--partitions", "1", "--property", "print.key=true", "--property", "key.separator=|")
+    assert world.replay(*flags)[1] == [b"k0|b0", b"k1|b1", b"k2|b2", b"null|\xff", b"|null"]
+    file = tmp_path / "out"
+    assert world.replay("--partitions", "1", "--output", "json", "--output-file", str(file))[0] == 0
+    found = [json.loads(line) for line in file.read_text().splitlines()]
+    assert [(one["offset"], one["key"], one["value"]) for one in found[:3]] == [
+        (number, f"k{number}", f"b{number}") for number in range(3)
+    ]
+    assert found[3] | {"timestamp": 0} == {
+        "topic": world.topic,
+        "partition": 1,
+        "offset": 3,
+        "timestamp": 0,
+        "key": None,
+        "value": base64.b64encode(b"\xff").decode(),
+        "value_encoding": "base64",
+    }
+    _, lines, _ = world.replay("--partitions", "1", "--output", "base64")
+    raw = [json.loads(line) for line in lines]
+    assert [one["key"] and base64.b64decode(one["key"]) for one in raw] == [
+        *(b"k0", b"k1", b"k2", None, ""),
+    ]
+    # The producer is one of 0.8; brokers of later times stamp what it sends.
+    assert {one["timestamp"] is None for one in found} == {world.cluster.kafka == "0.8.2.2"}
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+
+
+def test_times_are_those_of_records_or_of_segments(world: World) -> None:
+    """All was written in this century; where brokers know no better it is said."""
+    status, lines, told = world.replay("--from-time", "2020-01-01", "--to-time", FAR)
+    assert (status, len(lines)) == (0, 35)
+    knows = "whole segments" not in told
+    status, lines, _ = world.replay("--from-time", FAR)
+    assert (status, len(lines)) == (0, 0)
+    status, lines, _ = world.replay("--to-time", "2020-01-01")
+    assert (status, len(lines)) == (0, 0 if knows else 35), "one segment: all of it or nothing"
+
+
+def test_what_a_group_read_between_two_exports(world: World, tmp_path: Path) -> None:
+    """With partitions and topics from the files."""
+    tree, group = ZkTree(world.cluster), fresh_name("replay")
+    files = []
+    for name, offsets in (("before", (28, 1)), ("after", (30, 3))):
+        for tp, offset in zip((world.first, world.second), offsets, strict=True):
+            tree.put(offset_path(group, tp), b"%d" % offset)
+        file = tmp_path / name
+        where = ("--zookeeper", world.cluster.zookeeper_connect)
+        export = ["offsets", "export", *where, "--group", group, "--output-file", str(file)]
+        assert main(export) == 0
+        files.append(str(file))
+    flags = ("--offsets-file", files[0], "--to-offsets-file", files[1])
+    status, lines, told = world.replay(*flags, topic=False)
+    assert (status, lines) == (0, [b"a28", b"a29", b"b1", b"b2"])
+    assert told.endswith("zkconsumer: 4 messages of 2 partitions\n")
+
+
+def test_what_is_not_there_is_named(world: World, tmp_path: Path) -> None:
+    """To the offset; and nothing is printed unless gaps are allowed."""
+    file = tmp_path / "out"
+    flags = ("--partitions", "1", "--from-offset", "3", "--to-offset", "9")
+    status, lines, told = world.replay(*flags, "--output-file", str(file))
+    assert (status, lines, file.exists()) == (1, [], False)
+    assert f"{world.second} [5, 9) is not there: the log ends at 5" in told
+    status, lines, told = world.replay(*flags, "--allow-gaps")
+    assert (status, lines) == (0, [b"\xff", b"null"])
+    assert f"{world.second} [5, 9) is not there" in told
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (["--partitions", "5"], "the cluster has no partition"),
+        (["--topic", "no-such-topic"], "the cluster has no topic no-such-topic"),
+        (["--from-offset", "3", "--to-offset", "2"], "the beginning, 3, lies behind the end, 2"),
+        (["--output", "json", "--property", "print.key=true"], "does not go with JSON"),
+        (["--from-time", "soon"], "'soon' is no time"),
+    ],
+)
+def test_wrong_wishes_are_told(old: World, flags: list[str], told: str) -> None:
+    """Exit status 2."""
+    status, lines, errors = old.replay(*flags)
+    assert (status, lines) == (2, [])
+    assert told in errors
+
+
+def test_a_signal_leaves_no_half_file(old: World, tmp_path: Path) -> None:
+    """Exit status 130, and how far it came."""
+    pipe = tmp_path / "out"
+    command = [sys.executable, "-m", "zkconsumer", "replay"]
+    where = ["--bootstrap-servers", old.cluster.bootstrap_servers, "--topic", old.topic]
+    # Nobody reads the pipe: it is full soon.
+    write(old.cluster, old.first, [b"x" * 500_000])
+    with subprocess.Popen(
+        [*command, *where], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"a0\n"
+        process.send_signal(signal.SIGTERM)
+        assert process.stderr is not None
+        told = process.stderr.read().decode()
+        assert process.wait(30) == 130
+    assert "it stopped at" in told
+    assert list(tmp_path.iterdir()) == []
+    assert not pipe.exists()
+    wait_until(lambda: process.returncode is not None, what="its end")

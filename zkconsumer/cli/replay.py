@@ -1,0 +1,271 @@
+"""``zkconsumer replay``: prints a range of a topic again, beside all groups."""
+
+import argparse
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+from zkconsumer.cli.cluster_access import (
+    add_cluster_arguments,
+    broker_settings,
+    client_of,
+    open_cluster,
+    open_dialer,
+)
+from zkconsumer.cli.commands import Subparsers
+from zkconsumer.cli.console_settings import key_and_value
+from zkconsumer.cli.format import Formatter, TextFormat, base64_line, json_line
+from zkconsumer.cli.instants import parse_instant
+from zkconsumer.cli.log_lookup import LogLookup
+from zkconsumer.cli.output import Output, OutputClosed, discard_standard_output
+from zkconsumer.cli.progress import progress
+from zkconsumer.cli.refusal import REFUSED, refusing
+from zkconsumer.cli.replay_ranges import ReplayPlan, plan_replay
+from zkconsumer.cli.replay_wish import TRIES, bounds_of, logs_of, offsets_of_file, partitions_of
+from zkconsumer.cli.replaying import Replay
+from zkconsumer.cli.signals import StopAsked, stop_signals
+from zkconsumer.cli.whole_file import whole_file
+from zkconsumer.cluster.cluster_client import ClusterClient
+from zkconsumer.errors import ConfigError, ZkConsumerError
+from zkconsumer.fetch.range_settings import RangeSettings
+from zkconsumer.net.negotiated import BrokerDialer
+
+_STDOUT = "-"
+_INTERRUPTED = 130
+
+_DESCRIPTION = """\
+Print what lies in a topic's logs between two offsets or two times, partition after partition. It
+joins no group and commits nothing, so nobody notices.
+
+  zkconsumer replay --zookeeper zk1:2181 --topic orders --from-time 2026-11-21T06:00 \\
+      --to-time 2026-11-21T07:00 --output json --output-file morning.jsonl
+  zkconsumer replay --zookeeper zk1:2181 --topic orders --partitions 3 --from-offset 1200 \\
+      --to-offset 1300
+  zkconsumer replay --zookeeper zk1:2181 --offsets-file before --to-offsets-file after
+
+The last one prints what a group has read between two runs of 'zkconsumer offsets export'. Where no
+end is given, it is that of the log as it is at the start, so it comes to an end.
+
+If any of the offsets are not in the log any more, it says exactly which, and nothing is printed,
+unless --allow-gaps is given. (Offsets that compaction took out, or that are transaction markers,
+are no gaps: they are counted at the end.) Brokers before 0.10.1 know times of whole segments only:
+there more is printed on both sides than was asked for.
+
+With --output-file the file gets its name when all of it is there.
+"""
+_EPILOG = """\
+exit status: 0 all of it was printed; 1 it could not be read, or some of it is gone; 2 wrong usage;
+130 interrupted"""
+
+
+@dataclass(frozen=True, slots=True)
+class _Brokers:
+    """The way to them."""
+
+    client: ClusterClient
+    dialer: BrokerDialer
+
+
+def add_parser(subparsers: Subparsers) -> None:
+    """Add the ``replay`` command; ``run`` is set as its ``run`` default."""
+    parser = subparsers.add_parser(
+        "replay",
+        help="print a range of offsets or times, beside all groups",
+        description=_DESCRIPTION,
+        epilog=_EPILOG,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--topic", metavar="TOPIC", help="the topic")
+    parser.add_argument(
+        "--partitions", type=_numbers, metavar="0,1", help="only these (default: all of them)"
+    )
+    _add_ends(parser)
+    _add_output(parser)
+    add_cluster_arguments(parser, zookeeper_required=False)
+    parser.set_defaults(run=run)
+
+
+def _add_ends(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("what to print")
+    starts, ends = group.add_mutually_exclusive_group(), group.add_mutually_exclusive_group()
+    starts.add_argument(
+        "--from-offset", type=_offset, metavar="N", help="begin here (default: at the beginning)"
+    )
+    starts.add_argument(
+        "--from-time",
+        metavar="TIME",
+        help="begin at the first message that is not older: ISO 8601 (UTC unless it says "
+        "otherwise), or milliseconds since 1970",
+    )
+    starts.add_argument(
+        "--offsets-file",
+        metavar="FILE",
+        help="begin where a file says: TOPIC,PARTITION,OFFSET a line, or one of 'offsets export'; "
+        "of the topics and partitions in it",
+    )
+    ends.add_argument(
+        "--to-offset", type=_offset, metavar="N", help="end before this one (default: at the end)"
+    )
+    ends.add_argument(
+        "--to-time", metavar="TIME", help="end before the first message that is not older"
+    )
+    ends.add_argument("--to-offsets-file", metavar="FILE", help="end before what a file says")
+    group.add_argument(
+        "--group", metavar="GROUP", help="whose offsets to take of a file that has several"
+    )
+    group.add_argument(
+        "--allow-gaps",
+        action="store_true",
+        help="print what is there, and name what is not on standard error",
+    )
+    group.add_argument(
+        "--max-messages", type=_count, metavar="N", help="end after so many messages"
+    )
+
+
+def _add_output(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("how to print it")
+    group.add_argument(
+        "--output-file",
+        metavar="FILE",
+        default=_STDOUT,
+        help="where to (default: standard output)",
+    )
+    group.add_argument(
+        "--output",
+        choices=("text", "json", "base64"),
+        default="text",
+        help="text, as 'consume' does; json: one object a line, with keys and values as text where "
+        "they are some; base64: the same with all of them in base64 (default: %(default)s)",
+    )
+    group.add_argument(
+        "--property",
+        type=key_and_value,
+        action="append",
+        default=[],
+        metavar="KEY=VALUE",
+        help="for the text output: print.key=true, key.separator=TEXT, line.separator=TEXT",
+    )
+
+
+@refusing
+def run(args: argparse.Namespace) -> int:
+    """Replay; gives the exit status.
+
+    Raises:
+        ZkConsumerError: something could not be read, or is gone.
+        OSError: a file can't be read or written.
+    """
+    formatter = _formatter(args)
+    starts = offsets_of_file(args, args.offsets_file)
+    ends = offsets_of_file(args, args.to_offsets_file)
+    times = {
+        name: None if text is None else parse_instant(text)
+        for name, text in (("from", args.from_time), ("to", args.to_time))
+    }
+    if args.topic is None and starts is None:
+        raise ConfigError("say which topic: --topic TOPIC (or --offsets-file FILE)")
+    replay = None
+    try:
+        with stop_signals(), _open(args) as brokers:
+            lookup = LogLookup(brokers.client, timeout_ms=args.timeout_ms * TRIES)
+            logs = logs_of(lookup, partitions_of(args, brokers.client, starts))
+            plan = plan_replay(
+                logs,
+                bounds_of(args.from_offset, times["from"], starts, logs, lookup.since),
+                bounds_of(args.to_offset, times["to"], ends, logs, lookup.until),
+            )
+            if _is_refused(plan, allow_gaps=args.allow_gaps):
+                return REFUSED if plan.wrong else 1
+            settings = RangeSettings(
+                client_id="zkconsumer-replay",
+                timeout_ms=args.timeout_ms,
+                fail_on_data_loss=not args.allow_gaps,
+            )
+            replay = Replay(brokers.client, brokers.dialer, settings, formatter)
+            _copy(args, replay, plan)
+    except StopAsked:
+        return _tell(replay, _INTERRUPTED)
+    except OutputClosed:
+        discard_standard_output()
+    except ZkConsumerError:
+        _tell(replay, 1)
+        raise
+    return _tell(replay, 0)
+
+
+@contextmanager
+def _open(args: argparse.Namespace) -> Iterator[_Brokers]:
+    """The brokers that are named, or those that ZooKeeper names."""
+    config = broker_settings(args)
+    if args.zookeeper:
+        with open_cluster(args) as access:
+            yield _Brokers(access.client, access.dialer)
+        return
+    if "bootstrap.servers" not in config.given:
+        raise ConfigError(
+            "no cluster given: say where it is with --zookeeper or --bootstrap-servers"
+        )
+    with ExitStack() as stack:
+        dialer = stack.enter_context(open_dialer(config, args.timeout_ms))
+        client = client_of(dialer, config.bootstrap_brokers(), args.timeout_ms)
+        stack.callback(client.stop)
+        yield _Brokers(client, dialer)
+
+
+def _formatter(args: argparse.Namespace) -> Formatter:
+    if args.output == "text":
+        return TextFormat.from_properties(dict(args.property))
+    if args.property:
+        raise ConfigError("--property shapes the text output: it does not go with JSON")
+    return json_line if args.output == "json" else base64_line
+
+
+def _is_refused(plan: ReplayPlan, *, allow_gaps: bool) -> bool:
+    """Say what can't be printed; whether nothing is, then."""
+    for text in (*plan.wrong, *plan.gone):
+        print(f"zkconsumer: {text}", file=sys.stderr)
+    if plan.wrong:
+        return True
+    if plan.gone and not allow_gaps:
+        print("zkconsumer: nothing was printed: --allow-gaps prints what is there", file=sys.stderr)
+        return True
+    return False
+
+
+def _copy(args: argparse.Namespace, replay: Replay, plan: ReplayPlan) -> None:
+    with progress("replaying", plan.count, unit="offsets") as advance:
+        if args.output_file == _STDOUT:
+            replay.run(plan.ranges, Output().write, advance, limit=args.max_messages)
+            return
+        with whole_file(args.output_file) as file:
+            replay.run(plan.ranges, file.write, advance, limit=args.max_messages)
+
+
+def _tell(replay: Replay | None, status: int) -> int:
+    """The account at the end; gives the exit status."""
+    if replay is not None:
+        for line in replay.account():
+            print(f"zkconsumer: {line}", file=sys.stderr)
+    return status
+
+
+def _numbers(text: str) -> list[int]:
+    parts = text.split(",")
+    if not all(part.isascii() and part.isdigit() and len(part) < 10 for part in parts):
+        raise argparse.ArgumentTypeError(f"{text!r} is no list of partition numbers: give 0,1,2")
+    return list(map(int, parts))
+
+
+def _offset(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 20 and int(text) < 2**63):
+        raise argparse.ArgumentTypeError(f"{text!r} is no offset")
+    return int(text)
+
+
+def _count(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 19 and int(text)):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number of messages")
+    return int(text)

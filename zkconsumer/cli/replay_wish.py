@@ -1,0 +1,127 @@
+"""What a call of ``replay`` asks for: which partitions, from where, up to where."""
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping, Sequence
+
+from zkconsumer.cli.formats.offset_files import offsets_of_group, parse_offset_file
+from zkconsumer.cli.log_lookup import LogLookup, Logs, TimeFound
+from zkconsumer.cli.offsets.set_ import read_text
+from zkconsumer.cluster.cluster_client import ClusterClient
+from zkconsumer.errors import ConfigError, ZkConsumerError
+from zkconsumer.model import TopicPartition
+
+TRIES = 3
+"""How many times the time-out of one answer all tries of a question may take."""
+
+
+def offsets_of_file(args: argparse.Namespace, name: str | None) -> dict[TopicPartition, int] | None:
+    """What a file of offsets says of the topic, or of all topics where none is named.
+
+    Raises:
+        ConfigError: it says nothing of that, or of several groups.
+        OSError: it can't be read.
+    """
+    if name is None:
+        return None
+    # Lines that don't say whose they are need a name, whatever it is.
+    imported = parse_offset_file(read_text(name), name, args.group or "")
+    if args.group is None and len(imported.offsets) > 1:
+        raise ConfigError(
+            f"{name} has offsets of {', '.join(sorted(imported.offsets))}: say whose with --group"
+        )
+    offsets = offsets_of_group(imported, name, args.group or "", rename=args.group is None)
+    found = {tp: it for tp, it in offsets.items() if args.topic in {None, tp.topic}}
+    if not found:
+        raise ConfigError(f"{name} has no offsets of topic {args.topic}")
+    return found
+
+
+def partitions_of(
+    args: argparse.Namespace, client: ClusterClient, starts: Mapping[TopicPartition, int] | None
+) -> list[TopicPartition]:
+    """What is to be read, all of which the cluster has.
+
+    Raises:
+        ConfigError: it has not.
+        ZkConsumerError: no broker answers.
+    """
+    topics = {args.topic} if starts is None else {tp.topic for tp in starts}
+    view = client.view(topics, timeout_ms=args.timeout_ms * TRIES)
+    there = {
+        TopicPartition(topic, number)
+        for topic, numbers in view.partitions.items()
+        for number in numbers
+        if topic in topics
+    }
+    wanted = set(there if starts is None else starts)
+    if args.partitions is not None:
+        named = {TopicPartition(topic, one) for topic in topics for one in args.partitions}
+        wanted = named if starts is None else named & wanted
+    absent = [topic for topic in sorted(topics) if not view.partitions.get(topic)]
+    if absent:
+        raise ConfigError(f"the cluster has no topic {', '.join(absent)}")
+    missing = sorted(wanted - there)
+    if missing:
+        raise ConfigError(f"the cluster has no partition {', '.join(map(str, missing))}")
+    if not wanted:
+        raise ConfigError(f"{args.offsets_file} has none of the partitions of --partitions")
+    return sorted(wanted)
+
+
+def logs_of(lookup: LogLookup, partitions: Sequence[TopicPartition]) -> Logs:
+    """Beginning and end of each log.
+
+    Raises:
+        ZkConsumerError: a leader does not answer.
+    """
+    logs = lookup.logs(partitions)
+    silent = [tp for tp in partitions if tp not in logs]
+    if silent:
+        raise ZkConsumerError(
+            f"{silent[0]}: its leader does not answer, so nothing was printed: name --partitions "
+            "to read the others"
+        )
+    return logs
+
+
+def bounds_of(
+    offset: int | None,
+    time_ms: int | None,
+    file: Mapping[TopicPartition, int] | None,
+    logs: Logs,
+    look_up: Callable[[int, Logs], TimeFound],
+) -> dict[TopicPartition, int]:
+    """One end of each range, as far as it is not that of the log.
+
+    Args:
+        offset: the same of all.
+        time_ms: a time, in ms since the epoch.
+        file: what a file says.
+        logs: of all partitions.
+        look_up: finds the time.
+
+    Raises:
+        ConfigError: the file has nothing of a partition.
+        ZkConsumerError: a leader does not answer.
+    """
+    if offset is not None:
+        return dict.fromkeys(logs, offset)
+    if file is not None:
+        absent = sorted(tp for tp in logs if tp not in file)
+        if absent:
+            raise ConfigError(f"one file has an offset of {absent[0]}, and the other has none")
+        return {tp: file[tp] for tp in logs}
+    if time_ms is None:
+        return {}
+    found = look_up(time_ms, logs)
+    silent = sorted(logs.keys() - found.offsets.keys())
+    if silent:
+        raise ZkConsumerError(f"{silent[0]}: its leader does not say where that time is")
+    if not found.exact:
+        print(
+            "zkconsumer: these brokers know only when whole segments were written: more is printed "
+            "than was asked for",
+            file=sys.stderr,
+        )
+    return {tp: logs[tp].end if one < 0 else one for tp, one in found.offsets.items()}

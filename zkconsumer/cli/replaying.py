@@ -1,0 +1,139 @@
+"""Reads ranges one after the other, writes their messages, and keeps account of them."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
+from dataclasses import replace
+from typing import Final, NamedTuple
+
+from zkconsumer.cli.format import Formatter
+from zkconsumer.cli.progress import Advance
+from zkconsumer.cluster.cluster_client import ClusterClient
+from zkconsumer.fetch.range_parts import decode_any
+from zkconsumer.fetch.range_reader import LineReader, LostRange, RangePart
+from zkconsumer.fetch.range_settings import RangeSettings
+from zkconsumer.fetch.served_line import ServedLine, ServedWay
+from zkconsumer.model import OffsetRange, TopicPartition
+from zkconsumer.net.negotiated import BrokerDialer
+
+Write = Callable[[bytes], object]
+
+_PART_BYTES: Final = 1 << 20
+"""About how much is written at a time: progress and signals are seen in between."""
+
+
+class ReplayedMessage(NamedTuple):
+    """A message as formatters want it."""
+
+    topic: str
+    partition: int
+    offset: int
+    timestamp: int
+    raw_key: bytes | None
+    raw_value: bytes | None
+
+
+class Replay:
+    """Thread: one.
+
+    Args:
+        client: knows who leads.
+        dialer: connects.
+        settings: how to read; of their part size nothing is taken.
+        formatter: what a message looks like.
+
+    Attributes:
+        count: how many messages are written.
+        position: where it stands.
+    """
+
+    def __init__(
+        self,
+        client: ClusterClient,
+        dialer: BrokerDialer,
+        settings: RangeSettings,
+        formatter: Formatter,
+    ) -> None:
+        settings = replace(settings, part_bytes=_PART_BYTES)
+        way = ServedWay(client=client, dialer=dialer, settings=settings)
+        self._reader = LineReader(
+            lambda tp, leader: ServedLine(tp, way, leader), settings=settings, decoder=decode_any
+        )
+        self._formatter = formatter
+        self._partitions = 0
+        self._empty = 0
+        self._lost: list[LostRange] = []
+        self._is_done = False
+        self.count = 0
+        self.position: tuple[TopicPartition, int] | None = None
+
+    def run(
+        self,
+        ranges: Sequence[OffsetRange],
+        write: Write,
+        advance: Advance,
+        *,
+        limit: int | None = None,
+    ) -> None:
+        """Read all of it, up to ``limit`` messages.
+
+        Args:
+            ranges: what to read.
+            write: takes the bytes of some messages.
+            advance: is told how many offsets are done.
+            limit: None: no limit.
+
+        Raises:
+            DataLost: offsets are not there, and the settings want them all.
+            ZkConsumerError: a partition can't be read.
+        """
+        for stretch in ranges:
+            self._partitions += 1
+            self.position = (stretch.topic_partition, stretch.from_offset)
+            for messages, behind in self._parts(stretch):
+                wanted = messages if limit is None else messages[: limit - self.count]
+                write(b"".join(map(self._formatter, wanted)))
+                self.count += len(wanted)
+                if limit is not None and self.count >= limit:
+                    self._is_done = True
+                    return
+                advance(self._pass(behind, len(wanted)))
+            advance(self._pass(stretch.until_offset, 0))
+        self._is_done = True
+
+    def account(self) -> Iterator[str]:
+        """What became of it, line by line."""
+        places = "partition" if self._partitions == 1 else "partitions"
+        text = f"{self.count} messages of {self._partitions} {places}"
+        if self._empty:
+            text += f"; {self._empty} offsets hold none (compacted, or transaction markers)"
+        yield text
+        if self._lost:
+            yield f"{sum(one.stretch.count for one in self._lost)} offsets were lost meanwhile"
+        if not self._is_done and self.position is not None:
+            yield f"it stopped at {self.position[0]}, offset {self.position[1]}"
+
+    def _pass(self, behind: int, message_count: int) -> int:
+        """Go on to an offset; how many that were."""
+        assert self.position is not None
+        tp, before = self.position
+        self.position = (tp, behind)
+        self._empty += max(0, behind - before - message_count)
+        return max(0, behind - before)
+
+    def _parts(self, stretch: OffsetRange) -> Iterator[tuple[list[ReplayedMessage], int]]:
+        """The messages of each part, and the offset behind it."""
+        topic, partition = stretch.topic_partition
+        with closing(self._reader.read(stretch)) as parts:
+            for part in parts:
+                if isinstance(part, RangePart):
+                    messages = [
+                        ReplayedMessage(
+                            topic, partition, one.offset, one.timestamp, one.key, one.value
+                        )
+                        for one in part.records()
+                    ]
+                    yield messages, part.next_offset
+                else:
+                    # They count as lost, not as empty.
+                    self._lost.append(part)
+                    self._empty -= part.stretch.count
