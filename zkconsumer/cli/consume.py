@@ -19,6 +19,12 @@ from zkconsumer.cli.console_settings import (
 )
 from zkconsumer.cli.copying import Copier, Hand
 from zkconsumer.cli.group_nodes import GroupNodes
+from zkconsumer.cli.measured import (
+    Measures,
+    add_metrics_arguments,
+    serving_metrics,
+    tracers,
+)
 from zkconsumer.cli.output import Output, OutputClosed, discard_standard_output
 from zkconsumer.cli.signals import Stop, StopAsked, stop_signals
 from zkconsumer.config import ConsumerConfig
@@ -79,6 +85,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         help="first delete what ZooKeeper holds of the group, offsets included",
     )
     _add_output(parser)
+    add_metrics_arguments(parser)
     parser.set_defaults(run=run)
 
 
@@ -118,17 +125,17 @@ def run(args: argparse.Namespace) -> int:
         )
     output = Output()
     try:
-        with stop_signals() as stop:
+        with serving_metrics(args, _say) as measures, stop_signals() as stop:
             if console.has_coordinator:
                 # Loaded only here: the other consumer has no use for it.
                 from zkconsumer.cli.polled import consume_polled  # noqa: PLC0415
 
-                consume_polled(console, output, stop)
+                consume_polled(console, output, stop, measures)
             elif console.group_id is not None:
-                consume(console, ConsumerConfig(console.settings), output, stop)
+                consume(console, ConsumerConfig(console.settings), output, stop, measures)
             else:
                 with _made_up_group(console.settings) as config:
-                    consume(console, config, output, stop)
+                    consume(console, config, output, stop, measures)
     except StopAsked:
         log.debug("stopped by a signal")
     except OutputClosed:
@@ -136,7 +143,17 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def consume(console: ConsoleSettings, config: ConsumerConfig, output: Output, stop: Stop) -> None:
+def _say(line: str) -> None:
+    print(line, file=sys.stderr, flush=True)
+
+
+def consume(
+    console: ConsoleSettings,
+    config: ConsumerConfig,
+    output: Output,
+    stop: Stop,
+    measures: Measures,
+) -> None:
     """Join the group and print until the end.
 
     Raises:
@@ -149,7 +166,8 @@ def consume(console: ConsoleSettings, config: ConsumerConfig, output: Output, st
             _prepare(console, GroupNodes(store, config.group_id), config.group_id)
     copier = Copier(console.formatter, output.write)
     stop.in_hand = copier.in_hand
-    with ZookeeperConsumerConnector(config) as connector:
+    with ZookeeperConsumerConnector(config, observers=tracers()) as connector:
+        measures.add(connector)
         try:
             (stream,) = connector.create_message_streams_by_filter(console.topic_filter)
             copier.copy(stream, console.max_messages)

@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator
 from zkconsumer.assignment.filters import python_pattern
 from zkconsumer.cli.console_settings import ConsoleSettings
 from zkconsumer.cli.copying import Copier, Hand
+from zkconsumer.cli.measured import Measures
 from zkconsumer.cli.output import Output
 from zkconsumer.cli.signals import Stop
 from zkconsumer.clock import Clock, SystemClock
@@ -26,7 +27,9 @@ from zkconsumer.records.consumer_record import ConsumerRecord
 log = logging.getLogger(__name__)
 
 
-def consume_polled(console: ConsoleSettings, output: Output, stop: Stop) -> None:
+def consume_polled(
+    console: ConsoleSettings, output: Output, stop: Stop, measures: Measures
+) -> None:
     """Join the group and print until the end.
 
     Raises:
@@ -47,6 +50,7 @@ def consume_polled(console: ConsoleSettings, output: Output, stop: Stop) -> None
     copier = Copier(console.formatter, output.write)
     stop.in_hand = copier.in_hand
     with KafkaConsumer(config=settings) as us:
+        measures.add(us)
         if console.from_beginning:
             _refuse_offsets(us, console, config.group_id or "")
         written = Written(us, interval_ms=config.auto_commit_interval_ms if commits else None)

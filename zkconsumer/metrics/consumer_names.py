@@ -105,7 +105,7 @@ CONSUMER_MEASURES: tuple[Measure[_All], ...] = (
     _measure("fetches_total", "Answers of brokers to fetches.", _one(lambda one: one.fetches)),
     _measure(
         "lag",
-        "How many offsets there are from what is consumed to the end of the log.",
+        "How many offsets there are from what was handed over to the end of the log.",
         _lags,
         (*_TOPIC_LABELS, "partition"),
     ),

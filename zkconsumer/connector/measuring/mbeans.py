@@ -2,8 +2,8 @@
 
 What is different, because what is measured is:
 
-- ``ConsumerLag`` and ``MaxLag`` count from what is consumed; the original leaves out what waits in
-  its queues, so ours are never smaller. -1 until both ends are known, as there.
+- ``ConsumerLag`` and ``MaxLag`` count from what was handed over; the original leaves out what waits
+  in its queues, so ours are never smaller. -1 until both ends are known, as there.
 - ``BytesPerSec`` is not told by topic.
 - The native engine tells of its fetches once a second, of all in that second together: percentiles
   of ``FetchRequestRateAndTimeMs`` and ``FetchResponseSize`` are those of means then.

@@ -214,9 +214,9 @@ def _served(claims: Sequence[PartitionClaim], queue: StreamQueue) -> set[str]:
 
 
 def _partition(claim: PartitionClaim) -> PartitionNumbers:
-    high_watermark = claim.high_watermark
+    high_watermark, delivered = claim.high_watermark, claim.delivered_offset
     return PartitionNumbers(
-        consumed_offset=claim.consumed_offset,
+        read_offset=claim.consumed_offset if delivered is None else delivered,
         committed_offset=claim.committed_offset,
         high_watermark=None if high_watermark < 0 else high_watermark,
     )

@@ -16,24 +16,24 @@ class PartitionNumbers(NamedTuple):
     """One partition that is being read; None where something is not known yet.
 
     Attributes:
-        consumed_offset: every record below it is done with.
+        read_offset: every record below it was handed over; before the first, where reading begins.
         committed_offset: what the offset store holds.
         high_watermark: the end of the log at the last fetch.
     """
 
-    consumed_offset: int | None
+    read_offset: int | None
     committed_offset: int | None
     high_watermark: int | None
 
     @property
     def lag(self) -> int | None:
-        """How many offsets there are from what is consumed to the end of the log.
+        """How many offsets there are from what was handed over to the end of the log.
 
         The original's ``ConsumerLag`` leaves out what waits in its queues; this does not.
         """
-        if self.consumed_offset is None or self.high_watermark is None:
+        if self.read_offset is None or self.high_watermark is None:
             return None
-        return max(0, self.high_watermark - self.consumed_offset)
+        return max(0, self.high_watermark - self.read_offset)
 
 
 class QueueNumbers(NamedTuple):

@@ -110,6 +110,8 @@ def test_partitions_and_queues_are_looked_at() -> None:
         T0: PartitionNumbers(3, 3, 10),
         T1: PartitionNumbers(None, None, None),
     }
+    claim.delivered_offset = 4
+    assert ours.read().max_lag == 6
     assert (numbers.partitions[T0].lag, numbers.partitions[T1].lag) == (7, None)
     assert numbers.max_lag == 7
     assert numbers.queues == (

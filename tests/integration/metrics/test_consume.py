@@ -1,0 +1,95 @@
+"""``zkconsumer consume --metrics-port`` on real brokers."""
+
+import subprocess
+import sys
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tests.interop.traffic import Writer
+from tests.support.clusters import BrokerOf, fresh_name
+from tests.support.metered import Samples, read_exposition, value
+from tests.support.waiting import wait_until
+from zkconsumer.model import TopicPartition
+from zkconsumer.sandbox import Sandbox
+
+pytestmark = pytest.mark.sandbox
+COUNT = 20
+
+
+@contextmanager
+def consuming(*arguments: str) -> Iterator[str]:
+    """The console consumer while it runs; gives where its metrics are."""
+    command = [sys.executable, "-m", "zkconsumer", "consume", *arguments, "--metrics-port", "0"]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        try:
+            assert process.stderr is not None
+            said, _, address = process.stderr.readline().rstrip("\n").partition(" at ")
+            assert said == "metrics"
+            yield address
+            process.terminate()
+            assert process.wait(30) == 0
+        finally:
+            process.kill()
+
+
+def filled(cluster: Sandbox) -> str:
+    """A topic with two partitions and some messages."""
+    topic = fresh_name("metrics")
+    cluster.create_topic(topic, partitions=2)
+    writer = Writer(cluster)
+    for number in range(2):
+        writer.write(TopicPartition(topic, number), COUNT // 2)
+    writer.close()
+    return topic
+
+
+def seen(address: str) -> Samples:
+    """What Prometheus would read there."""
+    with urllib.request.urlopen(address, timeout=10) as answer:
+        return read_exposition(answer.read())
+
+
+def test_a_zookeeper_group_is_measured_while_it_runs(cluster: Sandbox) -> None:
+    """Counts of what it has printed; Ctrl-C ends the server with it."""
+    topic, group = filled(cluster), fresh_name("group")
+    of = {"group": group, "client_id": group}
+    with consuming(
+        *("--zookeeper", cluster.zookeeper_connect, "--topic", topic, "--group", group),
+        "--from-beginning",
+    ) as address:
+        messages = {**of, "topic": topic}
+
+        def all_came() -> bool:
+            found = seen(address)
+            counts = found.get("zkconsumer_messages_total", {})
+            return counts.get(tuple(sorted(messages.items()))) == COUNT
+
+        wait_until(all_came, what="all messages in the metrics")
+        found = seen(address)
+        assert value(found, "zkconsumer_owned_partitions", **messages) == 2
+        assert value(found, "zkconsumer_max_lag", **of) == 0
+        assert value(found, "zkconsumer_rebalance_seconds_count", **of) >= 1
+        assert value(found, "zkconsumer_lag", **messages, partition="1") == 0
+
+
+def test_a_coordinator_s_group_is_measured_while_it_polls(broker_of: BrokerOf) -> None:
+    """By another thread than the one that polls all the time."""
+    broker = broker_of("3.9.1")
+    topic, group = filled(broker), fresh_name("group")
+    with consuming(
+        *("--bootstrap-server", broker.bootstrap_servers, "--topic", topic, "--group", group),
+        "--from-beginning",
+    ) as address:
+
+        def count() -> float:
+            return sum(seen(address).get("zkconsumer_messages_total", {}).values())
+
+        wait_until(lambda: count() == COUNT, what="all messages in the metrics")
+        found = seen(address)
+        ((labels, owned),) = found["zkconsumer_owned_partitions"].items()
+        assert (dict(labels)["group"], dict(labels)["topic"], owned) == (group, topic, 2)

@@ -1,0 +1,50 @@
+"""``--metrics-port``: what a command makes of it."""
+
+import argparse
+import urllib.request
+
+import pytest
+
+from tests.support.control_bench import ControlledMember, Group
+from tests.support.memory_connector import MemoryConnector
+from zkconsumer.cli.measured import add_metrics_arguments, port_number, serving_metrics
+from zkconsumer.clock import SystemClock
+
+
+def arguments(*words: str) -> argparse.Namespace:
+    """What the command line comes to."""
+    parser = argparse.ArgumentParser()
+    add_metrics_arguments(parser)
+    return parser.parse_args(words)
+
+
+@pytest.mark.parametrize("text", ["", "-1", "65536", "x", "1.5", "²"])
+def test_what_is_no_port_is_refused(text: str) -> None:
+    """Naming it."""
+    with pytest.raises(argparse.ArgumentTypeError, match="is no port"):
+        port_number(text)
+
+
+def test_nothing_is_served_unless_asked_for() -> None:
+    """Consumers may be added all the same."""
+    said: list[str] = []
+    with (
+        serving_metrics(arguments(), said.append) as measures,
+        MemoryConnector(ControlledMember(Group(time=SystemClock()), "a")) as connector,
+    ):
+        measures.add(connector)
+    assert said == []
+
+
+def test_an_open_port_is_told() -> None:
+    """The consumer's metrics are there while the block runs."""
+    said: list[str] = []
+    with (
+        serving_metrics(arguments("--metrics-port", "0"), said.append) as measures,
+        MemoryConnector(ControlledMember(Group(time=SystemClock()), "a")) as connector,
+    ):
+        measures.add(connector)
+        ((what, _, address),) = (one.partition(" at ") for one in said)
+        with urllib.request.urlopen(address, timeout=10) as answer:
+            assert b'zkconsumer_max_lag{client_id="g",group="g"} 0' in answer.read()
+    assert what == "metrics"

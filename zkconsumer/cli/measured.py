@@ -1,0 +1,83 @@
+"""``--metrics-port``: a command that consumes serves its consumer's metrics while it runs."""
+
+import argparse
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from zkconsumer.observe import Observer
+
+if TYPE_CHECKING:
+    from zkconsumer.metrics.consumer import Consumer, ConsumerMetrics
+
+
+def add_metrics_arguments(parser: argparse.ArgumentParser) -> None:
+    """Add what ``serving_metrics`` reads."""
+    parser.add_argument(
+        "--metrics-port",
+        type=port_number,
+        metavar="PORT",
+        help="serve the consumer's metrics for Prometheus at http://127.0.0.1:PORT/metrics while "
+        "it runs (extra: metrics); 0 takes a free port and prints it",
+    )
+    parser.add_argument(
+        "--metrics-host",
+        default="127.0.0.1",
+        metavar="ADDRESS",
+        help="the address to serve them at (default: %(default)s, so to this machine only; "
+        "0.0.0.0: to all that can reach it)",
+    )
+
+
+class Measures:
+    """Takes the consumers of a command, whether anybody wants their metrics or not."""
+
+    def __init__(self, metrics: "ConsumerMetrics | None") -> None:
+        self._metrics = metrics
+
+    def add(self, consumer: "Consumer") -> None:
+        """Serve the metrics of this one, too."""
+        if self._metrics is not None:
+            self._metrics.add(consumer)
+
+
+@contextmanager
+def serving_metrics(args: argparse.Namespace, say: Callable[[str], None]) -> Iterator[Measures]:
+    """Serve while the block runs, if that was asked for.
+
+    Args:
+        args: with what ``add_metrics_arguments`` has added.
+        say: is told where, if the port was left open.
+
+    Raises:
+        ConfigError: the port can't be had, or the extra ``metrics`` is missing.
+    """
+    if args.metrics_port is None:
+        yield Measures(None)
+        return
+    # Of an extra, and only for those who ask.
+    from zkconsumer.metrics.consumer import ConsumerMetrics, MetricsServer  # noqa: PLC0415
+
+    metrics = ConsumerMetrics()
+    with MetricsServer(args.metrics_port, metrics.families, host=args.metrics_host) as server:
+        if args.metrics_port == 0:
+            say(f"metrics at http://{args.metrics_host}:{server.port}/metrics")
+        yield Measures(metrics)
+
+
+def tracers() -> tuple[Observer, ...]:
+    """What makes OpenTelemetry's spans, where its API is installed."""
+    from zkconsumer.metrics.spans import tracing_observers  # noqa: PLC0415 - as above
+
+    return tracing_observers()
+
+
+def port_number(text: str) -> int:
+    """Read a port.
+
+    Raises:
+        argparse.ArgumentTypeError: it is none.
+    """
+    if not (text.isascii() and text.isdecimal() and int(text) < 1 << 16):
+        raise argparse.ArgumentTypeError(f"{text!r} is no port: it is a number from 0 to 65535")
+    return int(text)
