@@ -14,11 +14,17 @@ from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.decode import decode_record_set
 from zkconsumer.sandbox import Sandbox
+from zkconsumer.wire.api import Request, Response
 from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.messages.api_versions import ApiVersionsRequest
 from zkconsumer.wire.messages.consumer_metadata import ConsumerMetadataRequest
+from zkconsumer.wire.messages.create_topics import CreateTopicsRequest
 from zkconsumer.wire.messages.fetch import FetchedPartition
+from zkconsumer.wire.messages.heartbeat import HeartbeatRequest
+from zkconsumer.wire.messages.list_groups import ListGroupsRequest
 from zkconsumer.wire.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 from zkconsumer.wire.messages.metadata import MetadataRequest, TopicMetadata
+from zkconsumer.wire.messages.produce import ProduceRequest
 
 RECORDS = [Record(0, f"k{number}".encode(), b"value" * 20) for number in range(5)]
 NUMBERED = [record._replace(offset=number) for number, record in enumerate(RECORDS)]
@@ -273,6 +279,30 @@ def test_requests_that_make_no_sense(world: BrokerWorld, request_: str) -> None:
     transport.send(len(body).to_bytes(4, "big") + body)
     assert transport.receive_into(memoryview(bytearray(1))) == 0
     transport.close()
+
+
+@pytest.mark.parametrize(
+    ("request_", "version"),
+    [
+        (ApiVersionsRequest(client_software_name="a", client_software_version="1"), 0),
+        (ListGroupsRequest(), 0),
+        (ProduceRequest(acks=1, timeout_ms=1_000, topics=()), 3),
+        (CreateTopicsRequest(topics=(), timeout_ms=1_000), 0),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_requests_that_came_later(
+    client: Client, request_: Request[Response], version: int
+) -> None:
+    """It closes the connection: by that it is told from newer ones."""
+    with pytest.raises(ConnectionLost):
+        client.ask(request_, version)
+
+
+def test_heartbeats(client: Client) -> None:
+    """It knows their name, and fails at what they stand for."""
+    heartbeat = HeartbeatRequest(group_id="nobody", generation_id=-1, member_id="")
+    assert client.ask(heartbeat).error_code == ErrorCode.UNKNOWN
 
 
 def test_offsets_in_zookeeper(client: Client, tp: TopicPartition) -> None:

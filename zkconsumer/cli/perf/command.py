@@ -36,6 +36,8 @@ log = logging.getLogger(__name__)
 
 _INTERRUPTED: Final = 130
 _SCALA_STREAMS: Final = 10
+_OPENING_MS: Final = 15_000
+"""How long brokers may take to say what the topic has."""
 
 _DESCRIPTION = """\
 Reads a topic as fast as it can and says how fast that was. With --zookeeper it is a member of a
@@ -264,7 +266,8 @@ def _opening(args: argparse.Namespace) -> Callable[[], AbstractContextManager[So
         "max.partition.fetch.bytes": str(args.fetch_size),
         "receive.buffer.bytes": str(args.socket_buffer_size),
     }
-    wishes = _wishes(args, file | own, args.threads or 1)
+    patience = {"default.api.timeout.ms": str(_OPENING_MS)}
+    wishes = _wishes(args, patience | file | own, args.threads or 1)
     return lambda: polled_source(wishes)
 
 
