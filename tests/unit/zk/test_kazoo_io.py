@@ -4,7 +4,7 @@ import socket
 import struct
 from collections import deque
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from typing import Any
 
 import pytest
@@ -63,6 +63,11 @@ class Connection:
         self._write(self.client._queue.popleft(), connect_timeout)
         self._read_sock.recv(1)
 
+    def close(self) -> None:
+        """End."""
+        for one in (self._socket, self.server, self._read_sock, self.bell):
+            one.close()
+
     def queue(self, request: bytes) -> None:
         """As kazoo does: queue, then ring."""
         self.client._queue.append(request)
@@ -79,9 +84,8 @@ def connection() -> Iterator[Connection]:
     """A connection that reads and writes in our way."""
     connection = Connection()
     assert install(connection)
-    yield connection
-    for one in (connection._socket, connection.server, connection._read_sock, connection.bell):
-        one.close()
+    with closing(connection):
+        yield connection
 
 
 def test_answers_that_came_together_are_taken_together(connection: Connection) -> None:
@@ -171,6 +175,38 @@ def test_all_requests_that_rang_are_sent_at_once(connection: Connection) -> None
     connection._send_request(1.0, 1.0)
     assert connection.server.recv(100) == b"01234"
     assert list(connection.client._queue) == [b"late"]
+
+
+def test_a_ring_without_a_request_is_taken() -> None:
+    """It stayed from requests that failed with a connection; the loop would spin otherwise."""
+    connection = Connection()
+
+    def nothing_queued(read_timeout: float, connect_timeout: float) -> None:
+        del read_timeout, connect_timeout
+        connection._read_sock.recv(1)
+
+    connection._send_request = nothing_queued  # type: ignore[method-assign]
+    with closing(connection):
+        assert install(connection)
+        connection.bell.send(b"\0\0")
+        connection._send_request(1.0, 1.0)
+        connection._read_sock.setblocking(False)
+        assert connection._read_sock.recv(10) == b"\0"
+        with pytest.raises(BlockingIOError):
+            connection.server.recv(1, socket.MSG_DONTWAIT)
+
+
+def test_a_request_that_can_not_be_sent_keeps_the_bell(connection: Connection) -> None:
+    """The connection is dropped, as by any write; kazoo's parts are its own again."""
+    bell = connection._read_sock
+    for text in (b"first", b"second"):
+        connection.queue(text)
+    connection.server.close()
+    with pytest.raises(ConnectionDropped):
+        connection._send_request(1.0, 1.0)
+    assert connection._read_sock is bell
+    with pytest.raises(ConnectionDropped):
+        connection._write(b"at once", TIMEOUT_S)
 
 
 def test_another_kazoo_is_left_as_it_is() -> None:
