@@ -4,7 +4,7 @@ PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
 .PHONY: demo test lint types imports native unit sandbox-tests spark-tests pure-tests simulate chaos fuzz-native \
-	bench bench-rebalance bench-spark bench-poll drain-kills golden manual races-native arm wheel wheels clean
+	bench bench-rebalance bench-spark bench-poll bench-mirror drain-kills golden manual races-native arm wheel wheels clean
 
 NATIVE := $(wildcard zkconsumer/native/_* zkconsumer/native/csrc/*.[ch])
 $(STAMP): setup.cfg pyproject.toml setup.py scripts/make-venv scripts/apt-install $(filter-out %.so,$(NATIVE))
@@ -131,6 +131,10 @@ bench-spark: $(STAMP)
 # The poll API beside kafka-python and confluent-kafka on a broker 3.9.1: 25 minutes.
 bench-poll: $(STAMP)
 	$(PY) -m tests.benchmarks.poll $(ARGS)
+
+# Our mirror beside the original's mirror maker: a minute.
+bench-mirror: $(STAMP)
+	$(PY) -m tests.benchmarks.mirror
 
 clean:
 	rm -rf $(VENV) .venv-bench* build dist *.egg-info

@@ -58,9 +58,9 @@ def mirror_settings(
 
 
 @contextmanager
-def running(settings: MirrorSettings) -> Iterator[Mirror]:
+def running(settings: MirrorSettings, *, grace_ms: int = 5_000) -> Iterator[Mirror]:
     """Run a mirror in a thread; at the end it is stopped, and its error raised."""
-    mirror = Mirror(settings)
+    mirror = Mirror(settings, grace_ms=grace_ms)
     scope = ThreadScope("mirror in a test")
 
     def run() -> None:
@@ -211,7 +211,10 @@ class MirrorProcess:
         """Ask it to end."""
         self._process.send_signal(signal.SIGTERM)
 
-    def kill(self) -> None:
-        """``SIGKILL``, whatever it is at."""
-        self._process.kill()
-        self._process.wait()
+    def pause(self) -> None:
+        """Freeze it."""
+        self._process.send_signal(signal.SIGSTOP)
+
+    def resume(self) -> None:
+        """Let it go on."""
+        self._process.send_signal(signal.SIGCONT)

@@ -69,7 +69,7 @@ class Accounts:
         before = account.read_until if start is None else start
         account.read += len(offsets)
         seen = account.read_until
-        if seen is not None:
+        if seen is not None and first < seen:
             account.again += sum(offset < seen for offset in offsets)
         account.read_until = until if seen is None else max(seen, until)
         jump = 0 if before is None else max(0, first - max(before, seen or 0))

@@ -22,8 +22,7 @@ from zkconsumer.scope import Mailbox, ThreadScope
 
 log = logging.getLogger(__name__)
 
-_GRACE_MS = 10_000
-"""How long what is in hand may take to be acknowledged when everything is to end."""
+_GRACE_MS = 5_000
 _JOIN_MS = 60_000
 _TICK_MS = 500
 
@@ -54,10 +53,14 @@ class Mirror:
     Args:
         settings: what and where to.
         clock: for commits and progress.
+        grace_ms: how long the target may take for what is in hand when everything is to end.
     """
 
-    def __init__(self, settings: MirrorSettings, *, clock: Clock | None = None) -> None:
+    def __init__(
+        self, settings: MirrorSettings, *, clock: Clock | None = None, grace_ms: int = _GRACE_MS
+    ) -> None:
         self._settings = settings
+        self._grace_ms = grace_ms
         self._clock = clock or SystemClock()
         self._mailbox: Mailbox[_Ended | None] = Mailbox()
         self._stopping = False
@@ -159,7 +162,7 @@ class Mirror:
         for stream in streams:
             stream.stop()
         errors: list[_Ended] = []
-        deadline_ms = self._clock.now_ms() + _GRACE_MS
+        deadline_ms = self._clock.now_ms() + self._grace_ms
         while left and (wait_ms := deadline_ms - self._clock.now_ms()) > 0:
             item = self._mailbox.get(wait_ms)
             if item is not None:

@@ -121,12 +121,17 @@ def consumer_settings(file: Mapping[str, str]) -> ConsumerFile:
     """Settings of the original's consumer, or of a ``KafkaConsumer``, as ours.
 
     What a mirror decides itself is left out; what nothing knows is told and left out, as by Kafka.
-    A new group begins with the oldest messages unless the file says otherwise.
+    A new group begins with the oldest messages, and messages of aborted transactions are left out,
+    unless the file says otherwise.
 
     Raises:
         ConfigError: a number is none.
     """
-    settings: dict[str, object] = {"auto.offset.reset": "earliest"}
+    settings: dict[str, object] = {
+        "auto.offset.reset": "earliest",
+        # The target would take what was aborted for committed: markers are not mirrored.
+        "isolation.level": "read_committed",
+    }
     interval_ms: int | None = None
     for key, value in file.items():
         name = _RENAMED.get(key, key)

@@ -12,7 +12,7 @@ listener); KAFKA-4521 for what goes wrong without it.
 import logging
 import threading
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import Protocol
 
 from zkconsumer.assignment.filters import python_pattern
@@ -115,7 +115,9 @@ class MirrorStream(ConsumerRebalanceListener):
                 drops=not self._settings.abort_on_send_failure,
             )
             consumer.subscribe(pattern=python_pattern(self._settings.topics), listener=self)
-            self._loop(consumer, target, writer)
+            # A wish to stop may meet any call; what was not written then is not committed either.
+            with suppress(Woken):
+                self._loop(consumer, target, writer)
 
     def _loop(self, consumer: KafkaConsumer, target: Target, writer: Writer) -> None:
         committed_ms = self._clock.now_ms()

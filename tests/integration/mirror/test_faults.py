@@ -24,6 +24,7 @@ from tests.support.mirrors import (
 from tests.support.traffic import Traffic, partitions_of
 from tests.support.waiting import wait_until
 from tests.support.zk_tree import ZkTree
+from zkconsumer.clock import SystemClock
 from zkconsumer.mirror.mirror import Mirror
 from zkconsumer.model import TopicPartition
 from zkconsumer.produce.outgoing import parts_of
@@ -193,3 +194,69 @@ def test_mirrors_that_come_and_go_hand_over_without_a_copy(
             sent[tp][offset] for offset in sorted(sent[tp])
         ]
     assert tree.offsets(group) == ends
+
+
+def test_a_target_that_hangs_does_not_hold_up_the_end(
+    cluster: Sandbox, broker_of: BrokerOf
+) -> None:
+    """What is in hand is given up after a while, and not committed."""
+    target = broker_of("0.8.2.2")
+    topic, group = fresh_name("hanging"), fresh_name("group")
+    tp = TopicPartition(topic, 0)
+    for where in (cluster, target):
+        where.create_topic(topic)
+    write_all(cluster.brokers, {tp: numbered(tp, 50)})
+    settings = mirror_settings(cluster, group, topic, target.bootstrap_servers)
+    try:
+        with running(settings, grace_ms=300) as mirror:
+            await_acknowledged(mirror, 50)
+            target.pause_broker(target.brokers[0].id)
+            write_all(cluster.brokers, {tp: numbered(tp, 50, start=50)})
+            read = mirror.progress().partitions
+            wait_until(
+                lambda: mirror.progress().partitions[tp].read == 100, what=f"more than {read}"
+            )
+            began_ms = SystemClock().now_ms()
+            mirror.stop()
+        assert SystemClock().now_ms() - began_ms < 4_000
+    finally:
+        target.resume_broker(target.brokers[0].id)
+    assert mirror.progress().partitions[tp].position == 50
+    assert ZkTree(cluster).offsets(group) == {tp: 50}
+
+
+def test_a_mirror_that_was_frozen_cant_move_the_group_back(
+    cluster: Sandbox, broker_of: BrokerOf, tmp_path: Path
+) -> None:
+    """Another one has gone on meanwhile; what it commits stays."""
+    target = broker_of("0.8.2.2")
+    topic, group = fresh_name("frozen"), fresh_name("group")
+    tp = TopicPartition(topic, 0)
+    for where in (cluster, target):
+        where.create_topic(topic)
+    servers = target.bootstrap_servers
+    tree = ZkTree(cluster)
+    settings = mirror_settings(cluster, group, topic, servers)
+    with Traffic(cluster, [tp]) as traffic:
+        frozen = MirrorProcess(
+            cluster,
+            group,
+            *("--whitelist", topic, "--target-bootstrap-servers", servers),
+            *("--offset.commit.interval.ms", "60000"),
+            folder=tmp_path,
+        )
+        wait_until(lambda: read_topic(servers, topic), what="its first messages")
+        with running(settings) as other:
+            # It keeps the partition: of two members one has it, and the other waits.
+            wait_until(lambda: len(tree.members(group)) == 2, what="both members")
+            frozen.pause()
+            await_acknowledged(other, 100)
+            frozen.resume()
+            wait_until(lambda: len(tree.members(group)) == 2, what="both members again")
+            frozen.terminate()
+            assert frozen.wait() == 0, frozen.errors
+            sent = traffic.stop()[tp]
+            end = max(sent) + 1
+            wait_until(lambda: tree.offsets(group) == {tp: end}, what="all committed")
+    copies_in(read_topic(servers, topic), set(sent.values()))
+    assert tree.offsets(group) == {tp: end}

@@ -1,5 +1,6 @@
 """Our mirror and the original's mirror maker in one group: partitions go to and fro."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -31,12 +32,16 @@ class MirrorMaker:
         source: the cluster that it reads.
         target: the one that it writes to.
         folder: for its files.
+        producer: more settings of its producer.
     """
 
-    def __init__(self, source: Sandbox, target: Sandbox, folder: Path) -> None:
+    def __init__(
+        self, source: Sandbox, target: Sandbox, folder: Path, producer: Mapping[str, str]
+    ) -> None:
         self._source = source
         self._target = target
         self._folder = folder
+        self._producer = producer
 
     def start(self, group: str, topics: str) -> ScalaTool:
         """One process with one stream, which acknowledges as ours does."""
@@ -49,10 +54,12 @@ class MirrorMaker:
         }
         consumer.write_text("".join(f"{key}={value}\n" for key, value in settings.items()))
         producer = self._folder / "producer.properties"
-        producer.write_text(
-            f"metadata.broker.list={self._target.bootstrap_servers}\nrequest.required.acks=-1\n"
-            "producer.type=sync\n"
-        )
+        producer_settings = {
+            "metadata.broker.list": self._target.bootstrap_servers,
+            "request.required.acks": "-1",
+            **self._producer,
+        }
+        producer.write_text("".join(f"{k}={v}\n" for k, v in producer_settings.items()))
         return self._source.scala_tool(
             "kafka.tools.MirrorMaker",
             *("--consumer.config", str(consumer), "--producer.config", str(producer)),
@@ -75,7 +82,7 @@ def test_they_hand_over_to_each_other_without_loss(
     partitions = partitions_of(topic, 4)
     for where in (cluster, target):
         where.create_topic(topic, partitions=4)
-    makers = MirrorMaker(cluster, target, tmp_path)
+    makers = MirrorMaker(cluster, target, tmp_path, {"producer.type": "sync"})
     tree = ZkTree(cluster)
 
     def shares() -> list[int]:
