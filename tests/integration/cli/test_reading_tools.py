@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -101,8 +102,10 @@ def watching(cluster: Sandbox, group: str) -> Iterator[Iterator[dict[str, Any]]]
         assert process.stdout is not None
         try:
             yield (json.loads(line) for line in process.stdout)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=10) == 130
         finally:
-            process.terminate()
+            process.kill()
 
 
 def test_a_live_group(cluster: Sandbox, run: Run) -> None:

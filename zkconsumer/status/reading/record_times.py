@@ -6,7 +6,6 @@ transaction's marker) counts as the next one that is.
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from itertools import islice
 from typing import Final
 
 from zkconsumer.clock import Clock
@@ -26,8 +25,11 @@ from zkconsumer.wire.messages.fetch import (
 
 _FIRST_WITH_TIMES: Final = 2
 """The first version of Fetch whose records can have a timestamp."""
-_AT_ONCE: Final = 64
-_FIRST_BYTES: Final = 64 * 1024
+_AT_ONCE: Final = 500
+_AT_ONCE_BYTES: Final = 4 * 1024 * 1024
+"""How much an answer may have, save for one large entry: many partitions come in several."""
+_FIRST_BYTES: Final = 4 * 1024
+"""Enough for a small record; of a larger entry it says how much is needed."""
 _MOST_BYTES: Final = 32 * 1024 * 1024
 _ROUNDS: Final = 4
 """How often one partition is asked again: for a larger piece, or for what follows a marker."""
@@ -116,10 +118,16 @@ def _parts(
     waiting: Mapping[TopicPartition, Ask],
 ) -> Iterator[dict[TopicPartition, Ask]]:
     """So many at a time that an answer fits into memory: large pieces come alone."""
-    small = iter([(tp, one) for tp, one in waiting.items() if one.max_bytes <= _FIRST_BYTES])
-    while part := dict(islice(small, _AT_ONCE)):
+    part: dict[TopicPartition, Ask] = {}
+    size = 0
+    for tp, one in waiting.items():
+        if part and (len(part) == _AT_ONCE or size + one.max_bytes > _AT_ONCE_BYTES):
+            yield part
+            part, size = {}, 0
+        part[tp] = one
+        size += one.max_bytes
+    if part:
         yield part
-    yield from ({tp: one} for tp, one in waiting.items() if one.max_bytes > _FIRST_BYTES)
 
 
 def _fetch(

@@ -114,7 +114,7 @@ def test_a_large_batch_is_asked_for_whole(world: World) -> None:
     sizes = [
         one.topics[0].partitions[0].max_bytes for one in asked if isinstance(one, FetchRequest)
     ]
-    assert sizes == [64 * 1024, len(large)]
+    assert sizes == [4 * 1024, len(large)]
 
 
 def test_what_can_not_be_told_is_missing(world: World) -> None:
@@ -140,3 +140,17 @@ def test_a_broker_that_hangs_takes_its_time_alone(world: World) -> None:
     """And no more than that."""
     world.broker.answer = lambda frame: Word.SILENCE if frame.api_key is ApiKey.FETCH else None
     assert world.read({0: 1}, timeout_ms=200) == {}
+
+
+def test_many_partitions_come_in_several_answers(world: World) -> None:
+    """None of which is too large for our memory."""
+    large = build_batch(records(4, value=b"v" * 1_500_000))
+    world.logs = {number: lambda _: large for number in range(7)}
+    assert world.read(dict.fromkeys(range(7), 4)) == dict.fromkeys(range(7), 40)
+    fetches = [
+        one.request
+        for one in world.broker.asked(ApiKey.FETCH)
+        if isinstance(one.request, FetchRequest)
+    ]
+    counts = [len(one.topics[0].partitions) for one in fetches]
+    assert counts == [7, 2, 2, 2, 1]
