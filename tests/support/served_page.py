@@ -38,10 +38,10 @@ class ServedPage:
 
     Attributes:
         address: without a slash at its end.
-        process: the server.
+        process: the server; None where it is a thread of the test.
     """
 
-    def __init__(self, address: str, process: "subprocess.Popen[str]") -> None:
+    def __init__(self, address: str, process: "subprocess.Popen[str] | None") -> None:
         self.address = address
         self.process = process
 
@@ -63,6 +63,7 @@ class ServedPage:
 
     def end(self, number: int = signal.SIGTERM) -> int:
         """Ask it to end; gives the exit status."""
+        assert self.process is not None
         self.process.send_signal(number)
         return self.process.wait(15)
 

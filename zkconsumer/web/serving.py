@@ -4,6 +4,7 @@ import logging
 import os
 import signal
 import socket
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
@@ -95,7 +96,13 @@ class PageServer(uvicorn.Server):
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:
-        """Take the signals, and give them back; none is raised again afterwards."""
+        """Take the signals, and give them back; none is raised again afterwards.
+
+        In another thread than the main one there are none to take.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
         numbers = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
         before = {number: signal.getsignal(number) for number in numbers}
         for number, handler in before.items():

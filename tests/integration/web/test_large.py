@@ -1,0 +1,118 @@
+"""A large cluster: pages answer at once while it is being read and judged."""
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.support.large_cluster import LargeCluster
+from tests.support.served_page import ServedPage
+from tests.support.waiting import wait_until
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.scope import ThreadScope
+from zkconsumer.status.reading.snapshot import ReadingLimits, SnapshotReader
+from zkconsumer.web.app import Site, build_app
+from zkconsumer.web.events import EventHub
+from zkconsumer.web.history.past import RecordedPast
+from zkconsumer.web.history.recorder import Recorder
+from zkconsumer.web.security import Hosts, Tokens
+from zkconsumer.web.serving import Address, PageServer, listening
+from zkconsumer.web.watching import ClusterWatch, WatchSettings
+from zkconsumer.zk.kazoo_store import KazooStore, connect
+
+LARGE = LargeCluster(topics=500, partitions=20, groups=50, topics_each=20)
+GOAL_S = 0.3
+PATIENCE_MS = 60_000
+PAGES = (
+    "/",
+    "/topics",
+    "/topics/topic-0001",
+    "/groups",
+    "/groups/zookeeper/group-001",
+    "/api/groups",
+)
+
+
+class Opened:
+    """A connected cluster, whose brokers are in memory."""
+
+    def __init__(self, store: KazooStore, zookeeper_connect: str) -> None:
+        self.store = store
+        self._connect = zookeeper_connect
+
+    def reader(self) -> SnapshotReader:
+        """A reader that takes its time."""
+        return SnapshotReader(
+            self.store,
+            LARGE.brokers().dialer(),
+            zookeeper_connect=self._connect,
+            limits=ReadingLimits(cluster_ms=PATIENCE_MS, groups_ms=PATIENCE_MS),
+        )
+
+
+def connected(zookeeper_connect: str) -> KazooStore:
+    """A client."""
+    return connect(zookeeper_connect, session_timeout_ms=20_000, connection_timeout_ms=PATIENCE_MS)
+
+
+@contextmanager
+def serving(watch: ClusterWatch, recorder: Recorder) -> Iterator[str]:
+    """Serve the page in this process; gives its address."""
+    events = EventHub(watch)
+    site = Site(
+        source=watch,
+        past=RecordedPast(recorder),
+        store=lambda: watch.store,
+        tokens=Tokens(None),
+        hosts=Hosts(any_name=False),
+        events=events,
+    )
+    server = PageServer(build_app(site), events.close)
+    scope = ThreadScope("page")
+    with listening(Address("127.0.0.1", 0)) as (bound, where):
+        scope.spawn("server", lambda: server.run(sockets=[bound]), stop=server.end)
+        try:
+            yield f"http://{where}"
+        finally:
+            assert scope.close(10_000) == []
+
+
+@pytest.mark.zk
+@pytest.mark.alone
+def test_pages_of_a_large_cluster_are_quick(zookeeper: Sandbox, tmp_path: Path) -> None:
+    """500 topics of 20 partitions, 50 groups of 400, read all the time."""
+    host = zookeeper.zookeeper_connect.partition("/")[0]
+    with closing(connected(host)) as root:
+        root.ensure_paths(["/large-page"])
+    connect_text = f"{host}/large-page"
+    with ExitStack() as stack:
+        writer = stack.enter_context(closing(connected(connect_text)))
+        LARGE.write(writer)
+        store = stack.enter_context(closing(connected(connect_text)))
+
+        @contextmanager
+        def open_it() -> Iterator[Opened]:
+            yield Opened(store, connect_text)
+
+        recorder = stack.enter_context(closing(Recorder(tmp_path / "past")))
+        recorder.start()
+        settings = WatchSettings(zookeeper_connect=connect_text, interval_ms=200)
+        watch = stack.enter_context(closing(ClusterWatch(open_it, settings, on_news=recorder.take)))
+        watch.start()
+        page = ServedPage(stack.enter_context(serving(watch, recorder)), None)
+        wait_until(lambda: watch.current.ready, what="the first reading", timeout_s=60)
+        first = watch.current.number
+        took: dict[str, list[float]] = {path: [] for path in PAGES}
+
+        def ask_all() -> bool:
+            for path in PAGES:
+                began = time.perf_counter()
+                assert page.get(path, accept="text/html").status == 200
+                took[path].append(time.perf_counter() - began)
+            return watch.current.number >= first + 2
+
+        wait_until(ask_all, what="two more readings", timeout_s=90)
+    most = {path: sorted(times)[len(times) * 9 // 10] for path, times in took.items()}
+    assert max(most.values()) < GOAL_S, took
