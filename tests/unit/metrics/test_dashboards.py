@@ -1,0 +1,111 @@
+"""Dashboards ask only for what there is: ours, and the well-known one of kafka_exporter."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.promql import OF_THE_SCRAPE, asked_by, expressions, legend_labels
+from zkconsumer.metrics.cluster import ALWAYS_MEASURES, CLUSTER_MEASURES
+from zkconsumer.metrics.consumer_names import CONSUMER_MEASURES
+
+ROOT = Path(__file__).parents[3]
+OURS = ROOT / "docs/grafana/zkconsumer.json"
+WELL_KNOWN = ROOT / "tests/golden/metrics/dashboard-7589.txt"
+
+
+def _exported() -> dict[str, frozenset[str]]:
+    """The labels of each name that Prometheus can store."""
+    found: dict[str, frozenset[str]] = {}
+    for name, kind, labels in (
+        *((one.name, one.kind, one.labels) for one in ALWAYS_MEASURES),
+        *((one.name, one.kind, one.labels) for one in CLUSTER_MEASURES),
+        *((one.name, one.kind, one.labels) for one in CONSUMER_MEASURES),
+    ):
+        if kind == "histogram":
+            found[f"{name}_bucket"] = frozenset({*labels, "le"})
+            found |= {f"{name}{end}": frozenset(labels) for end in ("_sum", "_count")}
+        else:
+            found[name] = frozenset(labels)
+    return found
+
+
+EXPORTED = _exported()
+
+
+def complaints(expression: str, legend: str = "") -> list[str]:
+    """What it asks for in vain."""
+    asked = asked_by(expression)
+    if not asked.metrics:
+        return [f"no metric found in {expression}"]
+    wrong = [f"{name} is not exported" for name in asked.metrics if name not in EXPORTED]
+    known = [EXPORTED.get(name, frozenset()) | OF_THE_SCRAPE for name in asked.metrics]
+    for (name, labels), have in zip(asked.metrics.items(), known, strict=True):
+        wrong += [f"{name} has no label {label}" for label in labels - have]
+    every = frozenset[str]().union(*known)
+    wrong += [f"nothing here has the label {label}" for label in asked.grouped - every]
+    shown = legend_labels(legend)
+    wrong += [f"the legend's {label} is lost" for label in shown - asked.grouped]
+    return wrong
+
+
+@pytest.mark.parametrize(("expression", "legend"), list(expressions(OURS)))
+def test_our_dashboard_asks_for_what_there_is(expression: str, legend: str) -> None:
+    """Every metric, and every label that it matches, groups by or shows."""
+    assert complaints(expression, legend) == []
+
+
+@pytest.mark.parametrize(
+    "expression", [one for one in WELL_KNOWN.read_text().splitlines() if not one.startswith("#")]
+)
+def test_the_well_known_dashboard_works(expression: str) -> None:
+    """Of kafka_exporter, on what ``zkconsumer serve`` exports."""
+    assert complaints(expression) == []
+
+
+@pytest.mark.parametrize(
+    ("expression", "legend", "complaint"),
+    [
+        ("sum(kafka_consumergroup_lags)", "", "kafka_consumergroup_lags is not exported"),
+        ('kafka_brokers{topic="x"}', "", "kafka_brokers has no label topic"),
+        ("sum by (topic) (kafka_brokers)", "", "nothing here has the label topic"),
+        ("sum by (topic) (kafka_topic_partitions)", "{{group}}", "the legend's group is lost"),
+        ("vector(1)", "", "no metric found in vector(1)"),
+    ],
+)
+def test_what_is_not_there_is_found_out(expression: str, legend: str, complaint: str) -> None:
+    """Else the tests above would prove nothing."""
+    assert complaint in complaints(expression, legend)
+
+
+def test_the_dashboard_is_one_that_grafana_takes() -> None:
+    """Ids and places are each one's own; nothing lies beside the 24 columns."""
+    found = json.loads(OURS.read_text())
+    ids = [panel["id"] for panel in found["panels"]]
+    assert len(set(ids)) == len(ids)
+    taken: set[tuple[int, int]] = set()
+    for panel in found["panels"]:
+        place = panel["gridPos"]
+        cells = {
+            (x, y)
+            for x in range(place["x"], place["x"] + place["w"])
+            for y in range(place["y"], place["y"] + place["h"])
+        }
+        assert not cells & taken, panel["title"]
+        assert max(x for x, _ in cells) < 24
+        taken |= cells
+        assert panel["type"] == "row" or panel["description"].endswith("."), panel["title"]
+
+
+def test_every_metric_of_a_consumer_has_its_place() -> None:
+    """But for those that others show better."""
+    shown = {name for one, _ in expressions(OURS) for name in asked_by(one).metrics}
+    elsewhere = {
+        "zkconsumer_commit_calls_total",
+        "zkconsumer_fetches_total",
+        "zkconsumer_lag",
+        "zkconsumer_orphan_partitions",
+        "zkconsumer_rebalances_total",
+    }
+    names = {one.name for one in CONSUMER_MEASURES if one.kind != "histogram"}
+    assert names - shown == elsewhere
