@@ -20,7 +20,7 @@ class Terminal(io.StringIO):
 
 
 def on_terminal(monkeypatch: pytest.MonkeyPatch) -> Terminal:
-    """Make standard output one, five lines high. (A fixture's would be taken away again.)"""
+    """Make standard output one, five lines high; what a fixture sets would be taken away again."""
     terminal = Terminal()
     monkeypatch.setattr("sys.stdout", terminal)
     size = os.terminal_size((80, 5))
