@@ -1,0 +1,210 @@
+"""``zkconsumer serve``: what it takes, and what it refuses before anything is served."""
+
+import argparse
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+from tests.support.opened_cluster import opening
+from tests.support.status_world import StatusWorld
+from tests.support.waiting import wait_until
+from zkconsumer.cli import serve
+from zkconsumer.cli.cluster_access import ClusterAccess
+from zkconsumer.cli.main import main
+from zkconsumer.errors import ConfigError, ZkConsumerError
+from zkconsumer.web import serving
+from zkconsumer.web.serving import Address, PageServer
+from zkconsumer.web.watching import ClusterWatch
+
+TOKEN = "0123456789abcdef-secret"
+
+
+@pytest.fixture(autouse=True)
+def alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Nothing of whoever runs the tests is seen or touched."""
+    monkeypatch.delenv(serve.TOKEN_VARIABLE, raising=False)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+
+
+def call(*flags: str) -> int:
+    """The exit status."""
+    return main(["serve", "--zookeeper", "zk:2181/chroot", *flags])
+
+
+@pytest.mark.parametrize(
+    ("flags", "said"),
+    [
+        (("--listen", "0.0.0.0:1"), "--no-token"),
+        (("--listen", "[::]:1"), "--no-token"),
+        (("--listen", "here"), "host:port"),
+        (("--token-file", "/nowhere/token"), "can't be read"),
+        (("--history", "/nowhere/file"), "no directory /nowhere"),
+        (("--history", __file__), "no history of zkconsumer"),
+        (("--command-config", "/nowhere/file"), "/nowhere/file"),
+    ],
+)
+def test_what_can_not_be_served_is_refused(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    flags: tuple[str, ...],
+    said: str,
+) -> None:
+    """In one line, before it listens to anybody."""
+    unheard(monkeypatch)
+    assert call(*flags) in {1, 2}
+    error = capsys.readouterr().err
+    assert error.count("\n") == 1
+    assert said in error
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--interval-ms", "100"),
+        ("--interval-ms", "x"),
+        ("--keep-days", "0"),
+        ("--history-mb", "-1"),
+        ("--groups", "("),
+        ("--history", "x", "--no-history"),
+    ],
+)
+def test_wrong_usage_ends_with_2(flags: tuple[str, ...]) -> None:
+    """As everywhere."""
+    with pytest.raises(SystemExit) as ended:
+        call(*flags)
+    assert ended.value.code == 2
+
+
+def test_a_short_token_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It could be guessed."""
+    unheard(monkeypatch)
+    monkeypatch.setenv(serve.TOKEN_VARIABLE, "secret")
+    assert call() == 2
+    assert "openssl rand" in capsys.readouterr().err
+
+
+def test_the_extra_is_named_where_it_is_missing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With what to install."""
+    monkeypatch.setitem(sys.modules, "zkconsumer.web.serving", None)
+    assert call() == 2
+    assert "pip install 'zkconsumer[web]'" in capsys.readouterr().err
+
+
+def unheard(monkeypatch: pytest.MonkeyPatch) -> list[Address]:
+    """Let it listen nowhere; gives the addresses it would have listened at."""
+    asked: list[Address] = []
+
+    @contextmanager
+    def listening(address: Address) -> Iterator[tuple[None, Address]]:
+        asked.append(address)
+        yield None, Address(address.host, 1234)
+
+    monkeypatch.setattr(serving, "listening", listening)
+    return asked
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch) -> Iterator[StatusWorld]:
+    """A cluster in memory; nobody listens."""
+    made = StatusWorld()
+    monkeypatch.setattr(serve, "open_cluster", opening(made))
+    unheard(monkeypatch)
+    yield made
+    made.close()
+
+
+def serve_until(monkeypatch: pytest.MonkeyPatch, flags: tuple[str, ...]) -> tuple[int, list[str]]:
+    """Serve until the cluster was read; gives the exit status, and the groups that are shown."""
+    shown: list[str] = []
+    watches: list[ClusterWatch] = []
+    make = ClusterWatch.__init__
+
+    def noting(self: ClusterWatch, *given: object, **named: object) -> None:
+        make(self, *given, **named)  # type: ignore[arg-type]
+        watches.append(self)
+
+    def run(self: PageServer, sockets: object) -> None:
+        del self, sockets
+        wait_until(lambda: watches[0].current.ready or watches[0].error(), what="the reading")
+        shown.extend(key.group_id for key in watches[0].current.snapshot.groups)
+
+    monkeypatch.setattr(ClusterWatch, "__init__", noting)
+    monkeypatch.setattr(PageServer, "run", run)
+    return call(*flags), shown
+
+
+def test_it_reads_the_cluster_and_says_where_it_is(
+    world: StatusWorld,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    """The past goes to a file of its own for each cluster."""
+    for name in ("g", "other"):
+        world.zookeeper_group(name)
+    assert serve_until(monkeypatch, ("--groups", "^g")) == (0, ["g"])
+    assert capsys.readouterr().out == ("the page of zk:2181/chroot is at http://127.0.0.1:1234/\n")
+    assert (tmp_path / "state" / "zkconsumer" / "zk_2181_chroot.history").exists()
+
+
+def test_without_a_history_nothing_stays(
+    world: StatusWorld, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Neither in the usual place nor in a temporary one."""
+    temporary = tmp_path / "tmp"
+    temporary.mkdir()
+    monkeypatch.setattr("tempfile.tempdir", str(temporary))
+    assert serve_until(monkeypatch, ("--no-history",)) == (0, [])
+    assert os.listdir(temporary) == []
+    assert not (tmp_path / "state").exists()
+    del world
+
+
+@pytest.mark.parametrize("way", ["file", "variable", "none"])
+def test_a_token_opens_other_addresses(
+    world: StatusWorld, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, way: str
+) -> None:
+    """From a file or the environment; or whoever says that there shall be none."""
+    path = tmp_path / "token"
+    path.write_text(f"{TOKEN}\n")
+    flags = {"file": ("--token-file", str(path)), "variable": (), "none": ("--no-token",)}[way]
+    if way == "variable":
+        monkeypatch.setenv(serve.TOKEN_VARIABLE, TOKEN)
+    everywhere = ("--listen", "0.0.0.0:1", "--no-history")
+    assert serve_until(monkeypatch, (*everywhere, *flags))[0] == 0
+    del world
+
+
+def test_settings_that_can_never_work_end_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Found out by the thread that reads."""
+    unheard(monkeypatch)
+
+    def open_it(args: argparse.Namespace) -> ClusterAccess:
+        raise ConfigError(f"no chroot in {args.zookeeper}")
+
+    monkeypatch.setattr(serve, "open_cluster", open_it)
+    assert serve_until(monkeypatch, ("--no-history",))[0] == 2
+    assert "no chroot in zk:2181/chroot" in capsys.readouterr().err
+
+
+def test_a_port_in_use_ends_with_1(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It could not; nothing was wrong with what was asked."""
+
+    def listening(address: Address) -> None:
+        raise ZkConsumerError(f"can't listen at {address}: Address already in use")
+
+    monkeypatch.setattr(serving, "listening", listening)
+    assert call("--no-history") == 1
+    assert "can't listen at 127.0.0.1:8380" in capsys.readouterr().err
