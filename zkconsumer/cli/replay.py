@@ -27,7 +27,7 @@ from zkconsumer.cli.replaying import Replay
 from zkconsumer.cli.signals import StopAsked, stop_signals
 from zkconsumer.cli.whole_file import whole_file
 from zkconsumer.cluster.cluster_client import ClusterClient
-from zkconsumer.errors import ConfigError, ZkConsumerError
+from zkconsumer.errors import ConfigError, DataLost, ZkConsumerError
 from zkconsumer.fetch.range_settings import RangeSettings
 from zkconsumer.net.negotiated import BrokerDialer
 
@@ -190,6 +190,12 @@ def run(args: argparse.Namespace) -> int:
         return _tell(replay, _INTERRUPTED)
     except OutputClosed:
         discard_standard_output()
+    except DataLost as lost:
+        _tell(replay, 1)
+        raise ZkConsumerError(
+            f"{lost.topic_partition} [{lost.from_offset}, {lost.until_offset}) is gone meanwhile: "
+            f"{lost.reason}: --allow-gaps goes on without it"
+        ) from lost
     except ZkConsumerError:
         _tell(replay, 1)
         raise
@@ -225,7 +231,7 @@ def _formatter(args: argparse.Namespace) -> Formatter:
 
 def _is_refused(plan: ReplayPlan, *, allow_gaps: bool) -> bool:
     """Say what can't be printed; whether nothing is, then."""
-    for text in (*plan.wrong, *plan.gone):
+    for text in (*plan.wrong, *plan.notes, *plan.gone):
         print(f"zkconsumer: {text}", file=sys.stderr)
     if plan.wrong:
         return True

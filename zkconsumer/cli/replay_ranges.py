@@ -26,11 +26,13 @@ class ReplayPlan:
         ranges: ascending by partition; all of it is in the logs. Empty ones are left out.
         gone: what was asked for and is not there.
         wrong: what makes no sense.
+        notes: what has nothing to be read, though somebody may have thought so.
     """
 
     ranges: tuple[OffsetRange, ...]
     gone: tuple[Gone, ...] = ()
     wrong: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def count(self) -> int:
@@ -53,10 +55,14 @@ def plan_replay(
     ranges: list[OffsetRange] = []
     gone: list[Gone] = []
     wrong: list[str] = []
+    notes: list[str] = []
     for tp, log in sorted(logs.items()):
         start, end = starts.get(tp, log.start), ends.get(tp, log.end)
-        if start > end:
+        if start > end and tp in starts and tp in ends:
             wrong.append(f"{tp}: the beginning, {start}, lies behind the end, {end}")
+            continue
+        if start > end:
+            notes.append(f"{tp}: nothing of it: its log is {log.start} to {log.end}")
             continue
         first, behind = max(start, log.start), min(end, log.end)
         if start < log.start and start < end:
@@ -69,7 +75,7 @@ def plan_replay(
             gone.append(Gone(stretch, f"the log ends at {log.end}"))
         if first < behind:
             ranges.append(_stretch(tp, first, behind))
-    return ReplayPlan(tuple(ranges), tuple(gone), tuple(wrong))
+    return ReplayPlan(tuple(ranges), tuple(gone), tuple(wrong), tuple(notes))
 
 
 def _stretch(tp: TopicPartition, start: int, end: int) -> OffsetRange:

@@ -1,0 +1,113 @@
+"""Where a time lies in logs of brokers of any age."""
+
+from collections.abc import Mapping
+from typing import cast
+
+import pytest
+
+from zkconsumer.cli.log_lookup import LogLookup
+from zkconsumer.cluster.cluster_client import EARLIEST, LATEST, ClusterClient, TimedOffset
+from zkconsumer.errors import ConnectFailed, UnsupportedVersion
+from zkconsumer.model import TopicPartition
+from zkconsumer.offsets.planning import LogRange
+from zkconsumer.wire.error_codes import ErrorCode
+
+A, B = TopicPartition("t", 0), TopicPartition("t", 1)
+LOGS = {A: LogRange(0, 30), B: LogRange(5, 9)}
+SEGMENTS = {0: 100, 10: 200, 20: 300}
+"""Where segments of ``t-0`` begin, and when each was last written to; the log ends at 30."""
+
+
+class Brokers:
+    """What answers, in the way of a ``ClusterClient``."""
+
+    def __init__(self) -> None:
+        self.by_record: Mapping[TopicPartition, TimedOffset | int] | None = None
+        self.silent = False
+
+    def list_offsets(
+        self, times: Mapping[TopicPartition, int], *, timeout_ms: int
+    ) -> dict[TopicPartition, TimedOffset | int]:
+        """Ends always; times only where they are known."""
+        assert timeout_ms == 7
+        if self.silent:
+            raise ConnectFailed("nobody")
+        if set(times.values()) == {EARLIEST}:
+            return {tp: TimedOffset(LOGS[tp].start) for tp in times}
+        if set(times.values()) == {LATEST}:
+            return {tp: TimedOffset(LOGS[tp].end) for tp in times}
+        if self.by_record is None:
+            raise UnsupportedVersion("old")
+        return {tp: self.by_record[tp] for tp in times}
+
+    def segment_starts(
+        self, times: Mapping[TopicPartition, int], *, timeout_ms: int, max_offsets: int
+    ) -> dict[TopicPartition, tuple[int, ...] | int]:
+        """As a broker of 0.8.2 reckons, of ``t-0``; ``t-1`` has an error."""
+        assert timeout_ms == 7
+        (time,) = set(times.values())
+        entries = [*SEGMENTS.items(), (30, 1000)]
+        if time == LATEST:
+            found = [offset for offset, _ in entries]
+        else:
+            found = [offset for offset, written in entries if written <= time]
+        answer = tuple(sorted(found, reverse=True)[:max_offsets])
+        return {tp: answer if tp == A else int(ErrorCode.UNKNOWN) for tp in times}
+
+
+@pytest.fixture
+def brokers() -> Brokers:
+    """Those of 0.8.2."""
+    return Brokers()
+
+
+@pytest.fixture
+def lookup(brokers: Brokers) -> LogLookup:
+    """What asks them."""
+    return LogLookup(cast("ClusterClient", brokers), timeout_ms=7)
+
+
+def test_logs_are_those_of_leaders_that_answer(brokers: Brokers, lookup: LogLookup) -> None:
+    """None at all where nobody does."""
+    assert lookup.logs([A, B]) == LOGS
+    assert lookup.logs([]) == {}
+    brokers.silent = True
+    assert lookup.logs([A]) == {}
+
+
+@pytest.mark.parametrize(
+    ("time", "since", "until"),
+    [
+        (50, 0, 10),  # in front of all, or in the first segment
+        (100, 0, 20),
+        (150, 0, 20),  # in the second one
+        (250, 10, 30),  # in the third one
+        (350, 20, 30),  # behind all that was written
+        (2000, 30, 30),  # in the future
+    ],
+)
+def test_by_segments_more_comes_on_both_sides_and_never_less(
+    lookup: LogLookup, time: int, since: int, until: int
+) -> None:
+    """A segment holds what was written after the last write to the one before it."""
+    logs = {A: LOGS[A]}
+    assert lookup.since(time, logs) == ({A: since}, False)
+    assert lookup.until(time, logs) == ({A: until}, False)
+
+
+def test_by_records_it_is_exact(brokers: Brokers, lookup: LogLookup) -> None:
+    """-1 where none is that new."""
+    brokers.by_record = {A: TimedOffset(17, 150), B: TimedOffset(-1)}
+    assert lookup.since(150, LOGS) == ({A: 17, B: -1}, True)
+    assert lookup.until(150, LOGS) == ({A: 17, B: -1}, True)
+
+
+def test_logs_without_times_are_asked_for_segments(brokers: Brokers, lookup: LogLookup) -> None:
+    """Those alone; one whose leader does not answer is left out."""
+    without = int(ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT)
+    brokers.by_record = {A: without, B: TimedOffset(6, 150)}
+    assert lookup.since(250, LOGS) == ({A: 10, B: 6}, False)
+    brokers.by_record = {A: int(ErrorCode.NOT_LEADER_FOR_PARTITION), B: TimedOffset(6, 150)}
+    assert lookup.since(250, LOGS) == ({B: 6}, True)
+    brokers.by_record = None
+    assert lookup.since(250, LOGS) == ({A: 10}, False)

@@ -1,0 +1,226 @@
+"""``zkconsumer replay`` on brokers in memory, of 0.8.2."""
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from tests.support.ranges import TP, bench, values
+from tests.support.served import Served
+from zkconsumer.cli import replay
+from zkconsumer.cli.format import base64_line
+from zkconsumer.cli.main import main
+from zkconsumer.cli.replay_ranges import plan_replay
+from zkconsumer.model import Record, TopicPartition
+from zkconsumer.testing.fake_script import Close, Fail
+from zkconsumer.wire.api import ApiKey
+
+OTHER = TopicPartition("t", 1)
+
+
+@pytest.fixture
+def served(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Served]:
+    """``t-0`` has a hundred records, ``t-1`` ten; we are in an empty folder."""
+    world = bench()
+    world.net.cluster.append(TP, values(*range(100)))
+    world.net.cluster.append(OTHER, values(*range(200, 210)))
+    one = Served(world)
+
+    @contextmanager
+    def opened(_args: object) -> Iterator[SimpleNamespace]:
+        yield SimpleNamespace(client=one.client, dialer=one.dialer)
+
+    monkeypatch.setattr(replay, "_open", opened)
+    monkeypatch.chdir(tmp_path)
+    yield one
+    one.close()
+
+
+class Printed:
+    """What a run printed."""
+
+    def __init__(self, capfd: pytest.CaptureFixture[str], *flags: str) -> None:
+        self.status = main(["replay", "--topic", "t", "--timeout-ms", "2000", *flags])
+        out, self.err = capfd.readouterr()
+        self.numbers = [int(line) for line in out.splitlines() if line.isdigit()]
+        self.lines = out.splitlines()
+
+
+def test_all_partitions_one_after_the_other(
+    served: Served, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """To where they end now."""
+    printed = Printed(capfd)
+    assert printed.status == 0
+    assert printed.numbers == [*range(100), *range(200, 210)]
+    assert printed.err == "zkconsumer: 110 messages of 2 partitions\n"
+    assert served.world.net.cluster.log(TP).end_offset == 100
+
+
+@pytest.mark.parametrize(
+    ("flags", "expected"),
+    [
+        (["--from-offset", "95"], [95, 96, 97, 98, 99]),
+        (["--to-offset", "2"], [0, 1, 200, 201]),
+        (["--from-offset", "4", "--to-offset", "6"], [4, 5, 204, 205]),
+        (["--from-offset", "4", "--to-offset", "4"], []),
+        (["--partitions", "1", "--from-offset", "8"], [208, 209]),
+        (["--max-messages", "3", "--from-offset", "7"], [7, 8, 9]),
+        (["--max-messages", "95"], [*range(95)]),
+        (["--to-offset", "3", "--max-messages", "4"], [0, 1, 2, 200]),
+    ],
+)
+def test_a_part_of_it(
+    served: Served, capfd: pytest.CaptureFixture[str], flags: list[str], expected: list[int]
+) -> None:
+    """By offsets and counts; where one log is too short for it, gaps must be allowed."""
+    printed = Printed(capfd, *flags, "--allow-gaps")
+    assert (printed.status, printed.numbers) == (0, expected)
+    assert f"{len(expected)} messages of" in printed.err
+    assert served.world.pauses == []
+
+
+def test_files_say_from_where_to_where(served: Served, capfd: pytest.CaptureFixture[str]) -> None:
+    """In either form; of the one group, or of the one that is named."""
+    Path("from").write_text("t,0,97\nt,1,208\n")
+    Path("to").write_text("/consumers/g/offsets/t/0:99\n/consumers/g/offsets/t/1:209\n")
+    flags = ("--offsets-file", "from", "--to-offsets-file", "to")
+    assert Printed(capfd, *flags).status == 1, "208 lies behind 209 of no log: t-1 ends at 10"
+    Path("from").write_text("t,0,97\nt,1,8\n")
+    Path("to").write_text("/consumers/g/offsets/t/0:99\n/consumers/g/offsets/t/1:9\n")
+    assert Printed(capfd, *flags).numbers == [97, 98, 208]
+    assert main(["replay", *flags]) == 0, "the file has the topic"
+    capfd.readouterr()
+    Path("to").write_text("a,t,0,99\nb,t,0,98\n")
+    printed = Printed(capfd, *flags)
+    assert (printed.status, printed.lines) == (2, [])
+    assert "to has offsets of a, b: say whose with --group" in printed.err
+    assert Printed(capfd, *flags, "--group", "b", "--partitions", "0").numbers == [97]
+    printed = Printed(capfd, *flags, "--group", "b")
+    assert (printed.status, printed.lines) == (2, [])
+    assert "one file has an offset of t-1, and the other has none" in printed.err
+    assert served.world.pauses == []
+
+
+def test_what_was_deleted_is_named_before_anything_is_printed(
+    served: Served, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """And left out, where gaps are allowed."""
+    served.world.net.cluster.log(TP).delete_before(30)
+    flags = ("--partitions", "0", "--from-offset", "10", "--output-file", "out")
+    printed = Printed(capfd, *flags)
+    assert (printed.status, printed.lines, list(Path().iterdir())) == (1, [], [])
+    assert "t-0 [10, 30) is not there: the log begins at 30 (older messages are deleted)" in (
+        printed.err
+    )
+    printed = Printed(capfd, *flags, "--allow-gaps")
+    assert (printed.status, "[10, 30) is not there" in printed.err) == (0, True)
+    assert Path("out").read_text().split() == [str(number) for number in range(30, 100)]
+
+
+@pytest.mark.parametrize("allowed", [True, False])
+def test_what_is_deleted_meanwhile_is_named(
+    served: Served,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    allowed: bool,
+) -> None:
+    """To the offset: nobody takes what is there for all."""
+    log = served.world.net.cluster.log(TP)
+
+    def and_then_deleted(*args: object) -> object:
+        plan = plan_replay(*args)  # type: ignore[arg-type]  # passed on
+        log.delete_before(40)
+        return plan
+
+    monkeypatch.setattr(replay, "plan_replay", and_then_deleted)
+    printed = Printed(capfd, "--partitions", "0", *(["--allow-gaps"] if allowed else []))
+    if allowed:
+        assert (printed.status, printed.numbers) == (0, [*range(40, 100)])
+        assert "t-0 [0, 40) is lost" in printed.err
+        assert "zkconsumer: 40 offsets were lost meanwhile" in printed.err
+        assert "hold none" not in printed.err
+    else:
+        assert (printed.status, printed.lines) == (1, [])
+        assert "t-0 [0, 40) is gone meanwhile" in printed.err
+        assert "--allow-gaps goes on without it" in printed.err
+        assert "it stopped at t-0, offset 0" in printed.err
+
+
+def test_what_compaction_took_is_counted(served: Served, capfd: pytest.CaptureFixture[str]) -> None:
+    """It is no gap."""
+    served.world.net.cluster.log(OTHER).end_offset = 15
+    served.world.net.cluster.append(OTHER, values(300))
+    printed = Printed(capfd, "--partitions", "1")
+    assert (printed.status, printed.numbers) == (0, [*range(200, 210), 300])
+    assert "11 messages of 1 partition; 5 offsets hold none" in printed.err
+
+
+def test_what_passes_is_tried_again(served: Served, capfd: pytest.CaptureFixture[str]) -> None:
+    """Each message comes once."""
+    served.world.net.brokers[0].script(ApiKey.FETCH, Close(), Fail(6))
+    assert Printed(capfd, "--partitions", "0").numbers == [*range(100)]
+
+
+def test_a_partition_without_a_leader_stops_it(
+    served: Served, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The others can be named."""
+    served.world.net.cluster.move_leader(OTHER, None)
+    printed = Printed(capfd, "--timeout-ms", "50")
+    assert (printed.status, printed.lines) == (1, [])
+    assert "t-1: its leader does not answer, so nothing was printed" in printed.err
+    assert Printed(capfd, "--partitions", "0").numbers == [*range(100)]
+
+
+@pytest.mark.parametrize(
+    ("flags", "told"),
+    [
+        (["--from-offset", "9", "--to-offset", "3"], "the beginning, 9, lies behind the end, 3"),
+        (["--partitions", "0,7"], "the cluster has no partition t-7"),
+        (["--topic", "slip"], "the cluster has no topic slip"),
+        (["--output", "json", "--property", "print.key=true"], "does not go with JSON"),
+        (["--to-time", "later"], "'later' is no time"),
+        (["--offsets-file", "other"], "other has no offsets of topic t"),
+    ],
+)
+def test_wrong_wishes_are_told(
+    served: Served, capfd: pytest.CaptureFixture[str], flags: list[str], told: str
+) -> None:
+    """Exit status 2, and nothing is printed."""
+    Path("other").write_text("u,0,1\n")
+    printed = Printed(capfd, *flags)
+    assert (printed.status, printed.lines) == (2, [])
+    assert told in printed.err
+    assert served.world.pauses == []
+
+
+def test_a_cluster_must_be_given(capsys: pytest.CaptureFixture[str]) -> None:
+    """And a topic."""
+    assert main(["replay", "--topic", "t"]) == 2
+    assert "say where it is with --zookeeper or --bootstrap-servers" in capsys.readouterr().err
+    assert main(["replay"]) == 2
+    assert "say which topic" in capsys.readouterr().err
+
+
+def test_base64_holds_whatever_there_is() -> None:
+    """Null and empty are told apart."""
+    message = SimpleNamespace(
+        topic="t", partition=1, offset=2, timestamp=-1, raw_key=b"", raw_value=b"\xff\n"
+    )
+    line = base64_line(message)
+    assert line.endswith(b"\n")
+    assert json.loads(line) == {
+        "topic": "t",
+        "partition": 1,
+        "offset": 2,
+        "timestamp": None,
+        "key": "",
+        "value": "/wo=",
+    }
+    message.raw_key, message.raw_value, message.timestamp = None, None, 5
+    assert json.loads(base64_line(message))["key"] is None
+    assert Record(0, None, None).value is None

@@ -1,0 +1,51 @@
+"""Which offsets are replayed, and which are gone."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zkconsumer.cli.replay_ranges import plan_replay
+from zkconsumer.model import TopicPartition
+from zkconsumer.offsets.planning import LogRange
+
+A, B = TopicPartition("t", 0), TopicPartition("t", 1)
+OFFSETS = st.integers(0, 30)
+
+
+@given(
+    st.lists(OFFSETS, min_size=2, max_size=2).map(sorted),
+    st.none() | OFFSETS,
+    st.none() | OFFSETS,
+)
+def test_what_is_there_and_what_is_gone_make_up_what_was_asked_for(
+    log: list[int], start: int | None, end: int | None
+) -> None:
+    """Every offset is in just one of them, and what is read is in the log."""
+    first, behind = log
+    plan = plan_replay(
+        {A: LogRange(first, behind)},
+        {} if start is None else {A: start},
+        {} if end is None else {A: end},
+    )
+    low, high = first if start is None else start, behind if end is None else end
+    if low > high:
+        if start is not None and end is not None:
+            assert plan.wrong == (f"t-0: the beginning, {low}, lies behind the end, {high}",)
+        else:
+            assert plan.notes == (f"t-0: nothing of it: its log is {first} to {behind}",)
+        assert (plan.ranges, plan.gone) == ((), ())
+        return
+    stretches = [*plan.ranges, *(one.stretch for one in plan.gone)]
+    covered = [n for one in stretches for n in range(one.from_offset, one.until_offset)]
+    assert sorted(covered) == list(range(low, high))
+    read = [n for one in plan.ranges for n in range(one.from_offset, one.until_offset)]
+    assert read == [n for n in range(low, high) if first <= n < behind]
+    assert all(one.stretch.count for one in plan.gone)
+    assert plan.count == len(read)
+
+
+def test_partitions_come_in_order_and_empty_ones_not_at_all() -> None:
+    """Whatever order the logs are in."""
+    plan = plan_replay({B: LogRange(0, 5), A: LogRange(3, 3)}, {}, {})
+    assert [one.topic_partition for one in plan.ranges] == [B]
+    plan = plan_replay({B: LogRange(0, 5), A: LogRange(3, 9)}, {B: 1}, {A: 4})
+    assert [str(one) for one in plan.ranges] == ["t-0 [3, 4)", "t-1 [1, 5)"]
