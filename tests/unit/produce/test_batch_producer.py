@@ -215,10 +215,10 @@ def test_requests_are_bounded(net: FakeNet, waits: list[int]) -> None:
     assert (len(produced(net, 0)), waits) == (4, [])
 
 
-def test_stopping_breaks_off_a_write(net: FakeNet) -> None:
+def test_stopping_breaks_off_a_write(net: FakeNet, waits: list[int]) -> None:
     """Whoever waits for a broker that hangs hears at once what was not acknowledged."""
     settings = BatchSettings(producer=ProducerSettings(timeout_ms=60_000))
-    sender = producer(net, [], settings)
+    sender = producer(net, waits, settings)
     sender.write({P0: rows(b"a")})
     net.brokers[0].script(ApiKey.PRODUCE, Hang())
     failed: Mailbox[WriteFailed] = Mailbox()
@@ -238,6 +238,7 @@ def test_stopping_breaks_off_a_write(net: FakeNet) -> None:
     assert error.unwritten == {P0: 1, P1: 1}
     with pytest.raises(WriteFailed):
         sender.write({P0: rows(b"d")})
+    assert waits == []
 
 
 def test_closing_hangs_up(net: FakeNet, waits: list[int]) -> None:

@@ -13,6 +13,7 @@ from zkconsumer.errors import BrokerError, ConfigError, RequestTimedOut
 from zkconsumer.model import TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.produce.topics import EnsuredTopic, TopicWishes, ensure_topics
+from zkconsumer.testing.fake_script import Reply
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import RequestFrame
 from zkconsumer.wire.error_codes import ErrorCode
@@ -195,6 +196,14 @@ def test_leaders_that_do_not_come(world: Creating) -> None:
         world.ensure(NEW, timeout_ms=300)
 
 
+def test_a_controller_that_runs_out_of_time_is_not_asked_again(world: Creating) -> None:
+    """What it has begun may still come to be; here it does not, and that is said."""
+    world.codes = [ErrorCode.REQUEST_TIMED_OUT]
+    with pytest.raises(RequestTimedOut, match="topic new: no leader"):
+        world.ensure(NEW, timeout_ms=400)
+    assert len(world.asked) == 1
+
+
 @pytest.fixture
 def old() -> FakeNet:
     """A broker 0.8.2.2 without a topic."""
@@ -219,11 +228,15 @@ def client(old: FakeNet) -> Iterator[tuple[ClusterClient, BrokerDialer]]:
     dialer.stop()
 
 
+@pytest.mark.parametrize("nameless", [False, True], ids=["", "without a topic"])
 def test_an_old_broker_creates_on_demand(
-    old: FakeNet, client: tuple[ClusterClient, BrokerDialer]
+    old: FakeNet, client: tuple[ClusterClient, BrokerDialer], *, nameless: bool
 ) -> None:
-    """With its own number of partitions, which is told."""
+    """With its own number of partitions, which is told; also one that names no broker yet."""
     old.cluster.auto_create = True
+    if nameless:
+        empty = Reply(MetadataResponse(brokers=(), topics=()))
+        old.brokers[0].script(ApiKey.METADATA, empty)
     made = ensure_topics(*client, NEW, timeout_ms=LONG_MS)
     assert made == {"new": EnsuredTopic(partitions=1, created=True)}
 

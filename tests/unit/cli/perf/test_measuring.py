@@ -83,6 +83,19 @@ def test_all_streams_are_read_to_their_end() -> None:
     assert [one.until.message_count for one in told if one.stream == 0] == [3, 6, 9, 10]
 
 
+def test_waiting_at_the_end_is_no_reading() -> None:
+    """Neither its seconds nor its time count."""
+
+    class Late(Endless):
+        def _lists(self, stream: Sequence[Sequence[HasValue] | Exception | None]) -> Lists:
+            yield from super()._lists(stream)
+            self._stopped.get(1_300)
+
+    found, _ = run(Late([FIVE]))
+    assert (found.seconds, found.message_count) == ((), 5)
+    assert found.elapsed_ms < 1_000
+
+
 def test_each_stream_ends_at_the_limit() -> None:
     """It is not asked for more, and what came beyond the limit is not counted."""
     found, _ = run(Endless([FIVE, FIVE, None], [FIVE]), messages=7)
