@@ -96,7 +96,7 @@ def test_a_rebalance_is_seen_and_the_past_outlives_the_server(
             for one in range(PARTITIONS):
                 write(cluster, TopicPartition(topic, one), [b"unread"] * (5 + one))
             expect(page.locator(".tile", has_text="records to read")).to_contain_text("26")
-            seen = charted(page, 3)
+            seen = charted(page, 2)
             assert barriers(page) == []
             assert opened.clean()
             assert server.end(signal.SIGTERM) == 0

@@ -92,15 +92,16 @@ def duration(ms: int | None) -> str:
         return f"{ms / _SECOND:.1f} s"
     if ms < _MINUTE:
         return f"{ms // _SECOND} s"
-    for large, name, small, part in (
-        (_MINUTE, "min", _SECOND, "s"),
-        (_HOUR, "h", _MINUTE, "min"),
-        (_DAY, "d", _HOUR, "h"),
-    ):
-        if ms < 60 * large or name == "d" or (name == "h" and ms < 24 * large):
-            rest = ms % large // small
-            return f"{ms // large} {name} {rest} {part}" if rest else f"{ms // large} {name}"
-    raise AssertionError
+    if ms < _HOUR:
+        return _two_units(ms, _MINUTE, "min", _SECOND, "s")
+    if ms < _DAY:
+        return _two_units(ms, _HOUR, "h", _MINUTE, "min")
+    return _two_units(ms, _DAY, "d", _HOUR, "h")
+
+
+def _two_units(ms: int, large: int, name: str, small: int, part: str) -> str:
+    rest = ms % large // small
+    return f"{ms // large} {name} {rest} {part}" if rest else f"{ms // large} {name}"
 
 
 def age(at_ms: int | None, now_ms: int) -> str:

@@ -35,7 +35,7 @@ class Chart {
   }
 
   async load(atOnce) {
-    if (!atOnce && Date.now() - this.asked < Math.max(EVERY_MS, this.range / 720)) return;
+    if (!atOnce && Date.now() - this.asked < Math.max(EVERY_MS, this.range / 1_500)) return;
     this.asked = Date.now();
     const until = Math.round(now());
     const query = `since=${until - this.range}&until=${until}&points=${POINTS}`;

@@ -1,0 +1,210 @@
+"""What each page shows of a cluster, and how little of a large one."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.support.page_world import (
+    BILLING,
+    CHECKOUT,
+    FRAUD,
+    MAILER,
+    NOW_MS,
+    TalePast,
+    state_at,
+)
+from zkconsumer.model import TopicPartition
+from zkconsumer.status.doctor.finding import Code
+from zkconsumer.status.model import (
+    ClusterSnapshot,
+    Committed,
+    GroupKey,
+    GroupKind,
+    GroupPartition,
+    GroupState,
+    GroupStatus,
+    MemberStatus,
+    PartitionStatus,
+    TopicStatus,
+)
+from zkconsumer.web.judgements import Judgements, Memory
+from zkconsumer.web.pages.cluster import cluster_page
+from zkconsumer.web.pages.group import group_page
+from zkconsumer.web.pages.group_grid import COLUMNS, ROWS
+from zkconsumer.web.pages.group_timeline import member_label
+from zkconsumer.web.pages.groups import groups_page
+from zkconsumer.web.pages.table import PAGE_ROWS
+from zkconsumer.web.pages.topic import topic_page
+from zkconsumer.web.pages.topics import topics_page
+from zkconsumer.web.pages.view import Asked, View
+from zkconsumer.web.rendering import render
+from zkconsumer.web.state import ClusterState
+
+LARGE = GroupKey(GroupKind.ZOOKEEPER, "large")
+
+
+def asked(path: str = "/", **query: str) -> Asked:
+    """A request, two seconds after the latest look."""
+    return Asked(path=path, query=query, now_ms=NOW_MS + 2_000)
+
+
+@pytest.fixture(scope="module")
+def state() -> ClusterState:
+    """The latest of the tale."""
+    return state_at()
+
+
+def large_state(topics: int = 500, partitions: int = 20, members: int = 60) -> ClusterState:
+    """One group that reads everything, with members that have nothing."""
+    names = [f"topic-{one:04}" for one in range(topics)]
+    everything = [TopicPartition(name, one) for name in names for one in range(partitions)]
+    group = GroupStatus(
+        group_id=LARGE.group_id,
+        kind=LARGE.kind,
+        seen_ms=NOW_MS,
+        state=GroupState.STABLE,
+        members=tuple(
+            MemberStatus(member_id=f"large_h{one:02}", streams=dict.fromkeys(names, 1))
+            for one in range(members)
+        ),
+        partitions=tuple(
+            GroupPartition(
+                tp,
+                owner=f"large_h{tp.partition:02}-0",
+                committed=(Committed(40, "zookeeper", NOW_MS),),
+                log_start=0,
+                log_end=100,
+                log_at_ms=NOW_MS,
+            )
+            for tp in everything
+        ),
+    )
+    snapshot = ClusterSnapshot(
+        taken_ms=NOW_MS,
+        zookeeper_connect="zk:2181",
+        topics=tuple(
+            TopicStatus(
+                name=name,
+                seen_ms=NOW_MS,
+                partitions=tuple(
+                    PartitionStatus(topic_partition=TopicPartition(name, one), leader=0)
+                    for one in range(partitions)
+                ),
+            )
+            for name in names
+        ),
+        groups={LARGE: group},
+    )
+    memory = Memory()
+    memory.record(snapshot)
+    return replace(state_at(0), snapshot=snapshot, judgements=Judgements(snapshot, None, memory))
+
+
+def html(view: View, state: ClusterState, what: Asked) -> str:
+    """As a browser gets it."""
+    return render(view, what, state)
+
+
+def test_the_first_page_says_what_is_wrong_first(state: ClusterState) -> None:
+    """Errors of groups, then warnings of the cluster; a sentence above all."""
+    view = cluster_page(state, asked())
+    findings = view.context["findings"]
+    assert isinstance(findings, list)
+    assert [one.code for one in findings] == [
+        Code.COMMITS_PAUSED,
+        Code.MEMBER_FOREIGN,
+        Code.UNDER_REPLICATED,
+    ]
+    assert view.context["verdict"] == "2 errors and 1 warning"
+    page = html(view, state, asked())
+    assert "icon-bad.svg" in page
+    assert page.index("fraud-scoring") < page.index("mailer") < page.index("2 partitions lack")
+
+
+def test_what_could_not_be_read_is_no_health() -> None:
+    """Nothing is wrong as far as is known, and that is not far."""
+    failing = state_at(1, failing=True)
+    quiet = replace(failing.snapshot, groups={}, topics=())
+    state = replace(failing, snapshot=quiet, judgements=Judgements(quiet, None, Memory()))
+    view = cluster_page(state, asked())
+    assert view.context["verdict"] == "Not everything can be read"
+    assert "log ends of broker 2" in html(view, state, asked())
+
+
+def test_groups_in_trouble_lead(state: ClusterState) -> None:
+    """Then by name; other orders and filters are those that are asked for."""
+
+    def names(**query: str) -> list[str]:
+        table = groups_page(state, asked("/groups", **query)).context["table"]
+        return [row.key.group_id for row in table.rows]  # type: ignore[attr-defined]
+
+    assert names()[:4] == ["fraud-scoring", "billing", "mailer", "archiver"]
+    assert names(sort="-lag")[:2] == ["fraud-scoring", "billing"]
+    assert names(sort="name")[0] == "archiver"
+    assert names(kind="coordinator") == ["checkout", "recommender"]
+    assert names(state="empty") == ["nightly-export"]
+    assert names(q="in bill") == ["billing"]
+
+
+def test_a_group_is_told_by_short_names(state: ClusterState) -> None:
+    """Of ids made by the original and by coordinators; the whole id is there, too."""
+    page = html(
+        group_page(state, asked(), BILLING, TalePast().rebalances(BILLING, 0)), state, asked()
+    )
+    assert "member bill3·f6 joined" in page
+    assert "member bill2·aa was started anew" in page
+    assert "billing_bill3-1795167510000-79d96af6" in page
+    uuid = "app-0b1c2d3e-1111-2222-3333-0123456789ab"
+    assert member_label(CHECKOUT, uuid) == "app·ab"
+    assert member_label(CHECKOUT, "just-a-name") == "just-a-name"
+
+
+def test_a_past_that_is_known_twice_is_told_once(state: ClusterState) -> None:
+    """What was seen since the start counts by what was seen."""
+    past = TalePast().rebalances(BILLING, 0)
+    [recent] = state.rebalances(BILLING)
+    written = replace(past[0], began_ms=recent.began_ms, reasons=("written down",))
+    view = group_page(state, asked(), BILLING, (*past, written))
+    events = view.context["events"]
+    assert [one.began_ms for one in events] == [  # type: ignore[attr-defined]
+        recent.began_ms,
+        past[0].began_ms,
+    ]
+    assert "written down" not in html(view, state, asked())
+
+
+def test_what_is_wrong_stands_in_the_grid(state: ClusterState) -> None:
+    """A member that can't be understood, an owner that reads nothing, a stop."""
+    assert "can&#39;t be read" in html(group_page(state, asked(), MAILER), state, asked())
+    page = html(group_page(state, asked(), FRAUD), state, asked())
+    assert page.count("STOP") >= 4
+    only = group_page(state, asked(show="faults"), FRAUD)
+    assert "No partition is so." in html(only, state, asked(show="faults"))
+
+
+def test_what_is_not_there_says_so(state: ClusterState) -> None:
+    """With the status that programs look at."""
+    none = GroupKey(GroupKind.ZOOKEEPER, "<script>")
+    for view in (group_page(state, asked(), none), topic_page(state, asked(), "<script>")):
+        assert view.status == 404
+        page = html(view, state, asked())
+        assert "&lt;script&gt;" in page
+        assert "<script>" not in page
+
+
+def test_a_large_cluster_makes_small_pages() -> None:
+    """No page grows with the cluster: rows, columns and filters have their limits."""
+    state = large_state()
+    topics = topics_page(state, asked("/topics"))
+    table = topics.context["table"]
+    assert len(table.rows) == PAGE_ROWS  # type: ignore[attr-defined]
+    assert table.pages == 10  # type: ignore[attr-defined]
+    view = group_page(state, asked("/groups/zookeeper/large"), LARGE)
+    grid = view.context["grid"]
+    assert sum(len(rows) for _, rows in grid.topics) == ROWS  # type: ignore[attr-defined, misc]
+    assert len(grid.columns) <= COLUMNS  # type: ignore[attr-defined]
+    assert grid.hidden_columns == 40  # type: ignore[attr-defined]
+    for one in (cluster_page(state, asked()), groups_page(state, asked()), topics, view):
+        assert len(html(one, state, asked())) < 250_000
+    last = group_page(state, asked(page="100", topic="topic-0499"), LARGE).context["grid"]
+    assert last.found == 20  # type: ignore[attr-defined]

@@ -1,0 +1,78 @@
+"""Tables that are sorted and cut into pages."""
+
+from typing import Final
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zkconsumer.web.pages.table import Column, matching, number_in, table_of
+from zkconsumer.web.pages.view import Asked
+
+COLUMNS: Final[tuple[Column[tuple[str, int | None]], ...]] = (
+    Column(name="name", label="Name", of=lambda row: row[0]),
+    Column(name="size", label="Size", of=lambda row: row[1], numeric=True),
+)
+ROWS: Final[list[tuple[str, int | None]]] = [("b", 3), ("a", None), ("C", 20), ("d", 1)]
+
+
+def asked(**query: str) -> Asked:
+    """A request for the table."""
+    return Asked(path="/things", query=query, now_ms=0)
+
+
+def names(**query: str) -> str:
+    """The names in the order that is shown."""
+    return "".join(row[0] for row in table_of(ROWS, COLUMNS, asked(**query)).rows)
+
+
+def test_order() -> None:
+    """What is not known comes last either way; what can't be sorted by changes nothing."""
+    assert names() == names(sort="colour") == names(sort="") == "baCd"
+    assert names(sort="name") == "abCd"
+    assert names(sort="-name") == "dCba"
+    assert names(sort="size") == "dbCa"
+    assert names(sort="-size") == "Cbda"
+
+
+def test_heads_lead_to_the_other_order() -> None:
+    """Names begin with the first, numbers with the largest; a filter stays, the page does not."""
+    table = table_of(ROWS, COLUMNS, asked(q="x", sort="name", page="2"))
+    name, size = table.heads
+    assert (name.sorted, name.address) == ("ascending", "/things?q=x&sort=-name")
+    assert (size.sorted, size.address) == ("", "/things?q=x&sort=-size")
+    again = table_of(ROWS, COLUMNS, asked(sort="-size")).heads
+    assert (again[1].sorted, again[1].address) == ("descending", "/things?sort=size")
+    assert again[0].address == "/things?sort=name"
+
+
+@given(st.integers(0, 60), st.integers(1, 9), st.text(max_size=12))
+def test_pages_show_every_row_once(rows: int, page_rows: int, nonsense: str) -> None:
+    """Following the links from the first page; whatever an address says, there is a page."""
+    all_rows: list[tuple[str, int | None]] = [(str(one), one) for one in range(rows)]
+    seen: list[tuple[str, int | None]] = []
+    address: str | None = "/things"
+    while address is not None:
+        page = address.partition("page=")[2]
+        table = table_of(
+            all_rows, COLUMNS[:1], asked(**({"page": page} if page else {})), page_rows=page_rows
+        )
+        assert len(table.rows) <= page_rows
+        seen += table.rows
+        address = table.after
+        assert (table.before is None) == (table.page == 1)
+    assert seen == all_rows
+    odd = table_of(all_rows, COLUMNS[:1], asked(page=nonsense), page_rows=page_rows)
+    assert 1 <= odd.page <= odd.pages
+
+
+def test_numbers_of_addresses() -> None:
+    """What is none counts as not said."""
+    for said in ("", "-1", "x", "1e3", "9" * 40, "٣"):
+        assert number_in({"page": said}, "page", 7) == 7
+    assert number_in({"page": "12"}, "page", 7) == 12
+
+
+def test_all_words_must_be_there() -> None:
+    """In any order and case."""
+    found = matching(["Orders-in", "orders", "in"], lambda one: one, " IN ord ")
+    assert found == ["Orders-in"]

@@ -1,0 +1,112 @@
+"""Numbers and times in words."""
+
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zkconsumer.status.burrow import BurrowStatus
+from zkconsumer.status.doctor.finding import Severity
+from zkconsumer.status.lag import TimeLag
+from zkconsumer.status.model import GroupState
+from zkconsumer.web.pages import words
+
+TEMPLATES = Path(words.__file__).parents[1] / "templates"
+LONG_MS = 400 * 86_400_000
+
+
+@pytest.mark.parametrize(
+    ("number", "said"),
+    [
+        (None, words.NOT_KNOWN),
+        (0, "0"),
+        (999, "999"),
+        (1_000, "1.0k"),
+        (99_949, "99.9k"),
+        (99_950, "100k"),
+        (999_499, "999k"),
+        (999_500, "1.0M"),
+        (2**63 - 1, "9223P"),
+    ],
+)
+def test_short_numbers(number: int | None, said: str) -> None:
+    """Three digits at most."""
+    assert words.short(number) == said
+
+
+@pytest.mark.parametrize(
+    ("ms", "said"),
+    [
+        (None, words.NOT_KNOWN),
+        (-3, "0 ms"),
+        (999, "999 ms"),
+        (1_000, "1.0 s"),
+        (59_999, "59 s"),
+        (60_000, "1 min"),
+        (185_000, "3 min 5 s"),
+        (3_599_999, "59 min 59 s"),
+        (7_800_000, "2 h 10 min"),
+        (86_400_000, "1 d"),
+        (273_600_000, "3 d 4 h"),
+    ],
+)
+def test_durations(ms: int | None, said: str) -> None:
+    """Two units at most."""
+    assert words.duration(ms) == said
+
+
+@given(st.integers(-1_000, LONG_MS), st.integers(0, LONG_MS))
+def test_ages_are_one_number_of_one_unit(ms: int, at_ms: int) -> None:
+    """Rounded down, so that nothing is younger than it says."""
+    said = words.age(at_ms, at_ms + ms)
+    if ms < 1_000:
+        assert said == "now"
+        return
+    number, unit = said.split()
+    size = {"s": 1_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}[unit]
+    assert int(number) * size <= ms < (int(number) + 1) * size
+
+
+def test_the_script_counts_ages_in_the_same_words() -> None:
+    """Else the page would change its words between two updates."""
+    script = (TEMPLATES.parent / "static" / "ages.js").read_text()
+    told = re.findall(r"\[([\d_]+), \"(\w+)\"\]", script)
+    assert [(int(ms.replace("_", "")), unit) for ms, unit in told] == [
+        (86_400_000, "d"),
+        (3_600_000, "h"),
+        (60_000, "min"),
+    ]
+    assert words.age(None, 5) == "never"
+
+
+@given(st.integers(0, 4_000_000_000_000))
+def test_instants(at_ms: int) -> None:
+    """In UTC, to the millisecond for programs."""
+    assert words.iso(at_ms).startswith(words.moment(at_ms)[:10])
+    assert words.moment(at_ms)[11:19] == words.clock(at_ms)
+    assert int(words.iso(at_ms)[-4:-1]) == at_ms % 1_000
+
+
+def test_time_lags_and_counts() -> None:
+    """A guess is marked; what is not known is a dash."""
+    assert words.time_lag(None) == words.NOT_KNOWN
+    assert words.time_lag(TimeLag(0)) == "0 s"
+    assert words.time_lag(TimeLag(61_000, extrapolated=True)) == "~1 min 1 s"
+    assert words.count(None) == words.NOT_KNOWN
+    assert words.count(1_234_567) == "1,234,567"
+    assert (words.counted(1, "group"), words.counted(2_000, "group")) == ("1 group", "2,000 groups")
+    assert words.segment("a/b c") == "a%2Fb%20c"
+
+
+def test_every_state_has_its_tone_and_every_tone_its_sign() -> None:
+    """No state is told by colour alone."""
+    assert set(words.STATE_TONES) == set(words.STATE_MEANINGS) == set(GroupState)
+    assert set(words.BURROW_TONES) == set(BurrowStatus)
+    assert set(words.SEVERITY_TONES) == set(Severity)
+    icons = (TEMPLATES / "icons.html").read_text()
+    styles = (TEMPLATES.parent / "static" / "parts.css").read_text()
+    for tone in words.Tone:
+        assert f'id="i-{tone}"' in icons
+        assert f".badge.{tone} " in styles
