@@ -54,20 +54,39 @@ def table(columns: Sequence[Column], rows: Iterable[Sequence[Cell]], *, coloured
         rows: each with a cell for every column.
         coloured: whether to colour; see ``shows_colour``.
     """
-    painted = [[_painted(cell) for cell in row] for row in rows]
-    head = [Painted(column.title, Colour.BOLD) for column in columns]
-    widths = [
-        max(map(_width, [column.title, *(row[place].text for row in painted)]))
-        for place, column in enumerate(columns)
-    ]
-    lines = []
-    for row in [head, *painted]:
-        cells = [
-            _cell(one, width, right=column.right, coloured=coloured)
-            for one, width, column in zip(row, widths, columns, strict=True)
+    cells = [list(row) for row in rows]
+    head = [column.title for column in columns]
+    texts = [head, *([_text(cell) for cell in row] for row in cells)]
+    widths = [max(map(_width, column)) for column in zip(*texts, strict=True)]
+    if coloured:
+        colours: list[list[Colour | None]] = [[Colour.BOLD for _ in head]]
+        colours += [[_colour(cell) for cell in row] for row in cells]
+        lines = [
+            _line(columns, widths, row, of_row) for row, of_row in zip(texts, colours, strict=True)
         ]
-        lines.append(_GAP.join(cells).rstrip() + "\n")
-    return "".join(lines)
+    else:
+        # Half a million partitions are a table, too.
+        aligned = zip(columns, widths, strict=True)
+        form = _GAP.join(f"{{:{'>' if one.right else '<'}{width}}}" for one, width in aligned)
+        lines = [
+            form.format(*row) if "".join(row).isascii() else _line(columns, widths, row, None)
+            for row in texts
+        ]
+    return "".join(line.rstrip() + "\n" for line in lines)
+
+
+def _line(
+    columns: Sequence[Column],
+    widths: Sequence[int],
+    texts: Sequence[str],
+    colours: Sequence[Colour | None] | None,
+) -> str:
+    cells = []
+    for place, text in enumerate(texts):
+        fill = " " * (widths[place] - _width(text))
+        shown = text if colours is None else paint(text, colours[place], coloured=True)
+        cells.append(fill + shown if columns[place].right else shown + fill)
+    return _GAP.join(cells)
 
 
 def paint(text: str, colour: Colour | None, *, coloured: bool) -> str:
@@ -145,17 +164,18 @@ def add_format_arguments(
     )
 
 
-def _painted(cell: Cell) -> Painted:
+def _text(cell: Cell) -> str:
+    if isinstance(cell, str):
+        return printable(cell)
     if cell is None:
-        return Painted(_UNKNOWN, Colour.DIM)
-    text, colour = cell if isinstance(cell, Painted) else (str(cell), None)
-    return Painted(printable(text), colour)
+        return _UNKNOWN
+    return printable(cell.text) if isinstance(cell, Painted) else str(cell)
 
 
-def _cell(cell: Painted, width: int, *, right: bool, coloured: bool) -> str:
-    fill = " " * (width - _width(cell.text))
-    text = paint(cell.text, cell.colour, coloured=coloured)
-    return fill + text if right else text + fill
+def _colour(cell: Cell) -> Colour | None:
+    if isinstance(cell, Painted):
+        return cell.colour
+    return Colour.DIM if cell is None else None
 
 
 def _width(text: str) -> int:
