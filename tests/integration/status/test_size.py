@@ -56,6 +56,8 @@ def test_a_large_cluster_is_read_in_seconds(zookeeper: Sandbox) -> None:
                 for group in snapshot.groups.values()
                 for one in group.partitions
             } == {(True, 1, END_OFFSET)}
+            if took[-1] < GOAL_S:
+                break  # the others are for a processor that somebody else needed
     assert min(took) < GOAL_S, took
     assert min(looks) < LOOK_GOAL_S, looks
 

@@ -45,6 +45,17 @@ Sessions with Ephemerals (1):
 0xdead:
 \t/kafka/controller
 """
+OF_A_FOLLOWER_OF_35 = f"""SessionTracker dump:
+Local Session Sets (1)/(1):
+1 expire at Sat Nov 21 20:36:27 UTC 2026:
+\t0x{OWN:x}
+Global Sessions(1):
+0x{OWN:x}\t6000ms
+ephemeral nodes dump:
+"""
+OF_A_LEADER_WITH_LOCAL_SESSIONS = OF_384.replace(
+    "Session Sets", "Local Session Sets (1)/(1):\n\t0xbeef\nGlobal Session Sets", 1
+)
 OF_THE_CAREFUL = "dump is not executed because it is not in the whitelist.\n"
 
 
@@ -100,11 +111,13 @@ def test_what_lone_servers_and_leaders_say() -> None:
     """Ids are numbers of 64 bits with a sign, as nodes have them."""
     assert parse_dump(OF_346) == frozenset({OWN, 0xFFA1FFD304AC0017 - (1 << 64)})
     assert parse_dump(OF_384) == frozenset({OWN})
-    local = OF_384.replace("Session Sets", "Global Session Sets")
-    assert parse_dump(local) == frozenset({OWN})
+    assert parse_dump(OF_A_LEADER_WITH_LOCAL_SESSIONS) == frozenset({OWN})
 
 
-@pytest.mark.parametrize("text", [OF_A_FOLLOWER, OF_THE_CAREFUL, "", OF_346[: len(OF_346) // 2]])
+@pytest.mark.parametrize(
+    "text",
+    [OF_A_FOLLOWER, OF_A_FOLLOWER_OF_35, OF_THE_CAREFUL, "", OF_346[: len(OF_346) // 2]],
+)
 def test_what_is_no_list_of_all(text: str) -> None:
     """A follower's, a refusal, one that was cut off."""
     assert parse_dump(text) is None
