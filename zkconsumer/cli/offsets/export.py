@@ -90,7 +90,8 @@ def run(args: argparse.Namespace) -> int:
     offsets = {group_id: of_group for group_id, of_group in found.items() if of_group}
     count = sum(map(len, offsets.values()))
     _write(args.output_file, csv_text(offsets) if args.csv else _as_nodes(offsets))
-    print(f"zkconsumer: {count} offsets of {len(offsets)} groups", file=sys.stderr)
+    groups = "1 group" if len(offsets) == 1 else f"{len(offsets)} groups"
+    print(f"zkconsumer: {count} offsets of {groups}", file=sys.stderr)
     return 0
 
 
