@@ -6,7 +6,7 @@ that somebody committed after it was read, and after the file that undoes it all
 never overwritten unseen.
 
 Writes go out in transactions, each all or nothing. One holds as many offsets as ZooKeeper takes at
-a time, which is some thousands; the first that fails is the last that is tried. Servers before 3.4
+a time, which is some hundreds; the first that fails is the last that is tried. Servers before 3.4
 know no transactions: there each offset is written on its own, by version all the same.
 """
 
