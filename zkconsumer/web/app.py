@@ -7,7 +7,6 @@ request, and become HTML. What takes time runs on threads of a pool, so that eve
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http import HTTPStatus
-from importlib.resources import files
 from typing import Final
 from urllib.parse import parse_qs
 
@@ -23,7 +22,6 @@ from starlette.responses import (
     Response,
 )
 from starlette.routing import Mount, Route
-from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from zkconsumer.clock import Clock, SystemClock
@@ -33,6 +31,7 @@ from zkconsumer.metrics.prometheus import CONTENT_TYPE, exposition
 from zkconsumer.status.model import GroupKey, GroupKind
 from zkconsumer.web import api
 from zkconsumer.web.events import EventHub
+from zkconsumer.web.files import PageFiles
 from zkconsumer.web.guarding import Guard
 from zkconsumer.web.health import health_of
 from zkconsumer.web.pages.cluster import cluster_page
@@ -83,7 +82,6 @@ class Site:
 def build_app(site: Site) -> ASGIApp:
     """The application, guarded."""
     answers = _Answers(site)
-    static = StaticFiles(directory=str(files("zkconsumer.web") / "static"))
     app = Starlette(
         routes=[
             Route("/", answers.page(lambda asked, state, _: cluster_page(state, asked))),
@@ -101,7 +99,7 @@ def build_app(site: Site) -> ASGIApp:
             Route("/healthz", answers.healthz),
             Route("/login", answers.login, methods=["GET", "POST"]),
             Route("/logout", answers.logout, methods=["POST"]),
-            Mount("/static", static),
+            Mount("/static", PageFiles()),
         ],
         exception_handlers={HTTPException: answers.refused, Exception: answers.broken},
     )

@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.asgi_client import ask
 from zkconsumer.web import rendering
+from zkconsumer.web.files import PageFiles
 
 WEB = Path(rendering.__file__).parent
 STATIC = WEB / "static"
@@ -47,3 +49,15 @@ def test_everything_named_is_there() -> None:
             assert (STATIC / named).is_file(), (path.name, named)
         for named in re.findall(r"(?:from \"\./|url\(\")([\w./-]+)\"", text):
             assert (STATIC / named).is_file(), (path.name, named)
+
+
+def test_browsers_keep_what_they_have() -> None:
+    """Fonts for a day; what is ours is asked for again, and costs no bytes where it is the same."""
+    app = PageFiles()
+    font = ask(app, "/vendor/inter.woff2", {})
+    assert (font.status, font.headers["cache-control"]) == (200, "max-age=86400")
+    styles = ask(app, "/page.css", {})
+    assert styles.headers["cache-control"] == "no-cache"
+    again = ask(app, "/page.css", {"if-none-match": styles.headers["etag"]})
+    assert (again.status, again.body) == (304, b"")
+    assert again.headers["cache-control"] == "no-cache"

@@ -16,8 +16,9 @@ SHOWN: Final = 12
 MOVES_SHOWN: Final = 40
 RIBBON_MS: Final = 3_600_000
 _RIBBON_WIDTH: Final = 1000
+_LEAST_MARK: Final = 6
 _MADE_UP: Final = re.compile(
-    r"(.+)-(?:[0-9]{13}-[0-9a-f]{0,6}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{10})"
+    r"(.+)[-:](?:[0-9]{13}-[0-9a-f]{0,6}|[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{10})"
     r"([0-9a-f]{2})"
 )
 """Ids as the original makes them (host, time, chance) and as coordinators do (client id, UUID)."""
@@ -101,7 +102,7 @@ def ribbon(events: Sequence[Event], now_ms: int) -> list[Mark]:
             continue
         x = max(0, event.began_ms - since_ms) * _RIBBON_WIDTH // RIBBON_MS
         width = (until_ms - max(since_ms, event.began_ms)) * _RIBBON_WIDTH // RIBBON_MS
-        marks.append(Mark(min(x, _RIBBON_WIDTH - 3), max(3, width)))
+        marks.append(Mark(min(x, _RIBBON_WIDTH - _LEAST_MARK), max(_LEAST_MARK, width)))
     return marks
 
 
