@@ -16,6 +16,9 @@ from zkconsumer.model import TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.sandbox import Sandbox
+from zkconsumer.status.doctor.circumstances import Circumstances
+from zkconsumer.status.doctor.examine import examine
+from zkconsumer.status.doctor.finding import Code
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupState, GroupStatus
 from zkconsumer.status.reading.coordinators import OFFSETS_TOPIC
 from zkconsumer.status.reading.snapshot import SnapshotReader
@@ -143,3 +146,39 @@ def test_groups_of_both_kinds(broker_of: BrokerOf, version: str) -> None:
         assert shown(snapshot.groups[key]) == dict.fromkeys(range(2), whole)
         [member] = snapshot.groups[key].members
         assert (member.streams, member.assignor) == ({topic: 1}, "range")
+
+
+def test_an_id_that_old_and_new_consumers_use(broker_of: BrokerOf) -> None:
+    """The doctor says so; looks at the two groups alone follow who comes and goes."""
+    cluster = broker_of("0.9.0.1")
+    topic, name = fresh_name("both"), fresh_name("both")
+    cluster.create_topic(topic, partitions=2)
+    for number in range(2):
+        write(cluster, TopicPartition(topic, number), [b"value"] * RECORDS)
+    old, new = GroupKey(GroupKind.ZOOKEEPER, name), GroupKey(GroupKind.COORDINATOR, name)
+    with reading(cluster) as reader, ExitStack() as members:
+        connector = members.enter_context(ZookeeperConsumerConnector(settings_for(cluster, name)))
+        connector.create_message_streams({topic: 1})
+        consumer = members.enter_context(closing(all_read(cluster, topic, name)))
+
+        def both_stable(snapshot: ClusterSnapshot) -> bool:
+            groups = [snapshot.groups.get(key) for key in (old, new)]
+            return all(group is not None and group.state is GroupState.STABLE for group in groups)
+
+        snapshot = until(reader, both_stable, "both groups")
+        found = {one.code for one in examine(snapshot, Circumstances()) if one.group == old}
+        assert Code.GROUP_OLD_AND_NEW in found
+        read_ms = snapshot.brokers[0].seen_ms
+        consumer.close()
+        connector.shutdown()
+
+        def both_left() -> list[ClusterSnapshot]:
+            looked = reader.look([old, new])
+            members_left = looked.groups[old].members
+            if new in looked.groups:
+                members_left += looked.groups[new].members
+            return [] if members_left else [looked]
+
+        (looked,) = wait_until(both_left, what="both to have left")
+        assert looked.groups[old].state is GroupState.EMPTY  # the offsets in Kafka are its, too
+        assert (looked.failures, looked.brokers[0].seen_ms) == ((), read_ms)

@@ -1,0 +1,114 @@
+"""Looks at groups, whatever happens between them, show what somebody reads who knows nothing."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.spoken_groups import SpokenGroup
+from tests.support.status_world import T0, T1, StatusWorld
+from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupStatus
+from zkconsumer.status.reading.coordinators import OFFSETS_TOPIC
+from zkconsumer.testing.memory_zk import MemoryZkStore
+
+NAMES = ("g", "h")
+KEYS = [GroupKey(kind, name) for kind in GroupKind for name in NAMES]
+Step = tuple[str, str, int]
+
+
+class Story:
+    """Things that happen to groups."""
+
+    def __init__(self, world: StatusWorld) -> None:
+        self.world = world
+        self._sessions: list[tuple[str, MemoryZkStore]] = []
+        self._numbers = iter(range(1_000))
+
+    def happen(self, step: Step) -> None:
+        """One of them; what is not possible now does not happen."""
+        what, group, number = step
+        happenings: dict[str, Callable[[], None]] = {
+            "join": lambda: self._join(group),
+            "leave": self._leave,
+            "own": lambda: self._own(group, number),
+            "disown": lambda: self.world.tree.disown(group, "t", number),
+            "commit": lambda: self.world.tree.commit(group, "t", number, b"%d" % (40 + number)),
+            "garbage": lambda: self.world.tree.commit(group, "t", number, b"garbage"),
+            "forget": lambda: self.world.tree.delete(f"/consumers/{group}"),
+            "coordinate": lambda: self._coordinate(group, number),
+        }
+        happenings[what]()
+
+    def _join(self, group: str) -> None:
+        member = f"{group}_m{next(self._numbers)}"
+        self._sessions.append((member, self.world.tree.join(group, member, {"t": 1})))
+
+    def _leave(self) -> None:
+        if self._sessions:
+            self._sessions.pop(0)[1].close()
+
+    def _own(self, group: str, number: int) -> None:
+        if not self._sessions:
+            return
+        member, session = self._sessions[-1]
+        self.world.tree.disown(group, "t", number)
+        self.world.tree.own(group, "t", number, f"{member}-0", session)
+
+    def _coordinate(self, group: str, number: int) -> None:
+        known = self.world.groups.get(group)
+        if known is None:
+            return
+        members = {f"m{number}": {"t": (number,)}}
+        self.world.groups[group] = replace(known, members=members, offsets={T0: number, T1: 7})
+
+
+def shown(snapshot: ClusterSnapshot) -> dict[GroupKey, GroupStatus]:
+    """The groups, ages aside."""
+    return {
+        key: replace(
+            group,
+            seen_ms=0,
+            partitions=tuple(
+                one._replace(
+                    log_at_ms=0,
+                    committed=tuple(entry._replace(seen_ms=0) for entry in one.committed),
+                )
+                for one in group.partitions
+            ),
+        )
+        for key, group in snapshot.groups.items()
+    }
+
+
+STEPS = st.tuples(
+    st.sampled_from(
+        ["join", "leave", "own", "own", "disown", "commit", "garbage", "forget", "coordinate"]
+    ),
+    st.sampled_from(NAMES),
+    st.integers(0, 1),
+)
+
+
+@given(first=st.lists(STEPS, max_size=6), between=st.lists(st.lists(STEPS, max_size=4), max_size=3))
+def test_a_look_shows_what_is(first: list[Step], between: list[list[Step]]) -> None:
+    """Members, owners, offsets and log ends of groups of both kinds, of new and of gone ones."""
+    world = StatusWorld()
+    try:
+        world.topic(OFFSETS_TOPIC)
+        world.groups["h"] = SpokenGroup(1, members={"m": {"t": (0, 1)}}, offsets={T1: 7})
+        story = Story(world)
+        for step in first:
+            story.happen(step)
+        reader = world.reader()
+        reader.read()
+        for steps in between:
+            for step in steps:
+                story.happen(step)
+            world.clock.advance(1)
+            looked = reader.look(KEYS)
+            assert looked.failures == ()
+            assert shown(looked) == shown(world.reader().read())
+        assert shown(reader.read()) == shown(world.reader().read())
+    finally:
+        world.close()
