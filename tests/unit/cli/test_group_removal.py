@@ -103,7 +103,12 @@ def test_who_joins_meanwhile_keeps_everything(
     join = Between(store, 0, lambda: other.create("/consumers/g/ids/a", b"", ephemeral=True))
     monkeypatch.setattr(store, "multi", join)
     assert GroupRemoval(store, "g").everything() is Deletion.ACTIVE
-    assert below(store) == ["/consumers/g/ids", "/consumers/g/ids/a", *before[1:]]
+    after = ["/consumers/g/ids", "/consumers/g/ids/a", *before[1:]]
+    assert below(store) == after
+    other.delete_many(["/consumers/g/ids/a"])
+    join.count = 0
+    assert GroupRemoval(store, "g").topic("t") is Deletion.ACTIVE
+    assert below(store) == after
 
 
 def test_what_appears_meanwhile_goes_too(
@@ -138,12 +143,14 @@ def test_a_large_group_goes_in_parts(
 ) -> None:
     """Each of which nobody may have joined before; it is said where somebody has."""
     monkeypatch.setattr(group_removal, "_AT_ONCE", 3)
+    count = len(below(store))
     other = server.connect()
     join = Between(store, 1, lambda: other.create("/consumers/g/ids/a", b"", ephemeral=True))
     with monkeypatch.context() as patch:
         patch.setattr(store, "multi", join)
         with pytest.raises(RegistryError, match="a joined group g"):
             GroupRemoval(store, "g").everything()
+    assert len(below(store)) == count - 3 + 1
     other.close()
     assert GroupRemoval(store, "g").everything() is Deletion.DONE
     assert store.children_many(["/consumers"]) == [["g2"]]
