@@ -43,7 +43,6 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     """Add the ``consume`` command; ``run`` is set as its ``run`` default."""
     parser = subparsers.add_parser(
         "consume",
-        help="print the messages of topics, as a member of a consumer group",
         description="Reads topics as a member of a consumer group and prints their messages. "
         "What is printed is committed; Ctrl-C, SIGTERM or a closed pipe end it in order.",
     )

@@ -16,7 +16,6 @@ def add_parser(subparsers: "_SubParsersAction[argparse.ArgumentParser]") -> None
     """Add the command's parser."""
     parser = subparsers.add_parser(
         "demo",
-        help="play a mixed consumer group on a sandbox, with faults, and count",
         description=(
             "Starts a real ZooKeeper and two Kafka 0.8.2.2 brokers, writes log lines at a steady "
             "rate, and lets the original Scala console consumer and two of ours share a group. "

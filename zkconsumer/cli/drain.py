@@ -10,7 +10,6 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     """Add the ``drain`` command; ``run`` is set as its ``run`` default."""
     parser = subparsers.add_parser(
         "drain",
-        help="land topics as files, as a Delta table or in another cluster, exactly once",
         description="Lands topics exactly once, then commits the group's offsets. It may be "
         "killed at any point: the same command goes on where it was. Ctrl-C and SIGTERM end it "
         "behind the batch in hand. 'drain verify PATH' proves what was landed.",

@@ -52,7 +52,12 @@ def _is_count(text: str) -> bool:
 
 def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]") -> None:
     """Add the ``sandbox`` command; ``run`` is set as its ``run`` default."""
-    sandbox = subparsers.add_parser("sandbox", help="run a real ZooKeeper and Kafka right here")
+    sandbox = subparsers.add_parser(
+        "sandbox",
+        description="A real ZooKeeper and real Kafka brokers on this machine, to try things out. "
+        "Their jars are fetched at the first start and checked against known sums.",
+        allow_abbrev=False,
+    )
     commands = sandbox.add_subparsers(title="commands", required=True, metavar="COMMAND")
     up = commands.add_parser(
         "up",

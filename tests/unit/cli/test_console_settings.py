@@ -110,11 +110,13 @@ def test_a_negative_number_of_messages_means_no_end() -> None:
 def test_wrong_usage_ends_with_2(
     arguments: tuple[str, ...], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """And shows how it is used."""
+    """In one line, which says where to read on."""
     with pytest.raises(SystemExit) as ended:
         parse(*arguments)
     assert ended.value.code == 2
-    assert "usage: zkconsumer" in capsys.readouterr().err
+    told = capsys.readouterr().err
+    assert told.endswith(" --help)\n")
+    assert told.count("\n") == 1
 
 
 def test_brokers_keep_the_group_where_a_bootstrap_server_is_given() -> None:
