@@ -1,16 +1,22 @@
 """A few groups read again: what is asked, what is shown, and what a reading can't undo."""
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 
-from tests.support.spoken_broker import Word
+from tests.support.spoken_broker import Said, Word
 from tests.support.spoken_cluster import END_OFFSET
 from tests.support.spoken_groups import SpokenGroup
 from tests.support.status_world import MEMBER, T0, T1, StatusWorld
+from tests.support.waiting import wait_until
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupState
+from zkconsumer.status.reading import snapshot as snapshot_module
+from zkconsumer.status.reading.assembly import assemble
 from zkconsumer.status.reading.coordinators import OFFSETS_TOPIC
+from zkconsumer.status.reading.snapshot import SnapshotReader
 from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.codec import RequestFrame
 from zkconsumer.wire.error_codes import ErrorCode
 
 G = GroupKey(GroupKind.ZOOKEEPER, "g")
@@ -190,31 +196,53 @@ def test_an_owner_that_is_written_over(world: StatusWorld) -> None:
     world.zookeeper_group()
     reader = world.reader()
     reader.read()
-    world.tree.write("/consumers/g/owners/t/0", f"{MEMBER}-7".encode())
-    assert reader.look([G]).groups[G].partitions[0].owner == f"{MEMBER}-7"
+    for number in (7, 8):
+        world.tree.write("/consumers/g/owners/t/0", f"{MEMBER}-{number}".encode())
+        assert reader.look([G]).groups[G].partitions[0].owner == f"{MEMBER}-{number}"
 
 
-def test_what_is_looked_at_is_never_older_in_the_next_reading(world: StatusWorld) -> None:
-    """A reading that began before a look must not bring back what the look found changed."""
+def look_later(world: StatusWorld, reader: SnapshotReader) -> None:
+    """A second later somebody has committed, and somebody looks."""
+    world.clock.advance(1_000)
+    world.tree.commit("g", *T0, b"50")
+    assert offsets(reader.look([G]), G)[0] == {"zookeeper": 50}
+
+
+def assert_looked(snapshot: ClusterSnapshot, world: StatusWorld) -> None:
+    """The snapshot shows what the look saw."""
+    assert snapshot.groups[G].seen_ms == world.clock.wall_ms()
+    assert offsets(snapshot, G)[0] == {"zookeeper": 50}
+
+
+def test_a_look_while_everything_is_read(world: StatusWorld) -> None:
+    """The group was read before the look, and is taken after it."""
     world.zookeeper_group()
     reader = world.reader()
     reader.read()
-    shown: list[ClusterSnapshot] = []
+    broker = world.cluster.brokers[0]
+    answer = broker.answer
 
-    def in_between() -> None:
-        world.cluster.brokers[0].answer = answer
-        world.clock.advance(1_000)
-        world.tree.commit("g", *T0, b"50")
-        shown.append(reader.look([G]))
+    def answer_after_a_look(frame: RequestFrame) -> Said | None:
+        broker.answer = answer
+        wait_until(lambda: not reader._groups._told._queue.empty(), what="the groups to be read")
+        look_later(world, reader)
+        return answer(frame)
 
-    answer = world.cluster.brokers[0].answer
+    broker.answer = answer_after_a_look
+    assert_looked(reader.read(), world)
 
-    def looking(frame: object) -> object:
-        in_between()
-        return answer(frame)  # type: ignore[arg-type]
 
-    world.cluster.brokers[0].answer = looking  # type: ignore[assignment]
-    after = reader.read()
-    assert offsets(shown[0], G)[0] == {"zookeeper": 50}
-    assert after.groups[G].seen_ms >= shown[0].groups[G].seen_ms
-    assert offsets(after, G)[0] == {"zookeeper": 50}
+def test_a_look_while_everything_is_put_together(
+    world: StatusWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is put together was taken before the look, and is shown after it."""
+    world.zookeeper_group()
+    reader = world.reader()
+    reader.read()
+
+    def assemble_after_a_look(*args: Any, **options: Any) -> ClusterSnapshot:
+        look_later(world, reader)
+        return assemble(*args, **options)
+
+    monkeypatch.setattr(snapshot_module, "assemble", assemble_after_a_look)
+    assert_looked(reader.read(), world)
