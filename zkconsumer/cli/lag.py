@@ -136,6 +136,8 @@ def run(args: argparse.Namespace) -> int:
             raise ConfigError("--format scala needs a --group, and knows no --watch")
         with open_cluster(args) as access:
             return _run_scala(args, access)
+    if args.count is not None and not args.watch:
+        raise ConfigError("--count goes with --watch")
     with open_cluster(args) as access, closing(LagSeconds(access)) as seconds:
         if args.watch:
             return _watch(args, access, seconds)

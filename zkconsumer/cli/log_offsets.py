@@ -63,9 +63,16 @@ def offsets_of_topic(
         try:
             found |= _by_record(client, times, timeout_ms)
         except UnsupportedVersion:
-            by_segment = True
-    if by_segment:
+            pass  # an old leader: it knows the other question
+        else:
+            return {tp.partition: found[tp] for tp in partitions}
+    try:
         found |= _by_segment(client, times, timeout_ms, count)
+    except UnsupportedVersion as error:
+        raise ConfigError(
+            f"{error}: Kafka 4 does not know the old question for offsets by segment: leave out "
+            "--offsets and --format scala"
+        ) from error
     return {tp.partition: found[tp] for tp in partitions}
 
 

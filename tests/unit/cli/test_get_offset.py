@@ -12,7 +12,9 @@ from zkconsumer.cli import get_offset
 from zkconsumer.cli.main import main
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.model import TopicPartition
+from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.versions import VersionRange
 
 T0, T1, T2 = (TopicPartition("t", number) for number in range(3))
 
@@ -84,6 +86,27 @@ def test_wrong_wishes(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--time", "yesterday") == 2
     assert main(["get-offset", "--broker-list", "b", "--topic", "gone"]) == 2
     assert "there is no topic gone" in capsys.readouterr().err
+
+
+def test_leaders_too_old_for_times(
+    brokers: SpokenCluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They tell of segments, which is marked."""
+    for broker in brokers.brokers:
+        broker.serves = {**broker.serves, ApiKey.LIST_OFFSETS: VersionRange(0, 0)}
+    assert run("--time", "2026-11-21T08:00:00Z", "--partitions", "0") == 0
+    assert capsys.readouterr().out.splitlines()[1] == "t              0  ~1795248000000"
+
+
+def test_leaders_too_new_for_segments(
+    brokers: SpokenCluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It is said what to leave out."""
+    for broker in brokers.brokers:
+        broker.serves = {**broker.serves, ApiKey.LIST_OFFSETS: VersionRange(1, 7)}
+    assert run("--partitions", "0") == 0
+    assert run("--offsets", "2") == 2
+    assert "leave out --offsets" in capsys.readouterr().err
 
 
 def test_somebody_must_be_there_to_be_asked(capsys: pytest.CaptureFixture[str]) -> None:

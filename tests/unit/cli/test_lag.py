@@ -212,6 +212,7 @@ def test_wrong_wishes() -> None:
     """Each of them is refused before anything is done."""
     assert run("--group", "none") == 2
     assert run("--format", "scala") == 2
+    assert run("--count", "2") == 2
     for flag in ("--interval=0", "--interval=x", "--count=0", "--max-lag=-1", "--sample-ms=1.5"):
         with pytest.raises(SystemExit, match="2"):
             run(flag)
