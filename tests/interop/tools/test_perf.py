@@ -118,6 +118,19 @@ def test_without_zookeeper(cluster: Sandbox, capsys: pytest.CaptureFixture[str])
         assert (found["ended"], found["topic"]) == ("idle", topic)
 
 
+def test_nothing_to_read(cluster: Sandbox, capsys: pytest.CaptureFixture[str]) -> None:
+    """A topic without messages is measured; one that is not there is refused, both ways."""
+    topic = fresh_name("perf")
+    cluster.create_topic(topic)
+    zookeeper = ("--zookeeper", cluster.zookeeper_connect, "--threads", "1")
+    brokers = ("--bootstrap-server", cluster.bootstrap_servers)
+    for where in (zookeeper, brokers):
+        status, lines = ours(capsys, *where, "--topic", topic)
+        assert (status, lines[-1]) == (0, "nothing was read: no message came any more")
+        status, lines = ours(capsys, *where, "--topic", f"{topic}-not")
+        assert (status, lines) == (2, [])
+
+
 def test_a_signal_ends_it(cluster: Sandbox, topic: str, tmp_path: Path) -> None:
     """With what was read until then, at once, and without a group that stays behind."""
     groups = set(ZkTree(cluster).children("/consumers"))

@@ -57,7 +57,8 @@ neither. With --format scala the columns are the original's, and so are the rows
 """
 _EPILOG = """\
 exit status: 0 measured (also where there was nothing to read); 1 it could not be read; 2 wrong
-usage, or there is such a group; 130 stopped by a signal, after printing what was read"""
+usage, there is such a group, or no such topic; 130 stopped by a signal, after printing what was
+read"""
 
 
 def add_parser(subparsers: Subparsers) -> None:

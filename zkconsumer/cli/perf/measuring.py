@@ -71,7 +71,10 @@ def measure(
         measuring = _Measuring(source, limits, times, RateLine(terminal or sys.stderr))
         stop.wake = measuring.stop
         try:
-            return measuring.run(join_ms)
+            found = measuring.run(join_ms)
+            if found.end is End.IDLE and not found.message_count:
+                source.check()
+            return found
         finally:
             stop.leave()
 

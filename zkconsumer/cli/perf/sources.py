@@ -2,17 +2,19 @@
 
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 
+from zkconsumer.cli.cluster_access import client_of, registered_brokers
 from zkconsumer.cli.group_nodes import GroupNodes
 from zkconsumer.cli.perf.measure import HasValue
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector.connector import ZookeeperConsumerConnector
 from zkconsumer.consumer.kafka_consumer import KafkaConsumer
-from zkconsumer.errors import ConfigError, ConsumerClosed, ConsumerTimeout, Woken
+from zkconsumer.errors import ConfigError, ConnectFailed, ConsumerClosed, ConsumerTimeout, Woken
 from zkconsumer.model import TopicPartition
+from zkconsumer.produce.routes import dialer_over
 from zkconsumer.streams.stream import KafkaStream
 from zkconsumer.zk import kazoo_store
 from zkconsumer.zk.store import ZkStore
@@ -22,6 +24,7 @@ Lists = Iterator[Sequence[HasValue]]
 
 _MAX_RECORDS = 500
 _TURN_MS = 200
+_CHECK_MS = 5_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +59,15 @@ class Source:
 
     def stop(self) -> None:
         """Make all streams end. Thread: any."""
+        raise NotImplementedError
+
+    def check(self) -> None:
+        """See whether there was really nothing to read, when nothing came.
+
+        Raises:
+            ConfigError: there is no such topic.
+            ZkConsumerError: it can't be read: no broker answers, or partitions have no leader.
+        """
         raise NotImplementedError
 
 
@@ -106,10 +118,25 @@ class _Connected(Source):
         wishes: PerfWishes,
     ) -> None:
         self._connector = connector
+        self._topic = wishes.topic
         self.streams = [self._lists(one, one_by_one=wishes.one_by_one) for one in streams]
 
     def stop(self) -> None:
         self._connector.shutdown()
+
+    def check(self) -> None:
+        with ExitStack() as stack:
+            store = stack.enter_context(_store(self._connector.config))
+            dialer = dialer_over(None, client_id="zkconsumer-perf", timeout_ms=_CHECK_MS)
+            stack.callback(dialer.stop)
+            client = client_of(dialer, registered_brokers(store), _CHECK_MS)
+            stack.callback(client.stop)
+            view = client.view([self._topic], timeout_ms=_CHECK_MS)
+        if self._topic not in view.partitions:
+            raise _no_topic(self._topic)
+        headless = [str(tp) for tp in sorted(view.leaderless) if tp.topic == self._topic]
+        if headless:
+            raise ConnectFailed(f"nothing was read: no leader for {', '.join(headless)}")
 
     def _lists(self, stream: KafkaStream[bytes, bytes], *, one_by_one: bool) -> Lists:
         try:
@@ -135,7 +162,7 @@ def polled_source(wishes: PerfWishes, clock: Clock | None = None) -> Iterator[So
         first = stack.enter_context(KafkaConsumer(config=settings))
         numbers = sorted(first.partitions_for_topic(wishes.topic) or ())
         if not numbers:
-            raise ConfigError(f"there is no topic {wishes.topic}: see zkconsumer topics list")
+            raise _no_topic(wishes.topic)
         consumers = [first]
         while len(consumers) < min(wishes.streams, len(numbers)):
             consumers.append(stack.enter_context(KafkaConsumer(config=settings)))
@@ -160,6 +187,12 @@ class _Polled(Source):
         for consumer in self._consumers:
             consumer.wakeup()
 
+    def check(self) -> None:
+        for consumer in self._consumers:
+            with suppress(Woken):  # a wakeup that came when it had ended by itself
+                consumer.poll(0)
+            consumer.end_offsets(sorted(consumer.assignment()))
+
     def _lists(self, consumer: KafkaConsumer) -> Lists:
         quiet_since_ms = self._clock.now_ms()
         while self._clock.now_ms() - quiet_since_ms < self._wishes.timeout_ms:
@@ -175,6 +208,10 @@ class _Polled(Source):
                     yield records
             if found:
                 quiet_since_ms = self._clock.now_ms()
+
+
+def _no_topic(topic: str) -> ConfigError:
+    return ConfigError(f"there is no topic {topic}: see zkconsumer topics list")
 
 
 def _delete_nodes(config: ConsumerConfig) -> None:

@@ -26,11 +26,17 @@ class Endless(Source):
         self._stopped: Mailbox[None] = Mailbox()
         self.streams = [self._lists(one) for one in streams]
         self.opened, self.closed = 0, 0
+        self.unreadable: Exception | None = None
 
     def stop(self) -> None:
         """See ``Source``."""
         for _ in self.streams:
             self._stopped.put(None)
+
+    def check(self) -> None:
+        """See ``Source``."""
+        if self.unreadable is not None:
+            raise self.unreadable
 
     @contextmanager
     def opening(self) -> Iterator[Source]:
@@ -65,6 +71,18 @@ def run(
     found = measure(source.opening, limits, stop or Quiet(), terminal=io.StringIO())
     assert (source.opened, source.closed) == (1, 1)
     return found, told
+
+
+@pytest.mark.parametrize("messages", [[], FIVE])
+def test_nothing_is_a_failure_where_there_may_be_something(messages: list[Value]) -> None:
+    """Who reads nothing has a look at why; who reads something need not."""
+    source = Endless([messages], [])
+    source.unreadable = ConnectionLost("no leader")
+    if messages:
+        run(source)
+    else:
+        with pytest.raises(ConnectionLost, match="no leader"):
+            run(source)
 
 
 class Quiet(Stop):
