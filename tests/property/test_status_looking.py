@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import replace
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.spoken_groups import SpokenGroup
@@ -90,6 +90,7 @@ STEPS = st.tuples(
 )
 
 
+@settings(deadline=None, max_examples=40)
 @given(first=st.lists(STEPS, max_size=6), between=st.lists(st.lists(STEPS, max_size=4), max_size=3))
 def test_a_look_shows_what_is(first: list[Step], between: list[list[Step]]) -> None:
     """Members, owners, offsets and log ends of groups of both kinds, of new and of gone ones."""

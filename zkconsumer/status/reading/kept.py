@@ -122,7 +122,7 @@ class Kept:
 
     def take_groups(self, read: GroupsRead, now_ms: int) -> None:
         """Groups of ZooKeeper were read, or some of them."""
-        known = {**self.zookeeper_groups, **_newer(read.groups, self.zookeeper_groups)}
+        known = {**self.zookeeper_groups, **read.groups}
         self.zookeeper_groups = {name: one for name, one in known.items() if name in read.listed}
         self.failures.note(
             GROUPS_PART, {} if read.failure is None else {GROUPS_PART: read.failure}, now_ms
@@ -167,7 +167,7 @@ class Kept:
                     continue
                 failures[broker.id] = f"{broker} is not registered"
             silent[name] = group
-        self.coordinator_groups = {**silent, **_newer(read.groups, self.coordinator_groups)}
+        self.coordinator_groups = {**silent, **read.groups}
         self.failures.note(
             "coordinators",
             {f"groups of broker {one}": reason for one, reason in failures.items()},
@@ -254,20 +254,13 @@ class Kept:
         }
 
 
-def _newer(
-    read: Mapping[str, GroupStatus], known: Mapping[str, GroupStatus]
-) -> dict[str, GroupStatus]:
-    """What was read, but for groups that were looked at while that went on."""
-    return {
-        name: known[name] if name in known and group.seen_ms < known[name].seen_ms else group
-        for name, group in read.items()
-    }
-
-
 def _newer_offsets(
     read: Mapping[str, GroupOffsets], known: Mapping[str, GroupOffsets], began_ms: int
 ) -> dict[str, GroupOffsets]:
-    """The same of offsets: one that seemed to go back would be taken for a rewind."""
+    """What was read, but for groups whose offsets were looked at since that began.
+
+    An offset that seemed to go back would be taken for a rewind.
+    """
     return {
         name: known[name] if _seen_ms(known.get(name, {})) > began_ms else one
         for name, one in read.items()

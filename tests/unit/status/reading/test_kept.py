@@ -1,0 +1,47 @@
+"""What a look has seen is not replaced by what was read before it."""
+
+from tests.support.status_world import T0
+from zkconsumer.status.model import Committed, GroupKey, GroupKind, GroupStatus
+from zkconsumer.status.reading.kept import Kept
+from zkconsumer.status.reading.values import LogSpan, LogsRead, Looked, OffsetsRead
+
+KEY = GroupKey(GroupKind.ZOOKEEPER, "g")
+LOOKED_MS = 2_000
+
+
+def looked_at() -> Kept:
+    """A look saw that offset 50 was committed, and that the log ends at 60."""
+    kept = Kept()
+    group = GroupStatus(group_id="g", kind=GroupKind.ZOOKEEPER, seen_ms=LOOKED_MS)
+    kept.take_look(
+        Looked(
+            groups={KEY: group},
+            offsets={"g": {T0: Committed(50, "kafka", LOOKED_MS)}},
+            logs={T0: LogSpan(0, 60, LOOKED_MS)},
+            failures={},
+        ),
+        LOOKED_MS,
+    )
+    return kept
+
+
+def take_offsets(kept: Kept, began_ms: int) -> None:
+    """A reading that began then finds nothing, since the group's offsets were deleted."""
+    kept.take_offsets(OffsetsRead(offsets={"g": {}}, failures={}, moved=frozenset()), began_ms)
+
+
+def test_offsets_that_were_asked_for_before_a_look() -> None:
+    """They don't go back; what is read after the look counts, also that there are none."""
+    kept = looked_at()
+    take_offsets(kept, LOOKED_MS - 1)
+    assert kept.offsets["g"][T0] == Committed(50, "kafka", LOOKED_MS)
+    take_offsets(kept, LOOKED_MS)
+    assert kept.offsets["g"] == {}
+
+
+def test_logs_that_were_asked_for_before_a_look() -> None:
+    """Their ends don't go back, either; unless a log really is shorter."""
+    kept = looked_at()
+    for at_ms, end in ((LOOKED_MS - 1, 60), (LOOKED_MS, 55)):
+        kept.take_logs(LogsRead(spans={T0: LogSpan(0, 55, at_ms)}, problems={}, failures={}), at_ms)
+        assert kept.spans[T0].end == end
