@@ -18,7 +18,6 @@ from zkconsumer.cli.progress import progress
 from zkconsumer.cli.signals import StopAsked, stop_signals
 from zkconsumer.cli.tables import shows_colour
 from zkconsumer.errors import ConfigError
-from zkconsumer.mirror.accounts import summed
 from zkconsumer.mirror.mirror import Mirror, Progress
 from zkconsumer.mirror.routing import Partitioning
 from zkconsumer.mirror.settings import (
@@ -301,7 +300,7 @@ def run(args: argparse.Namespace) -> int:
 
                 def tell(now: Progress) -> None:
                     nonlocal done
-                    count = summed(now.partitions.values()).acknowledged
+                    count = now.total.acknowledged
                     advance(count - done)
                     done = count
                     if args.json:
@@ -315,14 +314,14 @@ def run(args: argparse.Namespace) -> int:
         return 0
     finally:
         _report(mirror.progress(), as_json=args.json)
-    return _DROPPED_STATUS if summed(mirror.progress().partitions.values()).dropped else 0
+    return _DROPPED_STATUS if mirror.progress().total.dropped else 0
 
 
 def _report(end: Progress, *, as_json: bool) -> None:
     """What became of everything: also behind an error, which says why it ended."""
     if as_json:
         _print_json(end, ended=True)
-    elif end.partitions:
+    elif any(end.sources.values()):
         sys.stdout.write(summary_table(end, coloured=shows_colour()))
         sys.stdout.flush()
 

@@ -4,7 +4,7 @@ from dataclasses import asdict
 from typing import Final
 
 from zkconsumer.cli.tables import Cell, Colour, Column, Painted, table
-from zkconsumer.mirror.accounts import PartitionAccount, summed
+from zkconsumer.mirror.accounts import PartitionAccount
 from zkconsumer.mirror.mirror import Progress
 
 _COLUMNS: Final = (
@@ -22,15 +22,20 @@ _COUNTS: Final = ("read", "acknowledged", "again", "dropped", "gap")
 
 
 def summary_table(now: Progress, *, coloured: bool) -> str:
-    """A row for each partition, and the sum."""
+    """A row for each partition, and the sum; the source is named where there are several."""
+    several = len(now.sources) > 1
     rows: list[list[Cell]] = [
-        [tp.topic, tp.partition, *_cells(account), account.position, account.committed]
-        for tp, account in now.partitions.items()
+        [
+            *([source] if several else []),
+            *(tp.topic, tp.partition, *_cells(account), account.position, account.committed),
+        ]
+        for source, partitions in now.sources.items()
+        for tp, account in partitions.items()
     ]
     if len(rows) > 1:
-        total = summed(now.partitions.values())
-        rows.append(["(all)", "", *_cells(total), "", ""])
-    return table(_COLUMNS, rows, coloured=coloured)
+        rows.append([*([""] if several else []), "(all)", "", *_cells(now.total), "", ""])
+    columns = [Column("SOURCE"), *_COLUMNS] if several else _COLUMNS
+    return table(columns, rows, coloured=coloured)
 
 
 def _cells(account: PartitionAccount) -> list[Cell]:
@@ -42,13 +47,14 @@ def _cells(account: PartitionAccount) -> list[Cell]:
 
 def json_of(now: Progress, *, ended: bool) -> dict[str, object]:
     """One line of ``--json``."""
-    total = asdict(summed(now.partitions.values()))
+    total = asdict(now.total)
     return {
         "ended": ended,
         "running_ms": now.running_ms,
         **{name: total[name] for name in _COUNTS},
         "partitions": [
-            {"topic": tp.topic, "partition": tp.partition, **asdict(account)}
-            for tp, account in now.partitions.items()
+            {"source": source, "topic": tp.topic, "partition": tp.partition, **asdict(account)}
+            for source, partitions in now.sources.items()
+            for tp, account in partitions.items()
         ],
     }

@@ -5,7 +5,7 @@ Thread: any; a stream calls a few times for each poll.
 
 import logging
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from zkconsumer.mirror.accounts import Accounts, PartitionAccount
 from zkconsumer.mirror.batch import Dropped
@@ -127,6 +127,13 @@ class Books:
         with self._lock:
             if self._ends is not None:
                 self._ends.reached(source, committed)
+
+    def forget(self, topics: Collection[str]) -> None:
+        """Only these topics are there: the ends of others will not be reached."""
+        with self._lock:
+            if self._ends is not None:
+                gone = {tp for tp in self._ends.missing if tp.topic not in topics}
+                self._ends.forget(gone)
 
     def sync(self) -> None:
         """Have everything on disk that was told so far; called before a commit."""

@@ -6,11 +6,11 @@ from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from zkconsumer.assignment.filters import python_pattern
+from zkconsumer.assignment.filters import INTERNAL_TOPICS, python_pattern
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.consumer.kafka_consumer import KafkaConsumer
 from zkconsumer.errors import MirrorError
-from zkconsumer.mirror.accounts import PartitionAccount
+from zkconsumer.mirror.accounts import PartitionAccount, summed
 from zkconsumer.mirror.books import Books
 from zkconsumer.mirror.circles import refuse_circles
 from zkconsumer.mirror.ends import Ends
@@ -33,11 +33,21 @@ class Progress:
 
     Attributes:
         running_ms: since it was started.
-        partitions: the counts of each partition of the source.
+        sources: the counts of each partition, by source cluster; see ``source_name``.
     """
 
     running_ms: int
-    partitions: Mapping[TopicPartition, PartitionAccount]
+    sources: Mapping[str, Mapping[TopicPartition, PartitionAccount]]
+
+    @property
+    def partitions(self) -> Mapping[TopicPartition, PartitionAccount]:
+        """The counts of each partition of the first source, which mostly is the only one."""
+        return next(iter(self.sources.values()), {})
+
+    @property
+    def total(self) -> PartitionAccount:
+        """The sum of all counts."""
+        return summed(one for of_source in self.sources.values() for one in of_source.values())
 
 
 class _Ended:
@@ -65,7 +75,7 @@ class Mirror:
         self._mailbox: Mailbox[_Ended | None] = Mailbox()
         self._stopping = False
         self._started_ms = self._clock.now_ms()
-        self._books = Books()
+        self._books: dict[str, Books] = {}
 
     def stop(self) -> None:
         """End in order, soon. Thread: any, also a signal handler."""
@@ -78,7 +88,9 @@ class Mirror:
 
     def progress(self) -> Progress:
         """How far it is. Thread: any."""
-        return Progress(self._clock.now_ms() - self._started_ms, self._books.accounts())
+        books = dict(self._books)
+        accounts = {name: of_source.accounts() for name, of_source in books.items()}
+        return Progress(self._clock.now_ms() - self._started_ms, accounts)
 
     def run(
         self,
@@ -108,14 +120,21 @@ class Mirror:
             if settings.offsets_file is not None:
                 file = OffsetsFile(settings.offsets_file)
                 stack.callback(file.close)
-            self._books = Books(
-                offsets_file=file,
-                ends=_ends(settings) if settings.stop_at_end else None,
-                max_messages=settings.max_messages,
-            )
+            self._books = {
+                source_name(consumer): Books(
+                    offsets_file=file,
+                    ends=_ends(settings, consumer) if settings.stop_at_end else None,
+                    max_messages=settings.max_messages,
+                )
+                for consumer in settings.consumers
+            }
             streams = [
                 MirrorStream(
-                    settings, consumer, books=self._books, supervisor=self, clock=self._clock
+                    settings,
+                    consumer,
+                    books=self._books[source_name(consumer)],
+                    supervisor=self,
+                    clock=self._clock,
                 )
                 for consumer in settings.consumers
                 for _ in range(settings.streams)
@@ -155,7 +174,7 @@ class Mirror:
             raise MirrorError(f"still running after {_JOIN_MS} ms: {', '.join(late)}")
 
     def _is_over(self) -> bool:
-        return self._stopping or self._books.is_complete
+        return self._stopping or all(one.is_complete for one in self._books.values())
 
     def _end(self, scope: ThreadScope, streams: list[MirrorStream], left: int) -> list[str]:
         """Ask the streams to end: first in order, then without waiting for the target."""
@@ -188,24 +207,25 @@ class Mirror:
         return run
 
 
-def _ends(settings: MirrorSettings) -> Ends:
+def source_name(consumer: Mapping[str, object]) -> str:
+    """What tells source clusters apart: where they are."""
+    return str(consumer.get("zookeeper.connect", consumer.get("bootstrap.servers")))
+
+
+def _ends(settings: MirrorSettings, consumer_settings: Mapping[str, object]) -> Ends:
     """Where the logs of the topics to mirror begin and end now.
 
     Raises:
         ZkConsumerError: the source does not say.
     """
-    ends: dict[TopicPartition, int] = {}
-    starts: dict[TopicPartition, int] = {}
     matches = re.compile(python_pattern(settings.topics)).match
-    for consumer_settings in settings.consumers:
-        with KafkaConsumer(config=consumer_settings) as consumer:
-            excluded = {"__consumer_offsets"} if consumer.config.exclude_internal_topics else set()
-            partitions = [
-                TopicPartition(topic, number)
-                for topic in consumer.topics() - excluded
-                if matches(topic)
-                for number in consumer.partitions_for_topic(topic)
-            ]
-            starts |= consumer.beginning_offsets(partitions)
-            ends |= consumer.end_offsets(partitions)
-    return Ends(ends, starts)
+    with KafkaConsumer(config=consumer_settings) as consumer:
+        excluded = INTERNAL_TOPICS if consumer.config.exclude_internal_topics else frozenset()
+        partitions = [
+            TopicPartition(topic, number)
+            for topic in consumer.topics() - excluded
+            if matches(topic)
+            for number in consumer.partitions_for_topic(topic)
+        ]
+        starts = consumer.beginning_offsets(partitions)
+        return Ends(consumer.end_offsets(partitions), starts)

@@ -103,6 +103,17 @@ class MirrorSettings:
     stop_at_end: bool = False
     offsets_file: Path | None = None
 
+    def __post_init__(self) -> None:
+        """See that they go together.
+
+        Raises:
+            ConfigError: a line, or a limit, could not be told which source it is about.
+        """
+        if len(self.consumers) > 1 and (self.offsets_file or self.max_messages is not None):
+            raise ConfigError(
+                "--offsets-file and --max-messages are about one source: run a mirror for each"
+            )
+
 
 @dataclass(frozen=True, slots=True)
 class ConsumerFile:

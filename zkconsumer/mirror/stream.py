@@ -11,7 +11,7 @@ listener); KAFKA-4521 for what goes wrong without it.
 
 import logging
 import threading
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import closing, suppress
 from typing import Protocol
 
@@ -47,6 +47,11 @@ class Supervisor(Protocol):
         ...
 
 
+def open_consumer(settings: Mapping[str, object]) -> KafkaConsumer:
+    """A real one."""
+    return KafkaConsumer(config=settings)
+
+
 class MirrorStream(ConsumerRebalanceListener):
     """Thread: its own, but for ``stop`` and ``break_off``.
 
@@ -56,9 +61,11 @@ class MirrorStream(ConsumerRebalanceListener):
         books: what all streams share.
         supervisor: hears that everything is done.
         clock: tells when to commit.
+        consume: opens the consumer.
+        aim: opens the target.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one part a line, all by name
         self,
         settings: MirrorSettings,
         consumer: Mapping[str, object],
@@ -66,12 +73,16 @@ class MirrorStream(ConsumerRebalanceListener):
         books: Books,
         supervisor: Supervisor,
         clock: Clock,
+        consume: Callable[[Mapping[str, object]], KafkaConsumer] = open_consumer,
+        aim: Callable[[MirrorSettings, Callable[[int], object]], Target] = Target,
     ) -> None:
         self._settings = settings
         self._consumer_settings = consumer
         self._books = books
         self._supervisor = supervisor
         self._clock = clock
+        self._consume = consume
+        self._aim = aim
         self._stopping = threading.Event()
         self._router = Router(settings.partitioning, settings.topic_prefix)
         self._target: Target | None = None
@@ -102,8 +113,8 @@ class MirrorStream(ConsumerRebalanceListener):
             ZkConsumerError: something else failed.
         """
         with (
-            closing(Target(self._settings, wait=self._wait)) as target,
-            KafkaConsumer(config=self._consumer_settings) as consumer,
+            closing(self._aim(self._settings, self._wait)) as target,
+            self._consume(self._consumer_settings) as consumer,
         ):
             self._target, self._consumer = target, consumer
             writer = Writer(
@@ -198,6 +209,8 @@ class MirrorStream(ConsumerRebalanceListener):
                     self._books.reached_by_others(tp, committed or 0)
             except ZkConsumerError as error:
                 log.info("%s: %s", tp, error)
+        with suppress(ZkConsumerError):
+            self._books.forget(consumer.topics())
 
     def _commit(self, partitions: Collection[TopicPartition]) -> None:
         due = {tp: self._due[tp] for tp in partitions if tp in self._due}

@@ -32,7 +32,7 @@ class Target:
         producer: writes there.
     """
 
-    def __init__(self, settings: MirrorSettings, *, wait: Callable[[int], object]) -> None:
+    def __init__(self, settings: MirrorSettings, wait: Callable[[int], object]) -> None:
         self._settings = settings
         self._closing = ExitStack()
         target = settings.target

@@ -104,8 +104,10 @@ def test_the_summary_adds_up() -> None:
     progress = Progress(
         1_500,
         {
-            T0: PartitionAccount(read=12, acknowledged=10, again=2, position=10, committed=8),
-            T1: PartitionAccount(read=3, acknowledged=2, dropped=1, gap=4),
+            "zk:2181": {
+                T0: PartitionAccount(read=12, acknowledged=10, again=2, position=10, committed=8),
+                T1: PartitionAccount(read=3, acknowledged=2, dropped=1, gap=4),
+            }
         },
     )
     lines = summary_table(progress, coloured=False).splitlines()
@@ -117,6 +119,24 @@ def test_the_summary_adds_up() -> None:
     partitions = told["partitions"]
     assert isinstance(partitions, list)
     assert partitions[1]["committed"] is None
+
+
+def test_several_sources_are_told_apart(tmp_path: Path) -> None:
+    """In the table and in JSON; what is about one source can't be had for several."""
+    account = PartitionAccount(read=1)
+    progress = Progress(1, {"zk0:1": {T0: account}, "zk1:1": {T0: account}})
+    lines = summary_table(progress, coloured=False).splitlines()
+    assert lines[0].split()[:3] == ["SOURCE", "TOPIC", "PARTITION"]
+    assert [line.split()[0] for line in lines[1:3]] == ["zk0:1", "zk1:1"]
+    assert lines[3].split()[:2] == ["(all)", "2"]
+    files = []
+    for number in range(2):
+        file = tmp_path / f"{number}"
+        file.write_text(f"zookeeper.connect=zk{number}:1\ngroup.id=g\n")
+        files += ["--consumer.config", str(file)]
+    for words in (["--offsets-file", "o"], ["--max-messages", "3"]):
+        with pytest.raises(ConfigError, match="run a mirror for each"):
+            settings(*files, *TARGET, "--whitelist", "t", *words)
 
 
 def test_the_proof_is_told_in_words() -> None:

@@ -1,0 +1,135 @@
+"""A stream of a mirror in any world: rebalances, losses, failed commits, a target that refuses."""
+
+from typing import Any, cast
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.manual_clock import ManualClock
+from tests.support.mirror_world import ConsumerDouble, PlacesDouble, Step, World
+from tests.support.mirroring import Verdict
+from zkconsumer.assignment.filters import Whitelist
+from zkconsumer.errors import MirrorError
+from zkconsumer.mirror.books import Books
+from zkconsumer.mirror.routing import Partitioning
+from zkconsumer.mirror.settings import MirrorSettings, target_settings
+from zkconsumer.mirror.stream import MirrorStream
+from zkconsumer.model import TopicPartition
+
+TPS = [TopicPartition("t", number) for number in range(3)]
+
+steps = st.lists(
+    st.builds(
+        Step,
+        assigned=st.frozensets(st.integers(0, 2)),
+        lost=st.booleans(),
+        read=st.integers(0, 5),
+        others=st.sampled_from([0, 0, 1, 4]),
+        commits_fail=st.sampled_from([False, False, False, True]),
+    ),
+    max_size=15,
+)
+logs = st.fixed_dictionaries({tp: st.sets(st.integers(0, 40), max_size=20) for tp in TPS})
+verdicts = st.lists(st.sampled_from([None] * 12 + ["later: not now", "never"]), max_size=60)
+
+
+class Quiet:
+    """A supervisor who needs nothing."""
+
+    def wake(self) -> None:
+        """See ``Supervisor``."""
+
+
+def run(
+    world: World, *, partitioning: Partitioning, commit_interval_ms: int, drops: bool
+) -> tuple[Books, bool]:
+    """Mirror until the script is over; whether it came so far."""
+    settings = MirrorSettings(
+        topics=Whitelist("t"),
+        consumers=({},),
+        target=target_settings({"retry.backoff.ms": "1"}, "h:1"),
+        partitioning=partitioning,
+        commit_interval_ms=commit_interval_ms,
+        abort_on_send_failure=not drops,
+        batch_records=7,
+    )
+    books = Books()
+    made: Any = MirrorStream
+    stream: MirrorStream = made(
+        settings,
+        {},
+        books=books,
+        supervisor=Quiet(),
+        clock=ManualClock(),
+        consume=lambda _settings: cast("Any", ConsumerDouble(world)),
+        aim=lambda _settings, _wait: cast("Any", PlacesDouble(world)),
+    )
+    world.on_end = stream.stop
+    try:
+        stream.run()
+    except MirrorError:
+        return books, False
+    return books, True
+
+
+@given(logs, steps, verdicts, st.booleans())
+def test_nothing_is_ever_committed_that_is_not_in_the_target(
+    of_logs: dict[TopicPartition, set[int]],
+    script: list[Step],
+    answers: list[Verdict],
+    drops: bool,
+) -> None:
+    """Nor is the group moved back; and what stays ours is committed at the end, in order."""
+    left = list(answers)
+    refused: set[bytes] = set()
+
+    def judge(value: bytes) -> Verdict:
+        verdict = left.pop(0) if left else None
+        if verdict == "never" and drops:
+            # A message that is dropped counts as done, and is told.
+            refused.add(value)
+        return verdict
+
+    world = World({tp: sorted(of_tp) for tp, of_tp in of_logs.items()}, list(script), judge)
+    if drops:
+        for tp in TPS:
+            world.by_others.setdefault(tp, set()).update(range(50))
+    books, finished = run(world, partitioning=Partitioning.SAME, commit_interval_ms=0, drops=drops)
+    assert world.was_closed
+    world.check()
+    accounts = books.accounts()
+    for tp, log in world.target.logs.items():
+        account = accounts[tp]
+        assert account.acknowledged == len(log)
+        if finished:
+            assert account.read == account.acknowledged + account.dropped
+            assert account.again >= account.read - len(of_logs[tp])
+    if not drops:
+        assert not refused
+        assert sum(one.dropped for one in accounts.values()) == 0
+    is_calm = not any(one.lost or one.commits_fail for one in script)
+    if is_calm and not any(one.others for one in script) and not drops and script:
+        for tp, account in accounts.items():
+            # Handed over or kept, everything acknowledged is committed, and nothing came twice.
+            assert world.committed.get(tp) == account.position
+            assert account.again == 0
+
+
+@given(logs, steps)
+def test_keys_spread_over_partitions_change_nothing_of_that(
+    of_logs: dict[TopicPartition, set[int]], script: list[Step]
+) -> None:
+    """Every message that was read is in some partition of the target."""
+    world = World(
+        {tp: sorted(of_tp) for tp, of_tp in of_logs.items()}, list(script), lambda _value: None
+    )
+    for tp in TPS:
+        # Where copies lie is another one's business here: the number of them is looked at.
+        world.by_others[tp] = set(range(50))
+    books, finished = run(
+        world, partitioning=Partitioning.KEY, commit_interval_ms=60_000, drops=False
+    )
+    assert finished
+    written = sum(map(len, world.target.logs.values()))
+    accounts = books.accounts().values()
+    assert written == sum(one.acknowledged for one in accounts) == sum(one.read for one in accounts)
