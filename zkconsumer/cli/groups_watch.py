@@ -143,7 +143,9 @@ def rebalance_text(one: Rebalance) -> str:
     if one.ended_ms is None:
         return f"rebalance under way: {reasons}"
     moved = f"; {counted(len(one.moved), 'partition')} changed hands" if one.moved else ""
-    lasted = (one.ended_ms - one.began_ms) / 1000
+    # It began after the look before the one that saw it first.
+    since_ms = one.began_ms if one.not_before_ms is None else one.not_before_ms
+    lasted = (one.ended_ms - since_ms) / 1000
     return f"rebalance done within {lasted:.1f} s: {reasons}{moved}"
 
 

@@ -137,7 +137,7 @@ def test_watching(world: StatusWorld, lines: Output, monkeypatch: pytest.MonkeyP
     ]
     assert told[3:] == [
         f"  t-1: {MEMBER}-0 -> g_i-1400000000000-1a2b3c4d-0",
-        "  rebalance done within 0.0 s: member g_i-1400000000000-1a2b3c4d joined; "
+        "  rebalance done within 2.0 s: member g_i-1400000000000-1a2b3c4d joined; "
         "1 partition changed hands",
     ]
 
