@@ -1,0 +1,47 @@
+"""Whatever a group has: what is asked for goes, and nothing else."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zkconsumer.cli.formats.group_command import Deletion
+from zkconsumer.cli.group_removal import GroupRemoval
+from zkconsumer.testing.memory_zk import MemoryZkServer, MemoryZkStore
+
+TOPICS = st.sampled_from("tuv")
+NODES = st.sets(st.tuples(st.sampled_from(["owners", "offsets"]), TOPICS, st.integers(0, 3)))
+
+
+def nodes_of(store: MemoryZkStore, path: str) -> set[str]:
+    """A node and all below it."""
+    names = store.children_many([path])[0]
+    if names is None:
+        return set()
+    return {path}.union(*(nodes_of(store, f"{path}/{name}") for name in names))
+
+
+@given(nodes=NODES, topic=TOPICS, has_ids=st.booleans(), is_live=st.booleans())
+def test_one_topic(
+    nodes: set[tuple[str, str, int]], topic: str, *, has_ids: bool, is_live: bool
+) -> None:
+    """A live group keeps all; the last topic that is owned takes the group along."""
+    server = MemoryZkServer()
+    store = server.connect()
+    paths = {f"/consumers/g/{kind}/{name}/{number}": b"1" for kind, name, number in nodes}
+    store.set_or_create_many({**paths, "/consumers/h/offsets/t/0": b"1"})
+    if has_ids:
+        store.set_or_create_many({"/consumers/g/ids": b""})
+    if is_live:
+        server.connect().create("/consumers/g/ids/a", b"", ephemeral=True)
+    before = nodes_of(store, "/consumers")
+    outcome = GroupRemoval(store, "g").topic(topic)
+    gone = before - nodes_of(store, "/consumers")
+    owned = {name for kind, name, _ in nodes if kind == "owners"}
+    if is_live:
+        assert (outcome, gone) == (Deletion.ACTIVE, set())
+    elif not nodes and not has_ids:
+        assert (outcome, gone) == (Deletion.NO_GROUP, set())
+    elif owned == {topic}:
+        assert gone == {one for one in before if one.startswith("/consumers/g")}
+    else:
+        folders = tuple(f"/consumers/g/{kind}/{topic}" for kind in ("owners", "offsets"))
+        assert gone == {one for one in before if one.startswith(folders)}

@@ -1,0 +1,44 @@
+"""The time of the record at an offset, out of whatever a leader serves from there on."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zkconsumer.model import Record, TimestampType
+from zkconsumer.records.build import build_message_set
+from zkconsumer.records.build_batch import build_batch
+from zkconsumer.records.codecs import Codec
+from zkconsumer.status.reading.record_times import time_at
+from zkconsumer.wire.messages.fetch import FetchedPartition
+
+OFFSETS = st.lists(st.integers(0, 200), min_size=1, max_size=8, unique=True).map(sorted)
+
+
+@given(
+    offsets=OFFSETS,
+    wanted=st.integers(0, 220),
+    magic=st.sampled_from([1, 2]),
+    codec=st.sampled_from([Codec.NONE, Codec.GZIP]),
+    cut=st.integers(0, 40),
+    data=st.data(),
+)
+def test_the_first_record_from_there_on(
+    *, offsets: list[int], wanted: int, magic: int, codec: Codec, cut: int, data: st.DataObject
+) -> None:
+    """Its time, where all of it came; never another one, and never a time out of nothing."""
+    times = {one: data.draw(st.integers(0, 2**40)) for one in offsets}
+    records = [Record(one, None, b"v", times[one], TimestampType.CREATE_TIME) for one in offsets]
+    if magic == 2:
+        whole = build_batch(records, codec=codec)
+    else:
+        whole = build_message_set(records, magic=1, codec=codec)
+    served = whole[: len(whole) - min(cut, len(whole))]
+    answer = FetchedPartition(
+        partition=0, error_code=0, high_watermark=300, records=memoryview(served)
+    )
+    told = time_at(answer, wanted)
+    right = next((times[one] for one in offsets if one >= wanted), None)
+    if isinstance(told, int):
+        assert told == right
+    elif not cut:
+        assert right is None
+        assert told is None or told.offset > offsets[-1]
