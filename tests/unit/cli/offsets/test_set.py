@@ -1,6 +1,8 @@
 """``zkconsumer offsets set`` on a cluster in memory."""
 
 import json
+import os
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,8 @@ from tests.support.offset_cluster import MemoryCluster
 from zkconsumer.cli.main import main
 from zkconsumer.cli.offsets import set_, undo
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.offsets.migration.plan import Place
+from zkconsumer.offsets.migration.plan import Offset, Place
+from zkconsumer.offsets.migration.roll_back import decode_roll_backs
 
 A, B, GONE = TopicPartition("t", 0), TopicPartition("t", 1), TopicPartition("gone", 0)
 U = TopicPartition("u", 0)
@@ -68,6 +71,39 @@ def test_a_time_is_asked_for_as_it_was_meant(cluster: MemoryCluster) -> None:
     assert set_offsets("--by-duration", "P99999D", "--dry-run") == 0
     assert cluster.asked_ms == 0
     assert set_offsets("--to-time", "yesterday") == 2
+
+
+def test_the_way_back_is_on_the_disk_before_anything_is_written(
+    cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Synced, and its folder, too: whatever happens to us in the first write, it is there."""
+    events: list[str] = []
+    place = cluster.kept["g"][ZK]
+    fsync, write = os.fsync, place.write
+
+    def synced(descriptor: int) -> None:
+        events.append(Path(os.readlink(f"/proc/self/fd/{descriptor}")).name)
+        fsync(descriptor)
+
+    def writing(offsets: Mapping[TopicPartition, Offset]) -> dict[TopicPartition, str | None]:
+        (back,) = decode_roll_backs(Path("back.json").read_text(), "back.json")
+        assert {tp: it and it.offset for tp, (it, _) in back.written.items()} == {A: 30, B: 5}
+        events.append("write")
+        return write(offsets)
+
+    monkeypatch.setattr(os, "fsync", synced)
+    monkeypatch.setattr(place, "write", writing)
+    assert set_offsets("--to-latest", "--roll-back-file", "back.json") == 0
+    assert events == ["back.json", Path.cwd().name, "write"]
+
+
+@pytest.mark.parametrize("name", ["there.json", "no/such/folder.json"])
+def test_without_a_way_back_nothing_is_written(cluster: MemoryCluster, name: str) -> None:
+    """A file that is there is not overwritten; one that can't be made stops it."""
+    Path("there.json").write_text("mine")
+    assert set_offsets("--to-latest", "--roll-back-file", name) == 1
+    assert cluster.numbers("g", ZK) == {A: 30, B: 5}
+    assert Path("there.json").read_text() == "mine"
 
 
 def test_the_table_says_what_was_done(
