@@ -19,7 +19,7 @@ from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.offset_checker import checker_text, no_group_text
 from zkconsumer.cli.lag_rows import LagRow, lag_json, lag_rows, lag_table
 from zkconsumer.cli.lag_seconds import LagSeconds
-from zkconsumer.cli.live import Screen, add_watch_arguments, looks
+from zkconsumer.cli.live import Screen, add_watch_arguments, looks, pause
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import (
     add_format_arguments,
@@ -29,7 +29,6 @@ from zkconsumer.cli.tables import (
     shows_colour,
 )
 from zkconsumer.errors import ConfigError
-from zkconsumer.scope import naps, wait_ms
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupStatus
 from zkconsumer.zk.paths import GroupPaths
 
@@ -157,8 +156,7 @@ def _snapshot(args: argparse.Namespace, access: ClusterAccess) -> ClusterSnapsho
     snapshot = access.snapshot(first)
     untold = f"offsets of group {args.group} in Kafka"
     if args.group is not None and any(one.part == untold for one in snapshot.failures):
-        for nap_ms in naps(args.retry_backoff_ms):
-            wait_ms(nap_ms)
+        pause(args.retry_backoff_ms)
         snapshot = access.snapshot(first)
     return snapshot
 

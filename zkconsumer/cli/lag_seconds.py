@@ -4,9 +4,9 @@ from collections.abc import Collection, Sequence
 
 from zkconsumer.cli.cluster_access import ClusterAccess
 from zkconsumer.cli.lag_rows import LagRow, with_times
+from zkconsumer.cli.live import pause
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.model import TopicPartition
-from zkconsumer.scope import naps, wait_ms
 from zkconsumer.status.lag import TimeLag, time_behind
 from zkconsumer.status.model import ClusterSnapshot, GroupKey
 from zkconsumer.status.reading.deadline import Deadline
@@ -69,8 +69,7 @@ class LagSeconds:
         keys = unknown_groups(rows)
         if not keys or not sample_ms:
             return
-        for nap_ms in naps(sample_ms):
-            wait_ms(nap_ms)
+        pause(sample_ms)
         self.note(self._access.look(keys))
 
     def _written(self, rows: Sequence[LagRow]) -> dict[tuple[TopicPartition, int], int]:

@@ -60,8 +60,13 @@ def looks(interval_ms: int, limit: int | None, clock: Clock | None = None) -> It
         begun_ms = times.now_ms()
         yield number
         if number + 1 != limit:
-            for nap_ms in naps(max(0, begun_ms + interval_ms - times.now_ms())):
-                wait_ms(nap_ms)
+            pause(begun_ms + interval_ms - times.now_ms())
+
+
+def pause(duration_ms: int) -> None:
+    """Wait; Ctrl-C is heard meanwhile. Thread: main."""
+    for nap_ms in naps(max(0, duration_ms)):
+        wait_ms(nap_ms)
 
 
 class Screen:
