@@ -167,6 +167,8 @@ class BatchReader(ChunkReader[K, V]):
                 ends[chunk.claim] = chunk.fetch_offset
         if not messages:
             return []
+        # Of the first and the last one the turn counts what is left, when it lets them go.
+        self._count_out(pieces[1:-1])
         last, passage = pieces[-1], None
         if len(pieces) > 1:
             passage = _Passage(tuple(ends), last.chunk, last.place)
@@ -186,6 +188,12 @@ class BatchReader(ChunkReader[K, V]):
         passage = self._passage
         last = () if passage is None else (passage.chunk,)
         return tuple(dict.fromkeys((*super()._at_hand(), *last, *list(self._ahead))))
+
+    def _count_out(self, pieces: list[Piece[K, V]]) -> None:
+        """Those that were given up are not handed over."""
+        for piece in pieces:
+            if not piece.chunk.claim.active:
+                self._count(piece.chunk, -len(piece.messages))
 
     def _may_follow(self, chunk: Chunk) -> bool:
         """Whether another chunk may follow this one in a batch."""

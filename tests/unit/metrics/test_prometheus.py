@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry, generate_latest
 
@@ -61,6 +61,8 @@ def test_kinds_and_endings_are_prometheus_s() -> None:
 
 
 @given(st.text(st.characters(exclude_categories=()), max_size=8))
+@example("\ud800")
+@example("\udfff\n")
 def test_no_name_of_a_group_spoils_the_page(name: str) -> None:
     """Not even what is no text: names come from a stranger's ZooKeeper."""
     samples = [Sample((name,), 1)]

@@ -9,6 +9,7 @@ from tests.support.queues import new_queue
 from zkconsumer.clock import SystemClock
 from zkconsumer.fetch.claim import Chunk
 from zkconsumer.model import TopicPartition
+from zkconsumer.streams.batches import Piece
 from zkconsumer.streams.queues import StreamQueue
 from zkconsumer.streams.stream import KafkaStream
 
@@ -62,8 +63,44 @@ def test_what_is_given_up_in_hand_does_not_count() -> None:
     assert stream.handed_over() == {"t": 2}
 
 
-def test_what_was_taken_ahead_and_is_given_up_does_not_count() -> None:
-    """A batch that was full before it came to a chunk has it ready for the next one."""
+def gathered(stream: Stream, count: int) -> list[Piece[bytes, bytes]]:
+    """A batch of so many chunks that was not handed over yet."""
+    pieces: list[Piece[bytes, bytes]] = []
+    while not pieces:
+        found = stream._reader.first_piece(100)
+        pieces += [found] if isinstance(found, Piece) else []
+    stream._reader.add_pieces(pieces, 100, 1 << 20)
+    assert len(pieces) == count
+    return pieces
+
+
+def test_a_batch_that_is_given_up_before_it_is_there_does_not_count() -> None:
+    """In hand, or taken off the queue for it."""
+    one, two, three = (claim_of(TopicPartition("t", number), committed=0) for number in range(3))
+    stream, queue = stream_of(chunk_of(one, [0, 1]), chunk_of(two, [0]), chunk_of(three, [0, 1]))
+    pieces = gathered(stream, 3)
+    for claim in (one, two, three):
+        claim.active = False
+    assert stream._reader.hand_over(pieces) == []
+    queue.close()
+    assert list(stream) == []
+    assert stream.handed_over() == {"t": 0}
+
+
+def test_what_is_given_up_in_the_midst_of_a_batch_does_not_count() -> None:
+    """The others are handed over."""
+    one, two, three = (claim_of(TopicPartition("t", number), committed=0) for number in range(3))
+    stream, queue = stream_of(chunk_of(one, [0, 1]), chunk_of(two, [0]), chunk_of(three, [0, 1]))
+    pieces = gathered(stream, 3)
+    two.active = False
+    assert len(stream._reader.hand_over(pieces)) == 4
+    queue.close()
+    assert list(stream) == []
+    assert stream.handed_over() == {"t": 4}
+
+
+def test_what_is_left_of_a_chunk_that_is_given_up_does_not_count() -> None:
+    """A batch that was full in the midst of it."""
     one, two = claim_of(T0, committed=0), claim_of(T1, committed=7)
     stream, _ = stream_of(chunk_of(one, [0, 1]), chunk_of(two, [7, 8, 9]), chunk_of(one, [2]))
     batches = stream.batches(max_records=3, timeout_ms=0)
