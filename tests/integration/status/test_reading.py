@@ -18,7 +18,7 @@ from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.examine import examine
-from zkconsumer.status.doctor.finding import Code
+from zkconsumer.status.doctor.finding import Code, Severity
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupState, GroupStatus
 from zkconsumer.status.reading.coordinators import OFFSETS_TOPIC
 from zkconsumer.status.reading.snapshot import SnapshotReader
@@ -141,6 +141,8 @@ def test_groups_of_both_kinds(broker_of: BrokerOf, version: str) -> None:
         assert {one.owner for one in group.partitions} == {f"{group.members[0].member_id}-0"}
         assert {one.owner_session for one in group.partitions} == {group.members[0].session_id}
     assert snapshot.failures == ()
+    bad = [one for one in examine(snapshot, Circumstances()) if one.severity >= Severity.WARNING]
+    assert [one for one in bad if one.group in keys] == []
     for key in keys[2:]:
         whole = (True, {"kafka": RECORDS}, 0, RECORDS)
         assert shown(snapshot.groups[key]) == dict.fromkeys(range(2), whole)
