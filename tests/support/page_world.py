@@ -222,7 +222,9 @@ def _group(key: GroupKey, tale: Tale, step: int, at_ms: int) -> GroupStatus:
     owners = _owners(sound)
     sessions = {one.member_id: one.session_id for one in sound.members}
     partitions = tuple(
-        _partition(key, tale, TopicPartition(topic, one), step, at_ms, owners, sessions)
+        _partition(
+            key, tale, TopicPartition(topic, one), step, at_ms, owners=owners, sessions=sessions
+        )
         for topic in sorted(tale.topics)
         for one in range(TOPICS[topic])
     )
@@ -290,19 +292,24 @@ def _owners(group: GroupStatus) -> dict[TopicPartition, str]:
     return {tp: str(thread) for tp, thread in found.items()}
 
 
+def _committed(tale: Tale, tp: TopicPartition, step: int) -> int:
+    at = min(step, tale.commits_until)
+    return _end(tp.topic, tp.partition, at) - max(0, tale.lags(tp.partition, at))
+
+
 def _partition(
     key: GroupKey,
     tale: Tale,
     tp: TopicPartition,
     step: int,
     at_ms: int,
+    *,
     owners: Mapping[TopicPartition, str],
     sessions: Mapping[str, int | None],
 ) -> GroupPartition:
     end = _end(tp.topic, tp.partition, step)
     committed_step = min(step, tale.commits_until)
-    behind = tale.lags(tp.partition, committed_step if tale.commits_until < step else step)
-    offset = _end(tp.topic, tp.partition, committed_step) - behind
+    offset = _committed(tale, tp, step)
     in_zookeeper = key.kind is GroupKind.ZOOKEEPER
     committed = Committed(
         offset,
@@ -358,9 +365,10 @@ class TalePast:
         partitions = {}
         for topic in sorted(tale.topics):
             for one in range(TOPICS[topic]):
-                lags = tuple(tale.lags(one, STEPS - (NOW_MS - at) // STEP_MS) for at in times)
-                lags = tuple(max(0, lag) for lag in lags)
-                partitions[TopicPartition(topic, one)] = PartitionSeries(
+                tp = TopicPartition(topic, one)
+                steps = [STEPS - (NOW_MS - at) // STEP_MS for at in times]
+                lags = tuple(_end(topic, one, at) - _committed(tale, tp, at) for at in steps)
+                partitions[tp] = PartitionSeries(
                     lag=lags,
                     committed=tuple(None for _ in times),
                     log_end=tuple(None for _ in times),

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 from playwright.sync_api import Browser, Page, expect
 
-from tests.support.browser import window
+from tests.support.browser import barriers, window
 from tests.support.page_world import BILLING, NOW_MS, STEP_MS, STEPS, state_at
 from tests.support.paper_site import PaperSite
 from zkconsumer.web.state import ClusterState
@@ -80,6 +80,7 @@ def test_what_is_old_stands_back(browser: Browser, site: PaperSite) -> None:
         expect(age).to_have_text("1 min")
         expect(age).to_have_class("age old")
         expect(committed).to_have_class("n first old")
+        assert barriers(page) == []
         latest = replace(state_at(failing=True), number=900, problem="ZooKeeper does not answer")
         show(site, latest)
         expect(age).to_have_text("2 s")

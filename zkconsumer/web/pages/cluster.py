@@ -34,7 +34,7 @@ class BrokerRow:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Totals:
-    """The cluster in numbers."""
+    """The cluster in numbers; the ``..._ms`` say when the oldest of each part was seen."""
 
     brokers: int
     topics: int
@@ -46,6 +46,9 @@ class Totals:
     states: tuple[tuple[GroupState, int], ...]
     lag: int
     controller: int | None
+    brokers_ms: int | None
+    topics_ms: int | None
+    groups_ms: int | None
 
 
 def cluster_page(state: ClusterState, asked: Asked) -> View:
@@ -131,6 +134,9 @@ def _totals(snapshot: ClusterSnapshot, groups: list[GroupRow]) -> Totals:
         states=tuple((one, counts[one]) for one in GroupState if counts[one]),
         lag=sum(row.lag or 0 for row in groups),
         controller=next((one.broker.id for one in snapshot.brokers if one.is_controller), None),
+        brokers_ms=min((one.seen_ms for one in snapshot.brokers), default=None),
+        topics_ms=min((one.seen_ms for one in snapshot.topics), default=None),
+        groups_ms=min((row.seen_ms for row in groups), default=None),
     )
 
 
