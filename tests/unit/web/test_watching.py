@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from tests.support.group_tree import GroupTree
+from tests.support.manual_clock import ManualClock
 from tests.support.status import group_of, member, snapshot_of
 from tests.support.waiting import wait_until
 from zkconsumer.errors import ConfigError, RegistryError
@@ -24,8 +25,9 @@ from zkconsumer.status.model import (
 )
 from zkconsumer.status.reading.kept import CLUSTER_PART
 from zkconsumer.status.timeline import Rebalance
+from zkconsumer.web.publishing import EARLIER_MS, Publisher
 from zkconsumer.web.state import ClusterState
-from zkconsumer.web.watching import EARLIER_MS, ClusterWatch, WatchSettings
+from zkconsumer.web.watching import ClusterWatch, WatchSettings
 
 KEY = GroupKey(GroupKind.ZOOKEEPER, "g")
 TP = TopicPartition("t", 0)
@@ -145,6 +147,33 @@ def test_what_is_looked_at_is_read_in_between_while_it_is() -> None:
                 state = newer(watch, state.number)
             assert set(cluster.looks) == {(KEY,)}
         wait_until(lambda: watch.wait_newer(watch.current.number, 100) is None, what="rest")
+
+
+def test_looks_go_on_while_a_reading_takes_long() -> None:
+    """A grid moves, however large the cluster is; not before it was read for the first time."""
+    cluster = Cluster()
+    with watching(cluster, interval_ms=1) as watch, watch.watch(KEY):
+        wait_until(lambda: cluster.firsts, what="the first reading")
+        assert cluster.looks == []
+        cluster.whole.put(seen(2_000))
+        wait_until(lambda: len(cluster.firsts) == 2, what="the second reading, which hangs")
+        looks = len(cluster.looks)
+        cluster.latest = seen(3_000, offset=70)
+        wait_until(lambda: watch.current.lag(KEY).total == 30, what="a look")
+        assert len(cluster.looks) > looks
+        assert watch.current.snapshot.taken_ms == 3_000
+
+
+def test_a_look_that_was_overtaken_is_not_shown() -> None:
+    """It would show other groups as they were before the reading."""
+    publisher = Publisher("zk:2181", 1_000, lambda _state, _rebalances: None, ManualClock())
+    publisher.publish(seen(200_000_000_000_000), read_ms=7)
+    publisher.publish_look(seen(199_999_999_999_999, offset=1))
+    assert publisher.current.lag(KEY).total == 60
+    publisher.publish_look(seen(200_000_000_000_001, offset=70))
+    assert publisher.current.lag(KEY).total == 30
+    assert publisher.current.read_duration_ms == 7
+    assert publisher.current.number == 2
 
 
 def test_a_look_keeps_what_it_did_not_change() -> None:

@@ -1,0 +1,150 @@
+"""Makes states of snapshots, one after the other, and tells whoever wants to know."""
+
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Final
+
+from zkconsumer.clock import Clock
+from zkconsumer.status.model import ClusterSnapshot
+from zkconsumer.status.reading.kept import CLUSTER_PART
+from zkconsumer.status.timeline import Rebalance
+from zkconsumer.web.judgements import Judgements, Memory
+from zkconsumer.web.state import ClusterState
+
+EARLIER_MS: Final = 30_000
+"""How old the snapshot is at least that another is compared with, for what stands still."""
+
+OnNews = Callable[[ClusterState, tuple[Rebalance, ...]], None]
+"""Told of each state, with the rebalances that have begun, gone on or ended by it."""
+
+
+class Publisher:
+    """The latest state, and who waits for the next. Thread: any.
+
+    Args:
+        zookeeper_connect: as it is shown while nothing was read.
+        interval_ms: as states tell it.
+        on_news: told of each state in its turn, on the publishing thread; must not block.
+        clock: for ages.
+    """
+
+    def __init__(
+        self, zookeeper_connect: str, interval_ms: int, on_news: OnNews, clock: Clock
+    ) -> None:
+        self._clock = clock
+        self._on_news = on_news
+        self._memory = Memory()
+        self._earlier = _Earlier()
+        # Held while a state is made: each builds on the one before.
+        self._making = threading.Lock()
+        self._news = threading.Condition()
+        self._listeners: list[Callable[[ClusterState], None]] = []
+        self._current = self._nothing_yet(zookeeper_connect, interval_ms)
+
+    @property
+    def current(self) -> ClusterState:
+        """The latest state."""
+        return self._current
+
+    def publish(self, snapshot: ClusterSnapshot, *, read_ms: int) -> None:
+        """A whole reading has ended, and took so long."""
+        with self._making:
+            self._make(snapshot, read_ms)
+
+    def publish_look(self, snapshot: ClusterSnapshot) -> None:
+        """Some groups were looked at; nothing happens where a reading has overtaken that."""
+        with self._making:
+            if snapshot.taken_ms >= self._current.snapshot.taken_ms:
+                self._make(snapshot, None)
+
+    def publish_problem(self, problem: str) -> None:
+        """Nothing can be read at all."""
+        with self._making:
+            previous = self._current
+            state = replace(
+                previous,
+                number=previous.number + 1,
+                published_ms=self._clock.wall_ms(),
+                problem=problem,
+            )
+            self._tell(state, ())
+
+    def subscribe(self, listener: Callable[[ClusterState], None]) -> Callable[[], None]:
+        """See ``StateSource``."""
+        with self._news:
+            self._listeners = [*self._listeners, listener]
+
+        def end() -> None:
+            with self._news:
+                self._listeners = [one for one in self._listeners if one is not listener]
+
+        return end
+
+    def wait_newer(self, number: int, timeout_ms: int) -> ClusterState | None:
+        """See ``StateSource``."""
+        with self._news:
+            came = self._news.wait_for(lambda: self._current.number > number, timeout_ms / 1000)
+        return self._current if came else None
+
+    def _make(self, snapshot: ClusterSnapshot, read_ms: int | None) -> None:
+        previous = self._current
+        failed = [one for one in snapshot.failures if one.part == CLUSTER_PART]
+        before = self._earlier.take(snapshot)
+        rebalances = self._memory.record(snapshot)
+        ready = previous.ready or not failed
+        judgements = Judgements(snapshot, before, self._memory, ready=ready)
+        if read_ms is None:
+            judgements.adopt(previous.judgements)
+        judgements.prepare()
+        state = replace(
+            previous,
+            number=previous.number + 1,
+            snapshot=snapshot,
+            snapshot_before=before,
+            published_ms=self._clock.wall_ms(),
+            read_duration_ms=previous.read_duration_ms if read_ms is None else read_ms,
+            problem=failed[0].reason if failed else None,
+            judgements=judgements,
+        )
+        self._tell(state, rebalances)
+
+    def _tell(self, state: ClusterState, rebalances: tuple[Rebalance, ...]) -> None:
+        with self._news:
+            self._current = state
+            self._news.notify_all()
+            listeners = self._listeners
+        self._on_news(state, rebalances)
+        for listener in listeners:
+            listener(state)
+
+    def _nothing_yet(self, zookeeper_connect: str, interval_ms: int) -> ClusterState:
+        now_ms = self._clock.wall_ms()
+        snapshot = ClusterSnapshot(taken_ms=now_ms, zookeeper_connect=zookeeper_connect)
+        return ClusterState(
+            number=0,
+            snapshot=snapshot,
+            snapshot_before=None,
+            started_ms=now_ms,
+            published_ms=now_ms,
+            read_duration_ms=0,
+            interval_ms=interval_ms,
+            problem="the cluster is being read for the first time",
+            judgements=Judgements(snapshot, None, self._memory, ready=False),
+        )
+
+
+class _Earlier:
+    """Keeps a snapshot that is half a minute old, or soon will be."""
+
+    def __init__(self) -> None:
+        self._old: ClusterSnapshot | None = None
+        self._younger: ClusterSnapshot | None = None
+
+    def take(self, snapshot: ClusterSnapshot) -> ClusterSnapshot | None:
+        """Take up the latest; gives the earlier one to compare it with."""
+        if self._younger is None:
+            self._younger = snapshot
+        elif snapshot.taken_ms - self._younger.taken_ms >= EARLIER_MS:
+            self._old, self._younger = self._younger, snapshot
+        return self._old
