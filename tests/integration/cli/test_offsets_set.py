@@ -1,6 +1,8 @@
 """``zkconsumer offsets set`` on real clusters, old and new, with real members."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +12,7 @@ from tests.support.clusters import BrokerOf, fresh_name
 from tests.support.kafka_offsets import KafkaOffsets
 from tests.support.traffic import partitions_of, write
 from tests.support.waiting import wait_until
-from tests.support.zk_tree import ZkTree
+from tests.support.zk_tree import ZkTree, offset_path
 from zkconsumer.cli.main import main
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector.connector import ZookeeperConsumerConnector
@@ -158,7 +160,7 @@ def test_a_time_is_a_record_s_in_new_ones(new: World) -> None:
 def test_both_places_are_set_and_brought_back(old: World) -> None:
     """Each to what it had."""
     for tp, offset in zip(old.partitions, (2, 2), strict=True):
-        old.tree.put(f"/consumers/{old.group}/offsets/{tp.topic}/{tp.partition}", b"%d" % offset)
+        old.tree.put(offset_path(old.group, tp), b"%d" % offset)
     old.kafka.put({old.partitions[0]: OffsetAndMetadata(4)})
     status, report = old.set("--shift-by", "1")
     assert [one["storage"] for one in report["groups"]] == ["zookeeper", "kafka"]
@@ -184,3 +186,24 @@ def test_what_is_saved_of_a_coordinator_s_group_comes_back(
     assert main(["offsets", "import", *zookeeper, *flags]) == 0
     assert new.in_kafka() == [2, 2]
     assert "in kafka: 2 of 2 offsets written, verified" in capsys.readouterr().out
+
+
+def test_one_that_was_killed_in_the_middle_can_be_undone(old: World, tmp_path: Path) -> None:
+    """Whatever it had written by then: its file was there before."""
+    for tp in old.partitions:
+        old.tree.put(offset_path(old.group, tp), b"2")
+    file = tmp_path / "back"
+    words = ["--zookeeper", old.cluster.zookeeper_connect, "--group", old.group, "--to-latest"]
+    command = [sys.executable, "-m", "zkconsumer", "offsets", "set", *words]
+    with subprocess.Popen(
+        [*command, "--roll-back-file", str(file)], stderr=subprocess.PIPE, stdout=subprocess.DEVNULL
+    ) as process:
+        assert process.stderr is not None
+        assert (
+            process.stderr.readline()
+            == f"zkconsumer: --roll-back {file} undoes what follows\n".encode()
+        )
+        process.kill()
+    assert old.in_zookeeper() in ([2, 2], [6, 3])
+    status, report = old.run("--roll-back", str(file))
+    assert (status, report["status"], old.in_zookeeper()) == (0, "done", [2, 2])
