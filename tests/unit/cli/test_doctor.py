@@ -263,3 +263,18 @@ def test_zookeeper_that_is_away(world: StatusWorld, capsys: pytest.CaptureFixtur
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 1)
     assert err.startswith("zkconsumer: the cluster can't be read: ")
+
+
+def test_who_waits_can_be_interrupted(
+    world: StatusWorld, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Ctrl-C between two looks: no findings, and nothing was done."""
+    haunt(world)
+
+    def interrupt(ms: int) -> None:
+        raise KeyboardInterrupt(ms)
+
+    monkeypatch.setattr(doctor, "wait_ms", interrupt)
+    assert call("--fix", "--yes") == 130
+    assert capsys.readouterr().out == ""
+    assert node(world, GHOST_PATH) == GHOST_DATA

@@ -10,6 +10,7 @@ from tests.support.spoken_cluster import END_OFFSET
 from tests.support.spoken_groups import SpokenGroup
 from tests.support.status_world import MEMBER, T0, T1, StatusWorld
 from tests.support.waiting import wait_until
+from zkconsumer.scope import ThreadScope
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupState
 from zkconsumer.status.reading import snapshot as snapshot_module
 from zkconsumer.status.reading.assembly import assemble
@@ -23,6 +24,8 @@ G = GroupKey(GroupKind.ZOOKEEPER, "g")
 H = GroupKey(GroupKind.ZOOKEEPER, "h")
 C = GroupKey(GroupKind.COORDINATOR, "c")
 SHORT_MS = 300
+LONG_MS = 10_000
+ROUNDS = 40
 
 
 @pytest.fixture
@@ -246,3 +249,29 @@ def test_a_look_while_everything_is_put_together(
 
     monkeypatch.setattr(snapshot_module, "assemble", assemble_after_a_look)
     assert_looked(reader.read(), world)
+
+
+def test_one_reads_and_another_looks(world: StatusWorld) -> None:
+    """At the same time, and again and again: what is shown never goes back."""
+    world.zookeeper_group()
+    world.groups["c"] = SpokenGroup(1, members={"m": {"t": (0, 1)}})
+    reader = world.reader()
+    reader.read()
+    seen: list[ClusterSnapshot] = []
+    scope = ThreadScope("reading")
+
+    def read() -> None:
+        for _ in range(ROUNDS):
+            reader.read()
+
+    scope.spawn("read", read, stop=lambda: None)
+    for number in range(ROUNDS):
+        world.tree.commit("g", *T0, b"%d" % number)
+        world.clock.advance(1)
+        seen.append(reader.look([G, C]))
+    assert scope.close(LONG_MS) == []
+    assert scope.first_error() is None
+    assert [offsets(one, G)[0]["zookeeper"] for one in seen] == list(range(ROUNDS))
+    times = [one.groups[G].seen_ms for one in seen]
+    assert times == sorted(times)
+    assert {one.failures for one in seen} == {()}

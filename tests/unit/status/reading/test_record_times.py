@@ -34,6 +34,11 @@ def records(*offsets: int, value: bytes = b"v") -> list[Record]:
     return [Record(one, None, value, 10 * one, kind) for one in offsets]
 
 
+def serving(data: bytes) -> Serve:
+    """A log that serves always the same."""
+    return lambda _: data
+
+
 @pytest.fixture
 def world() -> Iterator["World"]:
     """A broker."""
@@ -43,11 +48,18 @@ def world() -> Iterator["World"]:
 
 
 class World:
-    """One broker with the logs of a topic; ``logs`` has what it serves of each partition."""
+    """One broker with the logs of a topic.
+
+    Attributes:
+        logs: what it serves of each partition, one entry mostly.
+        errors: or with which error it answers.
+        leaves_out: as from 0.10.1 on, an entry that does not fit, but for the first of all.
+    """
 
     def __init__(self) -> None:
         self.logs: dict[int, Serve] = {}
         self.errors: dict[int, ErrorCode] = {}
+        self.leaves_out = False
         self.broker = SpokenBroker(ADDRESS, answer=self._answer)
         self.times = RecordTimes(dialer_to(self.broker), SystemClock())
 
@@ -63,21 +75,32 @@ class World:
         return FetchResponse(
             topics=tuple(
                 FetchedTopic(
-                    topic=topic.topic, partitions=tuple(map(self._partition, topic.partitions))
+                    topic=topic.topic,
+                    partitions=tuple(
+                        self._partition(one, whole=self.leaves_out and not place)
+                        for place, one in enumerate(topic.partitions)
+                    ),
                 )
                 for topic in frame.request.topics
             )
         )
 
-    def _partition(self, asked: FetchPartition) -> FetchedPartition:
+    def _partition(self, asked: FetchPartition, *, whole: bool) -> FetchedPartition:
         error = self.errors.get(asked.partition, ErrorCode.NONE)
-        data = b"" if error else self.logs[asked.partition](asked)[: asked.max_bytes]
+        data = b"" if error else self.logs[asked.partition](asked)
+        if len(data) > asked.max_bytes and not whole:
+            data = b"" if self.leaves_out else data[: asked.max_bytes]
         return FetchedPartition(
             partition=asked.partition,
             error_code=int(error),
-            high_watermark=9,
+            high_watermark=100,
             records=memoryview(data),
         )
+
+    def fetches(self) -> list[list[FetchPartition]]:
+        """What was asked, request by request."""
+        requests = [one.request for one in self.broker.asked(ApiKey.FETCH)]
+        return [list(one.topics[0].partitions) for one in requests if isinstance(one, FetchRequest)]
 
 
 @pytest.mark.parametrize("codec", [Codec.NONE, Codec.GZIP])
@@ -110,10 +133,7 @@ def test_a_large_batch_is_asked_for_whole(world: World) -> None:
     large = build_batch(records(4, 5, value=b"v" * 100_000))
     world.logs = {0: lambda _: large, 1: lambda _: build_batch(records(4))}
     assert world.read({0: 5, 1: 4}) == {0: 50, 1: 40}
-    asked = [one.request for one in world.broker.asked(ApiKey.FETCH)]
-    sizes = [
-        one.topics[0].partitions[0].max_bytes for one in asked if isinstance(one, FetchRequest)
-    ]
+    sizes = [one[0].max_bytes for one in world.fetches()]
     assert sizes == [4 * 1024, len(large)]
 
 
@@ -147,10 +167,25 @@ def test_many_partitions_come_in_several_answers(world: World) -> None:
     large = build_batch(records(4, value=b"v" * 1_500_000))
     world.logs = {number: lambda _: large for number in range(7)}
     assert world.read(dict.fromkeys(range(7), 4)) == dict.fromkeys(range(7), 40)
-    fetches = [
-        one.request
-        for one in world.broker.asked(ApiKey.FETCH)
-        if isinstance(one.request, FetchRequest)
-    ]
-    counts = [len(one.topics[0].partitions) for one in fetches]
+    counts = [len(one) for one in world.fetches()]
     assert counts == [7, 2, 2, 2, 1]
+
+
+def test_what_a_broker_leaves_out_is_asked_for_alone(world: World) -> None:
+    """Of those that did not fit beside the first, the larger ones one by one."""
+    world.leaves_out = True
+    sizes = (5_000, 5_000, 20_000, 50_000, 50_000)
+    world.logs = {
+        number: serving(build_batch(records(4, value=b"v" * size)))
+        for number, size in enumerate(sizes)
+    }
+    assert world.read(dict.fromkeys(range(5), 4)) == dict.fromkeys(range(5), 40)
+    asked = [[one.partition for one in part] for part in world.fetches()]
+    assert asked == [[0, 1, 2, 3, 4], [1, 2, 3, 4], [3], [4]]
+
+
+def test_an_end_that_is_one_is_not_asked_again(world: World) -> None:
+    """Nothing is left out there."""
+    world.logs = {0: lambda _: b""}
+    assert world.read({0: 100}) == {}
+    assert len(world.fetches()) == 1
