@@ -19,7 +19,7 @@ from tests.support.zk_tree import ZkTree, offset_path
 from zkconsumer import KafkaConsumer, ZookeeperConsumerConnector
 from zkconsumer.cli.main import main
 from zkconsumer.clock import SystemClock
-from zkconsumer.model import OffsetAndMetadata, Record, TimestampType, TopicPartition
+from zkconsumer.model import OffsetAndMetadata, Record, TimestampType
 from zkconsumer.produce.producer import Producer
 from zkconsumer.sandbox import Sandbox
 
@@ -45,13 +45,15 @@ def test_a_group_at_a_coordinator(broker_of: BrokerOf, run: Run) -> None:
     """Its lag in seconds by the times of records; it is deleted when nobody is in it."""
     cluster = broker_of("3.9.1")
     topic, group = fresh_name("lag"), fresh_name("lag")
-    cluster.create_topic(topic)
-    tp = TopicPartition(topic, 0)
+    cluster.create_topic(topic, partitions=3)
+    partitions = partitions_of(topic, 3)
     now_ms = SystemClock().wall_ms()
     kind = TimestampType.CREATE_TIME
     with closing(Producer(cluster.brokers)) as producer:
         times = [now_ms - 3_000_000, now_ms - 2_000_000, now_ms - 1_000_000]
-        producer.send(tp, [Record(0, None, b"v", at_ms, kind) for at_ms in times])
+        # A broker leaves out what is large, unless it is asked for alone.
+        for tp, value in zip(partitions, (b"v", b"v" * 20_000, b"v" * 20_000), strict=True):
+            producer.send(tp, [Record(0, None, value, at_ms, kind) for at_ms in times])
     consumer = KafkaConsumer(
         bootstrap_servers=cluster.bootstrap_servers,
         group_id=group,
@@ -61,11 +63,13 @@ def test_a_group_at_a_coordinator(broker_of: BrokerOf, run: Run) -> None:
     with closing(consumer):
         consumer.subscribe([topic])
         wait_until(lambda: consumer.poll(timeout_ms=200), what="its partition")
-        consumer.commit({tp: OffsetAndMetadata(1)})
+        consumer.commit(dict.fromkeys(partitions, OffsetAndMetadata(1)))
         status, told = run("lag", cluster, "--group", group, "--max-seconds", "1999")
-        [row] = told["groups"][0]["partitions"]
-        assert (status, row["offset"], row["lag"], row["seconds_estimated"]) == (3, 1, 2, False)
-        assert 2_000 <= row["seconds"] < 2_100
+        rows = told["groups"][0]["partitions"]
+        assert (status, len(rows)) == (3, 3)
+        for row in rows:
+            assert (row["offset"], row["lag"], row["seconds_estimated"]) == (1, 2, False)
+            assert 2_000 <= row["seconds"] < 2_100
         assert run("groups", cluster, "delete", "--group", group, "--yes") == (2, None)
     status, told = run("groups", cluster, "delete", "--group", group, "--yes")
     assert (status, told["deleted"][0]["result"]) == (0, "done")

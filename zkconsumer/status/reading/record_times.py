@@ -29,18 +29,21 @@ _AT_ONCE: Final = 500
 _AT_ONCE_BYTES: Final = 4 * 1024 * 1024
 """How much an answer may have, save for one large entry: many partitions come in several."""
 _FIRST_BYTES: Final = 4 * 1024
-"""Enough for a small record; of a larger entry it says how much is needed."""
+"""Enough for a small record; of a larger entry, old brokers then give the beginning."""
+_NEXT_BYTES: Final = 32 * 1024
+"""Producers fill batches of 16 KiB, unless told otherwise."""
 _MOST_BYTES: Final = 32 * 1024 * 1024
-_ROUNDS: Final = 4
-"""How often one partition is asked again: for a larger piece, or for what follows a marker."""
+_ROUNDS: Final = 6
+"""How often one partition is asked: for larger pieces, or for what follows a marker."""
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """What to fetch of one partition next."""
+    """What to fetch of one partition next; ``alone``: in a request of its own."""
 
     offset: int
     max_bytes: int = _FIRST_BYTES
+    alone: bool = False
 
 
 class RecordTimes:
@@ -103,7 +106,7 @@ def _question(
                 if deadline.is_over:
                     return found
                 for tp, answer in _fetch(connection, part, deadline):
-                    told = time_at(answer, part[tp].offset)
+                    told = time_at(answer, part[tp])
                     if isinstance(told, Ask):
                         again[tp] = told
                     elif told is not None:
@@ -121,6 +124,9 @@ def _parts(
     part: dict[TopicPartition, Ask] = {}
     size = 0
     for tp, one in waiting.items():
+        if one.alone:
+            yield {tp: one}
+            continue
         if part and (len(part) == _AT_ONCE or size + one.max_bytes > _AT_ONCE_BYTES):
             yield part
             part, size = {}, 0
@@ -156,13 +162,16 @@ def _fetch(
                 yield tp, told
 
 
-def time_at(answer: FetchedPartition, offset: int) -> int | Ask | None:
-    """The timestamp of the first record from ``offset`` on; or what to ask next to learn it.
+def time_at(answer: FetchedPartition, asked: Ask) -> int | Ask | None:
+    """The timestamp of the first record from an offset on; or what to ask next to learn it.
 
     None where there is no record, or it has no timestamp, or can't be read.
     """
     if answer.error_code != ErrorCode.NONE:
         return None
+    offset = asked.offset
+    if not answer.records and answer.high_watermark > offset:
+        return _larger(asked)
     try:
         decoded = decode_batches(
             answer.records,
@@ -178,6 +187,19 @@ def time_at(answer: FetchedPartition, offset: int) -> int | Ask | None:
     if decoded.next_offset > offset:
         return Ask(decoded.next_offset)
     size = decoded.first_entry_size_bytes
-    if size is not None and _FIRST_BYTES < size <= _MOST_BYTES:
+    if size is not None and asked.max_bytes < size <= _MOST_BYTES:
         return Ask(offset, size)
     return None
+
+
+def _larger(asked: Ask) -> Ask | None:
+    """What to ask where something is there, but it did not fit.
+
+    From 0.10.1 on a broker leaves out what does not fit, but for the first entry of the first
+    partition: whoever is asked about alone gets it, however large it is (KIP-74).
+    """
+    if asked.alone:
+        return None
+    if asked.max_bytes < _NEXT_BYTES:
+        return Ask(asked.offset, _NEXT_BYTES)
+    return Ask(asked.offset, alone=True)
