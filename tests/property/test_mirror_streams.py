@@ -72,12 +72,13 @@ def run(
     return books, True
 
 
-@given(logs, steps, verdicts, st.booleans())
+@given(logs, steps, verdicts, st.booleans(), st.sampled_from([0, 60_000]))
 def test_nothing_is_ever_committed_that_is_not_in_the_target(
     of_logs: dict[TopicPartition, set[int]],
     script: list[Step],
     answers: list[Verdict],
     drops: bool,
+    commit_interval_ms: int,
 ) -> None:
     """Nor is the group moved back; and what stays ours is committed at the end, in order."""
     left = list(answers)

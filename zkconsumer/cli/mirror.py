@@ -7,6 +7,7 @@ import argparse
 import json
 import sys
 from collections.abc import Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -294,7 +295,7 @@ def run(args: argparse.Namespace) -> int:
     mirror = Mirror(settings_of(args))
     try:
         with stop_signals() as stop:
-            stop.wake = mirror.stop
+            stop.wake = partial(_end, mirror)
             with progress("mirrored", None, unit="messages") as advance:
                 done = 0
 
@@ -315,6 +316,17 @@ def run(args: argparse.Namespace) -> int:
     finally:
         _report(mirror.progress(), as_json=args.json)
     return _DROPPED_STATUS if mirror.progress().total.dropped else 0
+
+
+def _end(mirror: Mirror) -> None:
+    """What a signal asks for: the end in order, or at once while nothing is in hand.
+
+    Raises:
+        StopAsked: nothing is.
+    """
+    if not mirror.is_copying:
+        raise StopAsked
+    mirror.stop()
 
 
 def _report(end: Progress, *, as_json: bool) -> None:

@@ -74,6 +74,7 @@ class Mirror:
         self._clock = clock or SystemClock()
         self._mailbox: Mailbox[_Ended | None] = Mailbox()
         self._stopping = False
+        self._copying = False
         self._started_ms = self._clock.now_ms()
         self._books: dict[str, Books] = {}
 
@@ -81,6 +82,11 @@ class Mirror:
         """End in order, soon. Thread: any, also a signal handler."""
         self._stopping = True
         self._mailbox.put(None)
+
+    @property
+    def is_copying(self) -> bool:
+        """Whether streams run; before, nothing is in hand. Thread: any, also a signal handler."""
+        return self._copying
 
     def wake(self) -> None:
         """See ``Supervisor``."""
@@ -149,6 +155,7 @@ class Mirror:
         every_ms: int,
     ) -> None:
         scope = ThreadScope("mirror", clock=self._clock)
+        self._copying = True
         for number, stream in enumerate(streams):
             scope.spawn(f"stream-{number}", self._body(stream), stop=stream.stop)
         left = len(streams)

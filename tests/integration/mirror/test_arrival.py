@@ -1,6 +1,7 @@
 """What arrives in the target, of whatever version, and what the source's group is told."""
 
 import json
+import socket
 from dataclasses import replace
 from pathlib import Path
 
@@ -205,6 +206,26 @@ def test_as_a_command_it_ends_in_order(
     assert told["partitions"][0]["committed"] == 100
     assert ZkTree(cluster).offsets(group) == {tp: 100}
     assert mirror.errors == ""
+
+
+def test_it_can_be_ended_while_it_waits_for_the_target(cluster: Sandbox, tmp_path: Path) -> None:
+    """Nothing is in hand then."""
+    with socket.create_server(("127.0.0.1", 0)) as deaf:
+        mirror = MirrorProcess(
+            cluster,
+            fresh_name("group"),
+            *(
+                "--whitelist",
+                "x",
+                "--target-bootstrap-servers",
+                f"127.0.0.1:{deaf.getsockname()[1]}",
+            ),
+            folder=tmp_path,
+        )
+        connection, _ = deaf.accept()
+        with connection:
+            mirror.terminate()
+            assert mirror.wait(5) == 0, mirror.errors
 
 
 def test_what_would_read_itself_is_refused(cluster: Sandbox) -> None:
