@@ -105,6 +105,11 @@ def _add_wishes(parser: argparse.ArgumentParser) -> None:
         help="how long to watch logs without timestamps grow, to guess seconds; 0: don't "
         "(default: %(default)s)",
     )
+    parser.add_argument(
+        "--no-seconds",
+        action="store_true",
+        help="leave the column of seconds empty: no record is read, and nothing is waited for",
+    )
     limits = parser.add_argument_group("limits (for checks: exit status 3 where one is exceeded)")
     limits.add_argument(
         "--max-lag", type=_whole, metavar="N", help="so many records behind in any partition"
@@ -137,15 +142,19 @@ def run(args: argparse.Namespace) -> int:
             return _run_scala(args, access)
     if args.count is not None and not args.watch:
         raise ConfigError("--count goes with --watch")
+    if args.no_seconds and args.max_seconds is not None:
+        raise ConfigError("--max-seconds can't be checked with --no-seconds")
     with open_cluster(args) as access, closing(LagSeconds(access)) as seconds:
         if args.watch:
             return _watch(args, access, seconds)
         snapshot = _snapshot(args, access)
         tell_failures(snapshot)
         seconds.note(snapshot)
-        rows = seconds.by_record(_rows(args, snapshot), snapshot)
-        seconds.sample(rows, args.sample_ms)
-        rows = seconds.by_growth(rows, snapshot)
+        rows = _rows(args, snapshot)
+        if not args.no_seconds:
+            rows = seconds.by_record(rows, snapshot)
+            seconds.sample(rows, args.sample_ms)
+            rows = seconds.by_growth(rows, snapshot)
     print(_text(args, rows, snapshot), end="")
     return _status(args, rows)
 
@@ -241,8 +250,9 @@ def _watch(args: argparse.Namespace, access: ClusterAccess, seconds: LagSeconds)
     for _ in looks(args.interval_ms, args.count):
         snapshot = access.snapshot([] if args.group is None else [args.group])
         seconds.note(snapshot)
-        rows = seconds.by_record(_rows(args, snapshot), snapshot)
-        rows = seconds.by_growth(rows, snapshot)
+        rows = _rows(args, snapshot)
+        if not args.no_seconds:
+            rows = seconds.by_growth(seconds.by_record(rows, snapshot), snapshot)
         screen.show(_heading(args, snapshot) + _text(args, rows, snapshot))
         status = _status(args, rows)
     return status

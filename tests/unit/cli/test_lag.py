@@ -120,6 +120,14 @@ def test_seconds_that_nobody_can_tell(world: LagWorld, lines: Output) -> None:
     assert lines()[1] == f"g      t              0      40      100   60        -  {OWNER}"
 
 
+def test_without_seconds(world: LagWorld, lines: Output) -> None:
+    """No record is read."""
+    assert run("--group", "g", "--no-seconds") == 0
+    assert lines()[1] == f"g      t              0      40      100   60        -  {OWNER}"
+    assert not world.cluster.asked(ApiKey.FETCH)
+    assert run("--no-seconds", "--max-seconds", "1") == 2
+
+
 def test_json(world: LagWorld, capsys: pytest.CaptureFixture[str]) -> None:
     """Numbers as numbers, unknown as null."""
     world.tree.commit("g", "t", 1, b"200")
