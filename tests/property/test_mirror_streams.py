@@ -95,7 +95,9 @@ def test_nothing_is_ever_committed_that_is_not_in_the_target(
     if drops:
         for tp in TPS:
             world.by_others.setdefault(tp, set()).update(range(50))
-    books, finished = run(world, partitioning=Partitioning.SAME, commit_interval_ms=0, drops=drops)
+    books, finished = run(
+        world, partitioning=Partitioning.SAME, commit_interval_ms=commit_interval_ms, drops=drops
+    )
     assert world.was_closed
     world.check()
     accounts = books.accounts()
