@@ -118,6 +118,7 @@ def _read(
             found[group_id] = {
                 tp: one.offset for tp, one in together.items() if one.offset is not None
             }
+            places.hang_up()
             advance(1)
     if broken:
         more = f"; and {len(broken) - _TOLD} more" if len(broken) > _TOLD else ""

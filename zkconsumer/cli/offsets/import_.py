@@ -8,10 +8,11 @@ from zkconsumer.cli.cluster_access import add_cluster_arguments
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.offset_files import parse_offset_file
 from zkconsumer.cli.formats.zk_offsets import OffsetNode, export_text, read_as_original
-from zkconsumer.cli.offsets.drawing import Wish, draw
+from zkconsumer.cli.offsets.drawing import Job, Wish, draw
+from zkconsumer.cli.offsets.files import read_text
 from zkconsumer.cli.offsets.jobs import add_writing_arguments, finish
 from zkconsumer.cli.offsets.opening import open_offsets
-from zkconsumer.cli.offsets.set_ import read_text
+from zkconsumer.cli.progress import progress
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import add_format_arguments
 from zkconsumer.errors import ConfigError
@@ -71,21 +72,20 @@ def run(args: argparse.Namespace) -> int:
     """
     offsets = _offsets(args)
     outside = None if args.outside is None else Outside(args.outside)
+    storage = args.storage or ("zookeeper" if args.format == "scala" else None)
+    jobs: list[Job] = []
     with open_offsets(args) as cluster:
-        jobs = [
-            draw(
-                cluster,
-                group_id,
-                Wish(
+        with progress("planning", len(offsets), unit="groups") as advance:
+            for group_id, of_group in sorted(offsets.items()):
+                wish = Wish(
                     goal=ToOffsets(of_group),
                     outside=outside,
-                    storage=args.storage or ("zookeeper" if args.format == "scala" else None),
+                    storage=storage,
                     storage_of_new="zookeeper",
                     force=args.force,
-                ),
-            )
-            for group_id, of_group in sorted(offsets.items())
-        ]
+                )
+                jobs.append(draw(cluster, group_id, wish))
+                advance(1)
         return finish(args, cluster, jobs, scala=lambda _: "")
 
 

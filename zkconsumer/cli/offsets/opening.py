@@ -1,7 +1,7 @@
 """A cluster whose groups' offsets are read and set: both places of each, logs, and times."""
 
 import argparse
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import cached_property
@@ -13,7 +13,7 @@ from zkconsumer.errors import BrokerError
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.offsets.migration.group import Group
 from zkconsumer.offsets.migration.in_kafka import KafkaPlace, Patience
-from zkconsumer.offsets.migration.in_zookeeper import ZookeeperPlace
+from zkconsumer.offsets.migration.in_zookeeper import ZookeeperPlace, partitions_in
 from zkconsumer.offsets.migration.place import OffsetPlace
 from zkconsumer.offsets.migration.plan import Place
 from zkconsumer.offsets.planning import LogRange, ToTime
@@ -28,6 +28,10 @@ _TRIES: Final = 3
 """How many times the time-out of one answer all tries of a question may take."""
 
 
+def _nothing() -> None:
+    """There is no connection to let go of."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class GroupPlaces:
     """A group, and where it may have offsets.
@@ -37,11 +41,14 @@ class GroupPlaces:
         places: ZooKeeper first; without Kafka where nobody has kept offsets there yet: to ask
             would make the cluster create the topic for them.
         group: tells who of it is there.
+        hang_up: lets go of the connection to its coordinator, which the cluster does in the end;
+            who looks at many groups does it after each. The next question connects anew.
     """
 
     group_id: str
     places: Mapping[Place, OffsetPlace]
     group: Group
+    hang_up: Callable[[], None] = _nothing
 
     def stored(self) -> dict[Place, dict[TopicPartition, FetchedOffset]]:
         """Every offset that it has.
@@ -92,7 +99,7 @@ class OffsetsCluster:
             for topic, numbers in view.partitions.items()
             for number in numbers
         }
-        return ZookeeperPlace(self._access.store, "any").partitions() | found
+        return partitions_in(self._access.store) | found
 
     def of(self, group_id: str, *, with_kafka: bool = False) -> GroupPlaces:
         """One group.
@@ -107,13 +114,15 @@ class OffsetsCluster:
         places: dict[Place, OffsetPlace] = {
             Place.ZOOKEEPER: ZookeeperPlace(self._access.store, group_id)
         }
+        hang_up: Callable[[], None] = _nothing
         if with_kafka or any(tp.topic == OFFSETS_TOPIC for tp in self.partitions):
             patience = Patience(request_timeout_ms=self._access.timeout_ms, limit_ms=self._limit_ms)
             kafka = KafkaPlace(self._access.client, self._access.dialer, group_id, patience)
             self._closing.callback(kafka.close)
             places[Place.KAFKA] = kafka
+            hang_up = kafka.close
         group = Group.of(group_id, *places.values(), clock=self._access.clock)
-        return GroupPlaces(group_id=group_id, places=places, group=group)
+        return GroupPlaces(group_id=group_id, places=places, group=group, hang_up=hang_up)
 
     def group_ids(self) -> list[str]:
         """All groups that ZooKeeper or a broker knows of, sorted.

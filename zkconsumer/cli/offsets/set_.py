@@ -1,7 +1,6 @@
 """``zkconsumer offsets set``: moves a group to another place of its logs, or back again."""
 
 import argparse
-from pathlib import Path
 
 from zkconsumer.cli.cluster_access import add_cluster_arguments
 from zkconsumer.cli.commands import Subparsers
@@ -9,6 +8,7 @@ from zkconsumer.cli.formats.offset_files import offsets_of_group, parse_offset_f
 from zkconsumer.cli.instants import parse_duration, parse_instant
 from zkconsumer.cli.offsets import undo
 from zkconsumer.cli.offsets.drawing import AtTime, Goal, ToOffset, Wish, draw
+from zkconsumer.cli.offsets.files import read_text
 from zkconsumer.cli.offsets.jobs import add_writing_arguments, finish
 from zkconsumer.cli.offsets.opening import open_offsets
 from zkconsumer.cli.refusal import refusing
@@ -167,16 +167,3 @@ def _goal(args: argparse.Namespace) -> Goal:
     name = args.from_file
     imported = parse_offset_file(read_text(name), name, args.group)
     return ToOffsets(offsets_of_group(imported, name, args.group, rename=True))
-
-
-def read_text(name: str) -> str:
-    """The text of a file of offsets.
-
-    Raises:
-        ConfigError: it is not text.
-        OSError: it can't be read.
-    """
-    try:
-        return Path(name).read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{name} is no file of offsets: {error}") from error

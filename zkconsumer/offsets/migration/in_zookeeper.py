@@ -56,15 +56,7 @@ class ZookeeperPlace:
 
     def partitions(self) -> frozenset[TopicPartition]:
         """The partitions that the cluster has by ZooKeeper's word; none of malformed topics."""
-        names = self._store.children_many([BROKER_TOPICS])[0] or []
-        topics = [name for name in names if is_topic_name(name)]
-        found: set[TopicPartition] = set()
-        nodes = self._store.get_many([topic_path(topic) for topic in topics])
-        for topic, node in zip(topics, nodes, strict=True):
-            numbers = () if node is None else parse_topic(node.data)
-            if not isinstance(numbers, Malformed):
-                found |= {TopicPartition(topic, number) for number in numbers}
-        return frozenset(found)
+        return partitions_in(self._store)
 
     def members(self) -> list[str]:
         """See ``OffsetPlace``: registrations, and owners of partitions without one."""
@@ -95,3 +87,20 @@ class ZookeeperPlace:
         topics = self._store.children_many([root])[0] or []
         names = self._store.children_many([f"{root}/{topic}" for topic in topics])
         return {topic: found or [] for topic, found in zip(topics, names, strict=True)}
+
+
+def partitions_in(store: ZkStore) -> frozenset[TopicPartition]:
+    """The partitions that the cluster has by ZooKeeper's word; none of malformed topics.
+
+    Raises:
+        RegistryError: no answer in time, or access denied.
+    """
+    names = store.children_many([BROKER_TOPICS])[0] or []
+    topics = [name for name in names if is_topic_name(name)]
+    found: set[TopicPartition] = set()
+    nodes = store.get_many([topic_path(topic) for topic in topics])
+    for topic, node in zip(topics, nodes, strict=True):
+        numbers = () if node is None else parse_topic(node.data)
+        if not isinstance(numbers, Malformed):
+            found |= {TopicPartition(topic, number) for number in numbers}
+    return frozenset(found)
