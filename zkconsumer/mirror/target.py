@@ -65,6 +65,7 @@ class Target:
         )
         self._closing.callback(self._client.stop)
         self._partitions: dict[str, tuple[int, ...]] = {}
+        self._asked_for: dict[str, int] = {}
 
     def partitions(self, topic: str, wanted: int) -> Sequence[int]:
         """The partitions of a topic, which is made where it is missing and that is wished.
@@ -78,11 +79,9 @@ class Target:
             TransportError, BrokerError: the target does not say.
         """
         known = self._partitions.get(topic, ())
-        if len(known) < wanted:
-            known = self._look(topic)
-            if not known:
-                known = self._make(topic, wanted)
-            self._partitions[topic] = known
+        if len(known) < wanted and self._asked_for.get(topic, 0) < wanted:
+            known = self._look(topic) or self._make(topic, wanted)
+            self._partitions[topic], self._asked_for[topic] = known, wanted
         return known
 
     def stop(self) -> None:

@@ -85,7 +85,8 @@ class Writer:
                     log.warning("stopped before the target took everything: %s", error)
                     return False
                 if error.may_pass and (self._retries is None or rounds < self._retries):
-                    log.warning("the target does not take it yet, trying again: %s", error)
+                    if not rounds & (rounds - 1):  # the first time, then more and more rarely
+                        log.warning("the target does not take it yet, trying again: %s", error)
                     rounds += 1
                     self._pause()
                 elif not error.may_pass and self._drops:

@@ -115,4 +115,4 @@ def test_they_hand_over_to_each_other_without_loss(
     values = {value for of_tp in sent.values() for value in of_tp.values()}
     copies = copies_in(found, values)
     # Ours commits what it hands over; what the original had in hand may come again.
-    assert copies <= len(values) // 2
+    assert copies <= len(values) // 10
