@@ -271,3 +271,7 @@ def test_files_of_the_page_need_no_token(locked: Served) -> None:
     answer = locked.get("/static/vendor/uplot.min.js")
     assert answer.status == 200
     assert "javascript" in answer.headers["content-type"]
+    missing = locked.get("/static/nothing.css", accept="text/html")
+    assert missing.status == 404
+    assert "zk1" not in missing.text
+    assert "zk1" in Served().get("/static/nothing.css", accept="text/html").text
