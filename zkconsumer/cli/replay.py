@@ -19,7 +19,7 @@ from zkconsumer.cli.format import Formatter, TextFormat, base64_line, json_line
 from zkconsumer.cli.instants import parse_instant
 from zkconsumer.cli.log_lookup import LogLookup
 from zkconsumer.cli.output import Output, OutputClosed, discard_standard_output
-from zkconsumer.cli.progress import progress
+from zkconsumer.cli.progress import nothing, progress
 from zkconsumer.cli.refusal import REFUSED, refusing
 from zkconsumer.cli.replay_ranges import ReplayPlan, plan_replay
 from zkconsumer.cli.replay_wish import TRIES, bounds_of, logs_of, offsets_of_file, partitions_of
@@ -182,6 +182,7 @@ def run(args: argparse.Namespace) -> int:
             settings = RangeSettings(
                 client_id="zkconsumer-replay",
                 timeout_ms=args.timeout_ms,
+                poll_timeout_ms=args.timeout_ms * TRIES,
                 fail_on_data_loss=not args.allow_gaps,
             )
             replay = Replay(brokers.client, brokers.dialer, settings, formatter)
@@ -242,6 +243,10 @@ def _is_refused(plan: ReplayPlan, *, allow_gaps: bool) -> bool:
 
 
 def _copy(args: argparse.Namespace, replay: Replay, plan: ReplayPlan) -> None:
+    if args.output_file == _STDOUT and sys.stdout.isatty():
+        # A bar between the messages would be in the way of both.
+        replay.run(plan.ranges, Output().write, nothing, limit=args.max_messages)
+        return
     with progress("replaying", plan.count, unit="offsets") as advance:
         if args.output_file == _STDOUT:
             replay.run(plan.ranges, Output().write, advance, limit=args.max_messages)

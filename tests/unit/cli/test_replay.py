@@ -14,6 +14,8 @@ from zkconsumer.cli import replay
 from zkconsumer.cli.format import base64_line
 from zkconsumer.cli.main import main
 from zkconsumer.cli.replay_ranges import plan_replay
+from zkconsumer.cli.replaying import Replay
+from zkconsumer.cli.signals import StopAsked
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.testing.fake_script import Close, Fail
 from zkconsumer.wire.api import ApiKey
@@ -148,6 +150,30 @@ def test_what_is_deleted_meanwhile_is_named(
         assert "t-0 [0, 40) is gone meanwhile" in printed.err
         assert "--allow-gaps goes on without it" in printed.err
         assert "it stopped at t-0, offset 0" in printed.err
+
+
+@pytest.mark.parametrize("error", [StopAsked(), OSError(28, "No space left on device")])
+def test_what_is_broken_off_leaves_no_half_file(
+    served: Served,
+    capfd: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    error: BaseException,
+) -> None:
+    """An older one of that name stays; it is told how far it came."""
+    Path("out").write_text("before")
+
+    def broken(self: Replay, *_: object, **__: object) -> None:
+        self.position = (TP, 7)
+        raise error
+
+    monkeypatch.setattr(Replay, "run", broken)
+    printed = Printed(capfd, "--output-file", "out")
+    assert printed.status == (130 if isinstance(error, StopAsked) else 1)
+    assert [path.name for path in Path().iterdir()] == ["out"]
+    assert Path("out").read_text() == "before"
+    if isinstance(error, StopAsked):
+        assert "it stopped at t-0, offset 7" in printed.err
+    assert served.world.pauses == []
 
 
 def test_what_compaction_took_is_counted(served: Served, capfd: pytest.CaptureFixture[str]) -> None:
