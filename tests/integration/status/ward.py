@@ -12,7 +12,7 @@ from tests.support.strangers import stranger
 from tests.support.traffic import write
 from tests.support.waiting import wait_until
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.sandbox import Sandbox
+from zkconsumer.sandbox import Sandbox, ScalaTool
 from zkconsumer.zk.kazoo_store import KazooStore
 from zkconsumer.zk.nodes import Registration, encode_registration
 from zkconsumer.zk.paths import GroupPaths
@@ -34,6 +34,7 @@ class Ward:
         cluster: the brokers; number 1 alone has the topics ``lost`` and ``short``.
         store: an operator's client, whose session lives as long as this.
         other: another one.
+        tools: the original's console consumers, by group.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class Ward:
         self.cluster = cluster
         self.store = store
         self.other = other
+        self.tools: dict[str, ScalaTool] = {}
         self._folder = folder
         self._leaving = ExitStack()
 
@@ -130,6 +132,30 @@ class Ward:
             process.kill()
         write(self.cluster, TopicPartition(READ, 0), [b"never read"])
 
+    def scala(self, group: str, *options: str) -> ScalaTool:
+        """The original's console consumer, which joins the group, and does not try for long."""
+        config = self._folder / f"{group}.properties"
+        config.write_text(
+            f"group.id={group}\nauto.commit.interval.ms=100\n"
+            "rebalance.max.retries=2\nrebalance.backoff.ms=100\n"
+        )
+        tool = self.cluster.scala_tool(
+            "kafka.tools.ConsoleConsumer",
+            *("--zookeeper", self.cluster.zookeeper_connect, "--topic", FULL, "--from-beginning"),
+            *("--consumer.config", str(config), *options),
+        )
+        self._leaving.callback(tool.kill)
+        self.tools[group] = tool
+        return tool
+
+    def await_owners(self, group: str, count: int) -> None:
+        """Wait until so many partitions of ``full`` have an owner."""
+        owners = [GroupPaths(group).owner(tp) for tp in FULL_PARTITIONS]
+        wait_until(
+            lambda: len([one for one in owners if self.node(one)]) == count,
+            what=f"{group} to have {count} partitions",
+        )
+
     def close(self) -> None:
         """Let real members leave."""
         self._leaving.close()
@@ -145,15 +171,21 @@ def opened_ward(folder: Path) -> Iterator[Ward]:
         ward = Ward(cluster, store, other, folder)
         stack.enter_context(closing(ward))
         _make_topics(cluster)
+        ward.scala("foreign")
         _left_behind(ward)
         _members(ward)
         _offsets(ward)
         ward.kill("killed")
         ward.join("haunted")
+        ward.await_owners("haunted", 2)
         said = Registration(subscription={FULL: 1}, timestamp_ms=ward.cluster_ms())
         ward.leave(GroupPaths("haunted").member(GHOST), encode_registration(said))
+        ward.await_owners("foreign", 2)
+        ward.register_as("foreign", PYKAFKA, FULL.encode(), store=other)
         cluster.delete_topic(DROPPED)
         _take_broker_away(cluster, folder)
+        ward.await_owners("haunted", 1)
+        ward.await_owners("foreign", 0)
         yield ward
 
 
@@ -178,7 +210,6 @@ def _left_behind(ward: Ward) -> None:
     ward.own("taken", FULL_PARTITIONS[1], f"{MEMBER}-0")
     for tp in FULL_PARTITIONS:
         ward.commit("taken", tp, RECORDS)
-    ward.register_as("foreign", PYKAFKA, FULL.encode(), store=ward.other)
     ward.register_as("garbled", MEMBER, b"\x00garbage")
 
 
