@@ -35,6 +35,11 @@ class PaperSource:
         for listener in list(self._listeners):
             listener(state)
 
+    @property
+    def listening(self) -> int:
+        """How many pages wait for the next state."""
+        return len(self._listeners)
+
     def watch(self, key: GroupKey) -> AbstractContextManager[None]:
         """See ``StateSource``."""
         del key

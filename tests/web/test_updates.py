@@ -8,6 +8,8 @@ from playwright.sync_api import Browser, Page, expect
 from tests.support.browser import barriers, window
 from tests.support.page_world import BILLING, NOW_MS, STEP_MS, STEPS, state_at
 from tests.support.paper_site import PaperSite
+from tests.support.waiting import wait_until
+from zkconsumer.web.judgements import Judgements, Memory
 from zkconsumer.web.state import ClusterState
 
 pytestmark = [pytest.mark.sandbox, pytest.mark.long]
@@ -98,6 +100,7 @@ def test_a_lost_server_is_said_and_comes_back(browser: Browser, site: PaperSite)
     with window(browser, site.address) as opened:
         page = opened.open("/")
         expect(page.locator("#link")).to_have_text("Live")
+        page.get_by_text("What helps, and what was seen").first.click()
         opened.page.context.set_offline(True)
         page.route("**/*", lambda route: route.abort())
         show(site, state_at(STEPS - 1))
@@ -107,6 +110,35 @@ def test_a_lost_server_is_said_and_comes_back(browser: Browser, site: PaperSite)
         opened.page.context.set_offline(False)
         show(site, state_at(STEPS))
         expect(page.locator("#link")).to_have_text("Live", timeout=10_000)
+        expect(page.locator("details[open]")).to_have_count(1)
+
+
+def test_a_page_that_nobody_sees_takes_no_connection(browser: Browser, site: PaperSite) -> None:
+    """Browsers have few of them for a host; the title still follows, and all when it is seen."""
+    hide = """hidden => {
+        Object.defineProperty(document, "hidden", {configurable: true, get: () => hidden});
+        document.dispatchEvent(new Event("visibilitychange"));
+    }"""
+    with window(browser, site.address) as opened:
+        opened.page.clock.install()
+        page = opened.open("/")
+        wait_until(lambda: site.source.listening == 1, what="the page to listen")
+        page.evaluate(hide, True)
+        wait_until(lambda: site.source.listening == 0, what="the page to go")
+        full = site.source.current
+        quiet = replace(full.snapshot, groups={}, topics=())
+        well = replace(
+            full, number=900, snapshot=quiet, judgements=Judgements(quiet, None, Memory())
+        )
+        assert page.title().startswith("2 errors and 1 warning")
+        show(site, well)
+        page.clock.run_for(10_000)
+        expect(page).to_have_title("All is well · zkconsumer")
+        show(site, replace(full, number=901))
+        page.evaluate(hide, False)
+        expect(page).to_have_title("2 errors and 1 warning · zkconsumer")
+        assert page.locator("link[rel=icon]").get_attribute("href") == "/static/icon-bad.svg"
+        assert opened.clean()
 
 
 def test_a_group_that_goes_and_comes(browser: Browser, site: PaperSite) -> None:

@@ -64,7 +64,7 @@ def cluster_page(state: ClusterState, asked: Asked) -> View:
     worst = findings[0].severity if findings else Severity.NOTE
     return View(
         template="cluster.html",
-        title="Cluster",
+        title=_verdict(findings, snapshot) if state.ready else "Cluster",
         context={
             "ready": state.ready,
             "totals": _totals(snapshot, groups),

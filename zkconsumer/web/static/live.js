@@ -6,7 +6,6 @@ const HIDDEN_EVERY_MS = 10_000;
 
 let under = null;
 let again = false;
-let updated = 0;
 
 function say(text, lost) {
   const link = document.getElementById("link");
@@ -39,8 +38,12 @@ function markMoved(root, before) {
   }
 }
 
+function newsIn(root) {
+  return root.querySelector("[data-news]")?.textContent.replace(/\s+/g, " ").trim() ?? "";
+}
+
 function announce(before, root) {
-  const after = root.querySelector("[data-news]")?.textContent.replace(/\s+/g, " ").trim() ?? "";
+  const after = newsIn(root);
   if (after && after !== before) document.getElementById("news").textContent = after;
   return after;
 }
@@ -107,27 +110,40 @@ export async function refresh() {
       say("Lost, trying again", true);
     } finally {
       under = null;
-      updated = Date.now();
     }
   } while (again);
 }
 
-export function startLive() {
-  news = document.querySelector("[data-news]")?.textContent.replace(/\s+/g, " ").trim() ?? "";
-  const address = document.body.dataset.events;
-  if (!address) return;
+// Listens while somebody looks. A hidden page asks now and then, for its title and icon: browsers open
+// six connections to a host at most, and listening takes one.
+function listen(address) {
   const source = new EventSource(address);
   source.addEventListener("open", () => say("Live", false));
   source.addEventListener("error", () => {
     say("Lost, trying again", true);
-    if (source.readyState === EventSource.CLOSED) setTimeout(refresh, 2_000);
+    // A refusal, such as of too many listeners, ends it for good.
+    if (source.readyState === EventSource.CLOSED) setTimeout(() => void refresh(), HIDDEN_EVERY_MS);
   });
-  source.addEventListener("state", () => {
-    if (document.hidden && Date.now() - updated < HIDDEN_EVERY_MS) return;
-    void refresh();
+  source.addEventListener("state", () => void refresh());
+  return source;
+}
+
+export function startLive() {
+  news = newsIn(document);
+  const address = document.body.dataset.events;
+  if (!address) return;
+  let source = null;
+  let asking = 0;
+  const attend = () => {
+    source?.close();
+    clearInterval(asking);
+    source = document.hidden ? null : listen(address);
+    if (document.hidden) asking = setInterval(() => void refresh(), HIDDEN_EVERY_MS);
+  };
+  document.addEventListener("visibilitychange", attend);
+  addEventListener("pagehide", () => source?.close());
+  addEventListener("pageshow", (event) => {
+    if (event.persisted) attend(); // back by the browser's own memory
   });
-  document.addEventListener("visibilitychange", () => {
-    if (!document.hidden) void refresh();
-  });
-  addEventListener("pagehide", () => source.close());
+  attend();
 }

@@ -10,9 +10,9 @@ function alike(one, other) {
   return one.nodeType === other.nodeType && one.nodeName === other.nodeName && keyOf(one) === keyOf(other);
 }
 
+// Whoever opened details did so here; the server does not know.
 function keepsState(element, name) {
-  if (name === "open") return element.nodeName === "DETAILS";
-  return name === "value" && element === document.activeElement;
+  return name === "open" && element.nodeName === "DETAILS";
 }
 
 function morphAttributes(shown, come) {
