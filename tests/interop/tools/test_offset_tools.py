@@ -4,6 +4,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.interop.mixed_group import MixedGroup
 from tests.support.clusters import fresh_name
 from tests.support.traffic import partitions_of, write
 from tests.support.zk_tree import ZkTree, offset_path
@@ -126,3 +127,26 @@ def test_both_set_a_topic_to_an_end_with_the_same_words(
         status = world.ours("update", goal, str(file), world.topic, "--format", "scala")
         assert (status, capsys.readouterr().out) == theirs
         assert world.nodes() == found
+
+
+def test_a_scala_member_keeps_us_off_and_goes_on_where_we_set_its_group(
+    group: MixedGroup, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """While it lives, nothing is set; its successor reads again what it was set back by."""
+    monkeypatch.chdir(tmp_path)
+    topic = group.topic(1)
+    zookeeper = ("--zookeeper", group.cluster.zookeeper_connect)
+    command = ["offsets", "set", *zookeeper, "--group", group.name, "--shift-by", "-2"]
+    first = group.scala(topic)
+    values = group.write(5, topic)
+    group.await_values(values, first)
+    group.await_committed(topic)
+    assert main(command) == 2
+    assert group.peek.offsets(topic) == {0: "5"}
+    first.leave()
+    assert main(command) == 0
+    assert group.peek.offsets(topic) == {0: "3"}
+    second = group.scala(topic)
+    group.await_values(values[-2:], second)
+    second.leave()
+    assert sorted(second.values) == sorted(values[-2:])
