@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from zkconsumer.metrics.consumer import Consumer, ConsumerMetrics
 
 
-def add_metrics_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what ``serving_metrics`` reads."""
+def add_metrics_arguments(parser: "argparse._ActionsContainer") -> None:
+    """Add what ``serving_metrics`` reads, to a parser or a group of its arguments."""
     parser.add_argument(
         "--metrics-port",
         type=port_number,

@@ -16,7 +16,7 @@ from zkconsumer.mirror.circles import refuse_circles
 from zkconsumer.mirror.ends import Ends
 from zkconsumer.mirror.offsets_file import OffsetsFile
 from zkconsumer.mirror.settings import MirrorSettings
-from zkconsumer.mirror.stream import MirrorStream
+from zkconsumer.mirror.stream import MirrorStream, open_consumer
 from zkconsumer.model import TopicPartition
 from zkconsumer.scope import Mailbox, ThreadScope
 
@@ -64,12 +64,19 @@ class Mirror:
         settings: what and where to.
         clock: for commits and progress.
         grace_ms: how long the target may take for what is in hand when everything is to end.
+        on_consumer: told of each member of the group as it is made, on its thread; for metrics.
     """
 
     def __init__(
-        self, settings: MirrorSettings, *, clock: Clock | None = None, grace_ms: int = _GRACE_MS
+        self,
+        settings: MirrorSettings,
+        *,
+        clock: Clock | None = None,
+        grace_ms: int = _GRACE_MS,
+        on_consumer: Callable[[KafkaConsumer], None] = lambda _consumer: None,
     ) -> None:
         self._settings = settings
+        self._on_consumer = on_consumer
         self._grace_ms = grace_ms
         self._clock = clock or SystemClock()
         self._mailbox: Mailbox[_Ended | None] = Mailbox()
@@ -141,12 +148,18 @@ class Mirror:
                     books=self._books[source_name(consumer)],
                     supervisor=self,
                     clock=self._clock,
+                    consume=self._consume,
                 )
                 for consumer in settings.consumers
                 for _ in range(settings.streams)
             ]
             self._supervise(streams, on_progress or (lambda _progress: None), every_ms)
         return self.progress()
+
+    def _consume(self, settings: Mapping[str, object]) -> KafkaConsumer:
+        consumer = open_consumer(settings)
+        self._on_consumer(consumer)
+        return consumer
 
     def _supervise(
         self,

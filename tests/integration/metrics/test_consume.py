@@ -1,4 +1,4 @@
-"""``zkconsumer consume --metrics-port`` on real brokers."""
+"""``zkconsumer consume`` and ``mirror`` with ``--metrics-port``, on real brokers."""
 
 import subprocess
 import sys
@@ -20,9 +20,9 @@ COUNT = 20
 
 
 @contextmanager
-def consuming(*arguments: str) -> Iterator[str]:
-    """The console consumer while it runs; gives where its metrics are."""
-    command = [sys.executable, "-m", "zkconsumer", "consume", *arguments, "--metrics-port", "0"]
+def running(*arguments: str) -> Iterator[str]:
+    """A command while it runs; gives where its metrics are."""
+    command = [sys.executable, "-m", "zkconsumer", *arguments, "--metrics-port", "0"]
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
@@ -58,7 +58,8 @@ def test_a_zookeeper_group_is_measured_while_it_runs(cluster: Sandbox) -> None:
     """Counts of what it has printed; Ctrl-C ends the server with it."""
     topic, group = filled(cluster), fresh_name("group")
     of = {"group": group, "client_id": group}
-    with consuming(
+    with running(
+        "consume",
         *("--zookeeper", cluster.zookeeper_connect, "--topic", topic, "--group", group),
         "--from-beginning",
     ) as address:
@@ -81,7 +82,8 @@ def test_a_coordinator_s_group_is_measured_while_it_polls(broker_of: BrokerOf) -
     """By another thread than the one that polls all the time."""
     broker = broker_of("3.9.1")
     topic, group = filled(broker), fresh_name("group")
-    with consuming(
+    with running(
+        "consume",
         *("--bootstrap-server", broker.bootstrap_servers, "--topic", topic, "--group", group),
         "--from-beginning",
     ) as address:
@@ -93,3 +95,24 @@ def test_a_coordinator_s_group_is_measured_while_it_polls(broker_of: BrokerOf) -
         found = seen(address)
         ((labels, owned),) = found["zkconsumer_owned_partitions"].items()
         assert (dict(labels)["group"], dict(labels)["topic"], owned) == (group, topic, 2)
+
+
+def test_the_members_of_a_mirror_are_measured_together(
+    cluster: Sandbox, broker_of: BrokerOf
+) -> None:
+    """All that it has read, by as many members as it has streams."""
+    target = broker_of("3.9.1")
+    topic, group = filled(cluster), fresh_name("group")
+    with running(
+        *("mirror", "--zookeeper", cluster.zookeeper_connect, "--group", group),
+        *("--whitelist", topic, "--target-bootstrap-servers", target.bootstrap_servers),
+        *("--num.streams", "2", "--create-topics"),
+    ) as address:
+
+        def read() -> list[float]:
+            found = seen(address).get("zkconsumer_messages_total", {})
+            return [count for labels, count in found.items() if ("group", group) in labels]
+
+        wait_until(lambda: read() == [COUNT], what="all messages in the metrics")
+        owned = seen(address)["zkconsumer_owned_partitions"]
+        assert sum(owned.values()) == 2
