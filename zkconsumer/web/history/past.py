@@ -4,6 +4,7 @@ import json
 import logging
 import sqlite3
 import zlib
+from collections.abc import Collection
 from pathlib import Path
 
 from zkconsumer.model import TopicPartition
@@ -54,6 +55,28 @@ class RecordedPast:
             left_out=series.left_out,
             problem=self.problem,
         )
+
+    def trends(
+        self, keys: Collection[GroupKey], since_ms: int, until_ms: int, points: int
+    ) -> dict[GroupKey, tuple[int | None, ...]]:
+        """The largest lag of groups in each of so many equal stretches of time; None: not seen.
+
+        Groups of which nothing can be read are left out.
+        """
+        stretch_ms = max(1, (until_ms - since_ms) // points)
+        values = {"since_ms": since_ms, "stretch_ms": stretch_ms}
+        found: dict[GroupKey, tuple[int | None, ...]] = {}
+        try:
+            with reading(self._recorder.path) as connection:
+                for key in keys:
+                    series = _series(connection, key)
+                    until = {"series": series, "until_ms": since_ms + points * stretch_ms}
+                    lags = dict(connection.execute(sql.GET_TREND, {**values, **until}).fetchall())
+                    if lags:
+                        found[key] = tuple(lags.get(one) for one in range(points))
+        except sqlite3.Error as error:
+            log.warning("the history can't be read: %s", error)
+        return found
 
     def rebalances(self, key: GroupKey, since_ms: int) -> tuple[PastRebalance, ...]:
         """The rebalances that began since then, the oldest first; none where they can't be read."""

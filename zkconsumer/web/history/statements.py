@@ -51,6 +51,11 @@ GET_SAMPLES: Final = (
     ") AS chosen ON s.at_ms = chosen.at_ms"
     " WHERE s.series = :series AND chosen.place = 1 ORDER BY s.at_ms"
 )
+# Without the bodies, which lie on pages of their own where they are large.
+GET_TREND: Final = (
+    "SELECT (at_ms - :since_ms) / :stretch_ms AS stretch, max(lag) FROM samples"
+    " WHERE series = :series AND at_ms >= :since_ms AND at_ms < :until_ms GROUP BY stretch"
+)
 GET_REBALANCES: Final = (
     "SELECT began_ms, ended_ms, reasons, moved, reclaimed FROM rebalances"
     " WHERE series = ? AND began_ms >= ? ORDER BY began_ms"

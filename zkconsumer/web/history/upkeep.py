@@ -40,12 +40,15 @@ def keep_up(connection: sqlite3.Connection, keep: Keep, now_ms: int) -> None:
         sqlite3.Error: it can't be done now.
     """
     horizon_ms = now_ms - keep.days * DAY_MS
+    # Borders lie between whole stretches, so that it can be done again and again.
+    minutes_from_ms = (now_ms - keep.minutes_ms) // HOUR_MS * HOUR_MS
+    all_from_ms = (now_ms - keep.all_ms) // MINUTE_MS * MINUTE_MS
     every = [series for (series,) in connection.execute(sql.ALL_SERIES).fetchall()]
     for series in every:
         connection.execute("BEGIN IMMEDIATE")
         _forget(connection, series, horizon_ms)
-        _thin(connection, series, horizon_ms, now_ms - keep.minutes_ms, HOUR_MS)
-        _thin(connection, series, now_ms - keep.minutes_ms, now_ms - keep.all_ms, MINUTE_MS)
+        _thin(connection, series, horizon_ms, minutes_from_ms, HOUR_MS)
+        _thin(connection, series, minutes_from_ms, all_from_ms, MINUTE_MS)
         connection.execute("COMMIT")
     _fit(connection, keep.max_bytes, every)
     connection.execute(sql.FORGET_SERIES)
@@ -62,11 +65,11 @@ def _forget(connection: sqlite3.Connection, series: int, horizon_ms: int) -> Non
 def _thin(
     connection: sqlite3.Connection, series: int, since_ms: int, until_ms: int, stretch_ms: int
 ) -> None:
-    """Keep the worst sample of each stretch; whole stretches only, so that it can be done again."""
+    """Keep the worst sample of each stretch."""
     values = {
         "series": series,
-        "since_ms": since_ms - since_ms % stretch_ms,
-        "until_ms": until_ms - until_ms % stretch_ms,
+        "since_ms": since_ms,
+        "until_ms": until_ms,
         "stretch_ms": stretch_ms,
     }
     connection.execute(sql.THIN, values)

@@ -165,24 +165,39 @@ def times(connection: sqlite3.Connection) -> list[int]:
     return [at for (at,) in connection.execute("SELECT at_ms FROM samples ORDER BY at_ms")]
 
 
-@given(st.lists(st.tuples(st.integers(0, 20 * DAY_MS), st.integers(-1, 5)), max_size=60))
-def test_the_older_the_thinner(samples: list[tuple[int, int]]) -> None:
-    """Recent samples all stay; of older ones the worst of each minute, then hour; then none."""
-    keep, now_ms = Keep(days=14), 20 * DAY_MS
-    unique = dict(samples)
-    with closing(in_file(Path(":memory:"), list(unique.items()))) as connection:
-        keep_up(connection, keep, now_ms)
-        left = times(connection)
-        keep_up(connection, keep, now_ms)
-        assert times(connection) == left
+def kept(samples: dict[int, int], now_ms: int) -> list[int]:
+    """What is left of samples, said in another way."""
     wanted: dict[tuple[int, int], tuple[int, int]] = {}
-    for at_ms, lag in unique.items():
-        age_ms = now_ms - at_ms
-        stretch_ms = 1 if age_ms <= 2 * HOUR_MS else MINUTE_MS if age_ms <= 2 * DAY_MS else HOUR_MS
-        if age_ms <= 14 * DAY_MS:
+    for at_ms, lag in samples.items():
+        stretch_ms = 1
+        if at_ms // MINUTE_MS < (now_ms - 2 * HOUR_MS) // MINUTE_MS:
+            stretch_ms = MINUTE_MS
+        if at_ms // HOUR_MS < (now_ms - 2 * DAY_MS) // HOUR_MS:
+            stretch_ms = HOUR_MS
+        if at_ms >= now_ms - 14 * DAY_MS:
             place = (stretch_ms, at_ms // stretch_ms)
             wanted[place] = max(wanted.get(place, (-2, 0)), (lag, at_ms))
-    assert left == sorted(at_ms for _, at_ms in wanted.values())
+    return sorted(at_ms for _, at_ms in wanted.values())
+
+
+NEAR_BORDERS = st.builds(
+    lambda border_ms, off_ms: max(0, 20 * DAY_MS - border_ms + off_ms),
+    st.sampled_from([0, 2 * HOUR_MS, 2 * DAY_MS, 14 * DAY_MS, 5 * DAY_MS]),
+    st.integers(-2 * HOUR_MS, 2 * HOUR_MS) | st.integers(-2 * MINUTE_MS, 2 * MINUTE_MS),
+)
+
+
+@given(
+    st.dictionaries(NEAR_BORDERS, st.integers(-1, 5), max_size=60),
+    st.lists(st.integers(0, 3 * HOUR_MS), min_size=1, max_size=3),
+)
+def test_the_older_the_thinner(samples: dict[int, int], later_ms: list[int]) -> None:
+    """Recent samples all stay; of older ones the worst of each minute, then hour; then none."""
+    with closing(in_file(Path(":memory:"), list(samples.items()))) as connection:
+        for now_ms in sorted(20 * DAY_MS + one for one in later_ms):
+            keep_up(connection, Keep(days=14), now_ms)
+            samples = {at_ms: samples[at_ms] for at_ms in kept(samples, now_ms)}
+            assert times(connection) == sorted(samples)
 
 
 def test_groups_that_are_long_gone_leave_nothing(tmp_path: Path) -> None:
