@@ -1,7 +1,7 @@
 """``--metrics-port``: a command that consumes serves its consumer's metrics while it runs."""
 
 import argparse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
@@ -9,6 +9,7 @@ from zkconsumer.observe import Observer
 
 if TYPE_CHECKING:
     from zkconsumer.metrics.consumer import Consumer, ConsumerMetrics
+    from zkconsumer.metrics.families import Family
 
 
 def add_metrics_arguments(parser: "argparse._ActionsContainer") -> None:
@@ -17,7 +18,7 @@ def add_metrics_arguments(parser: "argparse._ActionsContainer") -> None:
         "--metrics-port",
         type=port_number,
         metavar="PORT",
-        help="serve the consumer's metrics for Prometheus at http://127.0.0.1:PORT/metrics while "
+        help="serve its metrics for Prometheus at http://127.0.0.1:PORT/metrics while "
         "it runs (extra: metrics); 0 takes a free port and prints it",
     )
     parser.add_argument(
@@ -30,10 +31,22 @@ def add_metrics_arguments(parser: "argparse._ActionsContainer") -> None:
 
 
 class Measures:
-    """Takes the consumers of a command, whether anybody wants their metrics or not."""
+    """Takes what a command can measure, whether anybody wants to know it or not."""
 
     def __init__(self, metrics: "ConsumerMetrics | None") -> None:
         self._metrics = metrics
+        self._more: list[Callable[[], Iterable[Family]]] = []
+
+    def families(self) -> "Iterator[Family]":
+        """All of it, as it stands now. Thread: any."""
+        if self._metrics is not None:
+            yield from self._metrics.families()
+        for find in list(self._more):
+            yield from find()
+
+    def add_families(self, find: "Callable[[], Iterable[Family]]") -> None:
+        """Serve these, too; any thread may call it."""
+        self._more.append(find)
 
     def add(self, consumer: "Consumer") -> None:
         """Serve the metrics of this one, too."""
@@ -58,11 +71,11 @@ def serving_metrics(args: argparse.Namespace, say: Callable[[str], None]) -> Ite
     # Of an extra, and only for those who ask.
     from zkconsumer.metrics.consumer import ConsumerMetrics, MetricsServer  # noqa: PLC0415
 
-    metrics = ConsumerMetrics()
-    with MetricsServer(args.metrics_port, metrics.families, host=args.metrics_host) as server:
+    measures = Measures(ConsumerMetrics())
+    with MetricsServer(args.metrics_port, measures.families, host=args.metrics_host) as server:
         if args.metrics_port == 0:
             say(f"metrics at http://{args.metrics_host}:{server.port}/metrics")
-        yield Measures(metrics)
+        yield measures
 
 
 def tracers() -> tuple[Observer, ...]:

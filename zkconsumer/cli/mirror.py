@@ -6,17 +6,16 @@ Source: Kafka 0.8.2.2 and 0.9 ``MirrorMaker``.
 import argparse
 import json
 import sys
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from zkconsumer.assignment.filters import Blacklist, Whitelist
 from zkconsumer.cli import mirror_verify
 from zkconsumer.cli.console_settings import count_of_messages
 from zkconsumer.cli.measured import add_metrics_arguments, serving_metrics
-from zkconsumer.cli.measured import add_metrics_arguments
+from zkconsumer.cli.mirror_metrics import mirror_families
 from zkconsumer.cli.mirror_report import json_of, summary_table
 from zkconsumer.cli.progress import progress
 from zkconsumer.cli.signals import StopAsked, stop_signals
@@ -31,9 +30,6 @@ from zkconsumer.mirror.settings import (
     target_settings,
 )
 from zkconsumer.properties_file import load_properties
-
-if TYPE_CHECKING:
-    from zkconsumer.metrics.families import Family
 
 _DROPPED_STATUS = 3
 _DESCRIPTION = """\
@@ -220,7 +216,6 @@ def _add_work(parser: argparse.ArgumentParser) -> None:
         help="print how far it is every second, and at the end, as a JSON object a line",
     )
     add_metrics_arguments(group)
-    add_metrics_arguments(group)
 
 
 def _count(text: str) -> int:
@@ -302,7 +297,9 @@ def run(args: argparse.Namespace) -> int:
     """
     settings = settings_of(args)
     with serving_metrics(args, _say) as measures:
-        return _mirror(args, Mirror(settings, on_consumer=measures.add))
+        mirror = Mirror(settings, on_consumer=measures.add)
+        measures.add_families(lambda: mirror_families(mirror.progress()))
+        return _mirror(args, mirror)
 
 
 def _say(line: str) -> None:
@@ -313,7 +310,7 @@ def _mirror(args: argparse.Namespace, mirror: Mirror) -> int:
     try:
         with stop_signals() as stop:
             stop.wake = partial(_end, mirror)
-            with _serving(args, mirror), progress("mirrored", None, unit="messages") as advance:
+            with progress("mirrored", None, unit="messages") as advance:
                 done = 0
 
                 def tell(now: Progress) -> None:
@@ -333,33 +330,6 @@ def _mirror(args: argparse.Namespace, mirror: Mirror) -> int:
     finally:
         _report(mirror.progress(), as_json=args.json)
     return _DROPPED_STATUS if mirror.progress().total.dropped else 0
-
-
-@contextmanager
-def _serving(args: argparse.Namespace, mirror: Mirror) -> Iterator[None]:
-    """Serve metrics, if that was asked for.
-
-    Raises:
-        ConfigError: the port can't be had, or the extra ``metrics`` is missing.
-    """
-    if args.metrics_port is None:
-        yield
-        return
-    # Of an extra, and only for those who ask.
-    from zkconsumer.cli.mirror_metrics import mirror_families  # noqa: PLC0415
-    from zkconsumer.metrics.consumer import MetricsServer  # noqa: PLC0415
-
-    def families() -> "Iterator[Family]":
-        return mirror_families(mirror.progress())
-
-    with MetricsServer(args.metrics_port, families, host=args.metrics_host) as server:
-        if args.metrics_port == 0:
-            print(
-                f"metrics at http://{args.metrics_host}:{server.port}/metrics",
-                file=sys.stderr,
-                flush=True,
-            )
-        yield
 
 
 def _end(mirror: Mirror) -> None:

@@ -1,0 +1,75 @@
+"""What a mirror has done, as metrics. Pure."""
+
+from collections.abc import Callable, Iterator
+from typing import Final
+
+from zkconsumer.metrics.families import Family, Kind, Measure, Sample
+from zkconsumer.mirror.accounts import PartitionAccount
+from zkconsumer.mirror.mirror import Progress
+
+_LABELS: Final = ("source", "topic", "partition")
+
+
+def _measure(
+    name: str, text: str, value: Callable[[PartitionAccount], int | None], kind: Kind = "counter"
+) -> Measure[Progress]:
+    """A number for each partition that has one."""
+
+    def find(now: Progress) -> Iterator[Sample]:
+        for source, partitions in now.sources.items():
+            for tp, account in partitions.items():
+                found = value(account)
+                if found is not None:
+                    yield Sample((source, tp.topic, str(tp.partition)), found)
+
+    return Measure(
+        name=f"zkconsumer_mirror_{name}",
+        text=text,
+        labels=_LABELS,
+        find=find,
+        kind=kind,
+        per_partition=True,
+    )
+
+
+MEASURES: Final = (
+    _measure("read_total", "Messages read from the source.", lambda one: one.read),
+    _measure(
+        "acknowledged_total",
+        "Messages that the target has acknowledged.",
+        lambda one: one.acknowledged,
+    ),
+    _measure(
+        "again_total",
+        "Messages that this process had read before.",
+        lambda one: one.again,
+    ),
+    _measure(
+        "dropped_total",
+        "Messages that were given up, since the target will never take them.",
+        lambda one: one.dropped,
+    ),
+    _measure(
+        "gap_total",
+        "Offsets of the source without a message: compacted, or deleted before they were read.",
+        lambda one: one.gap,
+    ),
+    _measure(
+        "position_offset",
+        "Everything in front of this offset of the source is in the target.",
+        lambda one: one.position,
+        "gauge",
+    ),
+    _measure(
+        "committed_offset",
+        "The offset that this process committed last.",
+        lambda one: one.committed,
+        "gauge",
+    ),
+)
+
+
+def mirror_families(now: Progress) -> Iterator[Family]:
+    """All of them; ``source`` is where the source cluster is."""
+    for measure in MEASURES:
+        yield measure.of(now)
