@@ -9,6 +9,7 @@ from tests.support.control_bench import ControlledMember, Group
 from tests.support.memory_connector import MemoryConnector
 from zkconsumer.cli.measured import add_metrics_arguments, port_number, serving_metrics
 from zkconsumer.clock import SystemClock
+from zkconsumer.metrics.families import Family
 
 
 def arguments(*words: str) -> argparse.Namespace:
@@ -37,14 +38,17 @@ def test_nothing_is_served_unless_asked_for() -> None:
 
 
 def test_an_open_port_is_told() -> None:
-    """The consumer's metrics are there while the block runs."""
+    """The consumer's metrics are there while the block runs, and what else was added."""
     said: list[str] = []
     with (
         serving_metrics(arguments("--metrics-port", "0"), said.append) as measures,
         MemoryConnector(ControlledMember(Group(time=SystemClock()), "a")) as connector,
     ):
         measures.add(connector)
+        measures.add_families(lambda: [Family(name="a", text="A.", labels=(), samples=[])])
         ((what, _, address),) = (one.partition(" at ") for one in said)
         with urllib.request.urlopen(address, timeout=10) as answer:
-            assert b'zkconsumer_max_lag{client_id="g",group="g"} 0' in answer.read()
+            page = answer.read()
+    assert b'zkconsumer_max_lag{client_id="g",group="g"} 0' in page
+    assert b"# HELP a A." in page
     assert what == "metrics"
