@@ -2,7 +2,7 @@
 
 import asyncio
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
@@ -171,6 +171,13 @@ class NoPast:
         """See ``Past``."""
         self.asked.append((key, since_ms, until_ms, points))
         return LagSeries()
+
+    def trends(
+        self, keys: Collection[GroupKey], since_ms: int, until_ms: int, points: int
+    ) -> dict[GroupKey, tuple[int | None, ...]]:
+        """See ``Past``."""
+        del keys, since_ms, until_ms, points
+        return {}
 
     def rebalances(self, key: GroupKey, since_ms: int) -> tuple[PastRebalance, ...]:
         """See ``Past``."""

@@ -5,7 +5,7 @@ member, one stopped, one holds a node that Scala members can't read. All of it i
 the time alone, so that every run shows the same.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from math import sin
 
@@ -376,6 +376,21 @@ class TalePast:
                 )
         totals = [sum(one.lag[at] or 0 for one in partitions.values()) for at in range(len(times))]
         return LagSeries(times_ms=tuple(times), total=tuple(totals), partitions=partitions)
+
+    def trends(
+        self, keys: Collection[GroupKey], since_ms: int, until_ms: int, points: int
+    ) -> dict[GroupKey, tuple[int | None, ...]]:
+        """See ``Past``."""
+        found: dict[GroupKey, tuple[int | None, ...]] = {}
+        stretch_ms = (until_ms - since_ms) // points
+        for key in keys:
+            series = self.lag_series(key, since_ms, until_ms, 1_000)
+            lags: dict[int, int] = {}
+            for at_ms, lag in zip(series.times_ms, series.total, strict=True):
+                place = (at_ms - since_ms) // stretch_ms
+                lags[place] = max(lag or 0, lags.get(place, 0))
+            found[key] = tuple(lags.get(place) for place in range(points))
+        return found
 
     def rebalances(self, key: GroupKey, since_ms: int) -> tuple[PastRebalance, ...]:
         """See ``Past``."""

@@ -4,7 +4,7 @@ Pages are functions of ``zkconsumer.web.pages``; here they get the latest state,
 request, and become HTML. What takes time runs on threads of a pool, so that events go on.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Final
@@ -36,7 +36,7 @@ from zkconsumer.web.guarding import Guard
 from zkconsumer.web.health import health_of
 from zkconsumer.web.pages.cluster import cluster_page
 from zkconsumer.web.pages.group import group_page
-from zkconsumer.web.pages.groups import groups_page
+from zkconsumer.web.pages.groups import TREND_POINTS, groups_page
 from zkconsumer.web.pages.plain import login_page, sorry_page
 from zkconsumer.web.pages.topic import topic_page
 from zkconsumer.web.pages.topics import topics_page
@@ -87,7 +87,7 @@ def build_app(site: Site) -> ASGIApp:
             Route("/", answers.page(lambda asked, state, _: cluster_page(state, asked))),
             Route("/topics", answers.page(lambda asked, state, _: topics_page(state, asked))),
             Route("/topics/{name}", answers.page(_topic)),
-            Route("/groups", answers.page(lambda asked, state, _: groups_page(state, asked))),
+            Route("/groups", answers.page(answers.all_groups)),
             Route("/groups/zookeeper/{id}/znodes", answers.page(answers.znodes)),
             Route("/groups/{kind}/{id:path}", answers.page(answers.group)),
             Route("/api/state", answers.state),
@@ -126,6 +126,16 @@ class _Answers:
             return _html(make(asked, state, request), asked, state)
 
         return answer
+
+    def all_groups(self, asked: Asked, state: ClusterState, request: Request) -> View:
+        """The list of groups, with how each got on in the last hour."""
+        del request
+
+        def trends(keys: Sequence[GroupKey]) -> Mapping[GroupKey, tuple[int | None, ...]]:
+            since_ms = asked.now_ms - HOUR_MS
+            return self._site.past.trends(keys, since_ms, asked.now_ms, TREND_POINTS)
+
+        return groups_page(state, asked, trends)
 
     def group(self, asked: Asked, state: ClusterState, request: Request) -> View:
         """The page of a group."""

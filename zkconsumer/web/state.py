@@ -5,7 +5,7 @@ all of the answer is of one moment. What is worked out from the snapshot is work
 state, when it is first asked for.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -184,6 +184,12 @@ class Past(Protocol):
 
     def lag_series(self, key: GroupKey, since_ms: int, until_ms: int, points: int) -> LagSeries:
         """The lag of a group between two instants, at most so many moments of it."""
+        ...
+
+    def trends(
+        self, keys: Collection[GroupKey], since_ms: int, until_ms: int, points: int
+    ) -> Mapping[GroupKey, tuple[int | None, ...]]:
+        """The largest lag of groups in each of so many equal stretches of time; None: not seen."""
         ...
 
     def rebalances(self, key: GroupKey, since_ms: int) -> tuple[PastRebalance, ...]:

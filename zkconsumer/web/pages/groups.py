@@ -1,10 +1,12 @@
 """All groups. Pure."""
 
+from collections.abc import Callable, Mapping, Sequence
 from typing import Final
 
-from zkconsumer.status.model import GroupKind, GroupState
+from zkconsumer.status.model import GroupKey, GroupKind, GroupState
 from zkconsumer.web.pages.group_rows import GroupRow, found_in, group_row
 from zkconsumer.web.pages.table import Column, matching, table_of
+from zkconsumer.web.pages.trend import trend_of
 from zkconsumer.web.pages.view import Asked, View
 from zkconsumer.web.state import ClusterState
 
@@ -44,7 +46,13 @@ _COLUMNS: Final[tuple[Column[GroupRow], ...]] = (
 )
 
 
-def groups_page(state: ClusterState, asked: Asked) -> View:
+TREND_POINTS: Final = 60
+
+Trends = Callable[[Sequence[GroupKey]], Mapping[GroupKey, Sequence[int | None]]]
+"""Asks for the lag of groups in each minute of the last hour."""
+
+
+def groups_page(state: ClusterState, asked: Asked, trends: Trends = lambda _keys: {}) -> View:
     """The list of groups, narrowed by ``q`` (words of the id), ``kind`` and ``state``.
 
     Those in trouble lead, unless something else is asked for.
@@ -60,11 +68,13 @@ def groups_page(state: ClusterState, asked: Asked) -> View:
         if kind in {"", row.key.kind.value} and wanted in {"", row.state.value}
     ]
     table = table_of(found, _COLUMNS, asked, total=len(rows))
+    past = trends([row.key for row in table.rows])
     return View(
         template="groups.html",
         title="Groups",
         context={
             "table": table,
+            "trends": {key: trend_of(lags) for key, lags in past.items()},
             "findings": found_in(state, table.rows),
             "kinds": [one.value for one in GroupKind],
             "states": [one.value for one in GroupState],
