@@ -137,11 +137,19 @@ def _live(snapshot: ClusterSnapshot) -> Iterable[PartitionStatus]:
     return (one for topic in snapshot.topics if not topic.deleting for one in topic.partitions)
 
 
+def _is_lost(partition: PartitionStatus, there: set[int]) -> bool:
+    """Whether nobody leads it: by its node, or since who should is not registered any more.
+
+    While no broker is left there is nobody to write the node; that is a finding of its own.
+    """
+    return partition.leaderless or (bool(there) and partition.leader not in there)
+
+
 def _leaders(snapshot: ClusterSnapshot) -> list[Finding]:
-    lost = [one for one in _live(snapshot) if one.leaderless]
+    there = {one.broker.id for one in snapshot.brokers}
+    lost = [one for one in _live(snapshot) if _is_lost(one, there)]
     if not lost:
         return []
-    there = {one.broker.id for one in snapshot.brokers}
     topics = {one.topic_partition.topic for one in lost}
     return [
         Finding(
@@ -182,10 +190,10 @@ def _readers(snapshot: ClusterSnapshot, topics: set[str]) -> str:
 
 
 def _replicas(snapshot: ClusterSnapshot) -> list[Finding]:
-    behind = [one for one in _live(snapshot) if one.under_replicated and not one.leaderless]
+    there = {one.broker.id for one in snapshot.brokers}
+    behind = [one for one in _live(snapshot) if one.under_replicated and not _is_lost(one, there)]
     if not behind:
         return []
-    there = {one.broker.id for one in snapshot.brokers}
     missing = Counter(
         replica for one in behind for replica in one.replicas if replica not in one.in_sync
     )

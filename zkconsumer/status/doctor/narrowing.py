@@ -16,13 +16,17 @@ def about(snapshot: ClusterSnapshot, keys: Collection[GroupKey]) -> ClusterSnaps
     groups = {key: group for key, group in snapshot.groups.items() if key.group_id in ids}
     read = {topic for group in groups.values() for one in group.members for topic in one.streams}
     read |= {one.topic_partition.topic for group in groups.values() for one in group.partitions}
-    topics = tuple(one for one in snapshot.topics if one.name in read or _is_well(one))
+    there = {one.broker.id for one in snapshot.brokers}
+    topics = tuple(one for one in snapshot.topics if one.name in read or _is_well(one, there))
     failures = tuple(one for one in snapshot.failures if one.group_id in {None, *ids})
     return replace(snapshot, groups=groups, topics=topics, failures=failures)
 
 
-def _is_well(topic: TopicStatus) -> bool:
+def _is_well(topic: TopicStatus, there: set[int]) -> bool:
     return bool(topic.partitions or topic.deleting) and not (
         topic.problem
-        or any(one.leaderless or one.under_replicated or one.problem for one in topic.partitions)
+        or any(
+            one.under_replicated or one.problem or one.leader not in there
+            for one in topic.partitions
+        )
     )

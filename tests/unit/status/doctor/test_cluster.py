@@ -95,6 +95,15 @@ def test_a_partition_without_a_leader() -> None:
     assert found.evidence == ("t-0: replicas 0 (runs), 5 (is gone, in sync)",)
 
 
+def test_a_leader_that_is_not_registered() -> None:
+    """Nobody has written another one's name yet, or nobody is left to; it is told once."""
+    snapshot = with_partition(leader=5, replicas=(5, 0), in_sync=(5,))
+    (found,) = said(snapshot)
+    assert found.code is Code.LEADER_MISSING
+    assert found.evidence == ("t-0: replicas 5 (is gone, in sync), 0 (runs)",)
+    assert codes(said(replace(snapshot, brokers=()))) == ["no-brokers", "under-replicated"]
+
+
 def test_a_topic_that_is_being_deleted_may_be_headless() -> None:
     """Leaders go first."""
     snapshot = with_partition(leader=None)
