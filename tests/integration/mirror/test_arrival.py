@@ -2,6 +2,7 @@
 
 import json
 import socket
+import urllib.request
 from dataclasses import replace
 from pathlib import Path
 
@@ -197,15 +198,19 @@ def test_as_a_command_it_ends_in_order(
     )
     assert limited.wait() == 0, limited.errors
     assert ZkTree(cluster).offsets(group) == {tp: 30}
-    mirror = MirrorProcess(cluster, group, *words, folder=tmp_path / "ended")
+    mirror = MirrorProcess(cluster, group, *words, "--metrics-port", "0", folder=tmp_path / "ended")
     wait_until(lambda: '"acknowledged":70' in mirror.output, what="the other messages")
+    what, _, address = mirror.errors.strip().partition(" at ")
+    assert what == "metrics"
+    with urllib.request.urlopen(address, timeout=10) as answer:
+        sample = f'acknowledged_total{{partition="0",source="{cluster.zookeeper_connect}"'
+        assert sample in answer.read().decode()
     mirror.terminate()
     assert mirror.wait() == 0, mirror.errors
     told = json.loads(mirror.output.splitlines()[-1])
     assert (told["ended"], told["read"], told["acknowledged"], told["again"]) == (True, 70, 70, 0)
     assert told["partitions"][0]["committed"] == 100
     assert ZkTree(cluster).offsets(group) == {tp: 100}
-    assert mirror.errors == ""
 
 
 def test_it_can_be_ended_while_it_waits_for_the_target(cluster: Sandbox, tmp_path: Path) -> None:

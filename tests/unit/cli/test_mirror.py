@@ -9,6 +9,7 @@ import pytest
 from zkconsumer.assignment.filters import Blacklist, Whitelist
 from zkconsumer.cli import mirror
 from zkconsumer.cli.main import main
+from zkconsumer.cli.mirror_metrics import mirror_families
 from zkconsumer.cli.mirror_report import json_of, summary_table
 from zkconsumer.cli.mirror_verify import json_of as json_of_proof
 from zkconsumer.cli.mirror_verify import text_of
@@ -137,6 +138,25 @@ def test_several_sources_are_told_apart(tmp_path: Path) -> None:
     for words in (["--offsets-file", "o"], ["--max-messages", "3"]):
         with pytest.raises(ConfigError, match="run a mirror for each"):
             settings(*files, *TARGET, "--whitelist", "t", *words)
+
+
+def test_metrics_of_each_partition() -> None:
+    """What is not known has no sample."""
+    account = PartitionAccount(read=12, acknowledged=10, again=2, dropped=1, gap=4, position=9)
+    families = {
+        one.name: {sample.labels: sample.value for sample in one.samples}
+        for one in mirror_families(Progress(1, {"zk:1/k": {T0: account}}))
+    }
+    labels = ("zk:1/k", "t", "0")
+    assert families == {
+        "zkconsumer_mirror_read_total": {labels: 12},
+        "zkconsumer_mirror_acknowledged_total": {labels: 10},
+        "zkconsumer_mirror_again_total": {labels: 2},
+        "zkconsumer_mirror_dropped_total": {labels: 1},
+        "zkconsumer_mirror_gap_total": {labels: 4},
+        "zkconsumer_mirror_position_offset": {labels: 9},
+        "zkconsumer_mirror_committed_offset": {},
+    }
 
 
 def test_the_proof_is_told_in_words() -> None:
