@@ -355,7 +355,9 @@ class TalePast:
 
     def lag_series(self, key: GroupKey, since_ms: int, until_ms: int, points: int) -> LagSeries:
         """See ``Past``."""
-        tale = _TALES[key]
+        tale = _TALES.get(key)
+        if tale is None:
+            return LagSeries()
         step_ms = max(STEP_MS, (until_ms - since_ms) // points)
         times = [
             at

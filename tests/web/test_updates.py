@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 from tests.support.browser import barriers, window
+from tests.support.large_page import large_state
 from tests.support.page_world import BILLING, NOW_MS, STEP_MS, STEPS, state_at
 from tests.support.paper_site import PaperSite
 from tests.support.waiting import wait_until
@@ -179,6 +180,30 @@ def test_filters_work_while_one_types(browser: Browser, site: PaperSite) -> None
         page.reload()
         expect(page.locator("tbody th")).to_have_text("mailer")
         assert opened.clean()
+
+
+def test_a_large_cluster_stays_usable(browser: Browser, site: PaperSite) -> None:
+    """500 topics of 20 partitions: few nodes to a page, filters and updates come soon."""
+    state = replace(large_state(), number=900)
+    show(site, state)
+    with window(browser, site.address) as opened:
+        page = opened.open("/topics")
+        expect(page.locator("tbody tr")).to_have_count(50)
+        page.get_by_role("link", name="After").click()
+        expect(page.locator("tbody th").first).to_have_text("topic-0050")
+        page.get_by_label("Find").fill("0499")
+        expect(page.locator("tbody tr")).to_have_count(1)
+        expect(page.locator("tbody th")).to_have_text("topic-0499")
+        page = opened.open("/groups/zookeeper/large")
+        expect(page.locator("tr[data-owner]")).to_have_count(100)
+        assert page.locator("*").count() < 6_000
+        page.evaluate("window.sameDocument = true")
+        site.clock.advance(61_000)
+        show(site, replace(state, number=901, problem="gone"))
+        expect(page.get_by_role("region", name="Problem")).to_be_visible(timeout=2_000)
+        page.get_by_label("Topic").select_option("topic-0333")
+        expect(page.locator("tr[data-owner]")).to_have_count(20, timeout=2_000)
+        assert page.evaluate("window.sameDocument")
 
 
 def test_all_is_reached_by_keyboard(browser: Browser, site: PaperSite) -> None:

@@ -3,12 +3,23 @@ import { refresh } from "./live.js";
 
 const TYPING_MS = 150;
 
-function go(form) {
+function queryOf(form) {
   const query = new URLSearchParams();
   for (const [name, value] of new FormData(form)) if (value) query.set(name, value);
-  const text = query.toString();
+  return query;
+}
+
+function go(form) {
+  const text = queryOf(form).toString();
   history.replaceState(null, "", text ? `${form.action}?${text}` : form.action);
   void refresh();
+}
+
+// Whether the address does not say what the fields do: somebody typed before this script was there.
+function ahead(form) {
+  const told = new URLSearchParams(location.search);
+  const fields = [...new FormData(form)];
+  return fields.some(([name, value]) => (told.get(name) ?? "") !== value);
 }
 
 export function startForms() {
@@ -19,6 +30,7 @@ export function startForms() {
     clearTimeout(waiting);
     waiting = setTimeout(() => go(form), event.type === "input" ? TYPING_MS : 0);
   };
+  for (const form of document.querySelectorAll("form[data-live-form]")) if (ahead(form)) go(form);
   document.addEventListener("input", later);
   document.addEventListener("change", later);
   document.addEventListener("submit", (event) => {

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import pytest
 
+from tests.support.large_page import LARGE, large_state
 from tests.support.page_world import (
     BILLING,
     CHECKOUT,
@@ -13,19 +14,10 @@ from tests.support.page_world import (
     TalePast,
     state_at,
 )
-from zkconsumer.model import TopicPartition
 from zkconsumer.status.doctor.finding import Code
 from zkconsumer.status.model import (
-    ClusterSnapshot,
-    Committed,
     GroupKey,
     GroupKind,
-    GroupPartition,
-    GroupState,
-    GroupStatus,
-    MemberStatus,
-    PartitionStatus,
-    TopicStatus,
 )
 from zkconsumer.web.judgements import Judgements, Memory
 from zkconsumer.web.pages.cluster import cluster_page
@@ -40,8 +32,6 @@ from zkconsumer.web.pages.view import Asked, View
 from zkconsumer.web.rendering import render
 from zkconsumer.web.state import ClusterState
 
-LARGE = GroupKey(GroupKind.ZOOKEEPER, "large")
-
 
 def asked(path: str = "/", **query: str) -> Asked:
     """A request, two seconds after the latest look."""
@@ -52,52 +42,6 @@ def asked(path: str = "/", **query: str) -> Asked:
 def state() -> ClusterState:
     """The latest of the tale."""
     return state_at()
-
-
-def large_state(topics: int = 500, partitions: int = 20, members: int = 60) -> ClusterState:
-    """One group that reads everything, with members that have nothing."""
-    names = [f"topic-{one:04}" for one in range(topics)]
-    everything = [TopicPartition(name, one) for name in names for one in range(partitions)]
-    group = GroupStatus(
-        group_id=LARGE.group_id,
-        kind=LARGE.kind,
-        seen_ms=NOW_MS,
-        state=GroupState.STABLE,
-        members=tuple(
-            MemberStatus(member_id=f"large_h{one:02}", streams=dict.fromkeys(names, 1))
-            for one in range(members)
-        ),
-        partitions=tuple(
-            GroupPartition(
-                tp,
-                owner=f"large_h{tp.partition:02}-0",
-                committed=(Committed(40, "zookeeper", NOW_MS),),
-                log_start=0,
-                log_end=100,
-                log_at_ms=NOW_MS,
-            )
-            for tp in everything
-        ),
-    )
-    snapshot = ClusterSnapshot(
-        taken_ms=NOW_MS,
-        zookeeper_connect="zk:2181",
-        topics=tuple(
-            TopicStatus(
-                name=name,
-                seen_ms=NOW_MS,
-                partitions=tuple(
-                    PartitionStatus(topic_partition=TopicPartition(name, one), leader=0)
-                    for one in range(partitions)
-                ),
-            )
-            for name in names
-        ),
-        groups={LARGE: group},
-    )
-    memory = Memory()
-    memory.record(snapshot)
-    return replace(state_at(0), snapshot=snapshot, judgements=Judgements(snapshot, None, memory))
 
 
 def html(view: View, state: ClusterState, what: Asked) -> str:

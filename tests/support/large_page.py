@@ -1,0 +1,69 @@
+"""A state with one group that reads ten thousand partitions: what pages must stay small with."""
+
+from dataclasses import replace
+from typing import Final
+
+from tests.support.page_world import NOW_MS, state_at
+from zkconsumer.model import TopicPartition
+from zkconsumer.status.model import (
+    ClusterSnapshot,
+    Committed,
+    GroupKey,
+    GroupKind,
+    GroupPartition,
+    GroupState,
+    GroupStatus,
+    MemberStatus,
+    PartitionStatus,
+    TopicStatus,
+)
+from zkconsumer.web.judgements import Judgements, Memory
+from zkconsumer.web.state import ClusterState
+
+LARGE: Final = GroupKey(GroupKind.ZOOKEEPER, "large")
+
+
+def large_state(topics: int = 500, partitions: int = 20, members: int = 60) -> ClusterState:
+    """One group that reads everything, with members that have nothing."""
+    names = [f"topic-{one:04}" for one in range(topics)]
+    everything = [TopicPartition(name, one) for name in names for one in range(partitions)]
+    group = GroupStatus(
+        group_id=LARGE.group_id,
+        kind=LARGE.kind,
+        seen_ms=NOW_MS,
+        state=GroupState.STABLE,
+        members=tuple(
+            MemberStatus(member_id=f"large_h{one:02}", streams=dict.fromkeys(names, 1))
+            for one in range(members)
+        ),
+        partitions=tuple(
+            GroupPartition(
+                tp,
+                owner=f"large_h{tp.partition:02}-0",
+                committed=(Committed(40, "zookeeper", NOW_MS),),
+                log_start=0,
+                log_end=100,
+                log_at_ms=NOW_MS,
+            )
+            for tp in everything
+        ),
+    )
+    snapshot = ClusterSnapshot(
+        taken_ms=NOW_MS,
+        zookeeper_connect="zk:2181",
+        topics=tuple(
+            TopicStatus(
+                name=name,
+                seen_ms=NOW_MS,
+                partitions=tuple(
+                    PartitionStatus(topic_partition=TopicPartition(name, one), leader=0)
+                    for one in range(partitions)
+                ),
+            )
+            for name in names
+        ),
+        groups={LARGE: group},
+    )
+    memory = Memory()
+    memory.record(snapshot)
+    return replace(state_at(0), snapshot=snapshot, judgements=Judgements(snapshot, None, memory))
