@@ -61,7 +61,6 @@ def add_parser(subparsers: Subparsers) -> None:
     """Add the ``assign`` command; ``run`` is set as the ``run`` default of its commands."""
     assign = subparsers.add_parser(
         "assign",
-        help="who would get what with more members or streams",
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,

@@ -70,7 +70,6 @@ def add_parser(subparsers: Subparsers) -> None:
     """Add the command; ``run`` is set as the ``run`` default."""
     parser = subparsers.add_parser(
         "get-offset",
-        help="the offsets of a topic, by time",
         description=_DESCRIPTION,
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -59,7 +59,6 @@ def add_parser(subparsers: Subparsers) -> None:
     """Add the command; ``run`` is set as the ``run`` default."""
     parser = subparsers.add_parser(
         "groups",
-        help="list, describe and watch consumer groups; delete them, if asked",
         description=_DESCRIPTION,
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,

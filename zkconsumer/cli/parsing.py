@@ -4,7 +4,7 @@ import argparse
 import difflib
 import sys
 from collections.abc import Sequence
-from typing import Final, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
 
 from zkconsumer.cli.commands import (
     SECTIONS,
@@ -39,6 +39,23 @@ class Parser(argparse.ArgumentParser):
         self.exit(USAGE_STATUS, f"{self.prog}: {message} (see {self.prog} --help)\n")
 
 
+# Generic only to type checkers.
+if TYPE_CHECKING:
+    _SubParsers = argparse._SubParsersAction[argparse.ArgumentParser]  # noqa: SLF001
+else:
+    _SubParsers = argparse._SubParsersAction  # noqa: SLF001
+
+
+class _Commands(_SubParsers):
+    """Knows what each command is for, so that its module need not say it once more."""
+
+    def add_parser(self, name: str, **settings: Any) -> argparse.ArgumentParser:
+        """See ``argparse``."""
+        command = find_command(name)
+        assert command is not None
+        return super().add_parser(name, **{**settings, "help": command.summary})
+
+
 def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     """The parser of the whole command line.
 
@@ -67,13 +84,17 @@ def build_parser(only: str | None = None) -> argparse.ArgumentParser:
     )
     # The description lists them by what they are for; argparse knows only one heap.
     subparsers = parser.add_subparsers(
-        prog="zkconsumer", required=True, metavar="COMMAND", help=argparse.SUPPRESS
+        action=_Commands,
+        prog="zkconsumer",
+        required=True,
+        metavar="COMMAND",
+        help=argparse.SUPPRESS,
     )
     for command in every_command():
         if only is None or command.name == only:
             add_command(command, subparsers)
         else:
-            subparsers.add_parser(command.name, help=command.summary, add_help=False)
+            subparsers.add_parser(command.name, add_help=False)
     return parser
 
 

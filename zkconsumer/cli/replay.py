@@ -71,7 +71,6 @@ def add_parser(subparsers: Subparsers) -> None:
     """Add the ``replay`` command; ``run`` is set as its ``run`` default."""
     parser = subparsers.add_parser(
         "replay",
-        help="print a range of offsets or times, beside all groups",
         description=_DESCRIPTION,
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -81,7 +81,6 @@ def add_parser(subparsers: Subparsers) -> None:
     """Add the command; ``run`` is set as the ``run`` default."""
     parser = subparsers.add_parser(
         "topics",
-        help="list and describe topics, their leaders and replicas",
         description=_DESCRIPTION,
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,

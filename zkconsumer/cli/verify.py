@@ -68,7 +68,6 @@ def add_parser(subparsers: Subparsers) -> None:
     """Add the command; ``run`` is set as the ``run`` default."""
     parser = subparsers.add_parser(
         "verify",
-        help="whether every partition of a group is owned as it should be",
         description=_DESCRIPTION,
         epilog=_EPILOG,
         formatter_class=argparse.RawDescriptionHelpFormatter,

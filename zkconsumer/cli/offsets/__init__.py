@@ -15,7 +15,6 @@ def add_parser(subparsers: Subparsers) -> None:
     """Add the ``offsets`` command; ``run`` is set as the ``run`` default of its commands."""
     offsets = subparsers.add_parser(
         "offsets",
-        help="export, import, set and migrate the offsets of groups",
         description=_DESCRIPTION,
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
