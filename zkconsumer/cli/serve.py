@@ -167,12 +167,19 @@ def _serve(
     from zkconsumer.web.history.past import RecordedPast  # noqa: PLC0415
     from zkconsumer.web.security import Hosts, Tokens, is_loopback  # noqa: PLC0415
     from zkconsumer.web.serving import PageServer  # noqa: PLC0415
-    from zkconsumer.web.watching import ClusterWatch, WatchSettings  # noqa: PLC0415
+    from zkconsumer.web.watching import (  # noqa: PLC0415
+        RETRY_MS,
+        ClusterWatch,
+        WatchSettings,
+    )
 
     watch = ClusterWatch(
         lambda: open_cluster(args),
         WatchSettings(
-            zookeeper_connect=args.zookeeper, interval_ms=args.interval_ms, groups=args.groups
+            zookeeper_connect=args.zookeeper,
+            interval_ms=args.interval_ms,
+            retry_ms=min(args.interval_ms, RETRY_MS),
+            groups=args.groups,
         ),
         on_news=recorder.take,
         on_death=lambda _error: server.end(),
