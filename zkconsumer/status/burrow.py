@@ -2,11 +2,13 @@
 
 No thresholds: the last commits of each partition are held against the lag they left. The rules,
 their order and the numbers are Burrow's (linkedin/Burrow, ``core/internal/evaluator/caching.go``
-and ``core/protocol/evaluator.go``). Two things are ours:
+and ``core/protocol/evaluator.go``). Three things are ours:
 
 - Burrow calls a partition stopped when it has been silent for longer than its window is long. A
   window of one commit, or of a fast burst of them, has next to no length; ``least_span_ms`` is
   what it counts as at least. Burrow's own is 0.
+- One commit shows neither a standstill nor a growing lag, so it is OK. In Burrow it is a STALL: each
+  group that is behind would be an error until its second commit after a start of ours.
 - Where the time of commits is not told, they are seen only by their offsets (see ``series``): who
   goes on committing the same offset is then STOP, not STALL.
 """
@@ -189,6 +191,8 @@ def partition_status(
         return BurrowStatus.REWIND
     lags = [one.lag for one in commits if one.lag is not None]
     if any(lag <= settings.allowed_lag for lag in lags):
+        return BurrowStatus.OK
+    if len(commits) == 1:
         return BurrowStatus.OK
     if all(one.offset == commits[0].offset for one in commits):
         return BurrowStatus.STALL

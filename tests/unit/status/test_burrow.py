@@ -126,10 +126,10 @@ def test_the_numbers_are_those_of_burrows_metrics() -> None:
 
 def test_a_single_commit_is_no_stop_before_the_least_span_is_over() -> None:
     """A group that is seen for the first time has one commit, however healthy it is."""
-    commits = [CommitSample(10, 1_000_000, None)]
+    commits = [CommitSample(10, 1_000_000, 5)]
     settings = BurrowSettings()
     just = 1_000_000 + settings.least_span_ms
-    assert partition_status(commits, (), 5, just, settings) is not BurrowStatus.STOP
+    assert partition_status(commits, (), 5, just, settings) is BurrowStatus.OK
     assert partition_status(commits, (), 5, just + 1, settings) is BurrowStatus.STOP
 
 
