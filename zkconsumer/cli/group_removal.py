@@ -59,14 +59,26 @@ class GroupRemoval:
         return self._remove([self._paths.root])
 
     def topic(self, topic: str) -> Deletion:
-        """Delete its owners and offsets of one topic; all of it, where it owned nothing else.
+        """Delete its owners and offsets of one topic; all of it, where it has nothing of others.
 
         Raises:
             RegistryError: as ``everything``.
         """
-        owned = self._store.children_many([f"{self._paths.root}/owners"])[0]
-        if owned == [topic]:
+        if self.topics() == {topic}:
             return self.everything()
+        return self._of_topic(topic)
+
+    def topic_as_original(self, topic: str) -> Deletion:
+        """As ``topic``, but offsets of others go, too, where it owned nothing of them.
+
+        Raises:
+            RegistryError: as ``everything``.
+        """
+        if self._store.children_many([f"{self._paths.root}/owners"])[0] == [topic]:
+            return self.everything()
+        return self._of_topic(topic)
+
+    def _of_topic(self, topic: str) -> Deletion:
         return self._remove([self._paths.owners(topic), self._paths.offsets(topic)])
 
     def topics(self) -> frozenset[str]:

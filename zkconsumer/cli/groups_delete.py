@@ -16,10 +16,10 @@ from zkconsumer.cli.formats.group_command import (
 )
 from zkconsumer.cli.group_removal import GroupRemoval, delete_coordinated
 from zkconsumer.cli.refusal import REFUSED
-from zkconsumer.cli.tables import json_text, printable
+from zkconsumer.cli.tables import counted, json_text, printable
 from zkconsumer.errors import ConfigError
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupStatus
-from zkconsumer.zk.paths import CONSUMERS
+from zkconsumer.zk.paths import CONSUMERS, is_segment
 
 _TEXTS: Final = {
     Deletion.DONE: "deleted",
@@ -50,6 +50,9 @@ def delete_groups(args: argparse.Namespace, access: ClusterAccess) -> int:
     """
     if not args.group and not args.topic:
         raise ConfigError("delete needs a --group, or a --topic")
+    for topic in args.topic or ():
+        if not is_segment(topic):
+            raise ConfigError(f"{topic!r} can't be the name of a topic")
     snapshot = access.snapshot(args.group or [])
     steps = _steps(args, access, snapshot)
     if args.format != "scala":
@@ -74,11 +77,12 @@ def _steps(
     args: argparse.Namespace, access: ClusterAccess, snapshot: ClusterSnapshot
 ) -> list[_Step]:
     topics: Sequence[str | None] = args.topic or [None]
+    scala = args.format == "scala"
     if not args.group:
         names = access.store.children_many([CONSUMERS])[0] or []
         removals = {name: GroupRemoval(access.store, name) for name in names}
         return [
-            _in_zookeeper(removal, name, topic)
+            _in_zookeeper(removal, name, topic, scala=scala, named=False)
             for topic in topics
             for name, removal in removals.items()
             if topic in removal.topics()
@@ -87,24 +91,26 @@ def _steps(
     for group_id in args.group:
         for topic in topics:
             kind = args.kind or GroupKind.ZOOKEEPER
-            if args.format != "scala":
+            if not scala:
                 kind = find_group(snapshot, group_id, args.kind).kind
             if kind is GroupKind.COORDINATOR:
                 steps.append(_at_coordinator(access, group_id, topic))
                 continue
             removal = GroupRemoval(access.store, group_id)
-            steps.append(_in_zookeeper(removal, group_id, topic, strict=args.format == "scala"))
+            steps.append(_in_zookeeper(removal, group_id, topic, scala=scala))
     return steps
 
 
 def _in_zookeeper(
-    removal: GroupRemoval, group_id: str, topic: str | None, *, strict: bool = False
+    removal: GroupRemoval, group_id: str, topic: str | None, *, scala: bool, named: bool = True
 ) -> _Step:
     def act() -> Deletion:
-        # For the original a group that no member has ever registered in is none.
-        if strict and removal.members() is None:
+        # For the original a group that no member has ever registered in is none, if asked for it.
+        if scala and named and removal.members() is None:
             return Deletion.NO_GROUP
-        return removal.everything() if topic is None else removal.topic(topic)
+        if topic is None:
+            return removal.everything()
+        return removal.topic_as_original(topic) if scala else removal.topic(topic)
 
     return _Step(group_id, GroupKind.ZOOKEEPER, topic, act)
 
@@ -142,13 +148,21 @@ def _agreed(args: argparse.Namespace, snapshot: ClusterSnapshot, steps: Sequence
     told = []
     for step in steps:
         group = _group(snapshot, step)
-        offsets = 0 if group is None else sum(bool(one.committed) for one in group.partitions)
-        told.append(f"{step} will be deleted, with its offsets ({offsets} partitions in all).")
+        told.append(f"{step} will be deleted, with its offsets ({_with_offsets(group, step)}).")
         if group is not None and group.kind is GroupKind.ZOOKEEPER and _keeps_in_kafka(group):
             told.append("  What it has committed to Kafka stays there, and expires.")
     told.append("This can't be undone: 'offsets export' saves offsets first.")
     expected = args.group[0] if args.group and len(steps) == 1 else "yes"
     return confirm("\n".join(told), expected, args.yes)
+
+
+def _with_offsets(group: GroupStatus | None, step: _Step) -> str:
+    found = [
+        one
+        for one in (() if group is None else group.partitions)
+        if one.committed and step.topic in {None, one.topic_partition.topic}
+    ]
+    return f"{counted(len(found), 'partition')} in all"
 
 
 def _keeps_in_kafka(group: GroupStatus) -> bool:

@@ -70,6 +70,16 @@ def test_of_one_topic(store: MemoryZkStore) -> None:
     assert store.children_many(["/consumers"]) == [["g2"]]
 
 
+def test_offsets_of_other_topics_stay(store: MemoryZkStore) -> None:
+    """Also where nothing else is owned; the original deletes them without a word."""
+    store.delete_many(["/consumers/g/owners/u/0", "/consumers/g/owners/u"])
+    assert GroupRemoval(store, "g").topic("t") is Deletion.DONE
+    assert "/consumers/g/offsets/u/0" in below(store)
+    store.set_or_create_many({"/consumers/g/owners/t": b""})
+    assert GroupRemoval(store, "g").topic_as_original("t") is Deletion.DONE
+    assert store.children_many(["/consumers"]) == [["g2"]]
+
+
 def test_a_live_group_is_left_alone(server: MemoryZkServer, store: MemoryZkStore) -> None:
     """In all of its topics."""
     server.connect().create("/consumers/g/ids/a", b"", ephemeral=True)

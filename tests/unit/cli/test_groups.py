@@ -180,6 +180,22 @@ def test_what_groups_have_of_a_topic(
     assert run("delete", "--topic", "none", "--yes") == 2
 
 
+def test_a_question_counts_what_it_asks_for(
+    world: StatusWorld, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And what is no topic's name is nowhere looked for: ``u/0`` is a partition's offset."""
+    for topic, number in (("t", 0), ("u", 0), ("u", 1)):
+        world.tree.commit("old", topic, number, b"100")
+    monkeypatch.setattr("sys.stdin", None)
+    assert run("delete", "--group", "old", "--topic", "t") == 2
+    assert "old, topic t will be deleted, with its offsets (1 partition in all)" in (
+        capsys.readouterr().err
+    )
+    for name in ("u/0", ""):
+        assert run("delete", "--group", "old", "--topic", name, "--yes") == 2
+    assert world.tree.store.children_many(["/consumers/old/offsets/u"]) == [["0", "1"]]
+
+
 def test_deleting_as_the_original(world: StatusWorld, lines: Output) -> None:
     """It tells what came of each, and ends with 0; a group without ``ids`` is none for it."""
     world.tree.commit("old", "t", 0, b"100")
