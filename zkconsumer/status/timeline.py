@@ -106,7 +106,7 @@ class GroupTimeline:
         """Take up the next look at the group.
 
         A look that is not newer than the last one is dropped: it is shown again, because there is
-        no newer one.
+        no newer one. So is one that does not show the whole group: what it lacks may well be there.
 
         Args:
             group: as it is seen.
@@ -116,7 +116,7 @@ class GroupTimeline:
             The rebalance that has begun, gone on or ended by this; None where there is nothing new.
         """
         before, at_ms = self._last, group.seen_ms
-        if before is not None and at_ms <= before.group.seen_ms:
+        if not group.whole or (before is not None and at_ms <= before.group.seen_ms):
             return None
         self._last = after = Look(group, partition_ids)
         found = _Difference()

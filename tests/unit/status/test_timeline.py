@@ -53,6 +53,13 @@ def test_a_group_at_rest_has_no_timeline() -> None:
     assert _timeline(ALONE, replace(ALONE, seen_ms=2000)).rebalances == ()
 
 
+def test_a_look_that_shows_not_all_tells_nothing() -> None:
+    """Members and owners that could not be read did not leave, and do not come back."""
+    part = replace(_look(2000, (None, None), state=GroupState.UNKNOWN), whole=False)
+    timeline = _timeline(ALONE, part, replace(ALONE, seen_ms=3000))
+    assert timeline.rebalances == ()
+
+
 def test_a_rebalance_lasts_from_its_first_sign_until_all_is_at_rest() -> None:
     """Its reasons and moves are those of all looks together."""
     timeline = GroupTimeline(ALONE.key)

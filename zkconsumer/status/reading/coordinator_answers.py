@@ -52,6 +52,7 @@ def described_status(group: DescribedGroup, coordinator: Broker, seen_ms: int) -
             seen_ms=seen_ms,
             coordinator=coordinator,
             problems=(f"{coordinator} does not describe it: {told(group.error_code)}",),
+            whole=False,
         )
     foreign = _foreign(group.protocol_type)
     owners: dict[TopicPartition, str] = {}

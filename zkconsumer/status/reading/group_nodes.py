@@ -51,12 +51,11 @@ class GroupNodes:
     listed: bool = True
 
     @property
-    def whole(self) -> bool:
-        """Whether all members and owners were read."""
+    def unread(self) -> list[str]:
+        """Why members and owners that were listed could not be read."""
         owners = (node for by_name in self.owners.values() for node in by_name.values())
-        return self.listed and not any(
-            isinstance(node, Unreadable) for node in (*self.members.values(), *owners)
-        )
+        nodes = (*self.members.values(), *owners)
+        return [node.reason for node in nodes if isinstance(node, Unreadable)]
 
 
 def group_status(
@@ -77,6 +76,7 @@ def group_status(
     )
     owners, strange_owners = _by_partition(nodes.owners, "owner")
     offsets, strange_offsets = _by_partition(nodes.offsets, "offset")
+    unread = nodes.unread
     read = {topic for member in members for topic in member.streams}
     partitions = {
         *(TopicPartition(topic, number) for topic in read for number in topics.get(topic, ())),
@@ -91,8 +91,8 @@ def group_status(
         partitions=tuple(
             _partition(tp, owners.get(tp), offsets.get(tp), seen_ms) for tp in sorted(partitions)
         ),
-        problems=(*nodes.problems, *strange_owners, *strange_offsets),
-        whole=nodes.whole,
+        problems=(*nodes.problems, *_told(unread), *strange_owners, *strange_offsets),
+        whole=nodes.listed and not unread,
     )
 
 
@@ -145,6 +145,14 @@ def _streams(
         return expand(registration, topics, exclude_internal=True), None
     except ConfigError as error:
         return {}, str(error)
+
+
+def _told(unread: Sequence[str]) -> list[str]:
+    """That not all was read; each reason stands where it belongs, too."""
+    if not unread:
+        return []
+    more = f" (and {len(unread) - 1} more)" if len(unread) > 1 else ""
+    return [f"not all members and owners were read: {unread[0]}{more}"]
 
 
 def _by_partition(

@@ -308,7 +308,7 @@ def test_a_group_that_is_not_described_has_no_state(world: StatusWorld) -> None:
     """Not stable, not dead: nobody knows."""
     world.groups["c"] = SpokenGroup(1, error=ErrorCode.GROUP_AUTHORIZATION_FAILED)
     group = coordinator_group(world.reader().read(), "c")
-    assert group.state is GroupState.UNKNOWN
+    assert (group.state, group.whole) == (GroupState.UNKNOWN, False)
 
 
 def test_a_member_that_has_nothing(world: StatusWorld) -> None:

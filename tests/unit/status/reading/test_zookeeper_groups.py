@@ -133,6 +133,7 @@ def test_what_is_refused_hides_nothing_else(tree: GroupTree, clock: ManualClock)
     assert [problem.split(":")[0] for problem in shut.problems] == [
         "could not read /consumers/shut/ids",
         "could not read /consumers/shut/offsets/t",
+        "not all members and owners were read",
     ]
     assert (groups["open"].whole, shut.whole) == (True, False)
     [only] = shut.partitions
@@ -313,7 +314,7 @@ def test_a_group_whose_owners_are_refused_has_no_state(
     tree.commit("g", "t", 0, b"5")
     tree.client.refuses = lambda path: path == refused
     group = read_once(tree, clock)["g"]
-    assert group.whole is whole
+    assert (group.whole, bool(group.problems)) == (whole, refused != "/consumers/g/offsets/t/0")
     state = zookeeper_state(group, TOPICS)
     assert state is (GroupState.STABLE if whole else GroupState.UNKNOWN)
     assert verify(group, TOPICS).sound is whole
