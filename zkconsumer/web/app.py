@@ -5,7 +5,6 @@ request, and become HTML. What takes time runs on threads of a pool, so that eve
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from http import HTTPStatus
 from typing import Final
 from urllib.parse import parse_qs
@@ -24,16 +23,10 @@ from starlette.responses import (
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import RegistryError
-from zkconsumer.metrics.cluster import ClusterMeasures, cluster_families
-from zkconsumer.metrics.prometheus import CONTENT_TYPE, exposition
 from zkconsumer.status.model import GroupKey, GroupKind
-from zkconsumer.web import api
-from zkconsumer.web.events import EventHub
 from zkconsumer.web.files import PageFiles
 from zkconsumer.web.guarding import Guard
-from zkconsumer.web.health import health_of
 from zkconsumer.web.pages.cluster import cluster_page
 from zkconsumer.web.pages.group import group_page
 from zkconsumer.web.pages.groups import TREND_POINTS, groups_page
@@ -42,46 +35,22 @@ from zkconsumer.web.pages.topic import topic_page
 from zkconsumer.web.pages.topics import topics_page
 from zkconsumer.web.pages.view import Asked, View
 from zkconsumer.web.pages.znodes import znodes_page
+from zkconsumer.web.program_answers import HOUR_MS, PAST_REBALANCES_MS, ProgramAnswers, key_of
 from zkconsumer.web.rendering import render
-from zkconsumer.web.security import SESSION_MS, Hosts, Tokens, safe_onward
-from zkconsumer.web.state import ClusterState, Past, StateSource
+from zkconsumer.web.security import SESSION_MS, safe_onward
+from zkconsumer.web.site import Site
+from zkconsumer.web.state import ClusterState
 from zkconsumer.web.znodes import ZnodeView, look_at
 from zkconsumer.zk.paths import GroupPaths
-from zkconsumer.zk.store import ZkStore
 
-HOUR_MS: Final = 3_600_000
-POINTS: Final = 300
-POINTS_MAX: Final = 2_000
-PAST_REBALANCES_MS: Final = 7 * 24 * HOUR_MS
+__all__ = ["Site", "build_app"]
+
 _FORM_MAX: Final = 10_000
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Site:
-    """What the application shows, and to whom.
-
-    Attributes:
-        source: of states.
-        past: what was.
-        store: ZooKeeper, for the view of its nodes; None while it is not connected to.
-        tokens: who may see it.
-        hosts: under which names.
-        events: who listens.
-        clock: for ages.
-    """
-
-    source: StateSource
-    past: Past
-    store: Callable[[], ZkStore | None]
-    tokens: Tokens
-    hosts: Hosts
-    events: EventHub
-    clock: Clock = field(default_factory=SystemClock)
 
 
 def build_app(site: Site) -> ASGIApp:
     """The application, guarded."""
-    answers = _Answers(site)
+    answers, programs = _Answers(site), ProgramAnswers(site)
     app = Starlette(
         routes=[
             Route("/", answers.page(lambda asked, state, _: cluster_page(state, asked))),
@@ -90,13 +59,13 @@ def build_app(site: Site) -> ASGIApp:
             Route("/groups", answers.page(answers.all_groups)),
             Route("/groups/zookeeper/{id}/znodes", answers.page(answers.znodes)),
             Route("/groups/{kind}/{id:path}", answers.page(answers.group)),
-            Route("/api/state", answers.state),
-            Route("/api/groups", answers.groups),
-            Route("/api/groups/{kind}/{id:path}/lag", answers.lag),
-            Route("/api/groups/{kind}/{id:path}/rebalances", answers.rebalances),
+            Route("/api/state", programs.state),
+            Route("/api/groups", programs.groups),
+            Route("/api/groups/{kind}/{id:path}/lag", programs.lag),
+            Route("/api/groups/{kind}/{id:path}/rebalances", programs.rebalances),
             Route("/events", _Events(site)),
-            Route("/metrics", answers.metrics),
-            Route("/healthz", answers.healthz),
+            Route("/metrics", programs.metrics),
+            Route("/healthz", programs.healthz),
             Route("/login", answers.login, methods=["GET", "POST"]),
             Route("/logout", answers.logout, methods=["POST"]),
             Mount("/static", PageFiles()),
@@ -111,7 +80,7 @@ def _topic(asked: Asked, state: ClusterState, request: Request) -> View:
 
 
 class _Answers:
-    """What answers each address."""
+    """What people are shown."""
 
     def __init__(self, site: Site) -> None:
         self._site = site
@@ -139,7 +108,7 @@ class _Answers:
 
     def group(self, asked: Asked, state: ClusterState, request: Request) -> View:
         """The page of a group."""
-        key = _key_of(request)
+        key = key_of(request)
         past = self._site.past.rebalances(key, asked.now_ms - PAST_REBALANCES_MS)
         return group_page(state, asked, key, past)
 
@@ -158,59 +127,6 @@ class _Answers:
         else:
             nodes = look_at(store, group_id, path)
         return znodes_page(asked, key, nodes)
-
-    def state(self, request: Request) -> Response:
-        """``/api/state``."""
-        del request
-        now_ms = self._site.clock.wall_ms()
-        return JSONResponse(api.state_json(self._site.source.current, now_ms))
-
-    def groups(self, request: Request) -> Response:
-        """``/api/groups``."""
-        del request
-        return JSONResponse(api.groups_json(self._site.source.current))
-
-    def lag(self, request: Request) -> Response:
-        """``/api/groups/{kind}/{id}/lag?since=&until=&points=``."""
-        key, now_ms = _key_of(request), self._site.clock.wall_ms()
-        until_ms = _number(request, "until", now_ms)
-        since_ms = _number(request, "since", until_ms - HOUR_MS)
-        points = min(max(2, _number(request, "points", POINTS)), POINTS_MAX)
-        if since_ms > until_ms:
-            raise HTTPException(400, "since is after until")
-        series = self._site.past.lag_series(key, since_ms, until_ms, points)
-        return JSONResponse(api.lag_json(key, since_ms, until_ms, series))
-
-    def rebalances(self, request: Request) -> Response:
-        """``/api/groups/{kind}/{id}/rebalances?since=``."""
-        key, now_ms = _key_of(request), self._site.clock.wall_ms()
-        since_ms = _number(request, "since", now_ms - PAST_REBALANCES_MS)
-        return JSONResponse(api.rebalances_json(key, self._site.past.rebalances(key, since_ms)))
-
-    def metrics(self, request: Request) -> Response:
-        """``/metrics``, for Prometheus."""
-        del request
-        state = self._site.source.current
-        measures = ClusterMeasures(
-            snapshot=state.snapshot if state.ready else None,
-            lag=state.lag,
-            verdict=state.verdict,
-            now_ms=self._site.clock.wall_ms(),
-            problem=state.problem,
-            read_ms=state.read_duration_ms if state.ready else None,
-        )
-        return Response(
-            exposition(cluster_families(measures)), headers={"Content-Type": CONTENT_TYPE}
-        )
-
-    def healthz(self, request: Request) -> Response:
-        """``/healthz``: 200 where what is shown is young, else 503; the reason to who may know."""
-        now_ms = self._site.clock.wall_ms()
-        health = health_of(self._site.source.current, now_ms)
-        told = {"healthy": health.well, "age_ms": health.age_ms, "reason": health.reason}
-        if health.well or self._site.tokens.admits(dict(request.headers), now_ms):
-            return JSONResponse(told, 200 if health.well else 503)
-        return JSONResponse({**told, "reason": "not told without the token"}, 503)
 
     async def login(self, request: Request) -> Response:
         """The form that asks for the token, and what it sends."""
@@ -306,22 +222,6 @@ class _Events:
 
 def _html(view: View, asked: Asked, state: ClusterState | None) -> Response:
     return HTMLResponse(render(view, asked, state), view.status)
-
-
-def _key_of(request: Request) -> GroupKey:
-    try:
-        return GroupKey(GroupKind(request.path_params["kind"]), request.path_params["id"])
-    except ValueError:
-        raise HTTPException(404, "Groups are of the kinds zookeeper and coordinator.") from None
-
-
-def _number(request: Request, name: str, usual: int) -> int:
-    text = request.query_params.get(name)
-    if text is None:
-        return usual
-    if not (text.isascii() and text.isdigit() and len(text) < 16):
-        raise HTTPException(400, f"{name} is to be a number (of ms since the epoch), not {text!r}")
-    return int(text)
 
 
 async def _form(request: Request) -> dict[str, str]:

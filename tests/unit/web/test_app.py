@@ -7,8 +7,9 @@ from tests.support.group_tree import GroupTree
 from tests.support.manual_clock import ManualClock
 from tests.support.page_world import BILLING, CHECKOUT, NOW_MS, STEPS, snapshot_at
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind
-from zkconsumer.web.app import HOUR_MS, POINTS_MAX, Site, build_app
+from zkconsumer.web.app import Site, build_app
 from zkconsumer.web.events import EventHub
+from zkconsumer.web.program_answers import HOUR_MS, POINTS_MAX
 from zkconsumer.web.security import HEADERS, Hosts, Tokens
 from zkconsumer.zk.store import ZkStore
 

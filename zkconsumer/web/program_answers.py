@@ -1,0 +1,100 @@
+"""What programs are answered: JSON, metrics, and whether all is well."""
+
+from typing import Final
+
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import JSONResponse, Response
+
+from zkconsumer.metrics.cluster import ClusterMeasures, cluster_families
+from zkconsumer.metrics.prometheus import CONTENT_TYPE, exposition
+from zkconsumer.status.model import GroupKey, GroupKind
+from zkconsumer.web import api
+from zkconsumer.web.health import health_of
+from zkconsumer.web.site import Site
+
+HOUR_MS: Final = 3_600_000
+POINTS: Final = 300
+POINTS_MAX: Final = 2_000
+PAST_REBALANCES_MS: Final = 7 * 24 * HOUR_MS
+
+
+class ProgramAnswers:
+    """Each runs on a thread of the pool."""
+
+    def __init__(self, site: Site) -> None:
+        self._site = site
+
+    def state(self, request: Request) -> Response:
+        """``/api/state``."""
+        del request
+        now_ms = self._site.clock.wall_ms()
+        return JSONResponse(api.state_json(self._site.source.current, now_ms))
+
+    def groups(self, request: Request) -> Response:
+        """``/api/groups``."""
+        del request
+        return JSONResponse(api.groups_json(self._site.source.current))
+
+    def lag(self, request: Request) -> Response:
+        """``/api/groups/{kind}/{id}/lag?since=&until=&points=``."""
+        key, now_ms = key_of(request), self._site.clock.wall_ms()
+        until_ms = _number(request, "until", now_ms)
+        since_ms = _number(request, "since", until_ms - HOUR_MS)
+        points = min(max(2, _number(request, "points", POINTS)), POINTS_MAX)
+        if since_ms > until_ms:
+            raise HTTPException(400, "since is after until")
+        series = self._site.past.lag_series(key, since_ms, until_ms, points)
+        return JSONResponse(api.lag_json(key, since_ms, until_ms, series))
+
+    def rebalances(self, request: Request) -> Response:
+        """``/api/groups/{kind}/{id}/rebalances?since=``."""
+        key, now_ms = key_of(request), self._site.clock.wall_ms()
+        since_ms = _number(request, "since", now_ms - PAST_REBALANCES_MS)
+        return JSONResponse(api.rebalances_json(key, self._site.past.rebalances(key, since_ms)))
+
+    def metrics(self, request: Request) -> Response:
+        """``/metrics``, for Prometheus."""
+        del request
+        state = self._site.source.current
+        measures = ClusterMeasures(
+            snapshot=state.snapshot if state.ready else None,
+            lag=state.lag,
+            verdict=state.verdict,
+            now_ms=self._site.clock.wall_ms(),
+            problem=state.problem,
+            read_ms=state.read_duration_ms if state.ready else None,
+        )
+        return Response(
+            exposition(cluster_families(measures)), headers={"Content-Type": CONTENT_TYPE}
+        )
+
+    def healthz(self, request: Request) -> Response:
+        """``/healthz``: 200 where what is shown is young, else 503; the reason to who may know."""
+        now_ms = self._site.clock.wall_ms()
+        health = health_of(self._site.source.current, now_ms)
+        told = {"healthy": health.well, "age_ms": health.age_ms, "reason": health.reason}
+        if health.well or self._site.tokens.admits(dict(request.headers), now_ms):
+            return JSONResponse(told, 200 if health.well else 503)
+        return JSONResponse({**told, "reason": "not told without the token"}, 503)
+
+
+def key_of(request: Request) -> GroupKey:
+    """The group that an address names.
+
+    Raises:
+        HTTPException: there is no such kind of groups.
+    """
+    try:
+        return GroupKey(GroupKind(request.path_params["kind"]), request.path_params["id"])
+    except ValueError:
+        raise HTTPException(404, "Groups are of the kinds zookeeper and coordinator.") from None
+
+
+def _number(request: Request, name: str, usual: int) -> int:
+    text = request.query_params.get(name)
+    if text is None:
+        return usual
+    if not (text.isascii() and text.isdigit() and len(text) < 16):
+        raise HTTPException(400, f"{name} is to be a number (of ms since the epoch), not {text!r}")
+    return int(text)
