@@ -7,8 +7,6 @@ committed.
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import TracebackType
-from typing import Self
 
 from tests.support.mirroring import TargetDouble, Verdict, messages
 from zkconsumer.consumer.listener import ConsumerRebalanceListener
@@ -92,15 +90,9 @@ class ConsumerDouble:
         self._positions: dict[TopicPartition, int] = {}
         self._listener = ConsumerRebalanceListener()
 
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def close(self, *, autocommit: bool, timeout_ms: float) -> None:
+        """See ``KafkaConsumer``."""
+        del autocommit, timeout_ms
         self._world.was_closed = True
         self._listener.on_partitions_revoked(sorted(self._positions))
         self._positions.clear()

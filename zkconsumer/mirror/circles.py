@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.security import security_of
-from zkconsumer.errors import ConfigError
+from zkconsumer.errors import ConfigError, RegistryError
 from zkconsumer.mirror.settings import MirrorSettings
 from zkconsumer.model import Broker
 from zkconsumer.net.negotiated import BrokerDialer
@@ -68,9 +68,13 @@ def _source(consumer: Mapping[str, object]) -> tuple[frozenset[Address], frozens
         connection_timeout_ms=_SESSION_MS,
     )
     try:
-        registered = read_brokers(store, None).brokers
+        listed = read_brokers(store, None)
     finally:
         store.close()
+    registered = listed.brokers
+    if not registered:
+        why = "; ".join(listed.malformed.values()) or "no broker is registered"
+        raise RegistryError(f"ZooKeeper at {config.zookeeper_connect}: {why}")
     here, topics = _brokers(config, registered, timeout_ms=config.request_timeout_ms)
     return here | {(one.host, one.port) for one in registered}, topics
 
@@ -90,7 +94,7 @@ def _brokers(
         stack.callback(dialer.stop)
         client = ClusterClient(
             dialer,
-            tuple(bootstrap or config.bootstrap_brokers()),
+            tuple(config.bootstrap_brokers() if bootstrap is None else bootstrap),
             request_timeout_ms=timeout_ms,
             retry_backoff_ms=config.retry_backoff_ms,
             shuffle=random.shuffle,

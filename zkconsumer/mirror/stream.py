@@ -11,8 +11,8 @@ listener); KAFKA-4521 for what goes wrong without it.
 
 import logging
 import threading
-from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import closing, suppress
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager, suppress
 from typing import Protocol
 
 from zkconsumer.assignment.filters import python_pattern
@@ -32,7 +32,9 @@ from zkconsumer.records.consumer_record import ConsumerRecord
 log = logging.getLogger(__name__)
 
 _PATIENCE_MS = 500
-_COMMIT_TIMEOUT_MS = 10_000
+_COMMIT_TIMEOUT_MS = 5_000
+_LAST_COMMIT_MS = 3_000
+_CLOSE_TIMEOUT_MS = 6_000
 _LOOK_AT_OTHERS_MS = 1_000
 _QUOTA_PAUSE_S = 0.05
 
@@ -114,7 +116,7 @@ class MirrorStream(ConsumerRebalanceListener):
         """
         with (
             closing(self._aim(self._settings, self._wait)) as target,
-            self._consume(self._consumer_settings) as consumer,
+            self._opened() as consumer,
         ):
             self._target, self._consumer = target, consumer
             writer = Writer(
@@ -129,6 +131,15 @@ class MirrorStream(ConsumerRebalanceListener):
             # A wish to stop may meet any call; what was not written then is not committed either.
             with suppress(Woken):
                 self._loop(consumer, target, writer)
+
+    @contextmanager
+    def _opened(self) -> Iterator[KafkaConsumer]:
+        """The consumer; closing it commits what is due, see ``on_partitions_revoked``."""
+        consumer = self._consume(self._consumer_settings)
+        try:
+            yield consumer
+        finally:
+            consumer.close(autocommit=False, timeout_ms=_CLOSE_TIMEOUT_MS)
 
     def _loop(self, consumer: KafkaConsumer, target: Target, writer: Writer) -> None:
         committed_ms = self._clock.now_ms()
@@ -220,7 +231,7 @@ class MirrorStream(ConsumerRebalanceListener):
         try:
             self._consumer.commit(
                 {tp: OffsetAndMetadata(offset) for tp, offset in due.items()},
-                timeout_ms=_COMMIT_TIMEOUT_MS,
+                timeout_ms=_LAST_COMMIT_MS if self._stopping.is_set() else _COMMIT_TIMEOUT_MS,
             )
         except ZkConsumerError as error:
             log.warning("not committed, so it may be mirrored again: %s", error)
