@@ -64,6 +64,7 @@ class Victim:
         )
 
 
+@pytest.mark.long
 def test_killed_at_every_point_it_loses_nothing(
     cluster: Sandbox, broker_of: BrokerOf, tmp_path: Path
 ) -> None:
