@@ -91,7 +91,8 @@ def test_small_screens_scroll_in_one_direction_only(browser: Browser, still: Pap
             page = opened.open(path)
             width = page.evaluate("document.documentElement.scrollWidth")
             assert width <= 390, path
-        picture(opened.open(GROUP), "group-small")
+        drawn(opened.open(GROUP))
+        picture(opened.page, "group-small")
 
 
 def test_without_scripts_all_but_the_chart_is_there(browser: Browser, still: PaperSite) -> None:
