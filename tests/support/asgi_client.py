@@ -3,11 +3,12 @@
 import asyncio
 import json
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 from typing import Any, NamedTuple
 from urllib.parse import unquote
 
+import pytest
 from starlette.types import ASGIApp, Message
 
 from zkconsumer.status.model import ClusterSnapshot, GroupKey
@@ -67,8 +68,11 @@ def ask(
     *,
     method: str = "GET",
     body: bytes = b"",
+    faulty: type[Exception] | None = None,
 ) -> Answered:
     """One request; a header without a value is left out, also ``Host``.
+
+    A fault of the application is answered and raised, for the server's log: ``faulty`` names it.
 
     Raises:
         TimeoutError: it took longer than any answer may.
@@ -88,7 +92,8 @@ def ask(
             told.append(message)
 
         scope = scope_of(method, address, headers or {})
-        await asyncio.wait_for(app(scope, receive, send), DEADLINE_S)
+        with pytest.raises(faulty) if faulty else nullcontext():
+            await asyncio.wait_for(app(scope, receive, send), DEADLINE_S)
         start = told[0]
         named = tuple((name.decode(), it.decode("latin-1")) for name, it in start["headers"])
         return Answered(start["status"], named, b"".join(one.get("body", b"") for one in told[1:]))

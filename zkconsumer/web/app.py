@@ -23,7 +23,7 @@ from starlette.responses import (
 from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
-from zkconsumer.errors import RegistryError
+from zkconsumer.errors import ZkConsumerError
 from zkconsumer.status.model import GroupKey, GroupKind
 from zkconsumer.web.files import PageFiles
 from zkconsumer.web.guarding import Guard
@@ -70,7 +70,11 @@ def build_app(site: Site) -> ASGIApp:
             Route("/logout", answers.logout, methods=["POST"]),
             Mount("/static", PageFiles()),
         ],
-        exception_handlers={HTTPException: answers.refused, Exception: answers.broken},
+        exception_handlers={
+            HTTPException: answers.refused,
+            ZkConsumerError: answers.away,
+            Exception: answers.broken,
+        },
     )
     return Guard(app, site.tokens, site.hosts, site.clock)
 
@@ -170,10 +174,12 @@ class _Answers:
             said = "There is nothing at this address."
         return await self._sorry(request, status, said, headers)
 
+    async def away(self, request: Request, error: Exception) -> Response:
+        """A server of the cluster that does not answer."""
+        return await self._sorry(request, 503, str(error), None)
+
     async def broken(self, request: Request, error: Exception) -> Response:
         """A fault of ours; the log has it all."""
-        if isinstance(error, RegistryError):
-            return await self._sorry(request, 503, str(error), None)
         said = f"Something went wrong here: {type(error).__name__}. The server's log says more."
         return await self._sorry(request, 500, said, None)
 

@@ -6,6 +6,7 @@ from tests.support.asgi_client import Answered, NoPast, StatesByHand, ask
 from tests.support.group_tree import GroupTree
 from tests.support.manual_clock import ManualClock
 from tests.support.page_world import BILLING, CHECKOUT, NOW_MS, STEPS, snapshot_at
+from zkconsumer.errors import RegistryError
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind
 from zkconsumer.web.app import Site, build_app
 from zkconsumer.web.events import EventHub
@@ -200,6 +201,31 @@ def test_nodes_are_shown_as_they_are_now(open_site: Served) -> None:
     finally:
         open_site.store = None
     assert open_site.get(address, accept="text/html").status == 200
+
+
+def test_a_fault_of_ours_is_told_without_its_inside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log has it; whoever asked sees that there was one, with the safe headers."""
+    served = Served()
+
+    def fail(*_: object) -> None:
+        raise LookupError("the inside")
+
+    monkeypatch.setattr(served.past, "lag_series", fail)
+    address = "/api/groups/zookeeper/billing/lag"
+    for accept in ("text/html", "application/json"):
+        answer = ask(served.app, address, {"accept": accept}, faulty=LookupError)
+        assert answer.status == 500
+        assert "LookupError" in answer.text
+        assert "inside" not in answer.text
+        assert all(name.decode() in answer.headers for name, _ in HEADERS)
+    monkeypatch.setattr(served.past, "lag_series", refuse)
+    answer = ask(served.app, address)
+    assert (answer.status, answer.json) == (503, {"error": "zk1 does not answer"})
+
+
+def refuse(*_: object) -> None:
+    """As ZooKeeper does that is away."""
+    raise RegistryError("zk1 does not answer")
 
 
 @pytest.mark.parametrize("address", [*PAGES, "/nothing", "/api/groups", "/metrics", "/events"])
