@@ -2,7 +2,7 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from contextlib import closing
 from typing import Final
 
@@ -28,7 +28,9 @@ from zkconsumer.cli.tables import (
     printable,
     shows_colour,
 )
+from zkconsumer.cli.unseen import tell_unseen
 from zkconsumer.errors import ConfigError
+from zkconsumer.status.lag import Standing
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupStatus
 from zkconsumer.zk.paths import GroupPaths
 
@@ -155,7 +157,7 @@ def run(args: argparse.Namespace) -> int:
             seconds.sample(rows, args.sample_ms)
             rows = seconds.by_growth(rows, snapshot)
     print(_text(args, rows, snapshot), end="")
-    return _status(args, rows)
+    return _status(args, rows, snapshot)
 
 
 def _snapshot(args: argparse.Namespace, access: ClusterAccess) -> ClusterSnapshot:
@@ -212,7 +214,7 @@ def _text(args: argparse.Namespace, rows: Sequence[LagRow], snapshot: ClusterSna
     return text
 
 
-def _status(args: argparse.Namespace, rows: Sequence[LagRow]) -> int:
+def _status(args: argparse.Namespace, rows: Sequence[LagRow], snapshot: ClusterSnapshot) -> int:
     """Whether a limit is exceeded; what is not known is said, since it is no all-clear."""
     max_lag, max_seconds = args.max_lag, args.max_seconds
     if max_lag is None and max_seconds is None:
@@ -229,18 +231,32 @@ def _status(args: argparse.Namespace, rows: Sequence[LagRow]) -> int:
             file=sys.stderr,
         )
         return _BAD
-    unknown = [row for row in rows if row.unreadable is not None]
-    if max_seconds is not None:
-        unknown += [row for row in rows if row.records and row.time is None]
+    untold = {one.group_id for one in snapshot.failures if one.group_id is not None}
+    unknown = {row.key: why for row in rows if (why := _unknown(row, untold, max_seconds))}
     if unknown:
-        group, tp = unknown[0].key
+        (group, tp), why = next(iter(unknown.items()))
         print(
             f"zkconsumer: how far {len(unknown)} of {len(rows)} partitions are behind is not known,"
-            f" such as {tp} of {group}: {unknown[0].unreadable or 'its log does not grow'}",
+            f" such as {tp} of {printable(str(group))}: {printable(why)}",
             file=sys.stderr,
         )
         return _COULD_NOT
+    if args.group is None and tell_unseen(snapshot, args.kind):
+        return _COULD_NOT
     return 0
+
+
+def _unknown(row: LagRow, untold: Collection[str], max_seconds: int | None) -> str | None:
+    """Why it is not known how far a partition is behind; None where it is, or nobody reads it."""
+    if row.unreadable is not None:
+        return row.unreadable
+    if row.committed is None and row.group.group_id in untold:
+        return "what the group has in Kafka could not be read"
+    if row.standing is Standing.BEYOND_END:
+        return "its offset is beyond the end of its log"
+    if max_seconds is not None and row.records and row.time is None:
+        return "its log does not grow"
+    return None
 
 
 def _watch(args: argparse.Namespace, access: ClusterAccess, seconds: LagSeconds) -> int:
@@ -253,7 +269,7 @@ def _watch(args: argparse.Namespace, access: ClusterAccess, seconds: LagSeconds)
         if not args.no_seconds:
             rows = seconds.by_growth(seconds.by_record(rows, snapshot), snapshot)
         screen.show(_heading(args, snapshot) + _text(args, rows, snapshot))
-        status = _status(args, rows)
+        status = _status(args, rows, snapshot)
     return status
 
 
@@ -278,4 +294,5 @@ def _run_scala(args: argparse.Namespace, access: ClusterAccess) -> int:
         group = GroupStatus(group_id=args.group, kind=GroupKind.ZOOKEEPER, seen_ms=0)
     text = checker_text(snapshot, group, topics=topics, broker_info=args.broker_info)
     print(text, end="")
-    return _status(args, lag_rows(snapshot, [group], None if topics is None else set(topics)))
+    rows = lag_rows(snapshot, [group], None if topics is None else set(topics))
+    return _status(args, rows, snapshot)

@@ -1,6 +1,7 @@
 """``zkconsumer topics``: what topics there are, who leads them, and what is not replicated."""
 
 import argparse
+import sys
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Final
@@ -19,12 +20,14 @@ from zkconsumer.cli.tables import (
     add_format_arguments,
     instant,
     json_text,
+    printable,
     shows_colour,
     table,
 )
 from zkconsumer.errors import ConfigError
 from zkconsumer.status.model import BrokerStatus, PartitionStatus, TopicStatus
 
+_COULD_NOT: Final = 1
 _BAD: Final = 3
 _ACTIONS: Final = ("list", "describe", "leaders", "under-replicated")
 
@@ -41,8 +44,8 @@ The flags of kafka-topics.sh that read are known, too: --list, --describe, --top
 --under-replicated-partitions, --unavailable-partitions, --topics-with-overrides.
 """
 _EPILOG = """\
-exit status: 0 done; 1 it could not be read; 2 wrong usage; 3 under-replicated partitions or ones
-without a leader were asked for and there are some (not with --format scala)"""
+exit status: 0 done; 1 it could not be read; 2 wrong usage, or no such topic; 3 under-replicated
+partitions or ones without a leader were asked for and there are some (not with --format scala)"""
 
 _WELL: Final = {
     Only.UNDER_REPLICATED: "no partition is under-replicated",
@@ -144,6 +147,12 @@ def run(args: argparse.Namespace) -> int:
         brokers, topics = access.cluster()
     if wanted is not None:
         topics = tuple(one for one in topics if wanted.allows(one.name, exclude_internal=False))
+        if not topics and args.format != "scala":
+            # Of nothing all is well: who misspelt the name would believe it.
+            raise ConfigError(
+                f"no topic matches {args.topic!r}, a Java regex for the whole name: 'topics list' "
+                "shows those there are"
+            )
     cluster = _Cluster(brokers, topics)
     if args.format == "scala":
         return _print_scala(action, only, cluster)
@@ -225,13 +234,18 @@ def _describe(cluster: _Cluster, only: Only, form: str, *, coloured: bool) -> in
         narrow = only in _WELL
         topics = [one for one in told if one["partitions"] or not narrow]
         print(json_text({"topics": topics}), end="")
-    elif only in _WELL and not any(partitions for _, partitions in shown):
+    elif only in _WELL and not any(topic.problem or partitions for topic, partitions in shown):
         print(_WELL[only])
     else:
         rows = [_row(one, cluster.live) for _, partitions in shown for one in partitions]
         print(table(_ROWS, rows, coloured=coloured), end="")
     found = any(partitions for _, partitions in shown)
-    return _BAD if found and only in _WELL else 0
+    if only not in _WELL:
+        return 0
+    unread = [topic for topic, _ in shown if topic.problem is not None]
+    for topic in unread:
+        print(f"zkconsumer: topic {topic.name}: {printable(topic.problem or '')}", file=sys.stderr)
+    return _BAD if found else _COULD_NOT if unread else 0
 
 
 def _is_told(partition: PartitionStatus, only: Only, live: Collection[int]) -> bool:

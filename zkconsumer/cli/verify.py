@@ -1,7 +1,6 @@
 """``zkconsumer verify``: whether every partition of a group is owned as it should be."""
 
 import argparse
-import sys
 from collections.abc import Sequence
 from typing import Final
 
@@ -29,9 +28,9 @@ from zkconsumer.cli.tables import (
     shows_colour,
     table,
 )
+from zkconsumer.cli.unseen import tell_unseen
 from zkconsumer.errors import ConfigError, RegistryError
 from zkconsumer.status.model import ClusterSnapshot, GroupKind, GroupStatus
-from zkconsumer.status.reading.kept import GROUPS_PART
 from zkconsumer.status.verify import STRATEGIES, Fault, Verification, verify
 
 _COULD_NOT: Final = 1
@@ -51,7 +50,8 @@ two sentences are printed as they were meant, and the exit status is its 0.
 """
 _EPILOG = """\
 exit status: 0 all is owned as it should be; 1 it could not be read; 2 wrong usage, or no such
-group; 3 something is not owned as it should be, or not shared out as --strategy would"""
+group; 3 something is not owned as it should be, or not shared out as --strategy would, or nobody is
+in the --group"""
 
 _FAULTS = (Column("PARTITION"), Column("FAULT"), Column("OWNER"))
 _GROUPS = (
@@ -114,9 +114,9 @@ def run(args: argparse.Namespace) -> int:
     else:
         for group, one in found:
             print(_as_text(group, one, args.strategy), end="")
-    if not all(_is_well(one, args.strategy) for _, one in found):
+    if not all(_is_well(one, args.strategy) and group.members for group, one in found):
         return _BAD
-    return _COULD_NOT if args.group is None and _is_partial(snapshot) else 0
+    return _COULD_NOT if args.group is None and tell_unseen(snapshot, args.kind) else 0
 
 
 def _is_read(group: GroupStatus, found: Verification) -> bool:
@@ -129,15 +129,6 @@ def _is_read(group: GroupStatus, found: Verification) -> bool:
         one.topic_partition.topic in read and one.fault is not Fault.NO_PARTITION
         for one in found.faults
     )
-
-
-def _is_partial(snapshot: ClusterSnapshot) -> bool:
-    """Whether there may be members or owners that were not seen; says where that is not known."""
-    unread = [one for one in snapshot.groups.values() if not one.whole]
-    for group in unread:
-        print(f"zkconsumer: {group.key}: {'; '.join(group.problems)}", file=sys.stderr)
-    parts = [one.part for one in snapshot.failures]
-    return bool(unread) or any(GROUPS_PART in part or "groups of" in part for part in parts)
 
 
 def _groups(
@@ -172,16 +163,19 @@ def _overview(found: Sequence[tuple[GroupStatus, Verification]], strategy: Strat
             one.checked,
             len(one.faults) + len(one.malformed),
             " ".join(one.strategies) or None,
-            _verdict(one, strategy),
+            _verdict(group, one, strategy),
         ]
         for group, one in found
     ]
     return table(_GROUPS, rows, coloured=shows_colour())
 
 
-def _verdict(found: Verification, strategy: Strategy | None) -> Painted:
+def _verdict(group: GroupStatus, found: Verification, strategy: Strategy | None) -> Painted:
     if not found.sound:
         return Painted("failed", Colour.BAD)
+    if not group.members:
+        told = "nobody is in it, so nobody reads and there is nothing to verify"
+        return Painted(told, Colour.BAD)
     if not _is_well(found, strategy):
         return Painted(f"not as by {strategy}", Colour.BAD)
     return Painted("successful", Colour.GOOD)
@@ -202,13 +196,16 @@ def _as_text(group: GroupStatus, found: Verification, strategy: Strategy | None)
         *(f"topic {one} is read, but the cluster lacks it" for one in found.missing_topics),
         *_sharing(found),
     ]
-    verdict = _verdict(found, strategy)
+    verdict = _verdict(group, found, strategy)
     told = paint(verdict.text, verdict.colour, coloured=coloured)
     lines = [paint(line, None, coloured=False) for line in lines]
-    lines.append(
-        f"{group.kind} group {paint(group.group_id, None, coloured=False)}: {told}: "
-        f"{counted(found.checked, 'partition')}, {counted(len(found.faults), 'fault')}, "
+    counts = (
+        f": {counted(found.checked, 'partition')}, {counted(len(found.faults), 'fault')}, "
         f"{counted(len(group.members), 'member')}"
+    )
+    lines.append(
+        f"{group.kind} group {paint(group.group_id, None, coloured=False)}: {told}"
+        f"{counts if group.members or not found.sound else ''}"
     )
     return text + "".join(line + "\n" for line in lines)
 
@@ -237,7 +234,7 @@ def _as_json(
         "state": group.state,
         "seen_at": instant(group.seen_ms),
         "sound": found.sound,
-        "well": _is_well(found, strategy),
+        "well": bool(group.members) and _is_well(found, strategy),
         "partitions_checked": found.checked,
         "faults": [
             {

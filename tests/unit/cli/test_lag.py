@@ -1,7 +1,9 @@
 """``zkconsumer lag`` on a cluster in memory."""
 
 import json
+from argparse import Namespace
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 
@@ -9,9 +11,11 @@ from tests.support.opened_cluster import opening
 from tests.support.spoken_broker import Answer, Said, Word
 from tests.support.status_world import MEMBER, StatusWorld
 from zkconsumer.cli import lag
+from zkconsumer.cli.lag_rows import lag_rows
 from zkconsumer.cli.main import main
 from zkconsumer.model import Record, TimestampType
 from zkconsumer.records.build_batch import build_batch
+from zkconsumer.status.model import PartFailure
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import RequestFrame
 from zkconsumer.wire.messages.fetch import (
@@ -191,6 +195,41 @@ def test_what_is_not_known_is_no_all_clear(
     world.tree.commit("g", "t", 0, b"garbage")
     assert run("--max-lag", "60") == 1
     assert "is no offset" in capsys.readouterr().err
+
+
+def test_groups_that_can_not_be_seen_are_no_all_clear(
+    world: LagWorld, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A broker whose groups nobody knows may have some that are far behind."""
+    world.cluster.words[1] = Word.CLOSE
+    assert run("--timeout-ms", "500") == 0
+    assert run("--timeout-ms", "500", "--max-lag", "60") == 1
+    assert "groups of broker 1" in capsys.readouterr().err
+    assert run("--timeout-ms", "500", "--max-lag", "60", "--kind", "zookeeper") == 0
+
+
+def test_offsets_beyond_the_end_are_no_all_clear(
+    world: LagWorld, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Such as those of a topic that was deleted and made anew: no lag is no good sign there."""
+    world.tree.commit("g", "t", 0, b"1000")
+    assert run("--max-lag", "60") == 1
+    assert "beyond the end of its log" in capsys.readouterr().err
+
+
+def test_offsets_that_kafka_does_not_tell_are_no_all_clear(
+    world: LagWorld, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A group that keeps them there alone seems to have none."""
+    failure = PartFailure(
+        part="offsets of group g in Kafka", reason="no answer", since_ms=NOW_MS, group_id="g"
+    )
+    snapshot = replace(world.reader().read(), failures=(failure,))
+    assert snapshot.groups
+    args = Namespace(max_lag=60, max_seconds=None, group="g", kind=None)
+    rows = lag_rows(snapshot, snapshot.groups.values(), None)
+    assert lag._status(args, rows, snapshot) == 1
+    assert "t-1 of zookeeper group g: what the group has in Kafka" in capsys.readouterr().err
 
 
 def test_a_broker_that_does_not_answer(world: LagWorld, capsys: pytest.CaptureFixture[str]) -> None:

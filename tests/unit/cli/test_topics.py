@@ -55,8 +55,8 @@ def test_a_description(capsys: pytest.CaptureFixture[str]) -> None:
         "sick           0       -  0         -        no leader",
         "sick           1       1  0,1       1        under-replicated: not in sync: 0",
     ]
-    assert run("--describe", "--topic", "ic") == 0
-    assert len(capsys.readouterr().out.splitlines()) == 1
+    assert run("--describe", "--topic", "ic") == 2
+    assert "no topic matches 'ic'" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
@@ -84,6 +84,19 @@ def test_all_is_well(capsys: pytest.CaptureFixture[str]) -> None:
     """Which is said, rather than nothing."""
     assert run("under-replicated", "--topic", "t") == 0
     assert capsys.readouterr().out == "no partition is under-replicated\n"
+
+
+def test_what_is_not_there_or_not_read_is_not_well(
+    world: StatusWorld, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A name that is misspelt; a topic of which nobody knows what it has."""
+    assert run("under-replicated", "--topic", "tt") == 2
+    assert capsys.readouterr().out == ""
+    world.tree.write("/brokers/topics/t", b"garbage")
+    assert run("under-replicated", "--topic", "t") == 1
+    printed = capsys.readouterr()
+    assert "no partition" not in printed.out
+    assert "topic t: " in printed.err
 
 
 @pytest.mark.usefixtures("world")

@@ -90,6 +90,20 @@ def test_wrong_wishes(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--format", "scala") == 2
 
 
+def test_a_group_that_nobody_is_in(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None:
+    """Is not called successful: whoever asks for it wants it to read."""
+    world.tree.commit("old", "t", 0, b"1")
+    assert run("--group", "old") == 3
+    assert capsys.readouterr().out == (
+        "zookeeper group old: nobody is in it, so nobody reads and there is nothing to verify\n"
+    )
+    assert run("--group", "old", "--json") == 3
+    [told] = json.loads(capsys.readouterr().out)["groups"]
+    assert (told["sound"], told["well"]) == (True, False)
+    assert run("--group", "old", "--format", "scala") == 0
+    assert run() == 0
+
+
 def test_what_can_not_be_seen_is_not_called_fine(
     world: StatusWorld, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -1,0 +1,26 @@
+"""Whether all groups of a cluster could be seen: who checks all must not take some for them."""
+
+import sys
+
+from zkconsumer.cli.tables import printable
+from zkconsumer.status.model import ClusterSnapshot, GroupKind
+from zkconsumer.status.reading.kept import GROUPS_PART
+
+
+def tell_unseen(snapshot: ClusterSnapshot, kind: GroupKind | None) -> bool:
+    """Whether there may be groups, members or owners that were not seen; says of which groups.
+
+    Args:
+        snapshot: the cluster; ``tell_failures`` says what fails as a whole.
+        kind: of the groups that count; None: all.
+    """
+    unread = [
+        one for key, one in snapshot.groups.items() if not one.whole and kind in {None, key.kind}
+    ]
+    for group in unread:
+        told = printable(f"{group.key}: {'; '.join(group.problems)}")
+        print(f"zkconsumer: {told}", file=sys.stderr)
+    parts = [one.part for one in snapshot.failures]
+    in_zookeeper = kind is not GroupKind.COORDINATOR and any(GROUPS_PART in one for one in parts)
+    at_brokers = kind is not GroupKind.ZOOKEEPER and any("groups of" in one for one in parts)
+    return bool(unread) or in_zookeeper or at_brokers
