@@ -13,9 +13,10 @@ from tests.support.waiting import wait_until
 from zkconsumer.scope import ThreadScope
 from zkconsumer.status.model import GroupKey, GroupStatus
 from zkconsumer.testing.memory_zk import MemoryZkServer
-from zkconsumer.web.app import Site, build_app
+from zkconsumer.web.app import build_app
 from zkconsumer.web.events import EventHub
 from zkconsumer.web.security import Hosts, Tokens
+from zkconsumer.web.site import Site
 from zkconsumer.web.state import ClusterState
 from zkconsumer.zk.nodes import Registration, encode_registration
 from zkconsumer.zk.paths import GroupPaths

@@ -31,6 +31,8 @@ class Chart {
     };
     document.addEventListener("colours", whileShown(() => this.draw()));
     document.addEventListener("updated", whileShown(() => this.load(false)));
+    // Letters on the canvas are not drawn anew by themselves when their font has come.
+    void document.fonts.ready.then(whileShown(() => this.draw()));
     this.load(true);
   }
 
