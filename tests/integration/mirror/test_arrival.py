@@ -25,7 +25,7 @@ from tests.support.zk_tree import ZkTree
 from zkconsumer.errors import ConfigError, MirrorError, TransportError
 from zkconsumer.mirror.mirror import Mirror
 from zkconsumer.mirror.routing import Partitioning
-from zkconsumer.mirror.settings import target_settings
+from zkconsumer.mirror.settings import consumer_settings, target_settings
 from zkconsumer.model import Record, TimestampType, TopicPartition
 from zkconsumer.produce.outgoing import HeadedRecord, Outgoing, parts_of
 from zkconsumer.records.codecs import Codec
@@ -77,8 +77,9 @@ def test_all_of_a_topic_arrives_in_its_order(
     assert set(proof.unlisted.values()) == {0}
 
 
-def test_timestamps_and_headers_arrive(broker_of: BrokerOf, kraft: KraftNode) -> None:
-    """Where the source has them, from 0.10 and 0.11 on."""
+@pytest.mark.parametrize("keeper", ["zookeeper", "coordinator"])
+def test_timestamps_and_headers_arrive(broker_of: BrokerOf, kraft: KraftNode, keeper: str) -> None:
+    """Where the source has them, from 0.10 and 0.11 on; whoever keeps the group."""
     source = broker_of("3.9.1")
     topic = fresh_name("headed")
     tp = TopicPartition(topic, 0)
@@ -94,7 +95,11 @@ def test_timestamps_and_headers_arrive(broker_of: BrokerOf, kraft: KraftNode) ->
     settings = mirror_settings(
         source, fresh_name("group"), topic, kraft.bootstrap_servers, stop_at_end=True
     )
-    Mirror(settings).run()
+    if keeper == "coordinator":
+        file = {"bootstrap.servers": source.bootstrap_servers, "group.id": fresh_name("group")}
+        settings = replace(settings, consumers=(consumer_settings(file).settings,))
+    (account,) = Mirror(settings).run().partitions.values()
+    assert account.committed == len(sent)
     found = read_topic(kraft.bootstrap_servers, topic)[0]
     assert [(one.timestamp, tuple(one.headers)) for one in found] == [
         (one.record.timestamp, one.headers) for one in sent
