@@ -7,8 +7,8 @@ and ``core/protocol/evaluator.go``). Three things are ours:
 - Burrow calls a partition stopped when it has been silent for longer than its window is long. A
   window of one commit, or of a fast burst of them, has next to no length; ``least_span_ms`` is
   what it counts as at least. Burrow's own is 0.
-- One commit shows neither a standstill nor a growing lag, so it is OK. In Burrow it is a STALL: each
-  group that is behind would be an error until its second commit after a start of ours.
+- One commit shows neither a standstill nor a growing lag, so it is OK. In Burrow it is a STALL:
+  each group that is behind would be an error until its second commit after a start of ours.
 - Where the time of commits is not told, they are seen only by their offsets (see ``series``): who
   goes on committing the same offset is then STOP, not STALL.
 """
