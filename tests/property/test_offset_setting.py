@@ -25,7 +25,9 @@ LOGS = st.fixed_dictionaries(
     {tp: st.tuples(OFFSETS, OFFSETS).map(lambda pair: (min(pair), max(pair))) for tp in PARTITIONS}
 )
 WISHES = st.one_of(
-    st.sampled_from([["--to-earliest"], ["--to-latest"], ["--to-current"], ["--to-time", "5"]]),
+    st.sampled_from(
+        [["--to-earliest"], ["--to-latest"], ["--to-current"], ["--to-time", "1500000000000"]]
+    ),
     st.integers(-50, 50).map(lambda count: [f"--shift-by={count}"]),
     OFFSETS.map(lambda offset: ["--to-offset", str(offset)]),
 )

@@ -21,6 +21,7 @@ from zkconsumer.cli.parsing import (
     parse,
     parser_for,
 )
+from zkconsumer.cli.tables import printable
 from zkconsumer.errors import ConfigError, ZkConsumerError
 
 log = logging.getLogger(__name__)
@@ -98,7 +99,7 @@ def _parse(words: Sequence[str]) -> argparse.Namespace:
 def _report(error: Exception, text: str, status: int = 1) -> int:
     """Say what went wrong in one line; only the debug log shows where."""
     log.debug("the error came from here", exc_info=error)
-    print(f"zkconsumer: {' '.join(text.split())}", file=sys.stderr)
+    print(f"zkconsumer: {printable(' '.join(text.split()))}", file=sys.stderr)
     return status
 
 

@@ -6,6 +6,7 @@ import sys
 from collections.abc import Callable
 from functools import wraps
 
+from zkconsumer.cli.tables import printable
 from zkconsumer.errors import ConfigError
 
 log = logging.getLogger(__name__)
@@ -27,7 +28,7 @@ def refusing(run: Run) -> Run:
             return run(args)
         except ConfigError as error:
             log.debug("the error came from here", exc_info=error)
-            print(f"zkconsumer: {' '.join(str(error).split())}", file=sys.stderr)
+            print(f"zkconsumer: {printable(' '.join(str(error).split()))}", file=sys.stderr)
             return REFUSED
 
     return told

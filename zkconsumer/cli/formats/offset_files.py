@@ -21,14 +21,17 @@ def csv_text(offsets: Mapping[str, Mapping[TopicPartition, int]]) -> str:
     ``topic,partition,offset`` a line, and the group before it where there are several.
 
     Source: Kafka 2.8 ``ConsumerGroupCommand``; it quotes names that its reader need not have
-    quoted, so this doesn't.
+    quoted, so this doesn't: only ids with commas, quotes or line ends, which coordinators take.
     """
     several = len(offsets) != 1
-    return "".join(
-        f"{f'{group_id},' if several else ''}{tp.topic},{tp.partition},{offset}\n"
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerows(
+        (*([group_id] if several else ()), tp.topic, tp.partition, offset)
         for group_id, of_group in sorted(offsets.items())
         for tp, offset in sorted(of_group.items())
     )
+    return text.getvalue()
 
 
 def parse_offset_file(text: str, name: str, group_id: str | None = None) -> Imported:

@@ -4,6 +4,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from zkconsumer.cli.tables import printable
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.migration.plan import Fate, Move, Offset, Outcome, Place, offset_in
 from zkconsumer.offsets.planning import OffsetPlan
@@ -51,8 +52,8 @@ def plans_text(reports: Sequence[PlaceReport], roll_back_file: str | None = None
         lines += [f"refused: {text}" for text in plan.plan.refusals]
         if outcome is not None:
             lines += [f"doubtful: {text}" for text in outcome.doubts]
-        lines.append(f"group {one.group_id} in {one.place.value}: {_summary(one, overall)}\n")
-        parts.append("\n".join(lines))
+        lines.append(f"group {one.group_id} in {one.place.value}: {_summary(one, overall)}")
+        parts.append("\n".join(map(printable, lines)) + "\n")
     undo = f"--roll-back {roll_back_file} undoes it\n" if roll_back_file else ""
     return "\n".join(parts) + undo
 

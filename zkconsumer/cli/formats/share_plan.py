@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
+from zkconsumer.cli.tables import printable
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.scaling import SharePlan
 
@@ -37,7 +38,7 @@ def share_plan_text(group_id: str, plan: SharePlan) -> str:
         f"group {group_id}: {plan.fewest} to {plan.most} partitions a reader; "
         f"{len(plan.moved)} would change hands"
     )
-    return "\n".join(lines) + "\n"
+    return "\n".join(map(printable, lines)) + "\n"
 
 
 def share_plan_json(group_id: str, plan: SharePlan) -> str:

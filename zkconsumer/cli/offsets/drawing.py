@@ -99,12 +99,13 @@ def draw(cluster: OffsetsCluster, group_id: str, wish: Wish) -> Job:
             f"group {group_id} has no offsets anywhere: look at its name, or say with --storage "
             "where its members will look for them"
         )
+    targets = {place: places.place(place) for place in chosen}
     here = {place: stored[place] for place in chosen}
     scope = _scope(wish, merged(here))
     for place in chosen:
         # What is not there is read as well: writing is fenced by what was read.
         unread = [tp for tp in scope if tp not in here[place] and tp in cluster.partitions]
-        here[place] |= places.places[place].fetch(unread)
+        here[place] |= targets[place].fetch(unread)
     overall = _plan(cluster, wish, merged(here), scope, members)
     reports = tuple(
         PlaceReport(

@@ -17,6 +17,7 @@ from zkconsumer.cli.whole_file import whole_file
 from zkconsumer.errors import ConfigError, ZkConsumerError
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.placing import merged
+from zkconsumer.zk.paths import is_segment
 
 _STDOUT = "-"
 _TOLD = 5
@@ -89,6 +90,12 @@ def run(args: argparse.Namespace) -> int:
         )
     offsets = {group_id: of_group for group_id, of_group in found.items() if of_group}
     count = sum(map(len, offsets.values()))
+    unfit = [] if args.csv else sorted(one for one in offsets if not is_segment(one))
+    if unfit:
+        raise ConfigError(
+            f"{', '.join(map(repr, unfit))} can't be written as the original does: give --csv, or "
+            "--storage zookeeper, or pick others with --group; nothing was written"
+        )
     _write(args.output_file, csv_text(offsets) if args.csv else _as_nodes(offsets))
     groups = "1 group" if len(offsets) == 1 else f"{len(offsets)} groups"
     print(f"zkconsumer: {count} offsets of {groups}", file=sys.stderr)

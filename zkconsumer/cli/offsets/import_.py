@@ -25,7 +25,8 @@ ExportZkOffsets (/consumers/GROUP/offsets/TOPIC/PARTITION:OFFSET a line), or wit
 GROUP,TOPIC,PARTITION,OFFSET a line.
 
 All of the file is read and held against the cluster before anything is written; where one line
-can't be done, none is. What all groups had is written to a file first, which undoes it:
+can't be done, none is (partitions that the cluster does not have are left out, and named).
+What all groups had is written to a file first, which undoes it:
 'zkconsumer offsets set --roll-back FILE'. Groups with living members are refused (--force).
 
   zkconsumer offsets import --zookeeper zk1:2181 --input-file saved --dry-run

@@ -5,8 +5,9 @@ planned, of all groups, before anything is written; the file that undoes it is o
 """
 
 import argparse
+import contextlib
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from zkconsumer.cli.formats.offset_plan import PlaceReport, plans_json, plans_text
@@ -14,14 +15,17 @@ from zkconsumer.cli.offsets.drawing import STORAGES, Job
 from zkconsumer.cli.offsets.opening import OffsetsCluster
 from zkconsumer.cli.offsets.roll_back_file import roll_back_file
 from zkconsumer.cli.output import discard_standard_output
+from zkconsumer.cli.tables import printable
+from zkconsumer.errors import ConfigError, ZkConsumerError
+from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.migration.carrying import carry_out
 from zkconsumer.offsets.migration.plan import MigrationRefused, Outcome
 from zkconsumer.offsets.migration.roll_back import RollBack
-from zkconsumer.offsets.planning import (
-    Outside,
-)
+from zkconsumer.offsets.planning import Outside
+from zkconsumer.offsets.store import FetchedOffset
 
 NOT_VERIFIED, REFUSED = 1, 2
+_TOLD = 5
 
 
 def carry(
@@ -62,6 +66,7 @@ def write_all(jobs: Sequence[Job]) -> list[PlaceReport]:
 
     Raises:
         MigrationRefused: somebody came; nothing was written.
+        ZkConsumerError: whether anybody came could not be asked; nothing was written.
     """
     done: list[PlaceReport] = []
     stopped = False
@@ -79,12 +84,15 @@ def _carry_one(job: Job, report: PlaceReport, *, begun: bool) -> Outcome:
     plan = report.plan.plan
     try:
         return carry_out(job.places.group, target, plan, although=although)
-    except MigrationRefused as refused:
+    except ZkConsumerError as error:
         if not begun:
             raise
         # What was written before must be told, and its file must stay.
-        found = target.fetch(sorted(plan.expected))
-        return Outcome(plan=plan, found=found, doubts=refused.reasons)
+        reasons = error.reasons if isinstance(error, MigrationRefused) else (str(error),)
+        found: Mapping[TopicPartition, FetchedOffset] = {}
+        with contextlib.suppress(ZkConsumerError):
+            found = target.fetch(sorted(plan.expected))
+        return Outcome(plan=plan, found=found, doubts=reasons)
 
 
 def finish(
@@ -103,17 +111,25 @@ def finish(
         scala: what the original would print of what was done.
 
     Raises:
+        ConfigError: the cluster has none of the partitions.
         ZkConsumerError: it could not be begun.
         OSError: the roll-back file can't be written.
     """
     reports: Sequence[PlaceReport] = [report for job in jobs for report in job.reports]
     refused = any(report.plan.plan.refusals for report in reports)
     name = None
+    if not refused and not any(report.plan.plan.expected for report in reports):
+        absent = sorted({move.topic_partition for one in reports for move in one.plan.plan.moves})
+        told = ", ".join(map(str, absent[:_TOLD]))
+        raise ConfigError(
+            f"the cluster has none of these partitions: {told}{' …' if absent[_TOLD:] else ''}: "
+            "look at the names, and at --zookeeper; nothing was written"
+        )
     if not refused and not args.dry_run:
         try:
             reports, name = carry(cluster, jobs, args.roll_back_file)
         except MigrationRefused as error:
-            print(f"zkconsumer: {error}", file=sys.stderr)
+            print(f"zkconsumer: {printable(str(error))}", file=sys.stderr)
             return REFUSED
     status = status_of(reports, refused=refused)
     if args.format == "json":

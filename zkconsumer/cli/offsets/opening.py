@@ -9,7 +9,7 @@ from typing import Final
 
 from zkconsumer.cli.cluster_access import ClusterAccess, open_cluster
 from zkconsumer.cli.log_lookup import LogLookup
-from zkconsumer.errors import BrokerError
+from zkconsumer.errors import BrokerError, ConfigError
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.offsets.migration.group import Group
 from zkconsumer.offsets.migration.in_kafka import KafkaPlace, Patience
@@ -21,7 +21,7 @@ from zkconsumer.offsets.store import FetchedOffset
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.error_codes import ErrorCode, error_name
 from zkconsumer.wire.messages.list_groups import ListGroupsRequest
-from zkconsumer.zk.paths import CONSUMERS
+from zkconsumer.zk.paths import CONSUMERS, GroupPaths, is_segment
 
 OFFSETS_TOPIC: Final = "__consumer_offsets"
 _TRIES: Final = 3
@@ -38,8 +38,9 @@ class GroupPlaces:
 
     Attributes:
         group_id: which.
-        places: ZooKeeper first; without Kafka where nobody has kept offsets there yet: to ask
-            would make the cluster create the topic for them.
+        places: ZooKeeper first, unless a group can't be called like that there; without Kafka
+            where nobody has kept offsets there yet: to ask would make the cluster create the topic
+            for them.
         group: tells who of it is there.
         hang_up: lets go of the connection to its coordinator, which the cluster does in the end;
             who looks at many groups does it after each. The next question connects anew.
@@ -49,6 +50,17 @@ class GroupPlaces:
     places: Mapping[Place, OffsetPlace]
     group: Group
     hang_up: Callable[[], None] = _nothing
+
+    def place(self, name: Place) -> OffsetPlace:
+        """One of them.
+
+        Raises:
+            ConfigError: the group can't have anything there.
+        """
+        if name not in self.places:
+            GroupPaths(self.group_id)
+            raise ConfigError(f"group {self.group_id} has nothing in {name.value}")
+        return self.places[name]
 
     def stored(self) -> dict[Place, dict[TopicPartition, FetchedOffset]]:
         """Every offset that it has.
@@ -105,15 +117,15 @@ class OffsetsCluster:
         """One group.
 
         Args:
-            group_id: its id.
+            group_id: its id; coordinators take any, ZooKeeper only what can be part of a path.
             with_kafka: also where the topic for offsets has to be created.
 
         Raises:
-            ConfigError: it can't be part of a path.
+            ConfigError: nobody takes it.
         """
-        places: dict[Place, OffsetPlace] = {
-            Place.ZOOKEEPER: ZookeeperPlace(self._access.store, group_id)
-        }
+        places: dict[Place, OffsetPlace] = {}
+        if is_segment(group_id):
+            places[Place.ZOOKEEPER] = ZookeeperPlace(self._access.store, group_id)
         hang_up: Callable[[], None] = _nothing
         if with_kafka or any(tp.topic == OFFSETS_TOPIC for tp in self.partitions):
             patience = Patience(request_timeout_ms=self._access.timeout_ms, limit_ms=self._limit_ms)
@@ -121,6 +133,8 @@ class OffsetsCluster:
             self._closing.callback(kafka.close)
             places[Place.KAFKA] = kafka
             hang_up = kafka.close
+        if not places:
+            GroupPaths(group_id)
         group = Group.of(group_id, *places.values(), clock=self._access.clock)
         return GroupPlaces(group_id=group_id, places=places, group=group, hang_up=hang_up)
 

@@ -1,6 +1,7 @@
 """``zkconsumer offsets set``: moves a group to another place of its logs, or back again."""
 
 import argparse
+from typing import Final
 
 from zkconsumer.cli.cluster_access import add_cluster_arguments
 from zkconsumer.cli.commands import Subparsers
@@ -24,6 +25,9 @@ from zkconsumer.offsets.planning import (
     ToOffsets,
     named_partitions,
 )
+
+_FIRST_MS: Final = 100_000_000_000
+"""Seconds stay below this until the year 5138; it is 1973 in milliseconds."""
 
 _DESCRIPTION = """\
 Set what a group has committed, in ZooKeeper, in Kafka, or in both. Without --topic it is about
@@ -149,6 +153,17 @@ def run(args: argparse.Namespace) -> int:
         return finish(args, cluster, [draw(cluster, args.group, wish)])
 
 
+def _instant(text: str) -> int:
+    """A time; a number before there was Kafka is one of seconds, and would set all to the start."""
+    at_ms = parse_instant(text)
+    if text.isdigit() and at_ms < _FIRST_MS:
+        raise ConfigError(
+            f"{text} milliseconds after 1970 is long before any record: write {text}000 if these "
+            "are seconds, or --to-earliest"
+        )
+    return at_ms
+
+
 def _goal(args: argparse.Namespace) -> Goal:
     if args.to_earliest:
         return ToEarliest()
@@ -157,7 +172,7 @@ def _goal(args: argparse.Namespace) -> Goal:
     if args.to_current:
         return ToCurrent()
     if args.to_time is not None:
-        return AtTime(parse_instant(args.to_time))
+        return AtTime(_instant(args.to_time))
     if args.by_duration is not None:
         return AtTime(max(0, SystemClock().wall_ms() - parse_duration(args.by_duration)))
     if args.shift_by is not None:

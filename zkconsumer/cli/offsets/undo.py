@@ -9,6 +9,7 @@ from zkconsumer.cli.offsets.drawing import Job
 from zkconsumer.cli.offsets.jobs import REFUSED, show, status_of, write_all
 from zkconsumer.cli.offsets.opening import OffsetsCluster, open_offsets
 from zkconsumer.cli.offsets.roll_back_file import text_of
+from zkconsumer.cli.tables import printable
 from zkconsumer.errors import ConfigError
 from zkconsumer.offsets.migration.migrate import Undoing, Wish
 from zkconsumer.offsets.migration.plan import Ahead, MigrationRefused, Place
@@ -43,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
         try:
             reports = _undo(args, cluster, backs)
         except MigrationRefused as refused:
-            print(f"zkconsumer: {refused}", file=sys.stderr)
+            print(f"zkconsumer: {printable(str(refused))}", file=sys.stderr)
             return REFUSED
     show(plans_json(reports) if args.format == "json" else plans_text(reports))
     refusals = any(report.plan.plan.refusals for report in reports)
@@ -62,7 +63,7 @@ def _undo(
     for back in backs:
         places = cluster.of(back.group_id, with_kafka=back.target is Place.KAFKA)
         members = tuple(places.group.members()) if args.force else ()
-        target = places.places[back.target]
+        target = places.place(back.target)
         plan = Undoing(places.group, target, back, with_members=args.force).plan(wish)
         shown = OffsetPlan(plan=plan, logs=cluster.logs(sorted(plan.expected)))
         report = PlaceReport(group_id=back.group_id, place=back.target, plan=shown)

@@ -4,12 +4,17 @@ import json
 import os
 import stat
 from pathlib import Path
+from types import SimpleNamespace
+from typing import cast
 
 import pytest
 
 from tests.support.offset_cluster import MemoryCluster
+from zkconsumer.cli.cluster_access import ClusterAccess
 from zkconsumer.cli.main import main
 from zkconsumer.cli.offsets import export, import_, set_, undo, update
+from zkconsumer.cli.offsets.opening import OffsetsCluster
+from zkconsumer.errors import ConfigError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.migration.plan import Place
 from zkconsumer.offsets.store import FetchedOffset
@@ -77,6 +82,38 @@ def test_some_groups_or_one_place_can_be_picked(cluster: MemoryCluster) -> None:
     assert save("--group", "k", "--csv") == 0
     assert Path("saved").read_text() == "t,0,7\n"
     assert cluster.opened == ["zk"] * 3
+
+
+def test_ids_that_only_coordinators_take_are_saved_as_csv(
+    cluster: MemoryCluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """And come back; in the original's form there is no way to write them."""
+    for group_id in ("team/app", 'a,b"c'):
+        cluster.hold(group_id, KAFKA, {A: 4})
+    assert save() == 2
+    assert "'team/app' can't be written as the original does: give --csv" in capsys.readouterr().err
+    assert save("--csv") == 0
+    assert '"a,b""c",t,0,4\n' in Path("saved").read_text()
+    for group_id in ("team/app", 'a,b"c'):
+        cluster.hold(group_id, KAFKA, {A: 1})
+    assert restore() == 0
+    assert cluster.numbers("team/app", KAFKA) == cluster.numbers('a,b"c', KAFKA) == {A: 4}
+    assert save("--storage", "zookeeper") == 0
+
+
+def test_zookeeper_is_not_asked_for_a_group_that_can_not_be_there() -> None:
+    """Its coordinator is."""
+    access = cast(
+        "ClusterAccess",
+        SimpleNamespace(
+            **dict.fromkeys(("client", "dialer", "clock", "store", "zookeeper_connect")),
+            timeout_ms=1,
+        ),
+    )
+    places = OffsetsCluster(access).of("team/app", with_kafka=True)
+    assert list(places.places) == [KAFKA]
+    with pytest.raises(ConfigError, match="'team/app' can't be the name of a ZooKeeper node"):
+        places.place(ZK)
 
 
 def test_a_group_that_has_none_is_told(

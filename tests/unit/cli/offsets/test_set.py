@@ -10,6 +10,7 @@ import pytest
 from tests.support.offset_cluster import MemoryCluster
 from zkconsumer.cli.main import main
 from zkconsumer.cli.offsets import set_, undo
+from zkconsumer.errors import RegistryError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.migration.plan import Offset, Place
 from zkconsumer.offsets.migration.roll_back import decode_roll_backs
@@ -71,6 +72,7 @@ def test_a_time_is_asked_for_as_it_was_meant(cluster: MemoryCluster) -> None:
     assert set_offsets("--by-duration", "P99999D", "--dry-run") == 0
     assert cluster.asked_ms == 0
     assert set_offsets("--to-time", "yesterday") == 2
+    assert set_offsets("--to-time", "1795293000") == 2, "these are seconds"
 
 
 def test_the_way_back_is_on_the_disk_before_anything_is_written(
@@ -111,7 +113,7 @@ def test_the_table_says_what_was_done(
 ) -> None:
     """And the command that undoes it."""
     cluster.exact = False
-    assert set_offsets("--to-time", "5", "--roll-back-file", "back.json") == 0
+    assert set_offsets("--to-time", "1500000000000", "--roll-back-file", "back.json") == 0
     printed = capsys.readouterr()
     assert printed.out.splitlines() == [
         "PARTITION  LOG START  LOG END  OFFSET  NEW OFFSET  LAG  NEW LAG  RESULT",
@@ -207,6 +209,53 @@ def test_what_fails_is_told_partition_by_partition(
     assert cluster.numbers("g", KAFKA) == {A: 40}
     assert main(["offsets", "set", "--roll-back", "back.json"]) == 0
     assert cluster.numbers("g", ZK) == {A: 30, B: 5}
+
+
+def test_an_end_of_zookeeper_between_two_places_is_told(
+    cluster: MemoryCluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What was written before is not hidden by it."""
+    cluster.hold("g", KAFKA, {A: 40})
+    written = []
+
+    def gone() -> None:
+        if cluster.numbers("g", ZK) == {A: 50, B: 20}:
+            written.append(1)
+        if len(written) > 1:
+            raise RegistryError("ZooKeeper does not answer")
+
+    cluster.kept["g"][ZK].on_members = gone
+    assert set_offsets("--to-latest", "--roll-back-file", "back.json") == 1
+    out = capsys.readouterr().out
+    assert "group g in zookeeper: 2 of 2 offsets written, verified" in out
+    assert "doubtful: ZooKeeper does not answer" in out
+    assert (
+        "t-0               10       50      40          50   10        0  NOT SET: it holds 40"
+        in out
+    )
+    assert Path("back.json").exists()
+
+
+def test_nothing_that_the_cluster_has_is_no_success(
+    cluster: MemoryCluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A slip in a name, or another cluster's file."""
+    Path("f").write_text("tt,0,11\n")
+    assert set_offsets("--from-file", "f") == 2
+    assert "the cluster has none of these partitions: tt-0: look" in capsys.readouterr().err
+    assert cluster.numbers("g", ZK) == {A: 30, B: 5}
+
+
+def test_what_members_call_themselves_moves_no_cursor(
+    cluster: MemoryCluster, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Clients of coordinators may be called anything."""
+    cluster.kept["g"][ZK].present = ["\x1b[2J\nm"]
+    assert set_offsets("--to-latest") == 2
+    assert "members: \\x1b[2J\\nm:" in capsys.readouterr().out
+    assert set_offsets("--to-latest", "--force", "--roll-back-file", "b") == 0
+    assert main(["offsets", "set", "--roll-back", "b"]) == 2
+    assert "\x1b" not in capsys.readouterr().err
 
 
 def test_a_lost_answer_is_settled_by_reading(
