@@ -66,21 +66,23 @@ class PaperSite:
         clock: two seconds after the latest state.
         address: of the page.
         token: that is asked for; "" where none is.
+        listeners: how many may listen at the same time.
     """
 
-    def __init__(self, token: str = "") -> None:
+    def __init__(self, token: str = "", *, listeners: int = 10) -> None:
         self.source = PaperSource(state_at())
         self.past = TalePast()
         self.clock = ManualClock(wall_ms=NOW_MS + 2_000)
         self.store = _nodes_of(self.source.current.snapshot.groups[BILLING])
         self.token = token
+        self.listeners = listeners
         self.address = ""
 
 
 @contextmanager
 def served(site: PaperSite) -> Iterator[PaperSite]:
     """Serve it on a free port of loopback."""
-    hub = EventHub(site.source)
+    hub = EventHub(site.source, clients_max=site.listeners)
     app = build_app(
         Site(
             source=site.source,

@@ -8,7 +8,7 @@ from playwright.sync_api import Browser, Page, expect
 from tests.support.browser import barriers, window
 from tests.support.large_page import large_state
 from tests.support.page_world import BILLING, NOW_MS, STEP_MS, STEPS, state_at
-from tests.support.paper_site import PaperSite
+from tests.support.paper_site import PaperSite, served
 from tests.support.waiting import wait_until
 from zkconsumer.web.judgements import Judgements, Memory
 from zkconsumer.web.state import ClusterState
@@ -140,6 +140,17 @@ def test_a_page_that_nobody_sees_takes_no_connection(browser: Browser, site: Pap
         expect(page).to_have_title("2 errors and 1 warning · zkconsumer")
         assert page.locator("link[rel=icon]").get_attribute("href") == "/static/icon-bad.svg"
         assert opened.clean()
+
+
+def test_who_may_not_listen_asks_now_and_then(browser: Browser) -> None:
+    """A server lets so many listen; the page of one more is some seconds behind."""
+    with served(PaperSite(listeners=0)) as site, window(browser, site.address) as opened:
+        opened.page.clock.install()
+        page = opened.open(GROUP)
+        expect(page.locator("#link")).to_have_text("Lost, trying again")
+        show(site, replace(site.source.current, number=900, problem="gone"))
+        page.clock.run_for(10_000)
+        expect(page.get_by_role("region", name="Problem")).to_be_visible()
 
 
 def test_a_group_that_goes_and_comes(browser: Browser, site: PaperSite) -> None:

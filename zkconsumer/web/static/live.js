@@ -2,7 +2,7 @@
 import { localTimes, setClock, tick } from "./ages.js";
 import { morph } from "./morph.js";
 
-const HIDDEN_EVERY_MS = 10_000;
+const EVERY_MS = 10_000;
 
 let under = null;
 let again = false;
@@ -116,13 +116,13 @@ export async function refresh() {
 
 // Listens while somebody looks. A hidden page asks now and then, for its title and icon: browsers open
 // six connections to a host at most, and listening takes one.
-function listen(address) {
+function listen(address, refused) {
   const source = new EventSource(address);
   source.addEventListener("open", () => say("Live", false));
   source.addEventListener("error", () => {
     say("Lost, trying again", true);
     // A refusal, such as of too many listeners, ends it for good.
-    if (source.readyState === EventSource.CLOSED) setTimeout(() => void refresh(), HIDDEN_EVERY_MS);
+    if (source.readyState === EventSource.CLOSED) refused();
   });
   source.addEventListener("state", () => void refresh());
   return source;
@@ -134,11 +134,19 @@ export function startLive() {
   if (!address) return;
   let source = null;
   let asking = 0;
+  let waiting = 0;
   const attend = () => {
     source?.close();
     clearInterval(asking);
-    source = document.hidden ? null : listen(address);
-    if (document.hidden) asking = setInterval(() => void refresh(), HIDDEN_EVERY_MS);
+    source = document.hidden ? null : listen(address, again);
+    if (document.hidden) asking = setInterval(() => void refresh(), EVERY_MS);
+  };
+  const again = () => {
+    clearTimeout(waiting);
+    waiting = setTimeout(() => {
+      void refresh();
+      attend();
+    }, EVERY_MS);
   };
   document.addEventListener("visibilitychange", attend);
   addEventListener("pagehide", () => source?.close());
