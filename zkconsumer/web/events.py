@@ -1,5 +1,6 @@
-"""Server-sent events: one for each new state, to everybody who has a page open.
+"""Server-sent events: one for each new state, to everybody who has a page open that shows it.
 
+A look at some groups is news for the pages of those groups alone; others wait for the next reading.
 Only the latest state counts: who is slow is told of one where others are told of three, and
 nothing piles up. The number of listeners is limited, and who takes nothing for a while is let go.
 """
@@ -77,7 +78,9 @@ class EventHub:
             return False
         bell = _Bell(asyncio.get_running_loop())
         self._bells.add(bell)
-        unsubscribe = self._source.subscribe(lambda _state: bell.ring_from_afar())
+        unsubscribe = self._source.subscribe(
+            lambda state: bell.ring_from_afar() if _concerns(state, key) else None
+        )
         watching = nullcontext() if key is None else self._source.watch(key)
         try:
             with watching:
@@ -92,13 +95,15 @@ class EventHub:
     async def _tell(self, bell: "_Bell", last_seen: int | None, send: Send) -> None:
         told = self._source.current.number if last_seen is None else last_seen
         await _start(send)
+        # Numbers begin anew with the server: a greater one is of an earlier life.
+        rung = last_seen is not None
         while not self._closed:
             state = self._source.current
-            # Numbers begin anew with the server: a greater one is of an earlier life.
-            if state.number != told:
+            if rung and state.number != told:
                 told = state.number
                 await _send(send, event_text(state))
-            elif not await bell.heard(self._heartbeat_s):
+            rung = await bell.heard(self._heartbeat_s)
+            if not rung:
                 await _send(send, ": still here\n\n")
         await send({"type": "http.response.body", "body": b"", "more_body": False})
 
@@ -113,6 +118,10 @@ def event_text(state: ClusterState) -> str:
         }
     )
     return f"event: state\nid: {state.number}\ndata: {data}\n\n"
+
+
+def _concerns(state: ClusterState, key: GroupKey | None) -> bool:
+    return state.looked_at is None or key in state.looked_at
 
 
 class _Bell:

@@ -1,12 +1,12 @@
 """Makes states of snapshots, one after the other, and tells whoever wants to know."""
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Final
 
 from zkconsumer.clock import Clock
-from zkconsumer.status.model import ClusterSnapshot
+from zkconsumer.status.model import ClusterSnapshot, GroupKey
 from zkconsumer.status.reading.kept import CLUSTER_PART
 from zkconsumer.status.timeline import Rebalance
 from zkconsumer.web.judgements import Judgements, Memory
@@ -50,13 +50,13 @@ class Publisher:
     def publish(self, snapshot: ClusterSnapshot, *, read_ms: int) -> None:
         """A whole reading has ended, and took so long."""
         with self._making:
-            self._make(snapshot, read_ms)
+            self._make(snapshot, read_ms, None)
 
-    def publish_look(self, snapshot: ClusterSnapshot) -> None:
+    def publish_look(self, snapshot: ClusterSnapshot, keys: Iterable[GroupKey]) -> None:
         """Some groups were looked at; nothing happens where a reading has overtaken that."""
         with self._making:
             if snapshot.taken_ms >= self._current.snapshot.taken_ms:
-                self._make(snapshot, None)
+                self._make(snapshot, None, frozenset(keys))
 
     def publish_problem(self, problem: str) -> None:
         """Nothing can be read at all."""
@@ -67,6 +67,7 @@ class Publisher:
                 number=previous.number + 1,
                 published_ms=self._clock.wall_ms(),
                 problem=problem,
+                looked_at=None,
             )
             self._tell(state, ())
 
@@ -87,14 +88,19 @@ class Publisher:
             came = self._news.wait_for(lambda: self._current.number > number, timeout_ms / 1000)
         return self._current if came else None
 
-    def _make(self, snapshot: ClusterSnapshot, read_ms: int | None) -> None:
+    def _make(
+        self,
+        snapshot: ClusterSnapshot,
+        read_ms: int | None,
+        looked_at: frozenset[GroupKey] | None,
+    ) -> None:
         previous = self._current
         failed = [one for one in snapshot.failures if one.part == CLUSTER_PART]
         before = self._earlier.take(snapshot)
         rebalances = self._memory.record(snapshot)
         ready = previous.ready or not failed
         judgements = Judgements(snapshot, before, self._memory, ready=ready)
-        if read_ms is None:
+        if looked_at is not None:
             judgements.adopt(previous.judgements)
         judgements.prepare()
         state = replace(
@@ -105,6 +111,7 @@ class Publisher:
             published_ms=self._clock.wall_ms(),
             read_duration_ms=previous.read_duration_ms if read_ms is None else read_ms,
             problem=failed[0].reason if failed else None,
+            looked_at=looked_at,
             judgements=judgements,
         )
         self._tell(state, rebalances)

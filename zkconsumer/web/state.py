@@ -38,6 +38,7 @@ class ClusterState:
         interval_ms: how long after one whole reading the next begins.
         problem: why nothing could be read yet, or why nothing can be read any more; what is shown
             is as old as its parts say.
+        looked_at: the groups that were read for this state; None: all of the cluster was.
         judgements: works out what is derived; use the methods.
     """
 
@@ -49,6 +50,7 @@ class ClusterState:
     read_duration_ms: int
     interval_ms: int
     problem: str | None
+    looked_at: frozenset[GroupKey] | None = None
     judgements: Judgements = field(repr=False, compare=False)
 
     @property

@@ -226,7 +226,7 @@ class ClusterWatch:
             log.debug("looking at groups: %s", error)
             return
         if not self._stop.is_set():
-            self._publisher.publish_look(snapshot)
+            self._publisher.publish_look(snapshot, keys)
 
     def _rest(self, waking: Mailbox[None], rest_ms: int) -> None:
         """Wait so long, or until the end."""

@@ -9,7 +9,7 @@ import pytest
 from starlette.types import Message
 
 from tests.support.asgi_client import StatesByHand
-from tests.support.page_world import BILLING, STEPS, snapshot_at
+from tests.support.page_world import BILLING, CHECKOUT, STEPS, snapshot_at
 from zkconsumer.status.model import GroupKey
 from zkconsumer.web import events
 from zkconsumer.web.events import EventHub, event_text
@@ -130,6 +130,24 @@ def test_who_is_slow_is_told_of_the_latest_alone() -> None:
             client.taking.set()
             await client.until(lambda: "id: 51\n" in client.told[-1])
             assert len(client.told) <= 3
+
+    run(test)
+
+
+def test_a_look_is_news_for_those_who_see_the_group() -> None:
+    """Lists wait for the next reading: many viewers must not make all pages anew each second."""
+
+    async def test(states: StatesByHand) -> None:
+        hub = EventHub(states)
+        async with listening(hub, BILLING) as (looker, _), listening(hub) as (lister, _):
+            states.publish(looked_at=frozenset([BILLING]))
+            await looker.until(lambda: len(looker.told) == 2)
+            states.publish(looked_at=frozenset([CHECKOUT]))
+            states.publish(looked_at=None)
+            await lister.until(lambda: len(lister.told) == 2)
+            await looker.until(lambda: len(looker.told) == 3)
+            assert "id: 4\n" in lister.told[1]
+            assert "id: 4\n" in looker.told[2]
 
     run(test)
 

@@ -168,12 +168,15 @@ def test_a_look_that_was_overtaken_is_not_shown() -> None:
     """It would show other groups as they were before the reading."""
     publisher = Publisher("zk:2181", 1_000, lambda _state, _rebalances: None, ManualClock())
     publisher.publish(seen(200_000_000_000_000), read_ms=7)
-    publisher.publish_look(seen(199_999_999_999_999, offset=1))
+    publisher.publish_look(seen(199_999_999_999_999, offset=1), [KEY])
     assert publisher.current.lag(KEY).total == 60
-    publisher.publish_look(seen(200_000_000_000_001, offset=70))
+    publisher.publish_look(seen(200_000_000_000_001, offset=70), [KEY])
+    assert publisher.current.looked_at == frozenset([KEY])
     assert publisher.current.lag(KEY).total == 30
     assert publisher.current.read_duration_ms == 7
     assert publisher.current.number == 2
+    publisher.publish(seen(200_000_000_000_002), read_ms=8)
+    assert publisher.current.looked_at is None
 
 
 def test_a_look_keeps_what_it_did_not_change() -> None:
