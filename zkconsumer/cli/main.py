@@ -13,7 +13,7 @@ from pathlib import Path
 
 from zkconsumer.cli.completion import answer_shell
 from zkconsumer.cli.configuration import Configuration, Defaults, find_file, read_configuration
-from zkconsumer.cli.output import discard_standard_output, mend_standard_error
+from zkconsumer.cli.output import discard_standard_output, mend_standard_streams
 from zkconsumer.cli.parsing import (
     USAGE_STATUS,
     called,
@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         The exit status: 0, or 1 after an error. (Wrong usage ends the process with 2.)
     """
     answer_shell()
-    mend_standard_error()
+    mend_standard_streams()
     words = sys.argv[1:] if arguments is None else arguments
     # Whatever fails from here on can be looked into; what comes behind the command is its own.
     _set_up_logging(debug="--debug" in itertools.takewhile(lambda word: word[:1] == "-", words))

@@ -3,6 +3,7 @@
 import os
 import select
 import sys
+from io import TextIOWrapper
 from pathlib import Path
 
 
@@ -45,14 +46,19 @@ class Output:
                 raise OutputClosed from None
 
 
-def mend_standard_error() -> None:
+def mend_standard_streams() -> None:
     """Where standard error was closed from the start, let what goes there go nowhere.
 
     Else ``print`` would turn to standard output, in among the messages, and the next connection
     would get the descriptor that libraries complain to.
+
+    And let no name fail a whole report: what members write of themselves may hold characters that
+    no encoding has (halves of surrogate pairs); they are shown as JSON writes them.
     """
     if sys.stderr is None:
         sys.stderr = Path(os.devnull).open("w", encoding="utf-8")  # noqa: SIM115 - for good
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def discard_standard_output() -> None:

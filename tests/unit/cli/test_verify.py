@@ -1,7 +1,9 @@
 """``zkconsumer verify`` on a cluster in memory."""
 
+import contextlib
 import json
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -88,6 +90,22 @@ def test_wrong_wishes(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("--group", "h") == 2
     assert "there is no group h" in capsys.readouterr().err
     assert run("--format", "scala") == 2
+
+
+def test_no_name_fails_a_report(
+    world: StatusWorld, capfd: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """Half a surrogate pair can be written in JSON, and in no encoding."""
+    world.tree.write(
+        "/consumers/g/ids/g_x",
+        rb'{"version":1,"subscription":{"\ud800":1},"pattern":"static","timestamp":"1400000000000"}',
+    )
+    path = tmp_path / "out"
+    with path.open("w", encoding="utf-8") as out, contextlib.redirect_stdout(out):
+        assert run("--group", "g", "--json") == 0
+    [told] = json.loads(path.read_text(encoding="utf-8"))["groups"]
+    assert told["missing_topics"] == ["\ud800"]
+    assert capfd.readouterr().err == ""
 
 
 def test_a_group_that_nobody_is_in(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None:
