@@ -12,6 +12,7 @@ import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
+from zkconsumer.cli.tables import printable
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.consumer.config import PollConfig
@@ -353,7 +354,8 @@ def add_kind_argument(parser: argparse.ArgumentParser) -> None:
 def tell_failures(snapshot: ClusterSnapshot) -> None:
     """Say on standard error what could not be read, so that nobody takes the rest for all."""
     for failure in snapshot.failures:
-        print(f"zkconsumer: {failure.part}: {' '.join(failure.reason.split())}", file=sys.stderr)
+        told = printable(" ".join(f"{failure.part}: {failure.reason}".split()))
+        print(f"zkconsumer: {told}", file=sys.stderr)
 
 
 def find_group(snapshot: ClusterSnapshot, group_id: str, kind: GroupKind | None) -> GroupStatus:

@@ -1,9 +1,9 @@
 """How far groups are behind, partition by partition, as it is printed. Pure."""
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from zkconsumer.cli.tables import Cell, Colour, Column, Painted, instant, table
+from zkconsumer.cli.tables import Cell, Colour, Column, Painted, instant, printable, table
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.lag import Standing, TimeLag, records_behind, standing_of
 from zkconsumer.status.model import (
@@ -24,6 +24,10 @@ _COLUMNS = (
     Column("SECONDS", right=True),
     Column("OWNER"),
 )
+_ASTRAY = {
+    Standing.BEFORE_START: "before the start of its log: what was there is deleted",
+    Standing.BEYOND_END: "beyond the end of its log: was the topic made anew?",
+}
 _NEVER_COMMITTED = "the group has no offset there"
 
 
@@ -112,7 +116,7 @@ def _time(row: LagRow, found: TimeLag | None) -> TimeLag | None:
     return row.time or found
 
 
-def lag_table(rows: Iterable[LagRow], *, coloured: bool) -> str:
+def lag_table(rows: Sequence[LagRow], *, coloured: bool) -> str:
     """The checker's seven columns, and seconds."""
     cells = [
         [
@@ -127,7 +131,16 @@ def lag_table(rows: Iterable[LagRow], *, coloured: bool) -> str:
         ]
         for row in rows
     ]
-    return table(_COLUMNS, cells, coloured=coloured)
+    return table(_COLUMNS, cells, coloured=coloured) + "".join(_notes(rows))
+
+
+def _notes(rows: Iterable[LagRow]) -> Iterator[str]:
+    """What a number alone would hide: where members find nothing at their offsets."""
+    for row in rows:
+        where = _ASTRAY.get(row.standing)
+        if where is not None and row.committed is not None:
+            tp, offset = row.partition.topic_partition, row.committed.offset
+            yield printable(f"{tp} of {row.group.key}: offset {offset} lies {where}") + "\n"
 
 
 def _lag_cell(row: LagRow) -> Cell:

@@ -237,14 +237,17 @@ def _describe(cluster: _Cluster, only: Only, form: str, *, coloured: bool) -> in
     elif only in _WELL and not any(topic.problem or partitions for topic, partitions in shown):
         print(_WELL[only])
     else:
-        rows = [_row(one, cluster.live) for _, partitions in shown for one in partitions]
+        rows = [
+            row for topic, partitions in shown for row in _rows(topic, partitions, cluster.live)
+        ]
         print(table(_ROWS, rows, coloured=coloured), end="")
     found = any(partitions for _, partitions in shown)
     if only not in _WELL:
         return 0
     unread = [topic for topic, _ in shown if topic.problem is not None]
     for topic in unread:
-        print(f"zkconsumer: topic {topic.name}: {printable(topic.problem or '')}", file=sys.stderr)
+        text = printable(f"topic {topic.name}: {topic.problem}")
+        print(f"zkconsumer: {text}", file=sys.stderr)
     return _BAD if found else _COULD_NOT if unread else 0
 
 
@@ -256,6 +259,14 @@ def _is_told(partition: PartitionStatus, only: Only, live: Collection[int]) -> b
             return partition.leader not in live
         case _:
             return True
+
+
+def _rows(
+    topic: TopicStatus, partitions: Sequence[PartitionStatus], live: Collection[int]
+) -> list[Sequence[Cell]]:
+    if topic.problem is not None:
+        return [[topic.name, None, None, None, None, Painted(topic.problem, Colour.BAD)]]
+    return [_row(one, live) for one in partitions]
 
 
 def _row(one: PartitionStatus, live: Collection[int]) -> Sequence[Cell]:

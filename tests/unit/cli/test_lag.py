@@ -214,7 +214,12 @@ def test_offsets_beyond_the_end_are_no_all_clear(
     """Such as those of a topic that was deleted and made anew: no lag is no good sign there."""
     world.tree.commit("g", "t", 0, b"1000")
     assert run("--max-lag", "60") == 1
-    assert "beyond the end of its log" in capsys.readouterr().err
+    printed = capsys.readouterr()
+    assert "beyond the end of its log" in printed.err
+    assert printed.out.splitlines()[-1] == (
+        "t-0 of zookeeper group g: offset 1000 lies beyond the end of its log: "
+        "was the topic made anew?"
+    )
 
 
 def test_offsets_that_kafka_does_not_tell_are_no_all_clear(
