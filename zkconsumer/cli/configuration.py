@@ -44,7 +44,10 @@ EVERYWHERE: Final = ("zookeeper", "command-config", "timeout-ms")
 _CLUSTERS: Final = "clusters"
 _CLUSTER: Final = "cluster"
 # Whoever risks something says so each time.
-_NEVER: Final = frozenset({"yes", "force", "fix", "help", "roll-back", "undo", "no-token"})
+_NEVER: Final = frozenset(
+    {"yes", "force", "fix", "help", "roll-back", "undo", "no-token", "delete"}
+    | {"delete-consumer-offsets"}
+)
 # Who names brokers does not want the cluster of the file.
 _RIVALS: Final = ("bootstrap_server", "broker_list")
 

@@ -9,7 +9,7 @@ from zkconsumer.cli.configuration import (
     parse_configuration,
     read_configuration,
 )
-from zkconsumer.cli.parsing import Parser
+from zkconsumer.cli.parsing import Parser, build_parser, commands_of
 from zkconsumer.errors import ConfigError
 
 
@@ -102,6 +102,21 @@ def test_what_makes_no_sense_is_refused(text: str, message: str) -> None:
     """By name, with what would make sense."""
     with pytest.raises(ConfigError, match=message):
         parsed(text, "--earliest")
+
+
+@pytest.mark.parametrize(
+    ("command", "key"),
+    [
+        ("perf", "delete-consumer-offsets"),
+        ("consume", "delete-consumer-offsets"),
+        ("groups", "delete"),
+    ],
+)
+def test_what_deletes_is_typed_each_time(command: str, key: str) -> None:
+    """A line in a file that nobody remembers must not delete offsets."""
+    defaults = Defaults(parse_configuration(f"[{command}]\n{key} = true", "c.toml"), None)
+    with pytest.raises(ConfigError, match=f"{key} has to be given on the command line"):
+        defaults.apply(command, commands_of(build_parser(command))[command])
 
 
 def test_tables_of_commands_of_commands() -> None:
