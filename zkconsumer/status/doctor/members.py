@@ -68,11 +68,11 @@ def _is_stale(look: GroupLook, member: MemberStatus) -> bool:
 
 def _unreadable(look: GroupLook) -> list[Finding]:
     findings = []
-    for member in look.group.members:
-        if not is_malformed(member):
-            continue
-        text = (member.data or b"").decode("utf-8", "replace")
-        foreign = is_topic_name(text)
+    found = [one for one in look.group.members if is_malformed(one)]
+    if found and not any(_is_sound(look, one) for one in look.group.members):
+        return [_of_another_kind(look, found)]
+    for member in found:
+        text, foreign = _text(member), _is_foreign(member)
         about = "a bare topic name, as pykafka registers it" if foreign else member.problem
         findings.append(
             Finding(
@@ -101,6 +101,44 @@ def _unreadable(look: GroupLook) -> list[Finding]:
             )
         )
     return findings
+
+
+def _is_sound(look: GroupLook, member: MemberStatus) -> bool:
+    return not is_malformed(member) and not _is_stale(look, member)
+
+
+def _text(member: MemberStatus) -> str:
+    return (member.data or b"").decode("utf-8", "replace")
+
+
+def _is_foreign(member: MemberStatus) -> bool:
+    return is_topic_name(_text(member))
+
+
+def _of_another_kind(look: GroupLook, found: list[MemberStatus]) -> Finding:
+    """Clients that share among themselves in a way of their own disturb nobody, and may be well."""
+    foreign = all(map(_is_foreign, found))
+    return Finding(
+        code=Code.MEMBER_FOREIGN if foreign else Code.MEMBER_UNREADABLE,
+        severity=Severity.WARNING,
+        what=(
+            f"No member of the group registers as consumers of Kafka 0.8 do"
+            f"{' (pykafka registers the bare name of its topic)' if foreign else ''}. Among "
+            "themselves they may be well: who should read what is not known to us. Any other "
+            "consumer that joins disturbs them, and fails."
+        ),
+        evidence=some(
+            [
+                f"{_where(look, one)} of {session_name(one.session_id)} holds {_text(one)[:200]!r}"
+                for one in found
+            ]
+        ),
+        repair=(
+            "Let nothing else join this group. If no such client is meant to run, stop its "
+            "process: its registration goes with it."
+        ),
+        group=look.group.key,
+    )
 
 
 def _not_understood(look: GroupLook) -> list[Finding]:

@@ -60,6 +60,20 @@ def test_a_bare_topic_name_is_pykafkas() -> None:
     assert world.findings() == ()
 
 
+def test_a_group_of_pykafkas_alone_is_left_alone() -> None:
+    """They share among themselves: who deletes their registrations stops a group that is well."""
+    world = SickWorld(t=2)
+    world.make(f"{IDS}/host1:4a", b"t", 3)
+    world.make(f"{IDS}/host2:4b", b"t", 4)
+    found = world.one(Code.MEMBER_FOREIGN)
+    assert (found.severity, found.fix) == (Severity.WARNING, None)
+    assert len(found.evidence) == 2
+    world.register("g_left", 0, t=1)
+    assert [one.code for one in world.findings() if one.fix is not None] == [Code.MEMBER_STALE]
+    world.register("g_a", 1, t=1)
+    assert codes(world.findings()).count(Code.MEMBER_FOREIGN) == 2
+
+
 def test_garbage_is_told_with_what_it_holds() -> None:
     """Also where nobody knows who wrote it."""
     world = healthy()
