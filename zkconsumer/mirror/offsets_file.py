@@ -7,14 +7,19 @@ the proof counts them among the copies.
 
 import fcntl
 import os
+import stat
 import threading
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import BinaryIO
 
 from zkconsumer.errors import ConfigError, MirrorError
 from zkconsumer.mirror.landed import Landed, from_line, to_line
 
 _BLOCK_BYTES = 1 << 16
+_MOST_OF_A_LINE = 1 << 26
+_BEGIN = b'{"topic":'
 
 
 class OffsetsFile:
@@ -24,35 +29,34 @@ class OffsetsFile:
         path: the file; made where there is none. A last line that a kill cut off is removed.
 
     Raises:
-        ConfigError: it can't be opened, or another process writes to it.
+        ConfigError: it can't be opened, is another file, or another process writes to it.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
         self._lock = threading.Lock()
         self._unsynced = False
+        self._failure: MirrorError | None = None
         try:
             self._file = path.open("ab", buffering=0)
         except OSError as error:
             raise ConfigError(f"--offsets-file {path}: {error.strerror}") from error
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            _lock(self._file, path)
             _cut_torn_line(path)
-        except OSError as error:
+        except BaseException:
             self._file.close()
-            raise ConfigError(
-                f"--offsets-file {path}: another process writes to it ({error.strerror}): give "
-                "each mirror a file of its own"
-            ) from error
+            raise
 
     def append(self, landed: Iterable[Landed]) -> None:
         """Write lines; they may not be on disk yet.
 
         Raises:
-            MirrorError: the disk is full, or gone.
+            MirrorError: the disk is full, or gone; from then on always, since a line is missing.
         """
         data = b"".join(map(to_line, landed))
         with self._lock:
+            self._check()
             try:
                 left = memoryview(data)
                 while left:
@@ -65,9 +69,10 @@ class OffsetsFile:
         """Have all lines on disk; called before what they say is committed.
 
         Raises:
-            MirrorError: the disk is full, or gone.
+            MirrorError: the disk is full, or gone, or was when a line was written.
         """
         with self._lock:
+            self._check()
             if not self._unsynced:
                 return
             try:
@@ -80,15 +85,61 @@ class OffsetsFile:
         """Close it. Idempotent."""
         self._file.close()
 
+    def _check(self) -> None:
+        """See that no line is missing: what was in it must not be committed by anybody."""
+        if self._failure is not None:
+            raise self._failure
+
     def _failed(self, error: OSError) -> MirrorError:
-        return MirrorError(
+        self._failure = MirrorError(
             f"--offsets-file {self._path}: {error.strerror}: nothing was committed of what it "
             "lacks; make room and start again"
         )
+        return self._failure
+
+
+def _lock(file: BinaryIO, path: Path) -> None:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError as error:
+        raise ConfigError(
+            f"--offsets-file {path}: another process writes to it ({error.strerror}): give "
+            "each mirror a file of its own"
+        ) from error
 
 
 def _cut_torn_line(path: Path) -> None:
-    """Remove what stands behind the last line end."""
+    """Remove what stands behind the last line end, of a file that is ours.
+
+    Raises:
+        ConfigError: it is another file, which stays as it is.
+    """
+    try:
+        with path.open("rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                return
+            _check_first_line(file.readline(_MOST_OF_A_LINE), path)
+        _truncate_behind_last_line(path)
+    except OSError as error:
+        raise ConfigError(f"--offsets-file {path}: {error.strerror}") from error
+
+
+def _check_first_line(line: bytes, path: Path) -> None:
+    whole = line.endswith(b"\n")
+    begin = _BEGIN[: len(line)] if not whole else _BEGIN
+    if line[: len(begin)] == begin:
+        if not whole:
+            return
+        with suppress(MirrorError):
+            from_line(line, "")
+            return
+    raise ConfigError(
+        f"--offsets-file {path} is there, and is no offsets file: it is left as it is; give "
+        "another name"
+    )
+
+
+def _truncate_behind_last_line(path: Path) -> None:
     with path.open("r+b") as file:
         end = file.seek(0, os.SEEK_END)
         at = end

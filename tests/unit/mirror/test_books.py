@@ -92,6 +92,16 @@ def test_a_file_that_is_nothing_but_a_torn_line(tmp_path: Path) -> None:
     assert path.read_bytes() == b""
 
 
+@pytest.mark.parametrize("content", [b"notes", b"first\nsecond", b"{}\n", b"\n", b'{"a":1}'])
+def test_another_file_stays_as_it_is(tmp_path: Path, content: bytes) -> None:
+    """A name that was mistyped costs nothing."""
+    path = tmp_path / "notes"
+    path.write_bytes(content)
+    with pytest.raises(ConfigError, match="is no offsets file: it is left as it is"):
+        OffsetsFile(path)
+    assert path.read_bytes() == content
+
+
 def test_two_mirrors_need_two_files(tmp_path: Path) -> None:
     """The second one is refused while the first one writes."""
     path = tmp_path / "offsets"
@@ -118,4 +128,16 @@ def test_a_full_disk_stops_the_mirror_before_it_commits() -> None:
     file = OffsetsFile(Path("/dev/full"))
     with pytest.raises(MirrorError, match="nothing was committed of what it lacks"):
         Books(offsets_file=file).landed(LINES)
+    file.close()
+
+
+def test_where_a_line_is_missing_nothing_is_committed_any_more() -> None:
+    """Neither at the end, nor by another stream: the line would be missing for good."""
+    file = OffsetsFile(Path("/dev/full"))
+    books = Books(offsets_file=file)
+    with pytest.raises(MirrorError):
+        books.landed(LINES)
+    for _ in range(2):
+        with pytest.raises(MirrorError, match="nothing was committed of what it lacks"):
+            books.sync()
     file.close()
