@@ -56,7 +56,10 @@ class Heard:
 
 
 Verdict = str | None
-"""Why a message is not taken, None where it is; a reason that begins with ``later`` passes."""
+"""Why a message is not taken, None where it is.
+
+A reason that begins with ``later`` passes; one with ``all`` is not about the message.
+"""
 
 
 class TargetDouble:
@@ -98,6 +101,11 @@ class TargetDouble:
                 written_count=sum(map(len, written.values())),
                 written=written,
                 may_pass=all(reason.startswith("later") for reason in failed.values()),
+                refused=[
+                    target
+                    for target, reason in failed.items()
+                    if not reason.startswith(("later", "all"))
+                ],
             )
         return tuple(
             WrittenSet(topic_partition=target, base_offset=base, count=count)

@@ -1,6 +1,6 @@
 """The errors of both consumers and of what they share, by whose fault they are."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from zkconsumer.model import TopicPartition
 
@@ -145,6 +145,8 @@ class WriteFailed(ZkConsumerError):
             partition, in the order of the records.
         may_pass: whether every reason is of the kind that passes, so that only the tries were used
             up.
+        refused: those of ``failed`` whose next record alone, for its size or for what is in it,
+            is refused for good; the records behind it may be taken.
     """
 
     def __init__(
@@ -155,6 +157,7 @@ class WriteFailed(ZkConsumerError):
         written_count: int,
         written: Mapping[TopicPartition, Sequence[tuple[int, int]]] | None = None,
         may_pass: bool = False,
+        refused: Collection[TopicPartition] = (),
     ) -> None:
         count = sum(unwritten.values())
         super().__init__(
@@ -166,6 +169,7 @@ class WriteFailed(ZkConsumerError):
         self.written_count = written_count
         self.written = {tp: tuple(sets) for tp, sets in (written or {}).items()}
         self.may_pass = may_pass
+        self.refused = frozenset(refused)
 
 
 class MirrorError(ZkConsumerError):

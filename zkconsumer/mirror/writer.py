@@ -43,7 +43,8 @@ class Writer:
         is_stopping: whether to give up what does not come through.
         pause: waits a little before the next try.
         retries: how many rounds of tries a batch has beside the first; None: no end.
-        drops: give up a message that the target will never take, instead of stopping.
+        drops: give up a message that the target refuses for its size or for what is in it,
+            instead of stopping. What it refuses whatever the message (no access, say) stops it.
     """
 
     def __init__(
@@ -84,13 +85,13 @@ class Writer:
                 if self._is_stopping():
                     log.warning("stopped before the target took everything: %s", error)
                     return False
-                if error.may_pass and (self._retries is None or rounds < self._retries):
+                if self._drops and error.refused:
+                    self._drop(batch, error)
+                elif error.may_pass and (self._retries is None or rounds < self._retries):
                     if not rounds & (rounds - 1):  # the first time, then more and more rarely
                         log.warning("the target does not take it yet, trying again: %s", error)
                     rounds += 1
                     self._pause()
-                elif not error.may_pass and self._drops:
-                    self._drop(batch, error)
                 else:
                     raise self._refused(batch, error) from error
             else:
@@ -113,13 +114,17 @@ class Writer:
             self._heard.landed(landed)
 
     def _drop(self, batch: Batch, error: WriteFailed) -> None:
-        """A set that fails for good was cut down to the message that is at fault."""
-        for target, reason in error.failed.items():
+        """A set that is refused was cut down to the message that is at fault.
+
+        Other partitions may have failed beside it: what they say is heard at the next try.
+        """
+        for target in error.refused:
             dropped = batch.drop_next(target)
-            self._heard.dropped(dropped, reason)
+            self._heard.dropped(dropped, error.failed[target])
 
     def _refused(self, batch: Batch, error: WriteFailed) -> MirrorError:
-        target, reason = next(iter(error.failed.items()))
+        target = min(error.refused or error.failed)
+        reason = error.failed[target]
         source, offset = batch.next_of(target)
         return MirrorError(
             f"the target does not take the message at offset {offset} of {source} (for {target}): "

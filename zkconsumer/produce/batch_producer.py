@@ -28,7 +28,7 @@ from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
 from zkconsumer.net.transport import Connector
 from zkconsumer.produce.exchange import (
     Outcome,
-    is_too_large,
+    is_of_records,
     may_pass,
     outcomes_of,
     produce_request,
@@ -133,7 +133,7 @@ class BatchProducer:
                 if isinstance(outcome, int):
                     pending.acknowledge(tp, outcome)
                     tries.pop(tp, None)
-                elif is_too_large(outcome) and pending.halve(tp):
+                elif is_of_records(outcome) and pending.halve(tp):
                     continue
                 elif self._may_try_again(outcome, tries[tp]):
                     tries[tp] += 1
@@ -261,6 +261,7 @@ def _write_failed(
         written_count=sum(one.count for one in pending.written),
         written=written,
         may_pass=all(map(may_pass, failed.values())),
+        refused=frozenset(tp for tp, reason in failed.items() if is_of_records(reason)),
     )
     error.__cause__ = next(iter(failed.values()))
     return error

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from zkconsumer.errors import (
     BrokerError,
+    LocalProtocolError,
     RemoteProtocolError,
     TransportError,
     UnsupportedCodec,
@@ -23,7 +24,16 @@ from zkconsumer.wire.messages.produce import (
 Outcome = int | ZkConsumerError
 """The base offset of a set that was written, or why it was not, or may not have been."""
 
-_TOO_LARGE = frozenset({ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE})
+_OF_RECORDS = frozenset(
+    {
+        ErrorCode.MESSAGE_TOO_LARGE,
+        ErrorCode.RECORD_LIST_TOO_LARGE,
+        ErrorCode.INVALID_TIMESTAMP,
+        ErrorCode.INVALID_RECORD,
+        ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT,
+    }
+)
+"""A single record of a set is enough for the broker to refuse all of it so."""
 
 
 def produce_request(
@@ -59,9 +69,14 @@ def outcomes_of(
     return outcomes
 
 
-def is_too_large(error: ZkConsumerError) -> bool:
-    """Whether the set was refused for its size, so that a smaller one may be taken."""
-    return isinstance(error, BrokerError) and error.code in _TOO_LARGE
+def is_of_records(error: ZkConsumerError) -> bool:
+    """Whether the set was refused for its size or for what is in it: a smaller one may be taken.
+
+    Of one record alone it says that the partition will never take it.
+    """
+    if isinstance(error, BrokerError):
+        return error.code in _OF_RECORDS
+    return isinstance(error, LocalProtocolError)
 
 
 def may_pass(error: ZkConsumerError) -> bool:

@@ -104,6 +104,32 @@ def test_dropping_is_told_and_goes_on_behind() -> None:
     assert [pair for line in heard.lines for pair in line.pairs()] == [(1, 0), (3, 1)]
 
 
+def test_only_the_message_at_fault_is_dropped() -> None:
+    """Not those of another partition that failed at the same time, for a reason that passes."""
+    again = iter(["later: no leader", "later: no leader"])
+    target = TargetDouble(
+        lambda value: (
+            "too large" if value == b"v0" else next(again, None) if value == b"v1" else None
+        )
+    )
+    heard = Heard()
+    batch = batch_of({SOURCE: {THERE: [0, 2], THERE_TOO: [1, 3]}})
+    assert writer(target, heard, drops=True).write(batch)
+    assert [one.offset for one, _ in heard.dropped_ones] == [0]
+    assert target.logs == {THERE: [b"v2"], THERE_TOO: [b"v1", b"v3"]}
+
+
+def test_what_is_not_about_a_message_drops_none() -> None:
+    """Where access is refused, every message would be dropped, one by one."""
+    target = TargetDouble(lambda _value: "all: TOPIC_AUTHORIZATION_FAILED")
+    heard = Heard()
+    batch = batch_of({SOURCE: {THERE: [0, 1]}})
+    with pytest.raises(MirrorError, match="TOPIC_AUTHORIZATION_FAILED"):
+        writer(target, heard, drops=True).write(batch)
+    assert heard.dropped_ones == []
+    assert batch.positions() == {SOURCE: 0}
+
+
 def test_a_failure_that_passes_never_drops() -> None:
     """Without end, but for the order to stop."""
     stopping: list[bool] = []

@@ -8,12 +8,13 @@ from tests.support.fake_net import FakeNet, fake_net
 from tests.support.waiting import wait_until
 from zkconsumer.errors import ConfigError, WriteFailed
 from zkconsumer.model import Record, TopicPartition
-from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings
+from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings, HeadedRecord
+from zkconsumer.produce.outgoing import Outgoing
 from zkconsumer.produce.producer import ACKS_NONE, ProducerSettings
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.decode import decode_record_set
 from zkconsumer.scope import Mailbox, ThreadScope
-from zkconsumer.testing.fake_script import Close, Fail, Hang, Reply, Step
+from zkconsumer.testing.fake_script import Answer, Close, Fail, Hang, Reply, Step
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.metadata import MetadataResponse
@@ -188,6 +189,37 @@ def test_a_record_that_is_too_large(net: FakeNet, waits: list[int]) -> None:
     assert not caught.value.may_pass
     assert log(net, P0) == [b"a", b"b"]
     assert waits == []
+
+
+def test_a_record_that_is_refused_for_what_is_in_it(net: FakeNet, waits: list[int]) -> None:
+    """It alone: what stands before it is written, and the error is about the next one."""
+    records = rows(b"a", b"b", b"late", b"c")
+    refusal = Fail(ErrorCode.INVALID_TIMESTAMP)
+    # All four, then the last two, then the one.
+    net.brokers[0].script(ApiKey.PRODUCE, refusal, Answer(), refusal, refusal)
+    with pytest.raises(WriteFailed, match=r"INVALID_TIMESTAMP") as caught:
+        producer(net, waits).write({P0: records})
+    assert (caught.value.refused, caught.value.unwritten) == (frozenset({P0}), {P0: 2})
+    assert log(net, P0) == [b"a", b"b"]
+
+
+def test_a_record_that_cant_be_written_in_the_broker_s_form(net: FakeNet, waits: list[int]) -> None:
+    """A record with headers does not stand in the way of those in front of it."""
+    plain = Record(0, None, b"a")
+    records: list[Outgoing] = [plain, plain, plain, HeadedRecord(plain, (("h", b"1"),)), plain]
+    with pytest.raises(WriteFailed, match="has headers") as caught:
+        producer(net, waits).write({P0: records})
+    assert (caught.value.refused, caught.value.unwritten) == (frozenset({P0}), {P0: 2})
+    assert log(net, P0) == [b"a", b"a", b"a"]
+
+
+def test_no_access_is_not_about_a_record(net: FakeNet, waits: list[int]) -> None:
+    """No smaller set helps, and nobody is to give up the record for it."""
+    net.brokers[0].script(ApiKey.PRODUCE, Fail(ErrorCode.TOPIC_AUTHORIZATION_FAILED))
+    with pytest.raises(WriteFailed) as caught:
+        producer(net, waits).write({P0: rows(b"a", b"b")})
+    assert (caught.value.refused, caught.value.may_pass) == (frozenset(), False)
+    assert len(produced(net, 0)) == 1
 
 
 def test_what_the_protocol_cant_carry(net: FakeNet, waits: list[int]) -> None:

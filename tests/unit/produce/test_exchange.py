@@ -13,7 +13,7 @@ from zkconsumer.errors import (
     ZkConsumerError,
 )
 from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.produce.exchange import is_too_large, may_pass, outcomes_of, produce_request
+from zkconsumer.produce.exchange import is_of_records, may_pass, outcomes_of, produce_request
 from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.produce import (
     ProducedPartition,
@@ -71,11 +71,17 @@ def test_each_set_has_its_outcome() -> None:
 
 @pytest.mark.parametrize("code", ErrorCode)
 def test_codes_that_pass(code: ErrorCode) -> None:
-    """The broker's word decides; sizes are for smaller sets to deal with."""
+    """The broker's word decides; sizes and single records are for smaller sets to deal with."""
     error = BrokerError(code, "Produce", "no")
     assert may_pass(error) == code.retriable
-    sizes = {ErrorCode.MESSAGE_TOO_LARGE, ErrorCode.RECORD_LIST_TOO_LARGE}
-    assert is_too_large(error) == (code in sizes)
+    of_records = {
+        ErrorCode.MESSAGE_TOO_LARGE,
+        ErrorCode.RECORD_LIST_TOO_LARGE,
+        ErrorCode.INVALID_TIMESTAMP,
+        ErrorCode.INVALID_RECORD,
+        ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT,
+    }
+    assert is_of_records(error) == (code in of_records)
 
 
 @pytest.mark.parametrize(
@@ -92,4 +98,4 @@ def test_codes_that_pass(code: ErrorCode) -> None:
 def test_failures_that_pass(error: ZkConsumerError, passes: bool) -> None:
     """What is our own doing, or was decided, stays so."""
     assert may_pass(error) is passes
-    assert not is_too_large(error)
+    assert is_of_records(error) == isinstance(error, LocalProtocolError)
