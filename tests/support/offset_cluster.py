@@ -23,6 +23,7 @@ class MemoryCluster:
         exact: whether they know times of records.
         asked_ms: the time that was asked for last.
         opened: how often somebody connected, each time with the servers.
+        asked_brokers: whether brokers were asked for groups.
     """
 
     zookeeper = "zk:2181"
@@ -35,6 +36,7 @@ class MemoryCluster:
         self.exact = True
         self.asked_ms: int | None = None
         self.opened: list[str] = []
+        self.asked_brokers = False
         self._now_ms = 1_795_293_000_000
 
     @contextmanager
@@ -59,20 +61,23 @@ class MemoryCluster:
         self._now_ms += 1
         return self._now_ms
 
-    def of(self, group_id: str, *, with_kafka: bool = False) -> GroupPlaces:
+    def of(
+        self, group_id: str, *, with_kafka: bool = False, without_kafka: bool = False
+    ) -> GroupPlaces:
         """See ``OffsetsCluster``; here, too, Kafka may not be asked."""
         places = self._places(group_id)
         shown = {
             name: place
             for name, place in places.items()
-            if with_kafka or name is Place.ZOOKEEPER or place.held
+            if name is Place.ZOOKEEPER or (not without_kafka and (with_kafka or place.held))
         }
         return GroupPlaces(
             group_id=group_id, places=shown, group=Group.of(group_id, *shown.values())
         )
 
-    def group_ids(self) -> list[str]:
+    def group_ids(self, *, without_kafka: bool = False) -> list[str]:
         """All groups."""
+        self.asked_brokers |= not without_kafka
         return sorted(self.kept)
 
     def logs(self, partitions: Collection[TopicPartition]) -> dict[TopicPartition, LogRange]:

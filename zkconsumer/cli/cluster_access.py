@@ -393,4 +393,6 @@ def _other_hint(snapshot: ClusterSnapshot, ids: Collection[str]) -> str:
     if snapshot.failures:
         failure = snapshot.failures[0]
         return f"but not all could be read: {failure.part}: {failure.reason}"
+    if not snapshot.brokers:
+        return "but no broker is registered, and only they know of groups that are not in ZooKeeper"
     return "'groups --list' shows those that there are" if ids else "the cluster has none at all"

@@ -2,6 +2,7 @@
 
 import argparse
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -17,7 +18,7 @@ from zkconsumer.cli.cluster_access import (
 )
 from zkconsumer.errors import ConfigError, RegistryError
 from zkconsumer.model import Broker
-from zkconsumer.status.model import GroupKey, GroupKind
+from zkconsumer.status.model import BrokerStatus, GroupKey, GroupKind
 
 
 @pytest.fixture
@@ -122,5 +123,9 @@ def test_a_group_is_found_or_its_like_are_named() -> None:
         find_group(snapshot, "order-eu", None)
     with pytest.raises(ConfigError, match=r"\(coordinator\)"):
         find_group(snapshot, "orders-eu", GroupKind.COORDINATOR)
+    nothing = snapshot_of(at_ms=0)
+    with pytest.raises(ConfigError, match="but no broker is registered"):
+        find_group(nothing, "g", None)
+    brokers = (BrokerStatus(broker=Broker(1, "b", 9092), seen_ms=0),)
     with pytest.raises(ConfigError, match="none at all"):
-        find_group(snapshot_of(at_ms=0), "g", None)
+        find_group(replace(nothing, brokers=brokers), "g", None)

@@ -32,7 +32,7 @@ original's ImportZkOffsets read. Nothing in the cluster is changed.
 
 Groups that keep their offsets in Kafka are exported, too, in the same form. Of a group with offsets
 in both places the larger one counts, as it does for its members; --storage picks one place, and
---storage zookeeper gives just what the original does, sorted by name.
+--storage zookeeper gives just what the original does, sorted by name, and needs no broker.
 
 An offset that can't be read stops the export: no file is written then, and an older one of that
 name stays as it is.
@@ -82,7 +82,8 @@ def run(args: argparse.Namespace) -> int:
         OSError: the file can't be written.
     """
     with open_offsets(args) as cluster:
-        found = _read(cluster, args.group or cluster.group_ids(), args.storage)
+        alone = args.storage == "zookeeper"
+        found = _read(cluster, args.group or cluster.group_ids(without_kafka=alone), args.storage)
     absent = sorted(group_id for group_id in args.group or () if not found.get(group_id))
     if absent:
         raise ConfigError(
@@ -114,7 +115,9 @@ def _read(
     broken: list[str] = []
     with progress("reading offsets", len(group_ids), unit="groups") as advance:
         for group_id in group_ids:
-            places = cluster.of(group_id, with_kafka=storage == "kafka")
+            places = cluster.of(
+                group_id, with_kafka=storage == "kafka", without_kafka=storage == "zookeeper"
+            )
             stored = {
                 name: place.stored(None)
                 for name, place in places.places.items()

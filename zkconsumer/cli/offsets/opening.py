@@ -113,12 +113,15 @@ class OffsetsCluster:
         }
         return partitions_in(self._access.store) | found
 
-    def of(self, group_id: str, *, with_kafka: bool = False) -> GroupPlaces:
+    def of(
+        self, group_id: str, *, with_kafka: bool = False, without_kafka: bool = False
+    ) -> GroupPlaces:
         """One group.
 
         Args:
             group_id: its id; coordinators take any, ZooKeeper only what can be part of a path.
             with_kafka: also where the topic for offsets has to be created.
+            without_kafka: ZooKeeper alone; no broker is asked for anything.
 
         Raises:
             ConfigError: nobody takes it.
@@ -127,7 +130,9 @@ class OffsetsCluster:
         if is_segment(group_id):
             places[Place.ZOOKEEPER] = ZookeeperPlace(self._access.store, group_id)
         hang_up: Callable[[], None] = _nothing
-        if with_kafka or any(tp.topic == OFFSETS_TOPIC for tp in self.partitions):
+        if not without_kafka and (
+            with_kafka or any(tp.topic == OFFSETS_TOPIC for tp in self.partitions)
+        ):
             patience = Patience(request_timeout_ms=self._access.timeout_ms, limit_ms=self._limit_ms)
             kafka = KafkaPlace(self._access.client, self._access.dialer, group_id, patience)
             self._closing.callback(kafka.close)
@@ -138,13 +143,15 @@ class OffsetsCluster:
         group = Group.of(group_id, *places.values(), clock=self._access.clock)
         return GroupPlaces(group_id=group_id, places=places, group=group, hang_up=hang_up)
 
-    def group_ids(self) -> list[str]:
-        """All groups that ZooKeeper or a broker knows of, sorted.
+    def group_ids(self, *, without_kafka: bool = False) -> list[str]:
+        """All groups that ZooKeeper or a broker knows of, sorted; or ZooKeeper alone.
 
         Raises:
             ZkConsumerError: one of them does not answer: there may be more.
         """
         ids = set(self._access.store.children_many([CONSUMERS])[0] or ())
+        if without_kafka:
+            return sorted(ids)
         view = self._access.client.view((), timeout_ms=self._limit_ms)
         for broker in view.brokers.values():
             ids |= self._listed_by(broker)

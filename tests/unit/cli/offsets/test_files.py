@@ -77,11 +77,13 @@ def test_some_groups_or_one_place_can_be_picked(cluster: MemoryCluster) -> None:
         "/consumers/both/offsets/t/0:9\n/consumers/both/offsets/t/1:3\n"
         "/consumers/g/offsets/gone/0:1\n/consumers/g/offsets/t/0:5\n"
     )
+    assert save("--storage", "zookeeper") == 0
+    assert not cluster.asked_brokers, "there may be none"
     assert save("--storage", "kafka", "--csv") == 0
     assert Path("saved").read_text() == "both,t,0,8\nboth,t,1,6\nk,t,0,7\n"
     assert save("--group", "k", "--csv") == 0
     assert Path("saved").read_text() == "t,0,7\n"
-    assert cluster.opened == ["zk"] * 3
+    assert cluster.opened == ["zk"] * 4
 
 
 def test_ids_that_only_coordinators_take_are_saved_as_csv(
@@ -110,6 +112,8 @@ def test_zookeeper_is_not_asked_for_a_group_that_can_not_be_there() -> None:
             timeout_ms=1,
         ),
     )
+    alone = OffsetsCluster(access).of("g", without_kafka=True)
+    assert list(alone.places) == [ZK], "and no broker for what is to come from ZooKeeper alone"
     places = OffsetsCluster(access).of("team/app", with_kafka=True)
     assert list(places.places) == [KAFKA]
     with pytest.raises(ConfigError, match="'team/app' can't be the name of a ZooKeeper node"):
