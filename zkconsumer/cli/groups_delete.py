@@ -21,6 +21,8 @@ from zkconsumer.errors import ConfigError
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupStatus
 from zkconsumer.zk.paths import CONSUMERS, is_segment
 
+_PARTLY: Final = 1
+
 _TEXTS: Final = {
     Deletion.DONE: "deleted",
     Deletion.ACTIVE: "not deleted: it has live members, stop them first",
@@ -66,11 +68,20 @@ def delete_groups(args: argparse.Namespace, access: ClusterAccess) -> int:
         raise ConfigError(f"no group has anything of topic {', '.join(args.topic)}")
     if not _agreed(args, snapshot, steps):
         return REFUSED
-    outcomes = [(step, step.act()) for step in steps]
-    print(_text(args, outcomes), end="")
-    if args.format == "scala":
+    return _act(args, steps)
+
+
+def _act(args: argparse.Namespace, steps: Sequence[_Step]) -> int:
+    """Delete, and tell what came of it; gives the exit status."""
+    outcomes: list[tuple[_Step, Deletion]] = []
+    try:
+        for step in steps:
+            outcomes.append((step, step.act()))  # noqa: PERF401 - those before a failure count
+    finally:
+        print(_text(args, outcomes), end="", flush=True)
+    if args.format == "scala" or all(outcome is not Deletion.ACTIVE for _, outcome in outcomes):
         return 0
-    return REFUSED if any(outcome is Deletion.ACTIVE for _, outcome in outcomes) else 0
+    return _PARTLY if any(outcome is Deletion.DONE for _, outcome in outcomes) else REFUSED
 
 
 def _steps(

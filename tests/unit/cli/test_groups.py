@@ -268,6 +268,24 @@ def test_a_coordinator_that_can_not(world: StatusWorld, capsys: pytest.CaptureFi
     assert "expire after offsets.retention.minutes" in capsys.readouterr().err
 
 
+def test_what_was_deleted_before_a_failure_is_told(world: StatusWorld, lines: Output) -> None:
+    """Nobody should think that it is still there."""
+    world.tree.commit("old", "t", 0, b"100")
+    world.groups["c"].members = {}
+    forgetting(world, ErrorCode.GROUP_AUTHORIZATION_FAILED)
+    assert run("delete", "--group", "old", "--group", "c", "--yes") == 1
+    assert lines() == ["zookeeper group old: deleted"]
+
+
+def test_a_deletion_in_part_is_not_called_a_refusal(world: StatusWorld, lines: Output) -> None:
+    """Exit status 2 means that nothing was done."""
+    world.tree.commit("old", "t", 0, b"100")
+    world.groups["c"].members = {}
+    forgetting(world, ErrorCode.NON_EMPTY_GROUP)
+    assert run("delete", "--group", "old", "--group", "c", "--yes") == 1
+    assert lines()[0] == "zookeeper group old: deleted"
+
+
 @pytest.mark.parametrize(
     "flags",
     [
