@@ -56,6 +56,12 @@ class Books:
             used_up = self._left == 0 and self._reserved == 0
             return used_up or (self._ends is not None and not self._ends.missing)
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether streams share a number of messages."""
+        with self._lock:
+            return self._left is not None
+
     def missing(self) -> frozenset[TopicPartition]:
         """The partitions whose end is to be reached, and is not yet."""
         with self._lock:
@@ -134,6 +140,13 @@ class Books:
             if self._ends is not None:
                 gone = {tp for tp in self._ends.missing if tp.topic not in topics}
                 self._ends.forget(gone)
+
+    def ends_now(self, ends: Mapping[TopicPartition, int]) -> None:
+        """Here logs end now; where that is in front of what is to be reached, it is enough."""
+        with self._lock:
+            for tp, end in {} if self._ends is None else ends.items():
+                if self._ends is not None and self._ends.shorten(tp, end):
+                    self._accounts.of(tp).end = end
 
     def sync(self) -> None:
         """Have everything on disk that was told so far; called before a commit."""

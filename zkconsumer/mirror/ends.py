@@ -1,8 +1,12 @@
 """Where the source's logs ended at the start, and which are still to be reached. Pure."""
 
 from collections.abc import Iterable, Mapping
+from typing import Final
 
 from zkconsumer.model import TopicPartition
+
+LOOKS: Final = 30
+"""How often in a row a log has to end too early to be believed."""
 
 
 class Ends:
@@ -17,6 +21,7 @@ class Ends:
         self, ends: Mapping[TopicPartition, int], starts: Mapping[TopicPartition, int]
     ) -> None:
         self.ends = dict(ends)
+        self._shorter: dict[TopicPartition, int] = {}
         self._missing = {tp for tp, end in ends.items() if starts.get(tp, 0) < end}
 
     @property
@@ -28,6 +33,20 @@ class Ends:
         """Everything in front of this offset of a partition is in the target."""
         if tp in self._missing and position >= self.ends[tp]:
             self._missing.discard(tp)
+
+    def shorten(self, tp: TopicPartition, end: int) -> bool:
+        """Its log ends here now; whether that takes the place of where it ended.
+
+        It does after many looks in a row: a new leader says less for a moment, too (KIP-207).
+        """
+        if tp not in self._missing or end >= self.ends[tp]:
+            self._shorter.pop(tp, None)
+            return False
+        looks = self._shorter[tp] = self._shorter.get(tp, 0) + 1
+        if looks < LOOKS:
+            return False
+        self.ends[tp] = end
+        return True
 
     def forget(self, partitions: Iterable[TopicPartition]) -> None:
         """These are gone: nobody will reach their ends."""

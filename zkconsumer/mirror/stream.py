@@ -19,7 +19,7 @@ from zkconsumer.assignment.filters import python_pattern
 from zkconsumer.clock import Clock
 from zkconsumer.consumer.kafka_consumer import KafkaConsumer
 from zkconsumer.consumer.listener import ConsumerRebalanceListener
-from zkconsumer.errors import Woken, ZkConsumerError
+from zkconsumer.errors import BrokerError, TransportError, Woken, ZkConsumerError
 from zkconsumer.mirror.batch import Batch
 from zkconsumer.mirror.books import Books
 from zkconsumer.mirror.routing import Router
@@ -27,6 +27,7 @@ from zkconsumer.mirror.settings import MirrorSettings
 from zkconsumer.mirror.target import Target
 from zkconsumer.mirror.writer import Writer
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.produce.exchange import may_pass
 from zkconsumer.records.consumer_record import ConsumerRecord
 
 log = logging.getLogger(__name__)
@@ -156,6 +157,9 @@ class MirrorStream(ConsumerRebalanceListener):
                     self._stopping.wait(_QUOTA_PAUSE_S)
             finally:
                 self._books.settle(reserved, used)
+            if reserved and not used and self._books.is_limited:
+                # Who waits for its share of the limit takes it now: it may be the one that reads.
+                self._stopping.wait(2 * _QUOTA_PAUSE_S)
             now_ms = self._clock.now_ms()
             if now_ms - committed_ms >= self._settings.commit_interval_ms:
                 committed_ms = now_ms
@@ -178,7 +182,7 @@ class MirrorStream(ConsumerRebalanceListener):
         for source, records in found.items():
             topic = self._router.topic(source.topic)
             count = self._source_count(consumer, source)
-            partitions = target.partitions(topic, count)
+            partitions = self._partitions(target, topic, count)
             places = self._router.places(source, [one.key for one in records], partitions)
             batch.add(
                 source,
@@ -195,6 +199,27 @@ class MirrorStream(ConsumerRebalanceListener):
             for source, position in batch.positions().items():
                 self._due[source] = position
                 self._books.reached(source, position)
+
+    def _partitions(self, target: Target, topic: str, wanted: int) -> Sequence[int]:
+        """Those of the target's topic; asked for as long as messages are tried to be written.
+
+        Raises:
+            Woken: everything is to end.
+            ZkConsumerError: see ``Target``.
+        """
+        tries, most = 0, self._settings.target.retries
+        while True:
+            try:
+                return target.partitions(topic, wanted)
+            except (TransportError, BrokerError) as error:
+                if self._stopping.is_set():
+                    raise Woken("the target did not answer in time") from error
+                if not may_pass(error) or (most is not None and tries >= most):
+                    raise
+                if not tries & (tries - 1):  # the first time, then more and more rarely
+                    log.warning("topic %s of the target, asking again: %s", topic, error)
+            tries += 1
+            self._wait(self._settings.target.backoff_ms)
 
     def _source_count(self, consumer: KafkaConsumer, source: TopicPartition) -> int:
         known = self._source_counts.get(source.topic, 0)
@@ -222,6 +247,9 @@ class MirrorStream(ConsumerRebalanceListener):
                 log.info("%s: %s", tp, error)
         with suppress(ZkConsumerError):
             self._books.forget(consumer.topics())
+        with suppress(ZkConsumerError):
+            # A log may have been cut, or its topic made anew: it never gets that long again.
+            self._books.ends_now(consumer.end_offsets(list(self._books.missing())))
 
     def _commit(self, partitions: Collection[TopicPartition]) -> None:
         due = {tp: self._due[tp] for tp in partitions if tp in self._due}

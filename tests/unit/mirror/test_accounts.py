@@ -2,7 +2,7 @@
 
 from tests.support.mirroring import OTHER, SOURCE
 from zkconsumer.mirror.accounts import Accounts, summed
-from zkconsumer.mirror.ends import Ends
+from zkconsumer.mirror.ends import LOOKS, Ends
 
 
 def test_reading_on_counts_gaps_and_nothing_twice() -> None:
@@ -42,6 +42,21 @@ def test_positions_never_go_back_and_sums_have_none() -> None:
     assert (total.acknowledged, total.dropped, total.position) == (9, 1, None)
     assert accounts.of(SOURCE).position == 7
     assert list(accounts.partitions()) == [SOURCE, OTHER]
+
+
+def test_a_log_that_stays_shorter_ends_there() -> None:
+    """Cut by its brokers, or made anew: nobody reaches the old end. One look is none."""
+    ends = Ends({SOURCE: 10, OTHER: 10}, {})
+    for _ in range(LOOKS - 1):
+        assert not ends.shorten(SOURCE, 4)
+        ends.shorten(OTHER, 4)
+    assert not ends.shorten(OTHER, 10)
+    assert not ends.shorten(OTHER, 4)
+    ends.reached(SOURCE, 4)
+    assert ends.missing == {SOURCE, OTHER}
+    assert ends.shorten(SOURCE, 4)
+    ends.reached(SOURCE, 4)
+    assert ends.missing == {OTHER}
 
 
 def test_ends_are_reached_one_by_one() -> None:

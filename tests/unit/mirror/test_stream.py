@@ -1,0 +1,124 @@
+"""A stream beside others, and a target that is away when a topic is met for the first time."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+import pytest
+
+from tests.support.mirror_world import ConsumerDouble, PlacesDouble, Step, World
+from tests.support.waiting import wait_until
+from zkconsumer.assignment.filters import Whitelist
+from zkconsumer.clock import SystemClock
+from zkconsumer.errors import BrokerError, ConnectFailed, ZkConsumerError
+from zkconsumer.mirror.books import Books
+from zkconsumer.mirror.settings import MirrorSettings, target_settings
+from zkconsumer.mirror.stream import MirrorStream
+from zkconsumer.model import TopicPartition
+from zkconsumer.scope import ThreadScope, wait_ms
+from zkconsumer.wire.error_codes import ErrorCode
+
+TP = TopicPartition("t", 0)
+_JOIN_MS = 10_000
+
+
+class Quiet:
+    """A supervisor who needs nothing."""
+
+    def wake(self) -> None:
+        """See ``Supervisor``."""
+
+
+class EmptyConsumer(ConsumerDouble):
+    """Its partitions have no messages: a poll waits."""
+
+    def poll(self, timeout_ms: float, max_records: int) -> Mapping[TopicPartition, object]:
+        """See ``KafkaConsumer``."""
+        del timeout_ms, max_records
+        wait_ms(50)
+        return {}
+
+
+class AwayTarget(PlacesDouble):
+    """Says at the first tries why it does not tell of a topic."""
+
+    def __init__(self, world: World, errors: Sequence[ZkConsumerError]) -> None:
+        super().__init__(world)
+        self.errors = list(errors)
+        self.on_error: Callable[[], None] = lambda: None
+
+    def partitions(self, topic: str, wanted: int) -> Sequence[int]:
+        """See ``Target``."""
+        if self.errors:
+            self.on_error()
+            raise self.errors.pop(0)
+        return super().partitions(topic, wanted)
+
+
+def stream_of(consumer: ConsumerDouble, target: PlacesDouble, books: Books) -> MirrorStream:
+    """A stream between these two."""
+    settings = MirrorSettings(
+        topics=Whitelist("t"),
+        consumers=({},),
+        target=target_settings({"retry.backoff.ms": "1"}, "h:1"),
+    )
+    made: Any = MirrorStream
+    stream: MirrorStream = made(
+        settings,
+        {},
+        books=books,
+        supervisor=Quiet(),
+        clock=SystemClock(),
+        consume=lambda _settings: cast("Any", consumer),
+        aim=lambda _settings, _wait: cast("Any", target),
+    )
+    return stream
+
+
+def world_of(*offsets: int) -> World:
+    """One partition, all of it in one poll."""
+    return World({TP: offsets}, [Step(read=10)], lambda _value: None)
+
+
+def test_a_stream_without_messages_leaves_the_limit_to_others() -> None:
+    """Else nobody would read what is left of it: the stream that could would never poll."""
+    world = world_of()
+    books = Books(max_messages=5)
+    stream = stream_of(EmptyConsumer(world), PlacesDouble(world), books)
+    scope = ThreadScope("streams in a test")
+    scope.spawn("stream", stream.run, stop=stream.stop)
+    try:
+        wait_until(lambda: books.reserve(5) == 5, what="the turn of another stream")
+    finally:
+        books.settle(5, 5)
+        assert scope.close(_JOIN_MS) == []
+
+
+def test_a_target_that_is_away_is_waited_for(caplog: pytest.LogCaptureFixture) -> None:
+    """A topic that is new does not end a mirror that would otherwise go on."""
+    world = world_of(0, 1, 2)
+    away = [ConnectFailed("nobody is there"), BrokerError(ErrorCode.NOT_CONTROLLER, "x", "no")]
+    stream = stream_of(ConsumerDouble(world), AwayTarget(world, away * 4), Books())
+    world.on_end = stream.stop
+    stream.run()
+    assert (world.target.logs[TP], world.committed) == ([b"v0", b"v1", b"v2"], {TP: 3})
+    assert len(caplog.records) == 4
+
+
+def test_a_mirror_that_waits_for_the_target_ends_in_order() -> None:
+    """What was read is not committed, and that is no failure."""
+    world = world_of(0, 1)
+    target = AwayTarget(world, [ConnectFailed("nobody is there")] * 99)
+    stream = stream_of(ConsumerDouble(world), target, Books())
+    target.on_error = stream.stop
+    stream.run()
+    assert (world.was_closed, world.committed, world.target.logs) == (True, {}, {})
+
+
+def test_what_the_target_refuses_for_good_ends_it() -> None:
+    """Asking again would not help."""
+    world = world_of(0)
+    refusal = BrokerError(ErrorCode.TOPIC_AUTHORIZATION_FAILED, "Metadata", "no access")
+    stream = stream_of(ConsumerDouble(world), AwayTarget(world, [refusal]), Books())
+    with pytest.raises(BrokerError, match="no access"):
+        stream.run()
+    assert world.was_closed
