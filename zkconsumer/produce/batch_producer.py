@@ -260,7 +260,7 @@ def _write_failed(
         unwritten=pending.counts(),
         written_count=sum(one.count for one in pending.written),
         written=written,
-        may_pass=all(map(may_pass, failed.values())),
+        may_pass=all(may_pass(one) and not is_of_records(one) for one in failed.values()),
         refused=frozenset(tp for tp, reason in failed.items() if is_of_records(reason)),
     )
     error.__cause__ = next(iter(failed.values()))

@@ -31,9 +31,11 @@ _OF_RECORDS = frozenset(
         ErrorCode.INVALID_TIMESTAMP,
         ErrorCode.INVALID_RECORD,
         ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT,
+        ErrorCode.CORRUPT_MESSAGE,
     }
 )
 """A single record of a set is enough for the broker to refuse all of it so."""
+_NO_KEY = "a record without a key, perhaps, and the topic is compacted"
 
 
 def produce_request(
@@ -72,7 +74,9 @@ def outcomes_of(
 def is_of_records(error: ZkConsumerError) -> bool:
     """Whether the set was refused for its size or for what is in it: a smaller one may be taken.
 
-    Of one record alone it says that the partition will never take it.
+    Of one record alone it says that the partition will never take it. (That it arrived corrupt may
+    pass; what every try finds so is no accident: brokers before 2.4 say just that of a record
+    without a key for a compacted topic.)
     """
     if isinstance(error, BrokerError):
         return error.code in _OF_RECORDS
@@ -92,6 +96,8 @@ def may_pass(error: ZkConsumerError) -> bool:
 def _refusal(leader: Broker, tp: TopicPartition, answer: ProducedPartition) -> BrokerError:
     told = [one.batch_index_error_message for one in answer.record_errors]
     words = [answer.error_message, *told]
+    if answer.error_code == ErrorCode.CORRUPT_MESSAGE:
+        words.append(_NO_KEY)
     # The message of a whole batch often repeats those of its records.
     said = "; ".join(dict.fromkeys(word for word in words if word))
     code = error_name(answer.error_code)

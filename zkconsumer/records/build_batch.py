@@ -210,7 +210,11 @@ def _body(
 def _headers(headers: Headers) -> bytes:
     parts = [varint(len(headers))]
     for name, value in headers:
-        parts += (_sized(name.encode()), _sized(value))
+        try:
+            encoded = name.encode()
+        except UnicodeEncodeError as error:
+            raise LocalProtocolError(f"header {name!r} is no text: {error.reason}") from error
+        parts += (_sized(encoded), _sized(value))
     return b"".join(parts)
 
 

@@ -6,13 +6,15 @@ import pytest
 
 from tests.support.fake_net import FakeNet, fake_net
 from tests.support.waiting import wait_until
-from zkconsumer.errors import ConfigError, WriteFailed
+from zkconsumer.errors import ConfigError, LocalProtocolError, WriteFailed
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings, HeadedRecord
 from zkconsumer.produce.outgoing import Outgoing
 from zkconsumer.produce.producer import ACKS_NONE, ProducerSettings
+from zkconsumer.records.build_batch import build_batch
 from zkconsumer.records.codecs import Codec
 from zkconsumer.records.decode import decode_record_set
+from zkconsumer.records.rows import Headers
 from zkconsumer.scope import Mailbox, ThreadScope
 from zkconsumer.testing.fake_script import Answer, Close, Fail, Hang, Reply, Step
 from zkconsumer.wire.api import ApiKey
@@ -227,6 +229,32 @@ def test_what_the_protocol_cant_carry(net: FakeNet, waits: list[int]) -> None:
     with pytest.raises(WriteFailed, match="UNKNOWN_TOPIC_OR_PARTITION"):
         producer(net, waits).write({TopicPartition("t" * 40_000, 0): rows(b"a")})
     assert waits == [70, 70]
+
+
+def test_what_every_try_finds_malformed_is_so_for_good(net: FakeNet, waits: list[int]) -> None:
+    """Old brokers say so of a record without a key for a compacted topic: waiting is no help."""
+    corrupt = Fail(ErrorCode.CORRUPT_MESSAGE)
+    net.brokers[0].script(ApiKey.PRODUCE, corrupt)
+    written = producer(net, waits).write({P0: rows(b"a", b"b")})
+    assert [one.count for one in written] == [1, 1]
+    net.brokers[0].script(ApiKey.PRODUCE, *[corrupt] * 4)
+    with pytest.raises(WriteFailed, match="without a key") as caught:
+        producer(net, waits).write({P0: rows(b"c", b"d")})
+    assert (caught.value.may_pass, *caught.value.refused) == (False, P0)
+    assert waits == [70, 70]
+    assert log(net, P0) == [b"a", b"b"]
+
+
+def test_a_header_that_is_no_text(net: FakeNet, waits: list[int]) -> None:
+    """It stops the write as any other record that can't be written."""
+    headers: Headers = (("\ud800", None),)
+    with pytest.raises(LocalProtocolError, match="is no text"):
+        build_batch(rows(b"a"), headers={0: headers})
+    records: list[Outgoing] = [*rows(b"a"), HeadedRecord(Record(0, None, b"b"), headers)]
+    with pytest.raises(WriteFailed, match="header") as caught:
+        producer(net, waits).write({P0: records})
+    assert caught.value.unwritten == {P0: 1}
+    assert log(net, P0) == [b"a"]
 
 
 def test_acks_are_needed(net: FakeNet, waits: list[int]) -> None:

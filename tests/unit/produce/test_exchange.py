@@ -80,6 +80,7 @@ def test_codes_that_pass(code: ErrorCode) -> None:
         ErrorCode.INVALID_TIMESTAMP,
         ErrorCode.INVALID_RECORD,
         ErrorCode.UNSUPPORTED_FOR_MESSAGE_FORMAT,
+        ErrorCode.CORRUPT_MESSAGE,
     }
     assert is_of_records(error) == (code in of_records)
 
