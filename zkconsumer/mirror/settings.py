@@ -15,6 +15,7 @@ from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.settings.keys import BY_KEY as POLL_KEYS
 from zkconsumer.errors import ConfigError
 from zkconsumer.mirror.routing import Partitioning
+from zkconsumer.produce.settings import SET_BYTES
 from zkconsumer.records.codecs import Codec
 
 log = logging.getLogger(__name__)
@@ -60,7 +61,7 @@ class TargetSettings:
     retries: int | None = None
     backoff_ms: int = 200
     timeout_ms: int = 10_000
-    set_bytes: int = 1 << 20
+    set_bytes: int = SET_BYTES
     request_bytes: int = 1 << 25
 
 

@@ -9,6 +9,10 @@ ACKS_NONE: Final = 0
 ACKS_LEADER: Final = 1
 ACKS_ALL: Final = -1
 
+SET_BYTES: Final = 900_000
+"""Less than brokers of any version take unless told otherwise (0.8: 1000000): a larger set would be
+refused, and go again in two halves, each time."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ProducerSettings:
@@ -45,5 +49,5 @@ class BatchSettings:
 
     producer: ProducerSettings = field(default_factory=ProducerSettings)
     codec: Codec = Codec.NONE
-    set_bytes: int = 1 << 20
+    set_bytes: int = SET_BYTES
     request_bytes: int = 1 << 25
