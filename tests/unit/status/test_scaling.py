@@ -176,7 +176,7 @@ def test_the_table() -> None:
         "g_b-0   2    -",
         "leaving: g_b",
         "idle: 1 of 6 readers would get nothing",
-        "group g: 0 to 1 partitions a reader; 4 would change hands",
+        "group g: 1 partition a reader for 5 of them, none for 1; 4 would change hands",
     ]
 
 

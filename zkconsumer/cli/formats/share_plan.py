@@ -34,11 +34,20 @@ def share_plan_text(group_id: str, plan: SharePlan) -> str:
             "note: ids of new members are invented; with real ones others may come first, so that "
             "the same shares go to other readers"
         )
-    lines.append(
-        f"group {group_id}: {plan.fewest} to {plan.most} partitions a reader; "
-        f"{len(plan.moved)} would change hands"
-    )
+    lines.append(f"group {group_id}: {_shares(plan)}; {len(plan.moved)} would change hands")
     return "\n".join(map(printable, lines)) + "\n"
+
+
+def _shares(plan: SharePlan) -> str:
+    """How many partitions a reader would get; those that get none are told apart."""
+    sizes = [len(share) for share in plan.readers.values() if share]
+    if not sizes:
+        return "no reader would get a partition"
+    fewest, most = min(sizes), max(sizes)
+    each = str(most) if fewest == most else f"{fewest} to {most}"
+    told = f"{each} partition{'' if most == 1 else 's'} a reader"
+    idle = len(plan.idle)
+    return f"{told} for {len(sizes)} of them, none for {idle}" if idle else told
 
 
 def share_plan_json(group_id: str, plan: SharePlan) -> str:
