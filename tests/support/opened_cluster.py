@@ -20,6 +20,7 @@ def opening(world: StatusWorld) -> Open:
             dialer=world.cluster.dialer(),
             zookeeper_connect=args.zookeeper,
             timeout_ms=args.timeout_ms,
+            sessions=world.sessions,
             clock=world.clock,
         )
         try:

@@ -31,6 +31,7 @@ class StatusWorld:
         self.cluster = SpokenCluster(leaders={T0: 0, T1: 1})
         self.groups = SpokenGroups(self.cluster).groups
         self.clock = ManualClock()
+        self.sessions: Sessions | None = None
         self._readers: list[SnapshotReader] = []
         for number in range(2):
             self.register(number)

@@ -26,7 +26,7 @@ from zkconsumer.scope import naps, wait_ms
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.examine import examine
 from zkconsumer.status.doctor.narrowing import about
-from zkconsumer.status.doctor.second_look import Suspicion, suspicions
+from zkconsumer.status.doctor.second_look import Suspicion, of_the_dead, suspicions
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind
 from zkconsumer.status.reading.snapshot import SnapshotReader
 
@@ -172,6 +172,9 @@ def _look(args: argparse.Namespace, access: ClusterAccess) -> Report:
     if doubts and not args.quick:
         _wait(reader, doubts, access.clock)
         snapshot, earlier = reader.read(args.group), first
+    if dead := of_the_dead(snapshot, keys):
+        # Who left between the reading of a group and the list of sessions is no more in it now.
+        snapshot = reader.look(dead)
     around = Circumstances(
         earlier=earlier,
         settle_ms=settings.settle_ms,

@@ -14,6 +14,7 @@ from tests.support.opened_cluster import opening
 from tests.support.status_world import T0, T1, StatusWorld
 from zkconsumer.cli import doctor, doctor_report
 from zkconsumer.cli.main import main
+from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.testing.memory_zk import MemoryZkStore
 from zkconsumer.zk.nodes import Registration, encode_registration
 
@@ -96,6 +97,26 @@ def test_a_finding_in_words(world: StatusWorld, capsys: pytest.CaptureFixture[st
         "zkconsumer: looking again within 30 s (--quick looks once): zookeeper group g shares out\n"
     )
     assert node(world, GHOST_PATH) == GHOST_DATA
+
+
+def test_who_left_meanwhile_is_not_called_dead(
+    world: StatusWorld, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Between the reading of the group and the list of sessions; who stays in it, is."""
+    session = settle(world, "h")
+    dead = settle(world, "k")
+
+    def alive(_deadline: Deadline) -> frozenset[int]:
+        session.close(1_000)
+        return frozenset({world.tree.store.session_id})
+
+    world.sessions = alive
+    assert call("--quick", "--json", "--group", "h", "--group", "k") == 3
+    found = told(capsys)
+    assert found["sessions_known"]
+    assert {(one["group"], one["code"]) for one in found["findings"]} >= {("k", "member-stale")}
+    assert "h" not in {one["group"] for one in found["findings"]}
+    dead.close(1_000)
 
 
 def test_a_quick_look(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None:

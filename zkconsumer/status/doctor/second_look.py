@@ -76,6 +76,25 @@ def suspicions(
     return tuple(found)
 
 
+def of_the_dead(snapshot: ClusterSnapshot, keys: Collection[GroupKey]) -> frozenset[GroupKey]:
+    """Which of these groups have nodes of sessions that are not alive, as ZooKeeper says."""
+    alive = snapshot.live_sessions
+    if alive is None:
+        return frozenset()
+    return frozenset(
+        key
+        for key in keys
+        if (group := snapshot.groups.get(key)) is not None
+        and any(
+            session and session not in alive
+            for session in (
+                *(one.session_id for one in group.members),
+                *(one.owner_session for one in group.partitions),
+            )
+        )
+    )
+
+
 def _may_stand(
     snapshot: ClusterSnapshot, group: GroupStatus, one: GroupPartition, around: Circumstances
 ) -> bool:
