@@ -50,7 +50,12 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         allow_abbrev=False,
     )
     parser.add_argument(
-        "--offsets-file", type=Path, required=True, metavar="FILE", help="what the mirror wrote"
+        "--offsets-file",
+        type=Path,
+        required=True,
+        action="append",
+        metavar="FILE",
+        help="what the mirror wrote; give it again for each mirror of the group",
     )
     parser.add_argument("--group", required=True, metavar="GROUP", help="the mirror's group")
     source = parser.add_mutually_exclusive_group(required=True)
@@ -134,6 +139,11 @@ def text_of(proof: Proof, *, coloured: bool) -> str:
             f"{others} offsets of the target are in no line: copies whose acknowledgement was "
             "lost, or messages of others\n"
         )
+    for tp, count in proof.claimed_twice.items():
+        lines.append(
+            f"{tp}: several lines name the same {count} offsets of the target: it was cut or made "
+            "anew, and lost what was there first\n"
+        )
     if proof.is_proven:
         lines.append("every committed message is in the target\n")
     else:
@@ -165,5 +175,9 @@ def json_of(proof: Proof) -> dict[str, object]:
         "unlisted": [
             {"topic": tp.topic, "partition": tp.partition, "offsets": count}
             for tp, count in proof.unlisted.items()
+        ],
+        "claimed_twice": [
+            {"topic": tp.topic, "partition": tp.partition, "offsets": count}
+            for tp, count in proof.claimed_twice.items()
         ],
     }

@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from zkconsumer.mirror.accounts import Accounts, PartitionAccount
 from zkconsumer.mirror.batch import Dropped
 from zkconsumer.mirror.ends import Ends
-from zkconsumer.mirror.landed import Landed
+from zkconsumer.mirror.landed import Began, Landed
 from zkconsumer.mirror.offsets_file import OffsetsFile
 from zkconsumer.model import TopicPartition
 
@@ -89,9 +89,13 @@ class Books:
         """Messages of a partition were read; ``start``: where that began, if these are the first.
 
         Offsets that are not there any more when a mirror comes back are told: it can't have them.
+        The offsets file gets where it began, before anything is written.
         """
         with self._lock:
+            is_new = self._accounts.of(source).read_until is None
             jump = self._accounts.add_read(source, offsets, start)
+        if is_new and self._file is not None:
+            self._file.append([Began(source, offsets[0] if start is None else start)])
         if jump and start is not None:
             log.warning(
                 "%s: offsets %d to %d are not mirrored: the source has no messages there (any "

@@ -3,7 +3,8 @@
 A line is one acknowledged set, as a JSON object: ``topic`` and ``partition`` of the source,
 ``offsets`` there as a list of ``[from, until)`` runs in order, ``target_topic``,
 ``target_partition``, and ``target_offset`` of the first. In the target the messages stand one
-behind the other.
+behind the other. Where a process begins to read a partition, a line with ``from`` in their place
+says at which offset: everything from there on is to be in lines.
 """
 
 import json
@@ -57,6 +58,22 @@ class Landed:
                 at += 1
 
 
+@dataclass(frozen=True, slots=True)
+class Began:
+    """A process begins to mirror a partition: what lies in front is not its own.
+
+    Attributes:
+        source: which partition.
+        offset: the first one to mirror.
+    """
+
+    source: TopicPartition
+    offset: int
+
+
+Line = Landed | Began
+
+
 def runs_of(offsets: Sequence[int]) -> tuple[Run, ...]:
     """Ascending offsets as runs."""
     runs: list[Run] = []
@@ -72,20 +89,29 @@ def runs_of(offsets: Sequence[int]) -> tuple[Run, ...]:
     return tuple(runs)
 
 
-def to_line(landed: Landed) -> bytes:
+def to_line(landed: Line) -> bytes:
     """A line of the offsets file, with its end."""
-    line = {
+    line: dict[str, object] = {
         "topic": landed.source.topic,
         "partition": landed.source.partition,
+    }
+    if isinstance(landed, Began):
+        line["from"] = landed.offset
+        return _encoded(line)
+    line |= {
         "offsets": [list(run) for run in landed.runs],
         "target_topic": landed.target.topic,
         "target_partition": landed.target.partition,
         "target_offset": landed.target_offset,
     }
+    return _encoded(line)
+
+
+def _encoded(line: dict[str, object]) -> bytes:
     return json.dumps(line, separators=(",", ":")).encode() + b"\n"
 
 
-def from_line(line: bytes, place: str) -> Landed:
+def from_line(line: bytes, place: str) -> Line:
     """Read a line of the offsets file.
 
     Args:
@@ -97,8 +123,11 @@ def from_line(line: bytes, place: str) -> Landed:
     """
     try:
         fields = json.loads(line)
+        source = TopicPartition(_text(fields["topic"]), _number(fields["partition"]))
+        if "from" in fields:
+            return Began(source, _number(fields["from"]))
         landed = Landed(
-            TopicPartition(_text(fields["topic"]), _number(fields["partition"])),
+            source,
             tuple((_number(start), _number(until)) for start, until in fields["offsets"]),
             TopicPartition(_text(fields["target_topic"]), _number(fields["target_partition"])),
             _number(fields["target_offset"]),

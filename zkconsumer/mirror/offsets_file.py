@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from zkconsumer.errors import ConfigError, MirrorError
-from zkconsumer.mirror.landed import Landed, from_line, to_line
+from zkconsumer.mirror.landed import Line, from_line, to_line
 
 _BLOCK_BYTES = 1 << 16
 _MOST_OF_A_LINE = 1 << 26
@@ -48,7 +48,7 @@ class OffsetsFile:
             self._file.close()
             raise
 
-    def append(self, landed: Iterable[Landed]) -> None:
+    def append(self, landed: Iterable[Line]) -> None:
         """Write lines; they may not be on disk yet.
 
         Raises:
@@ -155,7 +155,7 @@ def _truncate_behind_last_line(path: Path) -> None:
             file.truncate(at)
 
 
-def read_offsets_file(path: Path) -> Iterator[Landed]:
+def read_offsets_file(path: Path) -> Iterator[Line]:
     """Its lines, in their order; a last one that is cut off is left out.
 
     Raises:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import blake2b
 
-from zkconsumer.mirror.landed import Landed, Run
+from zkconsumer.mirror.landed import Began, Landed, Line, Run
 from zkconsumer.model import TopicPartition
 
 Place = tuple[TopicPartition, int]
@@ -31,14 +31,25 @@ class Lines:
     """The lines of one partition of the source.
 
     Args:
-        landed: in any order; at least one.
+        lines: in any order; at least one.
+
+    Attributes:
+        start: the first offset that should be in a line.
+        until: behind the last one that is.
     """
 
-    def __init__(self, landed: Iterable[Landed]) -> None:
-        self._landed = sorted(landed, key=lambda one: one.first_offset)
-        self.start = self._landed[0].first_offset
-        self.until = max(one.until_offset for one in self._landed)
-        self._longest = max(one.until_offset - one.first_offset for one in self._landed)
+    def __init__(self, lines: Iterable[Line]) -> None:
+        every = list(lines)
+        self._landed = sorted(
+            (one for one in every if isinstance(one, Landed)), key=lambda one: one.first_offset
+        )
+        self.start = min(
+            one.offset if isinstance(one, Began) else one.first_offset for one in every
+        )
+        self.until = max((one.until_offset for one in self._landed), default=self.start)
+        self._longest = max(
+            (one.until_offset - one.first_offset for one in self._landed), default=0
+        )
         self._firsts = [one.first_offset for one in self._landed]
 
     def places(self, start: int, until: int) -> dict[int, list[Place]]:
@@ -59,7 +70,7 @@ class PartitionProof:
 
     Attributes:
         source: which.
-        start: the first offset that a line names.
+        start: the first offset that should be in a line.
         until: up to here it should be mirrored: what is committed.
         messages: how many the source has there.
         mirrored: how many of them the target has, with the same key and value.
@@ -125,10 +136,10 @@ class PartitionProof:
             self.examples.append(text)
 
 
-def by_source(landed: Iterable[Landed]) -> dict[TopicPartition, Lines]:
+def by_source(lines: Iterable[Line]) -> dict[TopicPartition, Lines]:
     """The lines of each partition of the source, sorted."""
-    found: dict[TopicPartition, list[Landed]] = {}
-    for one in landed:
+    found: dict[TopicPartition, list[Line]] = {}
+    for one in lines:
         found.setdefault(one.source, []).append(one)
     return {tp: Lines(of_tp) for tp, of_tp in sorted(found.items())}
 
@@ -171,4 +182,24 @@ def unlisted(
             listed += max(0, until - max(start, behind))
             behind = max(behind, until)
         found[target] = max(behind, ends.get(target, behind)) - of_target[0][0] - listed
+    return found
+
+
+def claimed_twice(landed: Iterable[Landed]) -> dict[TopicPartition, int]:
+    """How many offsets of each partition of the target several lines name.
+
+    Each acknowledgement has offsets of its own: a log that gave them out twice has lost what was
+    there first, whatever is there now. A line that is there twice is one.
+    """
+    runs: dict[TopicPartition, list[Run]] = {}
+    for one in dict.fromkeys(landed):
+        runs.setdefault(one.target, []).append((one.target_offset, one.target_offset + one.count))
+    found: dict[TopicPartition, int] = {}
+    for target, of_target in sorted(runs.items()):
+        behind = 0
+        for start, until in sorted(of_target):
+            twice = min(until, behind) - start
+            if twice > 0:
+                found[target] = found.get(target, 0) + twice
+            behind = max(behind, until)
     return found

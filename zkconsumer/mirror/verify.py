@@ -1,20 +1,21 @@
 """Proves a mirror by reading both clusters: each message, and what is in its place."""
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.consumer.kafka_consumer import KafkaConsumer
 from zkconsumer.errors import ConfigError, MirrorError
-from zkconsumer.mirror.landed import Landed
+from zkconsumer.mirror.landed import Began, Landed
 from zkconsumer.mirror.offsets_file import read_offsets_file
 from zkconsumer.mirror.proof import (
     Lines,
     PartitionProof,
     Place,
     by_source,
+    claimed_twice,
     digest_of,
     ranges_of,
     unlisted,
@@ -36,19 +37,21 @@ class Proof:
     Attributes:
         partitions: about each partition of the source that the file names.
         unlisted: see ``proof.unlisted``.
+        claimed_twice: see ``proof.claimed_twice``.
     """
 
     partitions: tuple[PartitionProof, ...]
     unlisted: Mapping[TopicPartition, int]
+    claimed_twice: Mapping[TopicPartition, int] = field(default_factory=dict)
 
     @property
     def is_proven(self) -> bool:
         """Whether every message is where it should be."""
-        return all(one.is_proven for one in self.partitions)
+        return all(one.is_proven for one in self.partitions) and not self.claimed_twice
 
 
 def verify(
-    offsets_file: Path,
+    offsets_files: Path | Sequence[Path],
     source: Mapping[str, object],
     target: Mapping[str, object],
     *,
@@ -58,7 +61,7 @@ def verify(
     """Compare what the source has with what the target has, message by message.
 
     Args:
-        offsets_file: what the mirror wrote.
+        offsets_files: what the mirrors of the group wrote, each its own.
         source: settings of a ``KafkaConsumer`` in the mirror's group; nothing is committed.
         target: settings of one for the target, without a group.
         advance: told how many messages of the source were compared.
@@ -66,16 +69,34 @@ def verify(
 
     Raises:
         ConfigError: the file is empty, or can't be read.
-        MirrorError: it is damaged, or a cluster does not give what it has.
+        MirrorError: it is damaged, a cluster does not give what it has, or the group has committed
+            nothing of it.
         ZkConsumerError: a cluster can't be asked.
     """
-    landed = list(read_offsets_file(offsets_file))
-    if not landed:
-        raise ConfigError(f"--offsets-file {offsets_file} has no lines: nothing was mirrored")
+    paths = [offsets_files] if isinstance(offsets_files, Path) else offsets_files
+    names = ", ".join(map(str, paths))
+    lines = [line for path in paths for line in read_offsets_file(path)]
+    if not lines:
+        raise ConfigError(f"--offsets-file {names} has no lines: nothing was mirrored")
+    landed = [line for line in lines if isinstance(line, Landed)]
     with KafkaConsumer(config=source) as reading, KafkaConsumer(config=target) as checking:
         comparison = _Comparison(reading, checking, landed, clock or SystemClock(), advance)
-        proofs = tuple(comparison.prove(tp, lines) for tp, lines in by_source(landed).items())
-        return Proof(proofs, unlisted(landed, comparison.target_ends))
+        partitions = by_source(lines)
+        committed = comparison.committed(partitions)
+        if not committed:
+            raise MirrorError(
+                f"group {source['group.id']} has committed nothing of what {names} names: nothing "
+                "can be proven; is it the mirror's group?"
+            )
+        proofs = [
+            comparison.prove(tp, partitions.get(tp), committed.get(tp))
+            for tp in sorted(partitions.keys() | committed.keys())
+        ]
+        return Proof(
+            tuple(one for one in proofs if one is not None),
+            unlisted(landed, comparison.target_ends),
+            claimed_twice(landed),
+        )
 
 
 class _Comparison:
@@ -97,19 +118,36 @@ class _Comparison:
         self._target_starts = target.beginning_offsets(targets)
         self.target_ends = target.end_offsets(targets)
 
-    def prove(self, tp: TopicPartition, lines: Lines) -> PartitionProof:
-        """Look at all of one partition."""
-        committed = self._source.committed(tp)
+    def committed(self, named: Mapping[TopicPartition, Lines]) -> dict[TopicPartition, int]:
+        """What the group has committed, of all partitions of topics of which a line names one."""
+        wanted = {
+            TopicPartition(topic, number)
+            for topic in {tp.topic for tp in named}
+            for number in self._source.partitions_for_topic(topic)
+        }
+        found = {tp: self._source.committed(tp) for tp in sorted(wanted | named.keys())}
+        return {tp: offset for tp, offset in found.items() if offset is not None}
+
+    def prove(
+        self, tp: TopicPartition, lines: Lines | None, committed: int | None
+    ) -> PartitionProof | None:
+        """Look at all of one partition; None where nothing is to be seen."""
+        start = self._source.beginning_offsets([tp])[tp]
+        end = self._source.end_offsets([tp])[tp]
+        if lines is None:
+            # Committed, and no line says by whom: all of it is missing.
+            if committed is None or committed <= start:
+                return None
+            lines = Lines([Began(tp, start)])
         until = lines.until if committed is None else committed
-        log_start = self._source.beginning_offsets([tp])[tp]
         proof = PartitionProof(tp, lines.start, until)
         # What the source has no more can't be compared; how many messages it was, the lines say.
-        proof.unproven += len(lines.places(lines.start, min(log_start, until)))
-        at = max(lines.start, log_start)
-        while at < until:
-            behind = min(at + _WINDOW, until)
-            self._prove_range(proof, lines, at, behind)
-            at = behind
+        for gone, behind in ((lines.start, min(start, until)), (max(end, lines.start), until)):
+            for at in range(gone, behind, _WINDOW):
+                proof.unproven += len(lines.places(at, min(at + _WINDOW, behind)))
+        first, behind = max(lines.start, start), min(until, end)
+        for at in range(first, behind, _WINDOW):
+            self._prove_range(proof, lines, at, min(at + _WINDOW, behind))
         return proof
 
     def _prove_range(self, proof: PartitionProof, lines: Lines, start: int, until: int) -> None:

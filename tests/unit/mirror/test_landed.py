@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.support.mirroring import OTHER, SOURCE
 from zkconsumer.errors import MirrorError
-from zkconsumer.mirror.landed import Landed, from_line, runs_of, to_line
+from zkconsumer.mirror.landed import Began, Landed, from_line, runs_of, to_line
 
 GOOD = {
     "topic": "t",
@@ -23,6 +23,7 @@ GOOD = {
 def test_a_line_says_where_each_message_is() -> None:
     """Runs of the source stand one behind the other in the target."""
     landed = from_line(json.dumps(GOOD).encode(), "file, line 1,")
+    assert isinstance(landed, Landed)
     assert list(landed.pairs()) == [(3, 40), (4, 41), (7, 42)]
     assert (landed.count, landed.first_offset, landed.until_offset) == (3, 3, 8)
 
@@ -38,6 +39,13 @@ def test_lines_come_back_as_they_were_written(offsets: set[int], target_offset: 
     assert [offset for offset, _ in landed.pairs()] == ascending
 
 
+def test_a_line_says_where_a_process_begins() -> None:
+    """Beside those that say where messages are."""
+    line = to_line(Began(SOURCE, 7))
+    assert json.loads(line) == {"topic": "clicks", "partition": 0, "from": 7}
+    assert from_line(line, "") == Began(SOURCE, 7)
+
+
 @pytest.mark.parametrize(
     "change",
     [
@@ -50,6 +58,8 @@ def test_lines_come_back_as_they_were_written(offsets: set[int], target_offset: 
         {"offsets": [[5]]},
         {"offsets": "x"},
         {"target_offset": None},
+        {"from": -1},
+        {"from": "0"},
     ],
 )
 def test_damage_is_told_with_its_place(change: dict[str, object]) -> None:

@@ -3,12 +3,13 @@
 import pytest
 
 from tests.support.mirroring import OTHER, SOURCE
-from zkconsumer.mirror.landed import Landed
+from zkconsumer.mirror.landed import Began, Landed
 from zkconsumer.mirror.proof import (
     Lines,
     PartitionProof,
     Place,
     by_source,
+    claimed_twice,
     digest_of,
     ranges_of,
     unlisted,
@@ -107,6 +108,23 @@ def test_near_places_are_read_together() -> None:
         (THERE, (90, 91)),
         (ELSEWHERE, (7, 8)),
     ]
+
+
+def test_the_first_line_may_be_missing() -> None:
+    """What stands in front of the others is to be there from where the mirror began."""
+    found = Lines([Landed(SOURCE, ((6, 9),), THERE, 0), Began(SOURCE, 8), Began(SOURCE, 2)])
+    assert (found.start, found.until) == (2, 9)
+    assert found.places(2, 7) == {6: [(THERE, 0)]}
+    alone = Lines([Began(SOURCE, 4)])
+    assert (alone.start, alone.until, alone.places(0, 9)) == (4, 4, {})
+
+
+def test_an_offset_is_given_out_once() -> None:
+    """Messages may be the same: what the target lost is not hidden by what came in its place."""
+    first, other = Landed(SOURCE, ((0, 5),), THERE, 10), Landed(OTHER, ((0, 5),), ELSEWHERE, 10)
+    assert claimed_twice([first, other, first]) == {}
+    again = [Landed(SOURCE, ((5, 9),), THERE, 12), Landed(SOURCE, ((9, 11),), THERE, 13)]
+    assert claimed_twice([*again, first, other]) == {THERE: 3 + 2}
 
 
 def test_offsets_that_no_line_names_are_counted() -> None:
