@@ -2,8 +2,9 @@
 
 import threading
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import cached_property
-from typing import Any, TypeAlias, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from zkconsumer.status.burrow import GroupVerdict, evaluate_group
 from zkconsumer.status.doctor.circumstances import Circumstances
@@ -20,6 +21,8 @@ from zkconsumer.status.timeline import Rebalance, Timelines
 from zkconsumer.status.verify import PartitionIds, Verification, verify
 
 T = TypeVar("T")
+
+_STALE_MS: Final = 60_000
 
 _Place: TypeAlias = tuple[str, GroupKey | None]
 """What was worked out, of which group."""
@@ -51,6 +54,7 @@ class Judgements:
         before: the same some time earlier, if there was such a look.
         memory: which has recorded the snapshot.
         ready: whether the snapshot is one that was read.
+        long_before: the same much earlier, if there was such a look, for offsets that stand still.
     """
 
     def __init__(
@@ -60,10 +64,11 @@ class Judgements:
         memory: Memory,
         *,
         ready: bool = True,
+        long_before: ClusterSnapshot | None = None,
     ) -> None:
         self.ready = ready
         self._snapshot = snapshot
-        self._around = Circumstances(earlier=before)
+        self._around = Circumstances(earlier=before, long_before=long_before)
         self._memory = memory
         self._lock = threading.RLock()
         self._found: dict[_Place, Any] = {}
@@ -143,7 +148,7 @@ class Judgements:
                 found = [*found, *examine_names(self._snapshot)]
             else:
                 look = GroupLook(
-                    self._group(key), self._snapshot, self._around, self._partition_ids
+                    self._group(key), self._snapshot, self._around_of(key), self._partition_ids
                 )
                 found = examine_group(look)
             return tuple(sorted(found, key=lambda one: -one.severity))
@@ -160,6 +165,15 @@ class Judgements:
                 return () if timeline is None else timeline.rebalances
 
         return self._once("rebalances", key, work_out)
+
+    def _around_of(self, key: GroupKey) -> Circumstances:
+        """What is known besides; what nobody has read anew is not called to stand still."""
+        group = self._group(key)
+        seen = [one.effective(key.kind) for one in group.partitions]
+        read_ms = min((one.seen_ms for one in seen if one is not None), default=group.seen_ms)
+        if self._snapshot.taken_ms - min(read_ms, group.seen_ms) > _STALE_MS:
+            return replace(self._around, long_before=None)
+        return self._around
 
     def _group(self, key: GroupKey) -> GroupStatus:
         return self._snapshot.groups[key]

@@ -6,14 +6,18 @@ from dataclasses import replace
 from typing import Final
 
 from zkconsumer.clock import Clock
-from zkconsumer.status.model import ClusterSnapshot, GroupKey
+from zkconsumer.status.doctor.circumstances import Circumstances
+from zkconsumer.status.lag import records_behind
+from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupPartition
 from zkconsumer.status.reading.kept import CLUSTER_PART
 from zkconsumer.status.timeline import Rebalance
 from zkconsumer.web.judgements import Judgements, Memory
 from zkconsumer.web.state import ClusterState
 
 EARLIER_MS: Final = 30_000
-"""How old the snapshot is at least that another is compared with, for what stands still."""
+"""How old the snapshot is at least that another is compared with, for what does not settle."""
+LONG_BEFORE_MS: Final = Circumstances().silence_ms
+"""The same for offsets that stand still: whoever is at work has committed since."""
 
 OnNews = Callable[[ClusterState, tuple[Rebalance, ...]], None]
 """Told of each state, with the rebalances that have begun, gone on or ended by it."""
@@ -35,7 +39,8 @@ class Publisher:
         self._clock = clock
         self._on_news = on_news
         self._memory = Memory()
-        self._earlier = _Earlier()
+        self._earlier = _Earlier(EARLIER_MS)
+        self._long_before = _Earlier(LONG_BEFORE_MS, unfinished)
         # Held while a state is made: each builds on the one before.
         self._making = threading.Lock()
         self._news = threading.Condition()
@@ -96,10 +101,12 @@ class Publisher:
     ) -> None:
         previous = self._current
         failed = [one for one in snapshot.failures if one.part == CLUSTER_PART]
-        before = self._earlier.take(snapshot)
+        before, long_before = self._earlier.take(snapshot), self._long_before.take(snapshot)
         rebalances = self._memory.record(snapshot)
         ready = previous.ready or not failed
-        judgements = Judgements(snapshot, before, self._memory, ready=ready)
+        judgements = Judgements(
+            snapshot, before, self._memory, ready=ready, long_before=long_before
+        )
         if looked_at is not None:
             judgements.adopt(previous.judgements)
         judgements.prepare()
@@ -141,17 +148,42 @@ class Publisher:
         )
 
 
-class _Earlier:
-    """Keeps a snapshot that is half a minute old, or soon will be."""
+def unfinished(snapshot: ClusterSnapshot) -> ClusterSnapshot:
+    """The snapshot, with those partitions alone that somebody has still to read on; to be kept."""
+    groups = {
+        key: replace(group, partitions=tuple(one for one in group.partitions if _matters(key, one)))
+        for key, group in snapshot.groups.items()
+    }
+    return replace(snapshot, topics=(), groups=groups)
 
-    def __init__(self) -> None:
+
+def _matters(key: GroupKey, partition: GroupPartition) -> bool:
+    if len(partition.committed) > 1:
+        return True  # in which of two places it moves on
+    return partition.owner is not None and records_behind(key.kind, partition) != 0
+
+
+class _Earlier:
+    """Keeps a snapshot that is so old, or soon will be.
+
+    Args:
+        least_ms: how old at least; at most it is twice that, where snapshots are frequent.
+        kept: what to keep of a snapshot.
+    """
+
+    def __init__(
+        self, least_ms: int, kept: Callable[[ClusterSnapshot], ClusterSnapshot] = lambda one: one
+    ) -> None:
+        self._least_ms = least_ms
+        self._kept = kept
         self._old: ClusterSnapshot | None = None
         self._younger: ClusterSnapshot | None = None
 
     def take(self, snapshot: ClusterSnapshot) -> ClusterSnapshot | None:
         """Take up the latest; gives the earlier one to compare it with."""
-        if self._younger is None:
-            self._younger = snapshot
-        elif snapshot.taken_ms - self._younger.taken_ms >= EARLIER_MS:
-            self._old, self._younger = self._younger, snapshot
+        if self._younger is None or snapshot.taken_ms < self._younger.taken_ms:
+            # The first, or the clock went back: times from before that say nothing.
+            self._old, self._younger = None, self._kept(snapshot)
+        elif snapshot.taken_ms - self._younger.taken_ms >= self._least_ms:
+            self._old, self._younger = self._younger, self._kept(snapshot)
         return self._old

@@ -15,6 +15,7 @@ from tests.support.waiting import wait_until
 from zkconsumer.errors import ConfigError, RegistryError
 from zkconsumer.model import TopicPartition
 from zkconsumer.scope import Mailbox
+from zkconsumer.status.doctor.finding import Code
 from zkconsumer.status.model import (
     ClusterSnapshot,
     Committed,
@@ -25,7 +26,7 @@ from zkconsumer.status.model import (
 )
 from zkconsumer.status.reading.kept import CLUSTER_PART
 from zkconsumer.status.timeline import Rebalance
-from zkconsumer.web.publishing import EARLIER_MS, Publisher
+from zkconsumer.web.publishing import EARLIER_MS, LONG_BEFORE_MS, Publisher
 from zkconsumer.web.state import ClusterState
 from zkconsumer.web.watching import ClusterWatch, WatchSettings
 
@@ -234,6 +235,42 @@ def test_what_stands_still_is_told_by_a_look_half_a_minute_earlier() -> None:
             before = newer(watch, number).snapshot_before
             befores.append(None if before is None else before.taken_ms)
     assert befores == [None, None, 0, 0, EARLIER_MS]
+
+
+def stuck(at_ms: int, read_ms: int) -> ClusterSnapshot:
+    """A member that commits nothing, at a time; the group was read at another."""
+    partition = GroupPartition(
+        TP,
+        "a-0",
+        committed=(Committed(40, "zookeeper", read_ms, "", 500),),
+        log_start=0,
+        log_end=100,
+        log_at_ms=at_ms,
+    )
+    group = replace(group_of(partition, members=(member("a", {"t": 1}),)), seen_ms=read_ms)
+    return snapshot_of(group, at_ms=at_ms, log_ends={TP: 100})
+
+
+def told_of(*snapshots: ClusterSnapshot) -> set[Code]:
+    """What the doctor says of the group in the last of them."""
+    publisher = Publisher("zk:2181", 5_000, lambda _state, _rebalances: None, ManualClock())
+    for snapshot in snapshots:
+        publisher.publish(snapshot, read_ms=1)
+    return {one.code for one in publisher.current.findings(KEY)}
+
+
+def test_whoever_stands_still_for_long_is_found() -> None:
+    """Though what is compared for rebalances is much younger; never by what is merely old."""
+    times = range(1_000, 1_000 + LONG_BEFORE_MS + EARLIER_MS, 5_000)
+    now_ms = times[-1]
+    assert Code.COMMITS_PAUSED in told_of(*(stuck(one, one) for one in times))
+    assert Code.COMMITS_PAUSED not in told_of(*(stuck(one, one) for one in times[:-20]))
+    moved = seen(now_ms)
+    assert Code.COMMITS_PAUSED not in told_of(*(stuck(one, one) for one in times[:-1]), moved)
+    unread = [stuck(one, min(one, now_ms - 120_000)) for one in times]
+    assert Code.COMMITS_PAUSED not in told_of(*unread)
+    back = [stuck(one, one) for one in (10**9, *times)]
+    assert Code.COMMITS_PAUSED in told_of(*back)
 
 
 def test_a_cluster_that_can_no_longer_be_read_is_shown_as_it_was() -> None:

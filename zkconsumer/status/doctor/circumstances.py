@@ -14,6 +14,8 @@ class Circumstances:
     Attributes:
         earlier: the same cluster some time before: what was wrong then, too, is no rebalance on
             its way. None: this is the first look.
+        long_before: the same at least ``silence_ms`` before, for offsets that stand still; None:
+            what ``earlier`` tells has to do.
         strategies: ``partition.assignment.strategy`` of ZooKeeper groups, by group id, of those
             where somebody said it; no node tells.
         skew_ms: how far two clocks may be apart.
@@ -24,6 +26,7 @@ class Circumstances:
     """
 
     earlier: ClusterSnapshot | None = None
+    long_before: ClusterSnapshot | None = None
     strategies: Mapping[str, Strategy] = field(default_factory=dict)
     skew_ms: int = 60_000
     settle_ms: int = 30_000
@@ -36,6 +39,16 @@ class Circumstances:
     def elapsed_ms(self, now: ClusterSnapshot) -> int:
         """How long the earlier look is past, 0 where there is none."""
         return 0 if self.earlier is None else max(0, now.taken_ms - self.earlier.taken_ms)
+
+    @property
+    def silent_since(self) -> ClusterSnapshot | None:
+        """The look that tells what stands still."""
+        return self.earlier if self.long_before is None else self.long_before
+
+    def silence_seen_ms(self, now: ClusterSnapshot) -> int:
+        """How long that look is past, 0 where there is none."""
+        since = self.silent_since
+        return 0 if since is None else max(0, now.taken_ms - since.taken_ms)
 
 
 def zookeeper_now_ms(snapshot: ClusterSnapshot) -> int:

@@ -101,4 +101,4 @@ def _evidence(look: GroupLook, then: GroupPartition, now: GroupPartition) -> str
 
 
 def _seconds(look: GroupLook) -> int:
-    return look.around.elapsed_ms(look.snapshot) // 1000
+    return look.around.silence_seen_ms(look.snapshot) // 1000

@@ -84,8 +84,9 @@ class GroupLook:
 
     @cached_property
     def _partitions_before(self) -> dict[TopicPartition, GroupPartition]:
-        before = self.around.group_before(self.group.key)
-        if before is None or self.around.elapsed_ms(self.snapshot) < self.around.silence_ms:
+        since = self.around.silent_since
+        before = None if since is None else since.groups.get(self.group.key)
+        if before is None or self.around.silence_seen_ms(self.snapshot) < self.around.silence_ms:
             return {}
         return {one.topic_partition: one for one in before.partitions}
 

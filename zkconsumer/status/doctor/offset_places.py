@@ -113,7 +113,7 @@ def _left_behind(
     }
     if stood["zookeeper"] == stood["kafka"]:
         return None
-    seconds = look.around.elapsed_ms(look.snapshot) // 1000
+    seconds = look.around.silence_seen_ms(look.snapshot) // 1000
     return f"{'Kafka' if stood['kafka'] else 'ZooKeeper'}'s did not move for {seconds} s"
 
 
