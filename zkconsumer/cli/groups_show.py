@@ -61,6 +61,23 @@ def total_lag(group: GroupStatus) -> int | None:
     return sum(known) if known else None
 
 
+def lag_text(group: GroupStatus, partitions: Iterable[GroupPartition] | None = None) -> str | None:
+    """The sum of its lags; ``12+`` where some more are not known, though it has offsets there.
+
+    Args:
+        group: the group.
+        partitions: only these of it.
+    """
+    known, unknown = [], False
+    for one in group.partitions if partitions is None else partitions:
+        lag = records_behind(group.kind, one)
+        if lag is not None:
+            known.append(lag)
+        elif one.problem is not None or one.effective(group.kind) is not None:
+            unknown = True
+    return f"{sum(known)}{'+' if unknown else ''}" if known else None
+
+
 def state_cell(group: GroupStatus) -> Painted:
     """Its state, in colour."""
     return Painted(group.state, _STATES[group.state])
@@ -75,7 +92,7 @@ def list_table(groups: Iterable[GroupStatus], *, coloured: bool) -> str:
             state_cell(group),
             len(group.members),
             len(group.partitions),
-            total_lag(group),
+            lag_text(group),
             _topics(group),
         ]
         for group in groups
@@ -95,7 +112,7 @@ def description(group: GroupStatus, snapshot: ClusterSnapshot, *, coloured: bool
         f"{group.kind} group {printable(group.group_id)}: {group.state}, "
         f"{counted(len(group.members), 'member')}, "
         f"{counted(len(group.partitions), 'partition')}, "
-        f"lag {'-' if (lag := total_lag(group)) is None else lag}"
+        f"lag {lag_text(group) or '-'}"
     ]
     if group.protocol:
         lines.append(f"assignor: {printable(group.protocol)}")
@@ -125,14 +142,13 @@ def _members_table(group: GroupStatus, *, coloured: bool) -> str:
     rows: list[list[Cell]] = []
     for member in group.members:
         parts = owned.get(member.member_id, [])
-        lags = [records_behind(group.kind, one) for one in parts]
         rows.append(
             [
                 member.member_id,
                 member.host,
                 reads_text(member),
                 len(parts),
-                sum(lag or 0 for lag in lags) if lags else None,
+                lag_text(group, parts),
                 Painted(member.problem or "", Colour.BAD),
             ]
         )

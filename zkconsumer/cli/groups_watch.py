@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from zkconsumer.cli.groups_show import total_lag
+from zkconsumer.cli.groups_show import lag_text, total_lag
 from zkconsumer.cli.tables import Cell, Colour, Column, Painted, counted, instant, printable, table
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.lag import records_behind
@@ -188,11 +188,10 @@ def _headline(change: Change, at_ms: int) -> str:
     group = change.group
     if group is None:
         return f"{instant(at_ms)} {printable(str(change.key))}: gone"
-    lag = total_lag(group)
     read = f", {change.total_read:+d} read" if change.total_read else ""
     return (
         f"{instant(at_ms)} {printable(str(change.key))}: {group.state}, "
-        f"{counted(len(group.members), 'member')}, lag {'-' if lag is None else lag}{read}"
+        f"{counted(len(group.members), 'member')}, lag {lag_text(group) or '-'}{read}"
     )
 
 
@@ -207,7 +206,7 @@ def groups_screen(changes: Sequence[Change], at_ms: int, *, coloured: bool) -> s
             continue
         count = len(group.members)
         read = f"{one.total_read:+d}" if one.total_read else ""
-        kind, state, lag = group.kind, group.state, total_lag(group)
+        kind, state, lag = group.kind, group.state, lag_text(group)
         rows.append([group.group_id, kind, state, count, lag, read, news])
     return f"{instant(at_ms)}\n" + table(_GROUPS, rows, coloured=coloured)
 

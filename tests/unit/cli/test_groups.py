@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from tests.support.opened_cluster import opening
-from tests.support.spoken_broker import Answer, Said, old
+from tests.support.spoken_broker import Answer, Said, Word, old
 from tests.support.spoken_groups import SpokenGroup
 from tests.support.status_world import MEMBER, T0, StatusWorld
 from zkconsumer.cli import groups
@@ -69,6 +69,18 @@ def test_a_list(world: StatusWorld, lines: Output) -> None:
     assert lines() == ["empty", "g"]
     assert run("--list", "--new-consumer", "--format", "scala") == 0
     assert lines() == ["c"]
+
+
+def test_a_sum_that_lacks_something_is_marked(world: StatusWorld, lines: Output) -> None:
+    """A log that does not tell its end: what the group is behind there nobody knows."""
+    world.tree.commit("g", "t", 1, b"1")
+    world.cluster.words[1] = Word.CLOSE
+    assert run("list", "--kind", "zookeeper", "--timeout-ms", "500") == 0
+    assert [line.split()[5] for line in lines()[1:] if line.startswith("g ")] == ["60+"]
+    assert run("describe", "--group", "g", "--timeout-ms", "500") == 0
+    told = lines()
+    assert told[0].endswith("lag 60+")
+    assert told[3].split()[-1] == "60+"
 
 
 def test_a_description(world: StatusWorld, lines: Output) -> None:
