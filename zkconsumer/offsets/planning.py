@@ -223,6 +223,10 @@ class _Drawing:
             return Move(
                 topic_partition=tp, wanted=wanted, before=before, fate=Fate.NO_SUCH_PARTITION
             )
+        if found.error is not None and isinstance(self._aim, ToCurrent):
+            # To take it for none would pass over all that is left to read.
+            self.refusals.append(f"{tp}: {found.error}: so where it is, is not known")
+            return Move(topic_partition=tp, wanted=None, before=None, fate=Fate.KEEP)
         if found.error is not None:
             self._refuse_unless_forced(f"{tp}: {found.error}", "it can't be brought back then")
         wanted = self._goal(tp, before)

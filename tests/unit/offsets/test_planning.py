@@ -150,6 +150,16 @@ def test_what_has_no_offset_can_not_be_shifted() -> None:
     assert current.notes
 
 
+def test_where_the_group_is_is_not_guessed() -> None:
+    """No force takes an entry that can't be read for none: all that is left would be skipped."""
+    broken = Present(
+        stored={T0: FetchedOffset(None, "garbage")}, partitions=[T0], logs=PRESENT.logs
+    )
+    plan = plan_offsets(ToCurrent(), broken, force=True)
+    assert plan.plan.refusals == ("t-0: garbage: so where it is, is not known",)
+    assert plan.plan.writes == {}
+
+
 @pytest.mark.parametrize("aim", [ToEarliest(), ToLatest(), ToTime({T0: 3})])
 def test_a_leader_that_does_not_answer(aim: Aim) -> None:
     """Where to is not known, and no force changes that."""
