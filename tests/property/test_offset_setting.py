@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.offset_cluster import MemoryCluster
@@ -59,6 +59,7 @@ class World:
         return status, json.loads(out.getvalue() or "{}")
 
 
+@settings(max_examples=50, deadline=None)
 @given(
     logs=LOGS,
     held=st.fixed_dictionaries(dict.fromkeys(Place, STORED)),
