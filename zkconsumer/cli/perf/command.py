@@ -28,12 +28,13 @@ from zkconsumer.cli.perf.report import (
 from zkconsumer.cli.perf.sources import PerfWishes, Source, polled_source, zookeeper_source
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.signals import StopAsked, stop_signals
-from zkconsumer.cli.tables import add_format_arguments, json_text, shows_colour
+from zkconsumer.cli.tables import add_format_arguments, json_text, printable, shows_colour
 from zkconsumer.errors import ConfigError
 from zkconsumer.properties_file import load_properties
 
 log = logging.getLogger(__name__)
 
+_NOT_ALL: Final = 1
 _INTERRUPTED: Final = 130
 _SCALA_STREAMS: Final = 10
 _OPENING_MS: Final = 15_000
@@ -56,9 +57,9 @@ The flags of kafka-consumer-perf-test.sh are known. The original deletes what Zo
 neither. With --format scala the columns are the original's, and so are the rows, but for the times.
 """
 _EPILOG = """\
-exit status: 0 measured (also where there was nothing to read); 1 it could not be read; 2 wrong
-usage, there is such a group, or no such topic; 130 stopped by a signal, after printing what was
-read"""
+exit status: 0 measured (also where there was nothing to read); 1 it could not be read, or not
+all of it; 2 wrong usage, there is such a group, or no such topic; 130 stopped by a signal, after
+printing what was read"""
 
 
 def add_parser(subparsers: Subparsers) -> None:
@@ -224,6 +225,9 @@ def run(args: argparse.Namespace) -> int:
     except StopAsked:
         return _INTERRUPTED
     _print(args, found, style)
+    if found.unread is not None:
+        print(f"zkconsumer: not all was read: {printable(found.unread)}", file=sys.stderr)
+        return _NOT_ALL
     return _INTERRUPTED if found.end is End.INTERRUPTED else 0
 
 

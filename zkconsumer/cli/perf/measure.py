@@ -139,6 +139,7 @@ class Measurement:
         end: why it ended.
         streams: of each stream.
         seconds: how many messages came in each whole second.
+        unread: why not all that is there was read; None where nothing speaks against it.
     """
 
     start_ms: int
@@ -146,6 +147,7 @@ class Measurement:
     end: End
     streams: tuple[StreamResult, ...]
     seconds: tuple[int, ...] = field(default=())
+    unread: str | None = None
 
     @property
     def message_count(self) -> int:

@@ -4,7 +4,7 @@ import os
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final, TextIO
 
 from zkconsumer.cli.perf.measure import (
@@ -18,6 +18,7 @@ from zkconsumer.cli.perf.measure import (
 from zkconsumer.cli.perf.sources import Lists, Source
 from zkconsumer.cli.signals import Stop
 from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.errors import ZkConsumerError
 from zkconsumer.scope import Mailbox, ThreadScope
 
 _SECOND_MS: Final = 1_000
@@ -72,11 +73,24 @@ def measure(
         stop.wake = measuring.stop
         try:
             found = measuring.run(join_ms)
-            if found.end is End.IDLE and not found.message_count:
-                source.check()
-            return found
+            return _checked(found, source) if found.end is End.IDLE else found
         finally:
             stop.leave()
+
+
+def _checked(found: Measurement, source: Source) -> Measurement:
+    """What was found, if there is nothing else to read: else a rate of a part looks like all.
+
+    Raises:
+        ZkConsumerError: nothing could be read at all.
+    """
+    try:
+        source.check()
+    except ZkConsumerError as error:
+        if not found.message_count:
+            raise
+        return replace(found, unread=str(error))
+    return found
 
 
 class RateLine:

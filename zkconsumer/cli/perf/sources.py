@@ -9,6 +9,7 @@ from zkconsumer.cli.cluster_access import client_of, registered_brokers
 from zkconsumer.cli.group_nodes import GroupNodes
 from zkconsumer.cli.perf.measure import HasValue
 from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.cluster.cluster_client import LATEST
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector.connector import ZookeeperConsumerConnector
 from zkconsumer.consumer.kafka_consumer import KafkaConsumer
@@ -132,11 +133,16 @@ class _Connected(Source):
             client = client_of(dialer, registered_brokers(store), _CHECK_MS)
             stack.callback(client.stop)
             view = client.view([self._topic], timeout_ms=_CHECK_MS)
-        if self._topic not in view.partitions:
-            raise _no_topic(self._topic)
-        headless = [str(tp) for tp in sorted(view.leaderless) if tp.topic == self._topic]
-        if headless:
-            raise ConnectFailed(f"nothing was read: no leader for {', '.join(headless)}")
+            if self._topic not in view.partitions:
+                raise _no_topic(self._topic)
+            headless = [str(tp) for tp in sorted(view.leaderless) if tp.topic == self._topic]
+            if headless:
+                raise ConnectFailed(f"no leader for {', '.join(headless)}")
+            led = dict.fromkeys(view.leaders, LATEST)
+            ends = client.list_offsets(led, timeout_ms=_CHECK_MS)
+        dumb = [str(tp) for tp, end in sorted(ends.items()) if isinstance(end, int)]
+        if dumb:
+            raise ConnectFailed(f"no answer from the leader of {', '.join(dumb)}")
 
     def _lists(self, stream: KafkaStream[bytes, bytes], *, one_by_one: bool) -> Lists:
         try:

@@ -75,11 +75,14 @@ def run(
 
 @pytest.mark.parametrize("messages", [[], FIVE])
 def test_nothing_is_a_failure_where_there_may_be_something(messages: list[Value]) -> None:
-    """Who reads nothing has a look at why; who reads something need not."""
+    """Who reads nothing fails of it; who reads something says that it is not all."""
     source = Endless([messages], [])
     source.unreadable = ConnectionLost("no leader")
     if messages:
-        run(source)
+        found, _ = run(source)
+        assert (found.message_count, found.unread) == (5, "no leader")
+        found, _ = run(Endless([messages], []))
+        assert found.unread is None
     else:
         with pytest.raises(ConnectionLost, match="no leader"):
             run(source)
