@@ -7,12 +7,14 @@ from typing import Final
 
 from zkconsumer.status.doctor.finding import Code, Finding, Severity
 from zkconsumer.status.model import BrokerStatus, ClusterSnapshot, GroupState
+from zkconsumer.web.health import health_of
 from zkconsumer.web.pages.group_rows import LOOKED_AT, GroupRow, group_row
 from zkconsumer.web.pages.view import Asked, View
 from zkconsumer.web.pages.words import SEVERITY_TONES, Tone
 from zkconsumer.web.state import ClusterState
 
 _SHOWN: Final = 8
+_WELL: Final = "All is well"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,10 +63,10 @@ def cluster_page(state: ClusterState, asked: Asked) -> View:
         key=lambda row: (-int(row.burrow), -(row.lag or 0), row.key),
     )
     shown = len(findings) if asked.query.get("findings") == "all" else _SHOWN
-    worst = findings[0].severity if findings else Severity.NOTE
+    verdict, tone = _verdict(state, asked.now_ms, findings, groups, left_out)
     return View(
         template="cluster.html",
-        title=_verdict(findings, snapshot) if state.ready else "Cluster",
+        title=verdict if state.ready else "Cluster",
         context={
             "ready": state.ready,
             "totals": _totals(snapshot, groups),
@@ -74,8 +76,9 @@ def cluster_page(state: ClusterState, asked: Asked) -> View:
             "left_out": left_out,
             "behind": behind[:_SHOWN],
             "more_behind": max(0, len(behind) - _SHOWN),
-            "verdict": _verdict(findings, snapshot),
-            "tone": Tone.OK if not findings and not snapshot.failures else SEVERITY_TONES[worst],
+            "verdict": verdict,
+            "tone": tone,
+            "unknown": sum(row.unknown for row in groups),
             "tones": SEVERITY_TONES,
         },
     )
@@ -89,10 +92,10 @@ def _findings(state: ClusterState, groups: list[GroupRow]) -> tuple[list[Finding
     found = list(state.findings(None))
     left, left_out = LOOKED_AT, 0
     for row in sorted(groups, key=_suspicion):
-        left -= row.partitions
-        if left < 0:
+        if row.partitions > left:
             left_out += 1
         else:
+            left -= row.partitions
             found += state.findings(row.key)
     # What could not be read has a place of its own on the page.
     found = [
@@ -106,18 +109,38 @@ def _suspicion(row: GroupRow) -> tuple[int, int, int]:
     return (-int(row.burrow), int(row.state is GroupState.STABLE), row.partitions)
 
 
-def _verdict(findings: list[Finding], snapshot: ClusterSnapshot) -> str:
-    """One sentence."""
+def _verdict(
+    state: ClusterState, now_ms: int, findings: list[Finding], groups: list[GroupRow], left_out: int
+) -> tuple[str, Tone]:
+    """One sentence, and how it is shown. What is old, or was not looked at, is no health."""
+    stopped = _stopped(findings, groups)
     errors = sum(one.severity is Severity.ERROR for one in findings)
-    warnings = len(findings) - errors
+    numbers = (
+        (errors, "error"),
+        (len(findings) - errors, "warning"),
+        (stopped, "group that does not get on", "groups that do not get on"),
+    )
     said = [
-        f"{number} {noun if number == 1 else noun + 's'}"
-        for number, noun in ((errors, "error"), (warnings, "warning"))
+        f"{number} {noun[0] if number == 1 else noun[-1] if noun[1:] else noun[0] + 's'}"
+        for number, *noun in numbers
         if number
     ]
+    well = health_of(state, now_ms).well
     if said:
-        return " and ".join(said)
-    return "Not everything can be read" if snapshot.failures else "All is well"
+        words = " and ".join([", ".join(said[:-1]), said[-1]] if said[1:] else said)
+        tone = Tone.BAD if errors or stopped else SEVERITY_TONES[findings[0].severity]
+        return (words if well else f"{words} when it was last read"), tone
+    if not well:
+        return "The cluster can't be read now", Tone.BAD
+    if state.snapshot.failures:
+        return "Not everything can be read", Tone.WARN
+    return ("Nothing is wrong in what was looked at", Tone.NOTE) if left_out else (_WELL, Tone.OK)
+
+
+def _stopped(findings: list[Finding], groups: list[GroupRow]) -> int:
+    """The groups that Burrow calls an error, and of which no finding says so."""
+    told = {one.group for one in findings if one.severity is Severity.ERROR}
+    return sum(row.burrow_tone is Tone.BAD and row.key not in told for row in groups)
 
 
 def _totals(snapshot: ClusterSnapshot, groups: list[GroupRow]) -> Totals:

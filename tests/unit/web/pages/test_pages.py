@@ -1,6 +1,7 @@
 """What each page shows of a cluster, and how little of a large one."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -14,8 +15,10 @@ from tests.support.page_world import (
     TalePast,
     state_at,
 )
+from zkconsumer.model import Broker
 from zkconsumer.status.doctor.finding import Code
 from zkconsumer.status.model import (
+    BrokerStatus,
     GroupKey,
     GroupKind,
 )
@@ -70,9 +73,73 @@ def test_what_could_not_be_read_is_no_health() -> None:
     failing = state_at(1, failing=True)
     quiet = replace(failing.snapshot, groups={}, topics=())
     state = replace(failing, snapshot=quiet, judgements=Judgements(quiet, None, Memory()))
-    view = cluster_page(state, asked())
+    then = replace(asked(), now_ms=quiet.taken_ms + 2_000)
+    view = cluster_page(state, then)
     assert view.context["verdict"] == "Not everything can be read"
-    assert "log ends of broker 2" in html(view, state, asked())
+    assert "log ends of broker 2" in html(view, state, then)
+
+
+def at_its_time(state: ClusterState) -> tuple[str, str]:
+    """The sentence of the first page, and the page."""
+    then = replace(asked(), now_ms=state.snapshot.taken_ms + 2_000)
+    view = cluster_page(state, then)
+    return str(view.context["verdict"]), html(view, state, then)
+
+
+def shown(state: ClusterState, **changes: Any) -> ClusterState:
+    """The same with other groups or topics."""
+    memory = Memory()
+    snapshot = replace(state.snapshot, **changes)
+    memory.record(snapshot)
+    return replace(state, snapshot=snapshot, judgements=Judgements(snapshot, None, memory))
+
+
+def test_what_was_well_is_not_well_for_ever(state: ClusterState) -> None:
+    """Neither where ZooKeeper can't even be connected to, nor where a reading never ends."""
+    well = shown(state, groups={}, topics=())
+    verdict, page = at_its_time(well)
+    assert verdict == "All is well"
+    assert "icon-ok.svg" in page
+    verdict, page = at_its_time(replace(well, problem="ZooKeeper does not answer"))
+    assert verdict == "The cluster can't be read now"
+    assert "icon-bad.svg" in page
+    late = replace(asked(), now_ms=NOW_MS + 3_600_000)
+    assert cluster_page(well, late).context["verdict"] == "The cluster can't be read now"
+    old = cluster_page(state, late).context["verdict"]
+    assert old == "2 errors and 1 warning when it was last read"
+
+
+def test_a_group_that_does_not_get_on_is_no_health(state: ClusterState) -> None:
+    """Though the doctor has not looked back far enough to say why."""
+    snapshot = state.snapshot
+    alone = replace(snapshot, groups={FRAUD: snapshot.groups[FRAUD]})
+    judged = Judgements(alone, None, state.judgements._memory)
+    verdict, page = at_its_time(replace(state, snapshot=alone, judgements=judged))
+    assert verdict == "1 warning and 1 group that does not get on"
+    assert "icon-bad.svg" in page
+
+
+def test_what_nobody_looked_at_is_not_called_well() -> None:
+    """A group too large for this page hides no other one."""
+    state = large_state(topics=501)
+    broker = BrokerStatus(broker=Broker(0, "b0", 9092), seen_ms=NOW_MS, is_controller=True)
+    verdict, page = at_its_time(shown(state, brokers=(broker,)))
+    assert verdict == "Nothing is wrong in what was looked at"
+    assert "1 group too large to look into here" in page
+    assert "icon-ok.svg" not in page
+    mailer = state_at().snapshot.groups[MAILER]
+    both = shown(state, groups={**state.snapshot.groups, MAILER: mailer})
+    found = cluster_page(both, asked()).context["findings"]
+    assert Code.MEMBER_FOREIGN in [one.code for one in found]  # type: ignore[attr-defined]
+
+
+def test_a_lag_that_is_not_known_is_not_called_none(state: ClusterState) -> None:
+    """A group that never committed has read nothing that anybody knows of."""
+    group = state.snapshot.groups[BILLING]
+    bare = tuple(one._replace(committed=()) for one in group.partitions)
+    _, page = at_its_time(shown(state, groups={BILLING: replace(group, partitions=bare)}))
+    assert "every group has read all there is" not in page
+    assert f"of {len(bare)} partitions the lag is not known" in page
 
 
 def test_groups_in_trouble_lead(state: ClusterState) -> None:
