@@ -15,7 +15,6 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect, Request
 from starlette.responses import (
     HTMLResponse,
-    JSONResponse,
     PlainTextResponse,
     RedirectResponse,
     Response,
@@ -35,7 +34,13 @@ from zkconsumer.web.pages.topic import topic_page
 from zkconsumer.web.pages.topics import topics_page
 from zkconsumer.web.pages.view import Asked, View
 from zkconsumer.web.pages.znodes import znodes_page
-from zkconsumer.web.program_answers import HOUR_MS, PAST_REBALANCES_MS, ProgramAnswers, key_of
+from zkconsumer.web.program_answers import (
+    HOUR_MS,
+    PAST_REBALANCES_MS,
+    AsciiJson,
+    ProgramAnswers,
+    key_of,
+)
 from zkconsumer.web.rendering import render
 from zkconsumer.web.security import SESSION_MS, safe_onward
 from zkconsumer.web.site import Site
@@ -187,7 +192,7 @@ class _Answers:
         self, request: Request, status: int, said: str, headers: Mapping[str, str] | None
     ) -> Response:
         if "text/html" not in request.headers.get("accept", ""):
-            return JSONResponse({"error": said}, status, headers=dict(headers or {}))
+            return AsciiJson({"error": said}, status, headers=dict(headers or {}))
         asked, state = self._asked(request), self._site.source.current
         admitted = self._site.tokens.admits(dict(request.headers), asked.now_ms)
         response = await run_in_threadpool(
@@ -227,7 +232,9 @@ class _Events:
 
 
 def _html(view: View, asked: Asked, state: ClusterState | None) -> Response:
-    return HTMLResponse(render(view, asked, state), view.status)
+    # JSON of members and brokers can hold halves of characters, which nothing can encode.
+    page = render(view, asked, state).encode(errors="backslashreplace")
+    return HTMLResponse(page, view.status)
 
 
 async def _form(request: Request) -> dict[str, str]:
@@ -240,5 +247,8 @@ async def _form(request: Request) -> dict[str, str]:
                 raise HTTPException(413, "That is too long for a token.")
     except ClientDisconnect:
         return {}
-    fields = parse_qs(body.decode("utf-8", "replace"), keep_blank_values=True, max_num_fields=10)
+    try:
+        fields = parse_qs(body.decode(errors="replace"), keep_blank_values=True, max_num_fields=10)
+    except ValueError:
+        raise HTTPException(400, "That is no form of this page.") from None
     return {name: values[-1] for name, values in fields.items()}

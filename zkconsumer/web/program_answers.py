@@ -1,6 +1,7 @@
 """What programs are answered: JSON, metrics, and whether all is well."""
 
-from typing import Final
+import json
+from typing import Any, Final
 
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
@@ -19,6 +20,14 @@ POINTS_MAX: Final = 2_000
 PAST_REBALANCES_MS: Final = 7 * 24 * HOUR_MS
 
 
+class AsciiJson(JSONResponse):
+    """JSON whose other characters are escaped: halves of some, which ZooKeeper may hold, too."""
+
+    def render(self, content: Any) -> bytes:
+        """See ``JSONResponse``."""
+        return json.dumps(content, allow_nan=False, separators=(",", ":")).encode("ascii")
+
+
 class ProgramAnswers:
     """Each runs on a thread of the pool."""
 
@@ -29,12 +38,12 @@ class ProgramAnswers:
         """``/api/state``."""
         del request
         now_ms = self._site.clock.wall_ms()
-        return JSONResponse(api.state_json(self._site.source.current, now_ms))
+        return AsciiJson(api.state_json(self._site.source.current, now_ms))
 
     def groups(self, request: Request) -> Response:
         """``/api/groups``."""
         del request
-        return JSONResponse(api.groups_json(self._site.source.current))
+        return AsciiJson(api.groups_json(self._site.source.current))
 
     def lag(self, request: Request) -> Response:
         """``/api/groups/{kind}/{id}/lag?since=&until=&points=``."""
@@ -45,13 +54,13 @@ class ProgramAnswers:
         if since_ms > until_ms:
             raise HTTPException(400, "since is after until")
         series = self._site.past.lag_series(key, since_ms, until_ms, points)
-        return JSONResponse(api.lag_json(key, since_ms, until_ms, series))
+        return AsciiJson(api.lag_json(key, since_ms, until_ms, series))
 
     def rebalances(self, request: Request) -> Response:
         """``/api/groups/{kind}/{id}/rebalances?since=``."""
         key, now_ms = key_of(request), self._site.clock.wall_ms()
         since_ms = _number(request, "since", now_ms - PAST_REBALANCES_MS)
-        return JSONResponse(api.rebalances_json(key, self._site.past.rebalances(key, since_ms)))
+        return AsciiJson(api.rebalances_json(key, self._site.past.rebalances(key, since_ms)))
 
     def metrics(self, request: Request) -> Response:
         """``/metrics``, for Prometheus."""
@@ -75,8 +84,8 @@ class ProgramAnswers:
         health = health_of(self._site.source.current, now_ms)
         told = {"healthy": health.well, "age_ms": health.age_ms, "reason": health.reason}
         if health.well or self._site.tokens.admits(dict(request.headers), now_ms):
-            return JSONResponse(told, 200 if health.well else 503)
-        return JSONResponse({**told, "reason": "not told without the token"}, 503)
+            return AsciiJson(told, 200 if health.well else 503)
+        return AsciiJson({**told, "reason": "not told without the token"}, 503)
 
 
 def key_of(request: Request) -> GroupKey:

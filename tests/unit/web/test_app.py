@@ -1,5 +1,7 @@
 """What each address answers, and to whom."""
 
+from dataclasses import replace
+
 import pytest
 
 from tests.support.asgi_client import Answered, NoPast, StatesByHand, ask
@@ -7,7 +9,8 @@ from tests.support.group_tree import GroupTree
 from tests.support.manual_clock import ManualClock
 from tests.support.page_world import BILLING, CHECKOUT, NOW_MS, STEPS, snapshot_at
 from zkconsumer.errors import RegistryError
-from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind
+from zkconsumer.model import Broker
+from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, PartFailure
 from zkconsumer.web.app import Site, build_app
 from zkconsumer.web.events import EventHub
 from zkconsumer.web.program_answers import HOUR_MS, POINTS_MAX
@@ -302,3 +305,26 @@ def test_files_of_the_page_need_no_token(locked: Served) -> None:
     assert missing.status == 404
     assert "zk1" not in missing.text
     assert "zk1" in Served().get("/static/nothing.css", accept="text/html").text
+
+
+def test_no_name_that_can_not_be_encoded_breaks_a_page() -> None:
+    """Half a character, as JSON of a broker can hold it: all else is shown."""
+    snapshot = snapshot_at(STEPS)
+    [first, *others] = snapshot.brokers
+    odd = replace(first, broker=Broker(1, "h\ud800", 9092), problem="\ud800 is nowhere")
+    failure = PartFailure(part="log ends of broker 1", reason="\ud800 is nowhere", since_ms=NOW_MS)
+    served = Served()
+    served.states.publish(replace(snapshot, brokers=(odd, *others), failures=(failure,)))
+    for address in PAGES[:-1]:
+        answer = served.get(address, accept="text/html")
+        assert answer.status == 200
+        assert "\\ud800 is nowhere" in answer.text
+    assert served.get("/api/state").json["failures"][0]["reason"] == "\ud800 is nowhere"
+    assert served.get("/metrics").status == 200
+
+
+def test_no_request_is_too_odd_for_an_answer(locked: Served) -> None:
+    """A form of a thousand fields, a target that is no path."""
+    many = "&".join(f"a{one}=1" for one in range(1_000)).encode()
+    assert ask(locked.app, "/login", {**HTML, **FORM}, method="POST", body=many).status == 400
+    assert Served().get("nothing", accept="text/html").status == 404

@@ -47,7 +47,7 @@ def frame_of(state: ClusterState, asked: Asked) -> Frame:
         number=state.number,
         problem=state.problem,
         failures=tuple(sorted(snapshot.failures, key=lambda one: one.since_ms)),
-        section=asked.path.split("/")[1],
+        section=asked.path.partition("/")[2].partition("/")[0],
         token_in_use=asked.token_in_use,
     )
 
