@@ -24,9 +24,9 @@ from zkconsumer.cli.groups_watch import (
     group_screen,
     groups_screen,
 )
-from zkconsumer.cli.live import Screen, add_watch_arguments, looks
+from zkconsumer.cli.live import Screen, add_watch_arguments, failing_lines, looks
 from zkconsumer.cli.refusal import refusing
-from zkconsumer.cli.tables import add_format_arguments, json_text, printable, shows_colour
+from zkconsumer.cli.tables import add_format_arguments, json_text, shows_colour
 from zkconsumer.errors import ConfigError
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupStatus
 from zkconsumer.zk.paths import CONSUMERS, GroupPaths
@@ -224,7 +224,7 @@ def _looked(
         return "".join(
             json.dumps(change_json(one, at_ms), ensure_ascii=False) + "\n" for one in changes
         )
-    failures = "".join(printable(f"{one.part}: {one.reason}") + "\n" for one in snapshot.failures)
+    failures = failing_lines(snapshot)
     if not redraws:
         return failures + appended_lines(changes, at_ms, always=not number)
     if key is None or not changes:

@@ -19,7 +19,7 @@ from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.offset_checker import checker_text, no_group_text
 from zkconsumer.cli.lag_rows import LagRow, lag_json, lag_rows, lag_table
 from zkconsumer.cli.lag_seconds import LagSeconds
-from zkconsumer.cli.live import Screen, add_watch_arguments, looks, pause
+from zkconsumer.cli.live import Screen, add_watch_arguments, failing_lines, looks, pause
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import (
     add_format_arguments,
@@ -276,8 +276,7 @@ def _watch(args: argparse.Namespace, access: ClusterAccess, seconds: LagSeconds)
 def _heading(args: argparse.Namespace, snapshot: ClusterSnapshot) -> str:
     if args.format == "json":
         return ""
-    told = [printable(f"{one.part}: {one.reason}") for one in snapshot.failures]
-    return "".join(f"{line}\n" for line in [instant(snapshot.taken_ms), *told])
+    return f"{instant(snapshot.taken_ms)}\n{failing_lines(snapshot)}"
 
 
 def _run_scala(args: argparse.Namespace, access: ClusterAccess) -> int:

@@ -6,8 +6,10 @@ import sys
 from collections.abc import Iterator
 from itertools import count
 
+from zkconsumer.cli.tables import instant, printable
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.scope import naps, wait_ms
+from zkconsumer.status.model import ClusterSnapshot
 
 _HOME, _CLEAR_LINE, _CLEAR_BELOW = "\x1b[H", "\x1b[K", "\x1b[J"
 _CLEAR = "\x1b[2J"
@@ -67,6 +69,14 @@ def pause(duration_ms: int) -> None:
     """Wait; Ctrl-C is heard meanwhile. Thread: main."""
     for nap_ms in naps(max(0, duration_ms)):
         wait_ms(nap_ms)
+
+
+def failing_lines(snapshot: ClusterSnapshot) -> str:
+    """What can't be read, and since when: what is shown of it is as old as that."""
+    return "".join(
+        printable(f"{one.part}: since {instant(one.since_ms)}: {one.reason}") + "\n"
+        for one in snapshot.failures
+    )
 
 
 class Screen:

@@ -259,6 +259,21 @@ def test_watching(world: LagWorld, lines: Output) -> None:
     assert len(world.cluster.asked(ApiKey.FETCH)) == 2
 
 
+def test_watching_what_can_not_be_read_any_more(
+    world: LagWorld, lines: Output, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is shown of it is old: since when is said."""
+
+    def next_look(_ms: int) -> None:
+        world.cluster.words[0] = Word.CLOSE
+
+    monkeypatch.setattr("zkconsumer.cli.live.wait_ms", next_look)
+    flags = ("--no-seconds", "--timeout-ms", "500", "--interval", "0.1", "--count", "2")
+    assert run("--group", "g", "--watch", *flags) == 0
+    told = [line for line in lines() if "log ends of broker 0" in line]
+    assert [line.partition(": since 20")[0] for line in told] == ["log ends of broker 0"]
+
+
 @pytest.mark.usefixtures("world")
 def test_wrong_wishes() -> None:
     """Each of them is refused before anything is done."""
