@@ -2,6 +2,8 @@
 
 import sys
 
+from zkconsumer.cli.tables import printable
+
 
 def confirm(question: str, expected: str, yes: bool) -> bool:  # noqa: FBT001 - as it is given
     """Whether to go on.
@@ -16,15 +18,18 @@ def confirm(question: str, expected: str, yes: bool) -> bool:  # noqa: FBT001 - 
     """
     if yes:
         return True
-    print(question, file=sys.stderr)
+    for line in question.split("\n"):
+        print(printable(line), file=sys.stderr)
     if sys.stdin is None or not sys.stdin.isatty():
         print(
             "zkconsumer: nothing was done: nobody can be asked here, so give --yes to go on",
             file=sys.stderr,
         )
         return False
-    print(f"Type {expected} to go on: ", end="", file=sys.stderr, flush=True)
-    if sys.stdin.readline().strip() == expected.strip():
+    print(f"Type {printable(expected)} to go on: ", end="", file=sys.stderr, flush=True)
+    typed = sys.stdin.readline()
+    # An empty line is no answer, whatever a group is called.
+    if typed.strip() and typed.strip() == expected.strip():
         return True
     print("zkconsumer: nothing was done", file=sys.stderr)
     return False

@@ -59,3 +59,12 @@ def test_a_wrong_wish_ends_with_two(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == "zkconsumer: no such group\n"
     with pytest.raises(RegistryError):
         failed(argparse.Namespace())
+
+
+def test_an_empty_line_is_no_answer(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Though a group's name may be blanks alone; and no name reaches the terminal as it is."""
+    monkeypatch.setattr("sys.stdin", Typed("\n"))
+    assert not confirm("Delete\ngroup \x1b[31m?", "  ", yes=False)
+    assert capsys.readouterr().err.startswith("Delete\ngroup \\x1b[31m?\n")
