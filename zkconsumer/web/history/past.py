@@ -6,6 +6,7 @@ import sqlite3
 import zlib
 from collections.abc import Collection
 from pathlib import Path
+from typing import Final
 
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.model import GroupKey
@@ -16,6 +17,10 @@ from zkconsumer.web.history.samples import Row, parse_layout, series_of
 from zkconsumer.web.state import LagSeries, PastRebalance
 
 log = logging.getLogger(__name__)
+
+NUMBERS: Final = 800_000
+"""A chart is made of so many lags at most, partitions times moments: a second of work."""
+LEAST_POINTS: Final = 20
 
 
 class RecordedPast:
@@ -38,10 +43,8 @@ class RecordedPast:
 
     def lag_series(self, key: GroupKey, since_ms: int, until_ms: int, points: int) -> LagSeries:
         """The lag of a group between two instants, at most so many moments of it (about)."""
-        stretch_ms = max(1, -(-(until_ms - since_ms) // max(1, points)))
-        values = {"since_ms": since_ms, "until_ms": until_ms, "stretch_ms": stretch_ms}
         try:
-            rows = _rows(self._recorder.path, key, values)
+            rows = _rows(self._recorder.path, key, since_ms, until_ms, points)
             series = series_of(rows)
         except (sqlite3.Error, zlib.error, ValueError) as error:
             log.warning("the history of %s can't be read: %s", key, error)
@@ -101,13 +104,16 @@ class RecordedPast:
             return ()
 
 
-def _rows(path: Path, key: GroupKey, values: dict[str, int]) -> list[Row]:
+def _rows(path: Path, key: GroupKey, since_ms: int, until_ms: int, points: int) -> list[Row]:
     with reading(path) as connection:
         # Of one moment, whatever is written meanwhile.
         connection.execute("BEGIN")
         series = _series(connection, key)
         if series is None:
             return []
+        most = max(LEAST_POINTS, NUMBERS // max(1, _width(connection, series)))
+        stretch_ms = max(1, -(-(until_ms - since_ms) // max(1, min(points, most))))
+        values = {"since_ms": since_ms, "until_ms": until_ms, "stretch_ms": stretch_ms}
         layouts: dict[int, tuple[TopicPartition, ...]] = {}
         rows: list[Row] = []
         for at_ms, layout, body in connection.execute(
@@ -118,6 +124,12 @@ def _rows(path: Path, key: GroupKey, values: dict[str, int]) -> list[Row]:
                 layouts[layout] = parse_layout(text)
             rows.append(Row(at_ms, layouts[layout], body))
         return rows
+
+
+def _width(connection: sqlite3.Connection, series: int) -> int:
+    """How many partitions the group had at last."""
+    found = connection.execute(sql.GET_LAST_LAYOUT, (series,)).fetchone()
+    return 0 if found is None else len(parse_layout(found[0]))
 
 
 def _series(connection: sqlite3.Connection, key: GroupKey) -> int | None:

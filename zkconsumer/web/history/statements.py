@@ -31,6 +31,10 @@ ALL_SERIES: Final = "SELECT id FROM series"
 
 ADD_LAYOUT: Final = "INSERT OR IGNORE INTO layouts (body) VALUES (?)"
 FIND_LAYOUT: Final = "SELECT id FROM layouts WHERE body = ?"
+GET_LAST_LAYOUT: Final = (
+    "SELECT body FROM layouts WHERE id ="
+    " (SELECT layout FROM samples WHERE series = ? ORDER BY at_ms DESC LIMIT 1)"
+)
 GET_LAYOUT: Final = "SELECT body FROM layouts WHERE id = ?"
 
 ADD_SAMPLE: Final = (

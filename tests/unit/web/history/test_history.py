@@ -21,6 +21,7 @@ from zkconsumer.model import TopicPartition
 from zkconsumer.status.causes import Cause, Reason
 from zkconsumer.status.model import ClusterSnapshot, Committed, GroupKey, GroupKind, GroupPartition
 from zkconsumer.status.timeline import Rebalance
+from zkconsumer.web.history import past
 from zkconsumer.web.history import recorder as recording
 from zkconsumer.web.history import statements as sql
 from zkconsumer.web.history.database import check_file, open_for_writing, size_of
@@ -148,6 +149,21 @@ def test_a_chart_shows_the_worst_of_each_stretch(tmp_path: Path) -> None:
         series = RecordedPast(recorder).lag_series(KEY, 1_000, 3_000, 2)
     assert series.times_ms == (1_500, 2_900)
     assert series.total == (9, 3)
+
+
+def test_a_chart_of_very_many_partitions_has_fewer_moments(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody can make it work through all that a large group ever did."""
+    monkeypatch.setattr(past, "NUMBERS", 2_000)
+    path = tmp_path / "past"
+    with recorder_of(path) as recorder:
+        states = StatesByHand(large(0))
+        for at_ms in range(1_000, 61_000, 1_000):
+            record(recorder, states, large(at_ms))
+        key = next(iter(large(0).groups))
+        series = RecordedPast(recorder).lag_series(key, 0, 61_000, 2_000)
+    assert 10 <= len(series.times_ms) <= past.LEAST_POINTS + 1
 
 
 def in_file(path: Path, samples: list[tuple[int, int]]) -> sqlite3.Connection:
