@@ -18,6 +18,7 @@ from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.doctor_fix import Treated, repair, undo_repairs
 from zkconsumer.cli.doctor_report import Report, as_json, as_text
 from zkconsumer.cli.doctor_undo_file import UndoFile, read_undo_file
+from zkconsumer.cli.output import show
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import add_format_arguments, shows_colour
 from zkconsumer.clock import Clock
@@ -133,8 +134,8 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError("--fix asks before each repair, and nobody can be asked here: give --yes")
     with open_cluster(args) as access:
         report = _look(args, access)
-        show = as_json(report) if args.format == "json" else None
-        print(show or as_text(report, coloured=shows_colour()), end="", flush=True)
+        as_wanted = as_json(report) if args.format == "json" else None
+        show(as_wanted or as_text(report, coloured=shows_colour()))
         treated = _treat(args, access, report) if args.fix else Treated(repaired=(), failed=False)
     if treated.failed:
         return 1

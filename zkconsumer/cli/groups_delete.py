@@ -15,6 +15,7 @@ from zkconsumer.cli.formats.group_command import (
     topic_deletion_text,
 )
 from zkconsumer.cli.group_removal import GroupRemoval, delete_coordinated
+from zkconsumer.cli.output import show
 from zkconsumer.cli.refusal import REFUSED
 from zkconsumer.cli.tables import counted, json_text, printable
 from zkconsumer.errors import ConfigError
@@ -78,7 +79,7 @@ def _act(args: argparse.Namespace, steps: Sequence[_Step]) -> int:
         for step in steps:
             outcomes.append((step, step.act()))  # noqa: PERF401 - those before a failure count
     finally:
-        print(_text(args, outcomes), end="", flush=True)
+        show(_text(args, outcomes))
     if args.format == "scala" or all(outcome is not Deletion.ACTIVE for _, outcome in outcomes):
         return 0
     return _PARTLY if any(outcome is Deletion.DONE for _, outcome in outcomes) else REFUSED

@@ -20,6 +20,7 @@ from zkconsumer.cli.formats.offset_checker import checker_text, no_group_text
 from zkconsumer.cli.lag_rows import LagRow, lag_json, lag_rows, lag_table
 from zkconsumer.cli.lag_seconds import LagSeconds
 from zkconsumer.cli.live import Screen, add_watch_arguments, failing_lines, looks, pause
+from zkconsumer.cli.output import show
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import (
     add_format_arguments,
@@ -156,7 +157,7 @@ def run(args: argparse.Namespace) -> int:
             rows = seconds.by_record(rows, snapshot)
             seconds.sample(rows, args.sample_ms)
             rows = seconds.by_growth(rows, snapshot)
-    print(_text(args, rows, snapshot), end="")
+    show(_text(args, rows, snapshot))
     return _status(args, rows, snapshot)
 
 
@@ -292,6 +293,6 @@ def _run_scala(args: argparse.Namespace, access: ClusterAccess) -> int:
     if group is None:
         group = GroupStatus(group_id=args.group, kind=GroupKind.ZOOKEEPER, seen_ms=0)
     text = checker_text(snapshot, group, topics=topics, broker_info=args.broker_info)
-    print(text, end="")
+    show(text)
     rows = lag_rows(snapshot, [group], None if topics is None else set(topics))
     return _status(args, rows, snapshot)

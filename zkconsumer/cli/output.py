@@ -61,6 +61,14 @@ def mend_standard_streams() -> None:
         sys.stdout.reconfigure(errors="backslashreplace")
 
 
+def show(text: str) -> None:
+    """Print; where nobody reads any more, the exit status tells all the same."""
+    try:
+        print(text, end="", flush=True)
+    except BrokenPipeError:
+        discard_standard_output()
+
+
 def discard_standard_output() -> None:
     """Let nothing more fail on a closed standard output, the interpreter's last flush included."""
     nowhere = os.open(os.devnull, os.O_WRONLY)

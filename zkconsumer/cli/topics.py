@@ -11,6 +11,7 @@ from zkconsumer.cli.cluster_access import add_cluster_arguments, open_cluster
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.topic_command import Only, describe_text, topic_list_text
 from zkconsumer.cli.leaders import leaders_json, leaders_table
+from zkconsumer.cli.output import show
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import (
     Cell,
@@ -233,14 +234,14 @@ def _describe(cluster: _Cluster, only: Only, form: str, *, coloured: bool) -> in
         told = [_topic_json(topic, partitions, cluster.live) for topic, partitions in shown]
         narrow = only in _WELL
         topics = [one for one in told if one["partitions"] or not narrow]
-        print(json_text({"topics": topics}), end="")
+        show(json_text({"topics": topics}))
     elif only in _WELL and not any(topic.problem or partitions for topic, partitions in shown):
         print(_WELL[only])
     else:
         rows = [
             row for topic, partitions in shown for row in _rows(topic, partitions, cluster.live)
         ]
-        print(table(_ROWS, rows, coloured=coloured), end="")
+        show(table(_ROWS, rows, coloured=coloured))
     found = any(partitions for _, partitions in shown)
     if only not in _WELL:
         return 0

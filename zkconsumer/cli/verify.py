@@ -14,6 +14,7 @@ from zkconsumer.cli.cluster_access import (
 )
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.scala_lines import verified_text
+from zkconsumer.cli.output import show
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import (
     Cell,
@@ -104,16 +105,16 @@ def run(args: argparse.Namespace) -> int:
     found = [(one, verify(one, ids, snapshot.live_sessions)) for one in groups]
     if args.format == "scala":
         every = all(_is_read(group, one) for group, one in found)
-        print(verified_text(every_partition_owned=every), end="")
+        show(verified_text(every_partition_owned=every))
         return 0
     if args.format == "json":
         told = [_as_json(group, one, args.strategy) for group, one in found]
-        print(json_text({"groups": told}), end="")
+        show(json_text({"groups": told}))
     elif args.group is None:
-        print(_overview(found, args.strategy), end="")
+        show(_overview(found, args.strategy))
     else:
         for group, one in found:
-            print(_as_text(group, one, args.strategy), end="")
+            show(_as_text(group, one, args.strategy))
     if not all(_is_well(one, args.strategy) and group.members for group, one in found):
         return _BAD
     return _COULD_NOT if args.group is None and tell_unseen(snapshot, args.kind) else 0

@@ -1,6 +1,7 @@
 """``zkconsumer doctor`` on a cluster in memory: what it prints, waits for, and does."""
 
 import json
+import os
 import sys
 from collections.abc import Iterator
 from io import StringIO
@@ -117,6 +118,25 @@ def test_who_left_meanwhile_is_not_called_dead(
     assert {(one["group"], one["code"]) for one in found["findings"]} >= {("k", "member-stale")}
     assert "h" not in {one["group"] for one in found["findings"]}
     dead.close(1_000)
+
+
+def test_a_closed_pipe_makes_nobody_well(
+    world: StatusWorld, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Who reads the first lines alone still gets the exit status, and the repairs."""
+    haunt(world)
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as pipe:
+        monkeypatch.setattr(sys, "stdout", pipe)
+        assert call("--quick") == 3
+    assert node(world, GHOST_PATH) == GHOST_DATA
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as pipe:
+        monkeypatch.setattr(sys, "stdout", pipe)
+        call("--quick", "--fix", "--yes", "--undo-file", str(tmp_path / "undo"))
+    assert node(world, GHOST_PATH) is None
 
 
 def test_a_quick_look(world: StatusWorld, capsys: pytest.CaptureFixture[str]) -> None:

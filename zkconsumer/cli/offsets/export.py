@@ -9,8 +9,8 @@ from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.offset_files import csv_text
 from zkconsumer.cli.formats.zk_offsets import export_text, offset_node
 from zkconsumer.cli.offsets.drawing import STORAGES
-from zkconsumer.cli.offsets.jobs import show
 from zkconsumer.cli.offsets.opening import OffsetsCluster, open_offsets
+from zkconsumer.cli.output import show
 from zkconsumer.cli.progress import progress
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.whole_file import whole_file

@@ -14,7 +14,7 @@ from zkconsumer.cli.formats.offset_plan import PlaceReport, plans_json, plans_te
 from zkconsumer.cli.offsets.drawing import STORAGES, Job
 from zkconsumer.cli.offsets.opening import OffsetsCluster
 from zkconsumer.cli.offsets.roll_back_file import roll_back_file
-from zkconsumer.cli.output import discard_standard_output
+from zkconsumer.cli.output import show
 from zkconsumer.cli.tables import printable
 from zkconsumer.errors import ConfigError, ZkConsumerError
 from zkconsumer.model import TopicPartition
@@ -152,14 +152,6 @@ def status_of(reports: Sequence[PlaceReport], *, refused: bool) -> int:
     if not any(outcomes):
         return 0
     return 0 if all(one is not None and one.verified for one in outcomes) else NOT_VERIFIED
-
-
-def show(text: str) -> None:
-    """Print; where nobody reads any more, the exit status tells all the same."""
-    try:
-        print(text, end="", flush=True)
-    except BrokenPipeError:
-        discard_standard_output()
 
 
 def add_writing_arguments(parser: argparse.ArgumentParser) -> None:

@@ -6,9 +6,10 @@ from collections.abc import Sequence
 
 from zkconsumer.cli.formats.offset_plan import PlaceReport, plans_json, plans_text
 from zkconsumer.cli.offsets.drawing import Job
-from zkconsumer.cli.offsets.jobs import REFUSED, show, status_of, write_all
+from zkconsumer.cli.offsets.jobs import REFUSED, status_of, write_all
 from zkconsumer.cli.offsets.opening import OffsetsCluster, open_offsets
 from zkconsumer.cli.offsets.roll_back_file import text_of
+from zkconsumer.cli.output import show
 from zkconsumer.cli.tables import printable
 from zkconsumer.errors import ConfigError
 from zkconsumer.offsets.migration.migrate import Undoing, Wish

@@ -8,8 +8,9 @@ from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.offset_plan import PlaceReport
 from zkconsumer.cli.formats.scala_lines import UPDATE_USAGE, updated_text
 from zkconsumer.cli.offsets.drawing import Goal, Wish, draw
-from zkconsumer.cli.offsets.jobs import add_writing_arguments, finish, show
+from zkconsumer.cli.offsets.jobs import add_writing_arguments, finish
 from zkconsumer.cli.offsets.opening import open_offsets
+from zkconsumer.cli.output import show
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import add_format_arguments
 from zkconsumer.errors import ConfigError
