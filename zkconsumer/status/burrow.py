@@ -143,14 +143,17 @@ def evaluate_group(
         tp, status = partition.topic_partition, BurrowStatus.OK
         lag = records_behind(group.kind, partition) or 0
         series = commits.get(tp)
+        committed = partition.effective(group.kind)
+        # Who commits while nobody can look at it has not stopped.
+        read_ms = now_ms if committed is None else min(now_ms, committed.seen_ms)
         if not series:
             found.append(PartitionVerdict(tp, status, partition.owner, lag))
             continue
         complete = len(series) / series.limit
         if lag > settings.allowed_lag and complete >= settings.minimum_complete:
             log_ends = history.log_ends(tp)
-            recent = () if log_ends is None else log_ends.since(now_ms - settings.recent_ms)
-            status = partition_status(tuple(series), recent, lag, now_ms, settings)
+            recent = () if log_ends is None else log_ends.since(read_ms - settings.recent_ms)
+            status = partition_status(tuple(series), recent, lag, read_ms, settings)
         found.append(
             PartitionVerdict(tp, status, partition.owner, lag, complete, series.first, series.last)
         )

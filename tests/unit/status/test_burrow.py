@@ -133,8 +133,11 @@ def test_a_single_commit_is_no_stop_before_the_least_span_is_over() -> None:
     assert partition_status(commits, (), 5, just + 1, settings) is BurrowStatus.STOP
 
 
-def _partition(offset: int, at_ms: int, log_end: int, number: int = 0) -> GroupPartition:
-    committed = Committed(offset, "zookeeper", at_ms, committed_ms=at_ms)
+def _partition(
+    offset: int, at_ms: int, log_end: int, number: int = 0, *, seen_ms: int | None = None
+) -> GroupPartition:
+    seen_ms = at_ms if seen_ms is None else seen_ms
+    committed = Committed(offset, "zookeeper", seen_ms, committed_ms=at_ms)
     tp = TopicPartition("t", number)
     return GroupPartition(tp, "m-0", 1, None, (committed,), 0, log_end, at_ms)
 
@@ -169,9 +172,9 @@ def test_a_group_is_as_bad_as_its_worst_partition_but_never_worse_than_err() -> 
 def test_a_window_that_is_not_full_enough_is_ok() -> None:
     """``minimum-complete`` of Burrow."""
     history = History()
-    group = group_of(_partition(7, 1000, 100))
-    history.record(snapshot_of(group, at_ms=1000))
     late = 10_000_000
+    group = group_of(_partition(7, 1000, 100, seen_ms=late))
+    history.record(snapshot_of(group, at_ms=1000))
     assert evaluate_group(group, history, late).status is BurrowStatus.ERR
     verdict = evaluate_group(group, history, late, BurrowSettings(minimum_complete=0.1))
     assert verdict.status is BurrowStatus.ERR
@@ -184,10 +187,20 @@ def test_a_log_that_was_no_longer_a_moment_ago_excuses_a_stop() -> None:
     """New records after a quiet time are no reason for an alarm yet."""
     history, group = History(), group_of()
     for at_ms, log_end in ((1000, 7), (900_000, 7), (1_000_000, 50)):
-        group = group_of(_partition(7, 1000, log_end))
+        group = group_of(_partition(7, 1000, log_end, seen_ms=at_ms))
         history.record(snapshot_of(group, at_ms=at_ms, log_ends={TP: log_end}))
     assert evaluate_group(group, history, 1_000_000).status is BurrowStatus.OK
-    assert evaluate_group(group, history, 1_300_000).status is BurrowStatus.ERR
+    later = group_of(_partition(7, 1000, 50, seen_ms=1_300_000))
+    assert evaluate_group(later, history, 1_300_000).status is BurrowStatus.ERR
+
+
+def test_what_nobody_could_read_anew_has_not_stopped() -> None:
+    """While ZooKeeper is away logs grow on and commits are not seen: no alarm of groups."""
+    history, group = History(), group_of()
+    for at_ms in (1000, 100_000):
+        group = group_of(_partition(7, 1000, 50, seen_ms=at_ms))
+        history.record(snapshot_of(group, at_ms=at_ms, log_ends={TP: 50}))
+    assert evaluate_group(group, history, 10_000_000).status is BurrowStatus.OK
 
 
 def test_no_group_is_not_found() -> None:
