@@ -31,6 +31,10 @@ def check_file(path: Path) -> None:
     """
     if path.is_dir():
         raise ConfigError(f"{path} is a directory: name a file for the history")
+    if path.exists() and not path.is_file():
+        raise ConfigError(
+            f"{path} is no plain file: name another for the history, or say --no-history"
+        )
     if not path.parent.is_dir():
         raise ConfigError(f"there is no directory {path.parent} to keep the history in")
     try:

@@ -319,6 +319,15 @@ def test_other_files_are_left_alone(tmp_path: Path) -> None:
     assert text.read_text() == "mine"
 
 
+def test_what_is_no_plain_file_is_refused_at_once(tmp_path: Path) -> None:
+    """A pipe would keep it waiting for ever; beside a device SQLite would leave files."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    for path in (pipe, Path("/dev/null")):
+        with pytest.raises(ConfigError, match="no plain file"):
+            check_file(path)
+
+
 def test_a_new_file_an_empty_one_and_our_own_will_do(tmp_path: Path) -> None:
     """Also one that a power cut left without tables."""
     path = tmp_path / "new"
