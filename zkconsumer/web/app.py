@@ -4,6 +4,7 @@ Pages are functions of ``zkconsumer.web.pages``; here they get the latest state,
 request, and become HTML. What takes time runs on threads of a pool, so that events go on.
 """
 
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Final
@@ -51,6 +52,8 @@ from zkconsumer.zk.paths import GroupPaths
 __all__ = ["Site", "build_app"]
 
 _FORM_MAX: Final = 10_000
+ASKING_ZOOKEEPER: Final = 4
+"""So many may wait for nodes at once: one that hangs must not take all threads of the pool."""
 
 
 def build_app(site: Site) -> ASGIApp:
@@ -93,6 +96,7 @@ class _Answers:
 
     def __init__(self, site: Site) -> None:
         self._site = site
+        self._asking = threading.BoundedSemaphore(ASKING_ZOOKEEPER)
 
     def page(
         self, make: Callable[[Asked, ClusterState, Request], View]
@@ -133,8 +137,13 @@ class _Answers:
             nodes: tuple[ZnodeView, ...] = (
                 ZnodeView(path=path, problem=state.problem or "ZooKeeper does not answer"),
             )
+        elif self._asking.acquire(blocking=False):
+            try:
+                nodes = look_at(store, group_id, path)
+            finally:
+                self._asking.release()
         else:
-            nodes = look_at(store, group_id, path)
+            nodes = (ZnodeView(path=path, problem="too many look at nodes now: try again"),)
         return znodes_page(asked, key, nodes)
 
     async def login(self, request: Request) -> Response:

@@ -1,5 +1,6 @@
 """Lets through whoever may pass, and puts the safe headers on every answer."""
 
+import asyncio
 from collections.abc import Mapping
 from typing import Final
 from urllib.parse import quote
@@ -34,8 +35,12 @@ class Guard:
         if scope["type"] != "http":
             return
 
+        begun = False
+
         async def send_safely(message: Message) -> None:
+            nonlocal begun
             if message["type"] == "http.response.start":
+                begun = True
                 given = list(message.get("headers", ()))
                 names = {name for name, _ in given}
                 if b"cache-control" not in names:
@@ -48,7 +53,12 @@ class Guard:
             headers, self._clock.wall_ms()
         )
         refusal = self._refusal(scope, headers)
-        await (refusal or self._app)(scope, receive, send_safely)
+        try:
+            await (refusal or self._app)(scope, receive, send_safely)
+        except asyncio.CancelledError:
+            # The server ends, and has waited long enough; that is no fault to be logged.
+            if not begun:
+                await PlainTextResponse("The page ends.\n", 503)(scope, receive, send_safely)
 
     def _refusal(self, scope: Scope, headers: Mapping[str, str]) -> Response | None:
         path, method = scope["path"], scope["method"]

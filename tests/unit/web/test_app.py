@@ -1,20 +1,25 @@
 """What each address answers, and to whom."""
 
+import asyncio
 from dataclasses import replace
 
 import pytest
+from starlette.types import Message, Receive, Scope, Send
 
-from tests.support.asgi_client import Answered, NoPast, StatesByHand, ask
+from tests.support.asgi_client import Answered, NoPast, StatesByHand, ask, scope_of
 from tests.support.group_tree import GroupTree
 from tests.support.manual_clock import ManualClock
 from tests.support.page_world import BILLING, CHECKOUT, NOW_MS, STEPS, snapshot_at
 from zkconsumer.errors import RegistryError
 from zkconsumer.model import Broker
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, PartFailure
+from zkconsumer.web import app as app_module
 from zkconsumer.web.app import Site, build_app
 from zkconsumer.web.events import EventHub
+from zkconsumer.web.guarding import Guard
 from zkconsumer.web.program_answers import HOUR_MS, POINTS_MAX
 from zkconsumer.web.security import HEADERS, Hosts, Tokens
+from zkconsumer.web.znodes import ZnodeView
 from zkconsumer.zk.store import ZkStore
 
 TOKEN = "0123456789abcdef-secret"
@@ -204,6 +209,50 @@ def test_nodes_are_shown_as_they_are_now(open_site: Served) -> None:
     finally:
         open_site.store = None
     assert open_site.get(address, accept="text/html").status == 200
+
+
+def test_few_wait_for_zookeeper_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that hangs would take all threads otherwise, and no page would come any more."""
+    monkeypatch.setattr(app_module, "ASKING_ZOOKEEPER", 1)
+    served = Served()
+    served.store = GroupTree().store
+    address = "/groups/zookeeper/billing/znodes"
+    second: list[str] = []
+
+    def slow(*_: object) -> tuple[ZnodeView, ...]:
+        second.append(served.get(address, accept="text/html").text)
+        return (ZnodeView(path="/consumers/billing", problem="it came late"),)
+
+    monkeypatch.setattr(app_module, "look_at", slow)
+    for _ in range(2):
+        assert "it came late" in served.get(address, accept="text/html").text
+    assert ["too many look at nodes now" in one for one in second] == [True, True]
+
+
+def test_whoever_still_waits_at_the_end_is_told_so() -> None:
+    """The server cancels it; the log must not call that a fault."""
+
+    async def hang(scope: Scope, receive: Receive, send: Send) -> None:
+        del scope, receive, send
+        await asyncio.Event().wait()
+
+    async def run() -> list[Message]:
+        told: list[Message] = []
+
+        async def send(message: Message) -> None:
+            told.append(message)
+
+        async def receive() -> Message:
+            return {"type": "http.request"}
+
+        guard = Guard(hang, Tokens(None), Hosts(any_name=True), ManualClock())
+        task = asyncio.ensure_future(guard(scope_of("GET", "/", {}), receive, send))
+        await asyncio.sleep(0)
+        task.cancel()
+        await task
+        return told
+
+    assert asyncio.run(run())[0]["status"] == 503
 
 
 def test_a_fault_of_ours_is_told_without_its_inside(monkeypatch: pytest.MonkeyPatch) -> None:
