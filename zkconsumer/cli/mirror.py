@@ -18,6 +18,7 @@ from zkconsumer.cli.measured import add_metrics_arguments, serving_metrics
 from zkconsumer.cli.mirror_metrics import mirror_families
 from zkconsumer.cli.mirror_report import json_of, summary_table
 from zkconsumer.cli.progress import progress
+from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.signals import StopAsked, stop_signals
 from zkconsumer.cli.tables import shows_colour
 from zkconsumer.errors import ConfigError
@@ -70,7 +71,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     _add_source(parser)
     _add_target(parser)
     _add_work(parser)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=refusing(run))
     commands = parser.add_subparsers(title="commands", metavar="verify")
     mirror_verify.add_parser(commands)
 
@@ -293,6 +294,7 @@ def run(args: argparse.Namespace) -> int:
     """Mirror until told to stop, or until everything is done.
 
     Raises:
+        ConfigError: it was not started: what is wished makes no sense.
         ZkConsumerError: it can't go on; what was acknowledged is committed.
     """
     settings = settings_of(args)

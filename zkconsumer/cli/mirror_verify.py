@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Final
 
 from zkconsumer.cli.progress import progress
+from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import (
     Cell,
     Colour,
@@ -83,7 +84,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "ssl.*",
     )
     add_format_arguments(parser)
-    parser.set_defaults(run=run)
+    parser.set_defaults(run=refusing(run))
 
 
 def run(args: argparse.Namespace) -> int:

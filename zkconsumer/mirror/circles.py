@@ -1,5 +1,6 @@
 """Refuses mirrors that would read what they wrote, for ever."""
 
+import logging
 import random
 from collections.abc import Collection, Mapping
 from contextlib import ExitStack
@@ -14,6 +15,8 @@ from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.zk import kazoo_store
 from zkconsumer.zk.group_reader import read_brokers
+
+log = logging.getLogger(__name__)
 
 _SESSION_MS = 10_000
 
@@ -31,6 +34,11 @@ def refuse_circles(settings: MirrorSettings) -> None:
     there = _brokers(target.brokers, timeout_ms=target.timeout_ms)[0]
     for consumer in settings.consumers:
         here, topics = _source(consumer)
+        if not any(settings.topics.allows(one, exclude_internal=True) for one in topics):
+            log.warning(
+                "no topic of the source passes the filter %s now: there is nothing to mirror yet",
+                settings.topics.pattern,
+            )
         if here & there:
             circle = circle_of(settings, topics)
             if circle is not None:

@@ -6,7 +6,7 @@ from contextlib import ExitStack
 
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.consumer.security import security_of
-from zkconsumer.errors import MirrorError
+from zkconsumer.errors import ConfigError, MirrorError
 from zkconsumer.mirror.settings import MirrorSettings, TargetSettings
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.tcp import TcpConnector
@@ -104,13 +104,17 @@ class Target:
                 f"the target has no topic {topic}: make it there (the source's has {wanted} "
                 "partitions), or give --create-topics"
             )
-        ensure_topics(
-            self._client,
-            self._dialer,
-            {topic: wanted},
-            timeout_ms=self._patience_ms,
-            wishes=TopicWishes(replication_factor=self._settings.replication),
-        )
+        try:
+            ensure_topics(
+                self._client,
+                self._dialer,
+                {topic: wanted},
+                timeout_ms=self._patience_ms,
+                wishes=TopicWishes(replication_factor=self._settings.replication),
+            )
+        except ConfigError as error:
+            # Other topics are on their way by now: it is not as if nothing had been done.
+            raise MirrorError(f"the target can't be given topic {topic}: {error}") from error
         return self._look(topic)
 
     @property
