@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Final
 
-from zkconsumer.status.model import GroupKey, GroupKind
+from zkconsumer.status.model import GroupKey, GroupKind, GroupStatus
 from zkconsumer.status.verify import Verification
 from zkconsumer.web.pages.group_grid import columns_of, group_grid
 from zkconsumer.web.pages.group_rows import group_row
@@ -43,6 +43,7 @@ def group_page(
             "group": group,
             "row": group_row(state, key),
             "worst_time": lag.worst_time,
+            "lag_at_ms": _lag_at_ms(group),
             "verdict": verdict,
             "watched": _watched(verdict.complete, [one.complete for one in verdict.partitions]),
             "owned": sum(row.column is not None and row.fault is None for row in grid.rows),
@@ -63,6 +64,13 @@ def group_page(
             "in_zookeeper": key.kind is GroupKind.ZOOKEEPER,
         },
     )
+
+
+def _lag_at_ms(group: GroupStatus) -> int:
+    """When the oldest of what its lag is counted from was seen."""
+    ends = [one.log_at_ms for one in group.partitions if one.log_at_ms is not None]
+    commits = [it.seen_ms for one in group.partitions if (it := one.effective(group.kind))]
+    return min([group.seen_ms, *ends, *commits])
 
 
 def _watched(complete: float, windows: Sequence[float]) -> str:

@@ -133,6 +133,17 @@ def test_what_nobody_looked_at_is_not_called_well() -> None:
     assert Code.MEMBER_FOREIGN in [one.code for one in found]  # type: ignore[attr-defined]
 
 
+def test_a_lag_is_as_old_as_the_log_ends_it_is_counted_from(state: ClusterState) -> None:
+    """A broker that hangs tells no new ones, however fresh members and offsets are."""
+    group = state.snapshot.groups[BILLING]
+    old_ms = NOW_MS - 600_000
+    first, *others = group.partitions
+    old = replace(group, partitions=(first._replace(log_at_ms=old_ms), *others))
+    what = shown(state, groups={BILLING: old})
+    page = html(group_page(what, asked(), BILLING), what, asked())
+    assert f'<div class="tile" data-at="{old_ms}"><dt>Lag</dt>' in page
+
+
 def test_a_lag_that_is_not_known_is_not_called_none(state: ClusterState) -> None:
     """A group that never committed has read nothing that anybody knows of."""
     group = state.snapshot.groups[BILLING]
