@@ -211,9 +211,9 @@ def test_a_large_cluster_stays_usable(browser: Browser, site: PaperSite) -> None
         page.evaluate("window.sameDocument = true")
         site.clock.advance(61_000)
         show(site, replace(state, number=901, problem="gone"))
-        expect(page.get_by_role("region", name="Problem")).to_be_visible(timeout=2_000)
+        expect(page.get_by_role("region", name="Problem")).to_be_visible(timeout=8_000)
         page.get_by_label("Topic").select_option("topic-0333")
-        expect(page.locator("tr[data-owner]")).to_have_count(20, timeout=2_000)
+        expect(page.locator("tr[data-owner]")).to_have_count(20, timeout=8_000)
         assert page.evaluate("window.sameDocument")
 
 

@@ -24,6 +24,7 @@ GENERATIONS = {
 """The generation of each release that can't say it, and how many questions tell."""
 
 NEWEST_FETCH = {"0.10.2.2": 3, "0.11.0.3": 5, "1.1.1": 7, "2.8.2": 12, "3.9.1": 12}
+NEWEST_PRODUCE = {"0.9.0.1": 1, "0.10.2.2": 2, "0.11.0.3": 3, "1.1.1": 5, "2.8.2": 9, "3.9.1": 9}
 SOON_MS = 3_000
 
 
@@ -48,7 +49,7 @@ def test_negotiation(kafka: str) -> None:
             assert found.version_for(ApiKey.FETCH) == NEWEST_FETCH[kafka]
             assert found.common[ApiKey.HEARTBEAT].first == 0
         assert found.common[ApiKey.METADATA].first == 0
-        assert found.common.get(ApiKey.PRODUCE) == VersionRange(0, 0)
+        assert found.common.get(ApiKey.PRODUCE) == VersionRange(0, NEWEST_PRODUCE.get(kafka, 0))
         connector = BrokerConnector(TcpConnector(), client_id="test", timeout_ms=TIMEOUT_MS)
         with closing(connector.open(broker)) as connection:
             every = MetadataRequest(topics=())
