@@ -65,11 +65,9 @@ def value(samples: Samples, name: str, **labels: str) -> float:
     return samples[name][tuple(sorted(labels.items()))]
 
 
-def small_cluster() -> ClusterSnapshot:
-    """Two groups of the same id, one of each kind; a partition without a leader; a failed part."""
-    taken_ms = NOW_MS - 100_000
-    broker = Broker(0, "b0", 9092)
-    topics = (
+def small_topics(taken_ms: int) -> tuple[TopicStatus, ...]:
+    """Two topics; a partition without a leader."""
+    return (
         TopicStatus(
             name="t",
             seen_ms=taken_ms - 1_000,
@@ -102,6 +100,12 @@ def small_cluster() -> ClusterSnapshot:
             ),
         ),
     )
+
+
+def small_cluster() -> ClusterSnapshot:
+    """Two groups of the same id, one of each kind; a partition without a leader; a failed part."""
+    taken_ms = NOW_MS - 100_000
+    broker = Broker(0, "b0", 9092)
     in_zookeeper = group_of(
         GroupPartition(
             T0,
@@ -133,7 +137,7 @@ def small_cluster() -> ClusterSnapshot:
         taken_ms=taken_ms,
         zookeeper_connect="zk:2181/x",
         brokers=(BrokerStatus(broker=broker, seen_ms=taken_ms),),
-        topics=topics,
+        topics=small_topics(taken_ms),
         groups={one.key: one for one in (in_zookeeper, with_coordinator)},
         failures=(
             PartFailure(part="log ends of broker 1", reason="x", since_ms=taken_ms - 50_000),

@@ -83,6 +83,11 @@ def test_a_zookeeper_group_has_all_metrics(cluster: Sandbox) -> None:
             what="a longer log",
         )
         samples = seen()
+    check_of_one_group(samples, topic, group, connector.consumer_id)
+
+
+def check_of_one_group(samples: Samples, topic: str, group: str, consumer_id: str) -> None:
+    """What ``test_a_zookeeper_group_has_all_metrics`` promises."""
     mine = {"consumergroup": group, "kind": "zookeeper"}
     assert sum(of(samples, "kafka_consumergroup_lag", **mine)) == RECORDS - READ + 1
     alone = of(samples, "kafka_consumergroupzookeeper_lag_zookeeper", consumergroup=group)
@@ -94,7 +99,7 @@ def test_a_zookeeper_group_has_all_metrics(cluster: Sandbox) -> None:
     seconds = of(samples, "kafka_consumergroup_group_max_lag_seconds", group=group)
     assert len(seconds) == 1
     assert 0 < seconds[0] < 600
-    who = {"group": group, "consumer_id": connector.consumer_id}
+    who = {"group": group, "consumer_id": consumer_id}
     assert len(of(samples, "kafka_consumergroup_group_lag_seconds", **who)) >= 1
     for name, labels, values in (
         ("kafka_consumergroup_lag_sum", mine, [RECORDS - READ + 1]),

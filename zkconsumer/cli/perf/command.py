@@ -120,6 +120,22 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
         help="end each thread when no message came for so long (default: %(default)s)",
     )
     reading.add_argument(
+        "--one-by-one",
+        action="store_true",
+        help="take messages one at a time, as a plain loop does (default: in lists, which is "
+        "quicker)",
+    )
+    reading.add_argument(
+        "--consumer.config",
+        dest="consumer_config",
+        metavar="FILE",
+        help="a .properties file with settings of the consumer: security.protocol, say",
+    )
+    _add_sizes(reading)
+
+
+def _add_sizes(reading: argparse._ArgumentGroup) -> None:
+    reading.add_argument(
         "--threads",
         type=_positive,
         metavar="N",
@@ -145,18 +161,6 @@ def _add_reading(parser: argparse.ArgumentParser) -> None:
         default=2 << 20,
         metavar="BYTES",
         help="the receive buffer of connections (default: %(default)s)",
-    )
-    reading.add_argument(
-        "--one-by-one",
-        action="store_true",
-        help="take messages one at a time, as a plain loop does (default: in lists, which is "
-        "quicker)",
-    )
-    reading.add_argument(
-        "--consumer.config",
-        dest="consumer_config",
-        metavar="FILE",
-        help="a .properties file with settings of the consumer: security.protocol, say",
     )
 
 
