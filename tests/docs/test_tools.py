@@ -8,7 +8,9 @@ import pytest
 from tests.docs.test_readme import ROOT
 from tests.support.opened_cluster import opening
 from tests.support.status_world import StatusWorld
-from zkconsumer.cli import groups, lag, topics, verify
+from zkconsumer.cli import topics, verify
+from zkconsumer.cli.groups import command as groups
+from zkconsumer.cli.lag import command as lag
 from zkconsumer.cli.main import main
 
 BY_NAME = {"config", "streams", "offsets", "strategies", "partitions_by_owner"}

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from zkconsumer.cli.formats.group_command import Deletion
-from zkconsumer.cli.group_removal import GroupRemoval
+from zkconsumer.cli.groups.removal import GroupRemoval
 from zkconsumer.testing.memory_zk import MemoryZkServer, MemoryZkStore
 
 TOPICS = st.sampled_from("tuv")

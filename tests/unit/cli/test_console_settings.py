@@ -3,8 +3,8 @@ import argparse
 import pytest
 
 from zkconsumer.assignment.filters import Blacklist, Whitelist
-from zkconsumer.cli.console_settings import ConsoleSettings, console_settings
-from zkconsumer.cli.format import TextFormat, json_line
+from zkconsumer.cli.consume.format import TextFormat, json_line
+from zkconsumer.cli.consume.settings import ConsoleSettings, console_settings
 from zkconsumer.cli.parsing import build_parser
 from zkconsumer.errors import ConfigError
 

@@ -3,8 +3,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.unit.cli.test_format import Printed
-from zkconsumer.cli.copying import Copier, Hand
-from zkconsumer.cli.format import TextFormat
+from zkconsumer.cli.consume.copying import Copier, Hand
+from zkconsumer.cli.consume.format import TextFormat
 
 
 class Interrupted(BaseException):

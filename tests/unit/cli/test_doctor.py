@@ -13,7 +13,8 @@ import pytest
 from tests.support.group_tree import NODES_MS
 from tests.support.opened_cluster import opening
 from tests.support.status_world import T0, T1, StatusWorld
-from zkconsumer.cli import doctor, doctor_report
+from zkconsumer.cli.doctor import command as doctor
+from zkconsumer.cli.doctor import report as doctor_report
 from zkconsumer.cli.main import main
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.testing.memory_zk import MemoryZkStore

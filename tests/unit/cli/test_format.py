@@ -3,7 +3,7 @@ from typing import NamedTuple
 
 import pytest
 
-from zkconsumer.cli.format import TextFormat, json_line
+from zkconsumer.cli.consume.format import TextFormat, json_line
 from zkconsumer.errors import ConfigError
 
 

@@ -1,6 +1,6 @@
 import pytest
 
-from zkconsumer.cli.consume import free_group
+from zkconsumer.cli.consume.command import free_group
 from zkconsumer.cli.group_nodes import GroupNodes
 from zkconsumer.errors import ConfigError, RegistryError
 from zkconsumer.testing.memory_zk import MemoryZkServer, MemoryZkStore

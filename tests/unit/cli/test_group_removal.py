@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 
 import pytest
 
-from zkconsumer.cli import group_removal
 from zkconsumer.cli.formats.group_command import Deletion
-from zkconsumer.cli.group_removal import GroupRemoval
+from zkconsumer.cli.groups import removal as group_removal
+from zkconsumer.cli.groups.removal import GroupRemoval
 from zkconsumer.errors import RegistryError
 from zkconsumer.testing.memory_zk import MemoryZkServer, MemoryZkStore
 from zkconsumer.zk.store import MultiResult, Op

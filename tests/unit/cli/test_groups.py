@@ -9,7 +9,7 @@ from tests.support.opened_cluster import opening
 from tests.support.spoken_broker import Answer, Said, Word, old
 from tests.support.spoken_groups import SpokenGroup
 from tests.support.status_world import MEMBER, T0, StatusWorld
-from zkconsumer.cli import groups
+from zkconsumer.cli.groups import command as groups
 from zkconsumer.cli.main import main
 from zkconsumer.status.reading.coordinators import OFFSETS_TOPIC
 from zkconsumer.wire.codec import RequestFrame

@@ -10,8 +10,8 @@ import pytest
 from tests.support.opened_cluster import opening
 from tests.support.spoken_broker import Answer, Said, Word
 from tests.support.status_world import MEMBER, StatusWorld
-from zkconsumer.cli import lag
-from zkconsumer.cli.lag_rows import lag_rows
+from zkconsumer.cli.lag import command as lag
+from zkconsumer.cli.lag.rows import lag_rows
 from zkconsumer.cli.main import main
 from zkconsumer.model import Record, TimestampType
 from zkconsumer.records.build_batch import build_batch

@@ -3,7 +3,7 @@
 from types import SimpleNamespace
 from typing import Any, cast
 
-from zkconsumer.cli.migration_places import Places
+from zkconsumer.cli.offsets.places import Places
 from zkconsumer.model import TopicPartition
 
 A, B = (TopicPartition("t", number) for number in range(2))

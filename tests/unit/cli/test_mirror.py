@@ -7,12 +7,12 @@ from pathlib import Path
 import pytest
 
 from zkconsumer.assignment.filters import Blacklist, Whitelist
-from zkconsumer.cli import mirror
 from zkconsumer.cli.main import main
-from zkconsumer.cli.mirror_metrics import mirror_families
-from zkconsumer.cli.mirror_report import json_of, summary_table
-from zkconsumer.cli.mirror_verify import json_of as json_of_proof
-from zkconsumer.cli.mirror_verify import text_of
+from zkconsumer.cli.mirror import command as mirror
+from zkconsumer.cli.mirror.metrics import mirror_families
+from zkconsumer.cli.mirror.report import json_of, summary_table
+from zkconsumer.cli.mirror.verify import json_of as json_of_proof
+from zkconsumer.cli.mirror.verify import text_of
 from zkconsumer.errors import ConfigError
 from zkconsumer.mirror.accounts import PartitionAccount
 from zkconsumer.mirror.mirror import Progress

@@ -10,7 +10,7 @@ import pytest
 from tests.support.manual_clock import ManualClock
 from zkconsumer import KafkaConsumer
 from zkconsumer.assignment.filters import Blacklist, Whitelist, python_pattern
-from zkconsumer.cli.polled import Written
+from zkconsumer.cli.consume.polled import Written
 from zkconsumer.errors import CommitFailed, OffsetCommitFailed, Woken, ZkConsumerError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.records.consumer_record import ConsumerRecord, RecordOrigin

@@ -10,11 +10,11 @@ import pytest
 
 from tests.support.ranges import TP, bench, values
 from tests.support.served import Served
-from zkconsumer.cli import replay
-from zkconsumer.cli.format import base64_line
+from zkconsumer.cli.consume.format import base64_line
 from zkconsumer.cli.main import main
-from zkconsumer.cli.replay_ranges import plan_replay
-from zkconsumer.cli.replaying import Replay
+from zkconsumer.cli.replay import command as replay
+from zkconsumer.cli.replay.ranges import plan_replay
+from zkconsumer.cli.replay.replaying import Replay
 from zkconsumer.cli.signals import StopAsked
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.testing.fake_script import Close, Fail

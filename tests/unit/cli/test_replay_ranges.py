@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from zkconsumer.cli.replay_ranges import plan_replay
+from zkconsumer.cli.replay.ranges import plan_replay
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.planning import LogRange
 

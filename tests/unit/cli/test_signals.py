@@ -8,8 +8,8 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.waiting import wait_until
-from zkconsumer.cli.copying import Copier
-from zkconsumer.cli.format import Message
+from zkconsumer.cli.consume.copying import Copier
+from zkconsumer.cli.consume.format import Message
 from zkconsumer.cli.signals import StopAsked, stop_signals
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.streams.message import MessageAndMetadata

@@ -6,8 +6,8 @@ import sys
 from dataclasses import replace
 
 from zkconsumer.cli.commands import Subparsers
-from zkconsumer.cli.migration_places import open_places
-from zkconsumer.cli.migration_report import Report, as_json, as_text
+from zkconsumer.cli.offsets.migration_report import Report, as_json, as_text
+from zkconsumer.cli.offsets.places import open_places
 from zkconsumer.cli.offsets.roll_back_file import roll_back_file, text_of
 from zkconsumer.cli.output import discard_standard_output
 from zkconsumer.clock import SystemClock

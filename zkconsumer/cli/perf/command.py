@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from typing import Final
 
 from zkconsumer.cli.commands import Subparsers
-from zkconsumer.cli.console_settings import count_of_messages
+from zkconsumer.cli.consume.settings import count_of_messages
 from zkconsumer.cli.formats.java_text import DATE_FORMAT, format_time
 from zkconsumer.cli.formats.performance import PerfStyle
 from zkconsumer.cli.perf.measure import End, Interval, Measurement

@@ -14,7 +14,7 @@ from zkconsumer.cli.formats.group_command import (
     deletion_text,
     topic_deletion_text,
 )
-from zkconsumer.cli.group_removal import GroupRemoval, delete_coordinated
+from zkconsumer.cli.groups.removal import GroupRemoval, delete_coordinated
 from zkconsumer.cli.output import show
 from zkconsumer.cli.refusal import REFUSED
 from zkconsumer.cli.tables import counted, json_text, printable

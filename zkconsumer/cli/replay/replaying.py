@@ -5,7 +5,7 @@ from contextlib import closing
 from dataclasses import replace
 from typing import Final, NamedTuple
 
-from zkconsumer.cli.format import Formatter
+from zkconsumer.cli.consume.format import Formatter
 from zkconsumer.cli.progress import Advance
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.fetch.range_parts import decode_any

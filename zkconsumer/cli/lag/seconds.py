@@ -3,7 +3,7 @@
 from collections.abc import Collection, Sequence
 
 from zkconsumer.cli.cluster_access import ClusterAccess
-from zkconsumer.cli.lag_rows import LagRow, with_times
+from zkconsumer.cli.lag.rows import LagRow, with_times
 from zkconsumer.cli.live import pause
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.model import TopicPartition

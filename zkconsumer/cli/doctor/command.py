@@ -15,9 +15,9 @@ from zkconsumer.cli.cluster_access import (
     required,
 )
 from zkconsumer.cli.commands import Subparsers
-from zkconsumer.cli.doctor_fix import Treated, repair, undo_repairs
-from zkconsumer.cli.doctor_report import Report, as_json, as_text
-from zkconsumer.cli.doctor_undo_file import UndoFile, read_undo_file
+from zkconsumer.cli.doctor.fix import Treated, repair, undo_repairs
+from zkconsumer.cli.doctor.report import Report, as_json, as_text
+from zkconsumer.cli.doctor.undo_file import UndoFile, read_undo_file
 from zkconsumer.cli.output import show
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import add_format_arguments, shows_colour

@@ -11,13 +11,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 
-from zkconsumer.cli.console_settings import (
+from zkconsumer.cli.consume.copying import Copier, Hand
+from zkconsumer.cli.consume.settings import (
     ConsoleSettings,
     console_settings,
     count_of_messages,
     key_and_value,
 )
-from zkconsumer.cli.copying import Copier, Hand
 from zkconsumer.cli.group_nodes import GroupNodes
 from zkconsumer.cli.measured import (
     Measures,
@@ -127,7 +127,7 @@ def run(args: argparse.Namespace) -> int:
         with serving_metrics(args, _say) as measures, stop_signals() as stop:
             if console.has_coordinator:
                 # Loaded only here: the other consumer has no use for it.
-                from zkconsumer.cli.polled import consume_polled  # noqa: PLC0415
+                from zkconsumer.cli.consume.polled import consume_polled  # noqa: PLC0415
 
                 consume_polled(console, output, stop, measures)
             elif console.group_id is not None:

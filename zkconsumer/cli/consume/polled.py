@@ -11,8 +11,8 @@ import uuid
 from collections.abc import Collection, Iterator
 
 from zkconsumer.assignment.filters import python_pattern
-from zkconsumer.cli.console_settings import ConsoleSettings
-from zkconsumer.cli.copying import Copier, Hand
+from zkconsumer.cli.consume.copying import Copier, Hand
+from zkconsumer.cli.consume.settings import ConsoleSettings
 from zkconsumer.cli.measured import Measures
 from zkconsumer.cli.output import Output
 from zkconsumer.cli.signals import Stop

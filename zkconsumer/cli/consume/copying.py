@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator
 from enum import Enum, auto
 
-from zkconsumer.cli.format import Formatter, Message
+from zkconsumer.cli.consume.format import Formatter, Message
 
 
 class Hand(Enum):

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from zkconsumer.assignment.filters import Blacklist, Whitelist
-from zkconsumer.cli.format import Formatter, TextFormat, json_line
+from zkconsumer.cli.consume.format import Formatter, TextFormat, json_line
 from zkconsumer.errors import ConfigError
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from zkconsumer.cli.groups_show import lag_text, total_lag
+from zkconsumer.cli.groups.show import lag_text, total_lag
 from zkconsumer.cli.tables import Cell, Colour, Column, Painted, counted, instant, printable, table
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.lag import records_behind

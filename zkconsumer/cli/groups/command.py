@@ -15,9 +15,9 @@ from zkconsumer.cli.cluster_access import (
 )
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.group_command import describe_group_text, group_list_text
-from zkconsumer.cli.groups_delete import delete_groups
-from zkconsumer.cli.groups_show import by_name, description, group_json, list_json, list_table
-from zkconsumer.cli.groups_watch import (
+from zkconsumer.cli.groups.delete import delete_groups
+from zkconsumer.cli.groups.show import by_name, description, group_json, list_json, list_table
+from zkconsumer.cli.groups.watch import (
     GroupWatch,
     appended_lines,
     change_json,

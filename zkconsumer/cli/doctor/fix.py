@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from zkconsumer.cli.confirm import confirm
-from zkconsumer.cli.doctor_report import finding_lines, write_text
-from zkconsumer.cli.doctor_undo_file import UndoFile
+from zkconsumer.cli.doctor.report import finding_lines, write_text
+from zkconsumer.cli.doctor.undo_file import UndoFile
 from zkconsumer.cli.tables import printable, shows_colour
 from zkconsumer.errors import ConfigError
 from zkconsumer.status.doctor.finding import Finding, Severity

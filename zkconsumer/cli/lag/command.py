@@ -17,8 +17,8 @@ from zkconsumer.cli.cluster_access import (
 )
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.offset_checker import checker_text, no_group_text
-from zkconsumer.cli.lag_rows import LagRow, lag_json, lag_rows, lag_table
-from zkconsumer.cli.lag_seconds import LagSeconds
+from zkconsumer.cli.lag.rows import LagRow, lag_json, lag_rows, lag_table
+from zkconsumer.cli.lag.seconds import LagSeconds
 from zkconsumer.cli.live import Screen, add_watch_arguments, failing_lines, looks, pause
 from zkconsumer.cli.output import show
 from zkconsumer.cli.refusal import refusing

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from zkconsumer.assignment.filters import Blacklist, Whitelist
-from zkconsumer.cli import mirror_verify
-from zkconsumer.cli.console_settings import count_of_messages
+from zkconsumer.cli.consume.settings import count_of_messages
 from zkconsumer.cli.measured import add_metrics_arguments, serving_metrics
-from zkconsumer.cli.mirror_metrics import mirror_families
-from zkconsumer.cli.mirror_report import json_of, summary_table
+from zkconsumer.cli.mirror import verify
+from zkconsumer.cli.mirror.metrics import mirror_families
+from zkconsumer.cli.mirror.report import json_of, summary_table
 from zkconsumer.cli.progress import progress
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.signals import StopAsked, stop_signals
@@ -73,7 +73,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
     _add_work(parser)
     parser.set_defaults(run=refusing(run))
     commands = parser.add_subparsers(title="commands", metavar="verify")
-    mirror_verify.add_parser(commands)
+    verify.add_parser(commands)
 
 
 def _add_source(parser: argparse.ArgumentParser) -> None:

@@ -14,16 +14,16 @@ from zkconsumer.cli.cluster_access import (
     open_dialer,
 )
 from zkconsumer.cli.commands import Subparsers
-from zkconsumer.cli.console_settings import key_and_value
-from zkconsumer.cli.format import Formatter, TextFormat, base64_line, json_line
+from zkconsumer.cli.consume.format import Formatter, TextFormat, base64_line, json_line
+from zkconsumer.cli.consume.settings import key_and_value
 from zkconsumer.cli.instants import parse_instant
 from zkconsumer.cli.log_lookup import LogLookup
 from zkconsumer.cli.output import Output, OutputClosed, discard_standard_output
 from zkconsumer.cli.progress import nothing, progress
 from zkconsumer.cli.refusal import REFUSED, refusing
-from zkconsumer.cli.replay_ranges import ReplayPlan, plan_replay
-from zkconsumer.cli.replay_wish import TRIES, bounds_of, logs_of, offsets_of_file, partitions_of
-from zkconsumer.cli.replaying import Replay
+from zkconsumer.cli.replay.ranges import ReplayPlan, plan_replay
+from zkconsumer.cli.replay.replaying import Replay
+from zkconsumer.cli.replay.wish import TRIES, bounds_of, logs_of, offsets_of_file, partitions_of
 from zkconsumer.cli.signals import StopAsked, stop_signals
 from zkconsumer.cli.whole_file import whole_file
 from zkconsumer.cluster.cluster_client import ClusterClient
