@@ -15,6 +15,7 @@ from pathlib import Path
 
 from zkconsumer.errors import SandboxError
 from zkconsumer.sandbox import supervisor
+from zkconsumer.sandbox.waiting import await_answer
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,6 +70,20 @@ class ChildProcess:
         """Send a signal; False where the process has ended."""
         return self._owner.send_signal(self.pid, number)
 
+    def pause(self) -> bool:
+        """Freeze it (``SIGSTOP``), all of its threads; False where the process has ended.
+
+        On a busy machine some of them go on for a while behind the signal.
+        """
+        sent = self.send_signal(signal.SIGSTOP)
+        if sent:
+            await_answer(
+                lambda: is_frozen(self.pid),
+                timeout_ms=10_000,
+                complaint=lambda: f"process {self.pid} does not stop, though it was told to",
+            )
+        return sent
+
     def kill(self) -> None:
         """End it at once (``SIGKILL``) and wait until it is gone."""
         self.send_signal(signal.SIGKILL)
@@ -82,6 +97,20 @@ class ChildProcess:
             return True
         self.kill()
         return False
+
+
+def is_frozen(pid: int) -> bool:
+    """Whether no thread of a process runs, as far as the system tells (Linux alone does)."""
+    tasks = Path(f"/proc/{pid}/task")
+    if not tasks.is_dir():
+        return True
+    for task in tasks.iterdir():
+        # A thread that is gone meanwhile runs no more.
+        with contextlib.suppress(OSError):
+            state = (task / "stat").read_text().rpartition(")")[2].split()[0]
+            if state not in {"T", "t", "Z", "X"}:
+                return False
+    return True
 
 
 class SupervisedProcesses:

@@ -169,7 +169,7 @@ class Server:
         Raises:
             SandboxError: it does not run.
         """
-        self._running().send_signal(signal.SIGSTOP)
+        self._running().pause()
         self._paused = True
 
     def resume(self) -> None:

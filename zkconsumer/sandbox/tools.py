@@ -129,7 +129,7 @@ class ScalaTool:
 
     def pause(self) -> None:
         """Freeze it: its sessions and connections stay open until they time out."""
-        self._process.send_signal(signal.SIGSTOP)
+        self._process.pause()
 
     def resume(self) -> None:
         """Let a frozen one go on."""

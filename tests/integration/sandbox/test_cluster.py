@@ -235,9 +235,11 @@ def test_a_paused_zookeeper_keeps_still_until_resumed(trio: Sandbox) -> None:
     """Nothing answers meanwhile; nothing is lost."""
     port = int(trio.zookeeper_connect.partition("/")[0].rpartition(":")[2])
     trio.pause_zookeeper()
-    with pytest.raises(SandboxError, match="did not answer"):
-        ZooKeeperClient("127.0.0.1", port, timeout_ms=300)
-    trio.resume_zookeeper()
+    try:
+        with pytest.raises(SandboxError, match="did not answer"):
+            ZooKeeperClient("127.0.0.1", port, timeout_ms=300)
+    finally:
+        trio.resume_zookeeper()
     assert registered(trio, 0)
 
 
