@@ -6,7 +6,7 @@
 import json
 
 from tests.golden.capture_partitions import PARTITIONS
-from zkconsumer.spark.sink.partitioner import PARTITIONERS, key_hash
+from zkconsumer.produce.partitioner import PARTITIONERS, key_hash
 
 
 def test_keys_go_where_the_original_puts_them() -> None:

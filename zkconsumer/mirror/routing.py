@@ -9,7 +9,7 @@ from enum import StrEnum
 
 from zkconsumer.errors import MirrorError
 from zkconsumer.model import TopicPartition
-from zkconsumer.spark.sink.partitioner import Chooser, murmur_hash
+from zkconsumer.produce.partitioner import Chooser, murmur_hash
 
 
 class Partitioning(StrEnum):

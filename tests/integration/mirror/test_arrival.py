@@ -28,10 +28,10 @@ from zkconsumer.mirror.routing import Partitioning
 from zkconsumer.mirror.settings import consumer_settings, target_settings
 from zkconsumer.model import Record, TimestampType, TopicPartition
 from zkconsumer.produce.outgoing import HeadedRecord, Outgoing, parts_of
+from zkconsumer.produce.partitioner import murmur_hash
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import Sandbox
 from zkconsumer.sandbox.kraft import KraftNode
-from zkconsumer.spark.sink.partitioner import murmur_hash
 
 pytestmark = pytest.mark.sandbox
 

@@ -67,3 +67,21 @@ def test_every_command_can_be_loaded(command: tuple[str, str, str | None]) -> No
     described = innermost(parser, [command[0]])
     assert described.prog == f"zkconsumer {command[0]}"
     assert described.description
+
+
+def test_every_command_can_be_loaded_without_extras() -> None:
+    """Its help, at least, needs no more than what comes with the package."""
+    code = (
+        "import sys\n"
+        "for extra in sys.argv[1:]: sys.modules[extra] = None\n"
+        "from zkconsumer.cli.parsing import build_parser\n"
+        "build_parser()"
+    )
+    extras = (
+        *("argcomplete", "deltalake", "jinja2", "lz4", "opentelemetry", "prometheus_client"),
+        *("pyarrow", "pyspark", "rich", "starlette", "uvicorn", "zstandard"),
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, *extras], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stderr) == (0, "")

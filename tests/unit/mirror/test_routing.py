@@ -6,7 +6,7 @@ from tests.support.mirroring import SOURCE
 from zkconsumer.errors import MirrorError
 from zkconsumer.mirror.routing import Partitioning, Router
 from zkconsumer.model import TopicPartition
-from zkconsumer.spark.sink.partitioner import murmur_hash
+from zkconsumer.produce.partitioner import murmur_hash
 
 COPY = "copy-clicks"
 KEYS = [b"a", None, b"b", None, b"a"]

@@ -12,12 +12,12 @@ from dataclasses import dataclass
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.produce.batch_producer import BatchSettings
+from zkconsumer.produce.partitioner import DEFAULT_PARTITIONER, PARTITIONER_OPTION, key_hash
 from zkconsumer.produce.producer import ACKS_ALL, ACKS_LEADER, ProducerSettings
 from zkconsumer.records.codecs import Codec
 from zkconsumer.spark.address import BOOTSTRAP, ClusterAddress, read_address
 from zkconsumer.spark.kafka_options import ALIASES, CLIENT_ID, PREFIX, SECURITY
 from zkconsumer.spark.option_values import read_choice, read_int, shown
-from zkconsumer.spark.sink.partitioner import DEFAULT_PARTITIONER, PARTITIONER_OPTION, key_hash
 from zkconsumer.zk.paths import is_topic_name
 
 TOPIC = "topic"

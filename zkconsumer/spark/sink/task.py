@@ -16,8 +16,8 @@ from zkconsumer.errors import RowRefused
 from zkconsumer.model import Broker, Record, TopicPartition
 from zkconsumer.produce.batch_producer import BatchProducer, BatchSettings
 from zkconsumer.produce.outgoing import outgoing_bytes
+from zkconsumer.produce.partitioner import Chooser, key_hash
 from zkconsumer.produce.pending import WrittenSet
-from zkconsumer.spark.sink.partitioner import Chooser, key_hash
 from zkconsumer.spark.sink.rows import Row, SinkColumns, rows_of
 
 FLUSH_BYTES = 8 << 20

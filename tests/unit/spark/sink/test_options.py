@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from zkconsumer.errors import ConfigError
+from zkconsumer.produce.partitioner import PARTITIONERS
 from zkconsumer.produce.producer import ACKS_ALL, ACKS_LEADER
 from zkconsumer.records.codecs import Codec
 from zkconsumer.spark.kafka_options import ALIASES
@@ -15,7 +16,6 @@ from zkconsumer.spark.sink.options import (
     DEFAULT_RETRIES,
     sink_options,
 )
-from zkconsumer.spark.sink.partitioner import PARTITIONERS
 
 BROKERS = {"kafka.bootstrap.servers": "one:9092,two:9093"}
 

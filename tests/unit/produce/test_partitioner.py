@@ -5,7 +5,7 @@ import sys
 import pytest
 
 from zkconsumer.errors import ConfigError
-from zkconsumer.spark.sink.partitioner import DEFAULT_PARTITIONER, PARTITIONERS, Chooser, key_hash
+from zkconsumer.produce.partitioner import DEFAULT_PARTITIONER, PARTITIONERS, Chooser, key_hash
 
 
 def chooser(partitions: list[int], available: list[int], start: int = 0) -> Chooser:
