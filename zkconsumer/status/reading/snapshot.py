@@ -54,7 +54,8 @@ class ReadingLimits:
             that there is to read, and seldom changes.
         groups_ms: for the groups in ZooKeeper.
         brokers_ms: for each of three rounds to the brokers: logs, groups, offsets.
-        quiet_ms: how long a ZooKeeper group that had no offsets in Kafka is believed to have none.
+        quiet_ms: how long a ZooKeeper group that had no offsets in Kafka is believed to have none;
+            not while it has members and no offsets at all: it has yet to commit.
         look_ms: for a look at some groups.
         sessions_ms: for the list of sessions.
     """
@@ -311,10 +312,16 @@ class SnapshotReader:
 
     def _note_quiet(self, read: OffsetsRead, now_ms: int) -> None:
         for name, offsets in read.offsets.items():
-            if offsets:
+            if offsets or self._has_yet_to_commit(name):
                 self._quiet_since_ms.pop(name, None)
             else:
                 self._quiet_since_ms[name] = now_ms
+
+    def _has_yet_to_commit(self, name: str) -> bool:
+        group = self._kept.zookeeper_groups.get(name)
+        if group is None or not group.members:
+            return False
+        return not any(one.committed for one in group.partitions)
 
     def _deadline(self) -> Deadline:
         return Deadline(self._clock, self._limits.brokers_ms)

@@ -144,6 +144,20 @@ def test_a_group_without_offsets_in_kafka_rests(world: StatusWorld) -> None:
     assert [times_asked(), times_asked()] == [2, 3]
 
 
+def test_a_group_that_has_yet_to_commit_does_not_rest(world: StatusWorld) -> None:
+    """Its first offsets are shown at once; who has none, and no members, rests."""
+    world.topic(OFFSETS_TOPIC)
+    world.zookeeper_group()
+    world.tree.delete("/consumers/g/offsets/t/0")
+    world.tree.write("/consumers/left", b"")
+    reader = world.reader()
+    reader.read()
+    world.groups["g"] = SpokenGroup(0, listed=False, offsets={T0: 41})
+    assert committed(zookeeper_group(reader.read())) == {T0: {"kafka": 41}, T1: {}}
+    asked = world.cluster.asked(ApiKey.OFFSET_FETCH)
+    assert len(asked) == 3
+
+
 def test_offsets_of_a_group_of_which_nothing_is_known(world: StatusWorld) -> None:
     """Before 0.10.2 one has to name partitions: then all that there are."""
     world.topic(OFFSETS_TOPIC)
