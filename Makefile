@@ -47,10 +47,12 @@ sandbox-tests: $(STAMP)
 	$(PY) -m pytest -q $(BY_MODULE) -m "(sandbox or docker or zk) and not spark and not alone"
 	$(PY) -m pytest -q -m "alone and not spark"
 
-# On loopback, whatever name this machine bears.
+# On loopback, whatever name this machine bears. Two sessions of Spark at a time: each waits for
+# brokers and for its own triggers half of the time.
 spark-tests: $(STAMP)
 	scripts/need-java $(PY)
-	SPARK_LOCAL_IP=127.0.0.1 $(PY) -m pytest -q -m spark tests/spark
+	SPARK_LOCAL_IP=127.0.0.1 $(PY) -m pytest -q -n 2 --dist loadscope --no-loadscope-reorder \
+		-m spark tests/spark
 
 # What becomes another thing in pure Python, once more in it; nothing where all of it was pure. Left
 # out is what runs the same Python code in both engines, and takes long.

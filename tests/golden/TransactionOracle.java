@@ -6,6 +6,8 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Properties;
+import java.util.Set;
+import java.util.TreeSet;
 import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.clients.consumer.KafkaConsumer;
 import org.apache.kafka.clients.producer.KafkaProducer;
@@ -24,6 +26,7 @@ import org.apache.kafka.common.serialization.StringSerializer;
 public final class TransactionOracle {
     public static void main(String[] args) throws Exception {
         Map<String, KafkaProducer<String, String>> producers = new HashMap<>();
+        Set<String> ended = new TreeSet<>();
         BufferedReader in =
             new BufferedReader(new InputStreamReader(System.in, StandardCharsets.US_ASCII));
         for (String line = in.readLine(); line != null; line = in.readLine()) {
@@ -32,12 +35,17 @@ public final class TransactionOracle {
                 producers.put(words[0], producer(args, words[0]));
             }
             KafkaProducer<String, String> producer = producers.get(words[0]);
+            ended.remove(words[0]);
             switch (words[1]) {
                 case "begin" -> producer.beginTransaction();
-                case "commit" -> producer.commitTransaction();
+                case "commit" -> {
+                    producer.commitTransaction();
+                    ended.add(words[0]);
+                }
                 case "abort" -> {
                     producer.flush();
                     producer.abortTransaction();
+                    ended.add(words[0]);
                 }
                 default -> {
                     for (int at = 2; at < words.length; at++) {
@@ -46,6 +54,10 @@ public final class TransactionOracle {
                     producer.flush();
                 }
             }
+        }
+        // A transaction that has ended can still lack its markers; the next of its name waits for them.
+        for (String name : ended) {
+            producer(args, name);
         }
         read(args);
         System.out.flush();
