@@ -27,6 +27,7 @@ from zkconsumer.status.reading.broker_round import BrokerRound, Unanswered
 from zkconsumer.status.reading.clock_skew import ClockSkew
 from zkconsumer.status.reading.coordinators import OFFSETS_TOPIC, CoordinatorReader
 from zkconsumer.status.reading.deadline import Deadline
+from zkconsumer.status.reading.garbage import no_collection
 from zkconsumer.status.reading.kept import Kept, offset_questions, registered_addresses
 from zkconsumer.status.reading.logs import LogReader
 from zkconsumer.status.reading.looking import GroupLooks, plan_look
@@ -126,6 +127,10 @@ class SnapshotReader:
             first: ids of ZooKeeper groups that somebody looks at: they are read even where the
                 time is not enough for all.
         """
+        with no_collection():
+            return self._read(first)
+
+    def _read(self, first: Collection[str]) -> ClusterSnapshot:
         self._read_cluster()
         groups_deadline = self._begin_groups(frozenset(first))
         answering = self._read_logs_and_coordinators()
