@@ -1,11 +1,11 @@
 """The file that undoes what ``zkconsumer doctor --fix`` does: on the disk before each write."""
 
 import contextlib
-import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from zkconsumer.cli.text_files import read_text, sync_folder, write_synced
 from zkconsumer.errors import ConfigError
 from zkconsumer.status.doctor.undo import Undone, UndoRecord, decode_undo, encode_undo
 
@@ -59,11 +59,9 @@ class UndoFile:
         new = self.path.with_name(f"{self.path.name}.new")
         try:
             with new.open("w", encoding="utf-8") as file:
-                file.write(encode_undo(record))
-                file.flush()
-                os.fsync(file.fileno())
+                write_synced(file, encode_undo(record))
             new.replace(self.path)
-            _sync_folder(self.path)
+            sync_folder(self.path)
         except BaseException:
             with contextlib.suppress(OSError):
                 new.unlink(missing_ok=True)
@@ -78,20 +76,7 @@ def read_undo_file(name: str) -> UndoRecord:
         ConfigError: it is none.
         OSError: it can't be read.
     """
-    try:
-        text = Path(name).read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{name} is no undo file: {error}") from error
-    return decode_undo(text, name)
-
-
-def _sync_folder(path: Path) -> None:
-    """Until its folder is on the disk, the file may have no name after a crash."""
-    descriptor = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    return decode_undo(read_text(name, "undo file"), name)
 
 
 def _default_name(made_ms: int) -> str:

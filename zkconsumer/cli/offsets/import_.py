@@ -9,12 +9,12 @@ from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.offset_files import parse_offset_file
 from zkconsumer.cli.formats.zk_offsets import OffsetNode, export_text, read_as_original
 from zkconsumer.cli.offsets.drawing import Job, Wish, draw
-from zkconsumer.cli.offsets.files import read_text
 from zkconsumer.cli.offsets.jobs import add_writing_arguments, finish
 from zkconsumer.cli.offsets.opening import open_offsets
 from zkconsumer.cli.progress import progress
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import add_format_arguments
+from zkconsumer.cli.text_files import read_text
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.planning import Outside, ToOffsets

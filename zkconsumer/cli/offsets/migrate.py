@@ -8,8 +8,9 @@ from dataclasses import replace
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.offsets.migration_report import Report, as_json, as_text
 from zkconsumer.cli.offsets.places import open_places
-from zkconsumer.cli.offsets.roll_back_file import roll_back_file, text_of
+from zkconsumer.cli.offsets.roll_back_file import roll_back_file
 from zkconsumer.cli.output import discard_standard_output
+from zkconsumer.cli.text_files import read_text
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConfigError
 from zkconsumer.offsets.migration.migrate import Migration, Undoing, Wish
@@ -150,7 +151,7 @@ def _undo(args: argparse.Namespace) -> int:
         if value is not None:
             raise ConfigError(f"{flag} does not go with --roll-back: the file says where to write")
     name = args.roll_back
-    back = decode_roll_back(text_of(name), name)
+    back = decode_roll_back(read_text(name, "roll-back file"), name)
     if args.group not in {None, back.group_id}:
         raise ConfigError(f"{name} is of group {back.group_id}, not of {args.group}")
     with open_places(args, back.group_id, args.zookeeper or back.zookeeper) as places:

@@ -1,6 +1,5 @@
 """The file that undoes what a command does to offsets: on the disk before anything is written."""
 
-import os
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -8,7 +7,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from urllib.parse import quote
 
-from zkconsumer.errors import ConfigError
+from zkconsumer.cli.text_files import sync_folder, write_synced
 from zkconsumer.offsets.migration.plan import MigrationRefused
 from zkconsumer.offsets.migration.roll_back import RollBack, encode_roll_backs
 
@@ -35,10 +34,8 @@ def roll_back_file(name: str | None, parts: Sequence[RollBack]) -> Iterator[str 
     path = Path(name)
     with path.open("x", encoding="utf-8") as file:
         try:
-            file.write(encode_roll_backs(changed))
-            file.flush()
-            os.fsync(file.fileno())
-            _sync_folder(path)
+            write_synced(file, encode_roll_backs(changed))
+            sync_folder(path)
         except BaseException:
             # Half of it is of no use to anybody, and in the way of the next try.
             path.unlink()
@@ -49,28 +46,6 @@ def roll_back_file(name: str | None, parts: Sequence[RollBack]) -> Iterator[str 
     except MigrationRefused:
         path.unlink()
         raise
-
-
-def text_of(name: str) -> str:
-    """What such a file holds.
-
-    Raises:
-        ConfigError: it is not text.
-        OSError: it can't be read.
-    """
-    try:
-        return Path(name).read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise ConfigError(f"{name} is no roll-back file: {error}") from error
-
-
-def _sync_folder(path: Path) -> None:
-    """Until its folder is on the disk, the file may have no name after a crash."""
-    descriptor = os.open(path.parent, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _default_name(parts: Sequence[RollBack]) -> str:

@@ -9,11 +9,11 @@ from zkconsumer.cli.formats.offset_files import offsets_of_group, parse_offset_f
 from zkconsumer.cli.instants import parse_duration, parse_instant
 from zkconsumer.cli.offsets import undo
 from zkconsumer.cli.offsets.drawing import AtTime, Goal, ToOffset, Wish, draw
-from zkconsumer.cli.offsets.files import read_text
 from zkconsumer.cli.offsets.jobs import add_writing_arguments, finish
 from zkconsumer.cli.offsets.opening import open_offsets
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import add_format_arguments
+from zkconsumer.cli.text_files import read_text
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import ConfigError
 from zkconsumer.offsets.planning import (

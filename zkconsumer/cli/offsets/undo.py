@@ -8,9 +8,9 @@ from zkconsumer.cli.formats.offset_plan import PlaceReport, plans_json, plans_te
 from zkconsumer.cli.offsets.drawing import Job
 from zkconsumer.cli.offsets.jobs import REFUSED, status_of, write_all
 from zkconsumer.cli.offsets.opening import OffsetsCluster, open_offsets
-from zkconsumer.cli.offsets.roll_back_file import text_of
 from zkconsumer.cli.output import show
 from zkconsumer.cli.tables import printable
+from zkconsumer.cli.text_files import read_text
 from zkconsumer.errors import ConfigError
 from zkconsumer.offsets.migration.migrate import Undoing, Wish
 from zkconsumer.offsets.migration.plan import Ahead, MigrationRefused, Place
@@ -34,7 +34,7 @@ def run(args: argparse.Namespace) -> int:
     ):
         if value is not None:
             raise ConfigError(f"{flag} does not go with --roll-back: the file says what to write")
-    backs = decode_roll_backs(text_of(name), name)
+    backs = decode_roll_backs(read_text(name, "roll-back file"), name)
     groups = sorted({back.group_id for back in backs})
     if args.group is not None and groups != [args.group]:
         raise ConfigError(f"{name} is of {', '.join(groups)}, not of {args.group}")

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from zkconsumer.cli.formats.offset_files import offsets_of_group, parse_offset_file
 from zkconsumer.cli.log_lookup import LogLookup, Logs, TimeFound
-from zkconsumer.cli.offsets.files import read_text
+from zkconsumer.cli.text_files import read_text
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.errors import ConfigError, ZkConsumerError
 from zkconsumer.model import TopicPartition
