@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
-from zkconsumer.model import TopicPartition
 from zkconsumer.status.grid import Column, Row
 from zkconsumer.status.lag import PartitionLag, Standing
 from zkconsumer.status.model import GroupKey, GroupPartition
@@ -216,8 +215,3 @@ def _bar(lag: int | None, largest: int) -> int:
 def _oldest_ms(partition: GroupPartition, row: Row) -> int | None:
     seen = [partition.log_at_ms, None if row.committed is None else row.committed.seen_ms]
     return min((one for one in seen if one is not None), default=None)
-
-
-def partition_name(tp: TopicPartition) -> str:
-    """As tools write it: the topic, a dash, the number."""
-    return f"{tp.topic}-{tp.partition}"
