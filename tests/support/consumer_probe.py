@@ -68,7 +68,7 @@ def _fetches(observed: Noting) -> int:
 
 
 def read_late(stream: Stream, _observed: Noting, task: Task) -> dict[str, float]:
-    """Let much be queued, and read everything only then; the peak of the process."""
+    """Let much be queued, and read everything only then; what the process was at most."""
     queue = stream._waiting._queue
     looks: list[int] = []
 
@@ -95,13 +95,14 @@ WORKS: Mapping[str, Callable[[Stream, Noting, Task], dict[str, float]]] = {
 
 
 def main(work: str, task: Task) -> None:
-    """Join, do it, leave, and tell."""
+    """Join, do it, leave, and tell; also what the process had before it joined."""
     observed = Noting()
     config = ConsumerConfig(task["settings"])
+    loaded_bytes = memory_bytes("VmRSS")
     with ZookeeperConsumerConnector(config, observers=(observed,)) as connector:
         [stream] = connector.create_message_streams({task["topic"]: 1})[task["topic"]]
         told = WORKS[work](stream, observed, task)
-    sys.stdout.write(json.dumps([str(ENGINE), told]))
+    sys.stdout.write(json.dumps([str(ENGINE), {**told, "loaded_bytes": loaded_bytes}]))
 
 
 if __name__ == "__main__":
