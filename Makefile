@@ -3,7 +3,11 @@ VENV ?= .venv
 PY := $(VENV)/bin/python
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test lint types imports native unit sandbox-tests spark-tests pure-tests simulate chaos fuzz-native \
+# Kept whatever the environment says: hundreds of processes are started here, and pytest would
+# rewrite every assertion in each of its workers.
+export PYTHONDONTWRITEBYTECODE :=
+
+.PHONY: demo test checks lint types imports native unit sandbox-tests spark-tests pure-tests simulate chaos fuzz-native \
 	bench bench-rebalance bench-spark bench-poll bench-mirror drain-kills golden manual races-native arm wheel wheels clean
 
 NATIVE := $(wildcard zkconsumer/native/_* zkconsumer/native/csrc/*.[ch])
@@ -15,7 +19,10 @@ $(STAMP): setup.cfg pyproject.toml setup.py scripts/make-venv scripts/apt-instal
 demo: $(STAMP)
 	$(PY) -m zkconsumer demo
 
-test: $(STAMP) lint types imports unit sandbox-tests spark-tests pure-tests
+test: $(STAMP) checks unit sandbox-tests spark-tests pure-tests
+
+checks: $(STAMP)
+	$(MAKE) --no-print-directory --jobs=2 --output-sync types lint imports
 
 lint: $(STAMP)
 	$(VENV)/bin/ruff format --check .
@@ -42,10 +49,13 @@ BY_MODULE := $(PARALLEL) --dist loadscope --no-loadscope-reorder
 unit: $(STAMP) native
 	$(PY) -m pytest -q $(PARALLEL) -m "not sandbox and not docker and not zk and not spark"
 
+# Where no test needs a server: to look through these takes each process twenty seconds.
+NO_SERVERS := $(patsubst %,--ignore=tests/%,golden property simulation unit)
+
 sandbox-tests: $(STAMP)
 	scripts/need-chromium
-	$(PY) -m pytest -q $(BY_MODULE) -m "(sandbox or docker or zk) and not spark and not alone"
-	$(PY) -m pytest -q -m "alone and not spark"
+	$(PY) -m pytest -q $(BY_MODULE) $(NO_SERVERS) -m "(sandbox or docker or zk) and not spark and not alone"
+	$(PY) -m pytest -q $(NO_SERVERS) -m "alone and not spark"
 
 # On loopback, whatever name this machine bears. Two sessions of Spark at a time: each waits for
 # brokers and for its own triggers half of the time.

@@ -4,6 +4,7 @@ Hypothesis runs by chance, but in CI repeatably; what takes minutes starts first
 """
 
 import os
+from pathlib import Path
 
 import pytest
 from hypothesis import settings
@@ -17,9 +18,19 @@ settings.register_profile("ci", derandomize=True)
 if os.environ.get("CI"):
     settings.load_profile("ci")
 
+_TESTS = Path(__file__).parent
+_WITHOUT_SERVERS = [_TESTS / name for name in ("golden", "property", "simulation", "unit")]
+"""``make`` does not even look for tests on real servers here, which takes long."""
+_REAL = ("sandbox", "docker", "zk", "spark", "alone")
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Let nobody wait at the end for a long test that began last."""
+    for item in items:
+        if any(map(item.path.is_relative_to, _WITHOUT_SERVERS)) and any(
+            map(item.get_closest_marker, _REAL)
+        ):
+            raise pytest.UsageError(f"{item.nodeid}: a test on real servers belongs elsewhere")
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
 
 

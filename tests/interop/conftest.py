@@ -1,5 +1,6 @@
 """Fixtures of the tests with both kinds of members."""
 
+import logging
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -10,8 +11,11 @@ from zkconsumer.sandbox import Sandbox
 
 
 @pytest.fixture
-def group(cluster: Sandbox, tmp_path: Path) -> Iterator[MixedGroup]:
-    """A fresh group on the cluster of the session."""
+def group(
+    cluster: Sandbox, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> Iterator[MixedGroup]:
+    """A fresh group on the cluster of the session; what our members tell is shown if it fails."""
+    caplog.set_level(logging.INFO, logger="zkconsumer")
     mixed = MixedGroup(cluster, tmp_path)
     try:
         yield mixed

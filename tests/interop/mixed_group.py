@@ -1,6 +1,7 @@
 """A group of both kinds of members on a real cluster, and what tests wait for in it."""
 
 import itertools
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Protocol
@@ -211,7 +212,8 @@ class MixedGroup:
         try:
             wait_until(lambda: not missing(), timeout_s=timeout_s, what=f"{len(wanted)} messages")
         except AssertionError as error:
-            raise AssertionError(f"{error}; missing {sorted(missing())[:20]}") from None
+            by_partition = Counter(value.rpartition(":")[0] for value in missing())
+            raise AssertionError(f"{error}; missing by partition: {by_partition}") from None
 
     def await_offsets(self, topic: str) -> None:
         """Wait until an offset is stored for each of the topic's partitions."""
