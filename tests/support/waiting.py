@@ -1,15 +1,22 @@
 """The only way tests wait: for a condition, up to a deadline."""
 
+import logging
+import sys
 import threading
 import time
+import traceback
 from collections.abc import Callable
 from typing import TypeVar
 
 T = TypeVar("T")
 
+log = logging.getLogger(__name__)
+
 
 def wait_until(probe: Callable[[], T], *, timeout_s: float = 30, what: str) -> T:
     """Ask ``probe`` until it gives something true, and return that.
+
+    Where it never does, what all threads were at is in the log of the failed test.
 
     Raises:
         AssertionError: naming ``what`` and the last answer, when the time is over.
@@ -21,5 +28,14 @@ def wait_until(probe: Callable[[], T], *, timeout_s: float = 30, what: str) -> T
         if answer:
             return answer
         if time.perf_counter() > deadline:
+            log.warning("gave up waiting for %s\n%s", what, _what_threads_do())
             raise AssertionError(f"waited {timeout_s} s for {what}; last answer: {answer!r}")
         pause.wait(0.05)
+
+
+def _what_threads_do() -> str:
+    names = {thread.ident: thread.name for thread in threading.enumerate()}
+    return "".join(
+        f"{names.get(ident, ident)}:\n{''.join(traceback.format_stack(frame)[-3:])}"
+        for ident, frame in sys._current_frames().items()
+    )
