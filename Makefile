@@ -7,7 +7,7 @@ STAMP := $(VENV)/.installed
 # rewrite every assertion in each of its workers.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test checks lint types imports native unit sandbox-tests spark-tests pure-tests simulate chaos fuzz-native \
+.PHONY: demo test checks lint types imports collect native unit sandbox-tests spark-tests pure-tests simulate chaos fuzz-native \
 	bench bench-rebalance bench-spark bench-poll bench-mirror drain-kills golden manual races-native arm wheel wheels clean
 
 NATIVE := $(wildcard zkconsumer/native/_* zkconsumer/native/csrc/*.[ch])
@@ -22,7 +22,7 @@ demo: $(STAMP)
 test: $(STAMP) checks unit sandbox-tests spark-tests pure-tests
 
 checks: $(STAMP)
-	$(MAKE) --no-print-directory --jobs=2 --output-sync types lint imports
+	$(MAKE) --no-print-directory --jobs=2 --output-sync types lint imports collect
 
 lint: $(STAMP)
 	$(VENV)/bin/ruff format --check .
@@ -33,6 +33,10 @@ types: $(STAMP)
 
 imports: $(STAMP)
 	$(VENV)/bin/lint-imports
+
+# Each test can be loaded; and the workers that follow need not rewrite its assertions each for itself.
+collect: $(STAMP)
+	$(PY) -m pytest --collect-only -qq >$(VENV)/collected || { cat $(VENV)/collected; exit 1; }
 
 # Tests must not pass because what they are for was not built. Without a compiler:
 # make test ZKCONSUMER_PURE=1
