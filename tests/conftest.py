@@ -3,7 +3,9 @@
 Hypothesis runs by chance, but in CI repeatably; what takes minutes starts first.
 """
 
+import logging
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -32,6 +34,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         ):
             raise pytest.UsageError(f"{item.nodeid}: a test on real servers belongs elsewhere")
     items.sort(key=lambda item: item.get_closest_marker("long") is None)
+
+
+@pytest.fixture(autouse=True)
+def _logging_as_before() -> Iterator[None]:
+    """A command that is run in this process sets up logging, to a stream that is closed by now."""
+    root, kazoo = logging.getLogger(), logging.getLogger("kazoo")
+    handlers, levels = list(root.handlers), (root.level, kazoo.level)
+    yield
+    for left in set(root.handlers).difference(handlers):
+        root.removeHandler(left)
+    root.setLevel(levels[0])
+    kazoo.setLevel(levels[1])
 
 
 __all__ = ["broker_of", "cluster", "cluster3", "kraft", "zookeeper"]
