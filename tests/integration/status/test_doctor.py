@@ -94,7 +94,7 @@ def diagnosis(ward: Ward) -> str:
 
 def test_each_group_is_told_what_it_has(diagnosis: str) -> None:
     """Nothing else is said of it; the owner that a killed member left is named."""
-    assert by_group(diagnosis) == TOLD
+    assert by_group(diagnosis) == TOLD, diagnosis
     whole = json.loads(diagnosis)
     assert whole["sessions_known"]
     assert whole["looks_apart_ms"] >= 1_500

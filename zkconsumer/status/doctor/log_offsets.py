@@ -32,10 +32,21 @@ def _is_beyond(look: GroupLook, partition: GroupPartition, committed: Committed)
     """
     if partition.log_end is None or committed.offset <= partition.log_end:
         return False
-    if partition.log_at_ms is None or committed.seen_ms <= partition.log_at_ms:
+    if partition.log_at_ms is None or _seen_ms(look, partition, committed) <= partition.log_at_ms:
         return True
     committed_ms = committed.committed_ms
     return committed_ms is not None and committed_ms + look.around.skew_ms < partition.log_at_ms
+
+
+def _seen_ms(look: GroupLook, partition: GroupPartition, committed: Committed) -> int:
+    """When the offset was first seen: groups and logs are read side by side, each look."""
+    before = look.around.group_before(look.group.key)
+    for one in () if before is None else before.partitions:
+        if one.topic_partition == partition.topic_partition:
+            then = one.effective(look.group.kind)
+            if then is not None and then.offset == committed.offset:
+                return then.seen_ms
+    return committed.seen_ms
 
 
 def _below(look: GroupLook, found: list[Found]) -> list[Finding]:

@@ -71,8 +71,17 @@ def test_an_offset_beyond_the_end() -> None:
     assert found.fix is None
 
 
-def seen(committed: Committed, log_at_ms: int) -> tuple[Finding, ...]:
+def seen(
+    committed: Committed, log_at_ms: int, *, before: Committed | None = None
+) -> tuple[Finding, ...]:
     """What is said of one offset, and a log that ended at 90 when it was asked."""
+    around = Circumstances()
+    if before is not None:
+        around = Circumstances(earlier=_committed(before, log_at_ms))
+    return examine(_committed(committed, log_at_ms), around)
+
+
+def _committed(committed: Committed, log_at_ms: int) -> ClusterSnapshot:
     snapshot: ClusterSnapshot = SickWorld(t=1).snapshot()
     world = stopped(0, (0, 90))
     group = replace(
@@ -83,7 +92,7 @@ def seen(committed: Committed, log_at_ms: int) -> tuple[Finding, ...]:
             ),
         ),
     )
-    return examine(replace(snapshot, groups={group.key: group}), Circumstances())
+    return replace(snapshot, groups={group.key: group})
 
 
 def test_a_commit_that_was_read_after_the_log_proves_nothing() -> None:
@@ -94,6 +103,15 @@ def test_a_commit_that_was_read_after_the_log_proves_nothing() -> None:
     old = late._replace(committed_ms=LONG_AGO_MS)
     assert codes(seen(old, NOW_MS - 1)) == ["offset-beyond-end"]
     assert seen(late._replace(committed_ms=NOW_MS - 1000), NOW_MS - 1) == ()
+
+
+def test_a_commit_that_an_earlier_look_saw_is_older_than_the_look_at_the_log() -> None:
+    """Groups and logs are read side by side: the log's end can be the older of the two."""
+    now = Committed(95, "zookeeper", NOW_MS)
+    before = now._replace(seen_ms=NOW_MS - 1000)
+    assert codes(seen(now, NOW_MS - 500, before=before)) == ["offset-beyond-end"]
+    assert seen(now, NOW_MS - 1001, before=before) == ()
+    assert seen(now, NOW_MS - 500, before=before._replace(offset=94)) == ()
 
 
 def test_the_larger_of_two_places_counts() -> None:
