@@ -27,7 +27,7 @@ _REAL = ("sandbox", "docker", "zk", "spark", "alone")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Let nobody wait at the end for a long test that began last."""
+    """Refuse tests where they are not looked for; let nobody wait at the end for a long one."""
     for item in items:
         if any(map(item.path.is_relative_to, _WITHOUT_SERVERS)) and any(
             map(item.get_closest_marker, _REAL)

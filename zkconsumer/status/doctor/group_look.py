@@ -91,6 +91,12 @@ class GroupLook:
         return {one.topic_partition: one for one in before.partitions}
 
     @cached_property
+    def partitions_earlier(self) -> dict[TopicPartition, GroupPartition]:
+        """The group's partitions as the earlier look saw them; empty where there was none."""
+        before = self.around.group_before(self.group.key)
+        return {} if before is None else {one.topic_partition: one for one in before.partitions}
+
+    @cached_property
     def faults(self) -> tuple[Ownership, ...]:
         """The partitions that are not owned as they should be, ascending."""
         return ownership_faults(self.group, self.partition_ids, self.snapshot.live_sessions)

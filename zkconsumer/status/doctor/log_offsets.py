@@ -40,13 +40,11 @@ def _is_beyond(look: GroupLook, partition: GroupPartition, committed: Committed)
 
 def _seen_ms(look: GroupLook, partition: GroupPartition, committed: Committed) -> int:
     """When the offset was first seen: groups and logs are read side by side, each look."""
-    before = look.around.group_before(look.group.key)
-    for one in () if before is None else before.partitions:
-        if one.topic_partition == partition.topic_partition:
-            then = one.effective(look.group.kind)
-            if then is not None and then.offset == committed.offset:
-                return then.seen_ms
-    return committed.seen_ms
+    before = look.partitions_earlier.get(partition.topic_partition)
+    then = None if before is None else before.effective(look.group.kind)
+    if then is None or then.offset != committed.offset:
+        return committed.seen_ms
+    return then.seen_ms
 
 
 def _below(look: GroupLook, found: list[Found]) -> list[Finding]:
