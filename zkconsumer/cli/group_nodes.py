@@ -1,8 +1,27 @@
 """What the console consumer does to the nodes of its group, beside being a member."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from zkconsumer.config import ConsumerConfig
 from zkconsumer.errors import RegistryError
+from zkconsumer.zk import kazoo_store
 from zkconsumer.zk.paths import GroupPaths
 from zkconsumer.zk.store import ZkStore
+
+
+@contextmanager
+def open_store(config: ConsumerConfig) -> Iterator[ZkStore]:
+    """A session of its own in the ZooKeeper of a consumer, for as long as the context lasts."""
+    store = kazoo_store.connect(
+        config.zookeeper_connect,
+        session_timeout_ms=config.zookeeper_session_timeout_ms,
+        connection_timeout_ms=config.zookeeper_connection_timeout_ms,
+    )
+    try:
+        yield store
+    finally:
+        store.close()
 
 
 class GroupNodes:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from zkconsumer.assignment.filters import Whitelist
+from zkconsumer.cli.actions import add_action, add_action_flags
 from zkconsumer.cli.cluster_access import add_cluster_arguments, open_cluster
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.topic_command import Only, describe_text, topic_list_text
@@ -90,23 +91,9 @@ def add_parser(subparsers: Subparsers) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument(
-        "action",
-        nargs="?",
-        choices=_ACTIONS,
-        metavar="ACTION",
-        help=f"what to show: {', '.join(_ACTIONS)} (default: list)",
-    )
+    add_action(parser, _ACTIONS, what="what to show")
     add_cluster_arguments(parser)
-    flags = parser.add_mutually_exclusive_group()
-    for name in ("list", "describe"):
-        flags.add_argument(
-            f"--{name}",
-            dest="flag",
-            action="store_const",
-            const=name,
-            help=f"the same as the action {name}",
-        )
+    add_action_flags(parser, ("list", "describe"))
     parser.add_argument(
         "--topic", metavar="REGEX", help="only topics whose whole name matches this Java regex"
     )

@@ -18,7 +18,7 @@ from zkconsumer.cli.consume.settings import (
     count_of_messages,
     key_and_value,
 )
-from zkconsumer.cli.group_nodes import GroupNodes
+from zkconsumer.cli.group_nodes import GroupNodes, open_store
 from zkconsumer.cli.measured import (
     Measures,
     add_metrics_arguments,
@@ -31,8 +31,6 @@ from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector.connector import ZookeeperConsumerConnector
 from zkconsumer.errors import ConfigError, ConsumerTimeout, ZkConsumerError
 from zkconsumer.properties_file import load_properties
-from zkconsumer.zk import kazoo_store
-from zkconsumer.zk.store import ZkStore
 
 log = logging.getLogger(__name__)
 
@@ -161,7 +159,7 @@ def consume(
         ZkConsumerError: something failed.
     """
     if console.delete_offsets or console.from_beginning:
-        with _store(config) as store:
+        with open_store(config) as store:
             _prepare(console, GroupNodes(store, config.group_id), config.group_id)
     copier = Copier(console.formatter, output.write)
     stop.in_hand = copier.in_hand
@@ -194,14 +192,14 @@ def _prepare(console: ConsoleSettings, nodes: GroupNodes, group_id: str) -> None
 def _made_up_group(settings: Mapping[str, str]) -> Iterator[ConsumerConfig]:
     """A configuration with a new group, of which nothing stays behind."""
     config = ConsumerConfig({**settings, "group.id": "console-consumer"})
-    with _store(config) as store:
+    with open_store(config) as store:
         group_id = free_group(lambda one: GroupNodes(store, one).exist(), random.randrange)
     config = replace(config, group_id=group_id, client_id=settings.get("client.id", group_id))
     try:
         yield config
     finally:
         try:
-            with _store(config) as store:
+            with open_store(config) as store:
                 GroupNodes(store, group_id).delete()
         except ZkConsumerError as error:
             log.warning("/consumers/%s stays behind: %s", group_id, error)
@@ -219,16 +217,3 @@ def free_group(is_taken: Callable[[str], bool], draw: Callable[[int], int]) -> s
         if not is_taken(group_id):
             return group_id
     raise ConfigError("found no free name for a group: give one with --group")
-
-
-@contextmanager
-def _store(config: ConsumerConfig) -> Iterator[ZkStore]:
-    store = kazoo_store.connect(
-        config.zookeeper_connect,
-        session_timeout_ms=config.zookeeper_session_timeout_ms,
-        connection_timeout_ms=config.zookeeper_connection_timeout_ms,
-    )
-    try:
-        yield store
-    finally:
-        store.close()

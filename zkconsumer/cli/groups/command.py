@@ -5,6 +5,7 @@ import json
 from collections.abc import Sequence
 from typing import Final
 
+from zkconsumer.cli.actions import add_action, add_action_flags
 from zkconsumer.cli.cluster_access import (
     ClusterAccess,
     add_cluster_arguments,
@@ -64,23 +65,9 @@ def add_parser(subparsers: Subparsers) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument(
-        "action",
-        nargs="?",
-        choices=_ACTIONS,
-        metavar="ACTION",
-        help=f"what to do: {', '.join(_ACTIONS)} (default: list)",
-    )
+    add_action(parser, _ACTIONS, what="what to do")
     add_cluster_arguments(parser)
-    flags = parser.add_mutually_exclusive_group()
-    for name in ("list", "describe", "delete"):
-        flags.add_argument(
-            f"--{name}",
-            dest="flag",
-            action="store_const",
-            const=name,
-            help=f"the same as the action {name}",
-        )
+    add_action_flags(parser, ("list", "describe", "delete"))
     parser.add_argument(
         "--group", action="append", metavar="GROUP", help="the group; may be repeated"
     )

@@ -6,7 +6,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 
 from zkconsumer.cli.cluster_access import client_of, registered_brokers
-from zkconsumer.cli.group_nodes import GroupNodes
+from zkconsumer.cli.group_nodes import GroupNodes, open_store
 from zkconsumer.cli.perf.measure import HasValue
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import LATEST
@@ -17,8 +17,6 @@ from zkconsumer.errors import ConfigError, ConnectFailed, ConsumerClosed, Consum
 from zkconsumer.model import TopicPartition
 from zkconsumer.produce.routes import dialer_over
 from zkconsumer.streams.stream import KafkaStream
-from zkconsumer.zk import kazoo_store
-from zkconsumer.zk.store import ZkStore
 
 Lists = Iterator[Sequence[HasValue]]
 """Messages in lists, some of them perhaps empty, until none came for so long, or it is stopped."""
@@ -95,7 +93,7 @@ def zookeeper_source(
         "consumer.timeout.ms": str(wishes.timeout_ms),
     }
     config = ConsumerConfig(settings)
-    with _store(config) as store:
+    with open_store(config) as store:
         nodes = GroupNodes(store, config.group_id)
         if deleting:
             nodes.delete()
@@ -127,7 +125,7 @@ class _Connected(Source):
 
     def check(self) -> None:
         with ExitStack() as stack:
-            store = stack.enter_context(_store(self._connector.config))
+            store = stack.enter_context(open_store(self._connector.config))
             dialer = dialer_over(None, client_id="zkconsumer-perf", timeout_ms=_CHECK_MS)
             stack.callback(dialer.stop)
             client = client_of(dialer, registered_brokers(store), _CHECK_MS)
@@ -221,18 +219,5 @@ def _no_topic(topic: str) -> ConfigError:
 
 
 def _delete_nodes(config: ConsumerConfig) -> None:
-    with _store(config) as store:
+    with open_store(config) as store:
         GroupNodes(store, config.group_id).delete()
-
-
-@contextmanager
-def _store(config: ConsumerConfig) -> Iterator[ZkStore]:
-    store = kazoo_store.connect(
-        config.zookeeper_connect,
-        session_timeout_ms=config.zookeeper_session_timeout_ms,
-        connection_timeout_ms=config.zookeeper_connection_timeout_ms,
-    )
-    try:
-        yield store
-    finally:
-        store.close()
