@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 from zkconsumer.assignment import range as range_assignor
 from zkconsumer.assignment import round_robin
 from zkconsumer.assignment.group_view import GroupView, MemberSubscription
+from zkconsumer.assignment.java_order import string_hash
 from zkconsumer.assignment.strategy import Assignment, Strategy, assign
+from zkconsumer.assignment.threads import text_order
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 
 STRATEGIES: tuple[Strategy, ...] = ("range", "roundrobin")
@@ -120,3 +122,46 @@ def test_members_that_write_their_topics_alike_agree(view: GroupView) -> None:
         results = [assign(strategy, view, member) for member in view.members]
         assert all(isinstance(result, Assignment) for result in results)
         assert all(result == results[0] for result in results)
+
+
+def listed(view: GroupView, topic: str) -> list[ConsumerThreadId]:
+    """All threads that read the topic, sorted as text."""
+    return sorted(threads(view, topic), key=str)
+
+
+@settings(max_examples=100)
+@given(any_group())
+def test_range_gives_what_a_list_of_all_threads_gives(view: GroupView) -> None:
+    """As the original computes it: for each thread where its partitions begin, and how many."""
+    expected = {}
+    for topic in {topic for member in view.members.values() for topic in member.topics}:
+        readers, partitions = listed(view, topic), sorted(view.partitions[topic])
+        share, rest = divmod(len(partitions), len(readers))
+        for position, thread in enumerate(readers):
+            begin = share * position + min(position, rest)
+            for number in partitions[begin : begin + share + (position < rest)]:
+                expected[TopicPartition(topic, number)] = thread
+    assert range_assignor.assign(view) == expected
+
+
+@settings(max_examples=100)
+@given(even_group())
+def test_round_robin_takes_turns_through_a_list_of_all_threads(view: GroupView) -> None:
+    """The first partition by Java's hash goes to the first thread as text, and so on."""
+    member = next(iter(view.members))
+    topic = next(iter(view.members[member].topics))
+    readers = listed(view, topic)
+    owners = round_robin.assign(view, member)
+    by_hash = sorted(owners, key=lambda tp: string_hash(f"[{tp.topic},{tp.partition}]"))
+    turns = [string_hash(f"[{tp.topic},{tp.partition}]") for tp in by_hash]
+    if len(set(turns)) == len(turns):
+        assert [owners[tp] for tp in by_hash] == [
+            readers[turn % len(readers)] for turn in range(len(by_hash))
+        ]
+
+
+@settings(max_examples=200)
+@given(st.integers(0, 1500), st.integers(0, 1500))
+def test_spans_of_numbers_come_sorted_as_text(low: int, high: int) -> None:
+    """Just as sorting their texts has it."""
+    assert list(text_order(low, high)) == sorted(range(low, high), key=str)

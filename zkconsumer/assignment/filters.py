@@ -6,8 +6,9 @@ Source: Kafka 0.8.2.2 ``TopicFilter``, ``Whitelist``, ``Blacklist``, ``WildcardT
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
+from zkconsumer.assignment.filtering import filter_problem, matching
 from zkconsumer.assignment.java_charset import RegexRefused
-from zkconsumer.assignment.java_regex import java_matcher, translate
+from zkconsumer.assignment.java_regex import java_matcher
 from zkconsumer.errors import ConfigError
 from zkconsumer.zk.nodes import Pattern, Registration
 
@@ -16,23 +17,15 @@ INTERNAL_TOPICS = frozenset({"__consumer_offsets"})
 
 _JAVA_BLANKS = "".join(map(chr, range(0x21)))
 _QUOTES = "\"'"
-_ODD_LINE_ENDS = "\x85\u2028\u2029"
 
 
 def normalised(text: str) -> str:
     """A filter's text as the original rewrites it: commas mean *or*, blanks and quotes go.
 
-    So a count such as ``a{1,2}`` can't be written, and ``[a,b]`` also matches a bar. It is done
-    until nothing is left to rewrite: whoever reads a registration rewrites what was rewritten.
+    So a count such as ``a{1,2}`` can't be written, and ``[a,b]`` also matches a bar. Nothing is
+    left to rewrite: whoever reads a registration rewrites what was rewritten.
     """
-    while (bare := _rewritten(text)) != text:
-        text = bare
-    return text
-
-
-def _rewritten(text: str) -> str:
-    bare = text.strip(_JAVA_BLANKS).replace(",", "|").replace(" ", "")
-    return bare.lstrip(_QUOTES).rstrip(_QUOTES)
+    return text.replace(",", "|").replace(" ", "").strip(_JAVA_BLANKS + _QUOTES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,14 +50,10 @@ class _Filter:
         if not isinstance(self.text, str):
             raise ConfigError(f"filter {self.text!r}: a filter is a text")
         pattern = normalised(self.text)
-        if any(char in pattern for char in _ODD_LINE_ENDS):
-            raise ConfigError(f"filter {pattern!r}: it holds a line separator")
-        if any("\ud800" <= char <= "\udfff" for char in pattern):
-            raise ConfigError(f"filter {pattern!r}: it holds what is not a character")
         try:
             matches = java_matcher(pattern)
         except RegexRefused as error:
-            raise ConfigError(f"filter '{pattern}' can't be used: {error}") from error
+            raise ConfigError(filter_problem(pattern, str(error))) from error
         object.__setattr__(self, "pattern", pattern)
         object.__setattr__(self, "_matches", matches)
 
@@ -87,12 +76,6 @@ class Blacklist(_Filter):
         return not self._matches(topic) and not (exclude_internal and topic in INTERNAL_TOPICS)
 
 
-def python_pattern(topic_filter: Whitelist | Blacklist) -> str:
-    """A filter of whole names in Java's syntax as a pattern for the starts of names in Python's."""
-    whole = rf"(?:{translate(topic_filter.pattern)})\Z"
-    return whole if isinstance(topic_filter, Whitelist) else rf"(?!{whole})"
-
-
 def expand(
     registration: Registration, all_topics: Iterable[str], *, exclude_internal: bool
 ) -> dict[str, int]:
@@ -100,24 +83,26 @@ def expand(
 
     Args:
         registration: of any member of the group.
-        all_topics: the children of ``/brokers/topics``.
+        all_topics: the children of ``/brokers/topics``, in the order in which ZooKeeper lists
+            them: it matters between partitions of equal hash, see ``java_order``.
         exclude_internal: ``exclude.internal.topics`` of the member that *computes*.
 
     Returns:
-        For named topics, what is written, in that order; for a wildcard, the topics that match,
-        sorted by name. (Scala members take the order in which ZooKeeper lists them. It matters
-        only between partitions of equal hash, see ``java_order``.)
+        For named topics, what is written, in that order; for a wildcard, the topics that match, in
+        the order of ``all_topics``.
 
     Raises:
-        ConfigError: the member's filter is not certain to mean the same outside Java.
+        FilterRefused: the member's filter is not certain to mean the same outside Java, or takes
+            more than is spent on one.
     """
     subscription = registration.subscription
     if registration.pattern is Pattern.STATIC or not subscription:
         return dict(subscription)
     text, stream_count = next(iter(subscription.items()))
-    listed = Whitelist(text) if registration.pattern is Pattern.WHITE_LIST else Blacklist(text)
+    wanted = registration.pattern is Pattern.WHITE_LIST
+    names = tuple(all_topics)
     return {
         topic: stream_count
-        for topic in sorted(all_topics)
-        if listed.allows(topic, exclude_internal=exclude_internal)
+        for topic, found in zip(names, matching(normalised(text), names), strict=True)
+        if found is wanted and not (exclude_internal and topic in INTERNAL_TOPICS)
     }

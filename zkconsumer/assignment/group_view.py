@@ -3,7 +3,8 @@
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from zkconsumer.model import ConsumerThreadId, TopicPartition, utf16_key
+from zkconsumer.assignment.threads import Threads
+from zkconsumer.model import TopicPartition
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,24 +32,20 @@ class GroupView:
     members: Mapping[str, MemberSubscription]
     partitions: Mapping[str, tuple[int, ...]]
 
-    def threads_by_topic(self) -> dict[str, tuple[ConsumerThreadId, ...]]:
+    def threads_by_topic(self) -> dict[str, Threads]:
         """All threads of the group that read a topic, sorted as text (so 10 before 2).
 
         Source: Kafka 0.8.2.2 ``ZkUtils.getConsumersPerTopic``.
         """
-        threads: dict[str, list[ConsumerThreadId]] = {}
+        counts: dict[str, dict[str, int]] = {}
         for consumer_id, member in self.members.items():
             for topic, stream_count in member.topics.items():
-                threads.setdefault(topic, []).extend(
-                    ConsumerThreadId(consumer_id, number) for number in range(stream_count)
-                )
-        return {topic: sorted_threads(found) for topic, found in threads.items()}
+                counts.setdefault(topic, {})[consumer_id] = stream_count
+        # In most groups all topics are read alike: what is found out for one holds for all.
+        known: dict[Threads, Threads] = {}
+        found = {topic: Threads(of_topic) for topic, of_topic in counts.items()}
+        return {topic: known.setdefault(one, one) for topic, one in found.items()}
 
     def partitions_of(self, topic: str) -> tuple[TopicPartition, ...]:
         """A topic's partitions, sorted as numbers."""
         return tuple(TopicPartition(topic, one) for one in sorted(self.partitions.get(topic, ())))
-
-
-def sorted_threads(threads: list[ConsumerThreadId]) -> tuple[ConsumerThreadId, ...]:
-    """Threads in the order of their texts, by UTF-16 code unit."""
-    return tuple(sorted(threads, key=lambda thread: utf16_key(str(thread))))

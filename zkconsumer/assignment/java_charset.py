@@ -59,7 +59,11 @@ _MAX_CHAR = 0x10FFFF
 
 
 class RegexRefused(ConfigError):
-    """Java would not take this regular expression, or it can't be rendered with certainty."""
+    """It is not certain what this regular expression means in Java."""
+
+
+class RegexUnusable(RegexRefused):
+    """Nobody can use it: Java refuses it, or it takes more than is spent on any."""
 
 
 @dataclass(slots=True)
@@ -146,7 +150,7 @@ def read_class(reader: Reader, *, fold: bool) -> Chars:
     first = True
     while first or reader.peek() != "]":
         if reader.done:
-            raise RegexRefused("unclosed character class")
+            raise RegexUnusable("unclosed character class")
         chars |= _class_element(reader, fold=fold)
         first = False
     reader.next()
@@ -166,8 +170,8 @@ def _class_element(reader: Reader, *, fold: bool) -> Chars:
         reader.next()
         high = _class_char(reader)
     if high < low:
-        raise RegexRefused(f"the range {low!r} to {high!r} is empty")
-    between = {char for char in ALL if low <= char <= high}
+        raise RegexUnusable(f"the range {low!r} to {high!r} is empty")
+    between = {char for char in ALL if low <= char <= high} if low < high else {low} & ALL
     if fold:
         between |= {other for char in between for other in (char.lower(), char.upper())}
     return frozenset(between)
@@ -185,7 +189,7 @@ def _class_shorthand(reader: Reader, *, fold: bool) -> Chars:
 
 def _class_char(reader: Reader) -> str:
     if reader.done:
-        raise RegexRefused("unclosed character class")
+        raise RegexUnusable("unclosed character class")
     char = reader.next()
     return literal_escape(reader) if char == "\\" else char
 
@@ -193,26 +197,3 @@ def _class_char(reader: Reader) -> str:
 def is_foldable(char: str) -> bool:
     """Whether the character has another form that only differs in case."""
     return char.isascii() and char.isalpha()
-
-
-def render(chars: Chars) -> str:
-    """The set as one character or class in Python's syntax."""
-    if not chars:
-        return r"[^\x00-\U0010ffff]"
-    if len(chars) == 1:
-        return re.escape(next(iter(chars)))
-    return f"[{''.join(_runs(sorted(chars)))}]"
-
-
-def _runs(chars: list[str]) -> list[str]:
-    """Neighbouring characters as ranges."""
-    runs: list[list[str]] = []
-    for char in chars:
-        if runs and ord(char) == ord(runs[-1][-1]) + 1:
-            runs[-1].append(char)
-        else:
-            runs.append([char])
-    return [
-        re.escape(run[0]) if len(run) == 1 else f"{re.escape(run[0])}-{re.escape(run[-1])}"
-        for run in runs
-    ]

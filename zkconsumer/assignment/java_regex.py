@@ -1,4 +1,4 @@
-r"""Java regular expressions, said in Python's syntax: the same answer or none.
+r"""Java regular expressions, read and matched here: the same answer as Java's, or none.
 
 A member expands the filters of all members of its group. An answer other than Java's would mean
 another assignment than the others', and conflicts without end; so what is not certain to mean the
@@ -8,80 +8,120 @@ classes and what a dot is.
 
 Refused though Java takes it: back-references, ``\G``, ``\R``, ``\X``, ``\N``, nested and
 intersected classes, names of Unicode categories and scripts, the flags d, u, x and U, repeated
-repetition, repeated assertions, and look-behind of variable length.
+repetition, repeated assertions, look-behind of variable length, repetition of what may be empty
+within atomic groups; and what is too large, or takes too many steps, see ``regex_automaton``.
 
 Source: the documentation of ``java.util.regex.Pattern``, and answers of JVMs.
 """
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import Final
 
 from zkconsumer.assignment.java_charset import (
     ALL,
     CLASS_ESCAPES,
     Reader,
     RegexRefused,
+    RegexUnusable,
     is_foldable,
     literal_escape,
     property_set,
     read_class,
-    render,
     unquote,
 )
+from zkconsumer.assignment.regex_automaton import Automaton, TooManySteps
+from zkconsumer.assignment.regex_nodes import (
+    At,
+    Atomic,
+    Choice,
+    Edge,
+    Look,
+    Node,
+    OneOf,
+    Repeat,
+    Sequence,
+    Widths,
+)
+from zkconsumer.assignment.regex_program import LONGEST_TEXT, Program, compile_nodes
+
+MOST_CHARS: Final = 100_000
+"""How long an expression may be; ZooKeeper's nodes hold ten times as much."""
+TOO_LONG: Final = f"it is longer than {MOST_CHARS} characters"
 
 _MAX_DEPTH = 60
 _MAX_REPEAT = 2**31 - 1
-_ANCHORS = {"^": r"\A", "$": r"\Z", r"\A": r"\A", r"\z": r"\Z", r"\Z": r"\Z"}
-_ANCHORS |= {r"\b": r"\b", r"\B": r"\B"}
-_OPENINGS = {"?:": "(?:", "?=": "(?=", "?!": "(?!", "?>": "(?>", "?<=": "(?<=", "?<!": "(?<!"}
+_EDGES = {"^": Edge.START, "$": Edge.END, r"\A": Edge.START, r"\z": Edge.END, r"\Z": Edge.END}
+_EDGES |= {r"\b": Edge.BOUNDARY, r"\B": Edge.NO_BOUNDARY}
+_OPENINGS = ("?:", "?=", "?!", "?>", "?<=", "?<!")
 _FLAGS = re.compile(r"\?([a-zA-Z]*)(?:-([a-zA-Z]*))?([:)])")
 _NAME = re.compile(r"\?<([a-zA-Z][a-zA-Z0-9]*)>")
+_ODD_LINE_ENDS = "\x85\u2028\u2029"
+_SIMPLE_TIMES: dict[str, tuple[int, int | None]] = {"?": (0, 1), "*": (0, None), "+": (1, None)}
 _COUNT = re.compile(r"\{([0-9]{1,10})(,([0-9]{1,10})?)?\}")
 
 
-@lru_cache(maxsize=256)
 def java_matcher(pattern: str) -> Callable[[str], bool]:
     """A function that says what ``text.matches(pattern)`` says in Java: a full match.
 
-    It answers for texts of printable ASCII that are not empty; others are said not to match.
+    It answers for texts of printable ASCII that are not empty, and not longer than a topic's name
+    can be; others are said not to match. It raises ``RegexRefused`` where a text takes too many
+    steps. Thread: any.
 
     Raises:
         RegexRefused: the pattern is not a regular expression in Java, or one that can't be
-            rendered with certainty.
+            matched with certainty.
     """
-    try:
-        # Not ``fullmatch``: that has had faults together with possessive repetition.
-        compiled = re.compile(rf"(?:{translate(pattern)})\Z", re.ASCII)
-    except (re.error, OverflowError, RecursionError) as error:
-        raise RegexRefused(f"it has no sure equivalent in Python ({error})") from error
-    return lambda text: _is_told_apart(text) and compiled.match(text) is not None
+    matcher = _Matcher(java_program(pattern))
+    return matcher.matches
 
 
-def _is_told_apart(text: str) -> bool:
-    return text != "" and text.isascii() and text.isprintable()
-
-
-def translate(pattern: str) -> str:
-    """The pattern in Python's syntax, for texts of printable ASCII.
+def java_program(pattern: str) -> Program:
+    """What a pattern means, to be run over texts that are told apart (``is_told_apart``).
 
     Raises:
         RegexRefused: see ``java_matcher``.
     """
-    parser = _Parser(Reader(unquote(pattern)), set())
-    translated = parser.alternatives(fold=False, depth=0)
+    if len(pattern) > MOST_CHARS:
+        raise RegexUnusable(TOO_LONG)
+    if any(char in pattern for char in _ODD_LINE_ENDS):
+        raise RegexRefused("it holds a line separator")
+    if any("\ud800" <= char <= "\udfff" for char in pattern):
+        raise RegexRefused("it holds what is not a character")
+    parser = _Parser(Reader(unquote(pattern)))
+    tree = parser.alternatives(fold=False, depth=0)
     if not parser.reader.done:
-        raise RegexRefused("unmatched )")
-    return translated
+        raise RegexUnusable("unmatched )")
+    return compile_nodes(tree, parser.widths)
 
 
-@dataclass(frozen=True, slots=True)
-class _Item:
-    """A piece of a sequence, and whether it may be repeated."""
+def is_told_apart(text: str) -> bool:
+    """Whether a text can match at all: whether it could be the name of a topic, and some more."""
+    return 0 < len(text) <= LONGEST_TEXT and text.isascii() and text.isprintable()
 
-    text: str
-    repeatable: bool = True
+
+class _Matcher:
+    """Matches one text after the other; see ``java_matcher``."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._automaton = Automaton(program)
+
+    def matches(self, text: str) -> bool:
+        """Whether all of the text matches."""
+        if not is_told_apart(text):
+            return False
+        try:
+            return self._automaton.matches(text)
+        except TooManySteps:
+            # After thousands of texts that is no surprise.
+            self._automaton = Automaton(self._program)
+        try:
+            return self._automaton.matches(text)
+        except TooManySteps as error:
+            raise RegexUnusable(f"it takes too many steps to match against {text!r}") from error
 
 
 @dataclass(slots=True)
@@ -89,110 +129,130 @@ class _Parser:
     """One pass over a pattern; ``fold`` is Java's flag i, carried along as an argument."""
 
     reader: Reader
-    names: set[str]
+    names: set[str] = field(default_factory=set)
+    widths: Widths = field(default_factory=Widths)
 
-    def alternatives(self, *, fold: bool, depth: int) -> str:
+    def alternatives(self, *, fold: bool, depth: int) -> Node:
         """Up to the closing bracket or the end. A flag set inside holds until there."""
         if depth > _MAX_DEPTH:
-            raise RegexRefused(f"brackets nested deeper than {_MAX_DEPTH}")
-        out: list[str] = []
+            raise RegexUnusable(f"brackets nested deeper than {_MAX_DEPTH}")
+        options: list[list[Node]] = [[]]
         while not self.reader.done and self.reader.peek() != ")":
             if self.reader.take("|"):
-                out.append("|")
+                options.append([])
             elif (flags := self._flag_switch(fold)) is not None:
                 fold = flags
                 if self.reader.peek() in ("?", "*", "+", "{"):
                     raise RegexRefused(f"nothing to repeat before {self.reader.peek()}")
             else:
-                out.append(self._repeated(self._item(fold=fold, depth=depth)))
-        return "".join(out)
+                options[-1].append(self._repeated(self._item(fold=fold, depth=depth)))
+        sequences = tuple(_sequence(parts) for parts in options)
+        node = sequences[0] if len(sequences) == 1 else Choice(sequences)
+        self.widths.of(node)  # while all that is inside is known: no deep recursion later on
+        return node
 
     def _flag_switch(self, fold: bool) -> bool | None:  # noqa: FBT001 - the flag's state so far
         """``(?i)`` and the like: the flag from here on; None where there is no such thing."""
+        if self.reader.peek() != "(":
+            return None
         found = _FLAGS.match(self.reader.text, self.reader.position + 1)
-        if self.reader.peek() != "(" or found is None or found.group(3) != ")":
+        if found is None or found.group(3) != ")":
             return None
         self.reader.position = found.end()
         return _switched(fold, found)
 
-    def _item(self, *, fold: bool, depth: int) -> _Item:
+    def _item(self, *, fold: bool, depth: int) -> Node:
         char = self.reader.next()
         if char == "(":
             return self._group(fold=fold, depth=depth + 1)
         if char == "[":
-            return _Item(render(read_class(self.reader, fold=fold)))
+            return OneOf(read_class(self.reader, fold=fold))
         if char == ".":
-            return _Item(render(ALL))
-        if char in "?*+{":
-            raise RegexRefused(f"nothing to repeat before {char}")
-        if char in _ANCHORS:
-            return _Item(_ANCHORS[char], repeatable=False)
+            return OneOf(ALL)
+        if char in "?*+":
+            raise RegexUnusable(f"nothing to repeat before {char}")
+        if char == "{":
+            raise RegexRefused("nothing to repeat before {")
+        if char in _EDGES:
+            return At(_EDGES[char])
         if char == "\\":
             return self._escape(fold=fold)
-        return _Item(_literal(char, fold=fold))
+        return _literal(char, fold=fold)
 
-    def _escape(self, *, fold: bool) -> _Item:
+    def _escape(self, *, fold: bool) -> Node:
         char = self.reader.peek()
-        if "\\" + char in _ANCHORS:
+        if "\\" + char in _EDGES:
             self.reader.next()
-            return _Item(_ANCHORS["\\" + char], repeatable=False)
+            return At(_EDGES["\\" + char])
         if char in CLASS_ESCAPES:
-            return _Item(render(CLASS_ESCAPES[self.reader.next()]))
+            return OneOf(CLASS_ESCAPES[self.reader.next()])
         if char in ("p", "P"):
-            return _Item(render(property_set(self.reader, fold=fold)))
-        return _Item(_literal(literal_escape(self.reader), fold=fold))
+            return OneOf(property_set(self.reader, fold=fold))
+        return _literal(literal_escape(self.reader), fold=fold)
 
-    def _group(self, *, fold: bool, depth: int) -> _Item:
-        opening = "(?:"
+    def _group(self, *, fold: bool, depth: int) -> Node:
+        kind = "?:"
         if self.reader.peek() == "?":
-            opening, fold = self._group_kind(fold)
+            kind, fold = self._group_kind(fold)
         body = self.alternatives(fold=fold, depth=depth)
         if not self.reader.take(")"):
-            raise RegexRefused("unclosed group")
-        return _Item(f"{opening}{body})", repeatable=opening in ("(?:", "(?>"))
+            raise RegexUnusable("unclosed group")
+        match kind:
+            case "?:":
+                # What has no length can be repeated in brackets only.
+                return Sequence((body,)) if isinstance(body, At | Look) else body
+            case "?>":
+                return Atomic(body)
+            case _:
+                return Look(body, ahead="<" not in kind, negated="!" in kind)
 
     def _group_kind(self, fold: bool) -> tuple[str, bool]:  # noqa: FBT001 - see _flag_switch
         reader = self.reader
-        for java, python in _OPENINGS.items():
-            if reader.take(java):
-                return python, fold
+        for kind in _OPENINGS:
+            if reader.take(kind):
+                return kind, fold
         if found := _NAME.match(reader.text, reader.position):
             if found.group(1) in self.names:
-                raise RegexRefused(f"two groups named {found.group(1)}")
+                raise RegexRefused(f"two groups named {found.group(1)[:40]}")
             self.names.add(found.group(1))
             reader.position = found.end()
-            return "(?:", fold
+            return "?:", fold
         found = _FLAGS.match(reader.text, reader.position)
         if found is None or found.group(3) != ":":
             raise RegexRefused("unknown kind of group: (" + reader.text[reader.position :][:3])
         reader.position = found.end()
-        return "(?:", _switched(fold, found)
+        return "?:", _switched(fold, found)
 
-    def _repeated(self, item: _Item) -> str:
-        times = self._times()
+    def _repeated(self, item: Node) -> Node:
+        times, low, high = self._times()
         if not times:
-            return item.text
-        if not item.repeatable:
+            return item
+        if isinstance(item, At | Look):
             raise RegexRefused(f"repetition {times} of something without length")
         mode = self.reader.next() if self.reader.peek() in ("?", "+") else ""
         if self.reader.peek() in ("?", "*", "+", "{"):
             raise RegexRefused(f"repetition {self.reader.peek()} of a repetition")
-        return item.text + times + mode
+        if mode == "+":
+            # Java matches each time for itself.
+            return Atomic(Repeat(Atomic(item), low, high))
+        return Repeat(item, low, high, lazy=mode == "?")
 
-    def _times(self) -> str:
+    def _times(self) -> tuple[str, int, int | None]:
+        """A repetition's text, and how often at least and at most; empty where there is none."""
         char = self.reader.peek()
-        if char in ("?", "*", "+"):
-            return self.reader.next()
+        if char in _SIMPLE_TIMES:
+            return (self.reader.next(), *_SIMPLE_TIMES[char])
         if char != "{":
-            return ""
+            return "", 1, 1
         found = _COUNT.match(self.reader.text, self.reader.position)
         if found is None:
             raise RegexRefused("a { that starts no count such as {2} or {2,}")
-        low, high = int(found.group(1)), int(found.group(3) or _MAX_REPEAT)
+        low = int(found.group(1))
+        high = low if found.group(2) is None else int(found.group(3) or _MAX_REPEAT)
         if low > min(high, _MAX_REPEAT) or high > _MAX_REPEAT:
             raise RegexRefused(f"the count {found.group()} is out of range")
         self.reader.position = found.end()
-        return found.group()
+        return found.group(), low, high
 
 
 def _switched(fold: bool, found: re.Match[str]) -> bool:  # noqa: FBT001 - see _flag_switch
@@ -204,7 +264,12 @@ def _switched(fold: bool, found: re.Match[str]) -> bool:  # noqa: FBT001 - see _
     return (fold or "i" in on) and "i" not in off
 
 
-def _literal(char: str, *, fold: bool) -> str:
+def _sequence(parts: list[Node]) -> Node:
+    return parts[0] if len(parts) == 1 else Sequence(tuple(parts))
+
+
+@lru_cache(maxsize=1024)
+def _literal(char: str, *, fold: bool) -> OneOf:
     if fold and is_foldable(char):
-        return render(frozenset((char.lower(), char.upper())))
-    return render(frozenset(char) & ALL)
+        return OneOf(frozenset((char.lower(), char.upper())))
+    return OneOf(frozenset(char) & ALL)

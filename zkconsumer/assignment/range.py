@@ -16,9 +16,9 @@ def assign(view: GroupView) -> dict[TopicPartition, ConsumerThreadId]:
     owners: dict[TopicPartition, ConsumerThreadId] = {}
     for topic, threads in view.threads_by_topic().items():
         partitions = view.partitions_of(topic)
-        share, rest = divmod(len(partitions), len(threads))
+        share, rest = divmod(len(partitions), threads.count)
         start = 0
-        for position, thread in enumerate(threads):
+        for position, thread in enumerate(threads.first(len(partitions))):
             end = start + share + (position < rest)
             owners.update(dict.fromkeys(partitions[start:end], thread))
             start = end

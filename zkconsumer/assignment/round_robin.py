@@ -36,14 +36,14 @@ def assign(view: GroupView, own_consumer_id: str) -> dict[TopicPartition, Consum
 
     The topics must be even (``uneven_topics``).
     """
-    threads = next(iter(view.threads_by_topic().values()), ())
-    if not threads:
+    threads = next(iter(view.threads_by_topic().values()), None)
+    if threads is None:
         return {}
     partitions = [
         tp for topic in _walk_order(view, own_consumer_id) for tp in view.partitions_of(topic)
     ]
     partitions.sort(key=lambda tp: string_hash(f"[{tp.topic},{tp.partition}]"))
-    return dict(zip(partitions, cycle(threads), strict=False))
+    return dict(zip(partitions, cycle(threads.first(len(partitions))), strict=False))
 
 
 def _walk_order(view: GroupView, consumer_id: str) -> list[str]:

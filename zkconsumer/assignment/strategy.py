@@ -2,12 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, TypeAlias, assert_never
+from itertools import islice
+from typing import Final, Literal, TypeAlias, assert_never
 
 from zkconsumer.assignment import range as range_assignor
 from zkconsumer.assignment import round_robin
 from zkconsumer.assignment.group_view import GroupView
 from zkconsumer.model import ConsumerThreadId, TopicPartition
+
+_SHOWN: Final = 5
 
 Strategy: TypeAlias = Literal["range", "roundrobin"]
 
@@ -50,8 +53,11 @@ def assign(strategy: Strategy, view: GroupView, own_consumer_id: str) -> Assignm
 
 def _uneven_reason(view: GroupView, one: str, other: str) -> str:
     threads = view.threads_by_topic()
-    differing = sorted({str(thread) for thread in set(threads[one]) ^ set(threads[other])})
-    shown = ", ".join(differing[:5]) + (", ..." if len(differing) > 5 else "")
+    only_one, first = threads[one].without(threads[other])
+    only_other, second = threads[other].without(threads[one])
+    differing = map(str, (*islice(first, _SHOWN), *islice(second, _SHOWN)))
+    more = ", ..." if only_one + only_other > _SHOWN else ""
+    shown = ", ".join(sorted(differing)[:_SHOWN]) + more
     return (
         f"round-robin needs all members to read the same topics with the same number of streams, "
         f"but only one of the topics {one} and {other} is read by {shown}: make the subscriptions "

@@ -1,7 +1,7 @@
 import pytest
 
 from zkconsumer.assignment.java_charset import RegexRefused
-from zkconsumer.assignment.java_regex import java_matcher, translate
+from zkconsumer.assignment.java_regex import java_matcher
 
 
 @pytest.mark.parametrize(
@@ -97,8 +97,3 @@ def test_what_is_not_certain_is_refused_with_its_reason(pattern: str, reason: st
     """Both what Java refuses and what could mean something else."""
     with pytest.raises(RegexRefused, match=reason):
         java_matcher(pattern)
-
-
-def test_case_is_spelled_out() -> None:
-    """The translation needs no flags, so it can stand anywhere."""
-    assert translate("(?i)a1") == "[Aa]1"

@@ -1,0 +1,120 @@
+"""Regular expressions as trees: what the parser gives and the compiler takes. Pure."""
+
+from dataclasses import dataclass
+from enum import Enum, auto
+from typing import TypeAlias
+
+from zkconsumer.assignment.java_charset import Chars
+
+
+class Edge(Enum):
+    """A condition on a position in the text."""
+
+    START = auto()
+    END = auto()
+    BOUNDARY = auto()
+    NO_BOUNDARY = auto()
+
+
+@dataclass(frozen=True, slots=True)
+class OneOf:
+    """One character of a set."""
+
+    chars: Chars
+
+
+@dataclass(frozen=True, slots=True)
+class At:
+    """A condition without length."""
+
+    edge: Edge
+
+
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """One after the other."""
+
+    parts: tuple["Node", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """One of several, the first that leads to a match."""
+
+    options: tuple["Node", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Repeat:
+    """``low`` to ``high`` times (None: without end), many first or, where lazy, few first."""
+
+    body: "Node"
+    low: int
+    high: int | None
+    lazy: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Atomic:
+    """Its first match alone counts: nothing goes back into it."""
+
+    body: "Node"
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Whether the body matches from here on, or up to here; without length itself."""
+
+    body: "Node"
+    ahead: bool
+    negated: bool
+
+
+Node: TypeAlias = OneOf | At | Sequence | Choice | Repeat | Atomic | Look
+
+
+Width: TypeAlias = tuple[int, int | None]
+"""The lengths of the shortest and of the longest text (None: there is no longest)."""
+
+
+class Widths:
+    """Lengths of what nodes take; each node of a tree is looked at once, however often asked."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, Width] = {}
+
+    def of(self, node: Node) -> Width:
+        """The lengths of what a node takes; the tree must outlive this object."""
+        found = self._known.get(id(node))
+        if found is None:
+            found = self._known[id(node)] = self._measure(node)
+        return found
+
+    def _measure(self, node: Node) -> Width:
+        match node:
+            case OneOf():
+                return 1, 1
+            case At() | Look():
+                return 0, 0
+            case Sequence(parts):
+                widths = [self.of(part) for part in parts]
+                return sum(low for low, _ in widths), _sum([high for _, high in widths])
+            case Choice(options):
+                widths = [self.of(option) for option in options]
+                highs = [high for _, high in widths if high is not None]
+                longest = max(highs) if len(highs) == len(widths) else None
+                return min(low for low, _ in widths), longest
+            case Repeat(body, low, high):
+                shortest, longest = self.of(body)
+                return shortest * low, 0 if longest == 0 else _product(longest, high)
+            case Atomic(body):
+                return self.of(body)
+
+
+def _sum(lengths: list[int | None]) -> int | None:
+    known = [one for one in lengths if one is not None]
+    return sum(known) if len(known) == len(lengths) else None
+
+
+def _product(one: int | None, other: int | None) -> int | None:
+    return None if one is None or other is None else one * other

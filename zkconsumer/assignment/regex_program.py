@@ -1,0 +1,197 @@
+"""Regular expressions as programs: a graph of operations, each at most so often as it is needed.
+
+Every operation goes on to others that were made before it, but for loops. How large a program may
+get is bounded: a repetition that is counted is written out, and registrations of strangers hold
+what they like. Pure.
+"""
+
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from zkconsumer.assignment.java_charset import Chars, RegexRefused, RegexUnusable
+from zkconsumer.assignment.regex_nodes import (
+    At,
+    Atomic,
+    Choice,
+    Edge,
+    Look,
+    Node,
+    OneOf,
+    Repeat,
+    Sequence,
+    Widths,
+)
+
+LONGEST_TEXT: Final = 255
+"""The length of the longest text that a program is made for: no topic's name is longer."""
+MOST_OPS: Final = 100_000
+"""How many operations a program may have; a filter that names 3,000 topics has about so many."""
+ACCEPT: Final = 0
+"""The operation at which every program, and every part of one that stands alone, has matched."""
+
+
+@dataclass(frozen=True, slots=True)
+class Accept:
+    """The match is found."""
+
+
+@dataclass(frozen=True, slots=True)
+class Take:
+    """Take one character of a set, go on at ``then``."""
+
+    chars: Chars
+    then: int
+
+
+@dataclass(slots=True)
+class Fork:
+    """Go on at ``first``; where that leads to nothing, at ``second``."""
+
+    first: int
+    second: int
+
+
+@dataclass(frozen=True, slots=True)
+class OnEdge:
+    """Go on at ``then`` if the condition holds here."""
+
+    edge: Edge
+    then: int
+
+
+@dataclass(frozen=True, slots=True)
+class OnLook:
+    """Go on at ``then`` if the part at ``start`` matches from here on, or the ``back`` before.
+
+    Attributes:
+        start: where the part begins.
+        back: how many characters before this position it begins; None: it looks ahead.
+        negated: whether it must not match.
+        then: where to go on.
+    """
+
+    start: int
+    back: int | None
+    negated: bool
+    then: int
+
+
+@dataclass(frozen=True, slots=True)
+class Jump:
+    """Go on at ``then`` behind the first match of the part at ``start``."""
+
+    start: int
+    then: int
+
+
+Op: TypeAlias = Accept | Take | Fork | OnEdge | OnLook | Jump
+Conditional: TypeAlias = OnEdge | OnLook | Jump
+
+
+@dataclass(frozen=True, slots=True)
+class Program:
+    """Operations, and the one to begin with."""
+
+    ops: list[Op]
+    start: int
+
+
+def compile_nodes(tree: Node, widths: Widths) -> Program:
+    """The program of a regular expression, for texts of up to ``LONGEST_TEXT`` characters.
+
+    Args:
+        tree: the expression.
+        widths: the lengths of what its nodes take, as far as they are known.
+
+    Raises:
+        RegexRefused: it would be too large, or what it means is not certain.
+    """
+    compiler = _Compiler(widths)
+    start = compiler.compile(tree, ACCEPT, in_atomic=False)
+    return Program(compiler.ops, start)
+
+
+class _Compiler:
+    """Writes operations from the end to the beginning."""
+
+    def __init__(self, widths: Widths) -> None:
+        self.ops: list[Op] = [Accept()]
+        self._widths = widths
+
+    def compile(self, node: Node, then: int, *, in_atomic: bool) -> int:
+        """Write a node that goes on at ``then``; gives where it begins."""
+        match node:
+            case OneOf(chars):
+                return self._add(Take(chars, then))
+            case At(edge):
+                return self._add(OnEdge(edge, then))
+            case Sequence(parts):
+                for part in reversed(parts):
+                    then = self.compile(part, then, in_atomic=in_atomic)
+                return then
+            case Choice(options):
+                chosen = self.compile(options[-1], then, in_atomic=in_atomic)
+                for option in reversed(options[:-1]):
+                    start = self.compile(option, then, in_atomic=in_atomic)
+                    chosen = self._add(Fork(start, chosen))
+                return chosen
+            case Repeat():
+                return self._repeat(node, then, in_atomic=in_atomic)
+            case Atomic(body):
+                return self._add(Jump(self.compile(body, ACCEPT, in_atomic=True), then))
+            case Look():
+                return self._look(node, then)
+
+    def _look(self, node: Look, then: int) -> int:
+        back = None
+        if not node.ahead:
+            back, longest = self._widths.of(node.body)
+            if back != longest:
+                raise RegexRefused("it has no sure equivalent: a look-behind of variable length")
+        start = self.compile(node.body, ACCEPT, in_atomic=False)
+        return self._add(OnLook(start, back, node.negated, then))
+
+    def _repeat(self, node: Repeat, then: int, *, in_atomic: bool) -> int:
+        """Write a repetition out: so often as it must be, and so often as it may be.
+
+        What may be repeated more often than a text is long may be repeated for ever. What may be
+        empty, and has to come more often than that, is empty one time or another, and then so
+        often as it has to.
+        """
+        low, high = node.low, node.high
+        if self._widths.of(node.body)[0] == 0:
+            # A body that ends in one place only, or nowhere, leaves nothing to choose.
+            if in_atomic and high != 1 and not isinstance(node.body, Atomic):
+                raise RegexRefused(
+                    "it has no sure equivalent: a repetition of what may be empty within an atomic "
+                    "group or a possessive repetition"
+                )
+            low = min(low, LONGEST_TEXT + 1)
+        elif low > LONGEST_TEXT:
+            return self._add(Take(frozenset(), then))
+        if high is None or high >= LONGEST_TEXT:
+            start = self._loop(node, then, in_atomic=in_atomic)
+        else:
+            start = then
+            for _ in range(high - low):
+                start = self._maybe(node, start, then, in_atomic=in_atomic)
+        for _ in range(low):
+            start = self.compile(node.body, start, in_atomic=in_atomic)
+        return start
+
+    def _loop(self, node: Repeat, then: int, *, in_atomic: bool) -> int:
+        fork = Fork(then, then)
+        head = self._add(fork)
+        body = self.compile(node.body, head, in_atomic=in_atomic)
+        fork.first, fork.second = (then, body) if node.lazy else (body, then)
+        return head
+
+    def _maybe(self, node: Repeat, again: int, then: int, *, in_atomic: bool) -> int:
+        body = self.compile(node.body, again, in_atomic=in_atomic)
+        return self._add(Fork(then, body) if node.lazy else Fork(body, then))
+
+    def _add(self, op: Op) -> int:
+        if len(self.ops) >= MOST_OPS:
+            raise RegexUnusable(f"it is too large: written out it has over {MOST_OPS} characters")
+        self.ops.append(op)
+        return len(self.ops) - 1
