@@ -5,7 +5,7 @@ request, and become HTML. What takes time runs on threads of a pool, so that eve
 """
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from http import HTTPStatus
 from typing import Final
 from urllib.parse import parse_qs
@@ -24,9 +24,16 @@ from starlette.routing import Mount, Route
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from zkconsumer.errors import ZkConsumerError
+from zkconsumer.inbound.table import address_key
 from zkconsumer.status.model import GroupKey, GroupKind
 from zkconsumer.web.files import PageFiles
-from zkconsumer.web.guarding import Guard
+from zkconsumer.web.guarding import (
+    TOO_MANY_GUESSES,
+    Guard,
+    client_host,
+    note_wrong_token,
+    retry_after,
+)
 from zkconsumer.web.pages.cluster import cluster_page
 from zkconsumer.web.pages.group import group_page
 from zkconsumer.web.pages.groups import TREND_POINTS, groups_page
@@ -46,6 +53,7 @@ from zkconsumer.web.rendering import render
 from zkconsumer.web.security import SESSION_MS, safe_onward
 from zkconsumer.web.site import Site
 from zkconsumer.web.state import ClusterState
+from zkconsumer.web.throttling import GuessThrottle
 from zkconsumer.web.znodes import ZnodeView, look_at
 from zkconsumer.zk.paths import GroupPaths
 
@@ -73,7 +81,7 @@ def build_app(site: Site) -> ASGIApp:
             Route("/api/groups/{kind}/{id:path}/rebalances", programs.rebalances),
             Route("/events", _Events(site)),
             Route("/metrics", programs.metrics),
-            Route("/healthz", programs.healthz),
+            Route("/healthz", _at_once(programs.healthz)),
             Route("/login", answers.login, methods=["GET", "POST"]),
             Route("/logout", answers.logout, methods=["POST"]),
             Mount("/static", PageFiles()),
@@ -87,6 +95,15 @@ def build_app(site: Site) -> ASGIApp:
     return Guard(app, site.tokens, site.hosts, site.clock)
 
 
+def _at_once(answer: Callable[[Request], Response]) -> Callable[[Request], Awaitable[Response]]:
+    """An endpoint on the event loop: all threads of the pool may be taken."""
+
+    async def endpoint(request: Request) -> Response:
+        return answer(request)
+
+    return endpoint
+
+
 def _topic(asked: Asked, state: ClusterState, request: Request) -> View:
     return topic_page(state, asked, request.path_params["name"])
 
@@ -97,6 +114,7 @@ class _Answers:
     def __init__(self, site: Site) -> None:
         self._site = site
         self._asking = threading.BoundedSemaphore(ASKING_ZOOKEEPER)
+        self._throttle = GuessThrottle()
 
     def page(
         self, make: Callable[[Asked, ClusterState, Request], View]
@@ -157,7 +175,16 @@ class _Answers:
             return await run_in_threadpool(_html, login_page(onward=onward), asked, None)
         form = await _form(request)
         onward = safe_onward(form.get("next", onward))
+        host, now_ms = client_host(request.scope), self._site.clock.now_ms()
+        wait_ms = self._throttle.wait_ms(host, now_ms)
+        if wait_ms:
+            view = login_page(refused=TOO_MANY_GUESSES, onward=onward)
+            response = await run_in_threadpool(_html, view, asked, None)
+            response.status_code = 429
+            response.headers.update(retry_after(wait_ms))
+            return response
         if not tokens.accepts(form.get("token", "").strip()):
+            note_wrong_token(self._throttle, host, now_ms)
             view = login_page(refused="That is not the token.", onward=onward)
             return await run_in_threadpool(_html, view, asked, None)
         response = RedirectResponse(onward, 303)
@@ -235,7 +262,9 @@ class _Events:
         key = GroupKey(GroupKind(kind), group_id) if kind in set(GroupKind) else None
         seen = request.headers.get("last-event-id", request.query_params.get("seen", ""))
         last_seen = int(seen) if seen.isascii() and seen.isdigit() and len(seen) < 16 else None
-        if not await self._site.events.serve(key, last_seen, receive, send):
+        address = address_key(client_host(scope))
+        events = self._site.events
+        if not await events.serve(key, last_seen, receive, send, address=address):
             full = PlainTextResponse("Too many listen already.\n", 503, {"Retry-After": "10"})
             await full(scope, receive, send)
 

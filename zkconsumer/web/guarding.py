@@ -1,6 +1,7 @@
 """Lets through whoever may pass, and puts the safe headers on every answer."""
 
 import asyncio
+import logging
 from collections.abc import Mapping
 from typing import Final
 from urllib.parse import quote
@@ -9,9 +10,29 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from zkconsumer.clock import Clock
-from zkconsumer.web.security import HEADERS, OPEN_PATHS, Hosts, Tokens, comes_from_the_page
+from zkconsumer.web.security import (
+    HEADERS,
+    HEADERS_MAX,
+    OPEN_PATHS,
+    TARGET_MAX,
+    Hosts,
+    Tokens,
+    comes_from_the_page,
+)
+from zkconsumer.web.throttling import GuessThrottle
 
+log = logging.getLogger(__name__)
+
+TOO_MANY_GUESSES: Final = "Too many wrong tokens came from your address: try again in a minute."
+HAS_ROOM: Final = "zkconsumer.has_room"
+"""Where a scope says whether there is room for more than ``/healthz``."""
+PROVE: Final = "zkconsumer.prove"
+"""Where a scope has what is to be called once its client has shown the token."""
+_ALWAYS_ANSWERED: Final = "/healthz"
+_RETRY_S: Final = 5
+_HOST_MAX: Final = 64
 _SAFE_METHODS: Final = frozenset({"GET", "HEAD"})
+_AUTHORIZATION: Final = b"authorization"
 
 
 class Guard:
@@ -22,13 +43,22 @@ class Guard:
         tokens: who may see it.
         hosts: under which names.
         clock: ends logins.
+        throttle: bounds how quickly tokens can be guessed.
     """
 
-    def __init__(self, app: ASGIApp, tokens: Tokens, hosts: Hosts, clock: Clock) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        tokens: Tokens,
+        hosts: Hosts,
+        clock: Clock,
+        throttle: GuessThrottle | None = None,
+    ) -> None:
         self._app = app
         self._tokens = tokens
         self._hosts = hosts
         self._clock = clock
+        self._throttle = throttle or GuessThrottle()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """One request."""
@@ -48,11 +78,7 @@ class Guard:
                 message["headers"] = [*given, *(one for one in HEADERS if one[0] not in names)]
             await send(message)
 
-        headers = header_map(scope)
-        scope["signed_in"] = self._tokens.wanted and self._tokens.has_session(
-            headers, self._clock.wall_ms()
-        )
-        refusal = self._refusal(scope, headers)
+        refusal = _of_a_size_no_page_needs(scope) or self._refusal(scope, header_map(scope))
         try:
             await (refusal or self._app)(scope, receive, send_safely)
         except asyncio.CancelledError:
@@ -62,26 +88,83 @@ class Guard:
 
     def _refusal(self, scope: Scope, headers: Mapping[str, str]) -> Response | None:
         path, method = scope["path"], scope["method"]
+        if path != _ALWAYS_ANSWERED and not scope.get(HAS_ROOM, True):
+            return PlainTextResponse(
+                "Too many ask for this page now.\n", 503, {"Retry-After": str(_RETRY_S)}
+            )
         if not self._hosts.accepts(headers.get("host")):
             return PlainTextResponse(
                 "This page is not served under that name: see --allow-host.\n", 421
             )
         if method not in _SAFE_METHODS and not comes_from_the_page(headers):
             return PlainTextResponse("That was not sent by this page.\n", 403)
-        if path in OPEN_PATHS or path.startswith("/static/"):
-            return None
-        if self._tokens.admits(headers, self._clock.wall_ms()):
+        admitted, wait_ms = self._admits(scope, headers)
+        if admitted or path in OPEN_PATHS or path.startswith("/static/"):
             return None
         if method in _SAFE_METHODS and "text/html" in headers.get("accept", ""):
             onward = scope.get("raw_path", path.encode()).decode("latin-1")
             query = scope.get("query_string", b"").decode("latin-1")
             asked = f"{onward}?{query}" if query else onward
             return RedirectResponse(f"/login?next={quote(asked, safe='')}", 303)
+        if wait_ms:
+            return PlainTextResponse(f"{TOO_MANY_GUESSES}\n", 429, retry_after(wait_ms))
         return PlainTextResponse(
             "A token is needed: Authorization: Bearer ...\n",
             401,
             {"WWW-Authenticate": 'Bearer realm="zkconsumer"'},
         )
+
+    def _admits(self, scope: Scope, headers: Mapping[str, str]) -> tuple[bool, int]:
+        """Whether it may see all; and for how long tokens of its address are not looked at.
+
+        A token that does not count is taken out, so that nothing further in is told by it.
+        """
+        if not self._tokens.wanted:
+            scope["signed_in"] = False
+            return True, 0
+        wall_ms, now_ms, host = self._clock.wall_ms(), self._clock.now_ms(), client_host(scope)
+        scope["signed_in"] = admitted = self._tokens.has_session(headers, wall_ms)
+        wait_ms = 0
+        if not admitted and "authorization" in headers:
+            wait_ms = self._throttle.wait_ms(host, now_ms)
+            admitted = not wait_ms and self._tokens.admits(headers, wall_ms)
+            if not admitted:
+                if not wait_ms and headers["authorization"].lower().startswith("bearer "):
+                    note_wrong_token(self._throttle, host, now_ms)
+                scope["headers"] = [one for one in scope["headers"] if one[0] != _AUTHORIZATION]
+        if admitted:
+            scope.get(PROVE, _nobody_asks)()
+        return admitted, wait_ms
+
+
+def note_wrong_token(throttle: GuessThrottle, host: str, now_ms: int) -> None:
+    """Count a wrong token of this address, and log it where that was one too many."""
+    throttle.failed(host, now_ms)
+    if throttle.wait_ms(host, now_ms):
+        log.warning("wrong tokens come from %r: no more than one each few seconds is tried", host)
+
+
+def client_host(scope: Scope) -> str:
+    """The address of the client; of the one behind a proxy, if that is trusted."""
+    client = scope.get("client")
+    return str(client[0])[:_HOST_MAX] if client else ""
+
+
+def retry_after(wait_ms: int) -> dict[str, str]:
+    """The header that says when to try again."""
+    return {"Retry-After": str(-(-wait_ms // 1000))}
+
+
+def _of_a_size_no_page_needs(scope: Scope) -> Response | None:
+    if len(scope.get("raw_path", b"")) + len(scope.get("query_string", b"")) > TARGET_MAX:
+        return PlainTextResponse("That address is too long.\n", 414)
+    if len(scope["headers"]) > HEADERS_MAX:
+        return PlainTextResponse("Those are too many headers.\n", 431)
+    return None
+
+
+def _nobody_asks() -> None:
+    """Do nothing: there is no server in between."""
 
 
 def header_map(scope: Scope) -> dict[str, str]:

@@ -15,10 +15,12 @@ class Health:
     Attributes:
         reason: why it is not well; None where it is.
         age_ms: how old the snapshot is; None where there is none.
+        is_current: whether what is shown is how things are, well or not.
     """
 
     reason: str | None
     age_ms: int | None
+    is_current: bool = False
 
     @property
     def well(self) -> bool:
@@ -30,7 +32,8 @@ def health_of(state: ClusterState, now_ms: int) -> Health:
     """Judge what is shown.
 
     It may be as old as three readings and their pauses. Brokers that don't answer make nothing
-    unhealthy: the page is there to show that.
+    unhealthy: the page is there to show that. Where none is even registered there is nothing that
+    could be well, and mostly the wrong place is looked at.
     """
     if not state.ready:
         return Health(reason=state.problem or "nothing was read yet", age_ms=None)
@@ -43,4 +46,5 @@ def health_of(state: ClusterState, now_ms: int) -> Health:
             reason=f"what is shown is {age_ms // 1000} s old: the cluster is no longer read",
             age_ms=age_ms,
         )
-    return Health(reason=None, age_ms=age_ms)
+    absent = state.snapshot.no_brokers
+    return Health(reason=None if absent is None else str(absent), age_ms=age_ms, is_current=True)

@@ -14,6 +14,10 @@ from urllib.parse import urlsplit
 from zkconsumer.errors import ConfigError
 
 LEAST_TOKEN_LENGTH: Final = 16
+TARGET_MAX: Final = 8_192
+"""How long an address with its parameters may be, in bytes."""
+HEADERS_MAX: Final = 100
+"""How many headers a request may have."""
 SESSION_MS: Final = 12 * 3_600_000
 """How long a login lasts."""
 
@@ -104,9 +108,10 @@ class Tokens:
 
     def has_session(self, headers: Mapping[str, str], now_ms: int) -> bool:
         """Whether the request brings the cookie of a login that still holds."""
+        ours = self.cookie_name
         for part in headers.get("cookie", "").split(";"):
             name, _, value = part.strip().partition("=")
-            if name == self.cookie_name and self._is_ours(value, now_ms):
+            if name == ours and self._is_ours(value, now_ms):
                 return True
         return False
 

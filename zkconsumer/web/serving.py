@@ -2,11 +2,13 @@
 
 import logging
 import os
+import resource
 import signal
 import socket
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from types import FrameType
 from typing import Final, NamedTuple
 
@@ -14,13 +16,26 @@ import uvicorn
 from starlette.types import ASGIApp
 
 from zkconsumer.errors import ConfigError, ZkConsumerError
+from zkconsumer.inbound.gate import Gate, Seat
+from zkconsumer.inbound.pacing import PacedLog
+from zkconsumer.inbound.table import ConnectionLimits
+from zkconsumer.web.connection import HEAD_MAX, PageConnection
 
 log = logging.getLogger(__name__)
 
-_BACKLOG: Final = 256
-_REQUESTS_AT_ONCE: Final = 500
+_BACKLOG: Final = 1024
+_ADDRESSES: Final = 5
+"""So many addresses have to come together to fill all places with connections that wait."""
+_LEAST_DESCRIPTORS: Final = 2 * (ConnectionLimits().spare + 1)
+_ENDLESS: Final = 1 << 30
+_NEVER_S: Final = 86_400
+"""Idle connections are the gate's business."""
+_CAUSED_BY_STRANGERS: Final = ("asyncio", "uvicorn.error", "zkconsumer.web.guarding")
+"""Loggers to which anybody who connects can make us write."""
 _GRACE_S: Final = 2
 """How long answers may take that are under way when it ends."""
+_TAKING_S: Final = 1.0
+"""How long clients may go on then to take what is answered."""
 
 
 class Address(NamedTuple):
@@ -67,15 +82,59 @@ def listening(address: Address) -> Iterator[tuple[socket.socket, Address]]:
         yield bound, Address(address.host, bound.getsockname()[1])
 
 
+def connection_limits(connections: int | None, client_ms: int) -> ConnectionLimits:
+    """How much strangers may use of this process.
+
+    Args:
+        connections: how many of them there may be; None: as many as usual, or as its descriptors
+            allow: half of them are for the cluster and the past.
+        client_ms: how long a client may keep us waiting, in milliseconds.
+
+    Raises:
+        ConfigError: there are not enough descriptors for so many.
+    """
+    usual = ConnectionLimits()
+    descriptors, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if descriptors == resource.RLIM_INFINITY:
+        descriptors = _ENDLESS
+    if connections is None:
+        connections = max(1, min(usual.connections, descriptors // 2 - usual.spare))
+    needed = 2 * (connections + usual.spare)
+    if needed > max(descriptors, _LEAST_DESCRIPTORS):
+        raise ConfigError(
+            f"for {connections} connections this process has to be allowed to open {needed} files, "
+            f"and may open {descriptors}: raise that (ulimit -n, LimitNOFILE=) or give a smaller "
+            "--max-connections"
+        )
+    return replace(
+        usual,
+        connections=connections,
+        per_address=max(1, connections // _ADDRESSES),
+        head_ms=client_ms,
+        body_ms=client_ms,
+        next_ms=min(usual.next_ms, client_ms),
+        taking_ms=client_ms,
+    )
+
+
 class PageServer(uvicorn.Server):
     """A server that ends at the first signal, and says by which; a second one waits for nothing.
 
     Args:
         app: what answers.
         before_end: called when the end begins: lets go whoever would listen for ever.
+        limits: what connections may do.
+        trusted_proxies: addresses and networks of proxies that say truly for whom they ask.
     """
 
-    def __init__(self, app: ASGIApp, before_end: Callable[[], None]) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        before_end: Callable[[], None],
+        *,
+        limits: ConnectionLimits | None = None,
+        trusted_proxies: Sequence[str] = (),
+    ) -> None:
         super().__init__(
             uvicorn.Config(
                 app,
@@ -85,14 +144,51 @@ class PageServer(uvicorn.Server):
                 lifespan="off",
                 access_log=False,
                 log_config=None,
-                proxy_headers=False,
+                proxy_headers=bool(trusted_proxies),
+                forwarded_allow_ips=list(trusted_proxies),
                 server_header=False,
-                limit_concurrency=_REQUESTS_AT_ONCE,
+                h11_max_incomplete_event_size=HEAD_MAX,
+                timeout_keep_alive=_NEVER_S,
                 timeout_graceful_shutdown=_GRACE_S,
             )
         )
         self._before_end = before_end
+        self._limits = limits or ConnectionLimits()
+        self._paced = PacedLog()
+        self._gate = Gate(self._limits, self._connection, paced=self._paced)
         self.ended_by: int | None = None
+
+    def _connection(self, seat: Seat) -> PageConnection:
+        return PageConnection(
+            self.config,
+            self.server_state,
+            seat=seat,
+            requests_max=self._limits.connections,
+        )
+
+    async def serve(self, sockets: list[socket.socket] | None = None) -> None:
+        """See ``uvicorn.Server``."""
+        loggers = [logging.getLogger(name) for name in _CAUSED_BY_STRANGERS]
+        for logger in loggers:
+            logger.addFilter(self._paced)
+        try:
+            await super().serve(sockets)
+        finally:
+            await self._gate.close()
+            for logger in loggers:
+                logger.removeFilter(self._paced)
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        """See ``uvicorn.Server``: here the gate accepts, not asyncio."""
+        self.servers = []
+        for one in sockets or ():
+            self._gate.open(one)
+        self.started = True
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """See ``uvicorn.Server``: whoever keeps us waiting is not waited for."""
+        self._gate.stop_accepting(_TAKING_S)
+        await super().shutdown(sockets)
 
     @contextmanager
     def capture_signals(self) -> Iterator[None]:

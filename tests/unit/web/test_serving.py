@@ -1,11 +1,12 @@
-"""Where to listen."""
+"""Where to listen, and how many may come."""
 
+import resource
 import socket
 
 import pytest
 
 from zkconsumer.errors import ConfigError, ZkConsumerError
-from zkconsumer.web.serving import Address, listening, parse_address
+from zkconsumer.web.serving import Address, connection_limits, listening, parse_address
 
 
 @pytest.mark.parametrize(
@@ -45,3 +46,28 @@ def test_a_port_in_use_is_said_in_one_line(monkeypatch: pytest.MonkeyPatch) -> N
         listening(Address("h", 1)),
     ):
         raise AssertionError
+
+
+@pytest.mark.parametrize(
+    ("descriptors", "connections"),
+    [(1_024, 496), (65_536, 500), (resource.RLIM_INFINITY, 500), (256, 112), (20, 1)],
+)
+def test_strangers_get_no_more_than_half_of_the_descriptors(
+    monkeypatch: pytest.MonkeyPatch, descriptors: int, connections: int
+) -> None:
+    """The rest is for brokers, ZooKeeper and the past."""
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (descriptors, descriptors))
+    found = connection_limits(None, 2_000)
+    assert found.connections == connections
+    assert found.per_address == max(1, connections // 5)
+    assert (found.head_ms, found.body_ms, found.taking_ms) == (2_000, 2_000, 2_000)
+    assert found.next_ms == 2_000
+    assert connection_limits(None, 20_000).next_ms == 5_000
+
+
+def test_more_than_there_can_be_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """With what would be needed."""
+    monkeypatch.setattr(resource, "getrlimit", lambda _: (1_024, 4_096))
+    assert connection_limits(496, 2_000).connections == 496
+    with pytest.raises(ConfigError, match=r"open 1026 files, and may open 1024: raise that"):
+        connection_limits(497, 2_000)

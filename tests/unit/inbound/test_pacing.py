@@ -1,0 +1,83 @@
+"""What strangers cause is said once, then counted."""
+
+import logging
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.manual_clock import ManualClock
+from zkconsumer.inbound.pacing import Pace, PacedLog, Unsaid
+
+
+def test_a_kind_of_line_is_said_once_in_a_while() -> None:
+    """What was left out meanwhile is counted, and the count is told once."""
+    pace = Pace(every_ms=100)
+    assert [pace.may_say("a", now_ms) for now_ms in (0, 1, 99)] == [True, False, False]
+    assert pace.may_say("b", 50)
+    assert pace.due(99) == []
+    assert pace.due(100) == [Unsaid("a", 2)]
+    assert not pace.may_say("a", 150)
+    assert pace.due(199) == []
+    assert pace.due(200) == [Unsaid("a", 1)]
+    assert pace.due(300) == []
+    assert pace.may_say("a", 301)
+
+
+@given(st.lists(st.tuples(st.text(max_size=3), st.integers(0, 50)), max_size=300))
+def test_lines_are_few_whatever_their_kinds(events: list[tuple[str, int]]) -> None:
+    """In each stretch of time each of a few kinds, and all others together, has two at most."""
+    pace = Pace(every_ms=1_000, kinds_max=5)
+    now_ms, said, left_out = 0, 0, 0
+    for kind, passed_ms in events:
+        now_ms += passed_ms
+        if pace.may_say(kind, now_ms):
+            said += 1
+        else:
+            left_out += 1
+        assert said <= 6 * (1 + now_ms // 1_000)
+    assert sum(one.lines for one in pace.due(now_ms + 2_000)) == left_out
+
+
+def test_a_logger_is_paced(caplog: pytest.LogCaptureFixture) -> None:
+    """Warnings by their words, without numbers; errors also by where they were; less is let be."""
+    clock = ManualClock()
+    paced = PacedLog(Pace(every_ms=100), clock)
+    logger = logging.getLogger("tests.paced")
+    logger.addFilter(paced)
+    try:
+        with caplog.at_level(logging.INFO):
+            for number in range(5):
+                logger.warning(f"fd {number} is bad\nmore")  # noqa: G004 - as asyncio does
+                logger.info("news")
+                for fail in (_log_failure, _log_another):
+                    fail(logger)
+            assert [one.getMessage() for one in caplog.records if one.levelno > logging.INFO] == [
+                "fd 0 is bad\nmore",
+                "failed",
+                "failed",
+            ]
+            assert caplog.text.count("news") == 5
+            caplog.clear()
+            clock.advance(100)
+            paced.flush()
+            told = [one.getMessage() for one in caplog.records]
+            assert told[0] == "fd # is bad: 4 more of these"
+            assert len(told) == 3
+            assert told[1].startswith("failed: ValueError at _log_failure:")
+    finally:
+        logger.removeFilter(paced)
+
+
+def _log_failure(logger: logging.Logger) -> None:
+    try:
+        int("x")
+    except ValueError:
+        logger.exception("failed")
+
+
+def _log_another(logger: logging.Logger) -> None:
+    try:
+        int("x")
+    except ValueError:
+        logger.exception("failed")

@@ -1,0 +1,220 @@
+"""Lets connections in, watches them, and closes those that keep us waiting."""
+
+import asyncio
+import contextlib
+import fcntl
+import logging
+import socket
+import struct
+import termios
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from typing import Final
+
+from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.inbound.listener import Listener
+from zkconsumer.inbound.pacing import PacedLog
+from zkconsumer.inbound.table import (
+    ConnectionLimits,
+    ConnectionTable,
+    Progress,
+    Waits,
+    address_key,
+)
+
+log = logging.getLogger(__name__)
+
+_LOOKS: Final = 8
+_LOOK_MAX_MS: Final = 500
+_CLOSE_S: Final = 1.0
+_CROWDED: Final = "closed connections that kept us waiting, to make room for others"
+
+
+class Watched(asyncio.BaseProtocol, ABC):
+    """A connection's protocol, as the gate sees it. It calls ``Seat.leave`` when it is lost."""
+
+    @abstractmethod
+    def progress(self) -> Progress:
+        """Return how far its client has got."""
+
+    @abstractmethod
+    def cut(self) -> None:
+        """Close at once, whatever is still to be sent; nothing, where it is not connected yet."""
+
+
+class Seat:
+    """One connection's place; it tells the gate how things stand. Thread: the event loop's."""
+
+    def __init__(self, gate: "Gate", number: int) -> None:
+        self._gate = gate
+        self._number = number
+
+    def waits(self, waits: Waits | None) -> None:
+        """Say what the connection waits for; None: for us."""
+        self._gate.table.wait(self._number, waits, self._gate.now_ms())
+
+    def begin(self) -> bool:
+        """Say that a request has come; see ``ConnectionTable.begin``."""
+        return self._gate.table.begin(self._number, self._gate.now_ms())
+
+    def prove(self) -> None:
+        """Say that the client has shown a token."""
+        self._gate.table.prove(self._number)
+
+    def leave(self) -> None:
+        """Say that the connection is closed."""
+        self._gate.forget(self._number)
+
+
+class Gate:
+    """Accepts connections on a listening socket, within limits. Thread: the event loop's.
+
+    Args:
+        limits: what they may do.
+        make: makes the protocol of a connection.
+        paced: says what strangers can cause.
+        clock: for deadlines.
+
+    Attributes:
+        table: the connections.
+    """
+
+    def __init__(
+        self,
+        limits: ConnectionLimits,
+        make: Callable[[Seat], Watched],
+        *,
+        paced: PacedLog,
+        clock: Clock | None = None,
+    ) -> None:
+        self.table = ConnectionTable(limits)
+        self._make = make
+        self._paced = paced
+        self._clock = clock or SystemClock()
+        self._protocols: dict[int, Watched] = {}
+        self._joining: set[asyncio.Task[None]] = set()
+        self._listener: Listener | None = None
+        self._empty = asyncio.Event()
+        self._empty.set()
+        self._next_look: asyncio.TimerHandle | None = None
+        self._last_call: asyncio.TimerHandle | None = None
+        shortest_ms = min(limits.head_ms, limits.body_ms, limits.next_ms, limits.taking_ms)
+        self._look_s = min(_LOOK_MAX_MS, max(10, shortest_ms // _LOOKS)) / 1000
+
+    def now_ms(self) -> int:
+        """The time."""
+        return self._clock.now_ms()
+
+    def open(self, listening: socket.socket) -> None:
+        """Begin to accept on this socket, in the running event loop."""
+        self._listener = Listener(listening, self._take, relieve=self._relieve, paced=self._paced)
+        self._look()
+
+    def stop_accepting(self, grace_s: float) -> None:
+        """Let nobody in any more, and close all that owe us something.
+
+        Args:
+            grace_s: how long clients may go on taking their responses, in seconds.
+        """
+        if self._listener is not None:
+            self._listener.close()
+        for number in self.table.waiting(but=Waits.TAKING):
+            self._cut(number)
+        self._last_call = asyncio.get_running_loop().call_later(grace_s, self._cut_waiting)
+
+    async def close(self) -> None:
+        """Close all connections, and wait until they are."""
+        self.stop_accepting(0)
+        for number in list(self._protocols):
+            self._cut(number)
+        await self.emptied(_CLOSE_S)
+        for timer in (self._next_look, self._last_call):
+            if timer is not None:
+                timer.cancel()
+
+    async def emptied(self, timeout_s: float) -> None:
+        """Wait until there is no connection any more, or the time is over."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._empty.wait(), timeout_s)
+
+    def forget(self, number: int) -> None:
+        """Let go of a connection that is closed."""
+        self.table.close(number)
+        self._protocols.pop(number, None)
+        if not self._protocols:
+            self._empty.set()
+
+    def _take(self, accepted: socket.socket, host: str) -> None:
+        admission = self.table.admit(address_key(host), self.now_ms())
+        if admission.evicted or admission.number is None:
+            self._paced.warning(_CROWDED, "%s (now for %s)", _CROWDED, host)
+        for evicted in admission.evicted:
+            self._cut(evicted)
+        if admission.number is None:
+            accepted.close()
+            return
+        self._empty.clear()
+        self._protocols[admission.number] = self._make(Seat(self, admission.number))
+        task = asyncio.get_running_loop().create_task(self._join(admission.number, accepted))
+        self._joining.add(task)
+        task.add_done_callback(self._joining.discard)
+
+    async def _join(self, number: int, accepted: socket.socket) -> None:
+        protocol = self._protocols[number]
+        try:
+            await asyncio.get_running_loop().connect_accepted_socket(lambda: protocol, accepted)
+        except OSError as error:
+            # It went before it was here.
+            log.debug("a connection could not be taken: %s", error)
+            accepted.close()
+            self.forget(number)
+        if number not in self.table:
+            protocol.cut()
+
+    def _cut(self, number: int) -> None:
+        self.table.close(number)
+        self._protocols[number].cut()
+
+    def _cut_waiting(self) -> None:
+        for number in self.table.waiting():
+            self._cut(number)
+
+    def _relieve(self) -> None:
+        """Give back a descriptor."""
+        number = self.table.longest_waiting()
+        if number is not None:
+            self._cut(number)
+
+    def _look(self) -> None:
+        self._next_look = asyncio.get_running_loop().call_later(self._look_s, self._look)
+        now_ms, buffered = self.now_ms(), {}
+        for number, protocol in list(self._protocols.items()):
+            progress = protocol.progress()
+            overdue = self.table.overdue(number, progress, now_ms)
+            if overdue is not None:
+                log.debug("closed a connection that kept us waiting for %s", overdue.value)
+                self._cut(number)
+            elif progress.buffered:
+                buffered[number] = progress.buffered
+        for number in self.table.too_much(buffered):
+            self._paced.warning(
+                "clients take too little", "closed a connection: clients take too little"
+            )
+            self._cut(number)
+        self._paced.flush()
+
+
+def untaken_bytes(transport: asyncio.Transport) -> tuple[int, int]:
+    """How much was written that the peer's machine has not acknowledged.
+
+    Returns:
+        All of it, and what of it is in the memory of this process; both in bytes.
+    """
+    buffered = transport.get_write_buffer_size()
+    found = transport.get_extra_info("socket")
+    in_kernel = 0
+    if found is not None and found.fileno() >= 0:
+        with contextlib.suppress(OSError):
+            told = fcntl.ioctl(found.fileno(), termios.TIOCOUTQ, bytes(4))
+            (in_kernel,) = struct.unpack("i", told)
+    return buffered + in_kernel, buffered

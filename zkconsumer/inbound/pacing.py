@@ -1,0 +1,116 @@
+"""Log lines that strangers can cause: each kind is said once, then counted."""
+
+import logging
+import re
+import threading
+from typing import Final, NamedTuple
+
+from zkconsumer.clock import Clock, SystemClock
+
+log = logging.getLogger(__name__)
+
+EVERY_MS: Final = 60_000
+_KINDS_MAX: Final = 100
+_OTHER: Final = "other lines like these"
+_WORDS_MAX: Final = 200
+
+
+class Unsaid(NamedTuple):
+    """A kind of line of which some were left out.
+
+    Attributes:
+        kind: of line.
+        lines: how many were left out.
+    """
+
+    kind: str
+    lines: int
+
+
+class Pace:
+    """Decides what is said and what is only counted. Pure.
+
+    Args:
+        every_ms: a kind of line is said again no sooner than that.
+        kinds_max: how many kinds are told apart; all further ones are one.
+    """
+
+    def __init__(self, every_ms: int = EVERY_MS, kinds_max: int = _KINDS_MAX) -> None:
+        self._every_ms = every_ms
+        self._kinds_max = kinds_max
+        self._said: dict[str, tuple[int, int]] = {}
+
+    def may_say(self, kind: str, now_ms: int) -> bool:
+        """Whether a line of this kind is said now; else it is counted."""
+        if kind not in self._said and len(self._said) >= self._kinds_max:
+            kind = _OTHER
+        said_ms, unsaid = self._said.get(kind, (None, 0))
+        if said_ms is None:
+            self._said[kind] = (now_ms, 0)
+            return True
+        self._said[kind] = (said_ms, unsaid + 1)
+        return False
+
+    def due(self, now_ms: int) -> list[Unsaid]:
+        """What was left out of kinds whose time is over; each count is told once."""
+        found = []
+        for kind, (said_ms, unsaid) in list(self._said.items()):
+            if now_ms - said_ms < self._every_ms:
+                continue
+            if unsaid:
+                found.append(Unsaid(kind, unsaid))
+                self._said[kind] = (now_ms, 0)
+            else:
+                del self._said[kind]
+        return found
+
+
+class PacedLog(logging.Filter):
+    """Says warnings and errors of each kind once, then how many more there were. Thread: any.
+
+    As a filter of a logger it paces what libraries write there.
+
+    Args:
+        pace: decides.
+        clock: tells it when.
+    """
+
+    def __init__(self, pace: Pace | None = None, clock: Clock | None = None) -> None:
+        super().__init__()
+        self._pace = pace or Pace()
+        self._clock = clock or SystemClock()
+        self._lock = threading.Lock()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """See ``logging.Filter``."""
+        return record.levelno < logging.WARNING or self._may_say(_kind_of(record))
+
+    def warning(self, kind: str, text: str, *args: object) -> None:
+        """Log a warning of this kind, or count it."""
+        if self._may_say(kind):
+            log.warning(text, *args)
+
+    def flush(self) -> None:
+        """Say how many were left out, where it is time."""
+        with self._lock:
+            due = self._pace.due(self._clock.now_ms())
+        for kind, count in due:
+            log.warning("%s: %d more of these", kind, count)
+
+    def _may_say(self, kind: str) -> bool:
+        with self._lock:
+            return self._pace.may_say(kind, self._clock.now_ms())
+
+
+def _kind_of(record: logging.LogRecord) -> str:
+    """What tells lines apart: the words, without numbers; of an exception also where it was."""
+    words = str(record.msg).strip().partition("\n")[0][:_WORDS_MAX]
+    kind = re.sub(r"\d+", "#", words)
+    error = record.exc_info[1] if record.exc_info else None
+    if error is None:
+        return kind
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    place = "" if trace is None else f" at {trace.tb_frame.f_code.co_qualname}:{trace.tb_lineno}"
+    return f"{kind}: {type(error).__name__}{place}"

@@ -1,0 +1,297 @@
+"""Which connections are open, which of them give way to others, and which are overdue. Pure.
+
+A connection *waits* while its client owes something: a request, its body, room for the response.
+While we work on a response it does not wait, and is never closed for somebody else's sake.
+So a client that sends its request at once is served, however many others stay silent: when there
+is no room left, the connection that waited longest gives way, of the address that has most of them.
+"""
+
+import ipaddress
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final, NamedTuple
+
+_LEAST_TAKEN: Final = 32_768
+_IPV6_PREFIX: Final = 64
+
+
+class Waits(Enum):
+    """What a connection waits for."""
+
+    HEAD = "the head of its request"
+    BODY = "the body of its request"
+    NEXT = "another request"
+    TAKING = "the client to take its response"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ConnectionLimits:
+    """How many connections there may be, and how long they may keep us waiting.
+
+    Attributes:
+        connections: how many there are at most.
+        spare: how many more, for requests that must be answered when all others are taken.
+        per_address: how many of one address may wait for their client, unless it has shown that
+            it may see more than strangers.
+        head_ms: from connecting, or from the first byte of a later request, to the end of its head.
+        body_ms: from there to the end of the request's body.
+        next_ms: how long it may be idle between two requests.
+        taking_ms: in this time a client takes all of what there is for it, or ``taken_bytes``.
+        taken_bytes: see ``taking_ms``.
+        untaken_bytes: how much may wait in memory for all clients together.
+    """
+
+    connections: int = 500
+    spare: int = 16
+    per_address: int = 100
+    head_ms: int = 10_000
+    body_ms: int = 10_000
+    next_ms: int = 5_000
+    taking_ms: int = 10_000
+    taken_bytes: int = _LEAST_TAKEN
+    untaken_bytes: int = 256 << 20
+
+
+class Admission(NamedTuple):
+    """What becomes of a new connection.
+
+    Attributes:
+        number: under which it is known from now on; None: it is refused.
+        evicted: connections that have to be closed for it.
+    """
+
+    number: int | None
+    evicted: tuple[int, ...] = ()
+
+
+class Progress(NamedTuple):
+    """What can be seen of a connection from outside.
+
+    Attributes:
+        untaken: bytes of responses that the client's machine has not acknowledged.
+        taken: bytes that it has, from whatever start.
+        body_open: whether the body of the present request has not come in full.
+        buffered: those of ``untaken`` that this process keeps in its memory.
+    """
+
+    untaken: int = 0
+    taken: int = 0
+    body_open: bool = False
+    buffered: int = 0
+
+
+@dataclass(slots=True)
+class _Connection:
+    address: str
+    spare: bool
+    waits: Waits | None
+    since_ms: int
+    proven: bool = False
+    request_ms: int = 0
+    mark_ms: int | None = None
+    mark_taken: int = 0
+
+
+class ConnectionTable:
+    """The connections that are open. Thread: one."""
+
+    def __init__(self, limits: ConnectionLimits) -> None:
+        self.limits = limits
+        self._open: dict[int, _Connection] = {}
+        self._usual = 0
+        self._numbers = 0
+        self._waiting = {(spare, proven): _Waiting() for spare in _BOTH for proven in _BOTH}
+
+    def __len__(self) -> int:
+        return len(self._open)
+
+    def __contains__(self, number: int) -> bool:
+        return number in self._open
+
+    def waiting(self, but: Waits | None = None) -> tuple[int, ...]:
+        """Those that wait for their client, but not those that wait for this."""
+        return tuple(number for number, one in self._open.items() if one.waits not in {None, but})
+
+    def admit(self, address: str, now_ms: int) -> Admission:
+        """Let a new connection in, or not.
+
+        Args:
+            address: of the client; see ``address_key``.
+            now_ms: the time.
+        """
+        evicted = self._make_room(address)
+        for number in evicted:
+            self.close(number)
+        spare = self._usual >= self.limits.connections
+        if len(self._open) >= self.limits.connections + self.limits.spare:
+            return Admission(None, evicted)
+        self._numbers += 1
+        self._open[self._numbers] = _Connection(address, spare, Waits.HEAD, now_ms)
+        self._usual += not spare
+        self._queue(self._open[self._numbers]).add(address, self._numbers)
+        return Admission(self._numbers, evicted)
+
+    def _make_room(self, address: str) -> tuple[int, ...]:
+        of_strangers = self._waiting[False, False]
+        surplus = of_strangers.count(address) - self.limits.per_address + 1
+        if surplus > 0:
+            return of_strangers.first(address, surplus)
+        if self._usual < self.limits.connections:
+            return ()
+        victim = self.longest_waiting()
+        if victim is None and len(self._open) >= self.limits.connections + self.limits.spare:
+            victim = self._longest_of(spare=True)
+        return () if victim is None else (victim,)
+
+    def longest_waiting(self) -> int | None:
+        """The connection that gives way first; None where none waits for its client."""
+        return self._longest_of(spare=False)
+
+    def _longest_of(self, *, spare: bool) -> int | None:
+        for proven in _BOTH:
+            found = self._waiting[spare, proven].longest()
+            if found is not None:
+                return found
+        return None
+
+    def begin(self, number: int, now_ms: int) -> bool:
+        """Note that a request has come: its head, at least.
+
+        Returns:
+            Whether it may ask for anything. Else it came by a spare connection, for which there is
+            still no other room.
+        """
+        one = self._open.get(number)
+        if one is None:
+            return False
+        one.request_ms = now_ms
+        if one.spare and self._usual < self.limits.connections:
+            self._queue(one).discard(one.address, number)
+            one.spare = False
+            self._usual += 1
+            if one.waits is not None:
+                self._queue(one).add(one.address, number)
+        return not one.spare
+
+    def wait(self, number: int, waits: Waits | None, now_ms: int) -> None:
+        """Note what a connection waits for; None: for us. It waits on where that is the same."""
+        one = self._open.get(number)
+        if one is None or one.waits is waits:
+            return
+        queue = self._queue(one)
+        if waits is None:
+            queue.discard(one.address, number)
+        elif one.waits is None:
+            queue.add(one.address, number)
+        one.waits, one.since_ms = waits, now_ms
+
+    def prove(self, number: int) -> None:
+        """Note that its client has shown that it may see more than strangers."""
+        one = self._open.get(number)
+        if one is None or one.proven:
+            return
+        self._queue(one).discard(one.address, number)
+        one.proven = True
+        if one.waits is not None:
+            self._queue(one).add(one.address, number)
+
+    def close(self, number: int) -> None:
+        """Forget a connection; unknown ones don't matter."""
+        one = self._open.pop(number, None)
+        if one is not None:
+            self._usual -= not one.spare
+            self._queue(one).discard(one.address, number)
+
+    def overdue(self, number: int, progress: Progress, now_ms: int) -> Waits | None:
+        """For what a connection has kept us waiting too long; None where it has not."""
+        one = self._open.get(number)
+        if one is None:
+            return None
+        limits, waited_ms = self.limits, now_ms - one.since_ms
+        if self._takes_too_little(one, progress, now_ms):
+            return Waits.TAKING
+        if progress.body_open and now_ms - one.request_ms >= limits.body_ms:
+            return Waits.BODY
+        if one.waits is Waits.HEAD and waited_ms >= limits.head_ms:
+            return Waits.HEAD
+        if one.waits is Waits.NEXT and waited_ms >= limits.next_ms:
+            return Waits.NEXT
+        return None
+
+    def _takes_too_little(self, one: _Connection, progress: Progress, now_ms: int) -> bool:
+        if not progress.untaken:
+            one.mark_ms = None
+        elif one.mark_ms is None or progress.taken - one.mark_taken >= self.limits.taken_bytes:
+            one.mark_ms, one.mark_taken = now_ms, progress.taken
+        else:
+            return now_ms - one.mark_ms >= self.limits.taking_ms
+        return False
+
+    def too_much(self, buffered: Mapping[int, int]) -> tuple[int, ...]:
+        """Those that have to be closed since memory is full of what clients don't take.
+
+        Args:
+            buffered: bytes in our memory, of each connection.
+        """
+        surplus = sum(buffered.values()) - self.limits.untaken_bytes
+        found: list[int] = []
+        known = [number for number in buffered if number in self._open]
+        for number in sorted(known, key=lambda one: (self._open[one].proven, -buffered[one])):
+            if surplus <= 0:
+                break
+            surplus -= buffered[number]
+            found.append(number)
+        return tuple(found)
+
+    def _queue(self, one: _Connection) -> "_Waiting":
+        return self._waiting[one.spare, one.proven]
+
+
+class _Waiting:
+    """Connections that wait, by address, the one that has waited longest first."""
+
+    def __init__(self) -> None:
+        self._of: dict[str, dict[int, None]] = {}
+
+    def add(self, address: str, number: int) -> None:
+        """Put it behind the others of its address."""
+        self._of.setdefault(address, {})[number] = None
+
+    def discard(self, address: str, number: int) -> None:
+        """Take it out, if it is there."""
+        numbers = self._of.get(address)
+        if numbers is not None:
+            numbers.pop(number, None)
+            if not numbers:
+                del self._of[address]
+
+    def count(self, address: str) -> int:
+        """How many an address has."""
+        return len(self._of.get(address, ()))
+
+    def first(self, address: str, count: int) -> tuple[int, ...]:
+        """So many of an address."""
+        return tuple(self._of.get(address, {}))[:count]
+
+    def longest(self) -> int | None:
+        """The first of the address that has most."""
+        if not self._of:
+            return None
+        return next(iter(self._of[max(self._of, key=self.count)]))
+
+
+_BOTH: Final = (False, True)
+
+
+def address_key(host: str) -> str:
+    """What counts as one address: of IPv6 the network, since each client has one for itself."""
+    try:
+        address = ipaddress.ip_address(host.partition("%")[0])
+    except ValueError:
+        return host
+    if isinstance(address, ipaddress.IPv4Address):
+        return str(address)
+    if address.ipv4_mapped is not None:
+        return str(address.ipv4_mapped)
+    return str(ipaddress.ip_network((address, _IPV6_PREFIX), strict=False).network_address)

@@ -1,0 +1,190 @@
+"""Serves what a WSGI application says to whoever asks, on one thread, within limits.
+
+It is for small answers that are made at once, such as a page of metrics. Clients that keep it
+waiting give way to others, so none of them can use up the descriptors or threads of the process.
+"""
+
+import asyncio
+import contextlib
+import io
+import logging
+import socket
+from http import HTTPStatus
+from http.server import BaseHTTPRequestHandler
+from typing import TYPE_CHECKING, Any, Final
+
+from zkconsumer.inbound.gate import Gate, Seat, Watched, untaken_bytes
+from zkconsumer.inbound.pacing import PacedLog
+from zkconsumer.inbound.table import ConnectionLimits, Progress, Waits
+from zkconsumer.scope import ThreadScope
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIApplication
+
+log = logging.getLogger(__name__)
+
+LIMITS: Final = ConnectionLimits(connections=40, spare=0, per_address=20)
+_HEAD_MAX: Final = 16_384
+_GRACE_S: Final = 2.0
+_CLOSE_MS: Final = 5_000
+
+
+class ScrapeServer:
+    """Serves on a listening socket until it is closed, on a thread of its own.
+
+    Args:
+        listening: where; closed with the server.
+        app: what answers; called on that thread.
+        limits: what connections may do.
+    """
+
+    def __init__(
+        self,
+        listening: socket.socket,
+        app: "WSGIApplication",
+        *,
+        limits: ConnectionLimits = LIMITS,
+    ) -> None:
+        self._listening = listening
+        self._app = app
+        self._limits = limits
+        self._loop = asyncio.new_event_loop()
+        self._ending = asyncio.Event()
+        self._scope = ThreadScope("metrics")
+        self._scope.spawn("serve", self._run, stop=self._ask_to_end)
+
+    def close(self) -> None:
+        """End it; who is being answered has two seconds to take the response. Idempotent."""
+        self._scope.close(_CLOSE_MS)
+
+    def _ask_to_end(self) -> None:
+        # Closed is the loop of a server that was ended before.
+        with contextlib.suppress(RuntimeError):
+            self._loop.call_soon_threadsafe(self._ending.set)
+
+    def _run(self) -> None:
+        with self._listening, asyncio.Runner(loop_factory=lambda: self._loop) as runner:
+            runner.run(self._serve())
+
+    async def _serve(self) -> None:
+        paced = PacedLog()
+        gate = Gate(self._limits, lambda seat: _Scrape(seat, self._app), paced=paced)
+        loggers = [logging.getLogger(name) for name in ("asyncio", __name__)]
+        for logger in loggers:
+            logger.addFilter(paced)
+        try:
+            gate.open(self._listening)
+            await self._ending.wait()
+            gate.stop_accepting(_GRACE_S)
+            await gate.emptied(_GRACE_S)
+        finally:
+            await gate.close()
+            for logger in loggers:
+                logger.removeFilter(paced)
+
+
+class _Scrape(asyncio.Protocol, Watched):
+    """One connection: one request, one response."""
+
+    def __init__(self, seat: Seat, app: "WSGIApplication") -> None:
+        self._seat = seat
+        self._app = app
+        self._transport: asyncio.Transport | None = None
+        self._head = b""
+        self._given = 0
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """See ``asyncio.Protocol``."""
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """See ``asyncio.Protocol``."""
+        del exc
+        self._seat.leave()
+
+    def data_received(self, data: bytes) -> None:
+        """See ``asyncio.Protocol``."""
+        self._head += data
+        if not _is_whole(self._head) or self._transport is None:
+            return
+        self._seat.begin()
+        answer = _Exchange(self._head, self._app).answer
+        self._given = len(answer)
+        self._seat.waits(Waits.TAKING)
+        self._transport.write(answer)
+        self._transport.close()
+
+    def progress(self) -> Progress:
+        """See ``Watched``."""
+        if self._transport is None:
+            return Progress()
+        untaken, buffered = untaken_bytes(self._transport)
+        return Progress(untaken=untaken, taken=self._given - untaken, buffered=buffered)
+
+    def cut(self) -> None:
+        """See ``Watched``."""
+        if self._transport is not None:
+            self._transport.abort()
+
+
+def _is_whole(head: bytes) -> bool:
+    """Whether nothing more of it is waited for; what is too long will be refused."""
+    return b"\n\r\n" in head or b"\n\n" in head or len(head) > _HEAD_MAX
+
+
+class _Exchange(BaseHTTPRequestHandler):
+    """Reads the head of a request, and writes the response of a WSGI application to it.
+
+    Attributes:
+        answer: the response.
+    """
+
+    def __init__(self, head: bytes, app: "WSGIApplication") -> None:
+        # Not its parent's: there is no socket to set up.
+        self._app = app
+        self.client_address = ("", 0)
+        self.rfile = io.BufferedReader(io.BytesIO(head))
+        written = io.BytesIO()
+        self.wfile = written
+        if len(head) > _HEAD_MAX:
+            self.requestline, self.request_version, self.command = "", "HTTP/1.0", ""
+            self.send_error(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE)
+        else:
+            self.handle_one_request()
+        self.answer = written.getvalue()
+
+    def do_GET(self) -> None:
+        """Say what the application does; it knows which methods it takes."""
+        path, _, query = self.path.partition("?")
+        environ = {
+            "REQUEST_METHOD": self.command,
+            "PATH_INFO": path,
+            "QUERY_STRING": query,
+            "HTTP_ACCEPT": self.headers.get("Accept", ""),
+            "HTTP_ACCEPT_ENCODING": self.headers.get("Accept-Encoding", ""),
+        }
+        said: list[tuple[str, list[tuple[str, str]]]] = []
+
+        def start(status: str, headers: list[tuple[str, str]], *_: object) -> Any:
+            said.append((status, headers))
+
+        try:
+            body = b"".join(self._app(environ, start))
+        except Exception:
+            log.exception("the metrics could not be told")
+            self.send_error(HTTPStatus.INTERNAL_SERVER_ERROR)
+            return
+        status, headers = said[-1]
+        code, _, reason = status.partition(" ")
+        self.send_response(int(code), reason)
+        for name, value in headers:
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(b"" if self.command == "HEAD" else body)
+
+    do_HEAD = do_OPTIONS = do_POST = do_PUT = do_DELETE = do_GET  # noqa: N815 - likewise
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - likewise
+        """Say nothing of a request."""

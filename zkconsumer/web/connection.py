@@ -1,0 +1,151 @@
+"""A connection to the page: uvicorn's, which tells the gate what it waits for."""
+
+import asyncio
+from typing import Final
+
+import h11
+from starlette.types import Message, Receive, Scope, Send
+from uvicorn.config import Config
+from uvicorn.protocols.http.h11_impl import H11Protocol
+from uvicorn.server import ServerState
+
+from zkconsumer.inbound.gate import Seat, Watched, untaken_bytes
+from zkconsumer.inbound.table import Progress, Waits
+from zkconsumer.web.guarding import HAS_ROOM, PROVE
+
+HEAD_MAX: Final = 16_384
+"""Of a request's line and headers together."""
+_PIECE: Final = 4_096
+_BODY_MAX: Final = 65_536
+_CLOSE: Final = (b"connection", b"close")
+
+
+class PageConnection(H11Protocol, Watched):
+    """See ``H11Protocol``.
+
+    Args:
+        config: uvicorn's.
+        state: uvicorn's, of the whole server.
+        seat: its place at the gate.
+        requests_max: how many requests of all connections may be worked on; those whose clients
+            have gone count until they are done.
+    """
+
+    def __init__(
+        self, config: Config, state: ServerState, *, seat: Seat, requests_max: int
+    ) -> None:
+        super().__init__(config, state, {})
+        self._page = self.app
+        self.app = self._answer
+        self._seat = seat
+        self._requests_max = requests_max
+        self._connected = False
+        self._head_begun = True
+        self._answering = False
+        self._has_room = True
+        self._body_came = 0
+        self._given = 0
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
+        """See ``H11Protocol``."""
+        # Whoever does not take what is there is known at once, and is given no more.
+        transport.set_write_buffer_limits(0)
+        super().connection_made(transport)
+        self._connected = True
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """See ``H11Protocol``."""
+        super().connection_lost(exc)
+        self._seat.leave()
+
+    def data_received(self, data: bytes) -> None:
+        """See ``H11Protocol``.
+
+        The limit of a head's size holds for what is incomplete only: in pieces none comes whole.
+        """
+        for start in range(0, len(data), _PIECE):
+            if self.transport.is_closing():
+                return
+            self._head_begun = True
+            super().data_received(data[start : start + _PIECE])
+        if self._body_open:
+            self._body_came += len(data)
+            if self._body_came > _BODY_MAX:
+                # Read no more, so that the client can still read why; then its time is over.
+                self.transport.pause_reading()
+        self._tell()
+
+    def handle_events(self) -> None:
+        """See ``H11Protocol``."""
+        before = self.cycle
+        super().handle_events()
+        if self.cycle is not before:
+            self._answering, self._body_came = True, 0
+            self._has_room = self._seat.begin() and len(self.tasks) <= self._requests_max
+        self._tell()
+
+    def _should_upgrade(self) -> bool:
+        """See ``H11Protocol``, which advises to install what nothing here would use."""
+        return False
+
+    def pause_writing(self) -> None:
+        """See ``H11Protocol``."""
+        super().pause_writing()
+        self._tell()
+
+    def resume_writing(self) -> None:
+        """See ``H11Protocol``."""
+        super().resume_writing()
+        self._tell()
+
+    def on_response_complete(self) -> None:
+        """See ``H11Protocol``."""
+        self._answering = False
+        self._head_begun = bool(self.conn.trailing_data[0])
+        super().on_response_complete()
+        self._tell()
+
+    def progress(self) -> Progress:
+        """See ``Watched``."""
+        if not self._connected:
+            return Progress()
+        untaken, buffered = untaken_bytes(self.transport)
+        return Progress(
+            untaken=untaken,
+            taken=self._given - untaken,
+            body_open=self._body_open,
+            buffered=buffered,
+        )
+
+    def cut(self) -> None:
+        """See ``Watched``."""
+        if self._connected:
+            self.transport.abort()
+
+    @property
+    def _body_open(self) -> bool:
+        return self.conn.their_state is h11.SEND_BODY
+
+    def _tell(self) -> None:
+        self._seat.waits(self._waits())
+
+    def _waits(self) -> Waits | None:
+        if self.flow.write_paused:
+            return Waits.TAKING
+        if self._body_open:
+            return Waits.BODY
+        if self._answering:
+            return None
+        return Waits.HEAD if self._head_begun else Waits.NEXT
+
+    async def _answer(self, scope: Scope, receive: Receive, send: Send) -> None:
+        has_room = self._has_room
+        scope[HAS_ROOM], scope[PROVE] = has_room, self._seat.prove
+
+        async def send_on(message: Message) -> None:
+            if message["type"] == "http.response.start" and not has_room:
+                message["headers"] = [*message.get("headers", ()), _CLOSE]
+            self._given += len(message.get("body", b""))
+            await send(message)
+
+        await self._page(scope, receive, send_on)

@@ -1,0 +1,52 @@
+"""How quickly tokens can be guessed. Pure."""
+
+from collections import OrderedDict
+from typing import Final
+
+from zkconsumer.inbound.table import address_key
+
+GUESSES_AT_ONCE: Final = 10
+GUESS_EACH_MS: Final = 6_000
+_ADDRESSES_MAX: Final = 10_000
+
+
+class GuessThrottle:
+    """Counts wrong tokens by address: some at once, then one each few seconds. Thread: one.
+
+    Who has used up its tries is refused without a look at what it sends: a right guess must not
+    be told from a wrong one. Cookies are not counted, since their signatures can't be guessed.
+
+    Args:
+        at_once: how many wrong tokens an address may send at once.
+        each_ms: after how long it may send another one.
+        addresses_max: so many are remembered; then the one that failed longest ago is forgotten.
+    """
+
+    def __init__(
+        self,
+        *,
+        at_once: int = GUESSES_AT_ONCE,
+        each_ms: int = GUESS_EACH_MS,
+        addresses_max: int = _ADDRESSES_MAX,
+    ) -> None:
+        self._at_once = at_once
+        self._each_ms = each_ms
+        self._addresses_max = addresses_max
+        # When all that an address has failed will be forgotten; those that failed last are last.
+        self._forgiven_ms: OrderedDict[str, int] = OrderedDict()
+
+    def __len__(self) -> int:
+        return len(self._forgiven_ms)
+
+    def wait_ms(self, host: str, now_ms: int) -> int:
+        """After how many milliseconds a token of this address is looked at; 0: at once."""
+        forgiven_ms = self._forgiven_ms.get(address_key(host), now_ms)
+        return max(0, forgiven_ms - now_ms - (self._at_once - 1) * self._each_ms)
+
+    def failed(self, host: str, now_ms: int) -> None:
+        """Count a wrong token."""
+        address = address_key(host)
+        before_ms = self._forgiven_ms.pop(address, now_ms)
+        self._forgiven_ms[address] = max(before_ms, now_ms) + self._each_ms
+        while len(self._forgiven_ms) > self._addresses_max:
+            self._forgiven_ms.popitem(last=False)
