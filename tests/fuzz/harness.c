@@ -4,7 +4,8 @@
  *
  * Each round takes a set, wraps it perhaps, damages it, makes its checksums right again (or else
  * nothing behind the CRC would ever be reached), reads it, touches every byte of every message, and
- * has it go through a stream's queue. Then a fetch loop gets some answers made of such sets.
+ * makes columns of it and has it go through a stream's queue. Then a fetch loop gets some responses made
+ * of such sets, without a socket and over one. Every now and then there is no memory.
  * Sets lie in blocks of exactly their size, so that one byte too far is one byte into the red. */
 #define _POSIX_C_SOURCE 200809L
 #include <stdio.h>
@@ -15,11 +16,16 @@
 #include "answers.h"
 #include "batch.h"
 #include "batch_sets.h"
+#include "columns.h"
 #include "crc32c.h"
+#include "order.h"
 #include "polled.h"
 #include "queues.h"
 #include "sets.h"
+#include "shortage.h"
+#include "sockets.h"
 #include "walk.h"
+#include "world.h"
 
 enum { MAX_SEEDS = 256 };
 
@@ -64,6 +70,23 @@ static void read_runs(zk_runs *runs) {
 
 static void drop(void *data) { free(data); }
 
+/* The same reading where memory runs out: it ends with that word, or as the reading that has enough. */
+static void read_without_memory(zk_buffer *buffer, const zk_set_limits *limits,
+                                const zk_set_result *expected) {
+    zk_runs runs = {0};
+    begin_shortage(chance(), 1 + below(12));
+    const zk_set_result result = zk_read_set(buffer, 0, limits, &runs);
+    const bool has_failed = end_shortage();
+    if (result.status == ZK_SET_NO_MEMORY ? !has_failed
+                                          : result.status != expected->status ||
+                                                result.position != expected->position ||
+                                                result.next_offset != expected->next_offset)
+        abort();
+    for (size_t at = 0; at < runs.count; at++)
+        read_run(runs.items + at);
+    zk_runs_free(&runs);
+}
+
 static void read_set(bytes set) {
     static const size_t BOUNDS[] = {0, 100, 5000, 1 << 20, 1 << 24};
     const size_t bound = BOUNDS[below(5)];
@@ -71,6 +94,11 @@ static void read_set(bytes set) {
     const size_t enough = below(2) ? bound : below(5000);
     const zk_set_limits limits = {fetch_offset, bound, enough, 4096 << below(9)};
     zk_look_ahead(set.data, set.size, limits.fetch_offset);
+    zk_order place = {0, limits.fetch_offset, below(4) > 0};
+    const zk_order from = place;
+    if (!zk_offsets_rise(set.data, set.size, (int64_t)below(1000), &place) &&
+        (place.position > set.size || place.low < from.low))
+        abort();
     zk_buffer *buffer = zk_buffer_around(set.data, set.size, drop, set.data);
     zk_runs runs = {0};
     const zk_set_result result = zk_read_set(buffer, 0, &limits, &runs);
@@ -78,6 +106,9 @@ static void read_set(bytes set) {
         result.room_bytes > bound)
         abort();
     refusals += result.status == ZK_SET_REFUSED;
+    if (below(4) == 0)
+        read_without_memory(buffer, &limits, &result);
+    fill_columns(&runs);
     read_runs(&runs);
     zk_buffer_drop(buffer);
     queue_runs(&runs, fetch_offset);
@@ -166,6 +197,7 @@ int main(int count, char **words) {
             one_round_of_batches();
         for (int batch = 0; batch < 10; batch++)
             answer_some();
+        run_over_sockets();
     }
     printf("%llu sets, %llu messages read, %llu sets refused (%llx)\n", (unsigned long long)rounds,
            (unsigned long long)messages, (unsigned long long)refusals, (unsigned long long)touched);
@@ -173,8 +205,12 @@ int main(int count, char **words) {
            (unsigned long long)batch_sets, (unsigned long long)batch_records,
            (unsigned long long)headers_read, (unsigned long long)batch_refusals,
            (unsigned long long)foreign_batches);
-    printf("%llu answers, %llu chunks\n", (unsigned long long)answers_taken,
-           (unsigned long long)chunks_taken);
+    printf("%llu responses, %llu chunks, %llu connections, %llu requests over them\n",
+           (unsigned long long)answers_taken, (unsigned long long)chunks_taken,
+           (unsigned long long)connections, (unsigned long long)requests_received);
+    printf("%llu rows of columns, %llu columns refused, %llu allocations failed\n",
+           (unsigned long long)rows_filled, (unsigned long long)columns_refused,
+           (unsigned long long)failed_allocations());
     forget_queue();
     zk_buffer_forget_spares();
     for (int at = 0; at < seed_count; at++)

@@ -4,7 +4,10 @@
 #include <string.h>
 
 #include "batches.h"
+#include "columns.h"
 #include "fetched.h"
+#include "order.h"
+#include "shortage.h"
 
 enum { MOST_ABORTED = 6 };
 
@@ -76,7 +79,8 @@ static zk_set_status give_foreign(zk_reader *reader) {
     const zk_foreign found = zk_reader_foreign(reader);
     require(found.start + found.size <= reader->set->used && found.codec > 3);
     zk_buffer *body = zk_buffer_exact(found.size);
-    require(body != NULL);
+    if (!body)
+        return ZK_SET_NO_MEMORY;
     if (found.size)
         memcpy(body->data, reader->set->data + found.start, found.size);
     const zk_set_status status = zk_reader_take(reader, body);
@@ -87,6 +91,19 @@ static zk_set_status give_foreign(zk_reader *reader) {
 
 static void drop(void *data) { free(data); }
 
+/* Takes one; without memory nothing is taken, and it is taken again. */
+static void take_slice(zk_fetched *fetched, size_t most, zk_runs *taken) {
+    const size_t left = fetched->left;
+    if (below(4) == 0)
+        begin_shortage(chance(), 2);
+    zk_taking done = zk_fetched_take(fetched, most, taken);
+    if (end_shortage() && done == ZK_TAKE_NO_MEMORY) {
+        require(fetched->left == left && taken->count == 0);
+        done = zk_fetched_take(fetched, most, taken);
+    }
+    require(done == ZK_TAKEN);
+}
+
 /* Takes slices of random sizes, and reads each when others are taken already. */
 static void take_slices(zk_fetched *fetched, int64_t fetch_offset) {
     zk_runs before = {0};
@@ -95,7 +112,7 @@ static void take_slices(zk_fetched *fetched, int64_t fetch_offset) {
         zk_runs taken = {0};
         const size_t most = below(4) ? 1 + below(20) : below(fetched->left + 2);
         const size_t left = fetched->left;
-        require(zk_fetched_take(fetched, most, &taken) == ZK_TAKEN);
+        take_slice(fetched, most, &taken);
         require(left - fetched->left == (most < left ? most : left));
         for (size_t at = 0; at < before.count; at++)
             count += read_run(before.items + at, fetch_offset);
@@ -112,22 +129,50 @@ static void take_slices(zk_fetched *fetched, int64_t fetch_offset) {
     batch_records += count;
 }
 
+/* Reads to the end, giving foreign batches as they lie there. */
+static zk_set_status read_all(zk_reader *reader) {
+    zk_set_status status = zk_reader_read(reader);
+    while (status == ZK_SET_FOREIGN && (status = give_foreign(reader)) == ZK_SET_ENDS)
+        status = zk_reader_read(reader);
+    return status;
+}
+
+/* A reading of which some allocations fail: it ends with that word, or not before its first one. */
+static void read_without_memory(zk_buffer *set, const zk_set_limits *limits) {
+    zk_committed *filter = some_filter();
+    begin_shortage(chance(), 1 + below(12));
+    zk_reader *reader = zk_reader_new(set, limits, filter);
+    const zk_set_status status = reader ? read_all(reader) : ZK_SET_NO_MEMORY;
+    require(end_shortage() || status != ZK_SET_NO_MEMORY);
+    if (!reader)
+        zk_committed_free(filter);
+    else
+        for (size_t at = 0; at < reader->runs.count; at++)
+            read_run(reader->runs.items + at, limits->fetch_offset);
+    zk_reader_free(reader);
+}
+
 void read_batches(bytes set) {
     static const size_t BOUNDS[] = {0, 100, 5000, 1 << 20, 1 << 24};
     const size_t bound = BOUNDS[below(5)];
     const int64_t fetch_offset = below(2) ? 0 : (int64_t)below(60);
     const size_t enough = below(2) ? bound : below(5000);
     const zk_set_limits limits = {fetch_offset, bound, enough, 4096 << below(9)};
+    zk_order place = {0, fetch_offset, below(4) > 0};
+    const int64_t end = below(2) ? INT64_MAX : (int64_t)below(100);
+    require(zk_offsets_rise(set.data, set.size, end, &place) ||
+            (place.position <= set.size && place.low >= fetch_offset));
     zk_buffer *buffer = zk_buffer_around(set.data, set.size, drop, set.data);
     zk_reader *reader = zk_reader_new(buffer, &limits, some_filter());
     require(reader != NULL);
+    if (below(4) == 0)
+        read_without_memory(buffer, &limits);
     zk_buffer_drop(buffer);
-    zk_set_status status = zk_reader_read(reader);
-    while (status == ZK_SET_FOREIGN && (status = give_foreign(reader)) == ZK_SET_ENDS)
-        status = zk_reader_read(reader);
+    const zk_set_status status = read_all(reader);
     require(status != ZK_SET_NO_MEMORY && reader->position <= set.size);
     require(reader->walk.next_offset >= fetch_offset && reader->walk.room_bytes <= bound);
     batch_refusals += status == ZK_SET_REFUSED;
+    fill_columns(&reader->runs);
     zk_fetched fetched = zk_fetched_from(&reader->runs);
     if (below(2)) {
         zk_reader_free(reader);

@@ -9,7 +9,7 @@
 
 /* One call of chance() a statement: else the compiler chooses which comes first, and the same seed
  * would not give the same sets everywhere. */
-static uint64_t state;
+static _Thread_local uint64_t state;
 
 void begin_chance(uint64_t seed) { state = seed * 2 + 1; }
 

@@ -12,6 +12,7 @@ typedef struct {
     size_t size;
 } bytes;
 
+/* Of the thread that calls: each has its own. */
 void begin_chance(uint64_t seed);
 uint64_t chance(void);
 size_t below(size_t bound);

@@ -5,12 +5,13 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 from tests.support.record_sets import records
+from zkconsumer.clock import SystemClock
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
 from zkconsumer.records.build import build_message_set
 from zkconsumer.streams.budget import ByteBudget
 
 if TYPE_CHECKING:
-    from zkconsumer.native._core import Bell, Flag, Hand, Runs
+    from zkconsumer.native._core import Bell, Hand, Lease, Runs
     from zkconsumer.streams.native_queue import NativeChunkQueue
 
 
@@ -28,14 +29,12 @@ def bell() -> "Bell":
     return made
 
 
-def hand(
-    *, consumes_in_hand: bool = False, suspicion: "Flag | None" = None
-) -> "Hand[bytes, bytes]":
+def hand(*, consumes_in_hand: bool = False, lease: "Lease | None" = None) -> "Hand[bytes, bytes]":
     """An empty native hand without decoders."""
     core = import_module("zkconsumer.native._core")
     made: Hand[bytes, bytes] = core.Hand(
         consumes_in_hand=consumes_in_hand,
-        suspicion=core.Flag() if suspicion is None else suspicion,
+        lease=core.Lease(SystemClock()) if lease is None else lease,
         key_decoder=None,
         value_decoder=None,
     )

@@ -1,12 +1,15 @@
 """Messages of every class and version, made from the schema itself."""
 
 import struct
+from dataclasses import replace
 from typing import Any
 
 from hypothesis import strategies as st
 
 from zkconsumer.wire.api import Request, Response
 from zkconsumer.wire.codec import REQUESTS
+from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.messages.api_versions import ApiVersionsResponse
 from zkconsumer.wire.schema import (
     Array,
     Blob,
@@ -37,6 +40,24 @@ def messages(message: type[Any], version: int) -> st.SearchStrategy[Any]:
     """Generate messages of a class; fields that the version lacks keep their defaults."""
     fields = [field for field in fields_of(message) if field.in_version(version)]
     return st.builds(message, **{field.name: _values(field.type, version) for field in fields})
+
+
+def answers(
+    request: type[Request[Response]], version: int
+) -> st.SearchStrategy[tuple[Response, int]]:
+    """Generate responses to requests of a version, each with the version that it is written in.
+
+    A broker that lacks the version of an ApiVersions request answers it in version 0 (KIP-511), so
+    that error ``UNSUPPORTED_VERSION`` never comes in another.
+    """
+    kind = request.RESPONSE
+    plain = messages(kind, version)
+    if not issubclass(kind, ApiVersionsResponse):
+        return st.tuples(plain, st.just(version))
+    refused = ErrorCode.UNSUPPORTED_VERSION
+    served = plain.filter(lambda response: response.error_code != refused)
+    lacking = messages(kind, 0).map(lambda response: replace(response, error_code=refused))
+    return st.tuples(served, st.just(version)) | st.tuples(lacking, st.just(0))
 
 
 def _values(wire_type: WireType, version: int) -> st.SearchStrategy[Any]:

@@ -4,6 +4,7 @@ Outcomes that are part of normal life (a claim conflict, one partition's error c
 not exceptions. No exception of another library crosses its door: it is wrapped with ``from``.
 """
 
+from zkconsumer.errors.frames import without_frames
 from zkconsumer.errors.general import (
     BrokerError,
     ConfigError,
@@ -96,4 +97,5 @@ __all__ = [
     "Woken",
     "WriteFailed",
     "ZkConsumerError",
+    "without_frames",
 ]

@@ -6,8 +6,8 @@ definition of what a fetch loop does, and the pump only does the larger part of 
 See ``native/csrc/pump.h`` for the pump's side of it, and docs/decisions/0012.
 """
 
+import logging
 import os
-from collections.abc import Callable
 from typing import Any, NamedTuple, Protocol, cast
 
 from zkconsumer.clock import Clock
@@ -17,6 +17,7 @@ from zkconsumer.errors import (
     ProtocolError,
     RequestTimedOut,
     TransportError,
+    ZkConsumerError,
 )
 from zkconsumer.fetch.claim import ChunkSink, PartitionClaim
 from zkconsumer.fetch.fetcher import PythonFetchLoop
@@ -24,10 +25,17 @@ from zkconsumer.fetch.lending import Lender, Loan, Returned
 from zkconsumer.fetch.loop import LoopKey, LoopReport
 from zkconsumer.fetch.position import FetchPosition, Packed
 from zkconsumer.fetch.settings import FetchSettings
-from zkconsumer.model import Broker
 from zkconsumer.native import _core
-from zkconsumer.net.connection import BrokerConnection, Line
+from zkconsumer.net.connection import BrokerConnection, Heard, Line
+from zkconsumer.net.connector import OpenConnection
+from zkconsumer.net.hedging import Runner, Sent, first_to_answer
 from zkconsumer.observe import SILENT, Fetched, Observation
+from zkconsumer.repeats import Repeats
+from zkconsumer.wire.codec import decode_request
+from zkconsumer.wire.framing import LENGTH_BYTES
+from zkconsumer.wire.messages.fetch import FetchRequest, FetchResponse
+
+log = logging.getLogger(__name__)
 
 _REPORT_MS = 1_000
 """Observers hear of answers at least so often, of several at once."""
@@ -43,6 +51,38 @@ class _End(NamedTuple):
     failure: int
     error: int
     detail: str
+    has_heard: bool
+
+
+class _Lent:
+    """The pump's request under way, as a ``Runner``; the pump comes back once it is answered.
+
+    Attributes:
+        end: how it came back, once it is for good.
+    """
+
+    def __init__(self, loop: "NativeFetchLoop", connection: BrokerConnection, line: Line) -> None:
+        self.end: _End | None = None
+        self._loop = loop
+        self._connection = connection
+        self._line = line
+
+    def hear(self, timeout_ms: int) -> Heard:
+        """See ``Runner``."""
+        end = self._loop.run_silently(self._line, timeout_ms)
+        if end.kind == _core.PUMP_SILENT:
+            return Heard.PART if end.has_heard else Heard.NOTHING
+        self.end = end
+        if end.kind == _core.PUMP_BROKEN:
+            raise self._loop.failure_of(end)
+        return Heard.ALL
+
+    def close(self) -> None:
+        """See ``Runner``."""
+        self._connection.close()
+
+
+_Second = Sent[BrokerConnection, FetchResponse]
 
 
 class _NativeSink(ChunkSink, Protocol):
@@ -62,15 +102,16 @@ def _can_fill(sink: ChunkSink) -> bool:
 class NativeFetchLoop(PythonFetchLoop):
     """One broker's fetch loop without the GIL, where the connection has a descriptor."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is another part of the connector
         self,
         key: LoopKey,
         report: LoopReport,
         *,
         settings: FetchSettings,
-        open_connection: Callable[[Broker], BrokerConnection],
+        open_connection: OpenConnection,
         observation: Observation = SILENT,
         clock: Clock | None = None,
+        repeats: Repeats | None = None,
     ) -> None:
         super().__init__(
             key,
@@ -79,6 +120,7 @@ class NativeFetchLoop(PythonFetchLoop):
             open_connection=open_connection,
             observation=observation,
             clock=clock,
+            repeats=repeats,
         )
         self._lender = Lender(self._session, _can_fill)
         self._is_whole_turn = True
@@ -141,6 +183,10 @@ class NativeFetchLoop(PythonFetchLoop):
             connection = self._connected()
             if connection.has_descriptor:
                 self._pump_over(connection, loan)
+        except RequestTimedOut as error:
+            # It was asked anew already, over a second connection.
+            self._close_connection()
+            self._give_all_back(error)
         except (TransportError, ProtocolError):
             self._close_connection()
             # As after a first failure anywhere: once more, anew, and by the inherited code.
@@ -150,29 +196,82 @@ class NativeFetchLoop(PythonFetchLoop):
         """Have the pump work on a loan until it must come back, and take it back."""
         with connection.lend() as line:
             self._load(loan)
+            second: _Second | None = None
+            asked_ms = 0
             try:
                 end = self._run_until_called(line)
+                if end.kind == _core.PUMP_SILENT:
+                    asked_ms = self._clock.now_ms() - self._quiet_ms
+                    end, second = self._run_hedged(connection, line, end)
             finally:
                 outcomes = self._lender.take_back(loan, map(_returned, self._pump.unload()))
         self._act(outcomes)
-        if end.kind == _core.PUMP_BROKEN:
-            raise self._failure(end)
+        if second is not None:
+            request = second.in_flight.request
+            assert isinstance(request, FetchRequest)
+            self._take_fetched(request, second.answer(), self._clock.now_ms() - asked_ms)
+        elif end.kind == _core.PUMP_BROKEN:
+            raise self.failure_of(end)
+
+    @property
+    def _quiet_ms(self) -> int:
+        return self._pace.quiet_ms + self._settings.max_wait_ms
 
     def _run_until_called(self, line: Line) -> "_End":
         """Run; only to tell observers what was fetched, it comes back and goes in again."""
         while True:
-            end = _End(
-                *self._pump.run(
-                    line.descriptor,
-                    correlation_id=line.correlation_id,
-                    client_id=line.client_id,
-                    max_response_bytes=line.max_response_bytes,
-                )
-            )
-            line.correlation_id = end.correlation_id
-            self._tell_counts()
-            if end.kind != _core.PUMP_CALLED or end.is_for_us:
+            end = self._run(line, self._quiet_ms)
+            if end.kind != _core.PUMP_CALLED:
                 return end
+            self._pace.answered()
+            if end.is_for_us:
+                return end
+
+    def _run(self, line: Line, quiet_ms: int) -> "_End":
+        end = _End(
+            *self._pump.run(
+                line.descriptor,
+                correlation_id=line.correlation_id,
+                client_id=line.client_id,
+                max_response_bytes=line.max_response_bytes,
+                max_entry_bytes=line.max_entry_bytes,
+                quiet_ms=quiet_ms,
+            )
+        )
+        line.correlation_id = end.correlation_id
+        self._tell_counts()
+        return end
+
+    def run_silently(self, line: Line, quiet_ms: int) -> "_End":
+        """Have the pump wait for the answer under way, and come back behind it. Thread: its own."""
+        self._pump.call()
+        return self._run(line, quiet_ms)
+
+    def _run_hedged(
+        self, connection: BrokerConnection, line: Line, end: "_End"
+    ) -> "tuple[_End, _Second | None]":
+        """Ask a second time what the pump has no answer to; how the pump ended, or who answered."""
+        asked = decode_request(self._pump.asked()[LENGTH_BYTES:])
+        request = cast("FetchRequest", asked.request)
+        lent: Runner = _Lent(self, connection, line)
+
+        def start(failure: ZkConsumerError | None) -> Runner | None:
+            return self._hedge(request, asked.version, failure)
+
+        answered = first_to_answer(
+            lent,
+            start,
+            quiet_ms=0,
+            timeout_ms=max(1, self._settings.request_timeout_ms - self._pace.quiet_ms),
+            clock=self._clock,
+            whom=self._key.broker,
+        )
+        if isinstance(answered, _Lent):
+            self._settle(connection)
+            return answered.end or end, None
+        assert isinstance(answered, Sent)
+        self._settle(answered.connection)
+        return end, answered
 
     def _tell_counts(self) -> None:
         fetches, partitions, size_bytes, records, duration_ms = self._pump.counts()
@@ -188,7 +287,8 @@ class NativeFetchLoop(PythonFetchLoop):
                 )
             )
 
-    def _failure(self, end: "_End") -> TransportError | ProtocolError:
+    def failure_of(self, end: "_End") -> TransportError | ProtocolError:
+        """Return what broke the connection in the pump's hands."""
         broker = self._key.broker
         if end.failure == _core.IO_NONSENSE:
             return DecodeError("FetchResponse", end.detail, 0, "it makes no sense")

@@ -2,6 +2,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Generic, TypeVar, final, overload
 
+from zkconsumer.clock import Clock
 from zkconsumer.model import Record, TimestampType, TopicPartition
 
 K = TypeVar("K")
@@ -391,10 +392,20 @@ class Queue:
     def discard(self) -> None:
         """Free native chunks of inactive claims, and charge nothing for the others."""
 
-class Flag:
-    """What ``streams.flag.PureFlag`` is, in C."""
+class Lease:
+    """What ``streams.lease.PureLease`` is, in C."""
 
-    is_up: bool
+    def __init__(self, clock: Clock) -> None: ...
+    @property
+    def now_s(self) -> Callable[[], float]:
+        """See there."""
+
+    @property
+    def until_s(self) -> float:
+        """See there."""
+
+    def end_at(self, until_ms: int | None) -> None:
+        """See there."""
 
 @final
 class Place:
@@ -406,7 +417,7 @@ class Hand(Generic[K, V]):
 
     Args:
         consumes_in_hand: see ``streams.delivery``.
-        suspicion: nothing is handed over while it is up.
+        lease: nothing is handed over when it is over.
         key_decoder: see ``MessageAndMetadata``.
         value_decoder: the same.
     """
@@ -417,7 +428,7 @@ class Hand(Generic[K, V]):
         self,
         *,
         consumes_in_hand: bool,
-        suspicion: Flag,
+        lease: Lease,
         key_decoder: Callable[[bytes], K] | None,
         value_decoder: Callable[[bytes], V] | None,
     ) -> None: ...
@@ -507,12 +518,19 @@ def look_ahead(data: bytes | memoryview, fetch_offset: int) -> tuple[int, int]:
         That offset, and the whole size of the entry that is cut off there; 0: none is.
     """
 
+def offsets_rise(
+    data: bytes | memoryview, *, position: int, low: int, is_first: bool, end: int
+) -> tuple[int, int, bool] | None:
+    """Find the first entry whose offset does not fit; see ``records.offset_order``."""
+
 PUMP_CALLED: Final[int]
 """A pump's end: it is for Python to look, with nothing in flight."""
 PUMP_STOPPED: Final[int]
 """``stop`` was called."""
 PUMP_BROKEN: Final[int]
 """The connection failed, or the answer made no sense."""
+PUMP_SILENT: Final[int]
+"""An answer is awaited, and nothing of it came for a while; another ``run`` waits on."""
 IO_NONSENSE: Final[int]
 IO_TIMED_OUT: Final[int]
 IO_CLOSED: Final[int]
@@ -564,14 +582,24 @@ class Pump:
             the arguments for a ``position.Packed``, or None.
         """
     def run(
-        self, socket: int, *, correlation_id: int, client_id: bytes, max_response_bytes: int
-    ) -> tuple[int, int, bool, int, int, str]:
-        """Work until it must come back.
+        self,
+        socket: int,
+        *,
+        correlation_id: int,
+        client_id: bytes,
+        max_response_bytes: int,
+        max_entry_bytes: int,
+        quiet_ms: int,
+    ) -> tuple[int, int, bool, int, int, str, bool]:
+        """Work until it must come back; also where no byte came for ``quiet_ms`` (0: never then).
 
         Returns:
             A PUMP value; the next correlation id; whether somebody called or something is odd;
-            and where it is broken how (an IO value), the errno, and a word of explanation.
+            where it is broken how (an IO value), the errno, and a word of explanation; and whether
+            something of an answer came.
         """
+    def asked(self) -> bytes:
+        """Return the last request, with its length in front."""
     def counts(self) -> tuple[int, int, int, int, int]:
         """Fetches, partitions, bytes, records, milliseconds since this was last called."""
     def hear(self) -> None:

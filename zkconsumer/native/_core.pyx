@@ -15,6 +15,7 @@ from cpython.tuple cimport PyTuple_SET_ITEM
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.string cimport memcpy
 from posix.time cimport CLOCK_MONOTONIC, clock_gettime, timespec
+from posix.types cimport clockid_t
 
 from zkconsumer.native._csrc cimport *
 
@@ -167,6 +168,23 @@ def look_ahead(const uint8_t[::1] data not None, int64_t fetch_offset):
     cdef size_t size = data.shape[0]
     cdef zk_ahead seen = zk_look_ahead(&data[0] if size else NULL, size, fetch_offset)
     return seen.next_offset, seen.needed_bytes
+
+
+def offsets_rise(
+    const uint8_t[::1] data not None,
+    *,
+    size_t position,
+    int64_t low,
+    bint is_first,
+    int64_t end,
+):
+    cdef size_t size = data.shape[0]
+    cdef zk_order place
+    cdef bint rises
+    place.position, place.low, place.is_first = position, low, is_first
+    with nogil:
+        rises = zk_offsets_rise(&data[0] if size else NULL, size, end, &place)
+    return None if rises else (place.position, place.low, place.is_first)
 
 
 include "_queue.pxi"

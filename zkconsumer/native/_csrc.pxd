@@ -124,6 +124,14 @@ cdef extern from "walk.h" nogil:
     zk_ahead zk_look_ahead(const uint8_t *data, size_t size, int64_t fetch_offset)
 
 
+cdef extern from "order.h" nogil:
+    ctypedef struct zk_order:
+        size_t position
+        int64_t low
+        bint is_first
+    bint zk_offsets_rise(const uint8_t *data, size_t size, int64_t end, zk_order *place)
+
+
 cdef extern from "batches.h" nogil:
     ctypedef struct zk_aborted:
         int64_t first_offset

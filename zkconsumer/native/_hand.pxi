@@ -1,9 +1,63 @@
 # The native chunk in a stream's hands, message by message; a part of _core.pyx.
 
+from zkconsumer.clock import SystemClock as _SystemClock
+from zkconsumer.clock import seconds_of as _seconds_of
+from zkconsumer.clock import system_s as _system_s
+
+cdef extern from *:
+    """
+    #include <time.h>
+    #ifdef CLOCK_BOOTTIME
+    #define ZK_CLOCK CLOCK_BOOTTIME /* goes on while the machine is suspended, as SystemClock */
+    #else
+    #define ZK_CLOCK CLOCK_MONOTONIC
+    #endif
+    #ifdef CLOCK_MONOTONIC_COARSE
+    #define ZK_COARSE_CLOCK CLOCK_MONOTONIC_COARSE /* 5 ns to read, and moves every few ms */
+    #else
+    #define ZK_COARSE_CLOCK ZK_CLOCK
+    #endif
+    """
+    const clockid_t ZK_CLOCK
+    const clockid_t ZK_COARSE_CLOCK
+
+
 @cython.final
-@cython.no_gc
-cdef class Flag:
-    cdef public bint is_up
+cdef class Lease:
+    cdef readonly object now_s
+    cdef bint is_machines
+    cdef readonly double until_s
+    # The coarse clock when the lease was last found to run; no reading of it is negative.
+    cdef int64_t ran_at
+
+    def __init__(self, clock not None):
+        self.is_machines = type(clock) is _SystemClock
+        self.now_s = _system_s if self.is_machines else _seconds_of(clock)
+        self.until_s = float("inf")
+        self.ran_at = -1
+
+    def end_at(self, until_ms):
+        self.until_s = float("inf") if until_ms is None else <double>until_ms / 1000
+        self.ran_at = -1
+
+    cdef inline int is_over(self) except -1:
+        """Whether it is over; the clock is read for this, so a process that stood still knows.
+
+        The exact clock is read when the coarse one has moved, as it has wherever time was lost.
+        """
+        cdef timespec now
+        cdef int64_t tick
+        if not self.is_machines:
+            return <double>self.now_s() >= self.until_s
+        clock_gettime(ZK_COARSE_CLOCK, &now)
+        tick = <int64_t>now.tv_sec * 1_000_000_000 + now.tv_nsec
+        if tick == self.ran_at:
+            return 0
+        clock_gettime(ZK_CLOCK, &now)
+        if now.tv_sec + now.tv_nsec * 1e-9 >= self.until_s:
+            return 1
+        self.ran_at = tick
+        return 0
 
 
 @cython.final
@@ -40,7 +94,7 @@ cdef inline zk_step _next_of(
 
 @cython.final
 cdef class Hand:
-    cdef Flag suspicion
+    cdef Lease lease
     cdef bint consumes_in_hand
     cdef object key_decoder
     cdef object value_decoder
@@ -53,10 +107,10 @@ cdef class Hand:
     cdef zk_cursor cursor
 
     def __init__(
-        self, *, bint consumes_in_hand, Flag suspicion not None, key_decoder, value_decoder
+        self, *, bint consumes_in_hand, Lease lease not None, key_decoder, value_decoder
     ):
         self.consumes_in_hand = consumes_in_hand
-        self.suspicion = suspicion
+        self.lease = lease
         self.key_decoder = key_decoder
         self.value_decoder = value_decoder
 
@@ -172,7 +226,7 @@ cdef class Hand:
             return None
         cdef zk_claim *claim = self.progress.claim
         claim.consumed = claim.delivered
-        if self.suspicion.is_up or not zk_claim_is_active(claim):
+        if self.lease.is_over() or not zk_claim_is_active(claim):
             return None
         cdef zk_message found
         cdef int64_t offset = 0

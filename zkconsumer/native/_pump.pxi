@@ -40,6 +40,10 @@ cdef extern from "pump.h" nogil:
         int32_t min_bytes
     ctypedef struct zk_exchange:
         int error
+        bint has_heard
+    ctypedef struct zk_request:
+        uint8_t *data
+        size_t size
     ctypedef enum zk_io:
         ZK_IO_NONSENSE
         ZK_IO_TIMED_OUT
@@ -51,6 +55,7 @@ cdef extern from "pump.h" nogil:
         ZK_PUMP_STOPPED
         ZK_PUMP_BROKEN
         ZK_PUMP_NO_MEMORY
+        ZK_PUMP_SILENT
     ctypedef struct zk_pump_counts:
         uint64_t fetches
         uint64_t partitions
@@ -64,11 +69,13 @@ cdef extern from "pump.h" nogil:
         zk_line line
         zk_asking asking
         zk_request_head head
+        zk_request request
         zk_exchange exchange
         zk_pump_counts counts
         int64_t report_ms
         int64_t timeout_ms
         size_t max_frame_bytes
+        size_t max_entry_bytes
         zk_io failure
         const char *detail
     zk_pump *zk_pump_new()
@@ -78,7 +85,7 @@ cdef extern from "pump.h" nogil:
         zk_pump *pump, zk_slot *slot, zk_buffer *data, size_t at, int64_t offset, size_t asked
     )
     void zk_pump_clear(zk_pump *pump)
-    zk_pump_end zk_pump_run(zk_pump *pump, int socket)
+    zk_pump_end zk_pump_run(zk_pump *pump, int socket, int64_t quiet_ms)
     void zk_pump_call(zk_pump *pump)
     bint zk_pump_is_called(zk_pump *pump)
     void zk_pump_hear(zk_pump *pump)
@@ -86,6 +93,7 @@ cdef extern from "pump.h" nogil:
 
 
 PUMP_CALLED, PUMP_STOPPED, PUMP_BROKEN = ZK_PUMP_CALLED, ZK_PUMP_STOPPED, ZK_PUMP_BROKEN
+PUMP_SILENT = ZK_PUMP_SILENT
 IO_NONSENSE, IO_TIMED_OUT, IO_CLOSED = ZK_IO_NONSENSE, ZK_IO_TIMED_OUT, ZK_IO_CLOSED
 ODD_SET = ZK_ODD_SET
 
@@ -247,14 +255,17 @@ cdef class Pump:
         int32_t correlation_id,
         bytes client_id not None,
         size_t max_response_bytes,
+        size_t max_entry_bytes,
+        int64_t quiet_ms,
     ):
         cdef zk_pump_end end
         if not zk_pump_name(self.pump, <const uint8_t *>client_id, len(client_id)):
             raise MemoryError
         self.pump.max_frame_bytes = max_response_bytes
+        self.pump.max_entry_bytes = max_entry_bytes
         self.pump.head.correlation_id = correlation_id
         with nogil:
-            end = zk_pump_run(self.pump, socket)
+            end = zk_pump_run(self.pump, socket, quiet_ms)
         if end == ZK_PUMP_NO_MEMORY:
             raise MemoryError
         detail = ""
@@ -267,7 +278,11 @@ cdef class Pump:
             <int>self.pump.failure,
             self.pump.exchange.error,
             detail,
+            <bint>self.pump.exchange.has_heard,
         )
+
+    def asked(self):
+        return self.pump.request.data[: self.pump.request.size]
 
     def counts(self):
         cdef zk_pump_counts counts = self.pump.counts

@@ -19,7 +19,8 @@ from zkconsumer.records.batch_header import (
     sound_header,
 )
 from zkconsumer.records.batch_records import read_records
-from zkconsumer.records.codecs import Codec, OverBound, decompress
+from zkconsumer.records.bounded import OverBound
+from zkconsumer.records.codecs import Codec, decompress
 from zkconsumer.records.entries import Entry, Gathered, entry_at, offset_behind
 from zkconsumer.records.memory import headers_bytes, records_bytes
 from zkconsumer.records.rows import Headers

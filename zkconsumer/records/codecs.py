@@ -13,6 +13,7 @@ import snappy
 
 from zkconsumer.errors import CorruptRecord, UnsupportedCodec
 from zkconsumer.records import lz4_header, xerial, zstd_frames
+from zkconsumer.records.bounded import BoundedOutput
 
 _GZIP_WINDOW = 31
 """zlib's ``wbits`` for a gzip wrapper around a 32 KiB window."""
@@ -21,8 +22,6 @@ _GZIP_MAGIC = b"\x1f\x8b"
 _PIECE_BYTES = 16384
 """How much is fed to zlib at once: what it has not used comes back as a copy."""
 
-
-_ZSTD_STEP_BYTES = 1 << 20
 _ZSTD_WINDOW_BYTES = 1 << 27
 """The largest window that the format's own tools take, and the largest that Kafka's levels make."""
 
@@ -47,10 +46,6 @@ _MOST_SPARES = 4
 _zstd_spares: list[Any] = []
 """Idle decompressors: a new one costs more than it does for a small batch. Any thread takes the
 last one, which nobody else has then; one that met an error does not come back."""
-
-
-class OverBound(CorruptRecord):
-    """Decompressed data would pass the bound; nothing larger was allocated."""
 
 
 def decompress(codec: Codec, data: bytes | memoryview, *, magic: int, max_bytes: int) -> bytes:
@@ -125,44 +120,35 @@ def _nowhere(reason: str) -> CorruptRecord:
     return CorruptRecord(reason, offset=-1, position=0, next_offset=None)
 
 
-def _over(max_bytes: int) -> OverBound:
-    reason = f"decompresses to more than {max_bytes} bytes: raise fetch.max.decompressed.bytes"
-    return OverBound(reason, offset=-1, position=0, next_offset=None)
-
-
 def _gunzip(data: bytes, max_bytes: int) -> bytes:
     """Unpack all gzip members; what follows the last one is ignored, as Java does."""
-    parts: list[bytes] = []
-    room = max_bytes
+    output = BoundedOutput(max_bytes)
     position = 0
     while True:
         member = zlib.decompressobj(wbits=_GZIP_WINDOW)
-        while not member.eof and position < len(data):
-            piece = data[position : position + _PIECE_BYTES]
-            part = member.decompress(piece, room + 1)
-            room -= len(part)
-            if room < 0:
-                raise _over(max_bytes)
-            parts.append(part)
-            position += len(piece) - len(member.unused_data)
-        if not member.eof:
-            raise ValueError("cut off")
+        while not member.eof:
+            piece = member.unconsumed_tail
+            if not piece:
+                piece = data[position : position + _PIECE_BYTES]
+                position += len(piece)
+            part = member.decompress(piece, output.step_bytes())
+            if not part and not piece and not member.eof:
+                raise ValueError("cut off")
+            output.add(part)
+        position -= len(member.unused_data)
         if not data.startswith(_GZIP_MAGIC, position):
-            return b"".join(parts)
+            return output.whole()
 
 
 def _unsnap(data: bytes, max_bytes: int) -> bytes:
-    parts: list[bytes] = []
-    room = max_bytes
+    output = BoundedOutput(max_bytes)
     for block in xerial.blocks_in(data):
-        room -= xerial.uncompressed_size(block)
-        if room < 0:
-            raise _over(max_bytes)
+        output.expect(xerial.uncompressed_size(block))
         try:
-            parts.append(snappy.decompress(block))
+            output.add(snappy.decompress(block))
         except snappy.UncompressError as error:
             raise ValueError(str(error.__cause__ or "damaged block")) from error
-    return b"".join(parts)
+    return output.whole()
 
 
 def _unlz4(data: bytes, magic: int, max_bytes: int) -> bytes:
@@ -170,19 +156,15 @@ def _unlz4(data: bytes, magic: int, max_bytes: int) -> bytes:
     unpacker = _lz4_frame().LZ4FrameDecompressor()
     # Each call copies the input that is left over, so a few large steps, none beyond the bound.
     step = 8 * len(data) + 65536
-    parts: list[bytes] = []
-    room = max_bytes
+    output = BoundedOutput(max_bytes)
     todo = lz4_header.repaired(data, magic=magic)
     while not unpacker.eof:
-        part: bytes = unpacker.decompress(todo, max_length=min(step, room + 1))
-        room -= len(part)
-        if room < 0:
-            raise _over(max_bytes)
+        part: bytes = unpacker.decompress(todo, max_length=output.step_bytes(step))
         if not part and not unpacker.eof:
             raise ValueError("cut off")
-        parts.append(part)
+        output.add(part)
         todo = b""
-    return b"".join(parts)
+    return output.whole()
 
 
 def _unzstd(data: bytes, max_bytes: int) -> bytes:
@@ -190,24 +172,20 @@ def _unzstd(data: bytes, max_bytes: int) -> bytes:
     library = _zstandard()
     # The library takes input that ends within a frame for all there was.
     zstd_frames.check_whole(data)
-    parts: list[bytes] = []
-    room = max_bytes
+    output = BoundedOutput(max_bytes)
     try:
         unpacker = _zstd_spares.pop()
     except IndexError:
         unpacker = library.ZstdDecompressor(max_window_size=_ZSTD_WINDOW_BYTES)
     try:
         with unpacker.stream_reader(data, read_across_frames=True) as reader:
-            while part := reader.read(min(_ZSTD_STEP_BYTES, room + 1)):
-                room -= len(part)
-                if room < 0:
-                    raise _over(max_bytes)
-                parts.append(part)
+            while part := reader.read(output.step_bytes()):
+                output.add(part)
     except library.ZstdError as error:
         raise ValueError(str(error)) from error
     if len(_zstd_spares) < _MOST_SPARES:
         _zstd_spares.append(unpacker)
-    return b"".join(parts)
+    return output.whole()
 
 
 def _lz4_frame() -> Any:  # the library has no types

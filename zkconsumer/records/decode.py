@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 
-from zkconsumer.errors import CorruptRecord
+from zkconsumer.errors import CorruptRecord, without_frames
 from zkconsumer.model import Record
 from zkconsumer.records import legacy
 from zkconsumer.records.entries import Gathered, cut_off_entry, entry_at
@@ -118,7 +118,7 @@ def decode_rest(whole: bytes, position: int, gathered: Gathered) -> DecodedRows:
                 raise entry.corrupt(whole, reason, can_skip=entry.magic != 2)
             position = reader(whole, position, gathered)
     except CorruptRecord as corrupt:
-        error = corrupt
+        error = without_frames(corrupt)
         position = corrupt.position
     cut_off = cut_off_entry(whole)
     return DecodedRows(

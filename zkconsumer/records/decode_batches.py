@@ -11,7 +11,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from zkconsumer.errors import CorruptRecord
+from zkconsumer.errors import CorruptRecord, without_frames
 from zkconsumer.records.batch import GatheredBatches, passed_over, read_batches
 from zkconsumer.records.batch_header import MAGIC, NO_LEADER_EPOCH, corrupt_batch
 from zkconsumer.records.decode import DecodedRows
@@ -95,7 +95,7 @@ def decode_batches_from(whole: bytes, position: int, gathered: GatheredBatches) 
             if position == before:
                 break
     except CorruptRecord as corrupt:
-        error = corrupt
+        error = without_frames(corrupt)
         position = corrupt.position
     cut_off = cut_off_entry(whole)
     return DecodedBatches(

@@ -8,7 +8,7 @@ import os
 from enum import StrEnum
 from typing import Final
 
-from zkconsumer.records import checksum, decode, pure_fetched
+from zkconsumer.records import checksum, decode, offset_order, pure_fetched
 from zkconsumer.records.slices import FetchedDecoder
 
 SWITCH = "ZKCONSUMER_PURE"
@@ -49,11 +49,32 @@ decode_fetched: FetchedDecoder = pure_fetched.decode_fetched
 
 if ENGINE is Engine.NATIVE:
     from zkconsumer.records import native_fetched
-    from zkconsumer.records.native_decode import decode_record_set, decode_rows
+    from zkconsumer.records.native_decode import decode_record_set, decode_rows, offsets_rise
 
     decode_fetched = native_fetched.decode_fetched
 else:
     decode_record_set, decode_rows = decode.decode_record_set, decode.decode_rows
+    offsets_rise = offset_order.offsets_rise
+
+
+def believed(
+    data: memoryview,
+    *,
+    fetch_offset: int,
+    high_watermark: int,
+    is_again: bool,
+    max_decompressed_bytes: int,
+) -> offset_order.Believed:
+    """Judge the offsets of a set that a broker sent; see ``offset_order.believed``."""
+    return offset_order.believed(
+        data,
+        fetch_offset=fetch_offset,
+        high_watermark=high_watermark,
+        is_again=is_again,
+        max_decompressed_bytes=max_decompressed_bytes,
+        find=offsets_rise,
+    )
+
 
 __all__ = [
     "CRC",
@@ -61,6 +82,7 @@ __all__ = [
     "SWITCH",
     "WHY",
     "Engine",
+    "believed",
     "decode_fetched",
     "decode_record_set",
     "decode_rows",

@@ -23,8 +23,9 @@ import struct
 
 from zkconsumer.errors import CorruptRecord, UnsupportedCodec
 from zkconsumer.model import TimestampType
+from zkconsumer.records.bounded import OverBound
 from zkconsumer.records.checksum import crc32_large, crc32_small
-from zkconsumer.records.codecs import Codec, OverBound, decompress
+from zkconsumer.records.codecs import Codec, decompress
 from zkconsumer.records.entries import (
     HEADER_BYTES,
     MIN_ENTRY_SIZE,
@@ -202,6 +203,7 @@ def _read_wrapped(
     data = decompress(codec, value, magic=wrapper.magic, max_bytes=gathered.room_bytes)
     gathered.room_bytes -= len(data)
     base_offset = _base_offset(data, wrapper) if wrapper.magic else 0
+    _check_start(data, base_offset, gathered)
     stop = read_messages(data, 0, gathered, base_offset=base_offset, depth=depth + 1)
     if stop != len(data):
         raise _unplaced(f"byte {stop} of the {len(data)} inside begins no whole message", stop)
@@ -221,6 +223,16 @@ def _base_offset(data: bytes, wrapper: Entry) -> int:
     if last > wrapper.offset:
         raise _unplaced(f"relative offset {last} inside is past the wrapper's own", position)
     return wrapper.offset - last
+
+
+def _check_start(data: bytes, base_offset: int, gathered: Gathered) -> None:
+    """Hold where a set begins against what lies in front of it: no checksum covers its offset."""
+    if len(data) < HEADER_BYTES or gathered.next_offset == gathered.fetch_offset:
+        return  # nothing lies in front; and where reading goes on within a set, it may begin below
+    first = base_offset + _HEADER.unpack_from(data, 0)[0]
+    if first < gathered.next_offset:
+        reason = f"offset {first} inside lies behind offset {gathered.next_offset - 1}"
+        raise _unplaced(reason, 0)
 
 
 def _unplaced(reason: str, position: int) -> CorruptRecord:

@@ -15,6 +15,7 @@ from zkconsumer.native import _core
 from zkconsumer.records.decode import DecodedRows, DecodedSet, decode_rest
 from zkconsumer.records.entries import Gathered, cut_off_entry
 from zkconsumer.records.memory import records_bytes
+from zkconsumer.records.offset_order import Place
 
 _MOST_BYTES = sys.maxsize
 
@@ -125,6 +126,13 @@ def decode_rows(
         max_decompressed_bytes=max_decompressed_bytes,
         enough_bytes=enough_bytes,
     )
+
+
+def offsets_rise(data: memoryview, place: Place, end: int) -> Place | None:
+    """Find what ``offset_order.offsets_rise`` does."""
+    position, low, is_first = place
+    found = _core.offsets_rise(data, position=position, low=low, is_first=is_first, end=end)
+    return None if found is None else Place(*found)
 
 
 def with_records(decoded: DecodedRuns) -> DecodedSet:

@@ -15,7 +15,8 @@ from zkconsumer.errors import CorruptRecord
 from zkconsumer.native import _core
 from zkconsumer.records.batch import GatheredBatches
 from zkconsumer.records.batch_header import MAGIC
-from zkconsumer.records.codecs import Codec, OverBound, decompress
+from zkconsumer.records.bounded import OverBound
+from zkconsumer.records.codecs import Codec, decompress
 from zkconsumer.records.consumer_record import ConsumerRecord, RecordOrigin, parts_of
 from zkconsumer.records.decode_batches import decode_batches_from
 from zkconsumer.records.entries import cut_off_entry, offset_behind

@@ -31,8 +31,8 @@ def checked_length(
         "Frame",
         "length",
         0,
-        f"a length of {length}, but only {min_frame_bytes} to {max_frame_bytes} make sense: the "
-        "peer speaks another protocol, or the bound on responses is too low",
+        f"a length of {length}, but only {min_frame_bytes} to {max_frame_bytes} make sense for "
+        "what was asked: the peer speaks another protocol, or a bound on sizes is too low",
     )
 
 

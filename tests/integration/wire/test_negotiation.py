@@ -23,7 +23,7 @@ GENERATIONS = {
 }
 """The generation of each release that can't say it, and how many questions tell."""
 
-NEWEST_FETCH = {"0.10.2.2": 3, "0.11.0.3": 5, "1.1.1": 7, "2.8.2": 12, "3.9.1": 12}
+NEWEST_FETCH = {"0.10.2.2": 3, "0.11.0.3": 5, "1.1.1": 7, "2.8.2": 12, "3.9.1": 13}
 NEWEST_PRODUCE = {"0.9.0.1": 1, "0.10.2.2": 2, "0.11.0.3": 3, "1.1.1": 5, "2.8.2": 9, "3.9.1": 9}
 SOON_MS = 3_000
 

@@ -89,7 +89,12 @@ class SilentBroker:
 
     def _run(self) -> None:
         self.pump.run(
-            self._ours.fileno(), correlation_id=1, client_id=b"c", max_response_bytes=1 << 20
+            self._ours.fileno(),
+            correlation_id=1,
+            client_id=b"c",
+            max_response_bytes=1 << 20,
+            max_entry_bytes=1 << 20,
+            quiet_ms=0,
         )
 
 

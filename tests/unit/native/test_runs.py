@@ -128,8 +128,9 @@ def test_small_compressed_sets_make_one_run() -> None:
     assert run.records() == every
     (run,) = runs_of(b"".join(sets), fetch_offset=13)
     assert run.records() == every[13:]
-    plain = build_message_set(records(40))
-    assert [len(run) for run in runs_of(b"".join(sets[:2]) + plain + b"".join(sets[2:]))] == [
+    plain, later = build_message_set(records(8)), records(*range(9, 41))
+    behind = [build_message_set(later[at : at + 4], codec=Codec.SNAPPY) for at in range(0, 32, 4)]
+    assert [len(run) for run in runs_of(b"".join([*sets[:2], plain, *behind]))] == [
         8,
         1,
         32,

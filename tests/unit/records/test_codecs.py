@@ -16,7 +16,8 @@ import zstandard
 from tests.support.record_sets import gzip_of_zeros
 from zkconsumer.errors import CorruptRecord
 from zkconsumer.records import xerial
-from zkconsumer.records.codecs import Codec, OverBound, compress, decompress
+from zkconsumer.records.bounded import OverBound
+from zkconsumer.records.codecs import Codec, compress, decompress
 
 COMPRESSING = [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD]
 TEXT = b"".join(b"line %d of a log\n" % number for number in range(9000))

@@ -190,7 +190,7 @@ class TestTimestamps:
         inner = [Record(at, None, b"v", 100 + at, TimestampType.CREATE_TIME) for at in range(3)]
         data = wrap_message_set(
             build_message_set(inner, magic=1),
-            offset=2,
+            offset=3,
             codec=Codec.SNAPPY,
             magic=1,
             timestamp=999,

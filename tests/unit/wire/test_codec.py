@@ -116,7 +116,7 @@ def test_longest_text() -> None:
     assert decode_request(encode(request)).request == request
 
 
-@pytest.mark.parametrize("version", [-1, 13, 99])
+@pytest.mark.parametrize("version", [-1, 14, 99])
 def test_versions_that_do_not_exist(version: int) -> None:
     """Versions that the codec lacks are refused in both directions."""
     with pytest.raises(LocalProtocolError, match=f"FetchRequest: there is no version {version}"):
@@ -260,7 +260,7 @@ def test_response_without_correlation_id() -> None:
     ("frame", "field", "position"),
     [
         ("0063 0000 00000001 0000", "api_key", 0),
-        ("0001 000d 00000001 0000", "api_version", 2),
+        ("0001 000e 00000001 0000", "api_version", 2),
         ("0008 ffff 00000001 0000", "api_version", 2),
         ("0003 0000 00000001", "client_id", 8),
         ("0003 0000 0000", "correlation_id", 4),

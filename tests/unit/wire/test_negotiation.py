@@ -199,12 +199,12 @@ def test_a_broker_that_says_what_it_serves() -> None:
     found = after_answer(FIRST_PROBE, answer)
     assert isinstance(found, BrokerVersions)
     assert found.common == {
-        ApiKey.FETCH: VersionRange(4, 12),
+        ApiKey.FETCH: VersionRange(4, 13),
         ApiKey.METADATA: VersionRange(0, 5),
         ApiKey.API_VERSIONS: VersionRange(0, 3),
     }
     assert found.generation is None
-    assert found.version_for(ApiKey.FETCH) == 12
+    assert found.version_for(ApiKey.FETCH) == 13
     assert found.version_for(ApiKey.FETCH, at_most=5) == 5
     assert found.version_for(ApiKey.METADATA, at_least=5) == 5
 
@@ -212,7 +212,7 @@ def test_a_broker_that_says_what_it_serves() -> None:
 @pytest.mark.parametrize(
     ("api", "at_least", "at_most", "complaint"),
     [
-        (ApiKey.FETCH, 0, 3, "lacks FETCH up to version 3, only 4 to 12"),
+        (ApiKey.FETCH, 0, 3, "lacks FETCH up to version 3, only 4 to 13"),
         (ApiKey.METADATA, 6, None, "lacks METADATA from version 6, only 0 to 5"),
         (ApiKey.JOIN_GROUP, 0, None, "the broker lacks JOIN_GROUP$"),
     ],

@@ -1,5 +1,7 @@
 #include "asking.h"
 
+#include "order.h"
+
 enum { LIKELY_EXPANSION = 8 };
 
 void zk_note_waiting(zk_slots *slots) {
@@ -8,6 +10,13 @@ void zk_note_waiting(zk_slots *slots) {
         outlet->can_ask_early = outlet->waiting == 0;
         outlet->early_bytes = 0;
     }
+}
+
+/* Whether the offsets of a set can be believed; which of them can't, Python finds. */
+static bool is_in_order(const zk_slot *slot, const zk_set *set) {
+    zk_order place = {0, set->offset, true};
+    return zk_offsets_rise(set->bytes->data, set->bytes->used, slot->arriving_high_watermark,
+                           &place);
 }
 
 static void take_set(zk_line *line, zk_slot *slot) {
@@ -20,11 +29,18 @@ static void take_set(zk_line *line, zk_slot *slot) {
     slot->at = 0;
     slot->arriving = NULL;
     zk_line_enter(line, slot);
+    if (!is_in_order(slot, &slot->set)) {
+        slot->odd = ZK_ODD_SET;
+        line->odd++;
+    }
 }
 
 static void take_early_set(zk_slot *slot) {
     zk_claim_set_high_watermark(slot->claim, slot->arriving_high_watermark);
-    slot->next = (zk_set){slot->arriving, slot->asked_offset, slot->asked_bytes};
+    const zk_set early = {slot->arriving, slot->asked_offset, slot->asked_bytes};
+    if (!is_in_order(slot, &early))
+        return; /* it is asked for again when it is its turn */
+    slot->next = early;
     slot->arriving = NULL;
 }
 

@@ -147,7 +147,7 @@ static zk_set_status read_messages(zk_reader *reader) {
     return status == ZK_SET_REFUSED ? ZK_SET_ENDS : status; /* perhaps a batch follows */
 }
 
-zk_set_status zk_reader_read(zk_reader *reader) {
+static zk_set_status read_on(zk_reader *reader) {
     for (;;) {
         entry found;
         zk_set_status status = find_entry(reader, &found);
@@ -163,6 +163,14 @@ zk_set_status zk_reader_read(zk_reader *reader) {
         if (status != ZK_SET_ENDS)
             return status;
     }
+}
+
+zk_set_status zk_reader_read(zk_reader *reader) {
+    const zk_set_status status = read_on(reader);
+    /* Whoever judges what is refused needs the memory that it took. */
+    if (status == ZK_SET_REFUSED)
+        zk_walker_end(&reader->walk);
+    return status;
 }
 
 zk_foreign zk_reader_foreign(const zk_reader *reader) {

@@ -20,9 +20,16 @@ int64_t zk_now_ms(void) {
 
 /* Waits for the socket. ZK_IO_DONE: look at it again. */
 static zk_io wait_for(zk_exchange *exchange, short events) {
-    const int64_t left_ms = exchange->deadline_ms - zk_now_ms();
+    const int64_t now_ms = zk_now_ms();
+    int64_t left_ms = exchange->deadline_ms - now_ms;
     if (left_ms <= 0)
         return ZK_IO_TIMED_OUT;
+    if (exchange->quiet_ms) {
+        const int64_t quiet_ms = exchange->moved_ms + exchange->quiet_ms - now_ms;
+        if (quiet_ms <= 0)
+            return ZK_IO_SILENT;
+        left_ms = quiet_ms < left_ms ? quiet_ms : left_ms;
+    }
     struct pollfd both[2] = {
         {.fd = exchange->socket, .events = events},
         {.fd = zk_bell_descriptor(exchange->bell), .events = POLLIN},
@@ -52,6 +59,7 @@ zk_io zk_send(zk_exchange *exchange, zk_request *request) {
                                    request->size - request->sent, MSG_DONTWAIT | MSG_NOSIGNAL);
         if (count >= 0) {
             request->sent += (size_t)count;
+            exchange->moved_ms = zk_now_ms();
             continue;
         }
         if (!must_wait(errno))
@@ -78,6 +86,8 @@ zk_io zk_receive(zk_exchange *exchange, zk_response *response) {
             return ZK_IO_NO_MEMORY;
         const ssize_t count = receive(exchange->socket, &space);
         if (count > 0) {
+            exchange->moved_ms = zk_now_ms();
+            exchange->has_heard = true;
             const zk_parsed parsed = zk_response_take(response, (size_t)count);
             if (parsed == ZK_PARSED_PART)
                 continue;

@@ -1,7 +1,8 @@
 /* A request out and its answer in, over a socket, without ever blocking in the socket itself.
  *
  * Every wait is one poll on the socket and the bell, so that whoever rings is heard at once. What is
- * half done stays in the request and the response: a call that ended with ZK_IO_RUNG is made again. */
+ * half done stays in the request and the response: a call that ended with ZK_IO_RUNG or ZK_IO_SILENT is
+ * made again. */
 #ifndef ZK_EXCHANGE_H
 #define ZK_EXCHANGE_H
 
@@ -13,6 +14,9 @@ typedef struct {
     zk_bell *bell;
     const atomic_bool *stopping;
     int64_t deadline_ms; /* of the whole exchange, by zk_now_ms */
+    int64_t quiet_ms;    /* a silence so long ends a call with ZK_IO_SILENT; 0: none does */
+    int64_t moved_ms;    /* when the last bytes went or came, or when silence began to count */
+    bool has_heard;      /* some of an answer came since that was last taken back */
     int error;           /* with ZK_IO_FAILED: the errno */
 } zk_exchange;
 
@@ -25,6 +29,7 @@ typedef enum {
     ZK_IO_TIMED_OUT, /* by the deadline */
     ZK_IO_NONSENSE,  /* the answer is none */
     ZK_IO_NO_MEMORY,
+    ZK_IO_SILENT, /* nothing moved for quiet_ms */
 } zk_io;
 
 /* Milliseconds of a clock that only goes on. */

@@ -8,6 +8,9 @@
 /* A wait for room ends at least so often, as in `fetch.fetcher`. */
 enum { LOOK_AROUND_MS = 1000 };
 
+/* Around the record sets of an answer, and for each partition besides. */
+enum { FRAME_BYTES = 1 << 20, PARTITION_BYTES = 1024 };
+
 zk_pump *zk_pump_new(void) {
     zk_pump *pump = calloc(1, sizeof *pump);
     zk_bell *bell = zk_bell_new();
@@ -88,14 +91,22 @@ static bool must_return(const zk_pump *pump) {
            zk_now_ms() - pump->reported_ms >= pump->report_ms;
 }
 
+/* How large the answer may be. Source: `wire.response_bounds`. */
+static size_t frame_bound(const zk_pump *pump) {
+    const size_t bound = pump->request.asked_bytes + pump->max_entry_bytes + FRAME_BYTES +
+                         PARTITION_BYTES * pump->request.asked_count;
+    return bound < pump->max_frame_bytes ? bound : pump->max_frame_bytes;
+}
+
 /* The request is made: it is to be sent. */
 static void begin_exchange(zk_pump *pump, bool is_early) {
     pump->is_in_flight = true;
     pump->is_early = is_early;
     pump->asked_ms = zk_now_ms();
     pump->exchange.deadline_ms = pump->asked_ms + pump->timeout_ms;
+    pump->exchange.moved_ms = pump->asked_ms;
     zk_response_begin(&pump->response, &pump->slots, pump->head.correlation_id,
-                      pump->max_frame_bytes);
+                      frame_bound(pump));
     pump->head.correlation_id = (pump->head.correlation_id + 1) & INT32_MAX;
 }
 
@@ -147,14 +158,18 @@ static zk_pump_end broken(zk_pump *pump, zk_io failure) {
         return ZK_PUMP_STOPPED;
     if (failure == ZK_IO_NO_MEMORY)
         return ZK_PUMP_NO_MEMORY;
+    if (failure == ZK_IO_SILENT)
+        return ZK_PUMP_SILENT;
     pump->failure = failure;
     pump->detail = failure == ZK_IO_NONSENSE ? pump->response.fault : NULL;
     return ZK_PUMP_BROKEN;
 }
 
-zk_pump_end zk_pump_run(zk_pump *pump, int socket) {
+zk_pump_end zk_pump_run(zk_pump *pump, int socket, int64_t quiet_ms) {
     pump->exchange.socket = socket;
-    pump->reported_ms = zk_now_ms();
+    pump->exchange.quiet_ms = quiet_ms;
+    pump->exchange.has_heard = false;
+    pump->reported_ms = pump->exchange.moved_ms = zk_now_ms();
     for (;;) {
         zk_bell_clear(pump->bell);
         zk_line_unpack(&pump->line);

@@ -14,6 +14,8 @@
  *                    flight: no request is sent any more, and the answer to the last one is taken first.
  *   ZK_PUMP_STOPPED  zk_pump_stop: at once, whatever is in flight. The connection must be closed.
  *   ZK_PUMP_BROKEN   the exchange failed, `failure` and `detail` say how. The connection must be closed.
+ *   ZK_PUMP_SILENT   an answer is awaited, and nothing of it came for quiet_ms. All is as it was: the next
+ *                    run goes on waiting for it.
  *   ZK_PUMP_NO_MEMORY
  *
  * Why nothing is lost or comes twice. Of a slot, `fetch_offset` moves in the one place where a queue
@@ -50,6 +52,7 @@ typedef enum {
     ZK_PUMP_STOPPED,
     ZK_PUMP_BROKEN,
     ZK_PUMP_NO_MEMORY,
+    ZK_PUMP_SILENT,
 } zk_pump_end;
 
 /* What happened since it was last taken. */
@@ -80,7 +83,8 @@ typedef struct {
     int64_t asked_ms;
     int64_t report_ms, reported_ms; /* how often to return for the counts; 0: never for them */
     int64_t timeout_ms;             /* for one exchange, the broker's wait included */
-    size_t max_frame_bytes;
+    size_t max_frame_bytes; /* no larger answer is taken, whatever was asked */
+    size_t max_entry_bytes; /* how much one may bring beyond what was asked */
     zk_io failure;
     const char *detail;
 } zk_pump;
@@ -100,8 +104,9 @@ void zk_pump_lend(zk_pump *pump, zk_slot *slot, zk_buffer *bytes, size_t at, int
 void zk_pump_clear(zk_pump *pump);
 
 /* Works over a connected socket that nobody closes or uses meanwhile. The correlation ids go on from
- * `head.correlation_id`. */
-zk_pump_end zk_pump_run(zk_pump *pump, int socket);
+ * `head.correlation_id`. A silence counts from the beginning of the run, or from the last bytes in it;
+ * one of `quiet_ms` ends it, unless that is 0. */
+zk_pump_end zk_pump_run(zk_pump *pump, int socket, int64_t quiet_ms);
 
 /* Has a run return soon, this one or the next, until zk_pump_hear takes all calls back: the caller does
  * so before it looks at what it was called for. */

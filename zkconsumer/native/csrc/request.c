@@ -81,6 +81,8 @@ void zk_request_ask(zk_request *request, const zk_slots *slots, zk_slot *slot, i
     add_number(request, (uint64_t)offset, 8);
     add_number(request, max_bytes, 4);
     request->partitions++;
+    request->asked_count++;
+    request->asked_bytes += max_bytes;
     slot->is_asked = true;
     slot->is_answered = false;
     slot->asked_offset = offset;

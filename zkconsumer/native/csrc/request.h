@@ -15,6 +15,7 @@ typedef struct {
     size_t sent;                 /* for the sender */
     size_t topics;               /* how many there are so far */
     size_t partitions;           /* of the last of them */
+    size_t asked_count, asked_bytes; /* partitions of all topics, and how much of them together */
     size_t wait_at, topics_at, partitions_at; /* where what is filled in lies */
     uint32_t topic;
     bool has_failed;

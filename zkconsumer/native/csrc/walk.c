@@ -50,6 +50,14 @@ static bool find_base(const uint8_t *data, size_t size, int64_t wrapper_offset, 
     return last <= wrapper_offset;
 }
 
+/* Whether a set begins behind what lies in front of it, if anything does. See `records.legacy`. */
+static bool starts_behind(const zk_walker *self, const uint8_t *data, size_t size, int64_t base) {
+    int64_t first;
+    if (size < ZK_ENTRY_HEADER_BYTES || self->next_offset == self->limits->fetch_offset)
+        return true;
+    return !__builtin_add_overflow(zk_int64(data), base, &first) && first >= self->next_offset;
+}
+
 /* Reads what was decompressed to `inside.start` of its buffer. */
 static zk_set_status read_inside(zk_walker *self, message_set *inside, const entry *wrapper) {
     inside->stop = inside->buffer->used;
@@ -57,6 +65,8 @@ static zk_set_status read_inside(zk_walker *self, message_set *inside, const ent
     int64_t base = 0;
     if (wrapper->message.magic == 1 &&
         !find_base(data, inside->stop - inside->start, wrapper->offset, &base))
+        return ZK_SET_REFUSED;
+    if (!starts_behind(self, data, inside->stop - inside->start, base))
         return ZK_SET_REFUSED;
     inside->pattern.buffer = inside->buffer;
     inside->pattern.base_offset = base;

@@ -4,10 +4,10 @@ v0 is all that 0.8 brokers know. They answer at once if anything is wrong, else 
 are there or ``max_wait_ms`` is over. A set is cut off where ``max_bytes`` end, in mid-message.
 v2 (0.10.0) has magic 1, v3 (0.10.1) a bound on the whole answer, and a first set that is never cut
 short of one message; v4 (0.11) magic 2 and transactions, v7 (1.1) sessions, v9 (2.0) leader epochs,
-v10 zstd, v11 (2.3) the rack's replica, v12 (2.7) tells where a log diverged. v13 names topics by
-their ids, which a consumer can do without.
+v10 zstd, v11 (2.3) the rack's replica, v12 (2.7) tells where a log diverged. v13 (3.1) names topics
+by their ids, so that a topic that was deleted and created again is not taken for the former one.
 Source: Kafka 0.8.2.2 and 3.9 ``FetchRequest``, ``FetchResponse``; KIP-74, KIP-98, KIP-227, KIP-320,
-KIP-392, KIP-595.
+KIP-392, KIP-516, KIP-595.
 """
 
 from dataclasses import dataclass
@@ -15,6 +15,7 @@ from typing import Annotated, ClassVar
 
 from zkconsumer.model import CONSUMER_REPLICA_ID
 from zkconsumer.wire.api import Api, ApiKey, Request, Response
+from zkconsumer.wire.messages.metadata import NO_TOPIC_ID
 from zkconsumer.wire.schema import (
     Hint,
     Int8,
@@ -27,9 +28,14 @@ from zkconsumer.wire.schema import (
     Since,
     String,
     Tagged,
+    Until,
+    Uuid,
 )
 
-FETCH = Api(key=ApiKey.FETCH, last=12, flexible=12)
+FETCH = Api(key=ApiKey.FETCH, last=13, flexible=12)
+
+LAST_BY_NAME = 12
+"""The last version that names topics by their names: for those who don't know their ids."""
 
 READ_UNCOMMITTED = 0
 """The isolation level that gives all records up to the high watermark."""
@@ -74,17 +80,19 @@ class FetchPartition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchTopic:
-    """What is wanted of one topic."""
+    """What is wanted of one topic; from version 13 on its id is its name."""
 
-    topic: String
+    topic: Annotated[String, Until(12), Hint()] = ""
+    topic_id: Annotated[Uuid, Since(13), Hint()] = NO_TOPIC_ID
     partitions: tuple[FetchPartition, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ForgottenTopic:
-    """Partitions that leave the session."""
+    """Partitions that leave the session; from version 13 on the topic's id is its name."""
 
-    topic: String
+    topic: Annotated[String, Until(12), Hint()] = ""
+    topic_id: Annotated[Uuid, Since(13), Hint()] = NO_TOPIC_ID
     partitions: tuple[Int32, ...]
 
 
@@ -151,9 +159,10 @@ class FetchedPartition:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FetchedTopic:
-    """One topic's answers."""
+    """One topic's answers; from version 13 on its id is its name."""
 
-    topic: String
+    topic: Annotated[String, Until(12)] = ""
+    topic_id: Annotated[Uuid, Since(13)] = NO_TOPIC_ID
     partitions: tuple[FetchedPartition, ...]
 
 

@@ -1,0 +1,150 @@
+#include "world.h"
+
+#include <stdlib.h>
+
+#include "sets.h"
+
+uint64_t chunks_taken;
+
+/* Reads all of a chunk. Where nothing is damaged, its offsets are between the two. */
+static void read_chunk(const zk_runs *runs, bool is_sound, int64_t from, int64_t to) {
+    for (size_t at = 0; at < runs->count; at++) {
+        zk_cursor cursor = zk_run_begin(runs->items + at);
+        zk_message message;
+        int64_t offset;
+        while (zk_run_next(&cursor, &offset, &message) == ZK_MESSAGE) {
+            if (is_sound && (offset < from || offset >= to))
+                abort();
+        }
+        if (cursor.at != cursor.end)
+            abort();
+    }
+}
+
+/* --- loans --------------------------------------------------------------------------------------- */
+
+typedef struct {
+    int64_t fetch_offset;
+    zk_set set;
+    size_t at;
+} state;
+
+static void load(world *self, state *states) {
+    zk_pump *pump = self->pump;
+    zk_pump_clear(pump);
+    if (!zk_slots_begin(&pump->slots, self->partition_count, self->topic_count, self->queue_count))
+        abort();
+    for (size_t at = 0; at < self->queue_count; at++)
+        zk_slots_add_outlet(&pump->slots, self->queues[at]);
+    size_t topic = 0;
+    for (size_t at = 0; at < self->partition_count; at++) {
+        const partition *one = self->partitions + at;
+        for (; topic <= one->topic; topic++)
+            if (!zk_slots_add_topic(&pump->slots, (const uint8_t *)"topics" + topic, 1 + topic))
+                abort();
+        zk_slot *slot = zk_slots_add(&pump->slots, one->queue, (int32_t)at, one->claim);
+        slot->fetch_offset = states[at].fetch_offset;
+        if (states[at].set.bytes) {
+            zk_pump_lend(pump, slot, states[at].set.bytes, states[at].at, states[at].set.offset,
+                         states[at].set.asked_bytes);
+            zk_buffer_drop(states[at].set.bytes);
+        }
+    }
+}
+
+/* As Python does: what is odd is dropped, and its partition goes on behind it. */
+void lend_again(world *self) {
+    state states[MOST_SLOTS];
+    for (size_t at = 0; at < self->partition_count; at++) {
+        const zk_slot *slot = self->pump->slots.slots + at;
+        states[at] = (state){slot->fetch_offset, slot->set, slot->at};
+        if (slot->set.bytes && !slot->odd)
+            zk_buffer_share(slot->set.bytes);
+        else
+            states[at].set.bytes = NULL;
+    }
+    load(self, states);
+}
+
+/* --- the stream's side --------------------------------------------------------------------------- */
+
+static partition *find(world *self, const zk_claim *claim) {
+    for (size_t at = 0; at < self->partition_count; at++)
+        if (self->partitions[at].claim == claim)
+            return self->partitions + at;
+    abort();
+}
+
+bool take_chunk(world *self, zk_queue *queue) {
+    zk_chunk head = {0}, *dropped = NULL;
+    const zk_head_kind kind = zk_queue_head(queue, &head, &dropped);
+    zk_chunks_free(dropped);
+    if (kind == ZK_HEAD_CHUNK) {
+        partition *one = find(self, head.claim);
+        if (zk_claim_is_active(one->claim) && head.fetch_offset != one->expected)
+            abort(); /* something is lost, or comes twice */
+        one->expected = head.next_offset;
+        read_chunk(&head.runs, self->is_sound, head.fetch_offset, head.next_offset);
+        zk_runs_free(&head.runs);
+        zk_claim_drop(head.claim);
+        chunks_taken++;
+        if (zk_queue_name(queue, head.number))
+            zk_queue_remove(queue);
+        zk_queue_done(queue);
+        zk_queue_ring(queue);
+    }
+    return kind == ZK_HEAD_CHUNK;
+}
+
+void check_end(world *self) {
+    for (size_t at = 0; at < self->queue_count; at++)
+        while (take_chunk(self, self->queues[at]))
+            ;
+    for (size_t at = 0; at < self->partition_count; at++) {
+        const partition *one = self->partitions + at;
+        if (zk_claim_is_active(one->claim) &&
+            one->expected != self->pump->slots.slots[at].fetch_offset)
+            abort(); /* another reader would not go on where the queue ends */
+    }
+}
+
+/* --- its beginning and its end ------------------------------------------------------------------- */
+
+static void set_limits(zk_pump *pump) {
+    pump->asking.part_bytes = pump->line.limits.part_bytes = 100 + below(1 << 16);
+    pump->line.limits.max_decompressed_bytes = below(2) ? 1 << 22 : 5000;
+    pump->line.limits.growth_max_bytes = 1 << 16;
+}
+
+void begin_world(world *self) {
+    *self = (world){.pump = zk_pump_new(),
+                    .queue_count = 1 + below(MOST_QUEUES),
+                    .topic_count = 1 + below(MOST_TOPICS),
+                    .partition_count = 1 + below(MOST_SLOTS),
+                    .is_sound = below(3) == 0};
+    if (!self->pump || !zk_pump_name(self->pump, (const uint8_t *)"fuzz", 4))
+        abort();
+    set_limits(self->pump);
+    for (size_t at = 0; at < self->queue_count; at++) {
+        self->queues[at] = zk_queue_new(1 + below(20), NULL, NULL);
+        if (below(2))
+            zk_queue_set_share(self->queues[at], 1 + below(1 << 17));
+    }
+    state states[MOST_SLOTS] = {0};
+    for (size_t at = 0; at < self->partition_count; at++) {
+        self->partitions[at] = (partition){.claim = zk_claim_new(),
+                                           .topic = at * self->topic_count / self->partition_count,
+                                           .queue = below(self->queue_count)};
+        self->partitions[at].expected = states[at].fetch_offset = (int64_t)below(30);
+    }
+    self->topic_count = self->partitions[self->partition_count - 1].topic + 1;
+    load(self, states);
+}
+
+void end_world(world *self) {
+    zk_pump_free(self->pump);
+    for (size_t at = 0; at < self->queue_count; at++)
+        zk_queue_free(self->queues[at]);
+    for (size_t at = 0; at < self->partition_count; at++)
+        zk_claim_drop(self->partitions[at].claim);
+}

@@ -1,0 +1,40 @@
+/* A pump, the queues it fills and the partitions it reads, with the loans that Python would make. */
+#ifndef FUZZ_WORLD_H
+#define FUZZ_WORLD_H
+
+#include "pump.h"
+
+enum { MOST_SLOTS = 12, MOST_QUEUES = 3, MOST_TOPICS = 3, MAX_ANSWER_BYTES = 1 << 22 };
+
+typedef struct {
+    zk_claim *claim;
+    size_t topic, queue;
+    int64_t expected; /* where the next chunk out of the queue must begin */
+} partition;
+
+typedef struct {
+    zk_pump *pump;
+    zk_queue *queues[MOST_QUEUES];
+    size_t queue_count, topic_count, partition_count;
+    partition partitions[MOST_SLOTS]; /* as their slots, topic by topic */
+    bool is_sound;
+} world;
+
+/* A world by chance, whose partitions stand where they begin. */
+void begin_world(world *self);
+void end_world(world *self);
+
+/* As Python does when a run has ended: what is odd is dropped, and its partition goes on behind it. */
+void lend_again(world *self);
+
+/* As a stream does. False: nothing was there. What comes out of a queue must follow what came out before,
+ * to the offset; anything else aborts. */
+bool take_chunk(world *self, zk_queue *queue);
+
+/* Empties the queues. Where they end, the slots must begin. */
+void check_end(world *self);
+
+/* How many chunks came out so far. */
+extern uint64_t chunks_taken;
+
+#endif

@@ -1,0 +1,160 @@
+"""A log that somebody tampered with on a real broker's disk: bombs, and offsets that can't be."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from random import Random
+
+import pytest
+
+from tests.support.clusters import fresh_name
+from tests.support.disk_damage import log_size, overwrite
+from tests.support.members import Member
+from tests.support.ranges import stretch
+from tests.support.record_sets import gzip_of_zeros, wrapper_around
+from tests.support.traffic import write
+from tests.support.waiting import wait_until
+from tests.support.zk_tree import ZkTree
+from zkconsumer import KafkaConsumer, PartitionFailed
+from zkconsumer.fetch.range_reader import RangeReader
+from zkconsumer.fetch.range_settings import RangeSettings
+from zkconsumer.model import TopicPartition
+from zkconsumer.net.connection_cache import ConnectionCache
+from zkconsumer.net.connector import BrokerConnector
+from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.sandbox import Sandbox
+
+pytestmark = pytest.mark.sandbox
+
+BOMBS = 16
+BOUND_BYTES = 128 << 20
+"""The default of ``fetch.max.decompressed.bytes``."""
+BIT_36 = 1 << 36
+
+
+@pytest.fixture(scope="module")
+def disk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Where the broker keeps its logs."""
+    return tmp_path_factory.mktemp("cluster")
+
+
+@pytest.fixture(scope="module")
+def cluster(disk: Path) -> Iterator[Sandbox]:
+    """A broker whose disk is at hand."""
+    with Sandbox(work_dir=disk) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture(scope="module")
+def bombs(cluster: Sandbox, disk: Path) -> TopicPartition:
+    """16 messages of 139 KB that unpack to 140 MB each, and a sound one behind them.
+
+    No broker would take them: they are put in the place of others of the same size.
+    """
+    tp = TopicPartition(fresh_name("bombs"), 0)
+    cluster.create_topic(tp.topic)
+    bomb = gzip_of_zeros(140)
+    for offset in range(BOMBS):
+        before = log_size(disk, tp)
+        write(cluster, tp, [Random(offset).randbytes(len(bomb))])
+        entry = wrapper_around(offset, bomb)
+        assert log_size(disk, tp) - before == len(entry)
+        overwrite(disk, tp, entry, before)
+    write(cluster, tp, [b"sound"])
+    return tp
+
+
+@pytest.mark.parametrize("engine", ["native", "pure"])
+@pytest.mark.parametrize("way", ["stream", "poll", "range"])
+def test_what_is_refused_does_not_stay_in_memory(
+    cluster: Sandbox, bombs: TopicPartition, way: str, engine: str
+) -> None:
+    """One at a time is unpacked, up to the bound; nothing waits for a garbage collection."""
+    wanted = {
+        "way": way,
+        "zookeeper": cluster.zookeeper_connect,
+        "bootstrap": cluster.bootstrap_servers,
+        "topic": bombs.topic,
+        "count": BOMBS,
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.support.refused_probe", json.dumps(wanted)],
+        stdout=subprocess.PIPE,
+        check=True,
+        timeout=300,
+        env={**os.environ, "ZKCONSUMER_PURE": str(int(engine == "pure"))},
+    )
+    told = json.loads(done.stdout)
+    assert told["found"] == [BOMBS]
+    assert told["taken_bytes"] < BOUND_BYTES * 5 // 4
+
+
+@pytest.fixture
+def flipped(cluster: Sandbox, disk: Path) -> TopicPartition:
+    """Ten messages; of the fifth one bit of the offset is another, on the disk.
+
+    Each is large enough to be in the broker's index: without that it looks for the end of the log
+    by the same headers, finds it in front of this one, and hands out nothing behind.
+    """
+    tp = TopicPartition(fresh_name("flipped"), 0)
+    cluster.create_topic(tp.topic)
+    for number in range(10):
+        before = log_size(disk, tp)
+        write(cluster, tp, [b"message %d" % number * 500])
+        if number == 4:
+            overwrite(disk, tp, (number + BIT_36).to_bytes(8, "big"), before)
+    return tp
+
+
+def test_skip_passes_over_an_offset_that_cant_be(cluster: Sandbox, flipped: TopicPartition) -> None:
+    """It alone is lost; what is committed is the log's end, not where it pointed."""
+    group = fresh_name("group")
+    rest = [0, 1, 2, 3, 5, 6, 7, 8, 9]
+    with Member(cluster, group, {flipped.topic: 1}, poison_policy="skip") as member:
+        wait_until(lambda: member.got(flipped) == rest, what="all that is sound")
+        assert member.errors == []
+    assert ZkTree(cluster).offsets(group) == {flipped: 10}
+
+
+def test_raise_stops_in_front_of_an_offset_that_cant_be(
+    cluster: Sandbox, flipped: TopicPartition
+) -> None:
+    """The position is not thrown to where it points, and nothing is committed behind it."""
+    group = fresh_name("group")
+    with Member(cluster, group, {flipped.topic: 1}) as member:
+        wait_until(lambda: member.errors, what="the error")
+        (error,) = member.errors
+        assert isinstance(error, PartitionFailed)
+        assert error.offset == 4
+        assert f"claims offset {4 + BIT_36}, but the log ends at 10" in str(error)
+        assert member.got(flipped) == [0, 1, 2, 3]
+    assert ZkTree(cluster).offsets(group) == {flipped: 4}
+
+
+def test_polls_and_ranges_stop_there_too(cluster: Sandbox, flipped: TopicPartition) -> None:
+    """With the place to go on at; a seek there reads the rest."""
+    with KafkaConsumer(bootstrap_servers=cluster.bootstrap_servers) as consumer:
+        consumer.assign([flipped])
+        consumer.seek(flipped, 0)
+        seen: list[int] = []
+
+        def read() -> bool:
+            for records in consumer.poll(timeout_ms=200).values():
+                seen.extend(record.offset for record in records)
+            return False
+
+        with pytest.raises(PartitionFailed, match="to pass over it, seek to 5"):
+            wait_until(read, what="the error")
+        assert seen == [0, 1, 2, 3]
+        consumer.seek(flipped, 5)
+        wait_until(lambda: read() or len(seen) == 9, what="the rest")
+        assert seen[4:] == [5, 6, 7, 8, 9]
+    opener = BrokerConnector(TcpConnector(), client_id="ranges", timeout_ms=3_000)
+    connections = ConnectionCache(opener.open)
+    reader = RangeReader(cluster.brokers, connections=connections, settings=RangeSettings())
+    with pytest.raises(PartitionFailed, match=f"offset 4: the entry claims offset {4 + BIT_36}"):
+        list(reader.read(stretch(0, 10, flipped)))
+    connections.close()

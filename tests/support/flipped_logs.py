@@ -1,0 +1,132 @@
+"""A log whose entries may claim other offsets than theirs, its broker, and one that reads it."""
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from tests.support.chunks import claim_of
+from zkconsumer.fetch.claim import Chunk
+from zkconsumer.fetch.position import FetchPosition, take_answer, unpack
+from zkconsumer.fetch.settings import FetchSettings
+from zkconsumer.model import Record, TimestampType
+from zkconsumer.records.build import build_message_set
+from zkconsumer.records.build_batch import BatchTraits, build_batch
+from zkconsumer.records.codecs import Codec
+from zkconsumer.records.entries import MIN_ENTRY_SIZE
+
+Flip = Callable[[int], int]
+"""Gives the offset that an entry claims instead of its own."""
+
+
+@dataclass(slots=True)
+class LogEntry:
+    """A message, a compressed set or a batch; ``claimed`` is the offset in front of it."""
+
+    first: int
+    last: int
+    values: dict[int, bytes]
+    data: bytes
+    magic: int
+
+    @property
+    def claimed(self) -> int:
+        """The offset that its header has."""
+        return int.from_bytes(self.data[:8], "big", signed=True)
+
+    @property
+    def claimed_last(self) -> int:
+        """Where a broker that looks for an offset takes it to end."""
+        return self.claimed + (self.last - self.first if self.magic == 2 else 0)
+
+    def claiming(self, offset: int) -> "LogEntry":
+        """The same with another offset."""
+        data = offset.to_bytes(8, "big", signed=True) + self.data[8:]
+        return LogEntry(self.first, self.last, self.values, data, self.magic)
+
+
+def make_log(
+    rng: random.Random, magic: int, count: int, *, gap: int = 0, base: int = 0
+) -> list[LogEntry]:
+    """Write so many entries; with gaps where compaction took some out."""
+    log: list[LogEntry] = []
+    at = base
+    for _ in range(count):
+        codec = rng.choice([Codec.NONE, Codec.GZIP, Codec.SNAPPY])
+        size = 1 if magic < 2 and codec is Codec.NONE else rng.randint(1, 4)
+        values = {at + one: b"%d " % (at + one) * rng.randint(1, 9) for one in range(size)}
+        stamp = (1_000, TimestampType.CREATE_TIME) if magic else (-1, TimestampType.NONE)
+        rows = [Record(offset, None, value, *stamp) for offset, value in values.items()]
+        last = at + size - 1
+        if magic == 2:
+            traits = BatchTraits(base_offset=at, last_offset=last)
+            data = build_batch(rows, codec=codec, traits=traits)
+        else:
+            data = build_message_set(rows, magic=magic, codec=codec)
+        log.append(LogEntry(at, last, values, data, magic))
+        at = last + 1 + (rng.randint(0, gap) if gap else 0)
+    return log
+
+
+@dataclass(slots=True)
+class FlippedBroker:
+    """Serves a log as brokers do: from the first entry on that claims to reach what is asked for.
+
+    Attributes:
+        log: as it is on the disk.
+        high_watermark: what it says of its end.
+        on_the_way: what happens to an entry of the next answer, once.
+    """
+
+    log: list[LogEntry]
+    high_watermark: int
+    on_the_way: dict[int, Flip] = field(default_factory=dict)
+
+    def fetch(self, offset: int, max_bytes: int) -> bytes:
+        """Answer."""
+        start = next((n for n, one in enumerate(self.log) if one.claimed_last >= offset), None)
+        if start is None or offset >= self.high_watermark:
+            return b""
+        data = b""
+        for number, one in enumerate(self.log[start:]):
+            flip = self.on_the_way.pop(number, None)
+            data += (one if flip is None else one.claiming(flip(one.claimed))).data
+        return data[: max(max_bytes, MIN_ENTRY_SIZE)]
+
+
+def read_log(
+    broker: FlippedBroker,
+    *,
+    start: int = 0,
+    fetch_bytes: int = 200,
+    room_bytes: int = 1 << 20,
+    skip: bool = False,
+) -> tuple[list[tuple[int, bytes | None]], list[Chunk]]:
+    """Read messages of magic 0 and 1 from an offset on, until the end or until it stops.
+
+    Returns:
+        Offsets with values, and the chunks with what can't be read.
+    """
+    settings = FetchSettings(fetch_bytes=fetch_bytes, skip_poison=skip)
+    position = FetchPosition(claim_of(), start)
+    found: list[tuple[int, bytes | None]] = []
+    poisoned: list[Chunk] = []
+    idle = turns = 0
+    while not position.halted and idle < 3:
+        turns += 1
+        assert turns < 1_000, "it never ends"
+        assert position.fetch_offset is not None
+        size = max(fetch_bytes, position.needed_bytes)
+        before = position.fetch_offset
+        position.claim.high_watermark = broker.high_watermark
+        data = broker.fetch(position.fetch_offset, size)
+        take_answer(position, memoryview(data), size, settings)
+        while position.packed is not None:
+            chunk = unpack(position, room_bytes, settings)
+            if chunk is not None:
+                found += [(one.offset, one.value) for one in chunk.records]
+                if chunk.poison is not None:
+                    poisoned.append(chunk)
+        is_still = position.fetch_offset == before and (not data or not position.needed_bytes)
+        idle = idle + 1 if is_still else 0
+        assert position.needed_bytes <= 1 << 20
+    return found, poisoned

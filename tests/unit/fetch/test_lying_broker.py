@@ -1,0 +1,100 @@
+"""A broker whose answers are larger than what was asked, or name offsets that can't be."""
+
+import struct
+from dataclasses import replace
+
+import pytest
+
+from tests.support.chunks import T0
+from tests.support.fetch_answers import fetched
+from tests.support.fetch_bench import (
+    SETTINGS,
+    FetchBench,
+    claim_on,
+    each_loop,
+    new_queue,
+    take_values,
+    values,
+    wait_for,
+)
+from tests.support.record_sets import records
+from zkconsumer.errors import PartitionFailed
+from zkconsumer.fetch.claim import Chunk
+from zkconsumer.records.build import build_message_set
+from zkconsumer.testing.fake_script import Raw, Reply
+from zkconsumer.wire.api import ApiKey
+
+__all__ = ["each_loop"]
+
+pytestmark = pytest.mark.usefixtures("each_loop")
+
+ANNOUNCED = 600 << 20
+BIT_36 = 1 << 36
+
+
+def with_offset(entry: bytes, offset: int) -> bytes:
+    """The entry claiming another offset, which no checksum covers."""
+    return offset.to_bytes(8, "big", signed=True) + entry[8:]
+
+
+def test_an_answer_far_beyond_what_was_asked_is_not_waited_for() -> None:
+    """Its length alone ends the connection; the next one is asked the same."""
+    with FetchBench() as bench:
+        bench.cluster.append(T0, values("a", "b"))
+        bench.brokers[0].script(ApiKey.FETCH, Raw(struct.pack(">iii", ANNOUNCED, 0, 1)))
+        patient = replace(SETTINGS, request_timeout_ms=600_000)
+        queue, loop = new_queue(10), bench.loop(settings=patient)
+        loop.add(claim_on(queue), 0)
+        bench.run(loop)
+        assert take_values(queue, 2) == ["a", "b"]
+        assert bench.opened == 2
+        assert bench.lost == []
+
+
+@pytest.mark.parametrize("at", [0, 1, 2])
+def test_a_bit_that_flips_once_costs_one_more_fetch(at: int) -> None:
+    """Neither is the position thrown forward, nor is anything called damaged."""
+    entries = [build_message_set(records(number)) for number in range(3)]
+    entries[at] = with_offset(entries[at], at + BIT_36)
+    with FetchBench() as bench:
+        bench.cluster.append(T0, records(0, 1, 2))
+        lie = Reply(fetched(T0, b"".join(entries), high_watermark=3))
+        bench.brokers[0].script(ApiKey.FETCH, lie)
+        queue, loop = new_queue(10), bench.loop()
+        claim = claim_on(queue)
+        loop.add(claim, 0)
+        bench.run(loop)
+        assert take_values(queue, 3) == [f"value {number}" * 3 for number in range(3)]
+        wait_for(lambda: bench.fetches_of(T0) >= 3, "it to go on behind them")
+        last = bench.brokers[0].requests[-1].request
+        assert last.topics[0].partitions[0].fetch_offset == 3  # type: ignore[attr-defined]
+        assert bench.opened == 1
+
+
+@pytest.mark.parametrize("magic", [0, 1])
+def test_an_offset_that_stays_wrong_stops_its_partition_in_front_of_it(magic: int) -> None:
+    """What lies before it is handed out, and it is told with its bytes; the log is not left."""
+    entries = [build_message_set(records(number, magic=magic), magic=magic) for number in range(3)]
+    entries[1] = with_offset(entries[1], 1 + BIT_36)
+    whole, rest = b"".join(entries), b"".join(entries[1:])
+    with FetchBench() as bench:
+        bench.cluster.append(T0, records(0, 1, 2))
+        lies = [Reply(fetched(T0, data, high_watermark=3)) for data in (whole, rest, rest, rest)]
+        bench.brokers[0].script(ApiKey.FETCH, *lies)
+        queue, loop = new_queue(10), bench.loop()
+        claim = claim_on(queue)
+        loop.add(claim, 0)
+        bench.run(loop)
+        found: list[int] = []
+        poison = None
+        while poison is None:
+            chunk = queue.take(5_000)
+            assert isinstance(chunk, Chunk)
+            found += [record.offset for record in chunk.records]
+            poison = chunk.poison
+            queue.done_with(chunk)
+        assert found == [0]
+        assert (poison.offset, poison.next_offset, poison.raw) == (1, 2, entries[1])
+        assert isinstance(poison.error, PartitionFailed)
+        assert f"claims offset {1 + BIT_36}, but the log ends at 3" in str(poison.error)
+        assert poison.error.__traceback__ is None

@@ -1,0 +1,48 @@
+#include "order.h"
+
+#include "batch.h"
+
+enum { MAGIC_AT = 16, LAST_DELTA_AT = 23 };
+
+/* The last offset that a whole entry claims; false: no reader would take it for an entry. */
+static bool last_offset(const uint8_t *entry, int32_t size, int64_t *last) {
+    *last = zk_int64(entry);
+    if (entry[MAGIC_AT] < ZK_BATCH_MAGIC)
+        return true;
+    if (entry[MAGIC_AT] > ZK_BATCH_MAGIC || size < ZK_BATCH_HEAD_BYTES - ZK_ENTRY_HEADER_BYTES)
+        return false;
+    const int32_t delta = zk_int32(entry + LAST_DELTA_AT);
+    return delta >= 0 && !__builtin_add_overflow(*last, (int64_t)delta, last);
+}
+
+bool zk_offsets_rise(const uint8_t *data, size_t size, int64_t end, zk_order *place) {
+    zk_order before = *place, here = *place;
+    while (here.position <= size && size - here.position >= ZK_ENTRY_HEADER_BYTES) {
+        const uint8_t *entry = data + here.position;
+        const int64_t first = zk_int64(entry);
+        const int32_t entry_size = zk_int32(entry + 8);
+        const size_t left = size - here.position - ZK_ENTRY_HEADER_BYTES;
+        if (entry_size < ZK_MIN_ENTRY_SIZE || first < 0)
+            return true;
+        const bool is_whole = (size_t)entry_size <= left;
+        int64_t last = first;
+        if (is_whole && !last_offset(entry, entry_size, &last))
+            return true;
+        /* The first one may begin in front of what was asked for, but not end there. */
+        const int64_t lowest = here.is_first ? last : first;
+        if (lowest < here.low && !(here.is_first && !is_whole)) {
+            *place = before;
+            return false;
+        }
+        if (!is_whole)
+            return true;
+        if (last >= end) {
+            *place = here;
+            return false;
+        }
+        before = here;
+        here = (zk_order){here.position + ZK_ENTRY_HEADER_BYTES + (size_t)entry_size, last + 1,
+                          false};
+    }
+    return true;
+}

@@ -1,0 +1,317 @@
+"""Which entries of a fetched set lie where they say: no checksum covers their offsets.
+
+Three things are known of the offsets in an answer without believing any of them: they rise, none
+lies below the offset that was asked for, and none at or above the high watermark, up to which
+brokers hand out. (A set that is compressed may *begin* below, and so may a batch.) Where an entry
+contradicts that, the answer ends in front of it: a bit may have been flipped on the way, and
+another fetch brings it right. Who asks decides when to believe that it is damaged.
+
+Of two that contradict each other, the answer ends in front of the first one. If they come again,
+that one is at fault which the entry behind both contradicts, too.
+
+- Brokers of today note the high watermark, then read the log, up to where it has come by then. So
+  a sound answer may go on beyond it (those of 3.9 do, once in thousands), and the next one, which
+  begins there, will not. Those of 0.8 note it last.
+- Brokers of today give a compressed set, of which compaction took the end, as one that ends below
+  the offset that was asked for. So what lies below, in front of everything else, is wrong once: if
+  it comes again, it is passed over.
+- A broker finds an offset by the same damaged headers. So an entry of which it is known that all
+  asked for lies behind it is passed over where it comes first, whatever it claims.
+
+Source: Kafka 0.8.2.2 ``LogSegment.translateOffset``, ``KafkaApis.readMessageSet``; 3.9
+``Partition.readRecords``, ``RecordsUtil.downConvert``.
+"""
+
+import struct
+from collections.abc import Callable, Iterator
+from typing import Final, NamedTuple
+
+from zkconsumer.errors import CorruptRecord
+from zkconsumer.records.batch_header import (
+    CHECKED_FROM,
+    MAGIC,
+    MIN_BATCH_SIZE,
+    MOST_OFFSETS,
+)
+from zkconsumer.records.castagnoli import crc32c
+from zkconsumer.records.checksum import crc32_large
+from zkconsumer.records.decode import decode_rows
+from zkconsumer.records.entries import HEADER_BYTES, MIN_ENTRY_SIZE
+from zkconsumer.records.legacy import CODEC_MASK
+
+_HEADER: Final = struct.Struct(">qi")
+_INT32: Final = struct.Struct(">i")
+_CRC: Final = struct.Struct(">I")
+_MAGIC_AT: Final = 16
+_LAST_DELTA_AT: Final = 23
+_CRC_AT: Final = {0: 12, 1: 12, MAGIC: 17}
+_FRONT: Final = struct.Struct(">qi4xB")
+_SMALLEST: Final = HEADER_BYTES + MIN_ENTRY_SIZE
+_LARGEST_ALIKE: Final = 1 << 16
+_WITNESSES: Final = 2
+
+
+class BeyondEnd(CorruptRecord):
+    """An entry at or behind the high watermark: of a busy log that is no fault, if seen once."""
+
+
+class Place(NamedTuple):
+    """A place in a set, in front of an entry.
+
+    Attributes:
+        position: its byte.
+        low: no offset from here on may be below.
+        is_first: whether no entry that counts is in front of it.
+    """
+
+    position: int
+    low: int
+    is_first: bool
+
+
+OrderFinder = Callable[[memoryview, Place, int], Place | None]
+"""What ``offsets_rise`` is, by whichever engine."""
+
+
+class Believed(NamedTuple):
+    """What of a set can be read: the bytes from ``start`` to ``stop``, which are whole entries.
+
+    Attributes:
+        start: where the first entry begins that is not passed over.
+        stop: where the first one begins that can't be believed; the end of the set without one.
+        error: what is wrong with that one; its ``position`` is ``stop``. None without one.
+    """
+
+    start: int
+    stop: int
+    error: CorruptRecord | None
+
+
+class _Entry(NamedTuple):
+    """The header of an entry that may be cut off."""
+
+    position: int
+    stop: int
+    first: int
+    last: int
+    magic: int
+    is_whole: bool
+
+
+def offsets_rise(data: memoryview, place: Place, end: int) -> Place | None:
+    """Walk on from a place: each entry must lie at or above what is in front of it, and below end.
+
+    What is cut off, or what no reader would take for an entry, ends the walk, and well.
+
+    Returns:
+        None where all is well. Else the place of the entry before the first one that does not fit:
+        either may be wrong. Or of that one itself, where none was before it, or where it lies at
+        or above ``end``.
+    """
+    before, (position, low, is_first) = _pass_messages(data, place, place, end)
+    size, header = len(data), _HEADER.unpack_from
+    while size - position >= HEADER_BYTES:
+        first, entry_size = header(data, position)
+        if entry_size < MIN_ENTRY_SIZE or first < 0:
+            return None
+        stop = position + HEADER_BYTES + entry_size
+        last = first
+        if stop <= size and data[position + _MAGIC_AT] > 1:
+            found = _last_of_batch(data, position, stop, first)
+            if found is None:
+                return None
+            last = found
+        if (last if is_first else first) < low and not (is_first and stop > size):
+            return before
+        if stop > size:
+            return None
+        if last >= end:
+            return Place(position, low, is_first)
+        here, behind = Place(position, low, is_first), Place(stop, last + 1, is_first=False)
+        before, (position, low, is_first) = _pass_messages(data, here, behind, end)
+    return None
+
+
+def _pass_messages(data: memoryview, before: Place, place: Place, end: int) -> tuple[Place, Place]:
+    """Walk over messages of magic 0 and 1 that fit: a quick way to do so, and nothing else.
+
+    Returns:
+        The place of the last one of them (``before`` if there are none), and the one behind it.
+    """
+    position, low, is_first = place
+    at, floor = before.position, before.low
+    if (count := _count_alike(data, place, end)) > 1:
+        stride = HEADER_BYTES + _HEADER.unpack_from(data, position)[1]
+        # The last of them is left for what follows, which notes where it lies.
+        position += (count - 1) * stride
+        low = _HEADER.unpack_from(data, position - stride)[0] + 1
+    size, front = len(data) - _SMALLEST, _FRONT.unpack_from
+    while position <= size:
+        first, entry_size, magic = front(data, position)
+        stop = position + HEADER_BYTES + entry_size
+        if not low <= first < end or magic > 1 or entry_size < MIN_ENTRY_SIZE or stop > len(data):
+            break
+        at, floor, position, low = position, low, stop, first + 1
+    if position == place.position:
+        return before, place
+    return Place(at, floor, is_first and at == place.position), Place(position, low, is_first=False)
+
+
+def _count_alike(data: memoryview, place: Place, end: int) -> int:
+    """Count the messages of one size from here on that fit: ``struct`` itself goes through them."""
+    position, low, _ = place
+    if len(data) - position < _SMALLEST:
+        return 0
+    entry_size = _HEADER.unpack_from(data, position)[1]
+    if not MIN_ENTRY_SIZE <= entry_size <= _LARGEST_ALIKE:
+        return 0
+    stride = HEADER_BYTES + entry_size
+    stop = position + (len(data) - position) // stride * stride
+    count = 0
+    entries = struct.iter_unpack(f">qi4xB{stride - _FRONT.size}x", data[position:stop])
+    for first, size, magic in entries:
+        if size != entry_size or magic > 1 or not low <= first < end:
+            break
+        low = first + 1
+        count += 1
+    return count
+
+
+def believed(
+    data: memoryview,
+    *,
+    fetch_offset: int,
+    high_watermark: int,
+    is_again: bool,
+    max_decompressed_bytes: int,
+    find: OrderFinder,
+) -> Believed:
+    """Judge the offsets of a set.
+
+    Entries that are not sound in themselves are left to whoever reads them, and count for nothing.
+
+    Args:
+        data: the whole set as it came.
+        fetch_offset: what was asked for.
+        high_watermark: as of the same answer, or of a later one.
+        is_again: whether an answer to the same question was not believed before this one.
+        max_decompressed_bytes: how much may be unpacked to find where a set begins.
+        find: finds what does not fit.
+    """
+    start = through = 0  # up to where entries are passed over, and may be
+    place = Place(0, fetch_offset, is_first=True)
+    while (suspect := find(data, place, high_watermark)) is not None:
+        entry = _entry_at(data, suspect.position)
+        if entry is None or not entry.is_whole:
+            break
+        behind = Place(entry.stop, max(suspect.low, entry.last + 1), is_first=False)
+        if not _is_sound(data, entry):
+            behind = Place(entry.stop, suspect.low, suspect.is_first)
+        elif reason := _fault(
+            data, entry, suspect, high_watermark, is_again=is_again and entry.position == through
+        ):
+            next_offset = _first_behind(data, entry, high_watermark, max_decompressed_bytes)
+            is_below, is_in_front = entry.last < suspect.low, entry.position == through
+            is_behind = next_offset is None or next_offset > fetch_offset
+            if is_in_front and (is_again or is_below) and not is_behind:
+                start = through = entry.stop
+                behind = Place(entry.stop, suspect.low, is_first=True)
+            elif is_in_front and is_again and is_below:
+                through = entry.stop
+                behind = Place(entry.stop, suspect.low, is_first=True)
+            else:
+                kind = BeyondEnd if entry.last >= high_watermark else CorruptRecord
+                error = kind(
+                    reason,
+                    offset=entry.first,
+                    position=entry.position,
+                    next_offset=next_offset,
+                    raw=bytes(data[entry.position : entry.stop]),
+                )
+                return Believed(start, entry.position, error)
+        place = behind
+    return Believed(len(data) if through == len(data) else start, len(data), None)
+
+
+def _fault(
+    data: memoryview, entry: _Entry, place: Place, high_watermark: int, *, is_again: bool
+) -> str:
+    """Say what is wrong with a sound entry's offset; "" where another entry is at fault."""
+    claim = f"the entry claims offset {entry.first}"
+    if entry.last != entry.first:
+        claim = f"the entry claims the offsets {entry.first} to {entry.last}"
+    if entry.last >= high_watermark:
+        return f"{claim}, but the log ends at {high_watermark} (the high watermark)"
+    if (entry.last if place.is_first else entry.first) < place.low:
+        return f"{claim}, but lies behind offset {place.low - 1}"
+    witnesses = list(_sound_behind(data, entry))
+    if not witnesses or witnesses[0].first > entry.last:
+        return ""
+    if not is_again:
+        is_at_fault = True
+    elif len(witnesses) == _WITNESSES:
+        is_at_fault = witnesses[0].first < witnesses[1].first <= entry.last
+    else:
+        is_at_fault = entry.first != place.low
+    return f"{claim}, but lies before offset {witnesses[0].first}" if is_at_fault else ""
+
+
+def _sound_behind(data: memoryview, entry: _Entry) -> Iterator[_Entry]:
+    """Yield the next entries whose offsets count, the last one perhaps cut off."""
+    found, count = _entry_at(data, entry.stop), 0
+    while found is not None and count < _WITNESSES:
+        if not found.is_whole or _is_sound(data, found):
+            yield found
+            count += 1
+        found = _entry_at(data, found.stop) if found.is_whole else None
+
+
+def _first_behind(
+    data: memoryview, entry: _Entry, high_watermark: int, max_decompressed_bytes: int
+) -> int | None:
+    """Find where the next sound entry begins: nothing that can be read lies in front of that."""
+    for found in _sound_behind(data, entry):
+        if not found.is_whole or found.last >= high_watermark:
+            continue
+        is_plain = not data[found.position + _MAGIC_AT + 1] & CODEC_MASK
+        if found.magic == MAGIC or is_plain:
+            return found.first
+        inside = decode_rows(
+            data[found.position : found.stop],
+            fetch_offset=0,
+            max_decompressed_bytes=max_decompressed_bytes,
+        )
+        return inside.records[0].offset if inside.records else None
+    return None
+
+
+def _entry_at(data: memoryview, position: int) -> _Entry | None:
+    """Read the header of an entry; None where there is none that a reader would take for one."""
+    if len(data) - position < HEADER_BYTES:
+        return None
+    first, size = _HEADER.unpack_from(data, position)
+    if size < MIN_ENTRY_SIZE or first < 0:
+        return None
+    stop = position + HEADER_BYTES + size
+    if stop > len(data):
+        return _Entry(position, stop, first, first, -1, is_whole=False)
+    magic = data[position + _MAGIC_AT]
+    last = first if magic < MAGIC else _last_of_batch(data, position, stop, first)
+    return None if last is None else _Entry(position, stop, first, last, magic, is_whole=True)
+
+
+def _last_of_batch(data: memoryview, position: int, stop: int, base_offset: int) -> int | None:
+    """Read the last offset of a whole batch; None where it is none."""
+    too_small = stop - position < MIN_BATCH_SIZE + HEADER_BYTES
+    if data[position + _MAGIC_AT] != MAGIC or too_small:
+        return None
+    delta: int = _INT32.unpack_from(data, position + _LAST_DELTA_AT)[0]
+    return base_offset + delta if 0 <= delta <= MOST_OFFSETS - base_offset else None
+
+
+def _is_sound(data: memoryview, entry: _Entry) -> bool:
+    """Whether what a checksum covers of a whole entry is as it was written."""
+    wanted: int = _CRC.unpack_from(data, entry.position + _CRC_AT[entry.magic])[0]
+    if entry.magic == MAGIC:
+        return crc32c(data[entry.position + CHECKED_FROM : entry.stop]) == wanted
+    return crc32_large(data[entry.position + _MAGIC_AT : entry.stop]) == wanted

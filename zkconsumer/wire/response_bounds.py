@@ -1,0 +1,66 @@
+"""How large the answer to a request may be: nothing larger is believed, whatever its length says.
+
+A fetch brings what was asked for, and perhaps one entry that is larger: brokers from 0.10.1 on
+(version 3) give the first one whole. Those of 0.11 to 1.1, asked in an older version, turn what
+they have into older messages *after* they have cut it to the size that was asked for, and these
+take more room; the same allowance covers that. All others tell of partitions, groups and members,
+of which there may be many.
+"""
+
+from typing import Any, Final
+
+from zkconsumer.wire.api import ApiKey, Request
+from zkconsumer.wire.messages.fetch import FetchRequest
+
+LARGEST_ENTRY_BYTES: Final = 100 * 1024 * 1024
+"""How large a single entry may be, where nobody says otherwise: the default of
+``fetch.message.growth.max.bytes``."""
+
+FRAME_BYTES: Final = 1 << 20
+"""Around the record sets of an answer, for each partition besides: see below."""
+
+PARTITION_BYTES: Final = 1024
+"""Its name, its numbers, and some aborted transactions."""
+
+SHORT_BYTES: Final = 1 << 20
+LONG_BYTES: Final = 1 << 27
+"""Metadata of a cluster with a million partitions takes half of it."""
+
+_SHORT: Final = frozenset(
+    {
+        ApiKey.FIND_COORDINATOR,
+        ApiKey.HEARTBEAT,
+        ApiKey.SASL_HANDSHAKE,
+        ApiKey.API_VERSIONS,
+        ApiKey.SASL_AUTHENTICATE,
+    }
+)
+"""Those that tell of one thing."""
+
+_FIRST_BOUNDED: Final = 3
+"""The first version of Fetch whose ``max_bytes`` bounds the whole answer."""
+
+
+def response_bound(
+    request: Request[Any], version: int, *, entry_bytes: int = LARGEST_ENTRY_BYTES
+) -> int:
+    """How many bytes the answer may have, its length not counted.
+
+    Args:
+        request: what is asked.
+        version: in which.
+        entry_bytes: how large a single entry may be that comes whatever was asked for.
+    """
+    if isinstance(request, FetchRequest):
+        return _fetch_bound(request, version, entry_bytes)
+    return SHORT_BYTES if request.API.key in _SHORT else LONG_BYTES
+
+
+def _fetch_bound(request: FetchRequest, version: int, entry_bytes: int) -> int:
+    sizes = [part.max_bytes for topic in request.topics for part in topic.partitions]
+    asked_bytes = sum(sizes)
+    if request.session_epoch > 0 and version >= _FIRST_BOUNDED:
+        asked_bytes = request.max_bytes  # of the session's partitions it names those that changed
+    elif version >= _FIRST_BOUNDED:
+        asked_bytes = min(request.max_bytes, asked_bytes)
+    return asked_bytes + entry_bytes + FRAME_BYTES + PARTITION_BYTES * len(sizes)
