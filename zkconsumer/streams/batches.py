@@ -100,8 +100,7 @@ class BatchReader(ChunkReader[K, V]):
             ConsumerForked: this is a forked child.
         """
         chunk = hand.chunk
-        is_shut = self._gate.suspect_since_ms is not None and self._gate.is_shut()
-        if chunk is None or is_shut or not chunk.claim.active:
+        if chunk is None or self._gate.is_shut() or not chunk.claim.active:
             return False
         # Plain stores from here on, as in the hand.
         hand.place = place
@@ -148,8 +147,6 @@ class BatchReader(ChunkReader[K, V]):
         Raises:
             ConsumerForked: this is a forked child.
         """
-        if self._gate.suspect_since_ms is not None and self._gate.is_shut():
-            return []
         messages: list[MessageAndMetadata[K, V]] = []
         ends: dict[Progress, int] = {}
         for piece in pieces:
@@ -165,7 +162,8 @@ class BatchReader(ChunkReader[K, V]):
                 ends[chunk.claim] = piece.messages[-1].offset + 1
             else:
                 ends[chunk.claim] = chunk.fetch_offset
-        if not messages:
+        # Behind the work on them: a process may be stopped amid that.
+        if not messages or self._gate.is_shut():
             return []
         # Of the first and the last one the turn counts what is left, when it lets them go.
         self._count_out(pieces[1:-1])

@@ -1,8 +1,12 @@
 """Whether streams may hand messages out at all: not while nobody knows what is owned.
 
-While ZooKeeper does not answer, the session may have ended on its side, and others may read our
-partitions already. For a share of the session time-out that can't be; from then on streams wait,
-also in the middle of a chunk, until ZooKeeper answers again. In a forked child they never go on.
+A ZooKeeper session lives for its time-out from the last request on that came in there. We know when
+we have sent the last one that was answered; that was before. For a share of the time-out from then
+on nobody else can read our partitions. After it streams wait, also in the middle of a chunk, until
+ZooKeeper answers again. In a forked child they never go on.
+
+The time itself is looked at for each hand-out: by the hands in the lease, by all others here. So
+it makes no difference who runs first where the whole process stood still.
 
 Source: none; Kafka 0.8.2.2 reads on until it hears that its session has ended.
 """
@@ -10,23 +14,33 @@ Source: none; Kafka 0.8.2.2 reads on until it hears that its session has ended.
 import logging
 from collections import deque
 from collections.abc import Callable
+from typing import Final
 
 from zkconsumer.clock import Clock
 from zkconsumer.forking import ForkGuard
 from zkconsumer.observe import SILENT, DeliveryPaused, DeliveryResumed, Observation
-from zkconsumer.streams.flag import Flag
+from zkconsumer.streams.lease import Lease
 
 log = logging.getLogger(__name__)
 
+_REPORT_AFTER_MS: Final = 500
+"""A pause on a connection that stands is reported when streams have waited for so long.
+
+Where a caller's own code kept our threads from running, the next answer is there in a moment.
+"""
+_LEAST_INTERVALS: Final = 2
+"""Answers that come every so often are not taken for silence before so many are due."""
+
 
 class _Pause:
-    """What was reported of one silence. It takes no lock: a stream's thread may be interrupted."""
+    """What became of one pause. It takes no lock: a stream's thread may be interrupted."""
 
-    __slots__ = ("over", "said", "unsaid")
+    __slots__ = ("met_ms", "over", "said", "unsaid")
 
     def __init__(self) -> None:
         self.unsaid = deque([None])
         self.said: deque[None] = deque()
+        self.met_ms: int | None = None
         self.over = False
 
 
@@ -36,13 +50,12 @@ class DeliveryGate:
     Args:
         clock: the time.
         allowed_silence_ms: for how long streams go on without an answer from ZooKeeper.
-        observation: hears of every pause once, when a stream first meets it.
+        observation: hears of every pause once, when a stream meets it.
         guard: of the connector; without one, of the process that makes the gate.
 
     Attributes:
-        suspect_since_ms: None while all is well: what a stream looks at for each message. Else
-            ask ``is_shut``.
-        suspicion: up while that is not None, for streams in native code.
+        lease: until when it is open, as things are; for those who look at it for each message.
+        suspect_since_ms: since when there has been no connection; None while there is one.
     """
 
     def __init__(
@@ -53,36 +66,50 @@ class DeliveryGate:
         guard: ForkGuard | None = None,
     ) -> None:
         self.suspect_since_ms: int | None = None
-        self.suspicion = Flag()
+        self.lease = Lease(clock)
         self._clock = clock
         self._allowed_silence_ms = allowed_silence_ms
         self._observation = observation
         self._guard = ForkGuard("this consumer stream") if guard is None else guard
-        self._pause: _Pause | None = None
+        self._heard_ms: int | None = None
+        self._allowed_unheard_ms = allowed_silence_ms
+        self._until_ms: int | None = None
+        self._pause = _Pause()
         self._wakers: list[Callable[[], None]] = []
-        self._guard.on_fork(self._suspect_for_good)
+        self._guard.on_fork(self._shut_for_good)
 
     def add_waker(self, wake: Callable[[], None]) -> None:
         """Call this when delivery may go on; it must only put. Thread: any."""
         self._wakers.append(wake)
 
+    def heard(self, sent_ms: int, interval_ms: int) -> None:
+        """ZooKeeper has answered a request. Thread: the one that calls ``trust``.
+
+        Without a connection that counts only once ``trust`` says that there is one.
+
+        Args:
+            sent_ms: when that request was sent, by the clock of the gate.
+            interval_ms: so often at least there is an answer while all is well.
+        """
+        if self._heard_ms is not None and sent_ms <= self._heard_ms:
+            return
+        self._heard_ms = sent_ms
+        self._allowed_unheard_ms = max(self._allowed_silence_ms, _LEAST_INTERVALS * interval_ms)
+        if self.suspect_since_ms is None and self._open():
+            self._wake()
+
     def suspect(self) -> None:
-        """ZooKeeper does not answer from now on. Thread: the one that calls ``trust``."""
+        """There is no connection from now on. Thread: the one that calls ``trust``."""
         if self.suspect_since_ms is None:
-            self._pause = _Pause()
-            self.suspect_since_ms = self._clock.now_ms()
-            self.suspicion.is_up = True
+            self.suspect_since_ms = now_ms = self._clock.now_ms()
+            until_ms = now_ms + self._allowed_silence_ms
+            self._set(until_ms if self._until_ms is None else min(self._until_ms, until_ms))
 
     def trust(self) -> None:
-        """ZooKeeper answers; what is owned is known. Thread: the one that calls ``suspect``."""
-        pause, self._pause = self._pause, None
+        """There is one; what is owned is known. Thread: the one that calls ``suspect``."""
         self.suspect_since_ms = None
-        self.suspicion.is_up = False
-        if pause is not None:
-            pause.over = True
-            self._report_end(pause)
-        for wake in self._wakers:
-            wake()
+        self._open()
+        self._wake()
 
     def is_shut(self) -> bool:
         """Whether nothing may be handed out now. Thread: any.
@@ -91,25 +118,45 @@ class DeliveryGate:
             ConsumerForked: nothing ever may: this is a forked child.
         """
         self._guard.check()
-        since_ms, pause = self.suspect_since_ms, self._pause
-        if since_ms is None:
+        pause, until_ms = self._pause, self._until_ms
+        if until_ms is None or (now_ms := self._clock.now_ms()) < until_ms:
             return False
-        silent_ms = self._clock.now_ms() - since_ms
-        if silent_ms < self._allowed_silence_ms:
-            return False
-        if pause is not None:
-            self._report_begin(pause, silent_ms)
+        # Whoever opens it looks at this behind the new time. So either he wakes us, or we see that.
+        if pause.met_ms is None:
+            pause.met_ms = now_ms
+        if self._until_ms != until_ms:
+            return self.is_shut()
+        if self.suspect_since_ms is not None or now_ms - pause.met_ms >= _REPORT_AFTER_MS:
+            self._report_begin(pause, now_ms)
         return True
 
-    def _suspect_for_good(self) -> None:
-        self.suspect_since_ms = 0
-        self.suspicion.is_up = True
+    def _open(self) -> bool:
+        """Begin anew to count; says whether somebody met it shut."""
+        heard_ms = self._heard_ms
+        self._set(None if heard_ms is None else heard_ms + self._allowed_unheard_ms)
+        pause, self._pause = self._pause, _Pause()
+        pause.over = True
+        self._report_end(pause)
+        return pause.met_ms is not None
 
-    def _report_begin(self, pause: _Pause, silent_ms: int) -> None:
+    def _wake(self) -> None:
+        for wake in self._wakers:
+            wake()
+
+    def _set(self, until_ms: int | None) -> None:
+        self._until_ms = until_ms
+        self.lease.end_at(until_ms)
+
+    def _shut_for_good(self) -> None:
+        self._set(0)
+
+    def _report_begin(self, pause: _Pause, now_ms: int) -> None:
         try:
             pause.unsaid.pop()
         except IndexError:
             return
+        since_ms = self.suspect_since_ms if self._heard_ms is None else self._heard_ms
+        silent_ms = 0 if since_ms is None else now_ms - since_ms
         log.warning("delivery pauses: ZooKeeper has been silent for %d ms", silent_ms)
         self._observation.report(DeliveryPaused(silent_ms))
         pause.said.append(None)

@@ -16,7 +16,7 @@ from typing import Any, Generic, Never, Protocol, Self, TypeVar
 
 from zkconsumer.fetch.claim import Chunk
 from zkconsumer.records.rows import Row, plain
-from zkconsumer.streams.flag import Flag
+from zkconsumer.streams.lease import Lease
 from zkconsumer.streams.message import Decoder, MessageAndMetadata, Origin, message_of
 
 K = TypeVar("K")
@@ -31,7 +31,7 @@ class Hand(Protocol[K, V]):
     the next message moves ``delivered_offset`` (and ``consumed_offset`` where what is in hand
     counts as consumed) to its offset + 1, with nothing in between at which a signal handler could
     run. ``StopIteration`` means that there is none *now*: nothing in hand, its claim given up, the
-    gate suspect, or all handed over. It may be asked again at any time.
+    lease over, or all handed over. It may be asked again at any time.
 
     Attributes:
         chunk: what is in hand, if anything. Storing one begins it at its first message; storing
@@ -62,7 +62,7 @@ class Hand(Protocol[K, V]):
     def look(self, most: int) -> tuple[list[MessageAndMetadata[K, V]], Any]:
         """Make the next messages, so many at most, and tell the place behind them.
 
-        Nothing is handed over by that, nothing moves, and neither claim nor gate is asked.
+        Nothing is handed over by that, nothing moves, and neither claim nor lease is looked at.
         """
         ...
 
@@ -82,7 +82,7 @@ class PureHand(Generic[K, V]):
 
     Args:
         consumes_in_hand: see ``Delivery``.
-        suspicion: nothing is handed over while it is up.
+        lease: nothing is handed over when it is over.
         key_decoder: see ``MessageAndMetadata``.
         value_decoder: the same.
     """
@@ -91,8 +91,8 @@ class PureHand(Generic[K, V]):
         "_chunk",
         "_consumes_in_hand",
         "_key_decoder",
+        "_lease",
         "_origin",
-        "_suspicion",
         "_value_decoder",
         "place",
     )
@@ -101,7 +101,7 @@ class PureHand(Generic[K, V]):
         self,
         *,
         consumes_in_hand: bool,
-        suspicion: Flag,
+        lease: Lease,
         key_decoder: Decoder[K] | None,
         value_decoder: Decoder[V] | None,
     ) -> None:
@@ -109,7 +109,7 @@ class PureHand(Generic[K, V]):
         self._chunk: Chunk | None = None
         self._origin: Origin[K, V]
         self._consumes_in_hand = consumes_in_hand
-        self._suspicion = suspicion
+        self._lease = lease
         self._key_decoder = key_decoder
         self._value_decoder = value_decoder
 
@@ -172,11 +172,11 @@ class PureHand(Generic[K, V]):
             origin, consumes_in_hand = self._origin, self._consumes_in_hand
             # Any: they change under our hands, which the type checker would rule out.
             progress: Any = chunk.claim.progress
-            suspicion: Any = self._suspicion
+            lease, now_s = self._lease, self._lease.now_s
             blank, kind = object.__new__, MessageAndMetadata
             progress.consumed_offset = progress.delivered_offset
-            if progress.active and not suspicion.is_up:
-                message = blank(kind)
+            message = blank(kind)
+            if now_s() < lease.until_s and progress.active:
                 for record in place:
                     # Nothing is called from here on, so that no signal handler runs: were it to
                     # raise, the message would count as handed over, and its caller not have it.
@@ -189,9 +189,10 @@ class PureHand(Generic[K, V]):
                     if self.place is not place:
                         break
                     progress.consumed_offset = progress.delivered_offset
-                    if not progress.active or suspicion.is_up:
-                        break
                     message = blank(kind)
+                    # The last thing before the next record: who was stopped meanwhile knows.
+                    if now_s() >= lease.until_s or not progress.active:
+                        break
         try:
             message = slow()
         except StopIteration:

@@ -9,8 +9,8 @@ from typing import Generic, TypeVar, cast
 
 from zkconsumer.fetch.claim import Chunk
 from zkconsumer.records.engine import ENGINE, Engine
-from zkconsumer.streams.flag import Flag
 from zkconsumer.streams.hand import Hand, PureHand
+from zkconsumer.streams.lease import Lease
 from zkconsumer.streams.message import Decoder, MessageAndMetadata, parts_of
 
 if ENGINE is Engine.NATIVE:
@@ -35,12 +35,12 @@ class Hands(Generic[K, V]):
         self,
         *,
         consumes_in_hand: bool,
-        suspicion: Flag,
+        lease: Lease,
         key_decoder: Decoder[K] | None,
         value_decoder: Decoder[V] | None,
     ) -> None:
         self._consumes_in_hand = consumes_in_hand
-        self._suspicion = suspicion
+        self._lease = lease
         self._key_decoder = key_decoder
         self._value_decoder = value_decoder
         self._pure = self._make_pure()
@@ -61,7 +61,7 @@ class Hands(Generic[K, V]):
     def _make_pure(self) -> PureHand[K, V]:
         return PureHand(
             consumes_in_hand=self._consumes_in_hand,
-            suspicion=self._suspicion,
+            lease=self._lease,
             key_decoder=self._key_decoder,
             value_decoder=self._value_decoder,
         )
@@ -69,7 +69,7 @@ class Hands(Generic[K, V]):
     def _make_native(self) -> Hand[K, V]:
         hand = _core.Hand(
             consumes_in_hand=self._consumes_in_hand,
-            suspicion=self._suspicion,
+            lease=self._lease,
             key_decoder=self._key_decoder,
             value_decoder=self._value_decoder,
         )

@@ -83,7 +83,7 @@ class ChunkReader(Generic[K, V]):
         self._commit_ahead = parts.commit_ahead if parts.delivery.commits_ahead else None
         self._hands = Hands(
             consumes_in_hand=parts.delivery.consumes_in_hand,
-            suspicion=parts.gate.suspicion,
+            lease=parts.gate.lease,
             key_decoder=parts.key_decoder,
             value_decoder=parts.value_decoder,
         )
@@ -114,29 +114,11 @@ class ChunkReader(Generic[K, V]):
         return counts
 
     def step(self) -> MessageAndMetadata[K, V] | None:
-        """The next message of the chunk in hand, if any: what is in hand now is done with.
-
-        Raises:
-            ConsumerForked: this is a forked child.
-        """
-        hand = self._hand
+        """The next message of the chunk in hand, if any: what is in hand now is done with."""
         # In a for, no signal handler runs between the hand and us.
-        for message in hand:
+        for message in self._hand:
             return message
-        chunk = hand.chunk
-        if self._gate.suspect_since_ms is None or chunk is None or self._gate.is_shut():
-            return None
-        # The hand gives nothing while the gate is suspect; but it was asked, and is not shut.
-        found, place = hand.look(1)
-        if not found or not chunk.claim.active:
-            return None
-        message, behind = found[0], found[0].offset + 1
-        # Plain stores from here on, as in the hand.
-        hand.place = place
-        chunk.claim.delivered_offset = behind
-        if self._consumes_in_hand:
-            chunk.claim.consumed_offset = behind
-        return message
+        return None
 
     def iterate(
         self, slow: Callable[[], MessageAndMetadata[K, V]]

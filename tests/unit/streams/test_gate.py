@@ -9,6 +9,8 @@ import pytest
 
 from tests.support.chunks import T0, T1, chunk_of, claim_of, ignore
 from tests.support.manual_clock import ManualClock
+from tests.support.native_chunks import native_queue, set_of
+from tests.support.queues import needs_native_engine
 from tests.support.waiting import wait_until
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import ConsumerTimeout, RebalanceFailed
@@ -16,6 +18,7 @@ from zkconsumer.observe import DeliveryPaused, DeliveryResumed, Event, MemberNam
 from zkconsumer.scope import ThreadScope
 from zkconsumer.streams.chunk_queue import ChunkQueue
 from zkconsumer.streams.gate import DeliveryGate
+from zkconsumer.streams.lease import Lease, PureLease
 from zkconsumer.streams.stream import KafkaStream
 
 Stream = KafkaStream[bytes, bytes]
@@ -127,6 +130,135 @@ def test_trust_wakes_everybody() -> None:
     gate.add_waker(lambda: woken.append("two"))
     gate.trust()
     assert woken == ["one", "two"]
+
+
+# --- answers of ZooKeeper ------------------------------------------------------------------------
+
+
+def test_it_is_open_for_so_long_after_a_request_that_was_answered() -> None:
+    """Counted from when that was sent, however late the answer came."""
+    clock = ManualClock()
+    gate = gate_of(clock, 100)
+    gate.heard(950, 10)
+    clock.advance(49)
+    assert not gate.is_shut()
+    clock.advance(1)
+    assert gate.is_shut()
+    gate.heard(1_040, 10)
+    assert not gate.is_shut()
+
+
+def test_answers_out_of_order_take_nothing_back() -> None:
+    """The latest request counts."""
+    clock = ManualClock()
+    gate = gate_of(clock, 100)
+    gate.heard(1_000, 10)
+    gate.heard(900, 10)
+    clock.advance(99)
+    assert not gate.is_shut()
+
+
+def test_a_connection_that_broke_shuts_it_no_later_than_silence_would() -> None:
+    """And no later than so long after it broke."""
+    clock = ManualClock()
+    gate = gate_of(clock, 100)
+    gate.heard(1_000, 10)
+    clock.advance(60)
+    gate.suspect()
+    clock.advance(40)
+    assert gate.is_shut()
+    gate.heard(1_100, 10)
+    assert gate.is_shut(), "an answer, but nobody knows yet what is owned"
+    gate.trust()
+    assert not gate.is_shut()
+    clock.advance(100)
+    assert gate.is_shut()
+
+
+def test_no_silence_allowed_is_two_answers_long_where_the_connection_stands() -> None:
+    """Or a session that is well would be taken for a silent one between any two."""
+    clock = ManualClock()
+    gate = gate_of(clock, 0)
+    gate.heard(1_000, 50)
+    clock.advance(99)
+    assert not gate.is_shut()
+    clock.advance(1)
+    assert gate.is_shut()
+    gate.heard(1_100, 50)
+    gate.suspect()
+    assert gate.is_shut()
+
+
+def test_a_pause_that_is_over_in_a_moment_is_not_told() -> None:
+    """The caller's own code kept our threads from running, say."""
+    clock, ear, woken = ManualClock(), Ear(), []
+    gate = gate_of(clock, 100, ear)
+    gate.add_waker(lambda: woken.append("woken"))
+    gate.heard(1_000, 10)
+    clock.advance(5_000)
+    assert gate.is_shut()
+    clock.advance(499)
+    assert gate.is_shut()
+    gate.heard(6_490, 10)
+    assert (ear.heard, woken) == ([], ["woken"])
+
+
+def test_a_pause_on_a_connection_that_stands_is_told_when_it_lasts() -> None:
+    """With the time since the last answer; nobody is woken for answers that nobody waits for."""
+    clock, ear, woken = ManualClock(), Ear(), []
+    gate = gate_of(clock, 100, ear)
+    gate.add_waker(lambda: woken.append("woken"))
+    gate.heard(1_000, 10)
+    for passed_ms in (150, 499, 1):
+        clock.advance(passed_ms)
+        assert ear.heard == []
+        assert gate.is_shut()
+    gate.heard(1_640, 10)
+    gate.heard(1_645, 10)
+    assert ear.heard == [DeliveryPaused(650), DeliveryResumed()]
+    assert woken == ["woken"]
+
+
+@pytest.mark.parametrize("way", ["one by one", "batches"])
+@pytest.mark.parametrize("engine", ["pure", pytest.param("native", marks=needs_native_engine)])
+def test_who_stood_still_amid_a_chunk_hands_out_nothing_more(engine: str, way: str) -> None:
+    """No thread has said anything: the reader itself sees the time."""
+    clock, claim = ManualClock(), claim_of(committed=0)
+    gate = gate_of(clock, 100)
+    queue = native_queue() if engine == "native" else ChunkQueue(10)
+    if isinstance(queue, ChunkQueue):
+        queue.offer(chunk_of(claim, range(10)), ignore)
+    else:
+        queue.native.put_set(claim, set_of(range(10)), 0)
+    stream: Stream = KafkaStream(queue, clock=clock, timeout_ms=0, gate=gate)
+    ask: Iterator[list[int]] = (
+        ([message.offset] for message in stream)
+        if way == "one by one"
+        else ([one.offset for one in some] for some in stream.batches(max_records=2, timeout_ms=0))
+    )
+    gate.heard(1_000, 10)
+    first = next(ask)
+    clock.advance(100)
+    with pytest.raises(ConsumerTimeout):
+        next(ask)
+    assert (claim.delivered_offset, claim.consumed_offset) == (len(first), len(first))
+    gate.heard(1_090, 10)
+    assert next(stream).offset == len(first)
+
+
+@pytest.mark.parametrize("clock", [SystemClock(), ManualClock()], ids=["machine", "another"])
+@pytest.mark.parametrize("make", [Lease, PureLease], ids=["engine", "pure"])
+def test_a_lease_ends_when_its_clock_says_so(make: type[Lease], clock: Clock) -> None:
+    """By whatever it reads that clock."""
+    lease = make(clock)
+    assert lease.now_s() < lease.until_s
+    for left_ms, is_over in ((10_000, False), (-1, True), (60_000, False), (-10_000, True)):
+        lease.end_at(clock.now_ms() + left_ms)
+        assert (lease.now_s() >= lease.until_s) is is_over
+    lease.end_at(0)
+    assert lease.now_s() >= lease.until_s
+    lease.end_at(None)
+    assert lease.now_s() < lease.until_s
 
 
 # --- streams at the gate -------------------------------------------------------------------------

@@ -8,13 +8,14 @@ from typing import Any
 import pytest
 
 from tests.support.chunks import T1, chunk_of, claim_of
+from tests.support.manual_clock import ManualClock
 from tests.support.native_chunks import hand as native_hand
 from tests.support.native_chunks import native_queue, set_of
 from tests.support.queues import needs_native_engine
 from tests.support.record_sets import gzip_of, records, wrapper_around
 from zkconsumer.fetch.claim import Chunk, PartitionClaim
-from zkconsumer.streams.flag import Flag
 from zkconsumer.streams.hand import Hand, PureHand
+from zkconsumer.streams.lease import Lease
 from zkconsumer.streams.message import MessageAndMetadata
 
 AnyHand = Hand[bytes, bytes]
@@ -25,16 +26,17 @@ class Maker:
 
     def __init__(self, *, native: bool) -> None:
         self.native = native
-        self.suspicion = Flag()
+        self.clock = ManualClock()
+        self.lease = Lease(self.clock)
 
     def hand(self, *, consumes_in_hand: bool = False) -> AnyHand:
         """An empty one."""
         if self.native:
-            made: Any = native_hand(consumes_in_hand=consumes_in_hand, suspicion=self.suspicion)
+            made: Any = native_hand(consumes_in_hand=consumes_in_hand, lease=self.lease)
             return made  # type: ignore[no-any-return]
         return PureHand(
             consumes_in_hand=consumes_in_hand,
-            suspicion=self.suspicion,
+            lease=self.lease,
             key_decoder=None,
             value_decoder=None,
         )
@@ -131,14 +133,17 @@ def test_nothing_comes_of_a_claim_that_was_given_up(maker: Maker) -> None:
     assert not hand.is_through
 
 
-def test_nothing_comes_while_the_gate_is_suspect(maker: Maker) -> None:
-    """It goes on where it stood when the gate is not."""
+def test_nothing_comes_when_the_lease_is_over(maker: Maker) -> None:
+    """Also where it ends between two messages; it goes on where it stood with the next lease."""
     hand, _ = begun(maker, 0, 1, 2)
+    maker.lease.end_at(1_100)
     next(hand)
-    maker.suspicion.is_up = True
+    maker.clock.advance(99)
+    assert offsets_of([next(hand)]) == [1]
+    maker.clock.advance(1)
     assert list(hand) == []
-    maker.suspicion.is_up = False
-    assert offsets_of(list(hand)) == [1, 2]
+    maker.lease.end_at(1_200)
+    assert offsets_of(list(hand)) == [2]
 
 
 def test_looking_moves_nothing_until_the_place_is_stored(maker: Maker) -> None:

@@ -1,0 +1,58 @@
+"""A gate before a broker that lets single answers vanish: the rest of the network is well."""
+
+import socket
+import struct
+
+from tests.support.tcp_gate import CHUNK_BYTES, TcpGate
+from zkconsumer.wire.api import ApiKey
+from zkconsumer.wire.framing import FrameReader
+
+_MAX_FRAME_BYTES = 1 << 28
+
+
+class SwallowingGate(TcpGate):
+    """Swallows answers to requests of some kinds, each once it was told to.
+
+    Attributes:
+        swallowed: what the vanished answers were answers to.
+    """
+
+    def __init__(self, host: str, port: int) -> None:
+        super().__init__(host, port)
+        self.swallowed: list[ApiKey] = []
+        self._due: list[ApiKey] = []
+        self._readers: dict[socket.socket, FrameReader] = {}
+        self._doomed: set[tuple[socket.socket, int]] = set()
+
+    def swallow_answer(self, api: ApiKey) -> None:
+        """Let the answer to the next request of this kind vanish. Thread: any."""
+        self._due.append(api)
+
+    def _forward(self, source: socket.socket) -> None:
+        """Forward whole frames, but those that are to vanish."""
+        target = self._peers[source]
+        try:
+            data = source.recv(CHUNK_BYTES)
+            if not data:
+                self._drop(source)
+                return
+            reader = self._readers.setdefault(source, FrameReader(_MAX_FRAME_BYTES))
+            reader.receive(data)
+            while (frame := reader.next_frame()) is not None:
+                if not self._vanishes(source, target, frame):
+                    target.sendall(struct.pack(">i", len(frame)) + frame)
+        except OSError:
+            self._drop(source)
+
+    def _vanishes(self, source: socket.socket, target: socket.socket, frame: memoryview) -> bool:
+        if source.getpeername()[1] == self._target[1]:
+            (correlation_id,) = struct.unpack_from(">i", frame)
+            is_doomed = (source, correlation_id) in self._doomed
+            self._doomed.discard((source, correlation_id))
+            return is_doomed
+        api, _, correlation_id = struct.unpack_from(">hhi", frame)
+        if api in self._due:
+            self._due.remove(ApiKey(api))
+            self.swallowed.append(ApiKey(api))
+            self._doomed.add((target, correlation_id))
+        return False

@@ -1,0 +1,211 @@
+"""A reader in a process of its own that is stopped as a whole, amid what it reads.
+
+``python -m tests.support.thawed_reader`` with one JSON object (``Task``) as argument. Each message
+is noted in a file before anything is done with it, so what a process gets behind its thaw stands
+behind the mark there. SIGUSR1 has it stop itself, by SIGSTOP, when it has noted the next ones;
+SIGTERM has it end.
+"""
+
+import json
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple, TypedDict
+
+from tests.support.waiting import wait_until
+from zkconsumer import ConsumerConfig, KafkaConsumer, ZookeeperConsumerConnector
+from zkconsumer.records.engine import SWITCH
+
+MARK = "thawed"
+REPOSITORY = Path(__file__).parents[2]
+Place = tuple[int, int]
+"""A partition and an offset."""
+
+
+class Task(TypedDict):
+    """What a reader is told.
+
+    Attributes:
+        way: one of ``WAYS``.
+        topic: what it reads.
+        settings: of the consumer.
+        output: the file.
+        pace_us: how long it works on a message.
+    """
+
+    way: str
+    topic: str
+    settings: Mapping[str, object]
+    output: str
+    pace_us: int
+
+
+class Noted(NamedTuple):
+    """What a reader has noted so far."""
+
+    before: list[Place]
+    thawed: list[Place]
+
+
+class ThawedReader:
+    """Such a process, from without.
+
+    Args:
+        task: what it does.
+        pure: whether it runs without the native core.
+    """
+
+    def __init__(self, task: Task, *, pure: bool = False) -> None:
+        self._output = Path(task["output"])
+        self._output.touch()
+        self._log = Path(f"{self._output}.log")
+        with self._log.open("wb") as log:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", __name__, json.dumps(task)],
+                cwd=REPOSITORY,
+                env={**os.environ, SWITCH: "1" if pure else "0"},
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+            )
+
+    def noted(self) -> Noted:
+        """All of it; a line that is being written is left out."""
+        lines = self._output.read_text().rpartition("\n")[0].splitlines()
+        at = lines.index(MARK) if MARK in lines else len(lines)
+        return Noted(_places(lines[:at]), _places(lines[at + 1 :]))
+
+    def log(self) -> str:
+        """What it has logged."""
+        return self._log.read_text()
+
+    def freeze(self) -> None:
+        """Have it stop in the middle of its work; returns when it has."""
+        self._process.send_signal(signal.SIGUSR1)
+        wait_until(lambda: self._state() == "T", what="the reader to stop")
+
+    def thaw(self) -> None:
+        """Let it go on."""
+        self._process.send_signal(signal.SIGCONT)
+
+    def end(self) -> None:
+        """Have it leave in order."""
+        if self._process.poll() is None:
+            self._process.send_signal(signal.SIGCONT)
+            self._process.terminate()
+            try:
+                self._process.wait(20)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+                raise
+
+    def _state(self) -> str:
+        stat = Path(f"/proc/{self._process.pid}/stat").read_text()
+        return stat.rpartition(") ")[2][0]
+
+
+def _places(lines: Iterable[str]) -> list[Place]:
+    return [(int(one), int(other)) for one, other in map(str.split, lines) if one != MARK]
+
+
+# --- in the process ------------------------------------------------------------------------------
+
+
+def one_by_one(task: Task, ends: list[Callable[[], None]]) -> Iterator[list[Place]]:
+    """A stream, message by message."""
+    for message in _stream(task, ends):
+        yield [(message.partition, message.offset)]
+
+
+def in_batches(task: Task, ends: list[Callable[[], None]]) -> Iterator[list[Place]]:
+    """A stream, in small batches."""
+    for batch in _stream(task, ends).batches(max_records=20, timeout_ms=100):
+        yield [(one.partition, one.offset) for one in batch]
+
+
+def in_arrow(task: Task, ends: list[Callable[[], None]]) -> Iterator[list[Place]]:
+    """A stream, in small Arrow batches."""
+    for batch in _stream(task, ends).arrow_batches(max_records=20, timeout_ms=100):
+        columns = batch.column("partition"), batch.column("offset")
+        yield list(zip(*(column.to_pylist() for column in columns), strict=True))
+
+
+def in_polls(task: Task, ends: list[Callable[[], None]]) -> Iterator[list[Place]]:
+    """``poll``, some records at a time."""
+    consumer = _consumer(task, ends)
+    while True:
+        found = consumer.poll(timeout_ms=100, max_records=20)
+        yield [(one.partition, one.offset) for some in found.values() for one in some]
+
+
+def by_iteration(task: Task, ends: list[Callable[[], None]]) -> Iterator[list[Place]]:
+    """A consumer that is iterated."""
+    for record in _consumer(task, ends):
+        yield [(record.partition, record.offset)]
+
+
+WAYS = {
+    "one by one": one_by_one,
+    "batches": in_batches,
+    "arrow": in_arrow,
+    "polls": in_polls,
+    "iteration": by_iteration,
+}
+
+
+def _stream(task: Task, ends: list[Callable[[], None]]) -> Any:
+    connector = ZookeeperConsumerConnector(ConsumerConfig(None, **task["settings"]))
+    ends.append(connector.shutdown)
+    [stream] = connector.create_message_streams({task["topic"]: 1})[task["topic"]]
+    return stream
+
+
+def _consumer(task: Task, ends: list[Callable[[], None]]) -> KafkaConsumer:
+    consumer = KafkaConsumer(config=dict(task["settings"]))
+    ends.append(consumer.close)
+    consumer.subscribe([task["topic"]])
+    return consumer
+
+
+class _Told:
+    """What signals have asked for."""
+
+    def __init__(self) -> None:
+        self.freeze = False
+        signal.signal(signal.SIGUSR1, self._hear_freeze)
+        signal.signal(signal.SIGTERM, self._hear_end)
+
+    def _hear_freeze(self, _number: int, _frame: object) -> None:
+        self.freeze = True
+
+    def _hear_end(self, _number: int, _frame: object) -> None:
+        raise KeyboardInterrupt
+
+
+def main(task: Task) -> None:
+    """Read until SIGTERM."""
+    told, work = _Told(), threading.Event()
+    ends: list[Callable[[], None]] = []
+    output = os.open(task["output"], os.O_WRONLY | os.O_APPEND)
+    try:
+        for places in WAYS[task["way"]](task, ends):
+            os.write(output, "".join(f"{tp} {offset}\n" for tp, offset in places).encode())
+            work.wait(len(places) * task["pace_us"] / 1e6)
+            if places and told.freeze:
+                told.freeze = False
+                os.kill(os.getpid(), signal.SIGSTOP)
+                os.write(output, f"{MARK}\n".encode())
+    except KeyboardInterrupt:
+        for end in ends:
+            end()
+
+
+if __name__ == "__main__":
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(message)s")
+    main(json.loads(sys.argv[1]))

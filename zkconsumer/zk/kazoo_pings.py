@@ -1,0 +1,104 @@
+"""Pings of our own on kazoo's connection, and when the last one was sent that was answered.
+
+A session lives for its time-out from the last request on that came in at the server. What we know
+is when we sent it, once it is answered. kazoo pings every third of the time-out, if it has sent
+nothing else, and tells nobody of answers. That is too seldom for whoever wants to know, at a third
+of the time-out, that the session lives. So there are pings in between, on kazoo's own thread,
+whatever else is sent: a server answers them in order, so the answers tell which is which.
+
+kazoo's own pings, and when it takes a connection for broken, stay as they are. It belongs to
+``kazoo_store``; where kazoo has no such inner parts it does nothing, and nothing is told.
+"""
+
+from collections import deque
+from collections.abc import Callable
+from typing import Any, Final
+
+from kazoo.protocol.connection import PING_XID
+from kazoo.protocol.serialization import Connect, Ping, PingInstance
+
+from zkconsumer.clock import Clock
+from zkconsumer.zk.session import HeardListener
+
+PINGS_PER_SESSION: Final = 12
+"""So many in the time-out of a session. At a third of it four are due: one or two may be late."""
+
+_INNER_PARTS = ("_submit", "_read_header", "_read_sock", "handler", "client")
+
+
+class Pings:
+    """The pings of one kazoo connection. Thread: kazoo's connection thread only.
+
+    Args:
+        connection: kazoo's.
+        clock: for the times that are told.
+        heard: told whenever the server has answered: first the request to connect, then pings.
+    """
+
+    def __init__(self, connection: Any, clock: Clock, heard: HeardListener) -> None:
+        self._connection = connection
+        self._clock = clock
+        self._heard = heard
+        self._unanswered: deque[int] = deque()
+        self._connect_sent_ms = 0
+        self._interval_ms = 0
+        self._next_ms = 0
+        self._write_timeout_s = 0.0
+        self._select: Callable[..., Any] = connection.handler.select
+        self._submit: Callable[..., Any] = connection._submit  # noqa: SLF001
+        self._read_header: Callable[..., Any] = connection._read_header  # noqa: SLF001
+
+    def connected(self, session_timeout_ms: int) -> None:
+        """The request to connect is answered, and the session lives; no ping is under way."""
+        self._unanswered.clear()
+        self._interval_ms = max(1, session_timeout_ms // PINGS_PER_SESSION)
+        self._next_ms = self._connect_sent_ms + self._interval_ms
+        # As long as kazoo's own may take.
+        hosts = self._connection.client.hosts
+        self._write_timeout_s = session_timeout_ms / 1000 / max(1, len(hosts))
+        self._heard(self._connect_sent_ms, self._interval_ms)
+
+    def submit(self, request: Any, *args: Any, **kwargs: Any) -> Any:
+        """Note when a ping is sent, kazoo's own ones, too."""
+        if isinstance(request, Connect):
+            self._connect_sent_ms = self._clock.now_ms()
+        elif isinstance(request, Ping):
+            self._unanswered.append(self._clock.now_ms())
+        return self._submit(request, *args, **kwargs)
+
+    def read_header(self, *args: Any, **kwargs: Any) -> Any:
+        """Tell of a ping that is answered."""
+        answer = self._read_header(*args, **kwargs)
+        if answer[0].xid == PING_XID and self._unanswered:
+            self._heard(self._unanswered.popleft(), self._interval_ms)
+        return answer
+
+    def select(self, readers: Any, writers: Any, errors: Any, timeout: float) -> Any:
+        """Wait as kazoo's loop does between requests, and ping when it is time to."""
+        bell = self._connection._read_sock  # noqa: SLF001
+        if bell is None or not any(one is bell for one in readers):
+            return self._select(readers, writers, errors, timeout)
+        until_ms = self._clock.now_ms() + int(timeout * 1000)
+        while True:
+            now_ms = self._clock.now_ms()
+            if now_ms >= self._next_ms:
+                self._next_ms = now_ms + self._interval_ms
+                self.submit(PingInstance, self._write_timeout_s, PING_XID)
+            nap_ms = max(0, min(until_ms, self._next_ms) - now_ms)
+            ready = self._select(readers, writers, errors, nap_ms / 1000)
+            if any(ready) or now_ms + nap_ms >= until_ms:
+                return ready
+
+
+def install(connection: Any, clock: Clock, heard: HeardListener) -> Pings | None:
+    """Have this connection ping, and tell ``heard``; None where this kazoo is made otherwise.
+
+    Whoever calls this calls ``connected``, too.
+    """
+    if not all(hasattr(connection, part) for part in _INNER_PARTS):
+        return None
+    pings = Pings(connection, clock, heard)
+    connection.handler.select = pings.select
+    connection._submit = pings.submit  # noqa: SLF001
+    connection._read_header = pings.read_header  # noqa: SLF001
+    return pings
