@@ -5,7 +5,7 @@ Every change of anything passes ``World.at``, where a test kills, or lets somebo
 
 import itertools
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from tests.support.manual_clock import ManualClock
 from zkconsumer.drain.checksum import Checksum, Contents
@@ -49,6 +49,7 @@ class World:
         self.compacted: set[tuple[TopicPartition, int]] = set()
         self.starts: dict[TopicPartition, int] = {}
         self.committed: dict[TopicPartition, int] = {}
+        self.created: dict[str, str] = {}
         self.clock = ManualClock()
         self._attempts = itertools.count(1)
 
@@ -117,7 +118,11 @@ class PaperSource:
         new = {tp: ends[tp].earliest for tp in ends if tp not in (positions or {})}
         if positions is None:
             new |= {tp: world.starts[tp] for tp in new if tp in world.starts}
-        return Look(ends, new)
+        return Look(ends, new, self.created({tp.topic for tp in ends}))
+
+    def created(self, topics: Collection[str]) -> dict[str, str]:
+        """What the world says of them."""
+        return {topic: it for topic, it in self._world.created.items() if topic in topics}
 
 
 class PaperGroup:

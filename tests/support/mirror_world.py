@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tests.support.mirroring import TargetDouble, Verdict, messages
+from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.consumer.listener import ConsumerRebalanceListener
 from zkconsumer.errors import CommitFailed, OffsetCommitFailed, Woken
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
@@ -97,7 +98,7 @@ class ConsumerDouble:
         self._listener.on_partitions_revoked(sorted(self._positions))
         self._positions.clear()
 
-    def subscribe(self, pattern: str, listener: ConsumerRebalanceListener) -> None:
+    def subscribe(self, pattern: Whitelist, listener: ConsumerRebalanceListener) -> None:
         """See ``KafkaConsumer``."""
         del pattern
         self._listener = listener

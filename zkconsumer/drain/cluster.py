@@ -1,11 +1,12 @@
 """The cluster that is drained, and the group that hears of it: the driver's side."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from zkconsumer.drain.plan import LogEnds, Positions
 from zkconsumer.drain.seams import Group, Look, NoGroup
 from zkconsumer.model import TopicPartition
 from zkconsumer.spark.cluster_reader import ClusterReader
+from zkconsumer.spark.creations import Creations
 from zkconsumer.spark.group_progress import GroupProgress, progress_of
 from zkconsumer.spark.options import SourceOptions
 from zkconsumer.spark.planning import OneLook, starting_offsets
@@ -32,8 +33,14 @@ class ClusterSource:
         partitions = self._reader.partitions(self._options.subscription)
         if positions is None:
             return self._first_look(partitions)
+        created = self.created({tp.topic for tp in partitions})
         ends = self.ends(partitions, positions)
-        return Look(ends, {tp: ends[tp].earliest for tp in partitions if tp not in positions})
+        starts = {tp: ends[tp].earliest for tp in partitions if tp not in positions}
+        return Look(ends, starts, created)
+
+    def created(self, topics: Collection[str]) -> Creations:
+        """See ``Source``."""
+        return self._reader.creations(topics)
 
     def ends(
         self, partitions: Sequence[TopicPartition], known: Positions
@@ -45,12 +52,13 @@ class ClusterSource:
         return {tp: LogEnds(earliest[tp], latest[tp]) for tp in partitions}
 
     def _first_look(self, partitions: Sequence[TopicPartition]) -> Look:
+        created = self.created({tp.topic for tp in partitions})
         look = OneLook(self._reader, partitions)
         committed = None if self._progress is None else self._progress.committed
         starts = starting_offsets(self._options, partitions, look, committed)
         bounds = look.bounds
         ends = {tp: LogEnds(bounds.earliest[tp], bounds.latest[tp]) for tp in partitions}
-        return Look(ends, starts)
+        return Look(ends, starts, created)
 
 
 class CommittingGroup:

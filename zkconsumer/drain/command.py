@@ -4,14 +4,10 @@ Spark is not loaded before the arguments are read.
 """
 
 import argparse
-import signal
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from types import FrameType
 from typing import TYPE_CHECKING
 
-from zkconsumer.drain.stopping import StopFlag
+from zkconsumer.drain.stopping import StopFlag, asking_signals, ignored_signals
 from zkconsumer.errors import ConfigError
 
 if TYPE_CHECKING:
@@ -190,8 +186,8 @@ def run(args: argparse.Namespace) -> int:
         jars=args.jars,
         packages=args.package,
     )
-    stop = StopFlag()
-    with opened as session, _asking(stop), shown() as watch:
+    stop, ignored = StopFlag(), ignored_signals()
+    with opened as session, asking_signals(stop, ignored), shown() as watch:
         report = drain(session, settings, watch=watch, stop=stop)
     sys.stderr.write(summary(settings.path, report) + "\n")
     if settings.once and not report.finished:
@@ -208,27 +204,6 @@ def summary(path: str, report: "DrainReport") -> str:
         more = f" and {len(report.expired) - 10} more" if len(report.expired) > 10 else ""
         text += f"\nLost before it could be landed: {lost}{more}"
     return text
-
-
-@contextmanager
-def _asking(stop: StopFlag) -> Iterator[None]:
-    """The first Ctrl-C or SIGTERM ends the drain in order; the second at once, which is safe, too.
-
-    It must come behind the start of Spark, which takes Ctrl-C for itself.
-    """
-
-    def ask(_number: int, _frame: FrameType | None) -> None:
-        if stop.asked():
-            raise KeyboardInterrupt
-        stop.ask()
-        sys.stderr.write("stopping behind this batch; once more to stop at once\n")
-
-    before = {number: signal.signal(number, ask) for number in (signal.SIGINT, signal.SIGTERM)}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 def _names(text: str) -> tuple[str, ...]:

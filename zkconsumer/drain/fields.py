@@ -76,6 +76,14 @@ class Fields:
             raise self._wrong(name, value, "an object")
         return value
 
+    def texts(self, name: str) -> dict[str, str]:
+        """Texts by name; nothing where the field is missing: files of before do without."""
+        found = self.mapping(name) if name in self._values else {}
+        for key, value in found.items():
+            if not isinstance(value, str):
+                raise self._wrong(f"{name}.{key}", value, "a text")
+        return {key: str(value) for key, value in found.items()}
+
     def items(self, name: str) -> list["Fields"]:
         """A list of objects."""
         value = self._value(name)

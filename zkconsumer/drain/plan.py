@@ -4,13 +4,14 @@ A plan is the drain's checkpoint. Once it is written, this batch is these ranges
 landing is tried. The next plan begins where this one ends.
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple, Self
 
 from zkconsumer.drain.fields import Fields, JsonValue, offsets_value, range_value, to_bytes
 from zkconsumer.errors import DrainError
 from zkconsumer.model import OffsetRange, TopicPartition
+from zkconsumer.spark.creations import Creations
 from zkconsumer.spark.offset_ranges import rate_limit
 
 Positions = Mapping[TopicPartition, int]
@@ -38,6 +39,7 @@ class Plan:
         expired: what the log no longer held when the plan was made; directly in front of the
             partition's range.
         notes: what the landing wanted to be kept, see ``Landing.prepare``.
+        created: what tells the topics from former ones of their names, where that is known.
     """
 
     number: int
@@ -47,6 +49,7 @@ class Plan:
     ranges: tuple[OffsetRange, ...]
     expired: tuple[OffsetRange, ...] = ()
     notes: Mapping[str, JsonValue] = field(default_factory=dict)
+    created: Creations = field(default_factory=dict)
 
     def after(self) -> dict[TopicPartition, int]:
         """The next offset to land of every partition once this batch is landed."""
@@ -64,6 +67,7 @@ class Plan:
                 "ranges": [range_value(wanted) for wanted in self.ranges],
                 "expired": [range_value(lost) for lost in self.expired],
                 "notes": dict(self.notes),
+                "created": dict(sorted(self.created.items())),
             }
         )
 
@@ -83,6 +87,7 @@ class Plan:
             ranges=tuple(item.range() for item in fields.items("ranges")),
             expired=tuple(item.range() for item in fields.items("expired")),
             notes=fields.mapping("notes"),
+            created=fields.texts("created"),
         )
 
 
@@ -95,12 +100,14 @@ class Situation:
         ends: the log's ends, of the partitions that can be asked for now.
         starts: where those begin that are new, at or behind the log's beginning.
         until: where this run is to stop, where that is before the log's end.
+        created: what tells the topics from former ones of their names, where that is known.
     """
 
     positions: Positions
     ends: Mapping[TopicPartition, LogEnds]
     starts: Positions
     until: Positions = field(default_factory=dict)
+    created: Creations = field(default_factory=dict)
 
     def shrunk(self) -> dict[TopicPartition, LogEnds]:
         """Partitions whose logs end before the offset up to which they were landed.
@@ -159,6 +166,7 @@ def make_plan(
         starts=starts,
         ranges=ranges,
         expired=tuple(expired),
+        created=situation.created,
     )
 
 
@@ -178,4 +186,26 @@ def refuse_expired(plan: Plan, path: str) -> None:
             f"lost before it could be landed in {path}: {lost}. The logs begin behind it now "
             "(retention was faster). To go on behind it, with these ranges recorded as lost: "
             "--no-fail-on-data-loss"
+        )
+
+
+def refuse_recreated(recreated: Collection[str], positions: Positions, path: str) -> None:
+    """Stop where a topic is another one of the same name than what was landed, or is to be landed.
+
+    Args:
+        recreated: the topics that were deleted and created again.
+        positions: where the drain stands in them.
+        path: of the drain, for people.
+
+    Raises:
+        DrainError: there are some; names each with how far it was landed.
+    """
+    landed = {tp: at for tp, at in positions.items() if tp.topic in recreated}
+    if landed:
+        told = ", ".join(f"{tp} (landed up to {at})" for tp, at in sorted(landed.items())[:10])
+        more = f", ... ({len(landed)} in all)" if len(landed) > 10 else ""
+        raise DrainError(
+            f"{path}: deleted and created again since they were landed: topics "
+            f"{', '.join(sorted({tp.topic for tp in landed}))}: {told}{more}. Their offsets mean "
+            "other messages now: drain them to another path"
         )

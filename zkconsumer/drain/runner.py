@@ -8,11 +8,19 @@ from zkconsumer.drain.identity import Identity
 from zkconsumer.drain.journal import Journal
 from zkconsumer.drain.landing import Landing
 from zkconsumer.drain.manifest import AbsenceKind, Manifest, check
-from zkconsumer.drain.plan import Plan, Positions, Situation, make_plan, refuse_expired
+from zkconsumer.drain.plan import (
+    Plan,
+    Positions,
+    Situation,
+    make_plan,
+    refuse_expired,
+    refuse_recreated,
+)
 from zkconsumer.drain.seams import Group, Look, NoWatch, Source, Stop, Watch
 from zkconsumer.drain.state import State, Step, resume
 from zkconsumer.errors import DrainError
 from zkconsumer.model import OffsetRange, TopicPartition
+from zkconsumer.spark.creations import Creations, created_again
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -136,7 +144,10 @@ class Runner:
         """The next state; the same after waiting for news, None where the run is done."""
         positions = {} if state.plan is None else state.plan.after()
         look = self._sides.source.look(None if state.plan is None else positions)
-        situation = self._situation(positions, look)
+        before: Creations = {} if state.plan is None else state.plan.created
+        # Before their logs' lengths: a topic that is another one may be the longer.
+        refuse_recreated(created_again(before, look.created), positions, self._journal.path)
+        situation = self._situation(positions, look, {**before, **look.created})
         self._refuse_shrunk(situation)
         number = state.next_number
         plan = make_plan(number, self._sides.clock.wall_ms(), situation, self._settings.max_offsets)
@@ -157,11 +168,17 @@ class Runner:
         self._journal.write_plan(plan)
         return state.planned(plan)
 
-    def _situation(self, positions: Positions, look: Look) -> Situation:
+    def _situation(self, positions: Positions, look: Look, created: Creations) -> Situation:
         self._log_ends = {tp: ends.latest for tp, ends in look.ends.items()}
         if self._until is None:
             self._until = self._log_ends if self._settings.once else {}
-        return Situation(positions=positions, ends=look.ends, starts=look.starts, until=self._until)
+        return Situation(
+            positions=positions,
+            ends=look.ends,
+            starts=look.starts,
+            until=self._until,
+            created=created,
+        )
 
     def _refuse_shrunk(self, situation: Situation) -> None:
         shrunk = situation.shrunk()
@@ -180,8 +197,11 @@ class Runner:
         attempt = self._sides.new_attempt()
         self._journal.start_attempt(plan.number, attempt)
         if plan.ranges:
+            # Before, so that nothing is read in vain; and after, since it may happen meanwhile.
+            self._check_topics(plan)
             self._sides.watch.landing(plan)
             manifest = self._sides.landing.land(plan, attempt)
+            self._check_topics(plan)
         else:
             now_ms = self._sides.clock.wall_ms()
             manifest = Manifest(number=plan.number, attempt=attempt, landed_ms=now_ms)
@@ -189,13 +209,23 @@ class Runner:
         self._journal.write_manifest(manifest)
         return manifest
 
+    def _check_topics(self, plan: Plan) -> None:
+        topics = {part.topic_partition.topic for part in plan.ranges}
+        now = self._sides.source.created(topics & plan.created.keys())
+        refuse_recreated(created_again(plan.created, now), plan.positions, self._journal.path)
+
     def _commit(self, plan: Plan) -> None:
         self._sides.group.check()
         positions = plan.after()
         # Topics that were deleted meanwhile have no place for offsets: brokers refuse them, and
         # that must not hold up the others. A run that has not looked yet finishes its batch.
         known = self._log_ends or _touched(plan)
-        there = {tp: offset for tp, offset in positions.items() if tp in known}
+        # Nor does an offset of a former topic belong into one that was created again.
+        now = self._sides.source.created({tp.topic for tp in known})
+        gone = created_again(plan.created, now)
+        there = {
+            tp: offset for tp, offset in positions.items() if tp in known and tp.topic not in gone
+        }
         self._sides.group.commit(there, self._log_ends)
 
     def _clean(self, plan: Plan, manifest: Manifest) -> None:

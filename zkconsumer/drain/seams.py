@@ -1,18 +1,27 @@
 """What the runner of a drain asks others to do: the cluster, the group, whoever watches."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from zkconsumer.drain.manifest import Manifest
 from zkconsumer.drain.plan import LogEnds, Plan, Positions
 from zkconsumer.model import TopicPartition
+from zkconsumer.spark.creations import Creations
 
 
 class Look(NamedTuple):
-    """The cluster as it is: its logs' ends, and where partitions begin that are new."""
+    """The cluster as it is: its logs' ends, and where partitions begin that are new.
+
+    Attributes:
+        ends: where the logs begin and end.
+        starts: where those begin that are new.
+        created: what tells the topics from former ones of their names, where that is known.
+    """
 
     ends: Mapping[TopicPartition, LogEnds]
     starts: Positions
+    created: Creations = MappingProxyType({})
 
 
 class Source(Protocol):
@@ -25,6 +34,10 @@ class Source(Protocol):
             positions: of the partitions that are known; others begin at their logs' beginning.
                 None for a new drain, whose partitions begin where it is told to start.
         """
+        ...
+
+    def created(self, topics: Collection[str]) -> Creations:
+        """What tells these topics from former ones of their names; never raises."""
         ...
 
 

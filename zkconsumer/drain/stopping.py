@@ -1,6 +1,14 @@
 """Somebody asks a drain to end."""
 
+import signal
+import sys
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from types import FrameType
+
 from zkconsumer.scope import Mailbox, naps
+
+_NUMBERS = (signal.SIGINT, signal.SIGTERM)
 
 
 class StopFlag:
@@ -25,3 +33,39 @@ class StopFlag:
             if self._is_asked:
                 return
             self._bell.get(nap_ms)
+
+
+def ignored_signals() -> frozenset[signal.Signals]:
+    """Return the stop signals that this process ignores, as its parent wished.
+
+    A shell without job control ignores SIGINT for what it starts in the background.
+    """
+    return frozenset(one for one in _NUMBERS if signal.getsignal(one) is signal.SIG_IGN)
+
+
+@contextmanager
+def asking_signals(stop: StopFlag, ignored: Collection[signal.Signals]) -> Iterator[None]:
+    """Let the first Ctrl-C or SIGTERM end the drain in order; the second at once, as safely.
+
+    It must come behind the start of Spark, which takes Ctrl-C for itself. Thread: main only.
+
+    Args:
+        stop: is asked.
+        ignored: ``ignored_signals`` as they were in front of Spark's start; they stay ignored.
+    """
+
+    def ask(_number: int, _frame: FrameType | None) -> None:
+        if stop.asked():
+            raise KeyboardInterrupt
+        stop.ask()
+        sys.stderr.write("stopping behind this batch; once more to stop at once\n")
+
+    before = {
+        number: signal.signal(number, signal.SIG_IGN if number in ignored else ask)
+        for number in _NUMBERS
+    }
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)

@@ -8,13 +8,13 @@ from contextlib import ExitStack
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.security import security_of
-from zkconsumer.errors import ConfigError, RegistryError
+from zkconsumer.errors import ConfigError
 from zkconsumer.mirror.settings import MirrorSettings
 from zkconsumer.model import Broker
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.zk import kazoo_store
-from zkconsumer.zk.group_reader import read_brokers
+from zkconsumer.zk.live_brokers import live_brokers
 
 log = logging.getLogger(__name__)
 
@@ -76,13 +76,9 @@ def _source(consumer: Mapping[str, object]) -> tuple[frozenset[Address], frozens
         connection_timeout_ms=_SESSION_MS,
     )
     try:
-        listed = read_brokers(store, None)
+        registered = live_brokers(store, config.zookeeper_connect)
     finally:
         store.close()
-    registered = listed.brokers
-    if not registered:
-        why = "; ".join(listed.malformed.values()) or "no broker is registered"
-        raise RegistryError(f"ZooKeeper at {config.zookeeper_connect}: {why}")
     here, topics = _brokers(config, registered, timeout_ms=config.request_timeout_ms)
     return here | {(one.host, one.port) for one in registered}, topics
 

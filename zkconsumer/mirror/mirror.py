@@ -1,15 +1,14 @@
 """A mirror: streams side by side, and who starts them, hears of them and ends them."""
 
 import logging
-import re
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
 from dataclasses import dataclass
 
-from zkconsumer.assignment.filters import INTERNAL_TOPICS, python_pattern
+from zkconsumer.assignment.filters import INTERNAL_TOPICS
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.consumer.kafka_consumer import KafkaConsumer
-from zkconsumer.errors import MirrorError
+from zkconsumer.errors import MirrorError, without_frames
 from zkconsumer.mirror.accounts import PartitionAccount, summed
 from zkconsumer.mirror.books import Books
 from zkconsumer.mirror.circles import refuse_circles
@@ -220,7 +219,7 @@ class Mirror:
                 stream.run()
             except BaseException as error:  # the thread's top: its owner hears it
                 log.debug("a stream ended", exc_info=error)
-                self._mailbox.put(_Ended(error))
+                self._mailbox.put(_Ended(without_frames(error)))
             else:
                 self._mailbox.put(_Ended(None))
 
@@ -238,13 +237,12 @@ def _ends(settings: MirrorSettings, consumer_settings: Mapping[str, object]) -> 
     Raises:
         ZkConsumerError: the source does not say.
     """
-    matches = re.compile(python_pattern(settings.topics)).match
     with KafkaConsumer(config=consumer_settings) as consumer:
         excluded = INTERNAL_TOPICS if consumer.config.exclude_internal_topics else frozenset()
         partitions = [
             TopicPartition(topic, number)
             for topic in consumer.topics() - excluded
-            if matches(topic)
+            if settings.topics.allows(topic, exclude_internal=False)
             for number in consumer.partitions_for_topic(topic)
         ]
         starts = consumer.beginning_offsets(partitions)

@@ -15,7 +15,6 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager, suppress
 from typing import Protocol
 
-from zkconsumer.assignment.filters import python_pattern
 from zkconsumer.clock import Clock
 from zkconsumer.consumer.kafka_consumer import KafkaConsumer
 from zkconsumer.consumer.listener import ConsumerRebalanceListener
@@ -29,6 +28,7 @@ from zkconsumer.mirror.writer import Writer
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.produce.exchange import may_pass
 from zkconsumer.records.consumer_record import ConsumerRecord
+from zkconsumer.repeats import Repeats
 
 log = logging.getLogger(__name__)
 
@@ -84,6 +84,7 @@ class MirrorStream(ConsumerRebalanceListener):
         self._books = books
         self._supervisor = supervisor
         self._clock = clock
+        self._repeats = Repeats(log, clock)
         self._consume = consume
         self._aim = aim
         self._stopping = threading.Event()
@@ -128,7 +129,7 @@ class MirrorStream(ConsumerRebalanceListener):
                 retries=self._settings.target.retries,
                 drops=not self._settings.abort_on_send_failure,
             )
-            consumer.subscribe(pattern=python_pattern(self._settings.topics), listener=self)
+            consumer.subscribe(pattern=self._settings.topics, listener=self)
             # A wish to stop may meet any call; what was not written then is not committed either.
             with suppress(Woken):
                 self._loop(consumer, target, writer)
@@ -210,14 +211,17 @@ class MirrorStream(ConsumerRebalanceListener):
         tries, most = 0, self._settings.target.retries
         while True:
             try:
-                return target.partitions(topic, wanted)
+                count = target.partitions(topic, wanted)
             except (TransportError, BrokerError) as error:
                 if self._stopping.is_set():
                     raise Woken("the target did not answer in time") from error
                 if not may_pass(error) or (most is not None and tries >= most):
                     raise
-                if not tries & (tries - 1):  # the first time, then more and more rarely
-                    log.warning("topic %s of the target, asking again: %s", topic, error)
+                text = f"topic {topic} of the target, asking again: {error}"
+                self._repeats.happened(f"topic {topic} of the target", text)
+            else:
+                self._repeats.works(f"topic {topic} of the target")
+                return count
             tries += 1
             self._wait(self._settings.target.backoff_ms)
 
@@ -262,8 +266,10 @@ class MirrorStream(ConsumerRebalanceListener):
                 timeout_ms=_LAST_COMMIT_MS if self._stopping.is_set() else _COMMIT_TIMEOUT_MS,
             )
         except ZkConsumerError as error:
-            log.warning("not committed, so it may be mirrored again: %s", error)
+            text = f"not committed, so it may be mirrored again: {error}"
+            self._repeats.happened("committing", text)
             return
+        self._repeats.works("committing")
         self._books.committed(due)
         for tp in due:
             del self._due[tp]

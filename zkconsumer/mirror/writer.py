@@ -10,8 +10,11 @@ from zkconsumer.mirror.landed import Landed
 from zkconsumer.model import TopicPartition
 from zkconsumer.produce.outgoing import Outgoing
 from zkconsumer.produce.pending import WrittenSet
+from zkconsumer.repeats import Repeats
 
 log = logging.getLogger(__name__)
+
+_ABOUT = "writing to the target"
 
 
 class Sender(Protocol):
@@ -63,6 +66,7 @@ class Writer:
         self._pause = pause
         self._retries = retries
         self._drops = drops
+        self._repeats = Repeats(log)
 
     def write(self, batch: Batch) -> bool:
         """Write all that is left of a batch.
@@ -88,13 +92,14 @@ class Writer:
                 if self._drops and error.refused:
                     self._drop(batch, error)
                 elif error.may_pass and (self._retries is None or rounds < self._retries):
-                    if not rounds & (rounds - 1):  # the first time, then more and more rarely
-                        log.warning("the target does not take it yet, trying again: %s", error)
+                    text = f"the target does not take it yet, trying again: {error}"
+                    self._repeats.happened(_ABOUT, text)
                     rounds += 1
                     self._pause()
                 else:
                     raise self._refused(batch, error) from error
             else:
+                self._repeats.works(_ABOUT)
                 sets: dict[TopicPartition, list[tuple[int, int]]] = {}
                 for one in written:
                     sets.setdefault(one.topic_partition, []).append((one.base_offset, one.count))

@@ -11,7 +11,7 @@ import logging
 import threading
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Protocol, TypeVar, assert_never
+from typing import Protocol, assert_never
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import (
@@ -23,14 +23,16 @@ from zkconsumer.errors import (
 from zkconsumer.model import Broker
 from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.offsets import coordinator_state as st
+from zkconsumer.offsets.asking import Asking
 from zkconsumer.offsets.dialer import BrokerAccess, ConnectorDialer, Dialer, tcp_dialer
 from zkconsumer.scope import Mailbox
-from zkconsumer.wire.api import ApiKey, Request
+from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.error_codes import ErrorCode, error_name
 from zkconsumer.wire.messages.consumer_metadata import ConsumerMetadataRequest
 from zkconsumer.wire.versions import BrokerGeneration, version_for
 
 __all__ = [
+    "Asking",
     "BrokerAccess",
     "ChannelSettings",
     "ConnectorDialer",
@@ -40,8 +42,6 @@ __all__ = [
 ]
 
 log = logging.getLogger(__name__)
-
-R = TypeVar("R")
 
 _LOOK_UP_VERSION = version_for(ApiKey.CONSUMER_METADATA, BrokerGeneration.V0_8_2)
 _SHOWN_FAILURES = 10
@@ -65,30 +65,9 @@ class ChannelSettings:
 class Exchange(Protocol):
     """What a call does with the channel: asks, takes the answer, and judges it."""
 
-    def __call__(self, ask: "Asking", /) -> st.Verdict:
+    def __call__(self, ask: Asking, /) -> st.Verdict:
         """Ask. May be called again, with another channel."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Asking:
-    """The channel for one try.
-
-    Attributes:
-        broker: the coordinator, for messages.
-    """
-
-    connection: BrokerConnection
-    timeout_ms: int
-
-    @property
-    def broker(self) -> Broker:
-        """The coordinator, for messages."""
-        return self.connection.broker
-
-    def request(self, request: Request[R], *, version: int) -> R:
-        """Ask the coordinator; see ``BrokerConnection.request``."""
-        return self.connection.request(request, version=version, timeout_ms=self.timeout_ms)
 
 
 class _Running:
@@ -98,15 +77,14 @@ class _Running:
         self.dialer = dialer
         self.deadline_ms = deadline_ms
         self.fetching = fetching
-        self.connection: BrokerConnection | None = None
+        self.connections: list[BrokerConnection] = []
         self.wake: Mailbox[None] = Mailbox()
         self.interrupted = False
 
     def interrupt(self) -> None:
         self.interrupted = True
         self.dialer.stop()
-        connection = self.connection
-        if connection is not None:
+        for connection in list(self.connections):
             connection.close()
         self.wake.put(None)
 
@@ -202,7 +180,8 @@ class CoordinatorChannel:
                 raise ConnectionLost(f"group {self.group_id}: the offset channel is closed")
             deadline_ms = self._clock.now_ms() + self._settings.limit_ms
             self._running = _Running(self._access.new_dialer(), deadline_ms, fetching=fetching)
-            self._running.connection = self._channel
+            if self._channel is not None:
+                self._running.connections.append(self._channel)
             return self._running
 
     def _run(self, running: _Running, exchange: Exchange, tries: int | None) -> None:
@@ -240,14 +219,25 @@ class CoordinatorChannel:
         channel = self._channel
         assert channel is not None
         verdict = st.Verdict.LOOK_UP
+        asking = self._asking(running, channel)
         try:
-            verdict = exchange(Asking(channel, self._timeout_ms(running)))
+            verdict = exchange(asking)
         except (TransportError, RemoteProtocolError) as error:
             return st.Broke(_told(channel.broker, error), isinstance(error, ConnectionLost))
         finally:
+            self._channel = asking.connection
             if verdict is st.Verdict.LOOK_UP:
                 self._drop()
         return st.Answered(verdict)
+
+    def _asking(self, running: _Running, connection: BrokerConnection) -> Asking:
+        broker = connection.broker
+        return Asking(
+            connection,
+            self._timeout_ms(running),
+            lambda timeout_ms: self._open(running, broker, at_most_ms=timeout_ms),
+            self._clock,
+        )
 
     def _drop(self) -> None:
         channel, self._channel = self._channel, None
@@ -283,10 +273,10 @@ class CoordinatorChannel:
         """Ask one broker, and connect to the coordinator that it names."""
         request = ConsumerMetadataRequest(group_id=self.group_id)
         keep = False
+        asking = self._asking(running, connection)
         try:
-            answer = connection.request(
-                request, version=_LOOK_UP_VERSION, timeout_ms=self._timeout_ms(running)
-            )
+            answer = asking.request_hedged(request, version=_LOOK_UP_VERSION)
+            connection = asking.connection
             found = Broker(answer.coordinator_id, answer.host, answer.port)
             asked = connection.broker
             keep = not answer.error_code and (found.host, found.port) == (asked.host, asked.port)
@@ -306,9 +296,13 @@ class CoordinatorChannel:
         self._channel = connection
         return st.Found()
 
-    def _open(self, running: _Running, broker: Broker) -> BrokerConnection:
-        connection = running.dialer.open(broker, timeout_ms=self._timeout_ms(running))
-        running.connection = connection
+    def _open(
+        self, running: _Running, broker: Broker, *, at_most_ms: int | None = None
+    ) -> BrokerConnection:
+        limit_ms = self._timeout_ms(running)
+        limit_ms = limit_ms if at_most_ms is None else min(limit_ms, at_most_ms)
+        connection = running.dialer.open(broker, timeout_ms=limit_ms)
+        running.connections.append(connection)
         if running.interrupted:
             # Opened while the other thread looked for something to close.
             connection.close()

@@ -13,6 +13,7 @@ Source: Kafka 0.8.2.2 ``ZookeeperConsumerConnector`` with ``dual.commit.enabled`
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Final
 
 from zkconsumer.errors import ZkConsumerError
@@ -76,8 +77,11 @@ class DualOffsetStore:
 
 def larger(one: FetchedOffset, other: FetchedOffset) -> FetchedOffset:
     """What two stores say about one partition, in one: see ``DualOffsetStore.fetch``."""
+    if one.offset is not None and one.offset == other.offset:
+        # Written as one: what ZooKeeper knows of the write holds for Kafka's copy, too.
+        return replace(one, written_zxid=one.written_zxid or other.written_zxid)
     if one.offset is not None and other.offset is not None:
-        return one if one.offset >= other.offset else other
+        return one if one.offset > other.offset else other
     for it in (one, other):
         if it.offset is not None:
             return it

@@ -27,6 +27,7 @@ from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.error_codes import ErrorCode, error_name
 from zkconsumer.wire.messages import offset_commit as oc
 from zkconsumer.wire.messages import offset_fetch as of
+from zkconsumer.wire.offsets import is_committed_offset
 from zkconsumer.wire.versions import BrokerGeneration, version_for
 
 METADATA_LIMIT: Final = 4096
@@ -154,6 +155,8 @@ class KafkaOffsetStore:
             reason = "the coordinator's answer leaves it out"
         elif answer.error_code:
             reason = _told(answer.error_code)
+        elif not is_committed_offset(answer.offset):
+            reason = f"{answer.offset} is no offset"
         elif answer.offset < 0:
             return FetchedOffset(None)
         else:
@@ -175,7 +178,7 @@ class _Fetch:
         self.broker = ""
 
     def __call__(self, ask: Asking) -> Verdict:
-        response = ask.request(self._request, version=_FETCH_VERSION)
+        response = ask.request_hedged(self._request, version=_FETCH_VERSION)
         self.broker = str(ask.broker)
         self.answers = {
             TopicPartition(topic.topic, one.partition): one

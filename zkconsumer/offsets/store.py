@@ -4,7 +4,7 @@ An offset is always the next one to read.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Protocol
 
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
@@ -19,11 +19,18 @@ class FetchedOffset:
         offset: the committed offset; None where there is none, or none that can be used.
         error: why the entry can't be used, with what to do; None where there is nothing wrong.
         metadata: the committer's text, where the store keeps one.
+        former: an offset is there, but it is of the former topic of this name, which was deleted
+            since: what ``offset`` would be else.
+        written_zxid: the ZooKeeper transaction that wrote it; None where the store has none.
+        topic_czxid: the transaction that created the topic's node, where it was looked up.
     """
 
     offset: int | None
     error: str | None = None
     metadata: str = ""
+    former: int | None = None
+    written_zxid: int | None = field(default=None, compare=False)
+    topic_czxid: int | None = field(default=None, compare=False)
 
 
 class CommittedFurther(str):

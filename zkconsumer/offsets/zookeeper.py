@@ -129,7 +129,7 @@ class ZookeeperOffsetStore:
                 f"group {self._paths.group_id}: offset of {tp}: {offset.reason}: correct or delete "
                 f"the node {self._paths.offset(tp)} (Scala members fail on it, too)",
             )
-        return FetchedOffset(offset if offset >= 0 else None)
+        return FetchedOffset(offset if offset >= 0 else None, written_zxid=node.mzxid)
 
 
 def _refusal(tp: TopicPartition, it: OffsetAndMetadata) -> str | None:

@@ -8,6 +8,7 @@ from zkconsumer.model import Broker
 from zkconsumer.spark.address import ClusterAddress
 from zkconsumer.zk.group_reader import read_brokers
 from zkconsumer.zk.kazoo_store import connect
+from zkconsumer.zk.live_brokers import why_no_brokers
 
 log = logging.getLogger(__name__)
 
@@ -38,7 +39,7 @@ class BrokerFinder:
 
         Raises:
             RegistryError: ZooKeeper does not answer, and no broker is known.
-            ConnectFailed: ZooKeeper knows no live broker.
+            ConnectFailed: ZooKeeper knows no live broker; says why.
         """
         if self._known and not self._is_doubted:
             return self._known
@@ -59,18 +60,12 @@ class BrokerFinder:
 
     def _registered(self) -> tuple[Broker, ...]:
         try:
-            found = self._read(self._address)
-        except RegistryError as error:
+            return self._read(self._address)
+        except (RegistryError, ConnectFailed) as error:
             if not self._known:
                 raise
             log.info("brokers as last seen: %s", error)
             return ()
-        if not found and not self._known:
-            raise ConnectFailed(
-                f"zookeeper.connect {self._address.zookeeper_connect} has no live broker: start "
-                "one, or check the chroot"
-            )
-        return found
 
 
 def read_registered(address: ClusterAddress) -> tuple[Broker, ...]:
@@ -78,6 +73,7 @@ def read_registered(address: ClusterAddress) -> tuple[Broker, ...]:
 
     Raises:
         RegistryError: it does not answer.
+        ConnectFailed: it names none; says why.
     """
     assert address.zookeeper_connect is not None, "an address has one way at least"
     store = connect(
@@ -87,8 +83,11 @@ def read_registered(address: ClusterAddress) -> tuple[Broker, ...]:
     )
     try:
         found = read_brokers(store, None)
+        why = None if found.brokers else why_no_brokers(store, address.zookeeper_connect)
     finally:
         store.close()
     for reason in found.malformed.values():
         log.warning("a broker's registration can't be read: %s", reason)
+    if why is not None:
+        raise ConnectFailed(str(why))
     return found.brokers

@@ -30,9 +30,11 @@ from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.net.transport import Connector
 from zkconsumer.spark.address import ClusterAddress
 from zkconsumer.spark.broker_finder import BrokerFinder
+from zkconsumer.spark.creations import Creations
 from zkconsumer.spark.leader_asker import OffsetAsker, OffsetsOf
 from zkconsumer.spark.options import SourceOptions
 from zkconsumer.spark.subscription import Subscription
+from zkconsumer.spark.topic_creations import TopicCreations
 from zkconsumer.wire.error_codes import ErrorCode, error_name
 from zkconsumer.wire.messages.list_offsets import EARLIEST_TIMESTAMP, LATEST_TIMESTAMP
 
@@ -91,6 +93,14 @@ class ClusterReader:
         self._connections = ConnectionCache(opener.open)
         self._asker = OffsetAsker(self._connections, timeout_ms=timeout_ms)
         self._finder = BrokerFinder(address)
+        self._creations = TopicCreations(
+            address,
+            list_brokers=self._finder.brokers,
+            client_id=client_id,
+            timeout_ms=timeout_ms,
+            connector=connector,
+            clock=clock,
+        )
         self._view: ClusterView | None = None
         self._was_there = False
         self._seen: frozenset[TopicPartition] = frozenset()
@@ -123,6 +133,7 @@ class ClusterReader:
     def close(self) -> None:
         """Let go of all connections, and end a pause between two tries. Thread: any."""
         self._closed.set()
+        self._creations.close()
         self._metadata.stop()
         self._connections.close()
 
@@ -163,6 +174,14 @@ class ClusterReader:
                 )
             self._pause()
         raise AssertionError("there is always a first try")
+
+    def creations(self, topics: Collection[str]) -> Creations:
+        """What tells each topic from a former one of its name, where that is known; never raises.
+
+        ZooKeeper's number of the transaction that created the topic's node or, where ZooKeeper is
+        not given, the topic's id (brokers 2.8 and later).
+        """
+        return self._creations.read(topics)
 
     def leaders(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, Broker]:
         """The leader of every one of these partitions."""

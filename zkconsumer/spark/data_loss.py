@@ -8,7 +8,7 @@ Source: Spark 4.2 ``KafkaOffsetReaderAdmin.getOffsetRangesFromResolvedOffsets``.
 ranges are checked before any task starts, and a log that was made again is read from its beginning.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from zkconsumer.errors import ZkConsumerError
@@ -16,6 +16,10 @@ from zkconsumer.model import OffsetRange, TopicPartition
 
 _SHOWN = 10
 _GONE = "the cluster does not have this partition any more"
+_RECREATED = (
+    "the topic was deleted and created again since it was read up to there: its offsets mean other "
+    "messages now"
+)
 _LEFT_OUT = (
     "the cluster does not have this partition any more, or the options do not name it any more"
 )
@@ -70,7 +74,10 @@ class LogBounds:
 
 
 def readable(
-    start: Mapping[TopicPartition, int], end: Mapping[TopicPartition, int], log: LogBounds
+    start: Mapping[TopicPartition, int],
+    end: Mapping[TopicPartition, int],
+    log: LogBounds,
+    recreated: Collection[str] = (),
 ) -> Readable:
     """Hold what is to be read against what is there.
 
@@ -80,6 +87,8 @@ def readable(
         end: the offset before which to stop. One below its start means that the log was made
             again: it is then read from its beginning.
         log: what is there.
+        recreated: topics that were deleted and created again since ``start``: read from their
+            beginning.
     """
     ranges: list[OffsetRange] = []
     losses: list[Loss] = []
@@ -93,7 +102,11 @@ def readable(
         if tp not in log.earliest:
             losses += _loss(tp, begin, until, _GONE)
             continue
-        if until < begin:
+        if tp.topic in recreated and tp in start:
+            rest = OffsetRange(topic_partition=tp, from_offset=begin, until_offset=begin)
+            losses.append(Loss(rest, _RECREATED))
+            begin = log.earliest[tp]
+        elif until < begin:
             losses.append(_made_again(tp, begin, until))
             begin = log.earliest[tp]
         first = max(begin, log.earliest[tp])

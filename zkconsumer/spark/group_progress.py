@@ -11,6 +11,7 @@ Offsets lie where the 0.8 consumer keeps them: see ``offsets``. Thread: one at a
 import logging
 import random
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Final
 
 from zkconsumer.clock import Clock, SystemClock
@@ -25,12 +26,14 @@ from zkconsumer.offsets.coordinator import (
 from zkconsumer.offsets.dual import DualOffsetStore
 from zkconsumer.offsets.kafka import KafkaOffsetStore
 from zkconsumer.offsets.store import OffsetStore
+from zkconsumer.offsets.topic_checked import TopicChecked, former_topic_warnings
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
 from zkconsumer.spark.offset_limits import Group
 from zkconsumer.spark.options import SourceOptions, Storage
 from zkconsumer.zk.kazoo_store import connect
 from zkconsumer.zk.paths import GroupPaths
 from zkconsumer.zk.store import ZkStore
+from zkconsumer.zk.topic_nodes import topic_czxids
 
 log = logging.getLogger(__name__)
 
@@ -87,6 +90,9 @@ class GroupProgress:
         errors = [it.error for it in found.values() if it.offset is None and it.error is not None]
         if errors:
             raise ZkConsumerError("; ".join(errors[:10]))
+        former = {tp: it.former for tp, it in found.items() if it.former is not None}
+        for topic, text in former_topic_warnings(former, "it counts as none").items():
+            log.warning("group %s: topic %s %s", self.group_id, topic, text)
         return {tp: it.offset for tp, it in found.items()}
 
     @property
@@ -261,8 +267,10 @@ def open_progress(
         connection_timeout_ms=connection_timeout_ms,
     )
     in_zookeeper = ZookeeperOffsetStore(store, group_id)
+    czxids = partial(topic_czxids, store)
     if storage == "zookeeper":
-        return GroupProgress(group_id, in_zookeeper, zookeeper=store, close=store.close)
+        checked = TopicChecked(in_zookeeper, czxids)
+        return GroupProgress(group_id, checked, zookeeper=store, close=store.close)
     channel = _channel(group_id, list_brokers)
     in_kafka = KafkaOffsetStore(channel)
 
@@ -271,7 +279,8 @@ def open_progress(
         store.close()
 
     offsets = DualOffsetStore(in_kafka, in_zookeeper) if storage == "both" else in_kafka
-    return GroupProgress(group_id, offsets, zookeeper=store, close=close_both)
+    checked = TopicChecked(offsets, czxids)
+    return GroupProgress(group_id, checked, zookeeper=store, close=close_both)
 
 
 def _channel(group_id: str, list_brokers: Callable[[], Sequence[Broker]]) -> CoordinatorChannel:

@@ -6,11 +6,11 @@ does not matter in names. Source: Spark 4.2 ``KafkaSourceProvider``.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from typing import Literal, TypeAlias
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.fetch.range_settings import RangeSettings
+from zkconsumer.nearest import nearest
 from zkconsumer.spark.address import ClusterAddress, read_address
 from zkconsumer.spark.kafka_options import (
     ALIASES,
@@ -254,7 +254,7 @@ def _unknown(given: Mapping[str, str]) -> list[str]:
     for name in sorted(given):
         if name.startswith(PREFIX) or name in BY_NAME:
             continue
-        near = get_close_matches(name, BY_NAME, n=1)
+        near = nearest(name, BY_NAME)
         hint = f" (did you mean {BY_NAME[near[0]].name}?)" if near else ""
         notes.append(f"option {name} is not known and is ignored{hint}")
     return notes

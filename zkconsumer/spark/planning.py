@@ -5,11 +5,12 @@ never see ZooKeeper.
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Protocol
 
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import Broker, OffsetRange, TopicPartition
+from zkconsumer.spark.creations import Creations
 from zkconsumer.spark.data_loss import LogBounds, Loss, OffsetsLost, readable, tell
 from zkconsumer.spark.input_partition import ZkInputPartition
 from zkconsumer.spark.offset_limits import (
@@ -47,6 +48,10 @@ class Cluster(LogLookup, Protocol):
         known: Mapping[TopicPartition, int] | None = None,
     ) -> Offsets:
         """See ``LogLookup``; an answer before ``known`` is doubted first."""
+        ...
+
+    def creations(self, topics: Collection[str]) -> Creations:
+        """What tells topics from former ones of their names, as far as known; never raises."""
         ...
 
     def leaders(self, partitions: Sequence[TopicPartition]) -> Mapping[TopicPartition, Broker]:
@@ -143,13 +148,14 @@ def ranges_to_read(
     start: Mapping[TopicPartition, int],
     end: Mapping[TopicPartition, int],
     bounds: LogBounds,
+    recreated: Collection[str] = (),
 ) -> tuple[OffsetRange, ...]:
     """What is there of ``[start, end)``; see ``readable``.
 
     Raises:
         OffsetsLost: some is not, and ``failOnDataLoss`` is true; if it is false, it is logged.
     """
-    found = readable(start, end, bounds)
+    found = readable(start, end, bounds, recreated)
     report(options, found.losses)
     return found.ranges
 

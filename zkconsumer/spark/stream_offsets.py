@@ -3,20 +3,26 @@
 They have the form of Spark's Kafka source, ``{"topic":{"0":12}}``, so that people and tools can
 read them. One thing is added to the end of the very first batch: where that batch starts. Spark
 does not keep it, and asks again when the query is started anew before the batch was done; by then
-"latest" is somewhere else, and the messages between would be lost.
+"latest" is somewhere else, and the messages between would be lost. Another is added to each: when
+the topics were created, as far as that is known, so that one that is created again is not read on.
 
 Source: Spark 4.2 ``KafkaSourceOffset``; its ``KafkaSourceInitialOffsetWriter`` keeps the start in a
 file of the checkpoint, of whose place a source in Python does not hear.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
+from zkconsumer.spark.creations import Creations
 from zkconsumer.spark.offset_json import from_json, to_json
 
 START_KEY = "@start"
 """No topic can have this name."""
+
+CREATED_KEY = "@created"
+"""Nor this one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,16 +32,21 @@ class StreamOffsets:
     Attributes:
         offsets: the next offset to read of each partition.
         begun_at: where the batch that ends here started; only the first one says so.
+        created: what tells the topics from former ones of their names, where that is known.
     """
 
     offsets: Mapping[TopicPartition, int]
     begun_at: Mapping[TopicPartition, int] | None = None
+    created: Creations = field(default_factory=dict, compare=False)
 
     def to_json(self) -> dict[str, object]:
         """What Spark writes into the checkpoint."""
-        if self.begun_at is None:
-            return {**to_json(self.offsets)}
-        return {**to_json(self.offsets), START_KEY: to_json(self.begun_at)}
+        found: dict[str, object] = {**to_json(self.offsets)}
+        if self.begun_at is not None:
+            found[START_KEY] = to_json(self.begun_at)
+        if self.created:
+            found[CREATED_KEY] = dict(sorted(self.created.items()))
+        return found
 
     @staticmethod
     def from_json(value: Mapping[str, object]) -> "StreamOffsets":
@@ -45,10 +56,14 @@ class StreamOffsets:
             ConfigError: it is something else: the checkpoint is another query's.
         """
         offsets = from_json(
-            {key: of_topic for key, of_topic in value.items() if key != START_KEY},
+            {key: it for key, it in value.items() if key not in {START_KEY, CREATED_KEY}},
             what="checkpoint",
         )
-        begun_at = value.get(START_KEY)
-        if begun_at is None:
-            return StreamOffsets(offsets)
-        return StreamOffsets(offsets, from_json(begun_at, what="checkpoint"))
+        begun_at, created = value.get(START_KEY), value.get(CREATED_KEY, {})
+        if not isinstance(created, Mapping):
+            raise ConfigError(f"checkpoint: {CREATED_KEY} is {created!r}, which is no object")
+        return StreamOffsets(
+            offsets,
+            None if begun_at is None else from_json(begun_at, what="checkpoint"),
+            {str(topic): str(one) for topic, one in created.items()},
+        )

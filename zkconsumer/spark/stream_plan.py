@@ -21,6 +21,7 @@ from zkconsumer.errors import ConfigError, RegistryError, ZkConsumerError
 from zkconsumer.model import TopicPartition
 from zkconsumer.scope import wait_ms
 from zkconsumer.spark.admission import Admission, AdmissionLimits
+from zkconsumer.spark.creations import Creations, created_again
 from zkconsumer.spark.data_loss import LogBounds
 from zkconsumer.spark.group_progress import GroupProgress
 from zkconsumer.spark.input_partition import ZkInputPartition
@@ -88,6 +89,8 @@ class StreamPlan:
         self._initial: StreamOffsets | None = None
         self._partitions: tuple[TopicPartition, ...] = ()
         self._partitions_ms: int | None = None
+        self._creations: Creations = {}
+        self._created_ms: int | None = None
         self._members_ms: int | None = None
         self._idle_ms: int | None = None
         self._ends: dict[TopicPartition, int] | None = None
@@ -128,7 +131,7 @@ class StreamPlan:
             committed = None if self._progress is None else self._progress.committed
             look = OneLook(self._cluster, partitions)
             start = starting_offsets(self._options, partitions, look, committed)
-            self._initial = StreamOffsets(start)
+            self._initial = StreamOffsets(start, created=self._created(partitions))
         return self._initial
 
     def latest(self, start: StreamOffsets, *, unlimited: bool) -> StreamOffsets:
@@ -145,21 +148,27 @@ class StreamPlan:
         """
         self._pause_while_idle()
         partitions = self._look_for_partitions()
-        self._ends = ends = self._cluster.latest(partitions, known=start.offsets)
+        created = {**start.created, **self._created(partitions)}
+        recreated = created_again(start.created, created)
+        done = {tp: it for tp, it in start.offsets.items() if tp.topic not in recreated}
+        self._ends = ends = self._cluster.latest(partitions, known=done)
         first = self._is_first(start)
         if not first:
-            # A partition that is gone has no offset to commit: brokers may refuse it.
-            self._commit({tp: start.offsets[tp] for tp in ends if tp in start.offsets}, ends)
+            # A partition that is gone has no offset to commit: brokers may refuse it. And one of a
+            # former topic would count as the present one's.
+            self._commit({tp: done[tp] for tp in ends if tp in done}, ends)
         self._glance_at_members()
-        begins = self._begins(start.offsets, ends)
+        begins = self._begins(done, ends)
         if unlimited:
             end: Mapping[TopicPartition, int] = ends
         else:
             now_ms = self._clock.now_ms()
-            end = self._admission.next_end(start.offsets, ends, begins, now_ms=now_ms)
-        found = StreamOffsets(end, start.offsets if first and not self._is_fixed_start() else None)
+            again = {tp: it for tp, it in begins.items() if tp in start.offsets.keys() - done}
+            end = self._admission.next_end({**done, **again}, ends, begins, now_ms=now_ms)
+        begun_at = start.offsets if first and not self._is_fixed_start() else None
+        found = StreamOffsets(end, begun_at, created)
         # What starts where it is not sure to start again gets a first batch, be it empty.
-        if end == start.offsets and (not first or found == start):
+        if end == start.offsets and not recreated and (not first or found == start):
             self._idle_ms = self._clock.now_ms()
             return start
         return found
@@ -173,11 +182,14 @@ class StreamPlan:
         """
         begin = start.offsets if end.begun_at is None else end.begun_at
         known = set(self._look_for_partitions())
-        asked = [tp for tp in end.offsets if tp in known]
+        # Of a topic that was created again after the batch was planned, nothing of it is there.
+        gone = created_again(end.created, self._created(sorted(known)))
+        asked = [tp for tp in end.offsets if tp in known and tp.topic not in gone]
         bounds = LogBounds(
             self._cluster.earliest(asked), self._cluster.latest(asked, known=end.offsets)
         )
-        ranges = ranges_to_read(self._options, begin, end.offsets, bounds)
+        recreated = created_again(start.created, end.created)
+        ranges = ranges_to_read(self._options, begin, end.offsets, bounds, recreated)
         return input_partitions(self._options, self._cluster, ranges)
 
     def close(self) -> None:
@@ -192,6 +204,14 @@ class StreamPlan:
             self._partitions = self._cluster.partitions(self._options.subscription)
             self._partitions_ms = now_ms
         return self._partitions
+
+    def _created(self, partitions: Sequence[TopicPartition]) -> Creations:
+        """What tells these topics from former ones, as of the last look; as long as nobody says."""
+        topics = {tp.topic for tp in partitions}
+        if self._created_ms != self._partitions_ms or not topics <= self._creations.keys():
+            self._creations = {**self._creations, **self._cluster.creations(topics)}
+            self._created_ms = self._partitions_ms
+        return {topic: it for topic, it in self._creations.items() if topic in topics}
 
     def _pause_while_idle(self) -> None:
         """Give the brokers a rest after an answer that there is nothing to read."""

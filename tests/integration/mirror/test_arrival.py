@@ -266,3 +266,25 @@ def test_a_target_that_does_not_answer_stops_in_time(cluster: Sandbox) -> None:
     brief = target_settings({"request.timeout.ms": "300"}, "127.0.0.1:9")
     with pytest.raises(TransportError, match=r"127\.0\.0\.1:9"):
         Mirror(replace(settings, target=brief)).run()
+
+
+def test_a_source_topic_that_was_created_again_is_mirrored_whole(
+    cluster: Sandbox, kraft: KraftNode, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Though its log is longer than what the group had read of the former one; it is warned of."""
+    topic, group = fresh_name("again"), fresh_name("group")
+    (tp,) = partitions_of(topic, 1)
+    cluster.create_topic(topic)
+    old, new = numbered(tp, 200), numbered(tp, 500)
+    write_all(cluster.brokers, {tp: old})
+    settings = mirror_settings(cluster, group, topic, kraft.bootstrap_servers, stop_at_end=True)
+    assert Mirror(settings).run().partitions[tp].acknowledged == 200
+    cluster.delete_topic(topic)
+    cluster.create_topic(topic)
+    write_all(cluster.brokers, {tp: new})
+    end = Mirror(settings).run().partitions[tp]
+    assert (end.acknowledged, end.committed) == (500, 500)
+    there = read_topic(kraft.bootstrap_servers, topic)
+    assert [one.value for one in there[0]] == [parts_of(one)[0].value for one in (*old, *new)]
+    assert f"group {group}: topic {topic} was deleted and created again" in caplog.text
+    assert "partition 0: 200" in caplog.text

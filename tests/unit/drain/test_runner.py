@@ -90,6 +90,69 @@ def test_a_topic_that_was_made_anew_is_refused() -> None:
         world.run()
 
 
+@pytest.mark.parametrize("fail_on_data_loss", [True, False])
+def test_a_topic_that_was_created_again_is_refused_though_its_log_is_longer(
+    *, fail_on_data_loss: bool
+) -> None:
+    """Nothing is landed of it, and nothing committed; the error names it."""
+    world = World()
+    world.created = {"t": "czxid:5"}
+    world.grow(T, 12)
+    world.run()
+    before = dict(world.storage.content)
+    world.created = {"t": "czxid:9"}
+    world.grow(T, 20)
+    for _ in range(2):
+        with pytest.raises(DrainError, match=r"created again .* topics t: t-0 \(landed up to 12\)"):
+            world.run(fail_on_data_loss=fail_on_data_loss)
+    assert world.storage.content == before
+    assert world.committed == {T: 12}
+
+
+def test_a_topic_that_is_not_known_any_more_is_remembered() -> None:
+    """While ZooKeeper is away nobody says; what was known stays in the plans."""
+    world = World()
+    world.created = {"t": "czxid:5"}
+    world.grow(T, 12)
+    world.run()
+    world.created = {}
+    world.grow(T, 3)
+    assert world.run().rows == 3
+    world.created = {"t": "id:77"}  # of another kind: says nothing
+    world.grow(T, 3)
+    assert world.run().rows == 3
+    world.created = {"t": "czxid:9"}
+    world.grow(T, 3)
+    world.run()  # the id is what is known now
+    world.created = {"t": "czxid:a"}
+    with pytest.raises(DrainError, match="created again"):
+        world.run()
+
+
+@pytest.mark.parametrize(
+    ("moment", "published"),
+    [("/plans/", []), (".parquet", []), ("/batches/", list(range(5)))],
+    ids=["planned", "being read", "landed"],
+)
+def test_a_topic_that_is_created_again_amid_a_batch(moment: str, published: list[int]) -> None:
+    """What was planned is not published; what was landed is, and is not committed for another."""
+    armed = [moment]
+
+    def recreate(point: str) -> None:
+        if armed and point.startswith("after create") and armed[0] in point:
+            armed.clear()
+            world.created = {"t": "czxid:9"}
+
+    world = World(recreate)
+    world.created = {"t": "czxid:5"}
+    world.grow(T, 12)
+    with pytest.raises(DrainError, match="created again"):
+        world.run()
+    assert not armed
+    assert world.published().get(T, []) == published
+    assert world.committed == {}
+
+
 def test_nothing_is_committed_for_topics_that_are_gone() -> None:
     """Brokers refuse such offsets, which would hold up the others for good."""
     other = TopicPartition("u", 0)

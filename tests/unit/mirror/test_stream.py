@@ -101,7 +101,7 @@ def test_a_target_that_is_away_is_waited_for(caplog: pytest.LogCaptureFixture) -
     world.on_end = stream.stop
     stream.run()
     assert (world.target.logs[TP], world.committed) == ([b"v0", b"v1", b"v2"], {TP: 3})
-    assert len(caplog.records) == 4
+    assert len(caplog.records) == 1  # said at once; what follows is counted
 
 
 def test_a_mirror_that_waits_for_the_target_ends_in_order() -> None:

@@ -354,6 +354,21 @@ def test_a_member_that_leaves_fetches_no_more_but_commits() -> None:
     bench.channel.close()
 
 
+@pytest.mark.parametrize("api", [ApiKey.OFFSET_FETCH, ApiKey.CONSUMER_METADATA])
+def test_an_answer_that_never_comes_is_asked_for_once_more(api: ApiKey) -> None:
+    """Over a second connection, which then is the channel; commits go once, as ever."""
+    bench = OffsetBench(settings=PATIENT)
+    for broker in bench.net.brokers:
+        broker.script(api, Hang())
+    began_ms = SystemClock().now_ms()
+    assert bench.store().fetch([T0]) == NOTHING
+    assert SystemClock().now_ms() - began_ms < PATIENT.timeout_ms / 2
+    assert len(bench.asked(api)) == 2
+    assert bench.open_connections() == 1
+    assert bench.commit() == {T0: None}
+    assert len(bench.asked(ApiKey.OFFSET_COMMIT)) == 1
+
+
 def test_a_connect_that_is_under_way_is_broken_off() -> None:
     """The dialer is told; and what it connected all the same is closed."""
     connecting = threading.Event()

@@ -51,6 +51,7 @@ def fates(plan: OffsetPlan) -> dict[TopicPartition, Fate]:
         (ToEarliest(), {T0: 10, T1: 0}),
         (ToLatest(), {T0: 50, T1: 5}),
         (ToTime({T0: 33, T1: -1}), {T0: 33, T1: 5}),
+        (ToTime({T0: -1, T1: 0}), {T0: 50, T1: 0}),
         (ShiftBy(-3), {T0: 27, T1: 2}),
         (ShiftBy(4), {T0: 34, T1: 5}),
         (ShiftBy(-100), {T0: 10, T1: 0}),
@@ -70,6 +71,12 @@ def test_what_is_there_already_is_not_written() -> None:
     plan = plan_offsets(ToLatest(), PRESENT)
     assert fates(plan) == {T0: Fate.WRITE, T1: Fate.SAME}
     assert list(plan.plan.writes) == [T0]
+
+
+def test_only_a_time_newer_than_all_records_is_the_end_and_told() -> None:
+    """A log's first offset is mostly 0, which is as good an answer as any."""
+    (note,) = plan_offsets(ToTime({T0: -1, T1: 0}), PRESENT).notes
+    assert note == "t-0: no record is that new: set to the end of its log"
 
 
 def test_how_much_would_be_left_to_read() -> None:

@@ -6,6 +6,7 @@ from zkconsumer.errors import ConnectFailed, RegistryError
 from zkconsumer.model import Broker
 from zkconsumer.spark.address import ClusterAddress
 from zkconsumer.spark.broker_finder import BrokerFinder
+from zkconsumer.zk.absence import NoBrokers
 
 ONE, TWO, THREE = (Broker(number, f"h{number}", 9092) for number in (1, 2, 3))
 
@@ -23,6 +24,8 @@ class Registry:
         self.looks += 1
         if self.brokers is None:
             raise RegistryError("ZooKeeper z:1 does not answer")
+        if not self.brokers:
+            raise ConnectFailed(str(NoBrokers(zookeeper_connect="z:1", is_cluster=False)))
         return self.brokers
 
 
@@ -71,7 +74,7 @@ def test_a_query_does_not_start_without_zookeeper() -> None:
 
 def test_a_cluster_without_brokers_is_named() -> None:
     """Mostly the chroot is missing in what was given."""
-    with pytest.raises(ConnectFailed, match=r"zookeeper.connect z:1 has no live broker: .*chroot"):
+    with pytest.raises(ConnectFailed, match=r"registered in z:1, .*chroot"):
         BrokerFinder(AT_ZOOKEEPER, read=Registry().read).brokers()
 
 

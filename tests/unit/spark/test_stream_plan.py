@@ -298,3 +298,86 @@ def test_closing_lets_go_of_the_cluster() -> None:
     world = committing(PaperCluster(p0=10))
     world.plan.close()
     assert world.cluster.closed
+
+
+def recreated(world: World, **ends: int) -> None:
+    """Another topic of the name, with these ends."""
+    world.cluster.created = {"t": "czxid:9"}
+    world.cluster.logs = PaperCluster(**ends).logs
+
+
+def test_a_topic_that_was_created_again_stops_the_query_though_its_log_is_longer() -> None:
+    """Whether the query ran meanwhile or not; nothing of the former topic is committed."""
+    world = committing(PaperCluster(p0=10))
+    world.cluster.created = {"t": "czxid:5"}
+    start = world.plan.initial()
+    first = world.run(start)
+    assert world.ranges(start, first) == ["t-0 [0, 10)"]
+    recreated(world, p0=30)
+    for again in (False, True):
+        if again:
+            world.plan = world.new_plan()
+        end = world.run(StreamOffsets.from_json(first.to_json()))
+        with pytest.raises(OffsetsLost, match="t-0 from offset 10 on is lost: the topic was dele"):
+            world.ranges(first, end)
+    assert world.offsets.kept == {}
+
+
+def test_with_fail_on_data_loss_false_all_of_the_new_topic_is_read(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """From its beginning, with a warning; batches that are planned again have the same ranges."""
+    world = committing(PaperCluster(p0=10), failOnDataLoss="false", maxOffsetsPerTrigger="20")
+    world.cluster.created = {"t": "czxid:5"}
+    start = world.plan.initial()
+    first = world.run(start)
+    recreated(world, p0=30)
+    end = world.run(first)
+    assert world.ranges(first, end) == ["t-0 [0, 20)"]
+    assert "deleted and created again" in caplog.text
+    world.plan = world.new_plan()
+    assert world.ranges(first, StreamOffsets.from_json(end.to_json())) == ["t-0 [0, 20)"]
+    last = world.run(end)
+    assert world.ranges(end, last) == ["t-0 [20, 30)"]
+    assert world.offsets.kept == {T0: 20}
+
+
+def test_a_log_of_the_same_length_is_another_one_all_the_same() -> None:
+    """Equal offsets are no equal place."""
+    world = committing(PaperCluster(p0=10), failOnDataLoss="false")
+    world.cluster.created = {"t": "czxid:5"}
+    first = world.run(world.plan.initial())
+    recreated(world, p0=10)
+    end = world.run(first)
+    assert end.offsets == first.offsets
+    assert end.to_json() != first.to_json()
+    assert world.ranges(first, end) == ["t-0 [0, 10)"]
+    assert world.run(end) == end
+
+
+def test_a_batch_whose_topic_is_created_again_before_it_is_read_is_lost() -> None:
+    """Its ranges mean messages of the former topic."""
+    world = committing(PaperCluster(p0=10))
+    world.cluster.created = {"t": "czxid:5"}
+    start = world.plan.initial()
+    end = world.run(start)
+    recreated(world, p0=30)
+    world.plan = world.new_plan()
+    with pytest.raises(OffsetsLost, match=r"t-0 \[0, 10\) is lost"):
+        world.ranges(start, end)
+
+
+def test_old_checkpoints_are_read_on() -> None:
+    """They do not say when topics were created, and no more does a cluster that can't be asked."""
+    world = committing(PaperCluster(p0=10))
+    start = StreamOffsets.from_json({"t": {"0": 4}})
+    world.cluster.created = {"t": "czxid:5"}
+    end = world.run(start)
+    assert world.ranges(start, end) == ["t-0 [4, 10)"]
+    assert end.to_json()["@created"] == {"t": "czxid:5"}
+    world.cluster.created = {}
+    world.plan = world.new_plan()
+    world.cluster.append(T0, 5)
+    last = world.run(end)
+    assert world.ranges(end, last) == ["t-0 [10, 15)"]
+    assert last.created == {"t": "czxid:5"}

@@ -7,6 +7,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Final
 
+from zkconsumer.cli.group_arguments import add_group_argument
 from zkconsumer.cli.progress import progress
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import (
@@ -58,7 +59,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         metavar="FILE",
         help="what the mirror wrote; give it again for each mirror of the group",
     )
-    parser.add_argument("--group", required=True, metavar="GROUP", help="the mirror's group")
+    add_group_argument(parser, "the mirror's group", required=True)
     source = parser.add_mutually_exclusive_group(required=True)
     source.add_argument(
         "--zookeeper", metavar="HOSTS", help="of the source: host1:port1,host2:port2/chroot"

@@ -16,6 +16,7 @@ from zkconsumer.drain.proving.proof import ClusterCheck, Difference, Differing
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
 from zkconsumer.spark.cluster_reader import ClusterReader
+from zkconsumer.spark.creations import Creations, created_again
 from zkconsumer.spark.offset_json import to_json
 from zkconsumer.spark.options import source_options
 from zkconsumer.spark.subscription import TopicPattern, Topics
@@ -36,7 +37,10 @@ _DIFFERENCE = (
 
 
 def check_cluster(
-    landed: "DataFrame", options: Mapping[str, str], wanted: Mapping[TopicPartition, Run]
+    landed: "DataFrame",
+    options: Mapping[str, str],
+    wanted: Mapping[TopicPartition, Run],
+    created: Creations,
 ) -> dict[TopicPartition, ClusterCheck]:
     """Compare what was landed with what the cluster has now.
 
@@ -44,6 +48,7 @@ def check_cluster(
         landed: topic, partition, offset, key, value, timestamp and timestampType.
         options: of the source: ``zookeeper.connect`` or ``kafka.bootstrap.servers``, and others.
         wanted: what was landed of each topic-partition.
+        created: what told their topics from others of their names when they were landed.
 
     Returns:
         One check for each of them, and for other partitions of their topics: new ones, which the
@@ -52,7 +57,7 @@ def check_cluster(
     Raises:
         ZkConsumerError: the cluster can't be asked at all.
     """
-    checks = _look(options, wanted)
+    checks = _look(options, wanted, created)
     ranges = {tp: check.compared for tp, check in checks.items() if check.compared.length > 0}
     if ranges:
         ours = within(landed, ranges)
@@ -64,7 +69,7 @@ def check_cluster(
 
 
 def _look(
-    options: Mapping[str, str], wanted: Mapping[TopicPartition, Run]
+    options: Mapping[str, str], wanted: Mapping[TopicPartition, Run], created: Creations
 ) -> dict[TopicPartition, ClusterCheck]:
     """What of the landed ranges the cluster still has."""
     everything = source_options({**options, "subscribePattern": ".*"})
@@ -74,6 +79,7 @@ def _look(
             known |= _partitions(reader, topic)
         topics = {tp.topic for tp in wanted}
         there = sorted(tp for tp in known if tp.topic in topics)
+        recreated = created_again(created, reader.creations(topics))
         starts, ends = reader.earliest(there), reader.latest(there)
     checks = {
         tp: ClusterCheck(compared=Run(starts[tp], starts[tp]), log_end=ends[tp])
@@ -87,7 +93,10 @@ def _look(
             continue
         begin = min(max(run.from_offset, starts[tp]), run.until_offset)
         obstacle = None
-        if ends[tp] < run.until_offset:
+        if tp.topic in recreated:
+            begin = run.until_offset
+            obstacle = "its topic was deleted and created again since: its offsets mean others now"
+        elif ends[tp] < run.until_offset:
             begin = run.until_offset
             obstacle = (
                 f"its log ends at {ends[tp]}, before the landed offsets do: it was made anew or "

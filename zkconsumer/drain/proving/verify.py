@@ -33,6 +33,7 @@ from zkconsumer.drain.spark_errors import told_by_spark
 from zkconsumer.drain.storage import Storage
 from zkconsumer.errors import DrainError
 from zkconsumer.model import TopicPartition
+from zkconsumer.spark.creations import Creations
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -100,7 +101,9 @@ def verify(
             problems += _unplaced(rows)
         rows = rows.where(_PLACED)
         wanted = {tp: entry.wanted for tp, entry in record.partitions.items()}
-        checks = {} if cluster is None else check_cluster(rows, cluster, wanted)
+        checks = {}
+        if cluster is not None:
+            checks = check_cluster(rows, cluster, wanted, _created(journal, published))
         partitions = _proofs(rows, record, checks)
     if published.lost:
         problems.append(_lost(published.lost))
@@ -146,6 +149,12 @@ def _landed(journal: Journal, published: Published) -> Iterator[tuple[Plan, Mani
     for number in range(1, published.last + 1):
         if number not in published.lost:
             yield journal.plan(number), journal.manifest(number)
+
+
+def _created(journal: Journal, published: Published) -> Creations:
+    """What told the topics from others of their names, as of the last batch that is there."""
+    there = [one for one in range(1, published.last + 1) if one not in published.lost]
+    return journal.plan(there[-1]).created if there else {}
 
 
 def _lost(numbers: tuple[int, ...]) -> str:

@@ -25,6 +25,7 @@ from zkconsumer.wire.error_codes import ErrorCode, error_name
 from zkconsumer.wire.messages import describe_groups as dg
 from zkconsumer.wire.messages import offset_commit as oc
 from zkconsumer.wire.messages import offset_fetch as of
+from zkconsumer.wire.offsets import is_committed_offset
 
 NO_OFFSET: Final = -1
 """What is read where nothing is stored, and written where nothing shall be."""
@@ -324,9 +325,11 @@ def _parts_of(
 def _fetched(one: of.OffsetFetchedPartition) -> FetchedOffset:
     if one.error_code:
         return FetchedOffset(None, f"its offset in Kafka: {_told(one.error_code)}")
-    return (
-        FetchedOffset(None) if one.offset < 0 else FetchedOffset(one.offset, metadata=one.metadata)
-    )
+    if not is_committed_offset(one.offset):
+        return FetchedOffset(None, f"its offset in Kafka: {one.offset} is no offset")
+    if one.offset < 0:
+        return FetchedOffset(None)
+    return FetchedOffset(one.offset, metadata=one.metadata)
 
 
 def _refusal(code: int) -> str | None:

@@ -1,6 +1,6 @@
 """What of a landing the cluster still has."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Self
 
 import pytest
@@ -17,6 +17,7 @@ LOGS = {
     TopicPartition("clicks", 1): (0, 5),
     TopicPartition("clicks", 2): (4, 9),
     TopicPartition("other", 0): (0, 7),
+    TopicPartition("again", 0): (0, 30),
 }
 
 
@@ -38,6 +39,10 @@ class PaperReader:
         """All there are."""
         return tuple(LOGS)
 
+    def creations(self, topics: Collection[str]) -> dict[str, str]:
+        """One of them is known."""
+        return {"again": "czxid:9"} if "again" in topics else {}
+
     def earliest(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, int]:
         """See ``ClusterReader``."""
         return {tp: LOGS[tp][0] for tp in partitions}
@@ -55,9 +60,21 @@ def test_what_can_be_compared_and_what_is_still_to_come(monkeypatch: pytest.Monk
         TopicPartition("clicks", 1): Run(0, 8),
         TopicPartition("gone", 0): Run(2, 6),
     }
-    found = against_cluster._look({"zookeeper.connect": "zk:1"}, landed)
+    found = against_cluster._look({"zookeeper.connect": "zk:1"}, landed, {})
     assert found.keys() == landed.keys() | {TopicPartition("clicks", 2)}
     assert found[TopicPartition("clicks", 0)] == ClusterCheck(compared=Run(3, 15), log_end=20)
     assert "ends at 5" in str(found[TopicPartition("clicks", 1)].obstacle)
     assert found[TopicPartition("clicks", 2)] == ClusterCheck(compared=Run(4, 4), log_end=9)
     assert found[TopicPartition("gone", 0)].obstacle == "the cluster does not have it"
+
+
+def test_a_topic_that_was_created_again_is_not_compared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However long its log is: it holds other messages."""
+    monkeypatch.setattr(against_cluster, "ClusterReader", PaperReader)
+    tp = TopicPartition("again", 0)
+    options = {"zookeeper.connect": "zk:1"}
+    found = against_cluster._look(options, {tp: Run(0, 8)}, {"again": "czxid:5"})
+    assert found[tp].compared == Run(8, 8)
+    assert "deleted and created again" in str(found[tp].obstacle)
+    same = against_cluster._look(options, {tp: Run(0, 8)}, {"again": "czxid:9"})
+    assert same[tp] == ClusterCheck(compared=Run(0, 8), log_end=30)

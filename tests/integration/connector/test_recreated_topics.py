@@ -1,0 +1,118 @@
+"""Topics that are deleted and created again, and whose log is longer than what was read before."""
+
+import logging
+from collections.abc import Sequence
+
+import pytest
+
+from tests.support.clusters import fresh_name
+from tests.support.members import Member
+from tests.support.traffic import write
+from tests.support.waiting import wait_until
+from tests.support.zk_tree import ZkTree
+from zkconsumer.model import TopicPartition
+from zkconsumer.sandbox import Sandbox
+
+pytestmark = pytest.mark.sandbox
+
+KAFKA: dict[str, object] = {"offsets_storage": "kafka"}
+DUAL: dict[str, object] = {**KAFKA, "dual_commit_enabled": True}
+OLD = [b"old %d" % number for number in range(200)]
+NEW = [b"new %d" % number for number in range(500)]
+
+
+def warnings_of(caplog: pytest.LogCaptureFixture, topic: str) -> list[str]:
+    """What was warned of a topic that was created again."""
+    return [
+        one.getMessage()
+        for one in caplog.records
+        if one.levelno == logging.WARNING
+        and "deleted and created again" in one.getMessage()
+        and topic in one.getMessage()
+    ]
+
+
+def recreate(cluster: Sandbox, tp: TopicPartition, values: Sequence[bytes] = NEW) -> None:
+    """Delete the topic, create it again, and fill it."""
+    cluster.delete_topic(tp.topic)
+    cluster.create_topic(tp.topic)
+    write(cluster, tp, values)
+
+
+@pytest.mark.parametrize("storage", [{}, KAFKA, DUAL], ids=["zookeeper", "kafka", "both"])
+def test_a_topic_created_again_while_nobody_reads_is_read_whole(
+    cluster: Sandbox, caplog: pytest.LogCaptureFixture, storage: dict[str, object]
+) -> None:
+    """All of the new topic comes, with one warning, and then it goes on from what is committed."""
+    topic, group = fresh_name("recreated"), fresh_name("group")
+    tp = TopicPartition(topic, 0)
+    cluster.create_topic(topic)
+    write(cluster, tp, OLD)
+    with Member(cluster, group, {topic: 1}, **storage) as member:
+        wait_until(lambda: len(member.got(tp)) == 200, what="the former topic")
+    recreate(cluster, tp)
+    with Member(cluster, group, {topic: 1}, **storage) as member:
+        wait_until(lambda: len(member.got(tp)) == 500, what="the new topic")
+        assert member.values(tp) == NEW
+        assert member.errors == []
+    (warning,) = warnings_of(caplog, topic)
+    assert group in warning
+    assert "partition 0: 200" in warning
+    with Member(cluster, group, {topic: 1}, **storage) as member:
+        write(cluster, tp, [b"next"])
+        wait_until(lambda: member.got(tp), what="the next message")
+        assert member.got(tp)[-1] == 500
+        assert member.got(tp)[0] >= 499
+    assert len(warnings_of(caplog, topic)) == 1
+
+
+@pytest.mark.parametrize("storage", [{}, KAFKA], ids=["zookeeper", "kafka"])
+def test_a_topic_created_again_under_a_member_is_read_whole(
+    cluster: Sandbox, caplog: pytest.LogCaptureFixture, storage: dict[str, object]
+) -> None:
+    """The member sees it go and come, and reads all of the new one."""
+    topic, group = fresh_name("recreated"), fresh_name("group")
+    tp = TopicPartition(topic, 0)
+    cluster.create_topic(topic)
+    write(cluster, tp, OLD)
+    with Member(cluster, group, {topic: 1}, auto_commit_interval_ms=100, **storage) as member:
+        wait_until(lambda: len(member.got(tp)) == 200, what="the former topic")
+        recreate(cluster, tp)
+        wait_until(lambda: member.values(tp).count(NEW[-1]), what="the new topic")
+        assert member.values(tp)[-500:] == NEW
+        assert member.errors == []
+    assert len(warnings_of(caplog, topic)) == 1
+
+
+def test_with_largest_only_what_comes_next_is_read(
+    cluster: Sandbox, caplog: pytest.LogCaptureFixture
+) -> None:
+    """``auto.offset.reset`` decides, as for any group without an offset."""
+    topic, group = fresh_name("recreated"), fresh_name("group")
+    tp = TopicPartition(topic, 0)
+    cluster.create_topic(topic)
+    write(cluster, tp, OLD)
+    with Member(cluster, group, {topic: 1}) as member:
+        wait_until(lambda: len(member.got(tp)) == 200, what="the former topic")
+    recreate(cluster, tp)
+    with Member(cluster, group, {topic: 1}, auto_offset_reset="largest") as member:
+        wait_until(lambda: member.claims()[tp].consumed_offset == 500, what="the end of the log")
+        write(cluster, tp, [b"next"])
+        wait_until(lambda: member.got(tp), what="the next message")
+        assert member.got(tp) == [500]
+    assert len(warnings_of(caplog, topic)) == 1
+
+
+def test_an_offset_committed_before_the_topic_was_made_by_anybody_is_old(
+    cluster: Sandbox, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Such as a Scala member's: ZooKeeper's transactions tell, whoever wrote."""
+    topic, group = fresh_name("recreated"), fresh_name("group")
+    tp = TopicPartition(topic, 0)
+    cluster.create_topic(topic)
+    ZkTree(cluster).put(f"/consumers/{group}/offsets/{topic}/0", b"20")
+    recreate(cluster, tp, NEW[:50])
+    with Member(cluster, group, {topic: 1}) as member:
+        wait_until(lambda: len(member.got(tp)) == 50, what="the new topic")
+        assert member.values(tp) == NEW[:50]
+    assert len(warnings_of(caplog, topic)) == 1

@@ -1,0 +1,224 @@
+"""Topics that are deleted and created again while a consumer polls, or while it is away.
+
+The new log is longer than what was read of the former one, so no offset is out of range.
+"""
+
+import logging
+from contextlib import closing
+from functools import partial
+from typing import Any
+
+import pytest
+
+from tests.support.clusters import BrokerOf, fresh_name
+from tests.support.waiting import wait_until
+from zkconsumer import KafkaConsumer, TopicPartition
+from zkconsumer.errors import LogTruncated
+from zkconsumer.model import Record
+from zkconsumer.produce.batch_producer import BatchProducer
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.sandbox.kraft import KraftNode
+
+pytestmark = pytest.mark.sandbox
+OLD = [b"old %d" % number for number in range(200)]
+NEW = [b"new %d" % number for number in range(500)]
+TOPICS_TOOL = "org.apache.kafka.tools.TopicCommand"
+Settings = dict[str, Any]
+_POLL_MS = 200
+
+
+def settings_for(cluster: Sandbox | KraftNode, group: str, *, in_zookeeper: bool) -> Settings:
+    """Everything from the start, committed automatically."""
+    where: Settings = {"bootstrap_servers": cluster.bootstrap_servers}
+    if in_zookeeper:
+        assert isinstance(cluster, Sandbox)
+        where = {"zookeeper_connect": cluster.zookeeper_connect}
+    return {
+        **where,
+        "group_id": group,
+        "auto_offset_reset": "earliest",
+        "metadata_max_age_ms": 60_000,
+        "auto_commit_interval_ms": 100,
+    }
+
+
+def fill(cluster: Sandbox | KraftNode, topic: str, values: list[bytes]) -> None:
+    """Write these to its only partition."""
+    with closing(BatchProducer(_brokers(cluster))) as producer:
+        tp = TopicPartition(topic, 0)
+        producer.write({tp: [Record(0, None, value) for value in values]})
+
+
+def _brokers(cluster: Sandbox | KraftNode) -> Any:
+    return [cluster._node] if isinstance(cluster, KraftNode) else cluster.brokers
+
+
+def recreate(cluster: Sandbox | KraftNode, topic: str) -> None:
+    """Delete it, create it again, and fill it."""
+    if isinstance(cluster, KraftNode):
+        where = ("--bootstrap-server", cluster.bootstrap_servers, "--topic", topic)
+        cluster.run_tool(TOPICS_TOOL, "--delete", *where)
+        listed = partial(cluster.run_tool, TOPICS_TOOL, "--list", *where[:2])
+        wait_until(lambda: topic not in listed().lines, what="the deletion")
+    else:
+        cluster.delete_topic(topic)
+    cluster.create_topic(topic)
+    fill(cluster, topic, NEW)
+
+
+def read(consumer: KafkaConsumer, until: int) -> list[bytes | None]:
+    """Poll until so many values came, and for a moment longer."""
+    found: list[bytes | None] = []
+
+    def poll() -> bool:
+        for records in consumer.poll(_POLL_MS).values():
+            found.extend(one.value for one in records)
+        return len(found) >= until
+
+    wait_until(poll, what=f"{until} records", timeout_s=40)
+    for _ in range(5):
+        poll()
+    return found
+
+
+def warnings_of(caplog: pytest.LogCaptureFixture, topic: str) -> list[str]:
+    """What was warned of a topic that was created again."""
+    return [
+        one.getMessage()
+        for one in caplog.records
+        if one.levelno == logging.WARNING
+        and f"topic {topic} was deleted" in one.getMessage()
+        and "what is known of it is of the former topic" in one.getMessage()
+    ]
+
+
+def of_version(broker_of: BrokerOf, request: pytest.FixtureRequest, version: str) -> Any:
+    """A broker of it; ``4`` is the one without ZooKeeper."""
+    return request.getfixturevalue("kraft") if version == "4" else broker_of(version)
+
+
+@pytest.mark.parametrize("version", ["0.8.2.2", "2.8.2"])
+def test_in_a_zookeeper_group_that_was_away(
+    broker_of: BrokerOf, caplog: pytest.LogCaptureFixture, version: str
+) -> None:
+    """All of the new topic comes; one warning names group, topic, partition and old offset."""
+    cluster, topic, group = broker_of(version), fresh_name("again"), fresh_name("group")
+    cluster.create_topic(topic)
+    fill(cluster, topic, OLD)
+    settings = settings_for(cluster, group, in_zookeeper=True)
+    with KafkaConsumer(topic, **settings) as consumer:
+        assert read(consumer, 200) == OLD
+    recreate(cluster, topic)
+    with KafkaConsumer(topic, **settings) as consumer:
+        assert read(consumer, 500) == NEW
+    (warning,) = warnings_of(caplog, topic)
+    assert f"group {group}: topic {topic}" in warning
+    assert "partition 0: 200" in warning
+    with KafkaConsumer(topic, **settings) as consumer:
+        fill(cluster, topic, [b"next"])
+        assert read(consumer, 1) == [b"next"]
+
+
+@pytest.mark.parametrize("version", ["0.8.2.2", "2.8.2"])
+def test_in_a_zookeeper_group_that_polls(
+    broker_of: BrokerOf, caplog: pytest.LogCaptureFixture, version: str
+) -> None:
+    """Whether the watch or the topic's id tells first."""
+    cluster, topic, group = broker_of(version), fresh_name("again"), fresh_name("group")
+    cluster.create_topic(topic)
+    fill(cluster, topic, OLD)
+    with KafkaConsumer(topic, **settings_for(cluster, group, in_zookeeper=True)) as consumer:
+        assert read(consumer, 200) == OLD
+        recreate(cluster, topic)
+        found = read(consumer, 500)
+        # Brokers that know topic ids tell it as well as ZooKeeper, and later perhaps.
+        assert found[-500:] == NEW
+        assert version == "2.8.2" or found == NEW
+    warnings = warnings_of(caplog, topic)
+    assert all(f"group {group}: topic {topic}" in one for one in warnings)
+    assert len(warnings) == 1 or version == "2.8.2"
+
+
+def test_partitions_that_the_caller_chose_with_zookeeper(
+    broker_of: BrokerOf, caplog: pytest.LogCaptureFixture
+) -> None:
+    """The committed offset of the former topic is none; the consumer says so."""
+    cluster, topic, group = broker_of("0.8.2.2"), fresh_name("again"), fresh_name("group")
+    cluster.create_topic(topic)
+    fill(cluster, topic, OLD)
+    settings = settings_for(cluster, group, in_zookeeper=True)
+    with KafkaConsumer(**settings) as consumer:
+        consumer.assign([TopicPartition(topic, 0)])
+        assert read(consumer, 200) == OLD
+    recreate(cluster, topic)
+    with KafkaConsumer(**settings) as consumer:
+        consumer.assign([TopicPartition(topic, 0)])
+        assert read(consumer, 500) == NEW
+    assert len(warnings_of(caplog, topic)) == 1
+
+
+@pytest.mark.parametrize("version", ["0.10.2.2", "1.1.1", "2.8.2", "3.9.1", "4"])
+def test_in_a_coordinators_group_that_was_away(
+    broker_of: BrokerOf, request: pytest.FixtureRequest, version: str
+) -> None:
+    """The brokers drop what was committed for a topic that is deleted."""
+    cluster = of_version(broker_of, request, version)
+    topic, group = fresh_name("again"), fresh_name("group")
+    cluster.create_topic(topic)
+    fill(cluster, topic, OLD)
+    settings = settings_for(cluster, group, in_zookeeper=False)
+    with KafkaConsumer(topic, **settings) as consumer:
+        assert read(consumer, 200) == OLD
+    recreate(cluster, topic)
+    with KafkaConsumer(topic, **settings) as consumer:
+        assert read(consumer, 500) == NEW
+
+
+@pytest.mark.parametrize("version", ["2.8.2", "3.9.1", "4"])
+def test_in_a_coordinators_group_that_polls(
+    broker_of: BrokerOf,
+    request: pytest.FixtureRequest,
+    caplog: pytest.LogCaptureFixture,
+    version: str,
+) -> None:
+    """The topic's id tells; one warning names group, topic, partition and old offset."""
+    cluster = of_version(broker_of, request, version)
+    topic, group = fresh_name("again"), fresh_name("group")
+    cluster.create_topic(topic)
+    fill(cluster, topic, OLD)
+    with KafkaConsumer(topic, **settings_for(cluster, group, in_zookeeper=False)) as consumer:
+        assert read(consumer, 200) == OLD
+        recreate(cluster, topic)
+        found = read(consumer, 500)
+        # Fetch 13 names the topic's id; 2.8 does not know it, and the tail may come first.
+        assert found[-500:] == NEW
+        assert version == "2.8.2" or found == NEW
+    (warning,) = warnings_of(caplog, topic)
+    assert f"group {group}: topic {topic}" in warning
+    # Without ids in requests, an offset that is out of the new log's range may be reset before.
+    assert version == "2.8.2" or "partition 0: 200" in warning
+
+
+def test_without_a_policy_the_caller_is_told(
+    broker_of: BrokerOf, caplog: pytest.LogCaptureFixture
+) -> None:
+    """``none``: it is his to say where to go on."""
+    cluster, topic = broker_of("3.9.1"), fresh_name("again")
+    tp = TopicPartition(topic, 0)
+    cluster.create_topic(topic)
+    fill(cluster, topic, OLD)
+    settings = {
+        **settings_for(cluster, fresh_name("group"), in_zookeeper=False),
+        "auto_offset_reset": "none",
+        "enable_auto_commit": False,
+    }
+    with KafkaConsumer(**settings) as consumer:
+        consumer.assign([tp])
+        consumer.seek(tp, 0)
+        assert read(consumer, 200) == OLD
+        recreate(cluster, topic)
+        with pytest.raises(LogTruncated):
+            read(consumer, 1)
+        consumer.seek_to_beginning(tp)
+        assert read(consumer, 500) == NEW
+    assert len(warnings_of(caplog, topic)) == 1

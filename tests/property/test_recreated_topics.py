@@ -1,0 +1,131 @@
+"""A topic that is deleted and created again at any moment: all of the last one is delivered.
+
+Members are real but for threads and brokers; ZooKeeper is in memory. A fetcher that has not heard
+of the deletion yet goes on in the new log where it stood in the former one, as a real one may.
+"""
+
+import contextlib
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from tests.support.control_bench import AUTO_COMMIT_MS, Group, drained
+from zkconsumer.errors import OffsetCommitFailed
+from zkconsumer.fetch.claim import PartitionClaim
+from zkconsumer.model import TopicPartition
+
+T0 = TopicPartition("t", 0)
+STEPS = st.one_of(
+    st.tuples(st.just("produce"), st.integers(1, 9)),
+    st.tuples(st.just("recreate"), st.integers(0, 9)),
+    st.tuples(
+        st.sampled_from(
+            ["read", "commit", "commit_at_once", "settle", "time", "delete", "leave", "join"]
+        ),
+        st.just(0),
+    ),
+)
+
+
+class World:
+    """A group of one or two members on one partition."""
+
+    def __init__(self) -> None:
+        self.group = Group(partitions=1)
+        self.life = 0
+        self.end = 0
+        self.delivered: set[tuple[int, int]] = set()
+        self._positions: dict[PartitionClaim, int] = {}
+        self._names = iter(range(1_000))
+        self._there = True
+        self.join()
+        self.settle()
+
+    def produce(self, count: int) -> None:
+        """So many messages more."""
+        self.end += count
+
+    def recreate(self, count: int) -> None:
+        """Another topic of that name, with so many messages; nobody has heard of it yet."""
+        self.delete()
+        self.group.set_topic("t", 1)
+        self._there = True
+        self.life += 1
+        self.end = count
+
+    def delete(self) -> None:
+        """No topic of that name."""
+        if self._there:
+            self.group.admin.delete_many(["/brokers/topics/t"])
+            self._there = False
+            self.end = 0
+
+    def read(self) -> None:
+        """Each claim is fetched up to the end of the log that is there, and consumed."""
+        for member in self.group.members:
+            claim = member.owned().get(T0)
+            if claim is None or not claim.active:
+                continue
+            start = dict(member.fetching.started)[claim] or 0
+            at = self._positions.get(claim, start)
+            if at < self.end:
+                member.deliver(T0, range(at, self.end))
+                self._positions[claim] = self.end
+            self.delivered |= {(self.life, offset) for _, offset in drained(member.stream())}
+
+    def commit(self) -> None:
+        """Everybody asks for it; whether it is done is another matter."""
+        for member in self.group.members:
+            member.commit()
+
+    def commit_at_once(self) -> None:
+        """Everybody commits, ahead of the news that waits: as while a listener is waited for."""
+        for member in self.group.members:
+            with contextlib.suppress(OffsetCommitFailed):
+                member.commit_inside()
+
+    def settle(self) -> None:
+        """Everybody hears everything."""
+        self.group.settle()
+
+    def time(self) -> None:
+        """Automatic commits are due."""
+        self.group.pass_time(AUTO_COMMIT_MS)
+
+    def leave(self) -> None:
+        """The first member goes."""
+        if self.group.members:
+            self.group.members[0].close()
+            self.settle()
+            self.group.members.pop(0)
+
+    def join(self) -> None:
+        """Another member comes."""
+        if len(self.group.members) < 2:
+            self.group.member(f"m{next(self._names)}").join({"t": 1})
+
+    def finish(self) -> None:
+        """Somebody reads all that there is in the end."""
+        if not self._there:
+            self.recreate(5)
+        self.join()
+        for _ in range(3):
+            self.settle()
+            self.read()
+        self.group.pass_time(10_000)
+        self.read()
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.lists(STEPS, max_size=25))
+@example([("produce", 3), ("read", 0), ("recreate", 5), ("commit_at_once", 0)])
+@example([("produce", 3), ("read", 0), ("recreate", 5), ("settle", 0)])
+def test_all_of_the_last_topic_is_delivered(steps: list[tuple[str, int]]) -> None:
+    """Whatever of the former ones was read, committed, or is being read."""
+    world = World()
+    for name, count in steps:
+        step = getattr(world, name)
+        step(count) if name in {"produce", "recreate"} else step()
+    world.finish()
+    wanted = {(world.life, offset) for offset in range(world.end)}
+    assert wanted <= world.delivered

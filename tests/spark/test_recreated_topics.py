@@ -1,0 +1,116 @@
+"""Queries and drains of topics that are deleted and created again, longer than what was read."""
+
+from pathlib import Path
+
+import pytest
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import SparkSession
+
+from tests.support.clusters import BrokerOf, fresh_name
+from tests.support.stream_batches import Batches, run_to_end
+from tests.support.traffic import write
+from tests.support.zk_tree import ZkTree
+from zkconsumer.drain import DrainSettings, drain
+from zkconsumer.drain.hadoop_storage import HadoopStorage
+from zkconsumer.drain.proving.proof import Verdict
+from zkconsumer.drain.proving.report import as_text
+from zkconsumer.drain.proving.verify import verify
+from zkconsumer.errors import DrainError
+from zkconsumer.model import TopicPartition
+from zkconsumer.sandbox import Sandbox
+
+pytestmark = [pytest.mark.spark, pytest.mark.sandbox, pytest.mark.timeout(400)]
+
+OLD = [b"old %d" % number for number in range(200)]
+NEW = [b"new %d" % number for number in range(500)]
+
+
+def filled(cluster: Sandbox) -> TopicPartition:
+    """A topic with the former messages."""
+    tp = TopicPartition(fresh_name("again"), 0)
+    cluster.create_topic(tp.topic)
+    write(cluster, tp, OLD)
+    return tp
+
+
+def recreate(cluster: Sandbox, tp: TopicPartition) -> None:
+    """Delete it, create it again, with more messages."""
+    cluster.delete_topic(tp.topic)
+    cluster.create_topic(tp.topic)
+    write(cluster, tp, NEW)
+
+
+@pytest.mark.parametrize(
+    ("version", "address"),
+    [("0.8.2.2", "zookeeper"), ("2.8.2", "brokers")],
+    ids=["by ZooKeeper", "by topic id"],
+)
+def test_a_stream_stops_and_names_it_or_reads_all_of_it(
+    broker_of: BrokerOf, spark: SparkSession, checkpoint: str, version: str, address: str
+) -> None:
+    """As ``failOnDataLoss`` says; the group's offset of the former topic is not made a new one."""
+    cluster = broker_of(version)
+    tp, group = filled(cluster), fresh_name("group")
+    where = {"zookeeper.connect": cluster.zookeeper_connect}
+    if address == "brokers":
+        where = {"kafka.bootstrap.servers": cluster.bootstrap_servers}
+    options = {**where, "subscribe": tp.topic, "startingOffsets": "earliest"}
+    if address == "zookeeper":
+        options |= {"group.id": group, "commitOffsetsTo": "zookeeper"}
+    before = Batches()
+    run_to_end(spark, options, before, checkpoint)
+    assert [value for _, _, value in before.found] == OLD
+    recreate(cluster, tp)
+    with pytest.raises(StreamingQueryException, match=f"{tp} from offset 200 on is lost: the topi"):
+        run_to_end(spark, options, Batches(), checkpoint)
+    after = Batches()
+    run_to_end(spark, {**options, "failOnDataLoss": "false"}, after, checkpoint)
+    assert [(offset, value) for _, offset, value in after.found] == list(enumerate(NEW))
+    write(cluster, tp, [b"next"])
+    last = Batches()
+    run_to_end(spark, options, last, checkpoint)
+    assert last.found == [(tp, 500, b"next")]
+    if address == "zookeeper":
+        assert ZkTree(cluster).offset(group, tp) == 501
+
+
+def test_a_query_that_starts_where_a_group_stands(cluster: Sandbox, spark: SparkSession) -> None:
+    """An offset of the former topic is none: it starts at the earliest, as without one."""
+    tp, group = filled(cluster), fresh_name("group")
+    ZkTree(cluster).put(f"/consumers/{group}/offsets/{tp.topic}/0", b"200")
+    recreate(cluster, tp)
+    options = {
+        "zookeeper.connect": cluster.zookeeper_connect,
+        "subscribe": tp.topic,
+        "startingOffsets": "group",
+        "group.id": group,
+    }
+    rows = spark.read.format("zkconsumer").options(**options).load()
+    assert rows.count() == 500
+
+
+@pytest.mark.parametrize("fail_on_data_loss", [True, False])
+def test_a_drain_stops_and_names_it(
+    cluster: Sandbox, spark: SparkSession, tmp_path: Path, *, fail_on_data_loss: bool
+) -> None:
+    """Whatever it was told of losses; and what it had landed is not proven by another topic."""
+    tp = filled(cluster)
+    settings = DrainSettings(
+        path=str(tmp_path / "lake"),
+        zookeeper=cluster.zookeeper_connect,
+        topics=(tp.topic,),
+        group=fresh_name("drain"),
+        fail_on_data_loss=fail_on_data_loss,
+    )
+    assert drain(spark, settings).rows == 200
+    storage = HadoopStorage(spark, settings.path)
+    against = {"zookeeper.connect": cluster.zookeeper_connect}
+    assert verify(spark, storage, cluster=against).verdict is Verdict.PROVEN
+    recreate(cluster, tp)
+    with pytest.raises(DrainError, match=rf"created again .* topics {tp.topic}: .*up to 200"):
+        drain(spark, settings)
+    assert spark.read.parquet(settings.path).count() == 200
+    assert ZkTree(cluster).offset(settings.group or "", tp) == 200
+    proof = verify(spark, storage, cluster=against)
+    assert proof.verdict is not Verdict.PROVEN
+    assert "its topic was deleted and created again" in as_text(proof)

@@ -1,0 +1,43 @@
+"""When signals end a drain, and which of them are not ours to take."""
+
+import signal
+from collections.abc import Iterator
+
+import pytest
+
+from zkconsumer.drain.stopping import StopFlag, asking_signals, ignored_signals
+
+
+@pytest.fixture(autouse=True)
+def _signals_as_before() -> Iterator[None]:
+    before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
+    yield
+    for number, handler in before.items():
+        signal.signal(number, handler)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_the_first_signal_asks_and_the_second_ends(
+    number: signal.Signals, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Behind the batch in hand, or at once; afterwards all is as before."""
+    stop, before = StopFlag(), signal.getsignal(number)
+    with asking_signals(stop, ignored_signals()):
+        signal.raise_signal(number)
+        assert stop.asked()
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(number)
+    assert signal.getsignal(number) is before
+    assert capsys.readouterr().err == "stopping behind this batch; once more to stop at once\n"
+
+
+def test_what_was_ignored_before_spark_began_stays_ignored() -> None:
+    """Spark takes Ctrl-C for itself, also in the background of a script, where nobody means us."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    stop, ignored = StopFlag(), ignored_signals()
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # as Spark's start does
+    with asking_signals(stop, ignored):
+        signal.raise_signal(signal.SIGINT)
+        assert not stop.asked()
+        signal.raise_signal(signal.SIGTERM)
+        assert stop.asked()

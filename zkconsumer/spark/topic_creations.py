@@ -1,0 +1,133 @@
+"""Asks ZooKeeper, or brokers, what tells topics from former ones of their names.
+
+It is no more than a help: where neither can be asked, queries go on without.
+"""
+
+import logging
+import random
+from collections.abc import Callable, Collection, Sequence
+from typing import Final
+
+from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.cluster.cluster_client import ClusterClient
+from zkconsumer.errors import ZkConsumerError
+from zkconsumer.model import Broker
+from zkconsumer.net.negotiated import BrokerDialer
+from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.net.transport import Connector
+from zkconsumer.spark.address import ClusterAddress
+from zkconsumer.spark.creations import Creations
+from zkconsumer.zk.kazoo_store import connect
+from zkconsumer.zk.store import ZkStore
+from zkconsumer.zk.topic_nodes import topic_czxids
+
+log = logging.getLogger(__name__)
+
+_AGAIN_AFTER_MS: Final = 10_000
+"""How long nobody is asked after a failure: a query is not to wait for who is away."""
+
+
+class TopicCreations:
+    """Thread: one at a time; ``close`` any.
+
+    Args:
+        address: where the cluster is.
+        list_brokers: those to ask where there is no way to ZooKeeper.
+        client_id: sent with every request.
+        timeout_ms: how long a broker may take.
+        connector: makes the transports; TCP if not given.
+        open_zookeeper: connects to ZooKeeper.
+        clock: for the pause after a failure.
+    """
+
+    def __init__(  # noqa: PLR0913 - one part a line, all by name
+        self,
+        address: ClusterAddress,
+        *,
+        list_brokers: Callable[[], Sequence[Broker]],
+        client_id: str,
+        timeout_ms: int,
+        connector: Connector | None = None,
+        open_zookeeper: Callable[[ClusterAddress], ZkStore] | None = None,
+        clock: Clock | None = None,
+    ) -> None:
+        self._address = address
+        self._list_brokers = list_brokers
+        self._client_id = client_id
+        self._timeout_ms = timeout_ms
+        self._connector = connector
+        self._open_zookeeper = open_zookeeper or _connected
+        self._clock = clock or SystemClock()
+        self._store: ZkStore | None = None
+        self._client: ClusterClient | None = None
+        self._dialer: BrokerDialer | None = None
+        self._not_before_ms: int | None = None
+        self._without_ids = False
+
+    def read(self, topics: Collection[str]) -> Creations:
+        """Return what is known of these topics now; nothing where nobody answers."""
+        now_ms = self._clock.now_ms()
+        if not topics or (self._not_before_ms is not None and now_ms < self._not_before_ms):
+            return {}
+        self._not_before_ms = None
+        try:
+            if self._address.zookeeper_connect is not None:
+                return self._in_zookeeper(topics)
+            return self._by_id(topics)
+        except ZkConsumerError as error:
+            log.info("whether topics were created again is not known now: %s", error)
+            self._not_before_ms = self._clock.now_ms() + _AGAIN_AFTER_MS
+            self.close()
+            return {}
+
+    def close(self) -> None:
+        """Let go of all connections. Idempotent."""
+        store, self._store = self._store, None
+        if store is not None:
+            store.close()
+        client, self._client = self._client, None
+        dialer, self._dialer = self._dialer, None
+        if client is not None:
+            client.stop()
+        if dialer is not None:
+            dialer.stop()
+
+    def _in_zookeeper(self, topics: Collection[str]) -> Creations:
+        if self._store is None:
+            self._store = self._open_zookeeper(self._address)
+        if not self._store.connected:
+            return {}  # nobody waits for it
+        found = topic_czxids(self._store, topics)
+        return {topic: f"czxid:{czxid:x}" for topic, czxid in found.items()}
+
+    def _by_id(self, topics: Collection[str]) -> Creations:
+        if self._without_ids:
+            return {}
+        if self._client is None:
+            self._dialer = BrokerDialer(
+                self._connector or TcpConnector(),
+                client_id=self._client_id,
+                connect_timeout_ms=self._timeout_ms,
+                request_timeout_ms=self._timeout_ms,
+            )
+            self._client = ClusterClient(
+                self._dialer,
+                self._list_brokers(),
+                request_timeout_ms=self._timeout_ms,
+                retry_backoff_ms=100,
+                clock=self._clock,
+                shuffle=random.shuffle,
+            )
+        view = self._client.view(topics, timeout_ms=self._timeout_ms)
+        # Brokers before 2.8 have none to tell.
+        self._without_ids = bool(view.partitions) and not view.topic_ids
+        return {topic: f"id:{one.hex()}" for topic, one in view.topic_ids.items()}
+
+
+def _connected(address: ClusterAddress) -> ZkStore:
+    assert address.zookeeper_connect is not None, "asked only where there is one"
+    return connect(
+        address.zookeeper_connect,
+        session_timeout_ms=address.session_timeout_ms,
+        connection_timeout_ms=address.connection_timeout_ms,
+    )

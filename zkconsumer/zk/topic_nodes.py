@@ -1,0 +1,27 @@
+"""When the nodes of topics were created: what tells a topic from a former one of its name.
+
+ZooKeeper numbers its transactions upwards. A topic that is deleted and created again gets another
+number (``czxid``), and what was written for the former topic has a smaller one. Brokers before 2.8
+know no topic ids, so for them this is all that tells.
+"""
+
+from collections.abc import Iterable
+
+from zkconsumer.zk.paths import is_topic_name, topic_path
+from zkconsumer.zk.store import ZkStore
+
+
+def topic_czxids(store: ZkStore, topics: Iterable[str]) -> dict[str, int]:
+    """Return the transaction that created each topic's node; topics without one are left out.
+
+    Args:
+        store: the client.
+        topics: their names.
+
+    Raises:
+        RegistryError: no answer in time.
+        SessionLost: the session ended meanwhile.
+    """
+    legal = [topic for topic in dict.fromkeys(topics) if is_topic_name(topic)]
+    stats = store.exists_many([topic_path(topic) for topic in legal]) if legal else []
+    return {topic: stat.czxid for topic, stat in zip(legal, stats, strict=True) if stat is not None}
