@@ -7,9 +7,9 @@ ZooKeeper gone while a broker is: Kafka 0.8 itself could then lose what it ackno
 import random
 from collections.abc import Callable, Sequence
 
-from tests.chaos.evidence import ZOOKEEPER_AWAY, Interval
 from tests.chaos.member_faults import EVERYONE, kill
 from tests.chaos.stage import BROKERS, EFFECT_S, SESSION_MS, TOPICS, Stage
+from tests.histories.rules import REGISTRY_AWAY
 from zkconsumer.model import TopicPartition
 
 _MOST_PARTITIONS = 12
@@ -146,7 +146,7 @@ def restart_zookeeper(stage: Stage, _chance: random.Random) -> str:
 
 
 def _note_absence(stage: Stage, began_ms: int) -> None:
-    stage.intervals.append(Interval(ZOOKEEPER_AWAY, "", began_ms, stage.clock.wall_ms()))
+    stage.note_fault(REGISTRY_AWAY, None, began_ms)
 
 
 def zookeeper_down(stage: Stage, chance: random.Random) -> str:

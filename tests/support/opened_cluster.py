@@ -7,20 +7,24 @@ from contextlib import AbstractContextManager, contextmanager
 from tests.support.status_world import StatusWorld
 from zkconsumer.cli.cluster_access import ClusterAccess
 
-Open = Callable[[argparse.Namespace], AbstractContextManager[ClusterAccess]]
+Open = Callable[..., AbstractContextManager[ClusterAccess]]
 
 
 def opening(world: StatusWorld) -> Open:
     """What to put in the place of ``open_cluster``."""
 
     @contextmanager
-    def open_it(args: argparse.Namespace) -> Iterator[ClusterAccess]:
+    def open_it(
+        args: argparse.Namespace, *, even_without: bool = False, times_most: int = 0
+    ) -> Iterator[ClusterAccess]:
+        del even_without
         access = ClusterAccess(
             store=world.tree.store,
             dialer=world.cluster.dialer(),
             zookeeper_connect=args.zookeeper,
             timeout_ms=args.timeout_ms,
             sessions=world.sessions,
+            times_most=times_most,
             clock=world.clock,
         )
         try:

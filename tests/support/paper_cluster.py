@@ -1,6 +1,6 @@
 """A cluster on paper, for planning: its logs are two numbers each."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.spark.subscription import Subscription
@@ -17,11 +17,13 @@ class PaperCluster:
     Attributes:
         logs: first and next offset of each partition.
         times: what is answered about times, where it is asked.
+        created: what tells topics from former ones; nothing is known if not set.
     """
 
     def __init__(self, **ends: int) -> None:
         self.logs = {TopicPartition("t", int(name[1:])): (0, end) for name, end in ends.items()}
         self.times: dict[TopicPartition, int] = {}
+        self.created: dict[str, str] = {}
         self.closed = False
 
     def append(self, tp: TopicPartition, count: int) -> None:
@@ -36,6 +38,10 @@ class PaperCluster:
     def partitions(self, subscription: Subscription) -> tuple[TopicPartition, ...]:
         """See ``Cluster``."""
         return subscription.wanted(self.logs)
+
+    def creations(self, topics: Collection[str]) -> dict[str, str]:
+        """See ``Cluster``."""
+        return {topic: it for topic, it in self.created.items() if topic in topics}
 
     def leaders(self, partitions: Sequence[TopicPartition]) -> dict[TopicPartition, Broker]:
         """See ``Cluster``."""

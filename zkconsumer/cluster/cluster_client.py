@@ -15,28 +15,28 @@ from zkconsumer.cluster.epoch_ends import EpochEnd
 from zkconsumer.cluster.leader_questions import LeaderQuestions
 from zkconsumer.cluster.offset_times import EARLIEST, LATEST, TimedOffset
 from zkconsumer.cluster.patience import Patience
+from zkconsumer.cluster.question_round import Question, QuestionRound
 from zkconsumer.cluster.stop_flag import StopFlag
 from zkconsumer.cluster.view import NOTHING_KNOWN, ClusterView, from_metadata, limited_to
-from zkconsumer.errors import (
-    BrokerError,
-    ConnectFailed,
-    ProtocolError,
-    RemoteProtocolError,
-    TransportError,
-    UnsupportedVersion,
-)
+from zkconsumer.errors import ConnectFailed, TransportError
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
 from zkconsumer.records.transactions import IsolationLevel
+from zkconsumer.repeats import Repeats
 from zkconsumer.wire.error_codes import ErrorCode
-from zkconsumer.wire.messages.find_coordinator import FindCoordinatorRequest
-from zkconsumer.wire.messages.metadata import MetadataRequest, all_topics
+from zkconsumer.wire.messages.find_coordinator import (
+    FindCoordinatorRequest,
+    FindCoordinatorResponse,
+)
+from zkconsumer.wire.messages.metadata import MetadataRequest, MetadataResponse, all_topics
 
 __all__ = ["EARLIEST", "LATEST", "ClusterClient", "EpochEnd", "TimedOffset"]
 
 T = TypeVar("T")
 
 log = logging.getLogger(__name__)
+
+_ABOUT = "asking the cluster"
 
 _FIRST_NOT_TO_CREATE = 4
 """The first version of Metadata that can ask for a topic without creating it."""
@@ -71,9 +71,12 @@ class ClusterClient:
         self._order = BrokerOrder(bootstrap, shuffle, self._pool.failed_last)
         self._stop = StopFlag()
         self._last_view = NOTHING_KNOWN
-        self._is_deaf = False
+        self._repeats = Repeats(log, self._clock)
         self._leaders = LeaderQuestions(
-            self._pool, view_of=self._view_within, request_timeout_ms=request_timeout_ms
+            self._pool,
+            view_of=self._view_within,
+            request_timeout_ms=request_timeout_ms,
+            clock=self._clock,
         )
 
     def view(
@@ -180,14 +183,15 @@ class ClusterClient:
         """
         request = FindCoordinatorRequest(group_id=group_id)
 
-        def ask(connection: NegotiatedConnection, limit_ms: int) -> Broker | int:
-            answer = connection.call(request, timeout_ms=limit_ms)
+        def read(_: NegotiatedConnection, answer: FindCoordinatorResponse) -> Broker | int:
             if answer.error_code != ErrorCode.NONE:
                 return answer.error_code
             return Broker(answer.coordinator_id, answer.host, answer.port)
 
-        patience = self._patience(timeout_ms)
-        return self._ask_round(ask, patience, f"who coordinates group {group_id}", {})
+        question = Question(
+            what=f"who coordinates group {group_id}", request=lambda _: request, read=read
+        )
+        return self._ask_round(question, self._patience(timeout_ms), {})
 
     def stop(self) -> None:
         """Wake whoever is in a call, and fail any later one. Idempotent. Thread: any."""
@@ -209,93 +213,63 @@ class ClusterClient:
     def _view(
         self, topics: Collection[str] | None, patience: Patience, *, allow_auto_create: bool
     ) -> ClusterView:
-        def ask(connection: NegotiatedConnection, limit_ms: int) -> ClusterView:
-            return _ask_metadata(connection, topics, limit_ms, creating=allow_auto_create)
-
-        what = "what topics there are" if topics is None else f"topics {_some(topics)}"
+        question = _metadata_question(topics, creating=allow_auto_create)
         reasons: dict[Broker, str] = {}
         while True:
             try:
-                view = self._ask_round(ask, patience, what, reasons)
+                view = self._ask_round(question, patience, reasons)
             except TransportError as error:
                 if not patience.pause():
                     raise
                 # Said at once: a wrong address would otherwise look as if nothing were to be read.
-                if not self._is_deaf:
-                    log.warning("%s; trying again", error)
-                self._is_deaf = True
+                self._repeats.happened(_ABOUT, f"{error}; trying again")
             else:
-                self._is_deaf = False
+                self._repeats.works(_ABOUT)
                 self._last_view = view
                 self._order.know(view.brokers.values())
                 return view
 
     def _ask_round(
-        self,
-        ask: Callable[[NegotiatedConnection, int], T],
-        patience: Patience,
-        what: str,
-        reasons: dict[Broker, str],
+        self, question: Question[T], patience: Patience, reasons: dict[Broker, str]
     ) -> T:
         """Ask one broker after the other, until one answers; ``reasons``: why each did not."""
-        final: Exception | None = None
-        passing = False
-        brokers = self._order.next_round()
-        for place, broker in enumerate(brokers):
-            if patience.left_ms <= 0 and reasons:
-                passing = True
-                break
-            # One that hangs must leave some time for the others.
-            share_ms = max(1, patience.left_ms // (len(brokers) - place))
-            try:
-                return self._ask_one(broker, ask, min(self._request_timeout_ms, share_ms))
-            except TransportError as error:
-                passing = True
-                # That the time was over says less than what was there before.
-                if patience.left_ms > 0 or broker not in reasons:
-                    reasons[broker] = _named(broker, error)
-            except (UnsupportedVersion, ProtocolError, BrokerError) as error:
-                final = final or error
-                reasons[broker] = _named(broker, error)
-        # In order, so that the same outage reads the same with every try.
-        told = f"no broker answers about {what}: {'; '.join(sorted(reasons.values()))}"
-        if final is None or passing:
-            raise ConnectFailed(told) from final
-        if isinstance(final, RemoteProtocolError):
-            # Those of bytes alone don't say whose: most likely the port is not Kafka's.
-            raise RemoteProtocolError(told) from final
-        raise final
-
-    def _ask_one(
-        self, broker: Broker, ask: Callable[[NegotiatedConnection, int], T], limit_ms: int
-    ) -> T:
-        return self._pool.call(broker, lambda one: ask(one, limit_ms), timeout_ms=limit_ms)
+        asking = QuestionRound(
+            question,
+            pool=self._pool,
+            brokers=self._order.next_round(),
+            patience=patience,
+            request_timeout_ms=self._request_timeout_ms,
+            clock=self._clock,
+            reasons=reasons,
+        )
+        return asking.ask()
 
 
-def _ask_metadata(
-    connection: NegotiatedConnection,
-    topics: Collection[str] | None,
-    limit_ms: int,
-    *,
-    creating: bool,
-) -> ClusterView:
-    version = connection.version_of(MetadataRequest)
-    spares = version >= _FIRST_NOT_TO_CREATE
-    by_name = topics is not None and (creating or spares) and (bool(topics) or version > 0)
-    names = tuple(sorted(topics)) if topics is not None and by_name else all_topics(version)
-    request = MetadataRequest(topics=names, allow_auto_topic_creation=creating if spares else True)
-    answer = connection.call(request, timeout_ms=limit_ms, at_most=version)
-    if not answer.brokers and connection.versions.generation is None:
-        # It has just started. (In 0.8 it may also be that there is no topic: nothing to wait for.)
-        raise ConnectFailed(f"{connection.broker}: knows of no brokers yet")
-    view = from_metadata(answer)
-    return view if topics is None or by_name else limited_to(view, topics)
+def _metadata_question(topics: Collection[str] | None, *, creating: bool) -> Question[ClusterView]:
+    def spares(connection: NegotiatedConnection) -> bool:
+        return connection.version_of(MetadataRequest) >= _FIRST_NOT_TO_CREATE
 
+    def is_by_name(connection: NegotiatedConnection) -> bool:
+        version = connection.version_of(MetadataRequest)
+        return topics is not None and (creating or spares(connection)) and bool(topics or version)
 
-def _named(broker: Broker, error: Exception) -> str:
-    text = str(error)
-    address = f"{broker.host}:{broker.port}"
-    return text if address in text else f"{broker}: {text}"
+    def request(connection: NegotiatedConnection) -> MetadataRequest:
+        version = connection.version_of(MetadataRequest)
+        by_name = topics is not None and is_by_name(connection)
+        names = tuple(sorted(topics or ())) if by_name else all_topics(version)
+        may_create = creating if spares(connection) else True
+        return MetadataRequest(topics=names, allow_auto_topic_creation=may_create)
+
+    def read(connection: NegotiatedConnection, answer: MetadataResponse) -> ClusterView:
+        if not answer.brokers and connection.versions.generation is None:
+            # It has just started. (In 0.8 it may also be that there is no topic: nothing to wait
+            # for.)
+            raise ConnectFailed(f"{connection.broker}: knows of no brokers yet")
+        view = from_metadata(answer)
+        return view if topics is None or is_by_name(connection) else limited_to(view, topics)
+
+    what = "what topics there are" if topics is None else f"topics {_some(topics)}"
+    return Question(what=what, request=request, read=read)
 
 
 def _some(topics: Collection[str]) -> str:

@@ -9,6 +9,7 @@ from zkconsumer.clock import Clock
 from zkconsumer.errors import ConnectionLost, TransportError
 from zkconsumer.model import Broker
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
+from zkconsumer.repeats import Repeats
 
 log = logging.getLogger(__name__)
 
@@ -31,6 +32,7 @@ class ConnectionPool:
     def __init__(self, dialer: BrokerDialer, clock: Clock) -> None:
         self._dialer = dialer.twin()
         self._clock = clock
+        self._repeats = Repeats(log, clock)
         # Reentrant: a signal handler may stop it in the middle of a call.
         self._lock = threading.RLock()
         self._idle: dict[Broker, list[tuple[NegotiatedConnection, int]]] = {}
@@ -62,12 +64,20 @@ class ConnectionPool:
     def take(self, broker: Broker, *, timeout_ms: int) -> NegotiatedConnection:
         """A connection, dialled where none is idle; it has to be given back.
 
-        One that was idle may have been closed by the broker meanwhile, unlike with ``call``.
+        One that was idle may have been closed by the broker meanwhile.
 
         Raises:
             ZkConsumerError: as ``BrokerDialer.dial``.
         """
-        return self._take(broker) or self._dial(broker, timeout_ms)
+        return self.take_or_dial(broker, timeout_ms=timeout_ms)[0]
+
+    def take_or_dial(self, broker: Broker, *, timeout_ms: int) -> tuple[NegotiatedConnection, bool]:
+        """Give a connection, as ``take``, and whether it was idle."""
+        idle = self._take(broker)
+        if idle is not None:
+            return idle, True
+        self._check_running(broker)
+        return self._dial(broker, timeout_ms), False
 
     def give_back(self, connection: NegotiatedConnection) -> None:
         """Keep a connection that is sound; close one that waits for an answer still."""
@@ -80,6 +90,7 @@ class ConnectionPool:
                 idle.append((connection, self._clock.now_ms()))
         if sound:
             self._failed.discard(connection.broker)
+            self._repeats.works(f"connecting to {connection.broker}")
         else:
             self._failed.add(connection.broker)
         if not kept:
@@ -128,8 +139,9 @@ class ConnectionPool:
             connection = self._dialer.dial(broker, timeout_ms=timeout_ms)
         except TransportError as error:
             # Once, until it works: an address that is good only elsewhere looks like an empty log.
-            if broker not in self._failed and broker.id >= 0 and not self._stopped:
-                log.warning("%s, as the cluster calls it, can't be reached: %s", broker, error)
+            if broker.id >= 0 and not self._stopped:
+                text = f"{broker}, as the cluster calls it, can't be reached: {error}"
+                self._repeats.happened(f"connecting to {broker}", text)
             self._failed.add(broker)
             raise
         with self._lock:

@@ -9,11 +9,16 @@ from dataclasses import dataclass
 from zkconsumer.model import TopicPartition
 from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.offset_for_leader_epoch import (
+    NO_EPOCH,
     EpochPartition,
     EpochTopic,
     OffsetForLeaderEpochRequest,
     OffsetForLeaderEpochResponse,
 )
+from zkconsumer.wire.messages.offset_for_leader_epoch import (
+    EpochEnd as AnsweredEpoch,
+)
+from zkconsumer.wire.offsets import is_offset_or_none
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +57,20 @@ def epochs_question(
 
 
 def read_epoch_ends(response: OffsetForLeaderEpochResponse) -> dict[TopicPartition, EpochEnd | int]:
-    """Where each partition's epoch ended, or its error code."""
+    """Where each partition's epoch ended, or its error code.
+
+    UNKNOWN, which may pass, is said of what is neither an end nor none.
+    """
     return {
-        TopicPartition(topic.topic, answer.partition): (
-            EpochEnd(answer.leader_epoch, answer.end_offset)
-            if answer.error_code == ErrorCode.NONE
-            else answer.error_code
-        )
+        TopicPartition(topic.topic, answer.partition): _read_one(answer)
         for topic in response.topics
         for answer in topic.partitions
     }
+
+
+def _read_one(answer: AnsweredEpoch) -> EpochEnd | int:
+    if answer.error_code != ErrorCode.NONE:
+        return answer.error_code
+    if not is_offset_or_none(answer.end_offset) or answer.leader_epoch < NO_EPOCH:
+        return ErrorCode.UNKNOWN
+    return EpochEnd(answer.leader_epoch, answer.end_offset)

@@ -13,11 +13,14 @@ from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.cluster.refresh_pace import RefreshPace
 from zkconsumer.cluster.vanished import VanishedTopics
 from zkconsumer.cluster.view import NOTHING_KNOWN, ClusterView, kept_current
-from zkconsumer.errors import AuthenticationFailed, ZkConsumerError
+from zkconsumer.errors import AuthenticationFailed, ZkConsumerError, without_frames
+from zkconsumer.repeats import Repeats
 from zkconsumer.scope import Mailbox, ThreadScope, naps
 from zkconsumer.wire.error_codes import ErrorCode
 
 log = logging.getLogger(__name__)
+
+_ABOUT = "asking for metadata"
 
 
 class MetadataKeeper:
@@ -66,6 +69,7 @@ class MetadataKeeper:
         self._on_change = on_change
         self._on_failure = on_failure
         self._clock = clock or SystemClock()
+        self._repeats = Repeats(log, self._clock)
         self._watched: frozenset[str] | None = frozenset()
         self._told_of: set[str] = set()
         self._vanished = VanishedTopics()
@@ -148,13 +152,13 @@ class MetadataKeeper:
         except ZkConsumerError as error:
             if self._stopped:
                 return
-            if str(error) != str(self.failure):
-                log.warning("no metadata: %s", error)
-            self.failure = error
+            self._repeats.happened(_ABOUT, f"no metadata: {error}")
+            self.failure = without_frames(error)
             self._pace.failed(refused=isinstance(error, AuthenticationFailed))
             self._on_failure(error)
         else:
             self.failure = None
+            self._repeats.works(_ABOUT)
             before = self.view
             current = kept_current(before, view)
             self.view = self._vanished.kept(before, current, watched, self._clock.now_ms())

@@ -4,15 +4,17 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
+from zkconsumer.clock import Clock
 from zkconsumer.cluster.connection_pool import ConnectionPool
 from zkconsumer.cluster.epoch_ends import EpochEnd, epochs_question, read_epoch_ends
 from zkconsumer.cluster.offset_lists import OffsetLists, offsets_question, read_offset_lists
 from zkconsumer.cluster.offset_times import TimedOffset, least_version, read_times, times_question
 from zkconsumer.cluster.patience import Patience
 from zkconsumer.cluster.view import ClusterView
-from zkconsumer.errors import TransportError, UnsupportedVersion
+from zkconsumer.errors import TransportError, UnsupportedVersion, ZkConsumerError
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.connection import InFlight
+from zkconsumer.net.hedging import HedgePace, Sent, first_to_answer
 from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.records.transactions import IsolationLevel
 from zkconsumer.wire.api import Request
@@ -68,12 +70,17 @@ class LeaderQuestions:
         pool: connections.
         view_of: who leads.
         request_timeout_ms: how long one broker may take.
+        clock: for deadlines.
     """
 
-    def __init__(self, pool: ConnectionPool, *, view_of: ViewOf, request_timeout_ms: int) -> None:
+    def __init__(
+        self, pool: ConnectionPool, *, view_of: ViewOf, request_timeout_ms: int, clock: Clock
+    ) -> None:
         self._pool = pool
         self._view_of = view_of
         self._request_timeout_ms = request_timeout_ms
+        self._quiet_ms = HedgePace(request_timeout_ms).quiet_ms
+        self._clock = clock
 
     def list_offsets(
         self,
@@ -180,10 +187,11 @@ class LeaderQuestions:
                         raise
                     answers.update(dict.fromkeys(part))
             for each in sent:
-                told = self._answered(question, each, patience)
+                told = self._answered(question, each, patience, taken)
                 answers.update(told)
         finally:
-            for connection in taken:
+            # Who was answered last: that its other connection was closed says nothing of a broker.
+            for connection in sorted(taken, key=lambda one: one.is_idle):
                 self._pool.give_back(connection)
         return answers
 
@@ -204,10 +212,38 @@ class LeaderQuestions:
         return _Sent(connection, in_flight, part)
 
     def _answered(
-        self, question: _Question[Q, A], sent: _Sent[Q], patience: Patience
+        self,
+        question: _Question[Q, A],
+        sent: _Sent[Q],
+        patience: Patience,
+        taken: list[NegotiatedConnection],
     ) -> Mapping[TopicPartition, A | int]:
+        """Wait for an answer; where the leader is silent, ask it once more."""
+        in_flight, leader, quiet_ms = sent.in_flight, sent.connection.broker, self._quiet_ms
+        asked = [sent.connection]
+
+        def hedge(failure: ZkConsumerError | None) -> Sent[NegotiatedConnection, Any] | None:
+            if failure is not None or len(asked) > 1:
+                return None
+            second = self._pool.take(leader, timeout_ms=min(quiet_ms, self._limit_ms(patience)))
+            taken.append(second)
+            asked.append(second)
+            version = in_flight.version
+            again = second.begin(
+                in_flight.request, timeout_ms=quiet_ms, at_least=version, at_most=version
+            )
+            return Sent(second, again)
+
         try:
-            response = sent.connection.finish(sent.in_flight, timeout_ms=self._limit_ms(patience))
+            answered: Sent[NegotiatedConnection, Any] = first_to_answer(
+                Sent(sent.connection, in_flight),
+                hedge,
+                quiet_ms=quiet_ms,
+                timeout_ms=self._limit_ms(patience),
+                clock=self._clock,
+                whom=leader,
+            )
+            response = answered.answer()
         except TransportError:
             return dict.fromkeys(sent.part, int(ErrorCode.NETWORK_EXCEPTION))
         told = question.read(response, sent.in_flight.version)

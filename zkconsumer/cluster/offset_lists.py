@@ -14,6 +14,7 @@ from zkconsumer.wire.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopic,
 )
+from zkconsumer.wire.offsets import is_offset
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +25,7 @@ class OffsetLists:
         offsets: of each partition without an error the offsets, the largest first: starts of the
             segments that were last written to by the time asked about, and the end of the log, if
             that has come by then. None at all is an answer.
-        errors: the error code of each other partition.
+        errors: the error code of each other partition; UNKNOWN where what it answers is no offset.
     """
 
     offsets: Mapping[TopicPartition, tuple[int, ...]]
@@ -61,8 +62,10 @@ def read_offset_lists(response: ListOffsetsResponse) -> OffsetLists:
     for topic in response.topics:
         for answer in topic.partitions:
             tp = TopicPartition(topic.topic, answer.partition)
-            if answer.error_code == ErrorCode.NONE:
-                offsets[tp] = answer.offsets
-            else:
+            if answer.error_code != ErrorCode.NONE:
                 errors[tp] = answer.error_code
+            elif not all(map(is_offset, answer.offsets)):
+                errors[tp] = ErrorCode.UNKNOWN
+            else:
+                offsets[tp] = answer.offsets
     return OffsetLists(offsets, errors)

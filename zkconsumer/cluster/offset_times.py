@@ -24,6 +24,7 @@ from zkconsumer.wire.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopic,
 )
+from zkconsumer.wire.offsets import is_offset_or_none
 
 EARLIEST: Final = EARLIEST_TIMESTAMP
 LATEST: Final = LATEST_TIMESTAMP
@@ -84,7 +85,10 @@ def times_question(
 def read_times(
     response: ListOffsetsResponse, *, version: int
 ) -> dict[TopicPartition, TimedOffset | int]:
-    """The offset of each partition that was answered, or its error code."""
+    """The offset of each partition that was answered, or its error code.
+
+    UNKNOWN, which may pass, is said of what is no offset.
+    """
     return {
         TopicPartition(topic.topic, answer.partition): _read_one(answer, version)
         for topic in response.topics
@@ -96,6 +100,9 @@ def _read_one(answer: ListedPartition, version: int) -> TimedOffset | int:
     if answer.error_code != ErrorCode.NONE:
         return answer.error_code
     if version == 0:
-        return TimedOffset(answer.offsets[0] if answer.offsets else NO_OFFSET)
+        offset = answer.offsets[0] if answer.offsets else NO_OFFSET
+        return TimedOffset(offset) if is_offset_or_none(offset) else ErrorCode.UNKNOWN
     epoch = None if answer.leader_epoch == NO_EPOCH else answer.leader_epoch
+    if not is_offset_or_none(answer.offset) or (epoch is not None and epoch < 0):
+        return ErrorCode.UNKNOWN
     return TimedOffset(answer.offset, answer.timestamp, epoch)

@@ -8,7 +8,7 @@ Every field has one writer, so there is no lock:
 ``consumed_offset``  the stream; before its first chunk the fetcher or control thread
 ``delivered_offset`` the stream
 ``committed_offset`` control thread
-``committed_metadata``, ``explicit_floor``: control thread
+``committed_metadata``, ``explicit_floor``, ``topic_czxid``: control thread
 ``high_watermark``   the fetcher
 ``halted``           the fetcher; only ever goes from False to True
 ==================  =================================================================
@@ -47,6 +47,9 @@ class PartitionClaim(Progress):
         explicit_floor: automatic commits write nothing up to here: the caller named an offset
             itself, and has consumed no more than this since. None: it has named none.
         high_watermark: the end of the log at the last fetch, -1 before the first.
+        topic_czxid: the ZooKeeper transaction that created the topic's node, as of the start: with
+            another one the topic is another, and no offset of this claim means anything in it.
+            None where it is not known.
         halted: nobody fetches it any more: what can't be read there has been handed to the
             stream, and nothing follows under this claim. A new claim of the partition tries anew.
     """
@@ -57,6 +60,7 @@ class PartitionClaim(Progress):
         "explicit_floor",
         "halted",
         "sink",
+        "topic_czxid",
         "topic_partition",
     )
 
@@ -70,6 +74,7 @@ class PartitionClaim(Progress):
         self.consumed_offset = committed_offset
         self.committed_metadata = ""
         self.explicit_floor: int | None = None
+        self.topic_czxid: int | None = None
         self.halted = False
 
     @property

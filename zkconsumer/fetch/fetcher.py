@@ -5,23 +5,25 @@ other partitions meanwhile, and waits in its mailbox when there is nothing to as
 """
 
 import logging
-from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
 from zkconsumer.clock import Clock, SystemClock
-from zkconsumer.errors import ProtocolError, TransportError
+from zkconsumer.errors import ProtocolError, RequestTimedOut, TransportError, ZkConsumerError
 from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim
 from zkconsumer.fetch.loop import LoopKey, LoopReport
 from zkconsumer.fetch.session import Deliver, FetchSession, LeaderLost, OffsetReset, Outcome
 from zkconsumer.fetch.settings import FetchSettings
-from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.model import TopicPartition
 from zkconsumer.net.connection import BrokerConnection
+from zkconsumer.net.connector import OpenConnection
+from zkconsumer.net.hedging import HedgePace, Sent, first_to_answer
 from zkconsumer.observe import SILENT, Fetched, Observation, PositionReset
+from zkconsumer.repeats import Repeats
 from zkconsumer.scope import Mailbox
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.codec import Request
-from zkconsumer.wire.messages.fetch import FetchRequest
+from zkconsumer.wire.messages.fetch import FetchRequest, FetchResponse
 from zkconsumer.wire.versions import OLDEST, version_for
 
 log = logging.getLogger(__name__)
@@ -52,15 +54,16 @@ _WAKE = _Wake()
 class PythonFetchLoop:
     """One broker's fetch loop in Python: the definition of what every loop does."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is another part of the connector
         self,
         key: LoopKey,
         report: LoopReport,
         *,
         settings: FetchSettings,
-        open_connection: Callable[[Broker], BrokerConnection],
+        open_connection: OpenConnection,
         observation: Observation = SILENT,
         clock: Clock | None = None,
+        repeats: Repeats | None = None,
     ) -> None:
         self._key = key
         self._report = report
@@ -68,9 +71,13 @@ class PythonFetchLoop:
         self._open = open_connection
         self._observation = observation
         self._clock = clock or SystemClock()
+        self._repeats = repeats or Repeats(log, self._clock)
+        self._about = f"fetching from {key.broker}"
         self._session = FetchSession(settings)
         self._mailbox: Mailbox[_Add | _Wake] = Mailbox()
         self._connection: BrokerConnection | None = None
+        self._second: BrokerConnection | None = None  # of a hedged request, while it is under way
+        self._pace = HedgePace(settings.request_timeout_ms)
         self._stopping = False
         self._ended = False
         self._has_failed = False  # the last exchange: one more failure gives all back
@@ -93,9 +100,9 @@ class PythonFetchLoop:
     def stop(self) -> None:
         """See ``FetchLoop``. Closing the socket wakes a thread that waits for an answer."""
         self._stopping = True
-        connection = self._connection
-        if connection is not None:
-            connection.close()
+        for connection in (self._connection, self._second):
+            if connection is not None:
+                connection.close()
         self._mailbox.put(_WAKE)
 
     def partition_count(self) -> int:
@@ -152,7 +159,10 @@ class PythonFetchLoop:
         answer = self._exchange(fetch, FETCH_VERSION)
         if answer is None:
             return False
-        duration_ms = self._clock.now_ms() - started_ms
+        return self._take_fetched(fetch, answer, self._clock.now_ms() - started_ms)
+
+    def _take_fetched(self, fetch: FetchRequest, answer: FetchResponse, duration_ms: int) -> bool:
+        """Hand over what a fetch brought; see ``_fetch``."""
         outcomes = self._session.receive_fetch(fetch, answer)
         self._act(outcomes)
         self._unpack()
@@ -220,16 +230,23 @@ class PythonFetchLoop:
         try:
             return self._ask(request, version)
         except (TransportError, ProtocolError) as error:
-            if not self._stopping:
-                broker = self._key.broker
-                log.warning("%s: partitions go back to the leader finder: %s", broker, error)
-                self._give_back(self._session.release_all(str(error)))
+            self._give_all_back(error)
             return None
+
+    def _give_all_back(self, error: ZkConsumerError) -> None:
+        if not self._stopping:
+            broker = self._key.broker
+            text = f"{broker}: partitions go back to the leader finder: {error}"
+            self._repeats.happened(self._about, text)
+            self._give_back(self._session.release_all(str(error)))
 
     def _ask(self, request: Request[R], version: int) -> R:
         if not self._has_failed:
             try:
                 return self._ask_once(request, version)
+            except RequestTimedOut:
+                # It was asked anew already, over a second connection.
+                raise
             except (TransportError, ProtocolError):
                 # The broker closes idle connections, and a restart looks the same: once more, anew.
                 if self._stopping:
@@ -245,20 +262,59 @@ class PythonFetchLoop:
         return self._connection
 
     def _ask_once(self, request: Request[R], version: int) -> R:
+        waits_ms = self._settings.max_wait_ms if isinstance(request, FetchRequest) else 0
+        timeout_ms = self._settings.request_timeout_ms + waits_ms
         connection = self._connected()
         try:
-            timeout_ms = self._settings.request_timeout_ms
-            if isinstance(request, FetchRequest):
-                timeout_ms += self._settings.max_wait_ms
-            return connection.request(request, version=version, timeout_ms=timeout_ms)
+            in_flight = connection.begin(request, version=version, timeout_ms=timeout_ms)
+            answered = first_to_answer(
+                Sent(connection, in_flight),
+                lambda failure: self._hedge(request, version, failure),
+                quiet_ms=self._pace.quiet_ms + waits_ms,
+                timeout_ms=timeout_ms,
+                clock=self._clock,
+                whom=self._key.broker,
+            )
+            self._settle(answered.connection)
+            response = answered.answer()
         except (TransportError, ProtocolError):
             self._close_connection()
             raise
+        self._repeats.works(self._about)
+        return response
+
+    def _hedge(
+        self, request: Request[R], version: int, failure: ZkConsumerError | None
+    ) -> Sent[BrokerConnection, R] | None:
+        """Ask again, once, over a second connection, where the first one is silent."""
+        if failure is not None or self._second is not None:
+            return None
+        quiet_ms = self._pace.quiet_ms
+        broker, name = self._key.broker, type(request).__name__
+        log.info("%s: silent at a %s: asked again over a second connection", broker, name)
+        connection = self._second = self._open(broker, timeout_ms=quiet_ms)
+        if self._stopping:
+            connection.close()
+        return Sent(connection, connection.begin(request, version=version, timeout_ms=quiet_ms))
+
+    def _settle(self, answered: BrokerConnection) -> None:
+        """Go on with the connection that was answered first; the race closed the other one."""
+        second, self._second = self._second, None
+        if answered is second:
+            self._connection = answered
+            self._pace.won()
+            if self._stopping:
+                answered.close()
+        elif second is not None:
+            self._pace.lost()
+        else:
+            self._pace.answered()
 
     def _close_connection(self) -> None:
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.close()
+        for connection in (self._connection, self._second):
+            if connection is not None:
+                connection.close()
+        self._connection = self._second = None
 
     def _act(self, outcomes: tuple[Outcome, ...]) -> None:
         for outcome in outcomes:

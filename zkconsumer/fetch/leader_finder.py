@@ -17,13 +17,16 @@ from zkconsumer.fetch.numbering import fetcher_number
 from zkconsumer.fetch.session import LeaderLost
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Broker, TopicPartition
-from zkconsumer.net.connection import BrokerConnection
+from zkconsumer.net.connector import OpenConnection
 from zkconsumer.observe import SILENT, Observation
 from zkconsumer.observe import LeaderLost as LeaderLostEvent
+from zkconsumer.repeats import Repeats
 from zkconsumer.scope import Mailbox, ScopedThread, ThreadScope
 from zkconsumer.wire.error_codes import error_name
 
 log = logging.getLogger(__name__)
+
+_FINDING = "finding leaders"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +43,7 @@ class ClusterAccess:
 
     list_brokers: Callable[[], Sequence[Broker]]
     read_metadata: Callable[[Sequence[Broker], Sequence[str]], ClusterView]
-    open_connection: Callable[[Broker], BrokerConnection]
+    open_connection: OpenConnection
     stop: Callable[[], None] = lambda: None
 
 
@@ -66,7 +69,7 @@ _LOOK = _Look()
 class LeaderFinder:
     """Finds leaders and hands partitions to the fetch loop of each."""
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - each is another part of the connector
         self,
         *,
         access: ClusterAccess,
@@ -75,6 +78,7 @@ class LeaderFinder:
         scope: ThreadScope,
         clock: Clock,
         observation: Observation = SILENT,
+        repeats: Repeats | None = None,
     ) -> None:
         self._observation = observation
         self._access = access
@@ -88,6 +92,7 @@ class LeaderFinder:
         self._loops: dict[LoopKey, tuple[FetchLoop, ScopedThread]] = {}
         self._next_pass_ms = 0
         self._stopping = False
+        self._repeats = repeats or Repeats(log, clock)
 
     def find(self, claims: Iterable[tuple[PartitionClaim, int | None]]) -> None:
         """Fetch these partitions from these offsets (None: by the reset policy). Thread: any."""
@@ -117,6 +122,7 @@ class LeaderFinder:
 
     def _turn(self) -> None:
         self._take(self._mailbox.get(self._wait_ms()))
+        self._repeats.tick()
         for message in self._mailbox.drain():
             self._take(message)
         self._drop_inactive()
@@ -130,7 +136,7 @@ class LeaderFinder:
 
     def _wait_ms(self) -> int | None:
         if not self._missing:
-            return None
+            return self._repeats.due_ms()
         return max(0, self._next_pass_ms - self._clock.now_ms())
 
     def _take(self, message: _Find | _LoopEnded | _Look | None) -> None:
@@ -156,8 +162,10 @@ class LeaderFinder:
             view = self._access.read_metadata(self._access.list_brokers(), topics)
         except ZkConsumerError as error:
             if not self._stopping:
-                log.warning("no leader found yet for %d partitions: %s", len(self._missing), error)
+                text = f"no leader found yet for {len(self._missing)} partitions: {error}"
+                self._repeats.happened(_FINDING, text)
             return
+        self._repeats.works(_FINDING)
         for tp, leader in view.leaders.items():
             find = self._missing.pop(tp, None)
             if find is not None:

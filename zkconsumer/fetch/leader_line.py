@@ -40,6 +40,7 @@ from zkconsumer.wire.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopic,
 )
+from zkconsumer.wire.offsets import is_offset
 
 A = TypeVar("A")
 R = TypeVar("R")
@@ -143,6 +144,9 @@ class LeaderLine:
                 self.failed(offset, f"ListOffsets: {text}")
                 return None
             found.append(parts[0].offsets[0])
+        if not (is_offset(found[0]) and is_offset(found[1]) and found[0] <= found[1]):
+            self.failed(offset, f"ListOffsets: no log lies from {found[0]} to {found[1]}")
+            return None
         return found[0], found[1]
 
     def look_again(self) -> None:

@@ -84,6 +84,7 @@ class Lender:
             has_room: as of ``FetchSession.fetch_request``.
         """
         positions = [one for one in self.session.positions() if one.claim.active]
+        self.odd |= {one.claim for one in positions if one.packed and one.packed.misplaced}
         if not all(self.can_fill(one.claim.sink) for one in positions):
             return None
         large = self.session.large_sinks()
@@ -117,6 +118,8 @@ class Lender:
                 turns.append((state.turn, position))
             if state.is_odd:
                 self.odd.add(position.claim)
+                if state.packed is not None and not state.packed.at_byte:
+                    self.session.judge_offsets(position)  # they may be what is odd
             if state.error_code:
                 refused.append((position, state))
         for _, position in sorted(turns, key=lambda one: one[0]):

@@ -4,6 +4,7 @@ Source: Kafka 0.8.2.2 ``ConsumerFetcherManager``. There a rebalance stops every 
 for each; here it marks claims as given up, which takes no waiting, and the fetchers live on.
 """
 
+import logging
 from collections.abc import Callable, Iterable
 
 from zkconsumer.clock import Clock
@@ -14,7 +15,10 @@ from zkconsumer.fetch.loops import loop_class
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import Broker
 from zkconsumer.observe import SILENT, Observation
+from zkconsumer.repeats import Repeats
 from zkconsumer.scope import ThreadScope
+
+log = logging.getLogger(__name__)
 
 
 class FetchManager:
@@ -40,6 +44,8 @@ class FetchManager:
         on_death: Callable[[BaseException], None] | None = None,
         observation: Observation = SILENT,
     ) -> None:
+        repeats = Repeats(log, clock)
+
         def new_loop(key: LoopKey, report: LoopReport) -> FetchLoop:
             return loop_class()(
                 key,
@@ -48,6 +54,7 @@ class FetchManager:
                 open_connection=access.open_connection,
                 observation=observation,
                 clock=clock,
+                repeats=repeats,
             )
 
         self._finder = LeaderFinder(
@@ -57,6 +64,7 @@ class FetchManager:
             scope=scope,
             clock=clock,
             observation=observation,
+            repeats=repeats,
         )
         self._scope = scope
         self._on_death = on_death

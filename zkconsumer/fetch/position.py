@@ -10,7 +10,7 @@ from zkconsumer.errors import CorruptRecord, MessageTooLarge, PartitionFailed, Z
 from zkconsumer.fetch.claim import Chunk, PartitionClaim, Poison
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.records.decode import DecodedRows
-from zkconsumer.records.engine import decode_rows
+from zkconsumer.records.engine import believed, decode_rows
 from zkconsumer.records.entries import HEADER_BYTES, CutOff, cut_off_entry, offset_at
 
 _MIN_PIECE_BYTES = 4096
@@ -28,6 +28,10 @@ class Packed:
         asked_bytes: how much was asked for.
         at_byte: how far it is unpacked.
         is_kept: whether ``data`` is a copy, and the response is let go.
+        passed_bytes: what lay in front of ``data`` and is passed over.
+        is_cut: whether there may be more behind ``data`` than came.
+        misplaced: what is wrong with the entry behind ``data``, if that claims an offset where it
+            can't lie.
     """
 
     data: memoryview
@@ -35,6 +39,9 @@ class Packed:
     asked_bytes: int
     at_byte: int = 0
     is_kept: bool = False
+    passed_bytes: int = 0
+    is_cut: bool = True
+    misplaced: CorruptRecord | None = None
 
     def keep(self) -> None:
         """Let go of the response, for as long as this has to wait."""
@@ -118,15 +125,41 @@ def start_at(position: FetchPosition, offset: int) -> Chunk | None:
     return Chunk(claim, offset, offset, (), 0)
 
 
-def take_answer(position: FetchPosition, data: memoryview, asked_bytes: int) -> None:
+def take_answer(
+    position: FetchPosition, data: memoryview, asked_bytes: int, settings: FetchSettings
+) -> None:
     """Keep what a fetch from ``position.fetch_offset`` brought, to be unpacked."""
     offset = position.fetch_offset
     assert offset is not None
     if data:
         position.packed = Packed(data, offset, asked_bytes)
-    else:
+        judge_offsets(position, settings)
+    if position.packed is None:
         # The end of the log. A message that seemed to need more is not there any more.
         position.needed_bytes = 0
+
+
+def judge_offsets(position: FetchPosition, settings: FetchSettings) -> None:
+    """Cut off what came, and is not begun, in front of the first entry that can't lie there."""
+    packed = position.packed
+    assert packed is not None
+    found = believed(
+        packed.data,
+        fetch_offset=packed.fetch_offset,
+        high_watermark=position.claim.high_watermark,
+        is_again=position.suspect_offset == packed.fetch_offset,
+        max_decompressed_bytes=settings.max_decompressed_bytes,
+    )
+    packed.is_cut = len(packed.data) >= packed.asked_bytes
+    packed.data = packed.data[found.start : found.stop]
+    packed.passed_bytes = found.start
+    packed.misplaced = found.error
+    if (
+        not packed.data
+        and found.error is None
+        and position.claim.high_watermark <= packed.fetch_offset
+    ):
+        position.packed = None  # all of it lies below, as far as the log goes
 
 
 def unpack(position: FetchPosition, room_bytes: int, settings: FetchSettings) -> Chunk | None:
@@ -150,6 +183,12 @@ def unpack(position: FetchPosition, room_bytes: int, settings: FetchSettings) ->
         position.packed = None
         behind = packed.data[packed.at_byte + len(decoded.error.raw) :]
         return _take_corrupt(position, decoded, _believed(decoded.error, behind), settings)
+    if packed.misplaced is not None and packed.at_byte == len(packed.data):
+        position.packed = None
+        if _needs_a_look_behind(position, packed, decoded, settings):
+            position.needed_bytes = min(packed.asked_bytes * 2, settings.growth_max_bytes)
+            return None
+        return _take_corrupt(position, decoded, packed.misplaced, settings)
     moved = bool(decoded.records) or decoded.next_offset > fetch_offset
     if moved:
         position.suspect_offset = None
@@ -165,6 +204,16 @@ def unpack(position: FetchPosition, room_bytes: int, settings: FetchSettings) ->
     size = cut_off.size_bytes if cut_off is not None else 0
     position.needed_bytes = size if size <= settings.growth_max_bytes else 0
     return _chunk(position, decoded, fetch_offset) if moved else None
+
+
+def _needs_a_look_behind(
+    position: FetchPosition, packed: Packed, decoded: DecodedRows, settings: FetchSettings
+) -> bool:
+    """Whether only what lies behind an entry can tell how to pass over it, and did not come."""
+    is_in_front = decoded.next_offset == packed.fetch_offset == position.suspect_offset
+    is_lonely = packed.misplaced is not None and packed.misplaced.next_offset is None
+    can_grow = packed.is_cut and packed.asked_bytes < settings.growth_max_bytes
+    return settings.skip_poison and is_in_front and is_lonely and can_grow
 
 
 def _decode_piece(
@@ -206,7 +255,10 @@ def _take_corrupt(
     """
     fetch_offset = position.fetch_offset
     assert fetch_offset is not None
+    is_misplaced = decoded.error is None
     resume = decoded.records[-1].offset + 1 if decoded.records else fetch_offset
+    if is_misplaced:
+        resume = decoded.next_offset  # all in front of it was read whole
     position.fetch_offset = resume
     chunk = _chunk(position, decoded, fetch_offset)
     if position.suspect_offset != resume:
@@ -214,7 +266,7 @@ def _take_corrupt(
         return chunk if decoded.records else None
     failure = PartitionFailed(position.claim.topic_partition, resume, str(error))
     failure.__cause__ = error
-    next_offset = error.next_offset if error.offset >= resume else None
+    next_offset = error.next_offset if is_misplaced or error.offset >= resume else None
     _poison(position, chunk, settings, _Foul(failure, next_offset, error.raw, raw_is_whole=True))
     return chunk
 
@@ -228,7 +280,9 @@ def _grow(
         position.needed_bytes = min(packed.asked_bytes * 2, limit)
         return None
     if 0 <= size <= limit:
-        position.needed_bytes = max(size, packed.asked_bytes)
+        # What lies in front of it comes again, too.
+        front_bytes = packed.passed_bytes + packed.at_byte
+        position.needed_bytes = max(front_bytes + size, packed.asked_bytes)
         return None
     offset = packed.fetch_offset
     too_large = MessageTooLarge(position.claim.topic_partition, offset, size, limit)

@@ -23,7 +23,7 @@ from zkconsumer.fetch.range_parts import (
 )
 from zkconsumer.fetch.range_settings import RangeSettings
 from zkconsumer.model import OffsetRange
-from zkconsumer.records.engine import ENGINE, Engine
+from zkconsumer.records.engine import ENGINE, Engine, believed
 from zkconsumer.records.entries import HEADER_BYTES, CutOff, cut_off_entry
 from zkconsumer.wire.error_codes import ErrorCode, error_name
 from zkconsumer.wire.messages.fetch import FetchedPartition
@@ -62,10 +62,15 @@ class Ask:
 
 @dataclass(slots=True, eq=False)
 class _Packed:
-    """What came: ``at_byte`` is how far it is unpacked."""
+    """What came: ``at_byte`` is how far it is unpacked.
+
+    ``misplaced`` is what is wrong with the entry behind it, if that claims an offset at which it
+    can't lie.
+    """
 
     data: memoryview
     ask: Ask
+    misplaced: CorruptRecord | None
     at_byte: int = 0
 
 
@@ -144,8 +149,11 @@ class RangeCursor:
             raise PartitionFailed(self.wanted.topic_partition, self.next_offset, reason)
         if answer.records:
             # Nobody writes to an answer that came: what is made of it may point into it.
-            self._packed = _Packed(answer.records.toreadonly(), ask)
-            return Verdict.ARRIVED
+            packed = self._judged(answer.records.toreadonly(), ask, answer.high_watermark)
+            is_through = answer.high_watermark <= ask.offset
+            if packed.data or packed.misplaced is not None or not is_through:
+                self._packed = packed
+                return Verdict.ARRIVED
         # A message that seemed to need more is not there any more.
         self._needed_bytes = 0
         self._pass_gap(answer.high_watermark, now_ms)
@@ -176,6 +184,9 @@ class RangeCursor:
         if piece.error is not None:
             self._packed = None
             return self._take_corrupt(piece, piece.error)
+        if packed.misplaced is not None and packed.at_byte == len(packed.data):
+            self._packed = None
+            return self._take_corrupt(piece, packed.misplaced)
         end = min(piece.next_offset, self.wanted.until_offset)
         parts = list(parts_of(piece, end, self._settings.part_bytes))
         self._advance(end)
@@ -263,6 +274,17 @@ class RangeCursor:
                 return piece
             piece_bytes = first_bytes
 
+    def _judged(self, data: memoryview, ask: Ask, high_watermark: int) -> _Packed:
+        """Cut off what came in front of the first entry that can't lie there."""
+        found = believed(
+            data,
+            fetch_offset=ask.offset,
+            high_watermark=high_watermark,
+            is_again=self._suspect_offset == ask.offset,
+            max_decompressed_bytes=self._settings.max_decompressed_bytes,
+        )
+        return _Packed(data[found.start : found.stop], ask, found.error)
+
     def _advance(self, offset: int) -> None:
         if offset > self.next_offset:
             self.next_offset = offset
@@ -277,7 +299,9 @@ class RangeCursor:
         that of a wrapper, which is the offset of its last message.
         """
         behind = self.next_offset
-        if piece.rows:
+        if piece.error is None:
+            behind = max(behind, piece.next_offset)  # all in front of it was read whole
+        elif piece.rows:
             behind = piece.rows[-1][0] + 1
         elif piece.runs:
             behind = piece.runs[-1].last_offset + 1

@@ -20,12 +20,14 @@ from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
 from zkconsumer.scope import wait_ms
 from zkconsumer.wire.error_codes import ErrorCode, error_name
 from zkconsumer.wire.messages.fetch import (
+    LAST_BY_NAME,
     FetchedPartition,
     FetchPartition,
     FetchRequest,
     FetchResponse,
     FetchTopic,
 )
+from zkconsumer.wire.offsets import is_offset
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, eq=False)
@@ -138,6 +140,9 @@ class ServedLine:
         except (TransportError, ProtocolError) as error:
             self.failed(offset, str(error), error)
             return None
+        if not (is_offset(found[0]) and is_offset(found[1]) and found[0] <= found[1]):
+            self.failed(offset, f"ListOffsets: no log lies from {found[0]} to {found[1]}")
+            return None
         return found[0], found[1]
 
     def look_again(self) -> None:
@@ -173,7 +178,7 @@ class ServedLine:
             min_bytes=1,
             topics=(FetchTopic(topic=topic, partitions=(entry,)),),
         )
-        return connection.begin(request, timeout_ms=settings.timeout_ms)
+        return connection.begin(request, timeout_ms=settings.timeout_ms, at_most=LAST_BY_NAME)
 
     def _connected(self) -> NegotiatedConnection:
         """The connection to the leader, found and opened where need be."""

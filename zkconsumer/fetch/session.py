@@ -16,7 +16,14 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from zkconsumer.fetch.claim import Chunk, ChunkSink, PartitionClaim
-from zkconsumer.fetch.position import FetchPosition, refused, start_at, take_answer, unpack
+from zkconsumer.fetch.position import (
+    FetchPosition,
+    judge_offsets,
+    refused,
+    start_at,
+    take_answer,
+    unpack,
+)
 from zkconsumer.fetch.settings import FetchSettings
 from zkconsumer.model import TopicPartition
 from zkconsumer.wire.error_codes import ErrorCode, error_name
@@ -34,6 +41,7 @@ from zkconsumer.wire.messages.list_offsets import (
     ListOffsetsResponse,
     ListOffsetsTopic,
 )
+from zkconsumer.wire.offsets import is_offset
 
 _MIN_FETCH_BYTES = 4096
 """No partition is asked for less, however many there are (unless ``fetch_bytes`` is)."""
@@ -238,6 +246,10 @@ class FetchSession:
             self.end_turn(ready[tp].claim)
         return sizes
 
+    def judge_offsets(self, position: FetchPosition) -> None:
+        """Judge the offsets of what somebody else fetched for a position (``lending``)."""
+        judge_offsets(position, self._settings)
+
     def large_sinks(self) -> set[ChunkSink]:
         """The queues of partitions whose next entry needs more than their part of a response."""
         large: set[ChunkSink] = set()
@@ -292,6 +304,8 @@ class FetchSession:
             yield self._lose_leader(tp, f"ListOffsets: {error_name(answer.error_code)}")
         elif not answer.offsets:
             yield self._lose_leader(tp, "ListOffsets: no offset in the answer")
+        elif not is_offset(answer.offsets[0]):
+            yield self._lose_leader(tp, f"ListOffsets: {answer.offsets[0]} is no offset")
         else:
             chunk = start_at(position, answer.offsets[0])
             if chunk is not None:
@@ -307,7 +321,7 @@ class FetchSession:
             yield self._take_error(position, ErrorCode.of(answer.error_code), answer.error_code)
         else:
             position.claim.high_watermark = answer.high_watermark
-            take_answer(position, answer.records, wanted.max_bytes)
+            take_answer(position, answer.records, wanted.max_bytes, self._settings)
 
     def _take_error(self, position: FetchPosition, error: ErrorCode, code: int) -> Outcome:
         """Ask again where that may help, maybe another broker; else tell the stream."""

@@ -8,6 +8,7 @@ works while we do; still there is one in flight at most.
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, Generic, TypeVar
 
 from zkconsumer.clock import Clock, SystemClock
@@ -22,6 +23,7 @@ from zkconsumer.model import Broker
 from zkconsumer.net.transport import HasDescriptor, Transport
 from zkconsumer.wire.codec import Request, decode_response, encode_request
 from zkconsumer.wire.framing import LENGTH_BYTES, checked_length
+from zkconsumer.wire.response_bounds import LARGEST_ENTRY_BYTES, response_bound
 
 R = TypeVar("R")
 
@@ -43,13 +45,15 @@ class Line:
         descriptor: the socket's.
         correlation_id: of the next request; to be moved on with every one.
         client_id: sent with every request, as UTF-8.
-        max_response_bytes: no larger answer is to be taken.
+        max_response_bytes: no larger answer is to be taken, whatever was asked.
+        max_entry_bytes: how much a fetch may bring beyond what was asked; see ``response_bounds``.
     """
 
     descriptor: int
     correlation_id: int
     client_id: bytes
     max_response_bytes: int
+    max_entry_bytes: int
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,6 +65,41 @@ class InFlight(Generic[R]):
     correlation_id: int
 
 
+class Heard(Enum):
+    """What came of an answer within some time."""
+
+    NOTHING = "nothing"
+    PART = "part"
+    ALL = "all"
+
+
+class _Incoming:
+    """Bytes that are on their way, in a buffer that grows with what really comes."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._buffer = bytearray(min(size, _READ_BYTES))
+        self._filled = 0
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of it has come."""
+        return self._filled >= self._size
+
+    def receive(self, transport: Transport) -> int:
+        """Take what comes next; how many bytes, 0 at the end of the stream."""
+        if self._filled == len(self._buffer):
+            self._buffer.extend(bytes(min(self._size - self._filled, len(self._buffer))))
+        with memoryview(self._buffer) as view:
+            count = transport.receive_into(view[self._filled :])
+        self._filled += count
+        return count
+
+    def data(self) -> memoryview:
+        """All of it."""
+        return memoryview(self._buffer)
+
+
 class BrokerConnection:
     """Thread: one at a time, but for ``close``.
 
@@ -68,7 +107,9 @@ class BrokerConnection:
         broker: for messages.
         transport: connected; this object owns it.
         client_id: sent with every request.
-        max_response_bytes: a larger answer is refused before any of it is kept.
+        max_response_bytes: a larger answer is refused before any of it is kept, whatever was asked;
+            each request has a bound of its own besides (``wire.response_bounds``).
+        max_entry_bytes: how large a single entry of a log may be.
         clock: for deadlines.
     """
 
@@ -79,15 +120,19 @@ class BrokerConnection:
         *,
         client_id: str,
         max_response_bytes: int,
+        max_entry_bytes: int = LARGEST_ENTRY_BYTES,
         clock: Clock | None = None,
     ) -> None:
         self.broker = broker
         self._transport = transport
         self._client_id = client_id
         self._max_response_bytes = max_response_bytes
+        self._max_entry_bytes = max_entry_bytes
         self._clock = clock or SystemClock()
         self._correlation_id = 0
         self._in_flight: InFlight[Any] | None = None
+        self._length = _Incoming(LENGTH_BYTES)
+        self._frame: _Incoming | None = None
         self._closed = False
 
     @property
@@ -105,7 +150,7 @@ class BrokerConnection:
         """
         deadline_ms = self._clock.now_ms() + timeout_ms
         in_flight = self.begin(request, version=version, timeout_ms=timeout_ms)
-        return self._receive(in_flight, deadline_ms)
+        return self._take_answer(in_flight, deadline_ms)
 
     def begin(self, request: Request[R], *, version: int, timeout_ms: int) -> InFlight[R]:
         """Send a request; ``finish`` gives its answer. Nothing else may be sent in between.
@@ -137,7 +182,37 @@ class BrokerConnection:
             DecodeError: the answer is not one; the connection is closed.
             TransportError: no answer in time, or none at all; the connection is closed.
         """
-        return self._receive(in_flight, self._clock.now_ms() + timeout_ms)
+        return self._take_answer(in_flight, self._clock.now_ms() + timeout_ms)
+
+    def hear(self, in_flight: InFlight[Any], *, timeout_ms: int) -> Heard:
+        """Read on in the answer to what ``begin`` sent, as far as it comes within a time.
+
+        What came is kept: ``hear`` goes on behind it, and so does ``finish``. That nothing came is
+        no failure.
+
+        Args:
+            in_flight: what ``begin`` gave.
+            timeout_ms: how long to wait for the next bytes.
+
+        Returns:
+            Whether anything came; ``ALL`` when ``finish`` need not wait.
+
+        Raises:
+            LocalProtocolError: that request is not in flight.
+            DecodeError: the answer's length makes no sense; the connection is closed.
+            TransportError: there will be no answer; the connection is closed.
+        """
+        self._require_in_flight(in_flight)
+        if self._frame is not None and self._frame.is_whole:
+            return Heard.ALL
+        try:
+            self._hear_next(in_flight, self._clock.now_ms() + timeout_ms)
+        except RequestTimedOut:
+            return Heard.NOTHING
+        except BaseException:
+            self.close()
+            raise
+        return Heard.ALL if self._frame is not None and self._frame.is_whole else Heard.PART
 
     def send_only(self, request: Request[R], *, version: int, timeout_ms: int) -> None:
         """Send a request that the broker does not answer (Produce with acks 0)."""
@@ -195,7 +270,11 @@ class BrokerConnection:
         assert isinstance(transport, HasDescriptor)
         with transport.lend() as descriptor:
             line = Line(
-                descriptor, self._correlation_id, self._client_id.encode(), self._max_response_bytes
+                descriptor,
+                self._correlation_id,
+                self._client_id.encode(),
+                self._max_response_bytes,
+                self._max_entry_bytes,
             )
             try:
                 yield line
@@ -207,12 +286,12 @@ class BrokerConnection:
         self._closed = True
         self._transport.close()
 
-    def _receive(self, in_flight: InFlight[R], deadline_ms: int) -> R:
-        if self._in_flight is not in_flight:
-            name = type(in_flight.request).__name__
-            raise LocalProtocolError(f"{self.broker}: this {name} is not in flight (field -)")
+    def _take_answer(self, in_flight: InFlight[R], deadline_ms: int) -> R:
+        self._require_in_flight(in_flight)
         try:
-            frame = self._receive_frame(deadline_ms)
+            while self._frame is None or not self._frame.is_whole:
+                self._hear_next(in_flight, deadline_ms)
+            frame = self._frame.data()
             request = in_flight.request
             answered_id, response = decode_response(request, in_flight.version, frame)
             if answered_id != in_flight.correlation_id:
@@ -223,8 +302,13 @@ class BrokerConnection:
         except BaseException:
             self.close()
             raise
-        self._in_flight = None
+        self._in_flight, self._frame, self._length = None, None, _Incoming(LENGTH_BYTES)
         return response
+
+    def _require_in_flight(self, in_flight: InFlight[Any]) -> None:
+        if self._in_flight is not in_flight:
+            name = type(in_flight.request).__name__
+            raise LocalProtocolError(f"{self.broker}: this {name} is not in flight (field -)")
 
     def _send(self, request: Request[R], version: int, timeout_ms: int) -> int:
         self._require_none_in_flight(type(request).__name__)
@@ -247,25 +331,29 @@ class BrokerConnection:
                 f"{self.broker}: {name} can't be sent while another request is in flight (field -)"
             )
 
-    def _receive_frame(self, deadline_ms: int) -> memoryview:
-        prefix = self._receive_exactly(LENGTH_BYTES, deadline_ms)
-        size = checked_length(prefix, self._max_response_bytes)
-        return self._receive_exactly(size, deadline_ms)
+    def _bound_of(self, in_flight: InFlight[Any]) -> int:
+        request, version = in_flight.request, in_flight.version
+        bound = response_bound(request, version, entry_bytes=self._max_entry_bytes)
+        return min(bound, self._max_response_bytes)
+
+    def _hear_next(self, in_flight: InFlight[Any], deadline_ms: int) -> None:
+        """Receive some more of the frame that answers, whose length comes first."""
+        frame = self._frame
+        self._receive(self._length if frame is None else frame, deadline_ms)
+        if frame is None and self._length.is_whole:
+            size = checked_length(self._length.data(), self._bound_of(in_flight))
+            self._frame = _Incoming(size)
 
     def _receive_exactly(self, size: int, deadline_ms: int) -> memoryview:
-        """Read ``size`` bytes into a buffer that grows with what really comes."""
-        buffer = bytearray(min(size, _READ_BYTES))
-        filled = 0
-        while filled < size:
-            left_ms = deadline_ms - self._clock.now_ms()
-            if left_ms <= 0:
-                raise RequestTimedOut(f"{self.broker}: no answer in time")
-            self._transport.set_timeout_ms(left_ms)
-            if filled == len(buffer):
-                buffer.extend(bytes(min(size - filled, len(buffer))))
-            with memoryview(buffer) as view:
-                count = self._transport.receive_into(view[filled:])
-            if count == 0:
-                raise ConnectionLost(f"{self.broker}: closed the connection")
-            filled += count
-        return memoryview(buffer)
+        incoming = _Incoming(size)
+        while not incoming.is_whole:
+            self._receive(incoming, deadline_ms)
+        return incoming.data()
+
+    def _receive(self, incoming: _Incoming, deadline_ms: int) -> None:
+        left_ms = deadline_ms - self._clock.now_ms()
+        if left_ms <= 0:
+            raise RequestTimedOut(f"{self.broker}: no answer in time")
+        self._transport.set_timeout_ms(left_ms)
+        if not incoming.receive(self._transport):
+            raise ConnectionLost(f"{self.broker}: closed the connection")

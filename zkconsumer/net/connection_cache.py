@@ -6,11 +6,11 @@ even closing them, and opens its own.
 """
 
 import os
-from collections.abc import Callable
 from typing import Final
 
 from zkconsumer.model import Broker
 from zkconsumer.net.connection import BrokerConnection
+from zkconsumer.net.connector import OpenConnection
 
 
 class ConnectionCache:
@@ -21,9 +21,7 @@ class ConnectionCache:
         idle_per_broker: how many may wait for one broker; more are closed.
     """
 
-    def __init__(
-        self, open_connection: Callable[[Broker], BrokerConnection], *, idle_per_broker: int = 2
-    ) -> None:
+    def __init__(self, open_connection: OpenConnection, *, idle_per_broker: int = 2) -> None:
         self._open = open_connection
         self._idle_per_broker = idle_per_broker
         # Every step on it is one call, so that there is no lock that a fork could copy as taken.
@@ -43,14 +41,14 @@ class ConnectionCache:
                 return connection
         return None
 
-    def open(self, broker: Broker) -> BrokerConnection:
-        """Connect anew; it may be given back as well.
+    def open(self, broker: Broker, *, timeout_ms: int | None = None) -> BrokerConnection:
+        """Connect anew, maybe in less time than usual; it may be given back as well.
 
         Raises:
             ConnectFailed: naming the address.
         """
         self._leave_to_parent()
-        return self._open(broker)
+        return self._open(broker, timeout_ms=timeout_ms)
 
     def give_back(self, connection: BrokerConnection) -> None:
         """Keep a connection for the next one; close it where an answer is still to come."""

@@ -1,11 +1,22 @@
 """Opens connections to brokers."""
 
+from typing import Protocol
+
 from zkconsumer.model import Broker
 from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.net.transport import Connector
 
 DEFAULT_MAX_RESPONSE_BYTES = 1 << 30
-"""A gigabyte: 0.8 brokers bound a fetch per partition only, so many of them add up."""
+"""A gigabyte: 0.8 brokers bound a fetch per partition only, so many of them add up. Each answer is
+held against what was asked besides (``wire.response_bounds``)."""
+
+
+class OpenConnection(Protocol):
+    """Connects to a broker; ``BrokerConnector.open`` is one."""
+
+    def __call__(self, broker: Broker, /, *, timeout_ms: int | None = None) -> BrokerConnection:
+        """See ``BrokerConnector.open``."""
+        ...
 
 
 class BrokerConnector:
@@ -31,13 +42,18 @@ class BrokerConnector:
         self._timeout_ms = timeout_ms
         self._max_response_bytes = max_response_bytes
 
-    def open(self, broker: Broker) -> BrokerConnection:
+    def open(self, broker: Broker, *, timeout_ms: int | None = None) -> BrokerConnection:
         """Connect to a broker.
+
+        Args:
+            broker: whom to call.
+            timeout_ms: bounds it, where that is less than the connector's own.
 
         Raises:
             ConnectFailed: naming its address.
         """
-        transport = self._connector.connect(broker.host, broker.port, timeout_ms=self._timeout_ms)
+        limit_ms = self._timeout_ms if timeout_ms is None else min(timeout_ms, self._timeout_ms)
+        transport = self._connector.connect(broker.host, broker.port, timeout_ms=limit_ms)
         return BrokerConnection(
             broker,
             transport,

@@ -22,6 +22,7 @@ from zkconsumer.net.tls import TlsTransport, context_of
 from zkconsumer.net.transport import Connector, StoppableConnector, Transport
 from zkconsumer.net.version_search import Found, VersionSearch
 from zkconsumer.wire.negotiation import FIRST_PROBE, BrokerVersions
+from zkconsumer.wire.response_bounds import LARGEST_ENTRY_BYTES
 
 __all__ = ["BrokerDialer", "NegotiatedConnection"]
 
@@ -37,7 +38,8 @@ class BrokerDialer:
         connect_timeout_ms: how long one connect may take.
         request_timeout_ms: how long each later step may wait: TLS, versions, SASL. All of dialling
             takes no longer than both together.
-        max_response_bytes: the largest answer that a connection takes.
+        max_response_bytes: the largest answer that a connection takes, whatever was asked.
+        max_entry_bytes: how large a single entry of a log may be.
         clock: for deadlines.
     """
 
@@ -50,6 +52,7 @@ class BrokerDialer:
         connect_timeout_ms: int,
         request_timeout_ms: int,
         max_response_bytes: int = DEFAULT_MAX_RESPONSE_BYTES,
+        max_entry_bytes: int = LARGEST_ENTRY_BYTES,
         clock: Clock | None = None,
     ) -> None:
         self._connector = connector
@@ -59,6 +62,7 @@ class BrokerDialer:
         self._connect_timeout_ms = connect_timeout_ms
         self._request_timeout_ms = request_timeout_ms
         self._max_response_bytes = max_response_bytes
+        self._max_entry_bytes = max_entry_bytes
         self._clock = clock or SystemClock()
         self._known = KnownVersions()
         # Reentrant: a signal handler may stop it in the middle of a call.
@@ -130,6 +134,7 @@ class BrokerDialer:
             connect_timeout_ms=self._connect_timeout_ms,
             request_timeout_ms=self._request_timeout_ms,
             max_response_bytes=self._max_response_bytes,
+            max_entry_bytes=self._max_entry_bytes,
             clock=self._clock,
         )
         twin._tls, twin._known = self._tls, self._known
@@ -233,6 +238,7 @@ class BrokerDialer:
             transport,
             client_id=self._client_id,
             max_response_bytes=self._max_response_bytes,
+            max_entry_bytes=self._max_entry_bytes,
             clock=self._clock,
         )
         with self._lock:

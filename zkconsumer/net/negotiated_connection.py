@@ -2,7 +2,7 @@
 
 import contextlib
 from collections.abc import Callable, Iterator
-from typing import Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 
 from zkconsumer.clock import Clock
 from zkconsumer.errors import (
@@ -12,7 +12,7 @@ from zkconsumer.errors import (
     UnsupportedVersion,
 )
 from zkconsumer.model import Broker
-from zkconsumer.net.connection import BrokerConnection, InFlight
+from zkconsumer.net.connection import BrokerConnection, Heard, InFlight
 from zkconsumer.wire.api import Request
 from zkconsumer.wire.negotiation import BrokerVersions
 
@@ -112,6 +112,11 @@ class NegotiatedConnection:
         """
         with self._watched():
             return self._connection.finish(in_flight, timeout_ms=timeout_ms)
+
+    def hear(self, in_flight: InFlight[Any], *, timeout_ms: int) -> Heard:
+        """Read on in the answer to what ``begin`` sent; see ``BrokerConnection.hear``."""
+        with self._watched():
+            return self._connection.hear(in_flight, timeout_ms=timeout_ms)
 
     def send_only(self, request: Request[R], *, timeout_ms: int, at_least: int = 0) -> None:
         """Send a request that the broker does not answer (Produce with acks 0).

@@ -13,6 +13,7 @@ import threading
 from collections.abc import Iterator
 
 from zkconsumer.errors import ConnectFailed, ConnectionLost, RequestTimedOut, TransportError
+from zkconsumer.printable import printable
 
 
 class TcpTransport:
@@ -132,7 +133,7 @@ class TcpConnector:
 
     def connect(self, host: str, port: int, *, timeout_ms: int) -> TcpTransport:
         """See ``Connector``. Every address of the host is tried in turn."""
-        address = f"{host}:{port}"
+        address = f"{printable(host)}:{port}"
         failure: OSError | UnicodeError | OverflowError | None = None
         try:
             for family, kind, protocol, _, target in socket.getaddrinfo(

@@ -76,11 +76,14 @@ def test_a_snapshot_and_a_client(world: StatusWorld) -> None:
 
 
 def test_no_broker_to_ask(world: StatusWorld) -> None:
-    """It says what else to give."""
+    """It says where it looked, and what to look at."""
     for number in range(2):
         world.tree.delete(f"/brokers/ids/{number}")
     args = parsed("--zookeeper", "zk")
-    with opening(world)(args) as access, pytest.raises(ConfigError, match="none is registered"):
+    with (
+        opening(world)(args) as access,
+        pytest.raises(RegistryError, match=r"registered in zk: .* down"),
+    ):
         _ = access.client
 
 

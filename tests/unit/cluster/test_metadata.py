@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.fake_net import LONG_MS, SHORT_MS, FakeNet, fake_net
 from tests.support.waiting import wait_until
+from zkconsumer.clock import SystemClock
 from zkconsumer.cluster.metadata import MetadataReader
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.errors import BrokerError, LocalProtocolError, TransportError
@@ -65,7 +66,7 @@ def test_the_next_broker_is_asked(net: FakeNet, step: Step) -> None:
 def test_nobody_answers(net: FakeNet) -> None:
     """When no broker answers, the error names all of them and why."""
     net.brokers[0].stop()
-    net.brokers[1].script(ApiKey.METADATA, Hang())
+    net.brokers[1].script(ApiKey.METADATA, Hang(), Hang())
     net.brokers[2].script(ApiKey.METADATA, Raw(bytes(100)))
     with pytest.raises(TransportError) as caught:
         read(net, ["t"])
@@ -142,3 +143,26 @@ def test_stop_ends_a_question_and_all_later_ones(net: FakeNet) -> None:
     ask()
     assert len(refused) == 2
     assert asked(net) == [0]
+
+
+def test_a_silent_broker_is_not_waited_for_where_another_answers(net: FakeNet) -> None:
+    """The time that one may take is far longer than what its silence costs."""
+    net.brokers[0].script(ApiKey.METADATA, Hang())
+    net.brokers[1].script(ApiKey.METADATA, Hang())
+    reader = MetadataReader(net.connector.open, timeout_ms=LONG_MS, shuffle=lambda _: None)
+    began_ms = SystemClock().now_ms()
+    view = reader.read(net.brokers.addresses, ["t"])
+    assert len(view.leaders) == 3
+    assert SystemClock().now_ms() - began_ms < LONG_MS / 2
+    assert asked(net) == [0, 1, 2]
+
+
+def test_the_only_broker_is_asked_once_more() -> None:
+    """Over another connection: what was lost is one answer."""
+    net = fake_net(1)
+    net.cluster.create_topic("t")
+    net.brokers[0].script(ApiKey.METADATA, Hang())
+    reader = MetadataReader(net.connector.open, timeout_ms=LONG_MS, shuffle=lambda _: None)
+    began_ms = SystemClock().now_ms()
+    assert len(reader.read(net.brokers.addresses, ["t"]).leaders) == 1
+    assert SystemClock().now_ms() - began_ms < LONG_MS / 2

@@ -195,9 +195,9 @@ def test_stopping_while_it_connects_does_not_wait_for_an_answer() -> None:
         bench.brokers[0].script(ApiKey.FETCH, Hang())
         loops: list[PythonFetchLoop] = []
 
-        def open_and_stop(broker: Broker) -> BrokerConnection:
+        def open_and_stop(broker: Broker, *, timeout_ms: int | None = None) -> BrokerConnection:
             loops[0].stop()
-            return bench.connector.open(broker)
+            return bench.connector.open(broker, timeout_ms=timeout_ms)
 
         loops.append(
             bench_loop_class()(

@@ -34,7 +34,9 @@ def take(
 ) -> Chunk | None:
     """Advance over an answer with these bytes, as far as one piece goes."""
     asked_bytes = asked_bytes or max(settings.fetch_bytes, position.needed_bytes)
-    take_answer(position, memoryview(data), asked_bytes)
+    if position.claim.high_watermark < 0:
+        position.claim.high_watermark = 1_000
+    take_answer(position, memoryview(data), asked_bytes, settings)
     return unpack(position, room_bytes, settings) if position.packed else None
 
 

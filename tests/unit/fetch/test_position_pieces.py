@@ -19,7 +19,8 @@ def pieces(
 ) -> list[Chunk]:
     """All chunks that come of an answer, one call each."""
     position = FetchPosition(claim_of(), fetch_offset)
-    take_answer(position, memoryview(data), 1_000_000)
+    position.claim.high_watermark = 1_000_000
+    take_answer(position, memoryview(data), 1_000_000, SETTINGS)
     chunks: list[Chunk] = []
     for _ in range(10_000):
         if position.packed is None:
@@ -102,7 +103,8 @@ def test_what_waits_lets_go_of_the_response() -> None:
     data = build_message_set([Record(offset, None, b"x" * 20) for offset in range(5_000)])
     response = bytearray(data + bytes(100_000))
     position = FetchPosition(claim_of(), 0)
-    take_answer(position, memoryview(response)[: len(data)], 1_000_000)
+    position.claim.high_watermark = 5_000
+    take_answer(position, memoryview(response)[: len(data)], 1_000_000, SETTINGS)
     chunk = unpack(position, 100_000, SETTINGS)
     assert chunk is not None
     packed = position.packed

@@ -83,7 +83,17 @@ def test_an_offset_from_the_broker_starts_the_partition() -> None:
     assert session.offsets_request() is None
 
 
-@pytest.mark.parametrize("answer", [listed(T0, error=6), listed(T0, error=-1), listed(T0)])
+@pytest.mark.parametrize(
+    "answer",
+    [
+        listed(T0, error=6),
+        listed(T0, error=-1),
+        listed(T0),
+        listed(T0, -1),
+        listed(T0, -(1 << 40)),
+        listed(T0, (1 << 63) - 1),
+    ],
+)
 def test_no_offset_gives_the_partition_back(answer: ListOffsetsResponse) -> None:
     """An error, or none that matches: its leader is looked for again, its start still unknown."""
     session = session_with((claim_of(T0), None), (claim_of(T1), 9))

@@ -22,6 +22,7 @@ from zkconsumer.fetch.polled.partition_state import PartitionState, Phase, Quest
 from zkconsumer.fetch.polled.settings import PollFetchSettings
 from zkconsumer.fetch.polled.starts import EARLIEST, NO_EPOCH, PositionView
 from zkconsumer.fetch.polled.truncation import AheadGone, Gone, Sound, judge
+from zkconsumer.records.offset_order import BeyondEnd
 from zkconsumer.wire.error_codes import ErrorCode, error_name
 from zkconsumer.wire.messages.fetch import NO_BROKER, NO_DIVERGENCE, FetchedPartition
 
@@ -126,10 +127,10 @@ class Arrivals:
         self._refused(state, code, "ListOffsets")
 
     def made_anew(self, state: PartitionState) -> None:
-        """The topic was deleted and made again: nothing of what was read is there, all is new."""
-        if state.position is None or state.phase is Phase.LACKING:
-            return
-        self._note(f"{state.topic_partition}: the topic was deleted and made again")
+        """The topic was deleted and created again: nothing of what was read is there, all is new.
+
+        So it is read from its start, whatever the policy; without one the caller is told.
+        """
         if self.settings.reset is None:
             self._left(state, PositionView(0))
         else:
@@ -181,6 +182,8 @@ class Arrivals:
         assert fetched is not None
         if state.suspect_offset != fetched.offset:
             state.suspect_offset = fetched.offset
+            if isinstance(cause, BeyondEnd):
+                return  # a busy log: no fault so far, and no pause
             self._fail(state)
             self._note(f"{state.topic_partition}: {reason}; asking once more")
             return

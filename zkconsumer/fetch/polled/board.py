@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from zkconsumer.cluster.epoch_ends import EpochEnd
 from zkconsumer.cluster.offset_times import TimedOffset
 from zkconsumer.cluster.view import ClusterView
-from zkconsumer.errors import TopicAuthorizationFailed, ZkConsumerError
+from zkconsumer.errors import TopicAuthorizationFailed, ZkConsumerError, without_frames
 from zkconsumer.fetch.polled.arrivals import Arrivals
 from zkconsumer.fetch.polled.completed import Asked, Unpacked
 from zkconsumer.fetch.polled.effects import Effects
@@ -17,6 +17,7 @@ from zkconsumer.fetch.polled.partition_state import PartitionState, Phase, Quest
 from zkconsumer.fetch.polled.settings import PollFetchSettings
 from zkconsumer.fetch.polled.starts import NO_EPOCH, Start
 from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.offsets.topic_checked import former_topic_warnings
 from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.fetch import FetchedPartition
 
@@ -88,8 +89,21 @@ class Board:
     def see(self, view: ClusterView) -> None:
         """Take a new view of the cluster."""
         self._view = view
-        for state in self.states.values():
+        former: dict[TopicPartition, int] = {}
+        for tp, state in self.states.items():
+            position = state.position
+            if not state.is_of(view.topic_ids.get(tp.topic)):
+                # What is being asked about it may be answered about the former topic.
+                state.question = None
+                if position is not None:
+                    former[tp] = position.offset
+                    self._arrivals(0).made_anew(state)
             self._lead(state)
+        follows = "reading it from its start"
+        if self.settings.reset is None:
+            follows = "it is the caller's to say where to go on"
+        for topic, text in former_topic_warnings(former, follows).items():
+            self.effects.notes.append(f"{self.settings.owner}: topic {topic} {text}")
 
     def sources(self) -> Iterable[Broker]:
         """The brokers that partitions are fetched from."""
@@ -141,7 +155,7 @@ class Board:
 
     def broker_refuses(self, broker: Broker, error: ZkConsumerError) -> None:
         """A broker will have nothing to do with us; the caller is to hear it."""
-        self.failures[broker] = error
+        self.failures[broker] = without_frames(error)
         self.effects.tell_caller = True
 
     def answer_reset(self, question: Question, found: TimedOffset | int, now_ms: int) -> None:
@@ -228,8 +242,7 @@ class Board:
         if view is None:
             self.effects.refresh_metadata = True
             return
-        if not state.is_of(view.topic_ids.get(tp.topic)):
-            self._arrivals(0).made_anew(state)
+        state.is_of(view.topic_ids.get(tp.topic))
         state.lead_by(view.leaders.get(tp), view.leader_epochs.get(tp, NO_EPOCH))
         is_refused = view.errors.get(tp.topic) == ErrorCode.TOPIC_AUTHORIZATION_FAILED
         if is_refused and state.phase in (Phase.FETCHING, Phase.RESETTING):

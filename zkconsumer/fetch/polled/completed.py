@@ -12,6 +12,7 @@ from zkconsumer.errors import CorruptRecord, MessageTooLarge
 from zkconsumer.fetch.polled.settings import PollFetchSettings
 from zkconsumer.fetch.polled.starts import NO_EPOCH, PositionView
 from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.records.engine import believed
 from zkconsumer.records.entries import CutOff, cut_off_entry, offset_at
 from zkconsumer.records.fetched import FetchedRecords, decode_fetched
 from zkconsumer.wire.messages.fetch import AbortedTransaction
@@ -27,6 +28,8 @@ class Asked:
         max_bytes: how much.
         leader_epoch: the leader's as we know it; -1 if not known.
         broker: who was asked.
+        is_again: whether the last answer from there was corrupt.
+        topic_id: of the topic, as we know it; None if not known.
     """
 
     topic_partition: TopicPartition
@@ -34,6 +37,8 @@ class Asked:
     max_bytes: int
     leader_epoch: int
     broker: Broker
+    is_again: bool = False
+    topic_id: bytes | None = None
 
 
 class Chunk:
@@ -89,6 +94,7 @@ def unpack(
     aborted: Iterable[AbortedTransaction] | None,
     settings: PollFetchSettings,
     enough_bytes: int,
+    high_watermark: int,
 ) -> Unpacked:
     """Unpack the record set of a sound answer. Thread: any.
 
@@ -98,13 +104,24 @@ def unpack(
         aborted: the aborted transactions that came with it.
         settings: sizes.
         enough_bytes: about how much may be decompressed; a single entry is, whatever it takes.
+        high_watermark: as of the same answer; no record lies there or behind.
     """
     if not data:
         # The end of the log. A message that seemed to need more is not there any more.
         return Unpacked()
     offset = asked.start.offset
-    fetched = decode_fetched(
+    placed = believed(
         data,
+        fetch_offset=offset,
+        high_watermark=high_watermark,
+        is_again=asked.is_again,
+        max_decompressed_bytes=settings.max_decompressed_bytes,
+    )
+    sound = data[placed.start : placed.stop]
+    if not sound and placed.error is None and high_watermark <= offset:
+        return Unpacked(wire_bytes=len(data))  # all of it lies below, as far as the log goes
+    fetched = decode_fetched(
+        sound,
         fetch_offset=offset,
         max_decompressed_bytes=settings.max_decompressed_bytes,
         enough_bytes=min(enough_bytes, settings.max_decompressed_bytes),
@@ -112,10 +129,12 @@ def unpack(
         aborted=aborted,
     )
     if fetched.error is not None:
-        return _damaged(fetched, fetched.error, data, offset)
-    cut_off = cut_off_entry(data[fetched.valid_bytes :])
+        return _damaged(fetched, fetched.error, sound, offset)
+    if placed.error is not None and fetched.valid_bytes == len(sound):
+        return _damaged(fetched, placed.error, data, offset)
+    cut_off = cut_off_entry(sound[fetched.valid_bytes :])
     if fetched.next_offset <= offset:
-        return _grown(asked, data, cut_off, settings)
+        return _grown(asked, data, cut_off, placed.start + fetched.valid_bytes, settings)
     # The next fetch brings at least the entry that this one ended in the middle of.
     size = cut_off.size_bytes if cut_off is not None else 0
     return Unpacked(
@@ -146,16 +165,22 @@ def _damaged(
 
 
 def _grown(
-    asked: Asked, data: memoryview, cut_off: CutOff | None, settings: PollFetchSettings
+    asked: Asked,
+    data: memoryview,
+    cut_off: CutOff | None,
+    front_bytes: int,
+    settings: PollFetchSettings,
 ) -> Unpacked:
     """Ask for more where the first entry did not fit; give up where it never will.
 
-    Brokers before 0.10.1 cut a set off in the middle of an entry.
+    What lies in front of it is passed over, and comes again. Brokers before 0.10.1 cut a set off in
+    the middle of an entry.
     """
     size, limit = -1 if cut_off is None else cut_off.size_bytes, settings.growth_max_bytes
     if size < 0 and asked.max_bytes < limit:
         return Unpacked(needed_bytes=min(asked.max_bytes * 2, limit), wire_bytes=len(data))
     if 0 <= size <= limit:
-        return Unpacked(needed_bytes=max(size, asked.max_bytes), wire_bytes=len(data))
+        needed_bytes = max(front_bytes + size, asked.max_bytes)
+        return Unpacked(needed_bytes=needed_bytes, wire_bytes=len(data))
     too_large = MessageTooLarge(asked.topic_partition, asked.start.offset, size, limit)
     return Unpacked(too_large=too_large, wire_bytes=len(data))

@@ -13,6 +13,7 @@ from zkconsumer.clock import Clock
 from zkconsumer.fetch.polled.board import Board
 from zkconsumer.fetch.polled.effects import Effects
 from zkconsumer.fetch.polled.settings import PollFetchSettings
+from zkconsumer.repeats import Repeats
 
 R = TypeVar("R")
 log = logging.getLogger(__name__)
@@ -47,10 +48,12 @@ class Desk:
 
     Attributes:
         counters: see there.
+        repeats: what goes wrong is told by this.
     """
 
     def __init__(self, settings: PollFetchSettings, clock: Clock, follow: Follow) -> None:
         self.counters = Counters()
+        self.repeats = Repeats(log, clock)
         self._clock = clock
         self._follow = follow
         self._board = Board(settings)
@@ -71,7 +74,7 @@ class Desk:
             with self._lock:
                 effects = self._board.take_effects()
             for note in effects.notes:
-                log.warning("%s", note)
+                self.repeats.happened(note, note)
             self._follow(effects)
         except BaseException:
             # A signal handler's: nobody may wait for ever to be woken. The next change does it.

@@ -10,18 +10,29 @@ from typing import Final
 
 from zkconsumer.backoff import Backoff
 from zkconsumer.clock import Clock
-from zkconsumer.errors import ProtocolError, TransportError, ZkConsumerError
+from zkconsumer.errors import ProtocolError, TransportError, ZkConsumerError, without_frames
 from zkconsumer.fetch.polled.board import Board
 from zkconsumer.fetch.polled.completed import Asked, Unpacked, unpack
 from zkconsumer.fetch.polled.desk import Counters, Desk
-from zkconsumer.fetch.polled.incremental import FIRST_VERSION, FetchSessionBook, SessionStep
+from zkconsumer.fetch.polled.incremental import (
+    FIRST_VERSION,
+    FetchSessionBook,
+    SessionStep,
+    without_session,
+)
 from zkconsumer.fetch.polled.planning import FetchPlan, plan_fetch
 from zkconsumer.fetch.polled.requests import answers_of, fetch_request
 from zkconsumer.fetch.polled.settings import PollFetchSettings
 from zkconsumer.model import Broker
+from zkconsumer.net.hedging import HedgePace, Sent, first_to_answer
 from zkconsumer.net.negotiated import BrokerDialer, NegotiatedConnection
 from zkconsumer.wire.error_codes import ErrorCode
-from zkconsumer.wire.messages.fetch import FetchedPartition, FetchRequest, FetchResponse
+from zkconsumer.wire.messages.fetch import (
+    LAST_BY_NAME,
+    FetchedPartition,
+    FetchRequest,
+    FetchResponse,
+)
 
 log = logging.getLogger(__name__)
 
@@ -30,6 +41,8 @@ _FIRST_SOFT_BOUNDS = 3
 
 _FIRST_UNTHROTTLED = 8
 """From this version of Fetch on the broker answers at once, and leaves it to us to pause."""
+
+_Fetching = Sent[NegotiatedConnection, FetchResponse]
 
 _SESSION_ERRORS = frozenset(
     {
@@ -83,9 +96,11 @@ class FetchLine:
         self._clock = clock
         self._book = FetchSessionBook()
         self._connection: NegotiatedConnection | None = None
+        self._second: NegotiatedConnection | None = None  # while a hedged request is under way
+        self._pace = HedgePace(settings.request_timeout_ms)
         self._version = 0
         self._failures = 0
-        self._told = ""
+        self._about = f"fetching from {broker}"
         self._paused_until_ms = 0
         self._refusal: ZkConsumerError | None = None
         self._stopping = False
@@ -93,9 +108,9 @@ class FetchLine:
     def stop(self) -> None:
         """Break off; closing the connection wakes who waits for an answer. Thread: any."""
         self._stopping = True
-        connection = self._connection
-        if connection is not None:
-            connection.close()
+        for connection in (self._connection, self._second):
+            if connection is not None:
+                connection.close()
 
     def close(self) -> None:
         """Let go of the connection."""
@@ -151,14 +166,18 @@ class FetchLine:
 
     def _fetch(self, connection: NegotiatedConnection, plan: FetchPlan) -> bool:
         """Ask, and hand over what came; whether anything did."""
-        has_sessions = self._settings.sessions and self._version >= FIRST_VERSION
-        step = self._book.next(plan.wanted, has_sessions=has_sessions)
-        request = fetch_request(step, self._settings, max_wait_ms=plan.max_wait_ms)
+        version = self._version
+        if not all(one.topic_id for one in plan.wanted.values()):
+            version = min(version, LAST_BY_NAME)
+        step = self._book.next(
+            plan.wanted,
+            has_sessions=self._settings.sessions and version >= FIRST_VERSION,
+            by_id=version > LAST_BY_NAME,
+        )
         started_ms = self._clock.now_ms()
         self._desk.count(_begun)
         try:
-            timeout_ms = self._settings.request_timeout_ms + plan.max_wait_ms
-            answer = connection.call(request, timeout_ms=timeout_ms, at_most=self._version)
+            step, answer = self._ask(connection, step, version, plan.max_wait_ms)
         except ZkConsumerError as error:
             self._desk.count(_failed)
             self._book.lost()
@@ -176,14 +195,65 @@ class FetchLine:
             self._give_back(plan)
             self._pause_for_quota(answer.throttle_time_ms)
 
+    def _ask(
+        self, connection: NegotiatedConnection, step: SessionStep, version: int, max_wait_ms: int
+    ) -> tuple[SessionStep, FetchResponse]:
+        """Ask; where the broker is silent, once more; what was answered first, and the answer."""
+        timeout_ms = self._settings.request_timeout_ms + max_wait_ms
+        # Of its session nobody knows how far the broker is.
+        again = without_session(step.all_asked, step.topic_ids)
+
+        def begin(on: NegotiatedConnection, asked: SessionStep) -> _Fetching:
+            request = fetch_request(asked, self._settings, max_wait_ms=max_wait_ms)
+            return Sent(on, on.begin(request, timeout_ms=timeout_ms, at_most=version))
+
+        def hedge(failure: ZkConsumerError | None) -> _Fetching | None:
+            if failure is not None or self._second is not None:
+                return None
+            log.info("%s: silent at a Fetch: asked again over a second connection", self._broker)
+            second = self._dialer.dial(self._broker, timeout_ms=self._pace.quiet_ms)
+            self._second = second
+            if self._stopping:
+                second.close()
+            return begin(second, again)
+
+        self._second = None
+        answered: _Fetching = first_to_answer(
+            begin(connection, step),
+            hedge,
+            quiet_ms=self._pace.quiet_ms + max_wait_ms,
+            timeout_ms=timeout_ms,
+            clock=self._clock,
+            whom=self._broker,
+        )
+        is_second = self._settle(answered.connection)
+        return again if is_second else step, answered.answer()
+
+    def _settle(self, answered: NegotiatedConnection) -> bool:
+        """Go on with the connection that was answered first; whether it is the second."""
+        second, self._second = self._second, None
+        if answered is second:
+            self._connection = answered
+            self._book.lost()
+            self._pace.won()
+            if self._stopping:
+                answered.close()
+            return True
+        if second is not None:
+            self._pace.lost()
+        else:
+            self._pace.answered()
+        return False
+
     def _take(self, step: SessionStep, answer: FetchResponse) -> bool:
-        answers = answers_of(answer)
+        answers = answers_of(answer, step)
         if not self._book.answered(step, answer.error_code, answer.session_id, answers.keys()):
             log.info("%s: the fetch session ends: error %d", self._broker, answer.error_code)
             if answer.error_code not in _SESSION_ERRORS:
                 self._pause()
             return True
-        self._failures, self._told = 0, ""
+        self._failures = 0
+        self._desk.repeats.works(self._about)
         enough_bytes = 2 * self._settings.max_bytes
         for tp, part in answers.items():
             asked = step.all_asked.get(tp)
@@ -206,6 +276,7 @@ class FetchLine:
             part.aborted_transactions,
             self._settings,
             max(enough_bytes, self._settings.max_partition_bytes),
+            part.high_watermark,
         )
 
     def _hand_over(self, asked: Asked, part: FetchedPartition, unpacked: Unpacked) -> None:
@@ -230,20 +301,19 @@ class FetchLine:
 
     def _tell(self, error: ZkConsumerError, *, is_first: bool) -> None:
         """An outage is told once, not with every try; a connection that just ends is no outage."""
-        level = logging.INFO if is_first else logging.WARNING
-        if not is_first and str(error) == self._told:
-            level = logging.DEBUG
-        if not is_first:
-            self._told = str(error)
-        log.log(level, "fetching from %s: %s", self._broker, error)
+        text = f"{self._about}: {error}"
+        if is_first:
+            log.info("%s", text)
+        else:
+            self._desk.repeats.happened(self._about, text)
 
     def _refused(self, error: ZkConsumerError) -> None:
         """Tell the caller, and don't try again before he has heard it."""
         self.close()
         if self._stopping:
             return
-        log.warning("%s: %s", self._broker, error)
-        self._refusal = error
+        self._desk.repeats.happened(f"{self._broker} refuses us", f"{self._broker}: {error}")
+        self._refusal = without_frames(error)
         self._desk.change(lambda board, _: board.broker_refuses(self._broker, error))
         self._paused_until_ms = self._clock.now_ms() + self._settings.retry_backoff_max_ms
 

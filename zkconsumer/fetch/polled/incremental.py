@@ -4,17 +4,20 @@ The first fetch of a session names all partitions; each further one names what i
 and what is no longer wanted. The broker answers for those with news. What it knows is only sure
 once it has answered: after a lost answer, or an error, everything is named again.
 
+From version 13 on topics are named by their ids (KIP-516).
+
 Source: Kafka 3.9 ``FetchSessionHandler``, ``FetchMetadata``.
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from zkconsumer.fetch.polled.completed import Asked
 from zkconsumer.model import TopicPartition
 from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.fetch import FIRST_EPOCH, NO_SESSION, SESSIONLESS_EPOCH
+from zkconsumer.wire.messages.metadata import NO_TOPIC_ID
 
 _LAST_EPOCH: Final = (1 << 31) - 1
 
@@ -34,6 +37,7 @@ class SessionStep:
         send: the partitions to name.
         forget: those that leave the session.
         all_asked: every partition that is wanted, named or not.
+        topic_ids: of all these topics, where they are named by their ids; else nothing.
     """
 
     session_id: int
@@ -41,11 +45,33 @@ class SessionStep:
     send: Mapping[TopicPartition, Asked]
     forget: tuple[TopicPartition, ...]
     all_asked: Mapping[TopicPartition, Asked]
+    topic_ids: Mapping[str, bytes] = field(default_factory=dict)
+
+    @property
+    def by_id(self) -> bool:
+        """Whether the request names topics by their ids."""
+        return bool(self.topic_ids)
+
+    def topic_id(self, topic: str) -> bytes:
+        """The id under which a topic is named; zeros where it is not."""
+        return self.topic_ids.get(topic, NO_TOPIC_ID)
 
     @property
     def is_full(self) -> bool:
         """Whether the answer is about all partitions, not only about those with news."""
         return self.epoch in (FIRST_EPOCH, SESSIONLESS_EPOCH)
+
+
+def without_session(
+    wanted: Mapping[TopicPartition, Asked], topic_ids: Mapping[str, bytes]
+) -> SessionStep:
+    """Return a request about all these partitions that is no part of any session.
+
+    Args:
+        wanted: the partitions.
+        topic_ids: see ``SessionStep``.
+    """
+    return SessionStep(NO_SESSION, SESSIONLESS_EPOCH, wanted, (), wanted, topic_ids)
 
 
 class FetchSessionBook:
@@ -55,6 +81,7 @@ class FetchSessionBook:
         self._session_id = NO_SESSION
         self._epoch = FIRST_EPOCH
         self._known: dict[TopicPartition, Terms] = {}
+        self._topic_ids: dict[str, bytes] = {}
 
     @property
     def session_id(self) -> int:
@@ -62,22 +89,34 @@ class FetchSessionBook:
         return self._session_id
 
     def next(
-        self, wanted: Mapping[TopicPartition, Asked], *, has_sessions: bool = True
+        self,
+        wanted: Mapping[TopicPartition, Asked],
+        *,
+        has_sessions: bool = True,
+        by_id: bool = False,
     ) -> SessionStep:
         """What to send so that the broker answers about all these partitions.
+
+        A session names its topics in one way, and by an id one topic: where that changes, another
+        one begins.
 
         Args:
             wanted: in the order in which they are to be served.
             has_sessions: whether the broker knows them.
+            by_id: whether to name topics by their ids, all of which are known then.
         """
+        ids = {tp.topic: one.topic_id for tp, one in wanted.items() if one.topic_id and by_id}
         if not has_sessions:
             self._forget_session(NO_SESSION)
-            return SessionStep(NO_SESSION, SESSIONLESS_EPOCH, wanted, (), wanted)
+            return without_session(wanted, ids)
+        if self._epoch != FIRST_EPOCH and not self._goes_on_with(ids):
+            self._forget_session(self._session_id)
         if self._epoch == FIRST_EPOCH:
-            return SessionStep(self._session_id, FIRST_EPOCH, wanted, (), wanted)
+            return SessionStep(self._session_id, FIRST_EPOCH, wanted, (), wanted, ids)
         changed = {tp: one for tp, one in wanted.items() if self._known.get(tp) != _terms(one)}
         gone = tuple(tp for tp in self._known if tp not in wanted)
-        return SessionStep(self._session_id, self._epoch, changed, gone, wanted)
+        ids = self._topic_ids | ids
+        return SessionStep(self._session_id, self._epoch, changed, gone, wanted, ids)
 
     def answered(
         self, step: SessionStep, error_code: int, session_id: int, about: Collection[TopicPartition]
@@ -110,6 +149,7 @@ class FetchSessionBook:
         for tp in step.forget:
             del self._known[tp]
         self._known.update((tp, _terms(one)) for tp, one in step.send.items())
+        self._note_ids(step)
         return True
 
     def lost(self) -> None:
@@ -122,12 +162,25 @@ class FetchSessionBook:
         if session_id != NO_SESSION and set(about) == step.all_asked.keys():
             self._epoch = FIRST_EPOCH + 1
             self._known = {tp: _terms(one) for tp, one in step.all_asked.items()}
+            self._note_ids(step)
         return True
+
+    def _goes_on_with(self, ids: Mapping[str, bytes]) -> bool:
+        """Whether the session's topics may be named like this from now on."""
+        known = self._topic_ids
+        return bool(ids) == bool(known) and all(
+            known.get(topic, one) == one for topic, one in ids.items()
+        )
+
+    def _note_ids(self, step: SessionStep) -> None:
+        topics = {tp.topic for tp in self._known}
+        self._topic_ids = {topic: one for topic, one in step.topic_ids.items() if topic in topics}
 
     def _forget_session(self, session_id: int) -> None:
         self._session_id = session_id
         self._epoch = FIRST_EPOCH
         self._known = {}
+        self._topic_ids = {}
 
 
 def _terms(asked: Asked) -> Terms:

@@ -129,6 +129,11 @@ class PartitionState:
     log_start: int = -1
 
     @property
+    def topic_id(self) -> bytes | None:
+        """The id of the topic that is read; None if not known."""
+        return self.topic_ids[-1] if self.topic_ids else None
+
+    @property
     def unread_bytes(self) -> int:
         """How much of what came from the wire waits for the caller, about."""
         return sum(chunk.unread_bytes for chunk in self.waiting)

@@ -114,7 +114,16 @@ def _sizes(
 def _ask(state: PartitionState, broker: Broker, size: int) -> Asked:
     fetched = state.fetched
     assert fetched is not None
-    asked = Asked(state.topic_partition, fetched, size, state.leader_epoch, broker)
+    is_again = state.suspect_offset == fetched.offset
+    asked = Asked(
+        state.topic_partition,
+        fetched,
+        size,
+        state.leader_epoch,
+        broker,
+        is_again=is_again,
+        topic_id=state.topic_id,
+    )
     state.asked = asked
     return asked
 

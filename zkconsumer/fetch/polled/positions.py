@@ -3,7 +3,6 @@
 It also reminds the keeper of partitions that nobody leads: their leaders come when they come.
 """
 
-import logging
 from collections.abc import Callable, Mapping
 
 from zkconsumer.clock import Clock
@@ -23,8 +22,7 @@ from zkconsumer.records.fetched import IsolationLevel
 from zkconsumer.scope import Mailbox
 from zkconsumer.wire.error_codes import ErrorCode
 
-log = logging.getLogger(__name__)
-
+_ABOUT = "asking about positions"
 _FIRST_PATIENCE_MS = 3_000
 """How long the first try may take; each further one takes twice as long, up to a request's time.
 
@@ -113,12 +111,14 @@ class PositionAsker:
             all_answered = ask()
         except (TransportError, ProtocolError) as error:
             if not self._stopping:
-                log.warning("no answer about positions: %s", error)
+                self._desk.repeats.happened(_ABOUT, f"no answer about positions: {error}")
             all_answered = False
             self._fail(questions)
         except ZkConsumerError as error:
             self._give_up(questions, error)
             return
+        else:
+            self._desk.repeats.works(_ABOUT)
         longest_ms = self._settings.request_timeout_ms
         self._patience_ms = (
             min(_FIRST_PATIENCE_MS, longest_ms)

@@ -1,8 +1,5 @@
 """Fetch requests, and what their answers say of each partition. Pure."""
 
-from collections.abc import Iterable, Mapping
-
-from zkconsumer.fetch.polled.completed import Asked
 from zkconsumer.fetch.polled.incremental import SessionStep
 from zkconsumer.fetch.polled.settings import PollFetchSettings
 from zkconsumer.model import TopicPartition
@@ -27,25 +24,28 @@ def fetch_request(
         isolation_level=int(settings.isolation),
         session_id=step.session_id,
         session_epoch=step.epoch,
-        topics=_topics(step.send),
-        forgotten_topics=_forgotten(step.forget),
+        topics=_topics(step),
+        forgotten_topics=_forgotten(step),
         rack_id=settings.client_rack,
     )
 
 
-def answers_of(response: FetchResponse) -> dict[TopicPartition, FetchedPartition]:
-    """Each partition's part of an answer."""
+def answers_of(
+    response: FetchResponse, step: SessionStep
+) -> dict[TopicPartition, FetchedPartition]:
+    """Each partition's part of an answer; a topic whose id nobody asked for gets no name."""
+    names = {one.topic_id: tp.topic for tp, one in step.all_asked.items() if step.by_id}
     return {
-        TopicPartition(topic.topic, one.partition): one
+        TopicPartition(names.get(topic.topic_id, topic.topic), one.partition): one
         for topic in response.topics
         for one in topic.partitions
     }
 
 
-def _topics(asked: Mapping[TopicPartition, Asked]) -> tuple[FetchTopic, ...]:
+def _topics(step: SessionStep) -> tuple[FetchTopic, ...]:
     """By topic; topics, and partitions within one, in the order of their turns."""
     by_topic: dict[str, list[FetchPartition]] = {}
-    for tp, one in asked.items():
+    for tp, one in step.send.items():
         entry = FetchPartition(
             partition=tp.partition,
             current_leader_epoch=one.leader_epoch,
@@ -55,14 +55,16 @@ def _topics(asked: Mapping[TopicPartition, Asked]) -> tuple[FetchTopic, ...]:
         )
         by_topic.setdefault(tp.topic, []).append(entry)
     return tuple(
-        FetchTopic(topic=topic, partitions=tuple(entries)) for topic, entries in by_topic.items()
+        FetchTopic(topic=topic, topic_id=step.topic_id(topic), partitions=tuple(entries))
+        for topic, entries in by_topic.items()
     )
 
 
-def _forgotten(partitions: Iterable[TopicPartition]) -> tuple[ForgottenTopic, ...]:
+def _forgotten(step: SessionStep) -> tuple[ForgottenTopic, ...]:
     by_topic: dict[str, list[int]] = {}
-    for topic, partition in partitions:
+    for topic, partition in step.forget:
         by_topic.setdefault(topic, []).append(partition)
     return tuple(
-        ForgottenTopic(topic=topic, partitions=tuple(ids)) for topic, ids in by_topic.items()
+        ForgottenTopic(topic=topic, topic_id=step.topic_id(topic), partitions=tuple(ids))
+        for topic, ids in by_topic.items()
     )

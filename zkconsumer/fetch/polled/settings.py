@@ -28,6 +28,7 @@ class PollFetchSettings:
         client_rack: where the caller is, to be served by the nearest replica (KIP-392).
         sessions: whether to tell brokers only what changed since the last fetch (KIP-227).
         check_crcs: accepted as other clients have it; checksums are always verified.
+        owner: whose positions they are, for messages: the group, or the client.
     """
 
     min_bytes: int = 1
@@ -44,3 +45,4 @@ class PollFetchSettings:
     client_rack: str = ""
     sessions: bool = True
     check_crcs: bool = True
+    owner: str = "consumer"

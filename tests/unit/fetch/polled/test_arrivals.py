@@ -140,6 +140,51 @@ def test_a_damaged_set_is_asked_for_once_more() -> None:
     assert len(collect(board, 9, 0, None)[TP]) == 1
 
 
+def misplaced(data: bytes, offset: int) -> bytes:
+    """The batch claiming another first offset, which no checksum covers."""
+    return offset.to_bytes(8, "big") + data[8:]
+
+
+def test_an_offset_that_cant_be_is_asked_for_once_more() -> None:
+    """As damage is, where it contradicts what lies around it; what lies in front counts."""
+    board = board_with(None)
+    found = batch(0, 2) + misplaced(batch(2, 1), 50) + batch(3, 1)
+    fetched(board, {TP: found})
+    assert collect(board, 9, 0, None)[TP].next_offset == 2
+    assert plan(board).wanted == {}  # after a pause
+    fetched(board, {TP: batch(2, 1) + batch(3, 1)}, now_ms=1_000)
+    assert collect(board, 9, 0, None)[TP].next_offset == 4
+
+
+def test_what_stays_behind_the_end_of_the_log_is_told() -> None:
+    """At once asked again, since a busy log has the same for a moment; then it stops there."""
+    board = board_with(None)
+    damaged = misplaced(batch(2, 1), 2 + (1 << 36)) + batch(3, 1)
+    fetched(board, {TP: batch(0, 2) + damaged})
+    assert collect(board, 9, 0, None)[TP].next_offset == 2
+    assert board.take_effects().notes == []
+    planned = plan(board)
+    assert planned.wanted[TP].is_again
+    answer(board, planned, {TP: part(TP, damaged)})
+    with pytest.raises(PartitionFailed, match=r"but the log ends at 100.*seek to 3"):
+        collect(board, 9, 0, None)
+    board.seek(TP, At(3))
+    fetched(board, {TP: damaged})  # the broker looks for it by the same headers
+    assert collect(board, 9, 0, None) == {}
+    fetched(board, {TP: damaged})
+    assert collect(board, 9, 0, None)[TP].next_offset == 4
+
+
+def test_a_busy_log_goes_beyond_what_its_broker_noted_before() -> None:
+    """Nothing of it is lost, repeated or called damaged."""
+    board = board_with(None)
+    log = batch(0, 2) + batch(2, 2) + batch(4, 2)
+    answer(board, plan(board), {TP: part(TP, log, high_watermark=4)})
+    assert collect(board, 9, 0, None)[TP].next_offset == 4
+    answer(board, plan(board), {TP: part(TP, batch(4, 2), high_watermark=6)})
+    assert collect(board, 9, 0, None)[TP].next_offset == 6
+
+
 def test_a_leader_of_the_same_log_is_proved() -> None:
     """And asked from where the last one stopped."""
     board = board_with(None)
@@ -247,6 +292,28 @@ def test_a_leader_that_knows_nothing_of_the_epoch_has_another_log() -> None:
     assert (state.phase, state.policy, state.position) == (Phase.RESETTING, LATEST, None)
 
 
+@pytest.mark.parametrize(
+    "code", [ErrorCode.NOT_LEADER_FOR_PARTITION, ErrorCode.TOPIC_AUTHORIZATION_FAILED]
+)
+def test_a_leader_that_can_not_say_yet_where_an_epoch_ended_proves_nothing(code: int) -> None:
+    """Until then nothing is read: the log may have been cut back below what was."""
+    board = board_with(LATEST)
+    read(board, 5)
+    assert judged(board, int(code)).unproven
+
+
+def test_one_that_moved_is_asked_again_with_the_next_view() -> None:
+    """And then what was read holds, or not."""
+    board = board_with(LATEST)
+    read(board, 5)
+    state = judged(board, int(ErrorCode.NOT_LEADER_FOR_PARTITION))
+    board.see(view({TP: OTHER}, epoch=2))
+    (question,) = plan_questions(board, 60_000).epochs
+    board.answer_epoch(question, EpochEnd(1, 5), 60_000)
+    assert not state.unproven
+    assert state.phase is Phase.FETCHING
+
+
 def test_without_a_policy_that_is_told() -> None:
     """With the place where the caller stood."""
     board = board_with(None)
@@ -258,16 +325,27 @@ def test_without_a_policy_that_is_told() -> None:
     assert told.value.leader_epoch == -1
 
 
-@pytest.mark.parametrize("policy", [LATEST, None], ids=["latest", "none"])
+@pytest.mark.parametrize("policy", [EARLIEST, LATEST, None], ids=["earliest", "latest", "none"])
 def test_a_topic_that_was_made_again_is_read_from_its_start(policy: ResetPolicy | None) -> None:
-    """Its first records are as new as the others; without a policy the caller is told."""
+    """Its first records are as new as the others; without a policy the caller is told.
+
+    The log says it once, with the position.
+    """
     board = board_with(policy)
     board.see(view({TP: BROKER}, topic_id=b"1"))
     read(board, 5)
     board.see(view({TP: BROKER}, topic_id=b"1"))
     board.see(view({TP: BROKER}))
     assert board.states[TP].position == PositionView(5, 1)
+    board.take_effects()
     board.see(view({TP: BROKER}, topic_id=b"2"))
+    follows = "reading it from its start"
+    if policy is None:
+        follows = "it is the caller's to say where to go on"
+    assert board.take_effects().notes == [
+        "consumer: topic t was deleted and created again since it was read, so what is known of it "
+        f"is of the former topic (partition 0: 5): {follows}"
+    ]
     if policy is None:
         with pytest.raises(LogTruncated):
             collect(board, 9, 0, None)

@@ -1,8 +1,11 @@
 """The engine with its threads, over a network in memory; and one line of it, turn by turn."""
 
 import logging
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
+from functools import partial
 from typing import Any, cast
 
 import pytest
@@ -25,6 +28,7 @@ from zkconsumer.fetch.polled.settings import PollFetchSettings
 from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, At, PositionView, Reset
 from zkconsumer.fetch.polled.turns import collect
 from zkconsumer.model import Record, TopicPartition
+from zkconsumer.net.connection import Heard, InFlight
 from zkconsumer.testing.fake_broker import FakeBrokers
 from zkconsumer.testing.fake_cluster import FakeCluster
 from zkconsumer.testing.fake_script import Close, Fail, Hang
@@ -153,6 +157,23 @@ def test_seeking_and_pausing(fakes: Fakes) -> None:
             rig.engine.seek(TopicPartition("u", 0), At(0))
 
 
+def test_positions_are_asked_for_where_one_is_missing_and_only_then(fakes: Fakes) -> None:
+    """The thread that asks starts with the first question: known offsets need no broker's word."""
+    known, missing = PARTITIONS[0], PARTITIONS[1]
+
+    def asks() -> bool:
+        return any(thread.name == "poll-rig/positions" for thread in threading.enumerate())
+
+    with fakes.rig() as rig:
+        wait_until(lambda: set(PARTITIONS) <= set(rig.keeper.view.leaders), what="the leaders")
+        rig.start({known: At(0)})
+        rig.poll_until(lambda: len(rig.offsets(known)) == 30, "all records")
+        assert not asks()
+        rig.start({missing: Reset(LATEST)})
+        assert asks()
+        wait_until(lambda: rig.engine.position(missing) == PositionView(30), what="the end")
+
+
 def test_a_thread_that_dies_is_heard_of(fakes: Fakes, monkeypatch: pytest.MonkeyPatch) -> None:
     """A fault of ours must not look like an empty topic."""
 
@@ -226,7 +247,7 @@ class Paper:
     """A dialer, and the connection that it gives, which answer what they are told."""
 
     def __init__(self, *answers: object) -> None:
-        self.answers = list(answers)
+        self.answers: list[Any] = list(answers)
         self.requests: list[FetchRequest] = []
         self.is_idle = True
         self.refusal: ZkConsumerError | None = None
@@ -246,14 +267,21 @@ class Paper:
         """End."""
         self.is_idle = False
 
-    def call(self, request: FetchRequest, **_: object) -> Any:
-        """Answer."""
+    def begin(self, request: FetchRequest, **_: object) -> InFlight[FetchResponse]:
+        """Take a request."""
         self.requests.append(request)
-        answer = self.answers.pop(0)
-        if isinstance(answer, Exception):
+        return InFlight(request, 12, 1)
+
+    def hear(self, _: object, **__: object) -> Heard:
+        """Have the next answer at hand, or fail."""
+        if isinstance(self.answers[0], Exception):
             self.is_idle = False
-            raise answer
-        return answer
+            raise self.answers.pop(0)
+        return Heard.ALL
+
+    def finish(self, _: object, **__: object) -> Any:
+        """Answer."""
+        return self.answers.pop(0)
 
 
 def response(*records: bytes, **fields: Any) -> FetchResponse:
@@ -361,3 +389,29 @@ def test_an_error_of_the_whole_answer_is_no_answer() -> None:
     one.line.turn()
     assert one.line.turn() == Rest(100, can_wake=False)
     assert one.desk.look(lambda board: len(board.states[TP].waiting)) == 0
+
+
+def _has_requests(fakes: Fakes, count: int) -> bool:
+    return len(fakes.brokers[0].requests) >= count
+
+
+def _has_offsets(rig: PollRig, tp: TopicPartition, count: int) -> bool:
+    return len(rig.offsets(tp)) == count
+
+
+@pytest.mark.parametrize("sessions", [True, False])
+def test_an_answer_that_never_comes_is_asked_for_once_more(fakes: Fakes, *, sessions: bool) -> None:
+    """Over a second connection, again and again; each record comes once."""
+    settings = replace(QUICK, request_timeout_ms=6_000, sessions=sessions)
+    tp = PARTITIONS[0]
+    with fakes.rig(settings) as rig:
+        rig.start({tp: At(0)})
+        rig.poll_until(lambda: len(rig.offsets(tp)) == 30, "what is there")
+        for _ in range(3):
+            asked, count = len(fakes.brokers[0].requests), len(rig.offsets(tp)) + 1
+            fakes.brokers[0].script(ApiKey.FETCH, Hang())
+            wait_until(partial(_has_requests, fakes, asked + 2), what="silence")
+            fakes.write(tp, 1)
+            rig.poll_until(partial(_has_offsets, rig, tp, count), "one more", timeout_s=4)
+        assert rig.offsets(tp) == list(range(33))
+        assert rig.engine.stats().failed_fetches == 0

@@ -1,0 +1,122 @@
+"""A network that loses one answer, and a real broker that gives all others: a moment of silence."""
+
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import pytest
+
+from tests.support.clusters import BrokerOf, fresh_name
+from tests.support.members import Member
+from tests.support.swallowing_gate import SwallowingGate
+from tests.support.traffic import partitions_of, write
+from tests.support.waiting import wait_until
+from zkconsumer import ConsumerRecord, KafkaConsumer
+from zkconsumer.clock import SystemClock
+from zkconsumer.model import TopicPartition
+from zkconsumer.net.tcp import TcpConnector, TcpTransport
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.wire.api import ApiKey
+
+pytestmark = pytest.mark.sandbox
+
+MOMENT_MS = 10_000
+"""Far less than the 30 s that a request may take; what it takes is 2 s, on a machine at rest."""
+IN_KAFKA = {"offsets_storage": "kafka", "dual_commit_enabled": False}
+
+
+class Lossy(NamedTuple):
+    """A broker behind a gate."""
+
+    cluster: Sandbox
+    gate: SwallowingGate
+
+
+@pytest.fixture
+def lossy(broker_of: BrokerOf, monkeypatch: pytest.MonkeyPatch) -> Iterator[Lossy]:
+    """One of 0.9.0.1, which groups of both kinds can live on; all of us come through the gate."""
+    cluster = broker_of("0.9.0.1")
+    (broker,) = cluster.brokers
+    connect = TcpConnector.connect
+    with SwallowingGate(broker.host, broker.port) as gate:
+
+        def through(self: TcpConnector, host: str, port: int, *, timeout_ms: int) -> TcpTransport:
+            port = gate.port if port == broker.port else port
+            return connect(self, host, port, timeout_ms=timeout_ms)
+
+        monkeypatch.setattr(TcpConnector, "connect", through)
+        yield Lossy(cluster, gate)
+
+
+def values(name: str) -> list[bytes]:
+    """Three, to be written."""
+    return [b"%s %d" % (name.encode(), number) for number in range(3)]
+
+
+def await_swallowed(lossy: Lossy, *kinds: ApiKey) -> None:
+    """Wait until answers to these have vanished, and forget them."""
+    wait_until(lambda: sorted(lossy.gate.swallowed) == sorted(kinds), what=f"the loss of {kinds}")
+    lossy.gate.swallowed.clear()
+
+
+@pytest.mark.parametrize(
+    ("kinds", "settings"),
+    [
+        ([ApiKey.METADATA], {}),
+        ([ApiKey.LIST_OFFSETS], {}),
+        ([ApiKey.FETCH], {}),
+        ([ApiKey.METADATA, ApiKey.LIST_OFFSETS, ApiKey.FETCH], {}),
+        ([ApiKey.OFFSET_FETCH], IN_KAFKA),
+        ([ApiKey.FIND_COORDINATOR], IN_KAFKA),
+    ],
+    ids=["metadata", "start", "fetch", "each", "offsets", "coordinator"],
+)
+def test_a_member_goes_on_after_a_moment(
+    lossy: Lossy, kinds: list[ApiKey], settings: dict[str, object]
+) -> None:
+    """From its first request on, whichever answer is lost."""
+    topic, group = fresh_name("lossy"), fresh_name("group")
+    lossy.cluster.create_topic(topic)
+    (tp,) = partitions_of(topic, 1)
+    write(lossy.cluster, tp, values("old"))
+    for kind in kinds:
+        lossy.gate.swallow_answer(kind)
+    began_ms = SystemClock().now_ms()
+    with Member(lossy.cluster, group, {topic: 1}, **settings) as member:
+        wait_until(lambda: len(member.values(tp)) == 3, what="what is there")
+        assert SystemClock().now_ms() - began_ms < MOMENT_MS * len(kinds)
+        await_swallowed(lossy, *kinds)
+        lossy.gate.swallow_answer(ApiKey.FETCH)
+        await_swallowed(lossy, ApiKey.FETCH)
+        began_ms = SystemClock().now_ms()
+        write(lossy.cluster, tp, values("new"))
+        wait_until(lambda: len(member.values(tp)) == 6, what="what came since")
+        assert SystemClock().now_ms() - began_ms < MOMENT_MS
+        assert member.values(tp) == values("old") + values("new")
+
+
+@pytest.mark.parametrize(
+    "kind", [ApiKey.METADATA, ApiKey.LIST_OFFSETS, ApiKey.FETCH], ids=["metadata", "start", "fetch"]
+)
+def test_so_does_a_caller_that_polls(lossy: Lossy, kind: ApiKey) -> None:
+    """Without a group, so that nothing else is asked."""
+    topic = fresh_name("lossy")
+    lossy.cluster.create_topic(topic)
+    tp = TopicPartition(topic, 0)
+    write(lossy.cluster, tp, values("old"))
+    found: list[ConsumerRecord] = []
+    lossy.gate.swallow_answer(kind)
+    began_ms = SystemClock().now_ms()
+    with KafkaConsumer(
+        bootstrap_servers=lossy.cluster.bootstrap_servers, auto_offset_reset="earliest"
+    ) as consumer:
+        consumer.assign([tp])
+
+        def poll() -> bool:
+            for records in consumer.poll(timeout_ms=200).values():
+                found.extend(records)
+            return len(found) >= 3
+
+        wait_until(poll, what="what is there")
+        assert SystemClock().now_ms() - began_ms < MOMENT_MS
+    await_swallowed(lossy, kind)
+    assert [record.value for record in found] == values("old")

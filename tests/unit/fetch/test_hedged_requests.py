@@ -1,0 +1,95 @@
+"""A request that nobody answers costs a moment, not the whole time that a request may take."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.support.chunks import T0
+from tests.support.fetch_bench import (
+    SETTINGS,
+    FetchBench,
+    claim_on,
+    each_loop,
+    new_queue,
+    take_values,
+    values,
+    wait_for,
+)
+from zkconsumer.clock import SystemClock
+from zkconsumer.testing.fake_script import Hang
+from zkconsumer.wire.api import ApiKey
+
+__all__ = ["each_loop"]
+
+pytestmark = pytest.mark.usefixtures("each_loop")
+
+PATIENT = replace(SETTINGS, request_timeout_ms=6_000)
+"""Silence is noticed after a fifteenth of that."""
+
+
+@pytest.mark.parametrize(
+    ("api", "committed"), [(ApiKey.FETCH, 0), (ApiKey.LIST_OFFSETS, None)], ids=["fetch", "start"]
+)
+def test_an_answer_that_never_comes_is_asked_for_once_more(
+    api: ApiKey, committed: int | None
+) -> None:
+    """Over a second connection, which then is the one; nothing is given back."""
+    with FetchBench() as bench:
+        bench.cluster.append(T0, values("a", "b"))
+        bench.brokers[0].script(api, Hang())
+        queue, loop = new_queue(10), bench.loop(settings=PATIENT)
+        loop.add(claim_on(queue, committed=committed), committed)
+        began_ms = SystemClock().now_ms()
+        bench.run(loop)
+        assert take_values(queue, 2, timeout_ms=4_000) == ["a", "b"]
+        assert SystemClock().now_ms() - began_ms >= 400
+        bench.cluster.append(T0, values("c"))
+        assert take_values(queue, 1) == ["c"]
+        assert bench.opened == 2
+        assert bench.lost == []
+
+
+def test_in_the_middle_of_reading_it_is_the_same() -> None:
+    """Every answer may be the one; each offset comes once."""
+    with FetchBench() as bench:
+        queue, loop = new_queue(10), bench.loop(settings=PATIENT)
+        loop.add(claim_on(queue), 0)
+        bench.run(loop)
+        for number in range(3):
+            bench.cluster.append(T0, values(f"before {number}"))
+            assert take_values(queue, 1) == [f"before {number}"]
+            asked = bench.asked(ApiKey.FETCH)
+            bench.brokers[0].script(ApiKey.FETCH, Hang())
+            wait_for(lambda asked=asked: bench.asked(ApiKey.FETCH) > asked + 2, "the second try")
+            bench.cluster.append(T0, values(f"after {number}"))
+            assert take_values(queue, 1) == [f"after {number}"]
+        assert bench.opened == 4
+        assert bench.lost == []
+
+
+def test_a_broker_that_answers_nothing_has_as_long_as_ever() -> None:
+    """Its partitions go back when the time of one request is over, and no later."""
+    quick = replace(SETTINGS, request_timeout_ms=1_500)
+    with FetchBench() as bench:
+        bench.brokers[0].script(ApiKey.FETCH, *[Hang()] * 10)
+        loop = bench.loop(settings=quick)
+        loop.add(claim_on(new_queue(10)), 0)
+        began_ms = SystemClock().now_ms()
+        bench.run(loop)
+        wait_for(lambda: bench.lost_at() == {T0: 0}, "the end of its patience")
+        assert SystemClock().now_ms() - began_ms >= 1_500
+        assert bench.asked(ApiKey.FETCH) == 2
+
+
+def test_stopping_waits_for_neither_of_two() -> None:
+    """Both connections are closed, whichever is listened to."""
+    with FetchBench() as bench:
+        bench.brokers[0].script(ApiKey.FETCH, *[Hang()] * 10)
+        loop = bench.loop(settings=replace(SETTINGS, request_timeout_ms=60_000))
+        loop._pace.quiet_ms = 100
+        loop.add(claim_on(new_queue(10)), 0)
+        bench.run(loop)
+        wait_for(lambda: bench.asked(ApiKey.FETCH) == 2, "the second request")
+        began_ms = SystemClock().now_ms()
+        assert bench.scope.close(5_000) == []
+        assert SystemClock().now_ms() - began_ms < 4_000

@@ -1,0 +1,42 @@
+"""A broker that is down, or ends every connection: a line at once, and not one for each try."""
+
+import pytest
+
+from tests.support.chunks import T0, T1
+from tests.support.fetch_bench import SETTINGS, FetchBench, claim_on, take_values, values, wait_for
+from zkconsumer.clock import SystemClock
+from zkconsumer.fetch.manager import FetchManager
+from zkconsumer.streams.chunk_queue import ChunkQueue
+from zkconsumer.testing.fake_script import Close
+from zkconsumer.wire.api import ApiKey
+
+
+def manager_of(bench: FetchBench) -> FetchManager:
+    """It looks for leaders a hundred times a second."""
+    return FetchManager(
+        access=bench.access, settings=SETTINGS, scope=bench.scope, clock=SystemClock()
+    )
+
+
+def test_a_broker_that_ends_every_connection(caplog: pytest.LogCaptureFixture) -> None:
+    """The partitions go to and fro; it is told once."""
+    with FetchBench() as bench:
+        bench.brokers[0].script(ApiKey.FETCH, *[Close()] * 60)
+        queue, manager = ChunkQueue(10), manager_of(bench)
+        manager.add([(claim_on(queue, T0), 0), (claim_on(queue, T1), 0)])
+        wait_for(lambda: bench.asked(ApiKey.FETCH) > 60, "all these tries")
+        bench.cluster.append(T0, values("a"))
+        assert take_values(queue, 1) == ["a"]
+    [line] = [one for one in caplog.messages if "go back to the leader finder" in one]
+    assert str(bench.brokers[0].address) in line
+
+
+def test_a_broker_that_is_down(caplog: pytest.LogCaptureFixture) -> None:
+    """Nobody says who leads: told once, too."""
+    with FetchBench() as bench:
+        bench.brokers[0].stop()
+        manager = manager_of(bench)
+        manager.add([(claim_on(ChunkQueue(10), T0), 0)])
+        wait_for(lambda: caplog.messages, "word of it")
+        bench.scope.close(300)
+    assert len([one for one in caplog.messages if "no leader found yet" in one]) == 1

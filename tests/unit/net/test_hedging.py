@@ -1,0 +1,244 @@
+"""When a request is sent once more, whose answer counts, and how patient that makes us."""
+
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.support.manual_clock import ManualClock
+from zkconsumer.errors import ConnectFailed, ConnectionLost, RequestTimedOut, ZkConsumerError
+from zkconsumer.model import Broker
+from zkconsumer.net.connection import BrokerConnection, Heard
+from zkconsumer.net.hedging import FIRST_QUIET_MS, HedgePace, first_to_answer
+from zkconsumer.net.tcp import TcpTransport
+from zkconsumer.wire.codec import encode_response
+from zkconsumer.wire.messages.heartbeat import HeartbeatRequest, HeartbeatResponse
+
+QUIET_MS = 2_000
+TIMEOUT_MS = 30_000
+
+
+@dataclass(eq=False)
+class Paper:
+    """A request whose answer comes at known times.
+
+    Attributes:
+        parts_ms: when bytes come, by the clock; the last ones end the answer.
+        error: what comes in place of the last ones.
+    """
+
+    clock: ManualClock
+    parts_ms: list[int] = field(default_factory=list)
+    error: ZkConsumerError | None = None
+    closed: bool = False
+
+    def hear(self, timeout_ms: int) -> Heard:
+        """See ``Runner``."""
+        assert timeout_ms > 0
+        assert not self.closed
+        now_ms = self.clock.now_ms()
+        if not self.parts_ms or self.parts_ms[0] > now_ms + timeout_ms:
+            self.clock.advance(timeout_ms)
+            return Heard.NOTHING
+        self.clock.advance(max(0, self.parts_ms.pop(0) - now_ms))
+        if self.parts_ms:
+            return Heard.PART
+        if self.error is not None:
+            raise self.error
+        return Heard.ALL
+
+    def close(self) -> None:
+        """See ``Runner``."""
+        self.closed = True
+
+
+Next = Callable[[ZkConsumerError | None], Paper | None]
+
+
+def race(first: Paper, start_next: Next) -> Paper:
+    """Let them race."""
+    return first_to_answer(
+        first,
+        start_next,
+        quiet_ms=QUIET_MS,
+        timeout_ms=TIMEOUT_MS,
+        clock=first.clock,
+        whom="fake:9092",
+    )
+
+
+def then(*others: Paper) -> Next:
+    """Give these, one after the other, while something else is under way."""
+    left = list(others)
+
+    def start_next(failure: ZkConsumerError | None) -> Paper | None:
+        return left.pop(0) if left and failure is None else None
+
+    return start_next
+
+
+def nobody(_: ZkConsumerError | None) -> None:
+    """Fail where a second request is sent."""
+    pytest.fail("it was sent again")
+
+
+def test_a_prompt_answer_is_asked_for_once() -> None:
+    """In less than the time of silence."""
+    first = Paper(ManualClock(0), [QUIET_MS - 1])
+    assert race(first, nobody) is first
+    assert not first.closed
+
+
+def test_silence_is_ended_by_another_request() -> None:
+    """After its time, and the first one is closed."""
+    clock = ManualClock(0)
+    first, second = Paper(clock), Paper(clock, [QUIET_MS + 30])
+    assert race(first, then(second)) is second
+    assert (first.closed, second.closed) == (True, False)
+    assert QUIET_MS <= clock.now_ms() <= QUIET_MS + 300
+
+
+def test_who_was_only_slow_is_not_given_up() -> None:
+    """A broker that throttles answers after seconds, on both connections: the first one counts."""
+    clock = ManualClock(0)
+    first, second = Paper(clock, [9_000]), Paper(clock, [11_000])
+    assert race(first, then(second)) is first
+    assert second.closed
+
+
+def test_bytes_that_keep_coming_are_life() -> None:
+    """However long the whole takes: a second answer would only share the way with it."""
+    first = Paper(ManualClock(0), list(range(1_500, 29_000, 1_500)))
+    assert race(first, nobody) is first
+
+
+def test_who_begins_to_answer_is_left_alone_with_it() -> None:
+    """The other one is closed before its bytes come, too."""
+    clock = ManualClock(0)
+    first, second = Paper(clock, [2_100, 4_000, 6_000]), Paper(clock, [3_000])
+    assert race(first, then(second)) is first
+    assert second.closed
+
+
+def test_an_answer_that_stops_in_the_middle_is_silent_again() -> None:
+    """And is asked for once more."""
+    clock = ManualClock(0)
+    first, second = Paper(clock, [1_000, 99_000]), Paper(clock, [1_000 + QUIET_MS + 10])
+    assert race(first, then(second)) is second
+    assert first.closed
+
+
+def test_where_no_other_can_be_sent_the_first_has_all_its_time() -> None:
+    """It may be refused now, and there may be none."""
+
+    def refused(_: ZkConsumerError | None) -> Paper | None:
+        raise ConnectFailed("nobody listens")
+
+    for start_next in (refused, then()):
+        first = Paper(ManualClock(0), [TIMEOUT_MS - 1])
+        assert race(first, start_next) is first
+
+
+def test_all_of_them_together_have_the_time_of_one() -> None:
+    """Then all are closed."""
+    clock = ManualClock(0)
+    first, second = Paper(clock), Paper(clock)
+    with pytest.raises(RequestTimedOut, match="fake:9092: no answer in time"):
+        race(first, then(second))
+    assert first.closed
+    assert second.closed
+    assert TIMEOUT_MS <= clock.now_ms() <= TIMEOUT_MS + 200
+
+
+def test_a_failure_is_told_to_who_may_send_another() -> None:
+    """Where there is none, it is the answer."""
+    lost, told = ConnectionLost("gone"), list[ZkConsumerError | None]()
+
+    def start_next(failure: ZkConsumerError | None) -> None:
+        told.append(failure)
+
+    first = Paper(ManualClock(0), [10], lost)
+    with pytest.raises(ConnectionLost, match="gone"):
+        race(first, start_next)
+    assert told == [lost]
+
+
+def test_one_of_two_may_fail() -> None:
+    """The other is waited for."""
+    clock = ManualClock(0)
+    first, second = Paper(clock, [2_500], ConnectionLost("gone")), Paper(clock, [8_000])
+    assert race(first, then(second)) is second
+    clock = ManualClock(0)
+    first, second = Paper(clock, [8_000]), Paper(clock, [2_500], ConnectionLost("gone"))
+    assert race(first, then(second)) is first
+
+
+@given(
+    st.lists(st.integers(0, 40_000), max_size=6).map(sorted),
+    st.lists(st.integers(0, 40_000), max_size=6).map(sorted),
+)
+def test_no_silence_is_waited_for_where_there_is_an_answer(
+    first_ms: list[int], second_ms: list[int]
+) -> None:
+    """Who is returned has answered, nobody else is left open, and it takes only its time."""
+    clock = ManualClock(0)
+    first, second = Paper(clock, list(first_ms)), Paper(clock, list(second_ms))
+    try:
+        answered = race(first, then(second))
+    except RequestTimedOut:
+        assert clock.now_ms() >= TIMEOUT_MS
+    else:
+        assert not answered.closed
+        assert not answered.parts_ms
+    assert clock.now_ms() <= TIMEOUT_MS + 200
+    alone = first_ms and all(
+        b - a < QUIET_MS for a, b in zip([0, *first_ms], first_ms, strict=False)
+    )
+    if alone and first_ms[-1] < TIMEOUT_MS:
+        assert not first.closed
+
+
+@given(st.integers(1, 600_000), st.lists(st.sampled_from(["won", "lost", "answered"])))
+def test_patience_grows_with_hedges_in_vain_and_comes_back(
+    request_timeout_ms: int, events: list[str]
+) -> None:
+    """Never less than at first, nor more than a request may take."""
+    pace = HedgePace(request_timeout_ms)
+    first_ms = pace.quiet_ms
+    assert first_ms <= max(50, min(FIRST_QUIET_MS, request_timeout_ms / 10))
+    for event in events:
+        before_ms = pace.quiet_ms
+        getattr(pace, event)()
+        assert first_ms <= pace.quiet_ms <= max(first_ms, request_timeout_ms)
+        if event == "won":
+            assert pace.quiet_ms == first_ms
+        assert (pace.quiet_ms > before_ms) <= (event == "lost")
+
+
+def test_an_answer_is_heard_piece_by_piece() -> None:
+    """Nothing that came is lost between two looks, in the length or behind it."""
+    ours, theirs = socket.socketpair()
+    with theirs:
+        transport = TcpTransport(ours, "fake:9092")
+        broker = Broker(1, "fake", 9092)
+        connection = BrokerConnection(broker, transport, client_id="c", max_response_bytes=1_000)
+        request = HeartbeatRequest(group_id="g", generation_id=1, member_id="m")
+        response = HeartbeatResponse(error_code=27)
+        for _ in range(2):
+            in_flight = connection.begin(request, version=0, timeout_ms=1_000)
+            frame = encode_response(response, version=0, correlation_id=in_flight.correlation_id)
+            assert connection.hear(in_flight, timeout_ms=1) is Heard.NOTHING
+            for piece in (frame[:2], frame[2:4], frame[4:7]):
+                theirs.sendall(piece)
+                assert connection.hear(in_flight, timeout_ms=5_000) is Heard.PART
+                assert connection.hear(in_flight, timeout_ms=1) is Heard.NOTHING
+            theirs.sendall(frame[7:])
+            assert connection.hear(in_flight, timeout_ms=5_000) is Heard.ALL
+            assert connection.hear(in_flight, timeout_ms=1) is Heard.ALL
+            assert not connection.is_idle
+            assert connection.finish(in_flight, timeout_ms=0) == response
+            assert connection.is_idle
+        connection.close()

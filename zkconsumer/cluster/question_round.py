@@ -1,0 +1,222 @@
+"""Puts one question to broker after broker, until one answers; a silent one holds up nobody.
+
+The next broker is asked as soon as all before have been silent for a while; they may answer still.
+At the end of the line each that has not failed is asked once more, over another connection.
+"""
+
+from collections import deque
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
+
+from zkconsumer.clock import Clock
+from zkconsumer.cluster.connection_pool import ConnectionPool
+from zkconsumer.cluster.patience import Patience
+from zkconsumer.errors import (
+    BrokerError,
+    ConnectFailed,
+    ConnectionLost,
+    ProtocolError,
+    RemoteProtocolError,
+    RequestTimedOut,
+    TransportError,
+    UnsupportedVersion,
+    ZkConsumerError,
+)
+from zkconsumer.model import Broker
+from zkconsumer.net.connection import Heard
+from zkconsumer.net.hedging import HedgePace, Sent, first_to_answer
+from zkconsumer.net.negotiated import NegotiatedConnection
+from zkconsumer.wire.api import Request
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Question(Generic[T]):
+    """What is asked.
+
+    Attributes:
+        what: it is about, for the error.
+        request: makes it for a broker; may raise ``UnsupportedVersion``.
+        read: takes the answer; may raise what its broker is then said to have failed with.
+    """
+
+    what: str
+    request: Callable[[NegotiatedConnection], Request[Any]]
+    read: Callable[[NegotiatedConnection, Any], T]
+
+
+class QuestionRound(Generic[T]):
+    """One round. Thread: one.
+
+    Args:
+        question: what to ask.
+        pool: connections.
+        brokers: in the order in which to ask them.
+        patience: the time of the whole call.
+        request_timeout_ms: how long one broker may take.
+        clock: for deadlines.
+        reasons: why each broker did not answer; is added to.
+    """
+
+    def __init__(  # noqa: PLR0913 - one part a line, all by name
+        self,
+        question: Question[T],
+        *,
+        pool: ConnectionPool,
+        brokers: Sequence[Broker],
+        patience: Patience,
+        request_timeout_ms: int,
+        clock: Clock,
+        reasons: dict[Broker, str],
+    ) -> None:
+        self._question = question
+        self._pool = pool
+        self._line = deque(brokers)
+        self._again = deque(brokers)
+        self._patience = patience
+        self._request_timeout_ms = request_timeout_ms
+        self._clock = clock
+        self._reasons = reasons
+        self._quiet_ms = HedgePace(request_timeout_ms).quiet_ms
+        self._taken: list[NegotiatedConnection] = []
+        self._final: Exception | None = None
+        self._passing = False
+
+    def ask(self) -> T:
+        """Return the first answer.
+
+        Raises:
+            ConnectFailed: nobody answered, for reasons that may pass; names each and why.
+            ZkConsumerError: nobody answered, for reasons that won't: the first of them.
+        """
+        try:
+            while True:
+                try:
+                    answered = self._race()
+                except (TransportError, ProtocolError):
+                    raise self._failure() from self._final
+                try:
+                    return self._question.read(answered.connection, answered.answer())
+                except (TransportError, UnsupportedVersion, ProtocolError, BrokerError) as error:
+                    self.failed(answered.connection.broker, error)
+        finally:
+            # Who was answered last: that its other connection was closed says nothing of a broker.
+            for connection in sorted(self._taken, key=lambda one: one.is_idle):
+                self._pool.give_back(connection)
+
+    def failed(self, broker: Broker, error: ZkConsumerError) -> None:
+        """Note why a broker did not answer; it is not asked again in this round."""
+        if isinstance(error, TransportError):
+            self._passing = True
+            # That the time was over says less than what was there before.
+            if self._patience.left_ms > 0 or broker not in self._reasons:
+                self._reasons[broker] = _named(broker, error)
+        else:
+            self._final = self._final or error
+            self._reasons[broker] = _named(broker, error)
+        if broker in self._again:
+            self._again.remove(broker)
+
+    def closed_idle(self, broker: Broker) -> None:
+        """Ask a broker anew: it closed an idle connection while nobody looked."""
+        self._line.appendleft(broker)
+
+    def _race(self) -> "_Asked[T]":
+        longest_ms = self._request_timeout_ms + self._quiet_ms * (len(self._line) + 1)
+        return first_to_answer(
+            None,
+            self._next,
+            quiet_ms=max(1, min(self._quiet_ms, self._patience.left_ms // (len(self._line) + 1))),
+            timeout_ms=max(1, min(longest_ms, self._patience.left_ms)),
+            clock=self._clock,
+            whom="the brokers",
+        )
+
+    def _next(self, failure: ZkConsumerError | None) -> "_Asked[T] | None":
+        """Ask the next broker that can be asked."""
+        del failure  # each has been noted
+        while self._line or self._again:
+            is_over = self._patience.left_ms <= 0
+            if is_over and (self._reasons or self._taken):
+                self._passing = True
+                return None
+            line = self._line or self._again
+            # One whose connect hangs must leave some time for the others.
+            share_ms = max(1, self._patience.left_ms // len(line))
+            broker = line.popleft()
+            try:
+                return self._begin(broker, min(self._request_timeout_ms, share_ms))
+            except (TransportError, UnsupportedVersion, ProtocolError, BrokerError) as error:
+                self.failed(broker, error)
+        return None
+
+    def _begin(self, broker: Broker, limit_ms: int) -> "_Asked[T]":
+        connection, was_idle = self._pool.take_or_dial(broker, timeout_ms=limit_ms)
+        self._taken.append(connection)
+        request = self._question.request(connection)
+        try:
+            in_flight = connection.begin(request, timeout_ms=limit_ms)
+        except ConnectionLost:
+            if was_idle:
+                return self._begin(broker, limit_ms)
+            raise
+        return _Asked(Sent(connection, in_flight), self, was_idle=was_idle)
+
+    def _failure(self) -> Exception:
+        """Return why nobody answered."""
+        for connection in self._taken:
+            silent = RequestTimedOut(f"{connection.broker}: no answer in time")
+            if connection.broker not in self._reasons:
+                self.failed(connection.broker, silent)
+        # In order, so that the same outage reads the same with every try.
+        why = "; ".join(sorted(self._reasons.values()))
+        told = f"no broker answers about {self._question.what}: {why}"
+        if self._final is None or self._passing:
+            return ConnectFailed(told)
+        if isinstance(self._final, RemoteProtocolError):
+            # Those of bytes alone don't say whose: most likely the port is not Kafka's.
+            return RemoteProtocolError(told)
+        return self._final
+
+
+class _Asked(Generic[T]):
+    """A broker that is asked: a ``Runner`` that notes how it failed."""
+
+    def __init__(
+        self, sent: Sent[NegotiatedConnection, Any], of: QuestionRound[T], *, was_idle: bool
+    ) -> None:
+        self.connection = sent.connection
+        self._sent = sent
+        self._of = of
+        self._was_idle = was_idle
+
+    def hear(self, timeout_ms: int) -> Heard:
+        """See ``Runner``."""
+        broker = self.connection.broker
+        try:
+            return self._sent.hear(timeout_ms)
+        except ConnectionLost as error:
+            if self._was_idle:
+                self._of.closed_idle(broker)
+            else:
+                self._of.failed(broker, error)
+            raise
+        except (TransportError, ProtocolError) as error:
+            self._of.failed(broker, error)
+            raise
+
+    def answer(self) -> Any:
+        """See ``Sent``."""
+        return self._sent.answer()
+
+    def close(self) -> None:
+        """See ``Runner``."""
+        self._sent.close()
+
+
+def _named(broker: Broker, error: Exception) -> str:
+    text = str(error)
+    address = f"{broker.host}:{broker.port}"
+    return text if address in text else f"{broker}: {text}"
