@@ -17,6 +17,7 @@ from zkconsumer.cli.cluster_access import (
 )
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.share_plan import share_plan_json, share_plan_text
+from zkconsumer.cli.group_arguments import add_group_argument
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import add_format_arguments
 from zkconsumer.errors import ConfigError
@@ -74,7 +75,7 @@ def add_parser(subparsers: Subparsers) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--group", metavar="GROUP", required=True, help="the consumer group")
+    add_group_argument(parser, "the consumer group", required=True)
     add_kind_argument(parser)
     parser.add_argument(
         "--members",

@@ -5,22 +5,22 @@ are down.
 """
 
 import argparse
-import difflib
 import logging
 import random
 import sys
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 
-from zkconsumer.cli.tables import printable
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.security import security_of
 from zkconsumer.errors import ConfigError, RegistryError, ZkConsumerError
 from zkconsumer.model import Broker
+from zkconsumer.nearest import did_you_mean
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.tcp import TcpConnector
+from zkconsumer.printable import printable
 from zkconsumer.properties_file import load_properties
 from zkconsumer.status.model import (
     BrokerStatus,
@@ -37,14 +37,17 @@ from zkconsumer.status.reading.sessions import EnsembleSessions, Sessions
 from zkconsumer.status.reading.snapshot import ReadingLimits, SnapshotReader
 from zkconsumer.status.reading.zookeeper_cluster import read_brokers as status_brokers
 from zkconsumer.status.reading.zookeeper_cluster import read_topics
+from zkconsumer.status.silence import ABANDONED_AFTER_MS
 from zkconsumer.zk import kazoo_store
 from zkconsumer.zk.connect_string import parse_connect_string
-from zkconsumer.zk.group_reader import read_brokers
+from zkconsumer.zk.live_brokers import live_brokers, require_cluster, why_no_brokers
 from zkconsumer.zk.store import ZkStore
 
 log = logging.getLogger(__name__)
 
 DEFAULT_TIMEOUT_MS = 10_000
+COULD_NOT = 1
+"""The exit status where something could not be read or done."""
 _BACKOFF_MS = 250
 _SESSION_MS = 20_000
 _NEAREST = 5
@@ -118,6 +121,8 @@ class ClusterAccess:
         timeout_ms: int = DEFAULT_TIMEOUT_MS,
         bootstrap: Sequence[Broker] = (),
         sessions: Sessions | None = None,
+        times_most: int = 0,
+        abandoned_after_ms: int = ABANDONED_AFTER_MS,
         clock: Clock | None = None,
     ) -> None:
         self.store = store
@@ -127,6 +132,8 @@ class ClusterAccess:
         self.clock = clock or SystemClock()
         self._bootstrap = bootstrap
         self._sessions = sessions
+        self._times_most = times_most
+        self._abandoned_after_ms = abandoned_after_ms
         self._listeners: dict[tuple[int, int | None], Broker] = {}
         self._closing = ExitStack()
         self._client: ClusterClient | None = None
@@ -137,11 +144,10 @@ class ClusterAccess:
         """Asks the brokers; those to begin with are given, or the ones that ZooKeeper names.
 
         Raises:
-            ConfigError: ZooKeeper names none.
-            RegistryError: ZooKeeper does not answer.
+            RegistryError: ZooKeeper does not answer, or names none.
         """
         if self._client is None:
-            bootstrap = self._bootstrap or registered_brokers(self.store)
+            bootstrap = self._bootstrap or live_brokers(self.store, self.zookeeper_connect)
             self._client = client_of(self.dialer, bootstrap, self.timeout_ms, self.clock)
             self._closing.callback(self._client.stop)
         return self._client
@@ -162,6 +168,7 @@ class ClusterAccess:
             limits=limits or self._limits(),
             addresses=self._addresses if self._bootstrap else registered_addresses,
             sessions=self._sessions if with_sessions else None,
+            abandoned_after_ms=self._abandoned_after_ms,
             clock=self.clock,
         )
         self._closing.callback(reader.close)
@@ -191,14 +198,15 @@ class ClusterAccess:
         return self._reader.look(keys)
 
     def cluster(self) -> tuple[tuple[BrokerStatus, ...], tuple[TopicStatus, ...]]:
-        """Brokers and topics by the word of ZooKeeper alone: no broker is asked.
+        """Brokers and topics, ascending, by the word of ZooKeeper alone: no broker is asked.
 
         Raises:
             RegistryError: ZooKeeper does not answer.
         """
         nodes = NodeBatches(self.store, Deadline(self.clock, self.timeout_ms))
         now_ms = self.clock.wall_ms()
-        return status_brokers(nodes, now_ms), read_topics(nodes, now_ms)
+        topics = sorted(read_topics(nodes, now_ms), key=lambda topic: topic.name)
+        return status_brokers(nodes, now_ms), tuple(topics)
 
     def close(self) -> None:
         """Break off what is under way; the store and the dialer stay open. Idempotent."""
@@ -206,7 +214,13 @@ class ClusterAccess:
 
     def _limits(self) -> ReadingLimits:
         ms = self.timeout_ms
-        return ReadingLimits(cluster_ms=ms, groups_ms=ms, brokers_ms=ms)
+        return ReadingLimits(
+            cluster_ms=ms,
+            groups_ms=ms,
+            brokers_ms=ms,
+            times_ms=ms,
+            times_most=self._times_most,
+        )
 
     def _addresses(self, brokers: Sequence[BrokerStatus]) -> Mapping[int, Broker]:
         """Where brokers can be reached at the listener of those to begin with.
@@ -238,15 +252,19 @@ def required(snapshot: ClusterSnapshot) -> ClusterSnapshot:
 
 
 @contextmanager
-def open_cluster(args: argparse.Namespace) -> Iterator[ClusterAccess]:
+def open_cluster(
+    args: argparse.Namespace, *, even_without: bool = False, times_most: int = 0
+) -> Iterator[ClusterAccess]:
     """Connect to ZooKeeper; brokers are connected to when they are asked.
 
     Args:
         args: with what ``add_cluster_arguments`` added.
+        even_without: whether a chroot that holds no cluster will do: for who shows that himself.
+        times_most: of how many records at a time to ask when they were written, for lags in time.
 
     Raises:
         ConfigError: the servers or the file can't be used.
-        RegistryError: ZooKeeper does not answer.
+        RegistryError: ZooKeeper does not answer, or holds no cluster there.
     """
     if not args.zookeeper:
         raise ConfigError("no ZooKeeper given: say where it is with --zookeeper host:port/chroot")
@@ -264,12 +282,16 @@ def open_cluster(args: argparse.Namespace) -> Iterator[ClusterAccess]:
             args.zookeeper, session_timeout_ms=_SESSION_MS, connection_timeout_ms=args.timeout_ms
         )
         stack.callback(store.close)
+        if not even_without:
+            require_cluster(store, args.zookeeper)
         access = ClusterAccess(
             store=store,
             dialer=stack.enter_context(open_dialer(config, args.timeout_ms)),
             zookeeper_connect=args.zookeeper,
             timeout_ms=args.timeout_ms,
             bootstrap=bootstrap,
+            times_most=times_most,
+            abandoned_after_ms=getattr(args, "abandoned_after_ms", ABANDONED_AFTER_MS),
             sessions=EnsembleSessions(
                 TcpConnector(),
                 parse_connect_string(args.zookeeper).servers,
@@ -326,20 +348,6 @@ def client_of(
     )
 
 
-def registered_brokers(store: ZkStore) -> tuple[Broker, ...]:
-    """The brokers that ZooKeeper names.
-
-    Raises:
-        ConfigError: it names none that could be asked; says why.
-        RegistryError: it does not answer.
-    """
-    listed = read_brokers(store, None)
-    if not listed.brokers:
-        why = "; ".join(listed.malformed.values()) or "none is registered"
-        raise ConfigError(f"ZooKeeper names no broker to ask: {why}: give --bootstrap-servers")
-    return listed.brokers
-
-
 def add_kind_argument(parser: argparse.ArgumentParser) -> None:
     """Add ``--kind``, for ids that are in use in both places; ``args.kind`` may be None."""
     parser.add_argument(
@@ -351,8 +359,42 @@ def add_kind_argument(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def settled(status: int, snapshot: ClusterSnapshot) -> int:
+    """The exit status of a command that has shown this: without brokers nothing is well."""
+    return status if status or snapshot.no_brokers is None else COULD_NOT
+
+
+def brokers_status(access: ClusterAccess, brokers: Collection[BrokerStatus]) -> int:
+    """The same for a command that reads brokers alone; says what is wrong on standard error.
+
+    Raises:
+        RegistryError: ZooKeeper does not answer.
+    """
+    if brokers:
+        return 0
+    why = why_no_brokers(access.store, access.zookeeper_connect)
+    print(f"zkconsumer: {printable(str(why))}", file=sys.stderr)
+    return COULD_NOT
+
+
+def add_abandoned_argument(
+    parser: "argparse.ArgumentParser | argparse._ArgumentGroup",
+) -> None:
+    """Add how long a silence makes a group abandoned; ``open_cluster`` reads it."""
+    parser.add_argument(
+        "--abandoned-after-ms",
+        type=milliseconds,
+        default=ABANDONED_AFTER_MS,
+        metavar="MS",
+        help="after how long without a commit a group that nobody is in counts as abandoned, and "
+        "no more as one in trouble (default: %(default)s, half an hour)",
+    )
+
+
 def tell_failures(snapshot: ClusterSnapshot) -> None:
     """Say on standard error what could not be read, so that nobody takes the rest for all."""
+    if snapshot.no_brokers is not None:
+        print(f"zkconsumer: {printable(str(snapshot.no_brokers))}", file=sys.stderr)
     for failure in snapshot.failures:
         told = printable(" ".join(f"{failure.part}: {failure.reason}".split()))
         print(f"zkconsumer: {told}", file=sys.stderr)
@@ -384,9 +426,8 @@ def find_group(snapshot: ClusterSnapshot, group_id: str, kind: GroupKind | None)
         )
     where = "" if kind is None else f" ({kind})"
     ids = {key.group_id for key in snapshot.groups if key.kind in kinds}
-    nearest = difflib.get_close_matches(group_id, sorted(ids), n=_NEAREST)
-    hint = f"did you mean {', '.join(nearest)}?" if nearest else _other_hint(snapshot, ids)
-    raise ConfigError(f"there is no group {group_id}{where}: {hint}")
+    hint = did_you_mean(group_id, ids, limit=_NEAREST) or f": {_other_hint(snapshot, ids)}"
+    raise ConfigError(f"there is no group {group_id}{where}{hint}")
 
 
 def _other_hint(snapshot: ClusterSnapshot, ids: Collection[str]) -> str:

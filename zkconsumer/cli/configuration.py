@@ -29,10 +29,10 @@ from zkconsumer.cli.parsing import (
     commands_of,
     exclusive_groups,
     members_of,
-    nearest,
     options_of,
 )
 from zkconsumer.errors import ConfigError
+from zkconsumer.nearest import did_you_mean
 
 Scalar: TypeAlias = str | int | float | bool
 Table: TypeAlias = Mapping[str, object]
@@ -81,7 +81,7 @@ class Configuration:
             return self.everywhere
         if wanted not in self.clusters:
             raise ConfigError(
-                f"{self.name} has no [clusters.{wanted}]{nearest(wanted, list(self.clusters))}"
+                f"{self.name} has no [clusters.{wanted}]{did_you_mean(wanted, list(self.clusters))}"
             )
         return {**self.everywhere, **self.clusters[wanted]}
 
@@ -136,7 +136,7 @@ def parse_configuration(text: str, name: str) -> Configuration:
             continue
         if isinstance(value, dict):
             if key not in known:
-                raise ConfigError(f"{name}: there is no command [{key}]{nearest(key, known)}")
+                raise ConfigError(f"{name}: there is no command [{key}]{did_you_mean(key, known)}")
             commands[key] = value
         else:
             everywhere[key] = _shared_value(name, "", key, value)
@@ -238,7 +238,9 @@ class Defaults:
             action = options.get(f"--{key}")
             if action is None:
                 known = [one.removeprefix("--") for one in options if one.startswith("--")]
-                raise ConfigError(f"{name}: [{path}] has no {key}{nearest(key, [*known, *below])}")
+                raise ConfigError(
+                    f"{name}: [{path}] has no {key}{did_you_mean(key, [*known, *below])}"
+                )
             if key in _NEVER:
                 raise ConfigError(f"{name}: [{path}] {key} has to be given on the command line")
             self._set_default(parser, action, key, _scalar(name, key, value))

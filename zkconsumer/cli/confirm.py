@@ -2,7 +2,7 @@
 
 import sys
 
-from zkconsumer.cli.tables import printable
+from zkconsumer.printable import printable
 
 
 def confirm(question: str, expected: str, yes: bool) -> bool:  # noqa: FBT001 - as it is given

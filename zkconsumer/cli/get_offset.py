@@ -13,7 +13,6 @@ from zkconsumer.cli.cluster_access import (
     client_of,
     milliseconds,
     open_dialer,
-    registered_brokers,
 )
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.scala_lines import offset_shell_text
@@ -35,6 +34,7 @@ from zkconsumer.errors import ConfigError
 from zkconsumer.model import Broker
 from zkconsumer.wire.error_codes import ErrorCode, error_name
 from zkconsumer.zk import kazoo_store
+from zkconsumer.zk.live_brokers import live_brokers
 
 _FAILED: Final = 1
 _ENDS: Final = {"latest": LATEST, "-1": LATEST, "earliest": EARLIEST, "-2": EARLIEST}
@@ -168,7 +168,7 @@ def _open(args: argparse.Namespace) -> Iterator[ClusterClient]:
             connection_timeout_ms=args.timeout_ms,
         )
         try:
-            brokers = registered_brokers(store)
+            brokers = live_brokers(store, args.zookeeper)
         finally:
             store.close()
     else:

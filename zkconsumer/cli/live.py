@@ -6,8 +6,9 @@ import sys
 from collections.abc import Iterator
 from itertools import count
 
-from zkconsumer.cli.tables import instant, printable
+from zkconsumer.cli.tables import instant
 from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.printable import printable
 from zkconsumer.scope import naps, wait_ms
 from zkconsumer.status.model import ClusterSnapshot
 
@@ -73,7 +74,8 @@ def pause(duration_ms: int) -> None:
 
 def failing_lines(snapshot: ClusterSnapshot) -> str:
     """What can't be read, and since when: what is shown of it is as old as that."""
-    return "".join(
+    absent = "" if snapshot.no_brokers is None else printable(str(snapshot.no_brokers)) + "\n"
+    return absent + "".join(
         printable(f"{one.part}: since {instant(one.since_ms)}: {one.reason}") + "\n"
         for one in snapshot.failures
     )

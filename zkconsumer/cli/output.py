@@ -6,6 +6,8 @@ import sys
 from io import TextIOWrapper
 from pathlib import Path
 
+from zkconsumer.cli.pipes import PipeWindow
+
 
 class OutputClosed(Exception):
     """Whoever read our output has gone."""
@@ -16,7 +18,8 @@ class Output:
 
     So a line that was written has left this process: it is seen at once on terminals and in pipes,
     and no commit can cover a line that a crash would still take away. (At half a million lines a
-    second it is not what limits a consumer.)
+    second it is not what limits a consumer.) Into a pipe it writes little more than its reader has
+    shown to want, see ``PipeWindow``.
 
     Args:
         descriptor: where to write; standard output unless given.
@@ -26,24 +29,31 @@ class Output:
         if descriptor is None:
             sys.stdout.flush()
             descriptor = sys.stdout.fileno()
-        self._descriptor = descriptor
+        self.descriptor = descriptor
+        self._window = PipeWindow(descriptor)
+
+    def close(self) -> None:
+        """Leave a pipe as it was; the descriptor stays open."""
+        self._window.restore()
 
     def write(self, data: bytes) -> None:
         """Write everything, however long the reader takes.
 
         Raises:
-            OutputClosed: the reader has gone.
+            OutputClosed: the reader has gone, and has not read all of this.
             OSError: the disk is full, or the like.
         """
         rest = memoryview(data)
         while rest:
             try:
-                rest = rest[os.write(self._descriptor, rest) :]
+                rest = rest[os.write(self.descriptor, rest) :]
             except BlockingIOError:
                 # Somebody set the pipe that we inherited to non-blocking.
-                select.select([], [self._descriptor], [])
+                select.select([], [self.descriptor], [])
             except BrokenPipeError:
                 raise OutputClosed from None
+        if not self._window.wrote(len(data)):
+            raise OutputClosed
 
 
 def mend_standard_streams() -> None:

@@ -1,7 +1,6 @@
 """The parser of the command line: loads what was called, and tells mistakes in a line."""
 
 import argparse
-import difflib
 import sys
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
@@ -13,6 +12,7 @@ from zkconsumer.cli.commands import (
     find_command,
 )
 from zkconsumer.cli.version import ShowVersion
+from zkconsumer.nearest import did_you_mean
 
 USAGE_STATUS: Final = 2
 """The exit status of wrong usage; nothing was done."""
@@ -136,7 +136,9 @@ def parser_for(arguments: Sequence[str]) -> argparse.ArgumentParser:
     """The parser that these arguments need; ends the process where they name no command."""
     name = called(arguments).command
     if name is not None and find_command(name) is None:
-        refuse(f"there is no command {name!r}{nearest(name, [c.name for c in every_command()])}")
+        refuse(
+            f"there is no command {name!r}{did_you_mean(name, [c.name for c in every_command()])}"
+        )
     parser = build_parser("" if name is None else name)
     if not arguments:
         # Who types the bare name wants to know what there is.
@@ -153,7 +155,7 @@ def parse(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse
     leaf = innermost(parser, arguments)
     word = next((one for one in unknown if one.startswith("-")), unknown[0])
     name = word.partition("=")[0]
-    return leaf.error(f"{name!r} is not known{nearest(name, list(options_of(leaf)))}")
+    return leaf.error(f"{name!r} is not known{did_you_mean(name, list(options_of(leaf)))}")
 
 
 def innermost(parser: argparse.ArgumentParser, arguments: Sequence[str]) -> argparse.ArgumentParser:
@@ -189,12 +191,6 @@ def exclusive_groups(
 def members_of(group: argparse._MutuallyExclusiveGroup) -> list[argparse.Action]:
     """The options of such a group."""
     return list(group._group_actions)  # noqa: SLF001
-
-
-def nearest(word: str, known: list[str]) -> str:
-    """``: did you mean X?``, or nothing."""
-    found = difflib.get_close_matches(word, known, n=1)
-    return f": did you mean {found[0]}?" if found else ""
 
 
 def refuse(message: str) -> NoReturn:

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Callable
 from functools import wraps
 
-from zkconsumer.cli.tables import printable
 from zkconsumer.errors import ConfigError
+from zkconsumer.printable import printable
 
 log = logging.getLogger(__name__)
 

@@ -1,6 +1,7 @@
 """``zkconsumer serve``: the page of a cluster, with its past, its events and its metrics."""
 
 import argparse
+import ipaddress
 import os
 import re
 import signal
@@ -11,13 +12,19 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from zkconsumer.cli.cluster_access import add_cluster_arguments, broker_settings, open_cluster
+from zkconsumer.cli.cluster_access import (
+    add_abandoned_argument,
+    add_cluster_arguments,
+    broker_settings,
+    open_cluster,
+)
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.errors import ConfigError
 
 if TYPE_CHECKING:
     from argparse import _SubParsersAction
 
+    from zkconsumer.inbound.table import ConnectionLimits
     from zkconsumer.web.history.recorder import Recorder
     from zkconsumer.web.serving import Address
 
@@ -25,6 +32,8 @@ MISSING: Final = "the page needs more: pip install 'zkconsumer[web]'"
 TOKEN_VARIABLE: Final = "ZKCONSUMER_TOKEN"  # noqa: S105 - its name
 _LISTEN: Final = "127.0.0.1:8380"
 _INTERRUPTED: Final = 130
+_TIMES_MOST: Final = 2_000
+"""Of how many records to ask at a reading when they were written: some megabytes."""
 _DESCRIPTION: Final = """\
 Serves a page of the whole cluster: brokers, topics, consumer groups of both kinds, who reads what,
 how far groups are behind, when they rebalanced and why, and what is wrong with them. Also what
@@ -58,6 +67,7 @@ def add_parser(subparsers: "_SubParsersAction[argparse.ArgumentParser]") -> None
     add_cluster_arguments(parser)
     _add_page_arguments(parser)
     _add_access_arguments(parser)
+    _add_limit_arguments(parser)
     _add_history_arguments(parser)
     parser.set_defaults(run=run)
 
@@ -78,6 +88,7 @@ def _add_page_arguments(parser: argparse.ArgumentParser) -> None:
         help="how often all of the cluster is read; what somebody looks at is read each second "
         "(default: %(default)s)",
     )
+    add_abandoned_argument(group)
     group.add_argument(
         "--groups",
         type=_pattern,
@@ -106,6 +117,34 @@ def _add_access_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="NAME",
         help="a name under which browsers ask for the page, such as that of a proxy in front of "
         "it; can be given more than once (default: on loopback its own names, else any)",
+    )
+
+
+def _add_limit_arguments(parser: argparse.ArgumentParser) -> None:
+    group = parser.add_argument_group("limits for clients")
+    group.add_argument(
+        "--max-connections",
+        type=_positive,
+        metavar="NUMBER",
+        help="how many there may be; when all are taken, those give way that keep it waiting, and "
+        "/healthz is answered (default: 500, or what half of the files that it may open allows)",
+    )
+    group.add_argument(
+        "--client-timeout-ms",
+        type=_patience,
+        default=10_000,
+        metavar="MS",
+        help="how long a client may take to send a request, to send its body, and to take some of "
+        "the answer (default: %(default)s)",
+    )
+    group.add_argument(
+        "--trusted-proxy",
+        action="append",
+        default=[],
+        type=_network,
+        metavar="ADDRESS",
+        help="a proxy in front of the page, or a network of them, whose X-Forwarded-For and "
+        "X-Forwarded-Proto are believed; can be given more than once",
     )
 
 
@@ -142,17 +181,22 @@ def _add_history_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Serve until a signal ends it."""
     try:
-        from zkconsumer.web.serving import listening, parse_address  # noqa: PLC0415 - an extra
+        from zkconsumer.web.serving import (  # noqa: PLC0415 - an extra
+            connection_limits,
+            listening,
+            parse_address,
+        )
     except ImportError as missing:
         raise ConfigError(MISSING) from missing
     broker_settings(args)
     token = _token(args)
     address = parse_address(args.listen)
     _check_open(address, token, no_token=args.no_token)
+    limits = connection_limits(args.max_connections, args.client_timeout_ms)
     with ExitStack() as stack:
         bound, where = stack.enter_context(listening(address))
         recorder = stack.enter_context(_recorder(args))
-        return _serve(args, bound, where, recorder, token)
+        return _serve(args, bound, where, recorder, token, limits)
 
 
 def _serve(
@@ -161,6 +205,7 @@ def _serve(
     where: "Address",
     recorder: "Recorder",
     token: str | None,
+    limits: "ConnectionLimits",
 ) -> int:
     from zkconsumer.web.app import Site, build_app  # noqa: PLC0415 - an extra, as in all of this
     from zkconsumer.web.events import EventHub  # noqa: PLC0415
@@ -174,7 +219,7 @@ def _serve(
     )
 
     watch = ClusterWatch(
-        lambda: open_cluster(args),
+        lambda: open_cluster(args, even_without=True, times_most=_TIMES_MOST),
         WatchSettings(
             zookeeper_connect=args.zookeeper,
             interval_ms=args.interval_ms,
@@ -196,7 +241,9 @@ def _serve(
         ),
         events=events,
     )
-    server = PageServer(build_app(site), events.close)
+    server = PageServer(
+        build_app(site), events.close, limits=limits, trusted_proxies=args.trusted_proxy
+    )
     recorder.start()
     watch.start()
     try:
@@ -270,6 +317,22 @@ def _interval(text: str) -> int:
     if number < 200:
         raise argparse.ArgumentTypeError("at least 200 ms must lie between two readings")
     return number
+
+
+def _patience(text: str) -> int:
+    number = _positive(text)
+    if number < 100:
+        raise argparse.ArgumentTypeError("at least 100 ms are needed, even by the quickest client")
+    return number
+
+
+def _network(text: str) -> str:
+    try:
+        return str(ipaddress.ip_network(text))
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is no address or network of a proxy: {error}"
+        ) from error
 
 
 def _positive(text: str) -> int:

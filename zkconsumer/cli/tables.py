@@ -14,6 +14,8 @@ from datetime import UTC, datetime
 from enum import StrEnum
 from typing import NamedTuple, TextIO, TypeAlias
 
+from zkconsumer.printable import printable
+
 
 class Colour(StrEnum):
     """What a cell wants to say; the values are the terminal's codes."""
@@ -104,16 +106,6 @@ def shows_colour(stream: TextIO | None = None) -> bool:
     if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
         return False
     return out is not None and out.isatty()
-
-
-def printable(text: str) -> str:
-    """A text in which nothing can move the cursor or change colours: ids of groups are anything."""
-    if text.isprintable():
-        return text
-    return "".join(
-        char if char.isprintable() else char.encode("unicode_escape").decode("ascii")
-        for char in text
-    )
 
 
 def counted(number: int, what: str) -> str:

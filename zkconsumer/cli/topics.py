@@ -8,7 +8,7 @@ from typing import Final
 
 from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.cli.actions import add_action, add_action_flags
-from zkconsumer.cli.cluster_access import add_cluster_arguments, open_cluster
+from zkconsumer.cli.cluster_access import add_cluster_arguments, brokers_status, open_cluster
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.topic_command import Only, describe_text, topic_list_text
 from zkconsumer.cli.leaders import leaders_json, leaders_table
@@ -22,11 +22,11 @@ from zkconsumer.cli.tables import (
     add_format_arguments,
     instant,
     json_text,
-    printable,
     shows_colour,
     table,
 )
 from zkconsumer.errors import ConfigError
+from zkconsumer.printable import printable
 from zkconsumer.status.model import BrokerStatus, PartitionStatus, TopicStatus
 
 _COULD_NOT: Final = 1
@@ -133,6 +133,7 @@ def run(args: argparse.Namespace) -> int:
     wanted = None if args.topic is None else Whitelist(args.topic)
     with open_cluster(args) as access:
         brokers, topics = access.cluster()
+        status = brokers_status(access, brokers)
     if wanted is not None:
         topics = tuple(one for one in topics if wanted.allows(one.name, exclude_internal=False))
         if not topics and args.format != "scala":
@@ -141,18 +142,21 @@ def run(args: argparse.Namespace) -> int:
                 f"no topic matches {args.topic!r}, a Java regex for the whole name: 'topics list' "
                 "shows those there are"
             )
-    cluster = _Cluster(brokers, topics)
-    if args.format == "scala":
+    return _show(args.format, action, only, _Cluster(brokers, topics)) or status
+
+
+def _show(form: str, action: str, only: Only, cluster: _Cluster) -> int:
+    if form == "scala":
         return _print_scala(action, only, cluster)
     coloured = shows_colour()
     match action:
         case "list":
-            print(_listed(cluster, args.format, coloured=coloured), end="")
+            print(_listed(cluster, form, coloured=coloured), end="")
         case "leaders":
-            show = leaders_json if args.format == "json" else leaders_table
-            print(show(cluster.brokers, cluster.topics, coloured=coloured), end="")
+            text_of = leaders_json if form == "json" else leaders_table
+            print(text_of(cluster.brokers, cluster.topics, coloured=coloured), end="")
         case _:
-            return _describe(cluster, only, args.format, coloured=coloured)
+            return _describe(cluster, only, form, coloured=coloured)
     return 0
 
 

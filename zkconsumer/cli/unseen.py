@@ -2,7 +2,7 @@
 
 import sys
 
-from zkconsumer.cli.tables import printable
+from zkconsumer.printable import printable
 from zkconsumer.status.model import ClusterSnapshot, GroupKind
 from zkconsumer.status.reading.kept import GROUPS_PART
 

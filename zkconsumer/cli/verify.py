@@ -6,14 +6,17 @@ from typing import Final
 
 from zkconsumer.assignment.strategy import Strategy
 from zkconsumer.cli.cluster_access import (
+    COULD_NOT,
     add_cluster_arguments,
     add_kind_argument,
     find_group,
     open_cluster,
+    settled,
     tell_failures,
 )
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.scala_lines import verified_text
+from zkconsumer.cli.group_arguments import add_groups_argument
 from zkconsumer.cli.output import show
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.tables import (
@@ -34,7 +37,6 @@ from zkconsumer.errors import ConfigError, RegistryError
 from zkconsumer.status.model import ClusterSnapshot, GroupKind, GroupStatus
 from zkconsumer.status.verify import STRATEGIES, Fault, Verification, verify
 
-_COULD_NOT: Final = 1
 _BAD: Final = 3
 
 _DESCRIPTION = """\
@@ -75,9 +77,7 @@ def add_parser(subparsers: Subparsers) -> None:
         allow_abbrev=False,
     )
     add_cluster_arguments(parser)
-    parser.add_argument(
-        "--group", metavar="GROUP", help="the group (default: every one that has members)"
-    )
+    add_groups_argument(parser, "only this group, and also where nobody is in it")
     add_kind_argument(parser)
     parser.add_argument(
         "--strategy",
@@ -95,10 +95,10 @@ def run(args: argparse.Namespace) -> int:
     Raises:
         ZkConsumerError: it could not be read.
     """
-    if args.format == "scala" and args.group is None:
-        raise ConfigError("--format scala needs a --group")
+    if args.format == "scala" and len(args.group) != 1:
+        raise ConfigError("--format scala needs one --group")
     with open_cluster(args) as access:
-        snapshot = access.snapshot([] if args.group is None else [args.group])
+        snapshot = access.snapshot(args.group)
     tell_failures(snapshot)
     groups = _groups(snapshot, args.group, args.kind)
     ids = snapshot.partition_ids()
@@ -106,18 +106,19 @@ def run(args: argparse.Namespace) -> int:
     if args.format == "scala":
         every = all(_is_read(group, one) for group, one in found)
         show(verified_text(every_partition_owned=every))
-        return 0
+        return settled(0, snapshot)
     if args.format == "json":
         told = [_as_json(group, one, args.strategy) for group, one in found]
         show(json_text({"groups": told}))
-    elif args.group is None:
+    elif not args.group:
         show(_overview(found, args.strategy))
     else:
         for group, one in found:
             show(_as_text(group, one, args.strategy))
     if not all(_is_well(one, args.strategy) and group.members for group, one in found):
         return _BAD
-    return _COULD_NOT if args.group is None and tell_unseen(snapshot, args.kind) else 0
+    unseen = not args.group and tell_unseen(snapshot, args.kind)
+    return settled(COULD_NOT if unseen else 0, snapshot)
 
 
 def _is_read(group: GroupStatus, found: Verification) -> bool:
@@ -133,21 +134,22 @@ def _is_read(group: GroupStatus, found: Verification) -> bool:
 
 
 def _groups(
-    snapshot: ClusterSnapshot, group_id: str | None, kind: GroupKind | None
+    snapshot: ClusterSnapshot, group_ids: Sequence[str], kind: GroupKind | None
 ) -> Sequence[GroupStatus]:
-    if group_id is None:
+    if not group_ids:
         return [
             group
             for _, group in sorted(snapshot.groups.items())
             if group.members and kind in {None, group.kind} and group.whole
         ]
-    group = find_group(snapshot, group_id, kind)
-    if not group.whole:
-        raise RegistryError(
-            f"group {group_id} can't be judged, not all of it could be read: "
-            f"{'; '.join(group.problems)}"
-        )
-    return [group]
+    groups = [find_group(snapshot, one, kind) for one in group_ids]
+    for group in groups:
+        if not group.whole:
+            raise RegistryError(
+                f"group {group.group_id} can't be judged, not all of it could be read: "
+                f"{'; '.join(group.problems)}"
+            )
+    return groups
 
 
 def _is_well(found: Verification, strategy: Strategy | None) -> bool:

@@ -7,23 +7,31 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
+from zkconsumer.cli.text_files import sync_folder
+
 
 @contextmanager
-def whole_file(name: str) -> Iterator[BinaryIO]:
+def whole_file(name: str, *, follows_links: bool = True) -> Iterator[BinaryIO]:
     """Open a file to be written; one of that name that was there stays until this one is done.
 
     Where the block fails, nothing stays behind. What is no file, such as a pipe, is written to.
+    Until it is done it has a name that nobody can guess, beside the one that it gets: whoever may
+    write to that folder can't have put a link there.
+
+    Args:
+        name: of the file.
+        follows_links: where the name is a link, whether what it points to is written; else the file
+            takes the link's place.
 
     Raises:
         OSError: it can't be written.
     """
     path = Path(name)
-    if path.exists() and not path.is_file():
+    if follows_links and path.exists() and not path.is_file():
         with path.open("wb") as device:
             yield device
         return
-    # A link is followed, so that what it points to is replaced.
-    target = path.resolve()
+    target = path.resolve() if follows_links else path.absolute()
     descriptor, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name[:100]}-")
     try:
         with open(descriptor, "wb") as file:
@@ -32,8 +40,9 @@ def whole_file(name: str) -> Iterator[BinaryIO]:
             os.fsync(file.fileno())
             os.fchmod(file.fileno(), 0o666 & ~_umask())
         Path(temporary).replace(target)
+        sync_folder(target)
     except BaseException:
-        Path(temporary).unlink()
+        Path(temporary).unlink(missing_ok=True)
         raise
 
 

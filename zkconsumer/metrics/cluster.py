@@ -114,6 +114,19 @@ def _unknown_lags(seen: Measured) -> Iterator[Sample]:
         yield Sample(group_labels(one), one.lag.unknown)
 
 
+def _silences(seen: Measured) -> Iterator[Sample]:
+    for one in seen.groups:
+        since_ms = one.group.silent_since_ms
+        if since_ms is not None:
+            yield Sample(group_labels(one), max(0, seen.view.now_ms - since_ms) / 1000)
+
+
+def _estimated_lags(seen: Measured) -> Iterator[Sample]:
+    for one in seen.groups:
+        times = (lag.time for lag in one.lag.partitions)
+        yield Sample(group_labels(one), sum(it is not None and it.estimated for it in times))
+
+
 def _problems(seen: Measured) -> Iterator[Sample]:
     for one in seen.groups:
         yield Sample(group_labels(one), len(one.group.problems))
@@ -168,7 +181,7 @@ _OWN_MEASURES: tuple[Measure[Measured], ...] = (
     ),
     Measure(
         name="zkconsumer_group_state",
-        text="1, with how this group stands: stable, rebalancing, empty, dead, unknown.",
+        text="1, with how this group stands: stable, rebalancing, empty, dead, abandoned, unknown.",
         labels=(*GROUP_LABELS, "state"),
         find=_states,
     ),
@@ -183,6 +196,20 @@ _OWN_MEASURES: tuple[Measure[Measured], ...] = (
         text="Number of partitions of this group whose lag is not known; no sum has them.",
         labels=GROUP_LABELS,
         find=_unknown_lags,
+    ),
+    Measure(
+        name="zkconsumer_group_silence_seconds",
+        text="For how long this group has not committed; of offsets in Kafka, whose time nobody "
+        "tells, since they are watched, and only of groups without members.",
+        labels=GROUP_LABELS,
+        find=_silences,
+    ),
+    Measure(
+        name="zkconsumer_group_estimated_lags",
+        text="Number of partitions of this group whose lag in time is an estimate, from how the "
+        "log grew: its records have no timestamps, or were not asked yet.",
+        labels=GROUP_LABELS,
+        find=_estimated_lags,
     ),
     Measure(
         name="zkconsumer_group_problems",

@@ -1,8 +1,9 @@
 """Metrics of the consumers of this process: a collector, and a server of its own for them."""
 
+import socket
 from collections.abc import Callable, Iterator
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol, Self, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Final, Protocol, Self, TypeAlias, runtime_checkable
 
 from zkconsumer.errors import ConfigError, ConsumerClosed
 from zkconsumer.metrics.consumer_names import consumer_families
@@ -13,10 +14,13 @@ from zkconsumer.metrics.consumer_numbers import (
 )
 from zkconsumer.metrics.families import Family
 from zkconsumer.metrics.prometheus import FamilyCollector, require_prometheus
+from zkconsumer.metrics.scraping import ScrapeServer
 
 if TYPE_CHECKING:
     from zkconsumer.connector.measuring.numbers import ConnectorNumbers
     from zkconsumer.consumer.config import PollConfig
+
+_BACKLOG: Final = 128
 
 
 @runtime_checkable
@@ -105,24 +109,13 @@ class MetricsServer:
         client = require_prometheus()
         registry = client.CollectorRegistry(auto_describe=False)
         registry.register(FamilyCollector(families))
-        try:
-            found = client.start_http_server(port, host or "0.0.0.0", registry)  # noqa: S104 - asked for
-        except (OSError, OverflowError) as error:
-            raise ConfigError(
-                f"metrics can't be served at {host or '*'}:{port}: {error}; take another port"
-            ) from error
-        self._server, self._thread = found
-        self.port: int = self._server.server_port
-        self._closed = False
+        listening = _listen(host, port)
+        self.port: int = listening.getsockname()[1]
+        self._server = ScrapeServer(listening, client.make_wsgi_app(registry))
 
     def close(self) -> None:
-        """End it; who is being answered is answered to the end. Idempotent."""
-        if self._closed:
-            return
-        self._closed = True
-        self._server.shutdown()
-        self._server.server_close()
-        self._thread.join()
+        """End it; who is being answered has two seconds to take the response. Idempotent."""
+        self._server.close()
 
     def __enter__(self) -> Self:
         return self
@@ -134,6 +127,19 @@ class MetricsServer:
         trace: TracebackType | None,
     ) -> None:
         self.close()
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    problem = "a port is a number from 0 to 65535"
+    if 0 <= port < 1 << 16:
+        try:
+            return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+        except OSError as error:
+            problem = str(error)
+    raise ConfigError(
+        f"metrics can't be served at {host or '*'}:{port}: {problem}; take another port"
+    )
 
 
 def start_metrics_server(port: int, *consumers: Consumer, host: str = "127.0.0.1") -> MetricsServer:

@@ -1,6 +1,7 @@
 """Lag in time by the names of kafka-lag-exporter, and Burrow's verdicts by those of Burrow. Pure.
 
-All have their labels and one more, ``kind``; see ``exporter_names``.
+All have their labels and one more, ``kind``; see ``exporter_names``. Groups that are abandoned
+have no lag in time, and no alert fires for them: their lag in records stays.
 
 Source: seglo/kafka-lag-exporter ``Metrics.scala``; linkedin/Burrow
 ``core/internal/httpserver/prometheus.go``, of whose numbers (NOTFOUND 0, OK 1, WARN 2, ERR 3,
@@ -11,7 +12,7 @@ from collections.abc import Iterator
 
 from zkconsumer.metrics.families import Measure, Sample
 from zkconsumer.metrics.measured import GroupMeasures, Measured
-from zkconsumer.status.model import GroupKind, MemberStatus
+from zkconsumer.status.model import GroupKind, GroupState, MemberStatus
 
 _PARTITION_LABELS = (
     "cluster_name",
@@ -30,6 +31,8 @@ _BURROW_LABELS = ("cluster", "consumer_group", "kind")
 def _lag_seconds(seen: Measured) -> Iterator[Sample]:
     for one in seen.groups:
         group = one.group
+        if group.state is GroupState.ABANDONED:
+            continue  # it grows for ever, and is of no interest to anybody
         owners = _Owners(one)
         for partition, lag in one.partitions():
             if lag.time is not None:
@@ -76,7 +79,7 @@ def _max_lag(seen: Measured) -> Iterator[Sample]:
 
 def _max_lag_seconds(seen: Measured) -> Iterator[Sample]:
     for one in seen.groups:
-        worst = one.lag.worst_time
+        worst = None if one.group.state is GroupState.ABANDONED else one.lag.worst_time
         if worst is not None and worst.time is not None:
             yield Sample(_lag_labels(seen, one), worst.time.ms / 1000)
 
@@ -115,7 +118,8 @@ def _burrow_partition_status(seen: Measured) -> Iterator[Sample]:
 JUDGED_MEASURES: tuple[Measure[Measured], ...] = (
     Measure(
         name="kafka_consumergroup_group_lag_seconds",
-        text="How old the next record is that this group has to read in this partition.",
+        text="How old the next record is that this group has to read in this partition, by its "
+        "timestamp or (zkconsumer_group_estimated_lags) by how the log grew.",
         labels=_PARTITION_LABELS,
         find=_lag_seconds,
         per_partition=True,
@@ -140,7 +144,7 @@ JUDGED_MEASURES: tuple[Measure[Measured], ...] = (
     ),
     Measure(
         name="burrow_kafka_consumer_status",
-        text="Burrow's status of this group: 0 NOTFOUND, 1 OK, 2 WARN, 3 ERR.",
+        text="Burrow's status of this group: 0 NOTFOUND (abandoned), 1 OK, 2 WARN, 3 ERR.",
         labels=_BURROW_LABELS,
         find=_burrow_status,
     ),

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.lag import records_behind
-from zkconsumer.status.model import GroupStatus
+from zkconsumer.status.model import GroupState, GroupStatus
 from zkconsumer.status.series import CommitSample, History
 
 
@@ -43,7 +43,7 @@ class BurrowStatus(IntEnum):
 
 
 _MEANINGS = {
-    BurrowStatus.NOTFOUND: "there is no such group",
+    BurrowStatus.NOTFOUND: "there is no such group, or nobody uses it any more",
     BurrowStatus.OK: "gets on, or has nothing to do",
     BurrowStatus.WARN: "gets on, but falls further behind",
     BurrowStatus.ERR: "a partition does not get on",
@@ -129,12 +129,13 @@ def evaluate_group(
     """Judge a group by what was recorded of it.
 
     Args:
-        group: as it is seen now; None: there is no such group.
+        group: as it is seen now; None: there is no such group. One that is abandoned counts as
+            none: Burrow forgets groups that have not committed for long (its ``expire-group``).
         history: which has recorded the snapshot that ``group`` is from.
         now_ms: the time to count from.
         settings: where they are not the usual ones.
     """
-    if group is None:
+    if group is None or group.state is GroupState.ABANDONED:
         return GroupVerdict(status=BurrowStatus.NOTFOUND)
     settings = settings or BurrowSettings()
     commits = history.commits(group.key)

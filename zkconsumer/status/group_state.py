@@ -6,6 +6,7 @@
   says since when).
 - ``empty``: no members, but offsets are kept.
 - ``dead``: no members and no offsets.
+- ``abandoned``: nobody is there, and nothing was committed for long (``silence`` finds that out).
 - ``unknown``: what is needed to tell could not be read.
 """
 

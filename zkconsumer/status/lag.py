@@ -7,11 +7,14 @@ original's ``ConsumerOffsetChecker``.
 
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from zkconsumer.model import TopicPartition
 from zkconsumer.status.model import GroupKind, GroupPartition, GroupStatus
 from zkconsumer.status.series import History, LogEnds
+
+LEAST_WATCH_MS: Final = 60_000
+"""For how long a log that stands still is watched at least before that says anything."""
 
 
 class Standing(StrEnum):
@@ -29,11 +32,11 @@ class TimeLag(NamedTuple):
 
     Attributes:
         ms: its age.
-        extrapolated: whether that is a guess, from before the log was watched.
+        estimated: whether that is from how the log grew, since the record does not tell.
     """
 
     ms: int
-    extrapolated: bool = False
+    estimated: bool = False
 
 
 class PartitionLag(NamedTuple):
@@ -112,15 +115,26 @@ def standing_of(kind: GroupKind, partition: GroupPartition) -> Standing:
 
 
 def time_behind(
-    offset: int, records: int | None, log_ends: LogEnds | None, now_ms: int
+    offset: int,
+    records: int | None,
+    log_ends: LogEnds | None,
+    now_ms: int,
+    *,
+    written_ms: int | None = None,
 ) -> TimeLag | None:
-    """How long ago the record at a committed offset was written.
+    """How long ago the record at a committed offset was written: the one definition of it.
+
+    The record itself says when, where its log has timestamps (the format of 0.10 and later). Where
+    not, it is estimated from when the log was seen to grow beyond the offset; for an offset that
+    lies before the first look, as if it had always grown as it did since. A log that has not grown
+    at all says that the record is at least as old as the first look, if that is not just now.
 
     Args:
         offset: the committed one.
         records: the lag; where it is 0, the group is not behind in time either.
         log_ends: those of the partition, over time.
         now_ms: the time to count from.
+        written_ms: what the record says, if it does.
 
     Returns:
         None where the lag is not known, or there are not enough samples.
@@ -129,10 +143,14 @@ def time_behind(
         return None
     if records == 0:
         return TimeLag(0)
+    if written_ms is not None:
+        return TimeLag(max(0, now_ms - written_ms))
     passing = None if log_ends is None else log_ends.passing(offset)
-    if passing is None:
+    if log_ends is None or passing is None:
         return None
-    return TimeLag(max(0, now_ms - passing.at_ms), passing.extrapolated)
+    if not log_ends.grown and log_ends.watched_ms < LEAST_WATCH_MS:
+        return None
+    return TimeLag(max(0, now_ms - passing.at_ms), estimated=True)
 
 
 def group_lag(group: GroupStatus, history: History, now_ms: int) -> GroupLag:
@@ -154,5 +172,11 @@ def _partition_lag(
     committed, records = partition.effective(kind), records_behind(kind, partition)
     time = None
     if committed is not None:
-        time = time_behind(committed.offset, records, history.log_ends(tp), now_ms)
+        time = time_behind(
+            committed.offset,
+            records,
+            history.log_ends(tp),
+            now_ms,
+            written_ms=partition.next_written_ms,
+        )
     return PartitionLag(tp, records, time, standing_of(kind, partition))

@@ -15,6 +15,7 @@ from enum import StrEnum
 from typing import Generic, Literal, NamedTuple, TypeAlias, TypeVar
 
 from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.zk.absence import NoBrokers
 from zkconsumer.zk.nodes import Pattern
 
 T = TypeVar("T")
@@ -40,6 +41,7 @@ class GroupState(StrEnum):
     REBALANCING = "rebalancing"
     EMPTY = "empty"
     DEAD = "dead"
+    ABANDONED = "abandoned"
     UNKNOWN = "unknown"
 
 
@@ -233,6 +235,8 @@ class GroupPartition(NamedTuple):
         log_end: as in ``PartitionStatus``.
         log_at_ms: when both were seen.
         problem: what is wrong with its nodes, or why its offset is not known.
+        next_written_ms: when the record was written that is read next, by its own timestamp; None
+            where the log has none, where nobody asked, or where nothing is left to read.
     """
 
     topic_partition: TopicPartition
@@ -244,6 +248,7 @@ class GroupPartition(NamedTuple):
     log_end: int | None = None
     log_at_ms: int | None = None
     problem: str | None = None
+    next_written_ms: int | None = None
 
     def committed_in(self, storage: Storage) -> Committed | None:
         """What this storage holds."""
@@ -286,6 +291,9 @@ class GroupStatus:
         problems: what could not be read or understood, in plain words.
         whole: whether all members and owners could be read; where not, one that is missing here
             may well be there.
+        last_commit_ms: when it last committed, by our clock; None where no storage tells.
+        unmoved_since_ms: since when its offsets in Kafka, whose time nobody tells, were seen as
+            they are; None where it has none there, or has members.
     """
 
     group_id: str
@@ -299,11 +307,19 @@ class GroupStatus:
     coordinator: Broker | None = None
     problems: tuple[str, ...] = ()
     whole: bool = True
+    last_commit_ms: int | None = None
+    unmoved_since_ms: int | None = None
 
     @property
     def key(self) -> GroupKey:
         """What names it."""
         return GroupKey(self.kind, self.group_id)
+
+    @property
+    def silent_since_ms(self) -> int | None:
+        """Since when it has not committed, as far as anybody can tell; it may be longer."""
+        known = [one for one in (self.last_commit_ms, self.unmoved_since_ms) if one is not None]
+        return max(known, default=None)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -319,6 +335,7 @@ class ClusterSnapshot:
         failures: what could not be read this time.
         live_sessions: the ZooKeeper sessions that are alive; None where ZooKeeper does not tell.
         clock_skew_ms: how far ZooKeeper's clock is ahead of ours; negative: behind.
+        no_brokers: why no broker is registered, where that was read; None where there are some.
     """
 
     taken_ms: int
@@ -329,6 +346,7 @@ class ClusterSnapshot:
     failures: tuple[PartFailure, ...] = ()
     live_sessions: frozenset[int] | None = None
     clock_skew_ms: Seen[int] | None = None
+    no_brokers: NoBrokers | None = None
 
     def partition_ids(self) -> dict[str, tuple[int, ...]]:
         """The partition numbers of every topic, ascending, as assignors want them."""

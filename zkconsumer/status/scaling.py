@@ -7,15 +7,20 @@ read the same topics).
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from zkconsumer.assignment.coordinated import sticky
 from zkconsumer.assignment.coordinated.strategy import ASSIGNORS
 from zkconsumer.assignment.coordinated.view import CoordinatedView, MemberView
 from zkconsumer.assignment.group_view import GroupView, MemberSubscription
 from zkconsumer.assignment.strategy import CannotAssign, Strategy
+from zkconsumer.assignment.threads import union
 from zkconsumer.model import TopicPartition, utf16_key
 from zkconsumer.status.model import GroupKind, GroupStatus
 from zkconsumer.status.verify import PartitionIds, expected_owners
+
+_MOST_THREADS: Final = 100_000
+"""A line is shown for each; how many there are now is what members registered."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -166,8 +171,14 @@ def _zookeeper_shares(
     owners = expected_owners(known[strategy], view)
     if isinstance(owners, CannotAssign):
         return owners
-    threads = {thread for of_topic in view.threads_by_topic().values() for thread in of_topic}
-    shares: dict[str, list[TopicPartition]] = {str(thread): [] for thread in sorted(threads)}
+    threads = union(view.threads_by_topic().values())
+    if threads.count > _MOST_THREADS:
+        return CannotAssign(
+            f"{threads.count} streams are too many to plan; a member registers up to "
+            f"{max(max(one.topics.values(), default=0) for one in view.members.values())}: say how "
+            "many there shall be"
+        )
+    shares: dict[str, list[TopicPartition]] = {str(thread): [] for thread in threads}
     for tp, thread in sorted(owners.items()):
         shares[str(thread)].append(tp)
     return {reader: tuple(share) for reader, share in shares.items()}

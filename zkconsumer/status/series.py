@@ -93,6 +93,16 @@ class LogEnds:
         offsets.append(log_end)
         times.append(at_ms)
 
+    @property
+    def grown(self) -> bool:
+        """Whether the log has grown since the first sample."""
+        return bool(self._offsets) and self._offsets[-1] > self._offsets[0]
+
+    @property
+    def watched_ms(self) -> int:
+        """How long lies between the first sample and the last."""
+        return self._times[-1] - self._times[0] if self._times else 0
+
     def since(self, at_ms: int) -> tuple[int, ...]:
         """The log ends that were seen at that time or later, in the order of time."""
         start = bisect_right(self._times, at_ms - 1)

@@ -40,7 +40,8 @@ class Rebalance:
 
     Attributes:
         key: the group.
-        began_ms: when it was first seen.
+        began_ms: when it was first seen; of one that was under way at the first look ever, when
+            the last member or owner came: since then nothing has gone on.
         not_before_ms: the look before that, at which the group was still at rest; None where the
             first look ever found it under way.
         ended_ms: when the group was first seen at rest again; None while it is not.
@@ -102,7 +103,9 @@ class GroupTimeline:
         last = self._rebalances[-1] if self._rebalances else None
         return last if last is not None and last.ended_ms is None else None
 
-    def receive(self, group: GroupStatus, partition_ids: PartitionIds) -> Rebalance | None:
+    def receive(
+        self, group: GroupStatus, partition_ids: PartitionIds, skew_ms: int = 0
+    ) -> Rebalance | None:
         """Take up the next look at the group.
 
         A look that is not newer than the last one is dropped: it is shown again, because there is
@@ -111,6 +114,7 @@ class GroupTimeline:
         Args:
             group: as it is seen.
             partition_ids: of all topics of the cluster.
+            skew_ms: how far ZooKeeper's clock is ahead of ours.
 
         Returns:
             The rebalance that has begun, gone on or ended by this; None where there is nothing new.
@@ -128,7 +132,7 @@ class GroupTimeline:
                 return None
             running = Rebalance(
                 key=self._key,
-                began_ms=at_ms,
+                began_ms=at_ms if before else _last_change_ms(group, at_ms, skew_ms),
                 not_before_ms=None if before is None else before.group.seen_ms,
                 ended_ms=None,
             )
@@ -170,12 +174,23 @@ class Timelines:
             for key in snapshot.groups
         }
         self._timelines = kept
-        news = (kept[key].receive(one, partition_ids) for key, one in snapshot.groups.items())
+        skew_ms = 0 if snapshot.clock_skew_ms is None else snapshot.clock_skew_ms.value
+        news = (
+            kept[key].receive(one, partition_ids, skew_ms) for key, one in snapshot.groups.items()
+        )
         return tuple(one for one in news if one is not None)
 
     def of(self, key: GroupKey) -> GroupTimeline | None:
         """The rebalances of one group; None where there is no such group."""
         return self._timelines.get(key)
+
+
+def _last_change_ms(group: GroupStatus, at_ms: int, skew_ms: int) -> int:
+    """When a member or an owner last came, by our clock; the look itself where nobody says."""
+    times = [one.created_ms for one in group.members]
+    times += [one.owner_since_ms for one in group.partitions]
+    known = [one - skew_ms for one in times if one is not None]
+    return min(at_ms, max(known, default=at_ms))
 
 
 def _ended_ms(running: Rebalance, group: GroupStatus) -> int | None:

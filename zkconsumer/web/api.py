@@ -55,11 +55,15 @@ def group_json(state: ClusterState, key: GroupKey) -> Json:
         "group_id": key.group_id,
         "state": str(group.state),
         "seen_ms": group.seen_ms,
+        "silent_since_ms": group.silent_since_ms,
         "members": len(group.members),
         "partitions": len(group.partitions),
         "lag": lag.total,
         "unknown_lags": lag.unknown,
         "lag_ms": None if slowest is None or slowest.time is None else slowest.time.ms,
+        "lag_ms_estimated": (
+            None if slowest is None or slowest.time is None else slowest.time.estimated
+        ),
         "burrow": verdict.status.name,
     }
 

@@ -2,12 +2,14 @@
 
 A look at some groups is news for the pages of those groups alone; others wait for the next reading.
 Only the latest state counts: who is slow is told of one where others are told of three, and
-nothing piles up. The number of listeners is limited, and who takes nothing for a while is let go.
+nothing piles up. The number of listeners is limited, and who takes nothing for a while is let go;
+where all places are taken, the address that has most of them gives one up for another address.
 """
 
 import asyncio
 import json
 import logging
+from collections import Counter
 from collections.abc import Coroutine
 from contextlib import nullcontext
 from typing import Final
@@ -46,7 +48,7 @@ class EventHub:
         self._source = source
         self._clients_max = clients_max
         self._heartbeat_s = heartbeat_s
-        self._bells: set[_Bell] = set()
+        self._bells: dict[_Bell, None] = {}
         self._closed = False
 
     @property
@@ -61,7 +63,13 @@ class EventHub:
             bell.ring_from_afar()
 
     async def serve(
-        self, key: GroupKey | None, last_seen: int | None, receive: Receive, send: Send
+        self,
+        key: GroupKey | None,
+        last_seen: int | None,
+        receive: Receive,
+        send: Send,
+        *,
+        address: str = "",
     ) -> bool:
         """Tell one client of new states, until it goes or we do.
 
@@ -70,14 +78,15 @@ class EventHub:
             last_seen: the number of the state that the client has; None: the current one.
             receive: of ASGI.
             send: of ASGI.
+            address: of the client.
 
         Returns:
             False where there is no room for one more, and nothing was sent.
         """
-        if self._closed or len(self._bells) >= self._clients_max:
+        if self._closed or not self._has_room(address):
             return False
-        bell = _Bell(asyncio.get_running_loop())
-        self._bells.add(bell)
+        bell = _Bell(asyncio.get_running_loop(), address)
+        self._bells[bell] = None
         unsubscribe = self._source.subscribe(
             lambda state: bell.ring_from_afar() if _concerns(state, key) else None
         )
@@ -89,7 +98,20 @@ class EventHub:
             log.debug("let a client go that took nothing for %d s", _PATIENCE_S)
         finally:
             unsubscribe()
-            self._bells.discard(bell)
+            self._bells.pop(bell, None)
+        return True
+
+    def _has_room(self, address: str) -> bool:
+        """Whether this address may have one more; the one that has most may lose one for it."""
+        if len(self._bells) < self._clients_max:
+            return True
+        counts = Counter(bell.address for bell in self._bells)
+        crowd, most = counts.most_common(1)[0]
+        if most <= counts[address] + 1:
+            return False
+        oldest = next(bell for bell in self._bells if bell.address == crowd)
+        del self._bells[oldest]
+        oldest.let_go()
         return True
 
     async def _tell(self, bell: "_Bell", last_seen: int | None, send: Send) -> None:
@@ -97,7 +119,7 @@ class EventHub:
         await _start(send)
         # Numbers begin anew with the server: a greater one is of an earlier life.
         rung = last_seen is not None
-        while not self._closed:
+        while not (self._closed or bell.let_gone):
             state = self._source.current
             if rung and state.number != told:
                 told = state.number
@@ -127,7 +149,9 @@ def _concerns(state: ClusterState, key: GroupKey | None) -> bool:
 class _Bell:
     """Wakes one listener."""
 
-    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, address: str) -> None:
+        self.address = address
+        self.let_gone = False
         self._loop = loop
         self._rung = asyncio.Event()
 
@@ -138,6 +162,11 @@ class _Bell:
         except RuntimeError:
             # The loop has ended, and all listeners with it.
             return
+
+    def let_go(self) -> None:
+        """End it. Thread: the event loop's."""
+        self.let_gone = True
+        self._rung.set()
 
     async def heard(self, timeout_s: float) -> bool:
         """Wait for the bell; false where it stays silent."""

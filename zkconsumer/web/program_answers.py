@@ -9,7 +9,7 @@ from starlette.responses import JSONResponse, Response
 
 from zkconsumer.metrics.cluster import ClusterMeasures, cluster_families
 from zkconsumer.metrics.prometheus import CONTENT_TYPE, exposition
-from zkconsumer.status.model import GroupKey, GroupKind
+from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind
 from zkconsumer.web import api
 from zkconsumer.web.health import health_of
 from zkconsumer.web.site import Site
@@ -71,7 +71,7 @@ class ProgramAnswers:
             lag=state.lag,
             verdict=state.verdict,
             now_ms=self._site.clock.wall_ms(),
-            problem=state.problem,
+            problem=state.problem or _absence(state.snapshot),
             read_ms=state.read_duration_ms if state.ready else None,
         )
         return Response(
@@ -86,6 +86,11 @@ class ProgramAnswers:
         if health.well or self._site.tokens.admits(dict(request.headers), now_ms):
             return AsciiJson(told, 200 if health.well else 503)
         return AsciiJson({**told, "reason": "not told without the token"}, 503)
+
+
+def _absence(snapshot: ClusterSnapshot) -> str | None:
+    """Why a snapshot shows no cluster: a gauge that says "up" there would be believed."""
+    return None if snapshot.no_brokers is None else str(snapshot.no_brokers)
 
 
 def key_of(request: Request) -> GroupKey:

@@ -16,6 +16,7 @@ from typing import Final, Protocol
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import ConfigError, ZkConsumerError
+from zkconsumer.repeats import Repeats
 from zkconsumer.scope import Mailbox, ThreadScope
 from zkconsumer.status.model import ClusterSnapshot, GroupKey
 from zkconsumer.web.publishing import OnNews, Publisher
@@ -23,6 +24,8 @@ from zkconsumer.web.state import ClusterState
 from zkconsumer.zk.store import ZkStore
 
 log = logging.getLogger(__name__)
+
+_ABOUT = "reading the cluster"
 
 INTERVAL_MS: Final = 5_000
 LOOK_MS: Final = 1_000
@@ -106,6 +109,7 @@ class ClusterWatch:
         self._publisher = Publisher(
             settings.zookeeper_connect, settings.interval_ms, on_news, self._clock
         )
+        self._repeats = Repeats(log, self._clock)
         self._scope = ThreadScope("web", clock=self._clock)
         self._stop = threading.Event()
         self._wake_reading: Mailbox[None] = Mailbox()
@@ -182,8 +186,7 @@ class ClusterWatch:
             except (ZkConsumerError, OSError) as error:
                 if self._stop.is_set():
                     return
-                if str(error) != self.current.problem:
-                    log.warning("%s; trying again", error)
+                self._repeats.happened(_ABOUT, f"{error}; trying again")
                 self._publisher.publish_problem(str(error))
                 self._rest(self._wake_reading, self._settings.retry_ms)
 
@@ -192,6 +195,7 @@ class ClusterWatch:
         try:
             while not self._stop.is_set():
                 took_ms = self._read(self._reader)
+                self._repeats.works(_ABOUT)
                 self._looker = self._reader
                 self._wake_looking.put(None)
                 pause_ms = max(self._settings.interval_ms - took_ms, took_ms)

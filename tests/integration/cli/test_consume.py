@@ -152,6 +152,31 @@ def test_a_closed_pipe_ends_it_with_what_was_printed_committed(
     assert committed(cluster, group, topic) == 10
 
 
+def test_a_reader_of_one_line_takes_one(cluster: Sandbox) -> None:
+    """Not all that a pipe holds; and it ends at once, whether another message comes or not."""
+    topic, group = fresh_name("topic"), fresh_name("group")
+    cluster.create_topic(topic, partitions=1)
+    produce(cluster, topic, range(5_000))
+    with consuming(cluster, "--topic", topic, "--group", group, "--from-beginning") as process:
+        head = subprocess.run(
+            ["head", "-1"], stdin=process.stdout, capture_output=True, timeout=TIMEOUT_S, check=True
+        )
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.wait(TIMEOUT_S) == 0
+    assert head.stdout.count(b"\n") == 1
+    assert 1 <= committed(cluster, group, topic) <= 5
+    alone, last = fresh_name("topic"), fresh_name("group")
+    cluster.create_topic(alone, partitions=1)
+    produce(cluster, alone, range(1))
+    with consuming(cluster, "--topic", alone, "--group", last, "--from-beginning") as process:
+        assert len(read_lines(process, 1)) == 1
+        assert process.stdout is not None
+        process.stdout.close()
+        assert process.wait(TIMEOUT_S) == 0
+    assert committed(cluster, last, alone) == 1
+
+
 def test_offsets_that_are_there_are_not_silently_gone_by(cluster: Sandbox, topic: str) -> None:
     """``--from-beginning`` wants them deleted explicitly, as in the original."""
     group = fresh_name("group")

@@ -4,13 +4,16 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from urllib.parse import urlsplit
 
 import pytest
 
 from tests.interop.traffic import Writer
 from tests.support.clusters import BrokerOf, fresh_name
+from tests.support.gated import descriptors, silent
 from tests.support.metered import Samples, read_exposition, value
+from tests.support.traffic import write
 from tests.support.waiting import wait_until
 from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
@@ -76,6 +79,24 @@ def test_a_zookeeper_group_is_measured_while_it_runs(cluster: Sandbox) -> None:
         assert value(found, "zkconsumer_max_lag", **of) == 0
         assert value(found, "zkconsumer_rebalance_seconds_count", **of) >= 1
         assert value(found, "zkconsumer_lag", **messages, partition="1") == 0
+
+
+def test_strangers_at_the_port_do_not_hold_up_the_consumer(cluster: Sandbox) -> None:
+    """More silent ones than it may open files: it reads on, and who asks is answered."""
+    topic, group = filled(cluster), fresh_name("group")
+    arguments = ("--zookeeper", cluster.zookeeper_connect, "--topic", topic, "--group", group)
+    name = "zkconsumer_messages_total"
+    labels = {"group": group, "client_id": group, "topic": topic}
+    with ExitStack() as stack:
+        with descriptors(1_024):
+            address = stack.enter_context(running("consume", *arguments, "--from-beginning"))
+        stack.enter_context(silent(urlsplit(address).port or 0, 1_600))
+        write(cluster, TopicPartition(topic, 0), [b"line"] * COUNT)
+        key = tuple(sorted(labels.items()))
+        wait_until(
+            lambda: seen(address).get(name, {}).get(key) == 2 * COUNT,
+            what="what was written meanwhile",
+        )
 
 
 def test_a_coordinator_s_group_is_measured_while_it_polls(broker_of: BrokerOf) -> None:

@@ -171,6 +171,10 @@ def test_a_cluster_may_come_later(zookeeper: Sandbox, tmp_path: Path) -> None:
             assert page.get("/healthz").status == 503
             assert page.get("/", accept="text/html").status == 200
             zookeeper.resume_zookeeper()
-            until_read(page)
+            # It is read now; that no broker is there yet makes it no healthier.
+            told = "No broker is registered"
+            wait_until(lambda: told in page.get("/healthz").text, what="the first reading")
+            assert page.get("/healthz").status == 503
+            assert page.get("/api/state").json["taken_ms"] is not None
     finally:
         zookeeper.resume_zookeeper()

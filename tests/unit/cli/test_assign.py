@@ -131,15 +131,13 @@ def test_a_group_that_is_not_there_yet(
 @pytest.mark.parametrize(
     ("flags", "told"),
     [
+        (["--group", "other"], "--group is given twice, g and other: give it once"),
         (["--topic", "nope"], "the cluster has no topic nope: give TOPIC:N"),
         (["--members", "9999", "--streams", "9999"], "too many to plan"),
         (["--members", "0"], "'0' is no number of 1 or more"),
         (["--members", "x"], "'x' is no number of 1 or more"),
         (["--topic", "a/b"], "'a/b' can't be the name of a topic"),
         (["--topic", "t:-1"], "'-1' is no number of 1 or more"),
-        (["--group", "slip"], "there is no group slip"),
-        (["--group", "new", "--topic", "t"], "group new has no members now: say how many"),
-        (["--group", "c", "--streams", "2"], "members of a coordinator's group have no streams"),
     ],
 )
 def test_what_can_not_be_planned_is_told(
@@ -151,6 +149,22 @@ def test_what_can_not_be_planned_is_told(
     except SystemExit as end:
         status = int(end.code or 0)
     assert status == 2
+    assert told in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("group", "flags", "told"),
+    [
+        ("slip", [], "there is no group slip"),
+        ("new", ["--topic", "t"], "group new has no members now: say how many"),
+        ("c", ["--streams", "2"], "members of a coordinator's group have no streams"),
+    ],
+)
+def test_a_group_that_can_not_be_planned_is_told(
+    capsys: pytest.CaptureFixture[str], group: str, flags: list[str], told: str
+) -> None:
+    """The same for what has to do with the group."""
+    assert plan(*flags, group=group) == 2
     assert told in capsys.readouterr().err
 
 

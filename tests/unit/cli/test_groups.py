@@ -57,10 +57,10 @@ def test_a_list(world: StatusWorld, lines: Output) -> None:
     world.tree.commit("empty", "t", 0, b"100")
     assert run() == 0
     assert lines() == [
-        "GROUP  KIND         STATE   MEMBERS  PARTITIONS  LAG  TOPICS",
-        "c      coordinator  stable        1           2    1  t",
-        "empty  zookeeper    empty         0           1    0  t",
-        "g      zookeeper    stable        1           2   60  t",
+        "GROUP  KIND         STATE      MEMBERS  PARTITIONS  LAG  TOPICS",
+        "c      coordinator  stable           1           2    1  t",
+        "empty  zookeeper    abandoned        0           1    0  t",
+        "g      zookeeper    stable           1           2   60  t",
     ]
     assert run("list", "--new-consumer", "--json") == 0
     [told] = json.loads("".join(lines()))["groups"]

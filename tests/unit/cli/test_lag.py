@@ -124,6 +124,15 @@ def test_seconds_that_nobody_can_tell(world: LagWorld, lines: Output) -> None:
     assert lines()[1] == f"g      t              0      40      100   60        -  {OWNER}"
 
 
+def test_several_groups(world: LagWorld, lines: Output) -> None:
+    """Each that is named, and no other; one that is not there ends it."""
+    for name in ("h", "i"):
+        world.tree.commit(name, "t", 0, b"90")
+    assert run("--group", "h", "--group", "g", "--no-seconds") == 0
+    assert [line.split()[0] for line in lines()[1:]] == ["h", "g", "g"]
+    assert run("--group", "h", "--group", "nope", "--no-seconds") == 2
+
+
 def test_without_seconds(world: LagWorld, lines: Output) -> None:
     """No record is read."""
     assert run("--group", "g", "--no-seconds") == 0
@@ -256,7 +265,8 @@ def test_watching(world: LagWorld, lines: Output) -> None:
     assert run("--group", "g", "--watch", "--interval", "0.1", "--count", "2") == 0
     told = lines()
     assert [told.count(HEAD), told[0][:3], len(told)] == [2, "201", 8]
-    assert len(world.cluster.asked(ApiKey.FETCH)) == 2
+    # A place in a log is asked about once: what is there was written when it was.
+    assert len(world.cluster.asked(ApiKey.FETCH)) == 1
 
 
 def test_watching_what_can_not_be_read_any_more(

@@ -25,7 +25,7 @@ T0 = TopicPartition("t", 0)
         (TimeLag(40), "0.0"),
         (TimeLag(12_340), "12.3"),
         (TimeLag(100_400), "100"),
-        (TimeLag(99_000, extrapolated=True), "~99.0"),
+        (TimeLag(99_000, estimated=True), "~99.0"),
     ],
 )
 def test_seconds_as_text(time: TimeLag | None, text: str | None) -> None:
@@ -53,7 +53,6 @@ def test_a_log_that_grows_says_how_long_the_rest_took(grown: int, seconds: str |
         rows = lag_rows(first, first.groups.values(), None)
         assert unknown_groups(rows) == {rows[0].group.key}
         found.note(second)
-        [row] = found.by_growth(rows, first)
-        found.close()
+        [row] = found.timed(rows, first)
     world.close()
     assert seconds_text(row.time) == seconds

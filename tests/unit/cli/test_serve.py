@@ -45,6 +45,7 @@ def call(*flags: str) -> int:
         (("--history", "/nowhere/file"), "no directory /nowhere"),
         (("--history", __file__), "no history of zkconsumer"),
         (("--command-config", "/nowhere/file"), "/nowhere/file"),
+        (("--max-connections", "999999999"), "LimitNOFILE="),
     ],
 )
 def test_what_can_not_be_served_is_refused(
@@ -70,6 +71,9 @@ def test_what_can_not_be_served_is_refused(
         ("--history-mb", "-1"),
         ("--groups", "("),
         ("--history", "x", "--no-history"),
+        ("--client-timeout-ms", "50"),
+        ("--trusted-proxy", "proxy.example"),
+        ("--trusted-proxy", "10.0.0.1/8"),
     ],
 )
 def test_wrong_usage_ends_with_2(flags: tuple[str, ...]) -> None:
@@ -189,7 +193,7 @@ def test_settings_that_can_never_work_end_it(
     """Found out by the thread that reads."""
     unheard(monkeypatch)
 
-    def open_it(args: argparse.Namespace) -> ClusterAccess:
+    def open_it(args: argparse.Namespace, **_wishes: object) -> ClusterAccess:
         raise ConfigError(f"no chroot in {args.zookeeper}")
 
     monkeypatch.setattr(serve, "open_cluster", open_it)

@@ -84,6 +84,19 @@ def test_handlers_are_put_back() -> None:
     assert [signal.getsignal(number) for number in numbers] == before
 
 
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_what_whoever_started_us_ignores_stays_ignored(number: signal.Signals) -> None:
+    """As nohup does with SIGHUP, and a shell without job control with SIGINT in the background."""
+    before = signal.signal(number, signal.SIG_IGN)
+    try:
+        with stop_signals():
+            signal.raise_signal(number)
+            assert signal.getsignal(number) is signal.SIG_IGN
+        assert signal.getsignal(number) is signal.SIG_IGN
+    finally:
+        signal.signal(number, before)
+
+
 def test_what_can_end_by_itself_is_woken_in_place_of_a_raise() -> None:
     """Behind the line in hand, if there is one; more signals are ignored."""
     woken: list[int] = []

@@ -16,10 +16,10 @@ from zkconsumer.cli.tables import (
     add_format_arguments,
     instant,
     json_text,
-    printable,
     shows_colour,
     table,
 )
+from zkconsumer.printable import printable
 
 COLUMNS = [Column("NAME"), Column("LAG", right=True)]
 

@@ -95,9 +95,9 @@ def test_time_is_counted_from_now_and_never_negative() -> None:
     log_ends = LogEnds()
     log_ends.add(0, 1000)
     log_ends.add(100, 2000)
-    assert time_behind(50, 50, log_ends, 4000) == TimeLag(2500)
-    assert time_behind(50, 50, log_ends, 1400) == TimeLag(0)
-    assert time_behind(-100, 200, log_ends, 4000) == TimeLag(4000, extrapolated=True)
+    assert time_behind(50, 50, log_ends, 4000) == TimeLag(2500, estimated=True)
+    assert time_behind(50, 50, log_ends, 1400) == TimeLag(0, estimated=True)
+    assert time_behind(-100, 200, log_ends, 4000) == TimeLag(4000, estimated=True)
 
 
 def test_a_group_is_as_late_as_its_worst_partition() -> None:
@@ -116,7 +116,7 @@ def test_a_group_is_as_late_as_its_worst_partition() -> None:
     assert (lag.total, lag.unknown) == (505, 1)
     assert lag.worst is lag.partitions[1]
     assert lag.worst_time is lag.partitions[0]
-    assert [one.time for one in lag.partitions] == [TimeLag(2000), TimeLag(1500), None]
+    assert [one.time for one in lag.partitions] == [TimeLag(2000, True), TimeLag(1500, True), None]
     assert [one.standing for one in lag.partitions] == [
         Standing.WITHIN,
         Standing.WITHIN,

@@ -193,3 +193,17 @@ def test_neighbours_are_ranges() -> None:
     """By topic, in order."""
     assert partitions_text([*tps(5, 3, 1, 2, 9), *tps(0, topic="a")]) == "a:0 t:1-3,5,9"
     assert partitions_text([]) == ""
+
+
+def test_more_streams_than_can_be_shown_are_not_planned() -> None:
+    """How many a member has now, it registered; with a number of one's own it is planned."""
+    stranger = MemberStatus(member_id="g_0", streams={"t": 2**31 - 1})
+    group = replace(SETTLED, members=(*SETTLED.members, stranger))
+    ids = {"t": tuple(range(5))}
+    plan = plan_scaling(group, ids, Scale(members=3), "range")
+    assert isinstance(plan, CannotAssign)
+    assert "streams are too many to plan" in plan.reason
+    assert "2147483647: say how many" in plan.reason
+    enough = plan_scaling(group, ids, Scale(members=3, streams=2), "range")
+    assert isinstance(enough, SharePlan)
+    assert len(enough.readers) == 6

@@ -220,3 +220,16 @@ def test_without_the_topics_nothing_can_be_said() -> None:
 def test_a_coordinators_words_are_understood(reported: str, state: GroupState) -> None:
     """Of all versions; an unknown word is no error."""
     assert coordinator_state(reported) is state
+
+
+def test_two_thousand_million_streams_are_counted_and_not_listed() -> None:
+    """By range those of a stranger whose id comes first would read everything; it is told."""
+    most = 2**31 - 1
+    stranger = member("g_0", {"t": most}, session_id=3)
+    group = group_of(*HEALTHY.partitions, members=(*HEALTHY.members, stranger))
+    found = verify(group, IDS, frozenset({1, 2, 3}))
+    assert found.sound
+    by_range = found.expectations["range"]
+    assert list(by_range.owners.values()) == ["g_0-0", "g_0-1", "g_0-10"]
+    assert len(by_range.differing) == 3
+    assert found.expectations["roundrobin"].reason is None

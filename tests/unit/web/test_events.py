@@ -63,11 +63,16 @@ class Client:
 
 @asynccontextmanager
 async def listening(
-    hub: EventHub, key: GroupKey | None = None, last_seen: int | None = None
+    hub: EventHub,
+    key: GroupKey | None = None,
+    last_seen: int | None = None,
+    address: str = "",
 ) -> AsyncIterator[tuple[Client, "asyncio.Task[bool]"]]:
     """A client that listens, and goes with the block."""
     client = Client()
-    task = asyncio.ensure_future(hub.serve(key, last_seen, client.receive, client.send))
+    task = asyncio.ensure_future(
+        hub.serve(key, last_seen, client.receive, client.send, address=address)
+    )
     await client.until(lambda: client.told)
     try:
         yield client, task
@@ -174,6 +179,28 @@ def test_there_is_room_for_so_many() -> None:
             assert other.started is None
         async with listening(hub):
             assert hub.listeners == 1
+
+    run(test)
+
+
+def test_one_address_takes_no_places_from_others() -> None:
+    """It may have what is free, and loses its oldest for those who have fewer."""
+
+    async def test(states: StatesByHand) -> None:
+        hub = EventHub(states, clients_max=3)
+        async with (
+            listening(hub, address="a") as (_, oldest),
+            listening(hub, address="a"),
+            listening(hub, address="a"),
+        ):
+            another = Client()
+            assert not await hub.serve(None, None, another.receive, another.send, address="a")
+            async with listening(hub, address="b"):
+                assert await asyncio.wait_for(oldest, LONG_S)
+                assert hub.listeners == 3
+                # Two and one: to take one more would only turn it around.
+                late = Client()
+                assert not await hub.serve(None, None, late.receive, late.send, address="b")
 
     run(test)
 

@@ -18,6 +18,7 @@ from zkconsumer.cli.consume.settings import (
     count_of_messages,
     key_and_value,
 )
+from zkconsumer.cli.group_arguments import add_group_argument
 from zkconsumer.cli.group_nodes import GroupNodes, open_store
 from zkconsumer.cli.measured import (
     Measures,
@@ -26,11 +27,13 @@ from zkconsumer.cli.measured import (
     tracers,
 )
 from zkconsumer.cli.output import Output, OutputClosed, discard_standard_output
+from zkconsumer.cli.pipes import stop_ourselves, watching_reader
 from zkconsumer.cli.signals import Stop, StopAsked, stop_signals
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.connector.connector import ZookeeperConsumerConnector
 from zkconsumer.errors import ConfigError, ConsumerTimeout, ZkConsumerError
 from zkconsumer.properties_file import load_properties
+from zkconsumer.zk.live_brokers import require_cluster
 
 log = logging.getLogger(__name__)
 
@@ -61,9 +64,7 @@ def add_parser(subparsers: "argparse._SubParsersAction[argparse.ArgumentParser]"
         "--whitelist", metavar="REGEX", help="read the topics whose whole name matches"
     )
     topics.add_argument("--blacklist", metavar="REGEX", help="read all other topics")
-    parser.add_argument(
-        "--group", help="the consumer group (default: a new one, deleted at the end)"
-    )
+    add_group_argument(parser, "the consumer group (default: a new one, deleted at the end)")
     parser.add_argument(
         "--consumer.config",
         dest="consumer_config",
@@ -122,14 +123,24 @@ def run(args: argparse.Namespace) -> int:
         )
     output = Output()
     try:
-        with serving_metrics(args, _say) as measures, stop_signals() as stop:
+        with (
+            serving_metrics(args, _say) as measures,
+            stop_signals() as stop,
+            watching_reader(output.descriptor, stop_ourselves),
+        ):
             if console.has_coordinator:
                 # Loaded only here: the other consumer has no use for it.
                 from zkconsumer.cli.consume.polled import consume_polled  # noqa: PLC0415
 
                 consume_polled(console, output, stop, measures)
             elif console.group_id is not None:
-                consume(console, ConsumerConfig(console.settings), output, stop, measures)
+                consume(
+                    console,
+                    ConsumerConfig.from_properties(console.settings),
+                    output,
+                    stop,
+                    measures,
+                )
             else:
                 with _made_up_group(console.settings) as config:
                     consume(console, config, output, stop, measures)
@@ -137,6 +148,8 @@ def run(args: argparse.Namespace) -> int:
         log.debug("stopped by a signal")
     except OutputClosed:
         discard_standard_output()
+    finally:
+        output.close()
     return 0
 
 
@@ -158,8 +171,9 @@ def consume(
         OutputClosed: nobody reads our output any more.
         ZkConsumerError: something failed.
     """
-    if console.delete_offsets or console.from_beginning:
-        with open_store(config) as store:
+    with open_store(config) as store:
+        require_cluster(store, config.zookeeper_connect)
+        if console.delete_offsets or console.from_beginning:
             _prepare(console, GroupNodes(store, config.group_id), config.group_id)
     copier = Copier(console.formatter, output.write)
     stop.in_hand = copier.in_hand
@@ -191,7 +205,7 @@ def _prepare(console: ConsoleSettings, nodes: GroupNodes, group_id: str) -> None
 @contextmanager
 def _made_up_group(settings: Mapping[str, str]) -> Iterator[ConsumerConfig]:
     """A configuration with a new group, of which nothing stays behind."""
-    config = ConsumerConfig({**settings, "group.id": "console-consumer"})
+    config = ConsumerConfig.from_properties({**settings, "group.id": "console-consumer"})
     with open_store(config) as store:
         group_id = free_group(lambda one: GroupNodes(store, one).exist(), random.randrange)
     config = replace(config, group_id=group_id, client_id=settings.get("client.id", group_id))

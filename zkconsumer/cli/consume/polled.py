@@ -5,12 +5,10 @@ was written, to the record.
 """
 
 import logging
-import re
 import sys
 import uuid
 from collections.abc import Collection, Iterator
 
-from zkconsumer.assignment.filters import python_pattern
 from zkconsumer.cli.consume.copying import Copier, Hand
 from zkconsumer.cli.consume.settings import ConsoleSettings
 from zkconsumer.cli.measured import Measures
@@ -73,7 +71,7 @@ def _subscribe(us: KafkaConsumer, console: ConsoleSettings, written: "Written") 
     if console.topic is not None:
         us.subscribe([console.topic], listener=written)
     else:
-        us.subscribe(pattern=python_pattern(console.topic_filter), listener=written)
+        us.subscribe(pattern=console.topic_filter, listener=written)
 
 
 def _refuse_offsets(us: KafkaConsumer, console: ConsoleSettings, group_id: str) -> None:
@@ -81,8 +79,8 @@ def _refuse_offsets(us: KafkaConsumer, console: ConsoleSettings, group_id: str) 
     if console.topic is not None:
         topics: Collection[str] = [console.topic]
     else:
-        matches = re.compile(python_pattern(console.topic_filter)).match
-        topics = [topic for topic in us.topics() if matches(topic)]
+        allows = console.topic_filter.allows
+        topics = [topic for topic in us.topics() if allows(topic, exclude_internal=False)]
     for topic in topics:
         for number in us.partitions_for_topic(topic) or ():
             if us.committed(TopicPartition(topic, number)) is not None:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Sequence
 from zkconsumer.assignment.strategy import Strategy
 from zkconsumer.cli.cluster_access import (
     ClusterAccess,
+    add_abandoned_argument,
     add_cluster_arguments,
     add_kind_argument,
     find_group,
@@ -74,6 +75,7 @@ def add_parser(subparsers: Subparsers) -> None:
         help="look at this group, and at what it needs; can be given again (default: all)",
     )
     add_kind_argument(parser)
+    add_abandoned_argument(parser)
     parser.add_argument(
         "--strategy",
         choices=_STRATEGIES,
@@ -132,7 +134,7 @@ def run(args: argparse.Namespace) -> int:
         raise ConfigError("--yes goes with --fix or --undo: nothing is written without them")
     if args.fix and not (args.yes or (sys.stdin is not None and sys.stdin.isatty())):
         raise ConfigError("--fix asks before each repair, and nobody can be asked here: give --yes")
-    with open_cluster(args) as access:
+    with open_cluster(args, even_without=True) as access:
         report = _look(args, access)
         as_wanted = as_json(report) if args.format == "json" else None
         show(as_wanted or as_text(report, coloured=shows_colour()))

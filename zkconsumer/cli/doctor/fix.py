@@ -12,11 +12,13 @@ from dataclasses import dataclass
 from zkconsumer.cli.confirm import confirm
 from zkconsumer.cli.doctor.report import finding_lines, write_text
 from zkconsumer.cli.doctor.undo_file import UndoFile
-from zkconsumer.cli.tables import printable, shows_colour
+from zkconsumer.cli.tables import shows_colour
 from zkconsumer.errors import ConfigError
+from zkconsumer.printable import printable
 from zkconsumer.status.doctor.finding import Finding, Severity
 from zkconsumer.status.doctor.fix import Fix
 from zkconsumer.status.doctor.fixing import FixPlan, PlannedWrite, plan_fix
+from zkconsumer.status.doctor.incidents import unfolded
 from zkconsumer.status.doctor.undo import UndoRecord, plan_undo
 from zkconsumer.zk.connect_string import parse_connect_string
 from zkconsumer.zk.store import DeleteOp, ZkStore
@@ -39,10 +41,14 @@ class Treated:
     failed: bool
 
     def left(self, findings: Sequence[Finding]) -> list[Finding]:
-        """What is still bad."""
-        return [
-            one for one in findings if one.severity >= Severity.WARNING and one not in self.repaired
-        ]
+        """What is still bad; what follows from something goes with it, if it has no own repair."""
+        left: list[Finding] = []
+        for one in findings:
+            if one not in self.repaired:
+                left += [one] if one.severity >= Severity.WARNING else []
+                continue
+            left += self.left([it for it in one.consequences if it.fix is not None])
+        return left
 
 
 def repair(store: ZkStore, findings: Sequence[Finding], undo: UndoFile, *, yes: bool) -> Treated:
@@ -62,7 +68,7 @@ def repair(store: ZkStore, findings: Sequence[Finding], undo: UndoFile, *, yes: 
     repaired: list[Finding] = []
     failed = False
     try:
-        for finding in findings:
+        for finding in unfolded(list(findings)):
             if finding.fix is None or not _wanted(finding, finding.fix, yes=yes):
                 continue
             done = _do(store, finding.fix, undo)

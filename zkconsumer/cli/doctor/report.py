@@ -4,7 +4,8 @@ import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from zkconsumer.cli.tables import Colour, instant, json_text, paint, printable
+from zkconsumer.cli.tables import Colour, instant, json_text, paint
+from zkconsumer.printable import printable
 from zkconsumer.status.doctor.finding import Finding, Severity, counted
 from zkconsumer.status.doctor.fix import DeleteNode, Write
 from zkconsumer.status.model import ClusterSnapshot
@@ -50,6 +51,13 @@ def finding_lines(finding: Finding, *, coloured: bool) -> Iterator[str]:
     yield from _wrapped(f"What helps: {finding.repair}", "  ")
     if finding.fix is not None:
         yield from _wrapped(f"--fix offers to {finding.fix.what}.", "  ")
+    if finding.consequences:
+        yield "  From this follows:"
+    for one in finding.consequences:
+        yield from _wrapped(f"{one.code}: {one.what}", "    ")
+        yield from (f"      - {printable(line)}" for line in one.evidence)
+        if one.fix is not None:
+            yield from _wrapped(f"--fix offers to {one.fix.what}.", "      ")
 
 
 def write_text(write: Write) -> str:
@@ -84,6 +92,7 @@ def _finding_json(finding: Finding) -> dict[str, object]:
         "what": finding.what,
         "evidence": list(finding.evidence),
         "repair": finding.repair,
+        "consequences": [_finding_json(one) for one in finding.consequences],
         "fix": None
         if fix is None
         else {

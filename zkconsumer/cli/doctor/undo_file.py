@@ -1,11 +1,12 @@
 """The file that undoes what ``zkconsumer doctor --fix`` does: on the disk before each write."""
 
-import contextlib
+import os
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from zkconsumer.cli.text_files import read_text, sync_folder, write_synced
+from zkconsumer.cli.text_files import read_text
+from zkconsumer.cli.whole_file import whole_file
 from zkconsumer.errors import ConfigError
 from zkconsumer.status.doctor.undo import Undone, UndoRecord, decode_undo, encode_undo
 
@@ -37,7 +38,7 @@ class UndoFile:
             ConfigError: there is a file of that name already.
             OSError: it can't be written.
         """
-        if not self._steps and self.path.exists():
+        if not self._steps and os.path.lexists(self.path):
             raise ConfigError(f"{self.path} exists already: name another file with --undo-file")
         self._write((*self._steps, *steps))
 
@@ -56,16 +57,8 @@ class UndoFile:
             self._steps = ()
             return
         record = UndoRecord(zookeeper=self._zookeeper, made_ms=self._made_ms, steps=steps)
-        new = self.path.with_name(f"{self.path.name}.new")
-        try:
-            with new.open("w", encoding="utf-8") as file:
-                write_synced(file, encode_undo(record))
-            new.replace(self.path)
-            sync_folder(self.path)
-        except BaseException:
-            with contextlib.suppress(OSError):
-                new.unlink(missing_ok=True)
-            raise
+        with whole_file(str(self.path), follows_links=False) as file:
+            file.write(encode_undo(record).encode())
         self._steps = steps
 
 

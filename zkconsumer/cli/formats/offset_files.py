@@ -2,6 +2,7 @@
 
 import csv
 import io
+import re
 from collections.abc import Iterable, Mapping
 from typing import Final
 
@@ -10,6 +11,9 @@ from zkconsumer.errors import ConfigError
 from zkconsumer.model import TopicPartition
 from zkconsumer.zk.nodes import Malformed, parse_offset
 from zkconsumer.zk.paths import is_topic_name
+
+_FORMULA: Final = re.compile(r"'*[=+\-@\t\r]")
+"""What a spreadsheet takes for a formula, with any apostrophes in front: so a cell has one name."""
 
 _TOLD: Final = 5
 """So many bad lines are told, and how many more there are."""
@@ -22,16 +26,23 @@ def csv_text(offsets: Mapping[str, Mapping[TopicPartition, int]]) -> str:
 
     Source: Kafka 2.8 ``ConsumerGroupCommand``; it quotes names that its reader need not have
     quoted, so this doesn't: only ids with commas, quotes or line ends, which coordinators take.
+    A name that a spreadsheet would take for a formula gets an apostrophe in front, which
+    ``parse_offset_file`` takes off again; numbers stay numbers.
     """
     several = len(offsets) != 1
-    text = io.StringIO(newline="")
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerows(
-        (*([group_id] if several else ()), tp.topic, tp.partition, offset)
+    return "".join(
+        _line(*([_text_cell(group_id)] if several else ()), _text_cell(tp.topic), *places)
         for group_id, of_group in sorted(offsets.items())
         for tp, offset in sorted(of_group.items())
+        for places in [(tp.partition, offset)]
     )
-    return text.getvalue()
+
+
+def _line(*cells: str | int) -> str:
+    """A line of CSV. Only with both characters in its end the library quotes cells with either."""
+    line = io.StringIO(newline="")
+    csv.writer(line, lineterminator="\r\n").writerow(cells)
+    return line.getvalue().removesuffix("\r\n") + "\n"
 
 
 def parse_offset_file(text: str, name: str, group_id: str | None = None) -> Imported:
@@ -100,12 +111,22 @@ def _parse_csv(text: str, group_id: str | None) -> Imported:
     return Imported(offsets, tuple(bad))
 
 
+def _text_cell(name: str) -> str:
+    """A cell that is text to every spreadsheet; the same for what begins like one already."""
+    return f"'{name}" if _FORMULA.match(name) else name
+
+
+def _name_in(cell: str) -> str:
+    """The name that ``_text_cell`` made this cell of."""
+    return cell[1:] if cell.startswith("'") and _FORMULA.match(cell) else cell
+
+
 def _parse_row(cells: list[str], group_id: str | None) -> tuple[str, TopicPartition, int] | str:
     if len(cells) == 3 and group_id is not None:
         cells = [group_id, *cells]
     if len(cells) != 4:
         return f"{','.join(cells)!r} is not GROUP,TOPIC,PARTITION,OFFSET"
-    whose, topic, partition, value = cells
+    whose, topic, partition, value = *map(_name_in, cells[:2]), *cells[2:]
     number = parse_offset(partition.encode())
     offset = parse_offset(value.encode())
     if isinstance(number, Malformed) or not 0 <= number < 2**31 or not is_topic_name(topic):

@@ -4,10 +4,10 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from zkconsumer.cli.tables import printable
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.migration.plan import Fate, Move, Offset, Outcome, Place, offset_in
 from zkconsumer.offsets.planning import OffsetPlan
+from zkconsumer.printable import printable
 
 _HEAD = ("PARTITION", "LOG START", "LOG END", "OFFSET", "NEW OFFSET", "LAG", "NEW LAG", "RESULT")
 _FATES = {

@@ -4,8 +4,8 @@ import json
 from collections.abc import Iterable, Sequence
 from itertools import groupby
 
-from zkconsumer.cli.tables import printable
 from zkconsumer.model import TopicPartition
+from zkconsumer.printable import printable
 from zkconsumer.status.scaling import SharePlan
 
 _HEAD = ("READER", "NOW", "THEN", "PARTITIONS")

@@ -8,10 +8,12 @@ from typing import Final
 from zkconsumer.cli.actions import add_action, add_action_flags
 from zkconsumer.cli.cluster_access import (
     ClusterAccess,
+    add_abandoned_argument,
     add_cluster_arguments,
     add_kind_argument,
     find_group,
     open_cluster,
+    settled,
     tell_failures,
 )
 from zkconsumer.cli.commands import Subparsers
@@ -79,6 +81,7 @@ def add_parser(subparsers: Subparsers) -> None:
         "--group: of all groups that nobody is in",
     )
     add_kind_argument(parser)
+    add_abandoned_argument(parser)
     parser.add_argument(
         "--new-consumer",
         dest="kind",
@@ -145,7 +148,7 @@ def _list(args: argparse.Namespace, access: ClusterAccess) -> int:
         print(json_text(list_json(groups)), end="")
     else:
         print(list_table(groups, coloured=shows_colour()), end="")
-    return 0
+    return settled(0, snapshot)
 
 
 def _describe(args: argparse.Namespace, access: ClusterAccess) -> int:
@@ -154,10 +157,10 @@ def _describe(args: argparse.Namespace, access: ClusterAccess) -> int:
     groups = [find_group(snapshot, group_id, args.kind) for group_id in args.group]
     if args.format == "json":
         print(json_text({"groups": [group_json(one) for one in groups]}), end="")
-        return 0
+        return settled(0, snapshot)
     coloured = shows_colour()
     print("\n".join(description(one, snapshot, coloured=coloured) for one in groups), end="")
-    return 0
+    return settled(0, snapshot)
 
 
 def _as_original(action: str, args: argparse.Namespace, access: ClusterAccess) -> str:
@@ -192,7 +195,7 @@ def _watch(args: argparse.Namespace, access: ClusterAccess) -> int:
             is_quick = key is not None and number % _FULL_EVERY
             snapshot = access.look([key]) if key and is_quick else access.snapshot(args.group or [])
         screen.show(_looked(args, snapshot, watch, key, redraws=screen.redraws, number=number))
-    return 0
+    return settled(0, snapshot)
 
 
 def _looked(

@@ -17,8 +17,9 @@ from zkconsumer.cli.formats.group_command import (
 from zkconsumer.cli.groups.removal import GroupRemoval, delete_coordinated
 from zkconsumer.cli.output import show
 from zkconsumer.cli.refusal import REFUSED
-from zkconsumer.cli.tables import counted, json_text, printable
+from zkconsumer.cli.tables import counted, json_text
 from zkconsumer.errors import ConfigError
+from zkconsumer.printable import printable
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupStatus
 from zkconsumer.zk.paths import CONSUMERS, is_segment
 

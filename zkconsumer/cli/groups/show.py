@@ -3,8 +3,9 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 
-from zkconsumer.cli.tables import Cell, Colour, Column, Painted, counted, instant, printable, table
+from zkconsumer.cli.tables import Cell, Colour, Column, Painted, counted, instant, table
 from zkconsumer.model import ConsumerThreadId
+from zkconsumer.printable import printable
 from zkconsumer.status.lag import records_behind
 from zkconsumer.status.model import (
     ClusterSnapshot,
@@ -49,6 +50,7 @@ _STATES = {
     GroupState.UNKNOWN: Colour.WARN,
     GroupState.EMPTY: Colour.DIM,
     GroupState.DEAD: Colour.DIM,
+    GroupState.ABANDONED: Colour.DIM,
 }
 _TOPICS_NAMED = 4
 

@@ -4,8 +4,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from zkconsumer.cli.groups.show import lag_text, total_lag
-from zkconsumer.cli.tables import Cell, Colour, Column, Painted, counted, instant, printable, table
+from zkconsumer.cli.tables import Cell, Colour, Column, Painted, counted, instant, table
 from zkconsumer.model import TopicPartition
+from zkconsumer.printable import printable
 from zkconsumer.status.lag import records_behind
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupStatus
 from zkconsumer.status.timeline import Rebalance, Timelines

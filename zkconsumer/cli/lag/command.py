@@ -3,22 +3,25 @@
 import argparse
 import sys
 from collections.abc import Collection, Sequence
-from contextlib import closing
 from typing import Final
 
 from zkconsumer.cli.cluster_access import (
+    COULD_NOT,
     ClusterAccess,
+    add_abandoned_argument,
     add_cluster_arguments,
     add_kind_argument,
     find_group,
     milliseconds,
     open_cluster,
+    settled,
     tell_failures,
 )
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.offset_checker import checker_text, no_group_text
+from zkconsumer.cli.group_arguments import add_groups_argument
 from zkconsumer.cli.lag.rows import LagRow, lag_json, lag_rows, lag_table
-from zkconsumer.cli.lag.seconds import LagSeconds
+from zkconsumer.cli.lag.seconds import TIMES_MOST, LagSeconds
 from zkconsumer.cli.live import Screen, add_watch_arguments, failing_lines, looks, pause
 from zkconsumer.cli.output import show
 from zkconsumer.cli.refusal import refusing
@@ -26,16 +29,15 @@ from zkconsumer.cli.tables import (
     add_format_arguments,
     instant,
     json_text,
-    printable,
     shows_colour,
 )
 from zkconsumer.cli.unseen import tell_unseen
 from zkconsumer.errors import ConfigError
+from zkconsumer.printable import printable
 from zkconsumer.status.lag import Standing
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupStatus
 from zkconsumer.zk.paths import GroupPaths
 
-_COULD_NOT: Final = 1
 _BAD: Final = 3
 
 _DESCRIPTION = """\
@@ -65,8 +67,9 @@ def add_parser(subparsers: Subparsers) -> None:
         allow_abbrev=False,
     )
     add_cluster_arguments(parser)
-    parser.add_argument("--group", metavar="GROUP", help="the group (default: all)")
+    add_groups_argument(parser, "only this group")
     add_kind_argument(parser)
+    add_abandoned_argument(parser)
     parser.add_argument(
         "--topic",
         metavar="TOPIC,TOPIC",
@@ -138,15 +141,16 @@ def run(args: argparse.Namespace) -> int:
         ZkConsumerError: it could not be read.
     """
     if args.format == "scala":
-        if args.group is None or args.watch:
-            raise ConfigError("--format scala needs a --group, and knows no --watch")
+        if len(args.group) != 1 or args.watch:
+            raise ConfigError("--format scala needs one --group, and knows no --watch")
         with open_cluster(args) as access:
             return _run_scala(args, access)
     if args.count is not None and not args.watch:
         raise ConfigError("--count goes with --watch")
     if args.no_seconds and args.max_seconds is not None:
         raise ConfigError("--max-seconds can't be checked with --no-seconds")
-    with open_cluster(args) as access, closing(LagSeconds(access)) as seconds:
+    with open_cluster(args, times_most=0 if args.no_seconds else TIMES_MOST) as access:
+        seconds = LagSeconds(access)
         if args.watch:
             return _watch(args, access, seconds)
         snapshot = _snapshot(args, access)
@@ -154,27 +158,26 @@ def run(args: argparse.Namespace) -> int:
         seconds.note(snapshot)
         rows = _rows(args, snapshot)
         if not args.no_seconds:
-            rows = seconds.by_record(rows, snapshot)
+            rows = seconds.timed(rows, snapshot)
             seconds.sample(rows, args.sample_ms)
-            rows = seconds.by_growth(rows, snapshot)
+            rows = seconds.timed(rows, snapshot)
     show(_text(args, rows, snapshot))
-    return _status(args, rows, snapshot)
+    return settled(_status(args, rows, snapshot), snapshot)
 
 
 def _snapshot(args: argparse.Namespace, access: ClusterAccess) -> ClusterSnapshot:
-    """One look; a second one where a coordinator could not tell the group's offsets."""
-    first = [] if args.group is None else [args.group]
-    snapshot = access.snapshot(first)
-    untold = f"offsets of group {args.group} in Kafka"
-    if args.group is not None and any(one.part == untold for one in snapshot.failures):
+    """One look; a second one where a coordinator could not tell the groups' offsets."""
+    snapshot = access.snapshot(args.group)
+    untold = {f"offsets of group {one} in Kafka" for one in args.group}
+    if any(one.part in untold for one in snapshot.failures):
         pause(args.retry_backoff_ms)
-        snapshot = access.snapshot(first)
+        snapshot = access.snapshot(args.group)
     return snapshot
 
 
 def _groups(args: argparse.Namespace, snapshot: ClusterSnapshot) -> Sequence[GroupStatus]:
-    if args.group is not None:
-        return [find_group(snapshot, args.group, args.kind)]
+    if args.group:
+        return [find_group(snapshot, one, args.kind) for one in args.group]
     return [
         group
         for key, group in sorted(snapshot.groups.items(), key=lambda item: item[0][::-1])
@@ -241,9 +244,9 @@ def _status(args: argparse.Namespace, rows: Sequence[LagRow], snapshot: ClusterS
             f" such as {tp} of {printable(str(group))}: {printable(why)}",
             file=sys.stderr,
         )
-        return _COULD_NOT
-    if args.group is None and tell_unseen(snapshot, args.kind):
-        return _COULD_NOT
+        return COULD_NOT
+    if not args.group and tell_unseen(snapshot, args.kind):
+        return COULD_NOT
     return 0
 
 
@@ -264,13 +267,13 @@ def _watch(args: argparse.Namespace, access: ClusterAccess, seconds: LagSeconds)
     screen = Screen()
     status = 0
     for _ in looks(args.interval_ms, args.count):
-        snapshot = access.snapshot([] if args.group is None else [args.group])
+        snapshot = access.snapshot(args.group)
         seconds.note(snapshot)
         rows = _rows(args, snapshot)
         if not args.no_seconds:
-            rows = seconds.by_growth(seconds.by_record(rows, snapshot), snapshot)
+            rows = seconds.timed(rows, snapshot)
         screen.show(_heading(args, snapshot) + _text(args, rows, snapshot))
-        status = _status(args, rows, snapshot)
+        status = settled(_status(args, rows, snapshot), snapshot)
     return status
 
 
@@ -283,16 +286,17 @@ def _heading(args: argparse.Namespace, snapshot: ClusterSnapshot) -> str:
 def _run_scala(args: argparse.Namespace, access: ClusterAccess) -> int:
     """As the original: its topics are what the group's ``owners`` node names."""
     snapshot = _snapshot(args, access)
-    group = snapshot.groups.get(GroupKey(args.kind or GroupKind.ZOOKEEPER, args.group))
+    (name,) = args.group
+    group = snapshot.groups.get(GroupKey(args.kind or GroupKind.ZOOKEEPER, name))
     topics = None if args.topic is None else args.topic.split(",")
     if topics is None and args.kind is not GroupKind.COORDINATOR:
-        topics = access.store.children_many([f"{GroupPaths(args.group).root}/owners"])[0]
+        topics = access.store.children_many([f"{GroupPaths(name).root}/owners"])[0]
         if topics is None:
-            print(no_group_text(args.group), end="")
+            print(no_group_text(name), end="")
             return 0
     if group is None:
-        group = GroupStatus(group_id=args.group, kind=GroupKind.ZOOKEEPER, seen_ms=0)
+        group = GroupStatus(group_id=name, kind=GroupKind.ZOOKEEPER, seen_ms=0)
     text = checker_text(snapshot, group, topics=topics, broker_info=args.broker_info)
     show(text)
     rows = lag_rows(snapshot, [group], None if topics is None else set(topics))
-    return _status(args, rows, snapshot)
+    return settled(_status(args, rows, snapshot), snapshot)

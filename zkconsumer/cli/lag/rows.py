@@ -3,8 +3,9 @@
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
-from zkconsumer.cli.tables import Cell, Colour, Column, Painted, instant, printable, table
+from zkconsumer.cli.tables import Cell, Colour, Column, Painted, instant, table
 from zkconsumer.model import TopicPartition
+from zkconsumer.printable import printable
 from zkconsumer.status.lag import Standing, TimeLag, records_behind, standing_of
 from zkconsumer.status.model import (
     ClusterSnapshot,
@@ -106,14 +107,8 @@ def _partitions(
 def with_times(
     rows: Iterable[LagRow], times: Mapping[tuple[GroupKey, TopicPartition], TimeLag]
 ) -> list[LagRow]:
-    """The rows with these lags in time: 0 where there is nothing to read; what is known stays."""
-    return [row._replace(time=_time(row, times.get(row.key))) for row in rows]
-
-
-def _time(row: LagRow, found: TimeLag | None) -> TimeLag | None:
-    if row.records == 0:
-        return TimeLag(0)
-    return row.time or found
+    """Return the rows with these lags in time; what is known of others stays."""
+    return [row._replace(time=times.get(row.key, row.time)) for row in rows]
 
 
 def lag_table(rows: Sequence[LagRow], *, coloured: bool) -> str:
@@ -155,7 +150,7 @@ def seconds_text(time: TimeLag | None) -> str | None:
         return None
     seconds = time.ms / 1000
     text = "0" if not time.ms else f"{seconds:.1f}" if seconds < 100 else f"{seconds:.0f}"
-    return f"~{text}" if time.extrapolated else text
+    return f"~{text}" if time.estimated else text
 
 
 def lag_json(rows: Sequence[LagRow], snapshot: ClusterSnapshot) -> dict[str, object]:
@@ -197,7 +192,7 @@ def _row_json(row: LagRow) -> dict[str, object]:
         "log_end": one.log_end,
         "lag": row.records,
         "seconds": None if time is None else time.ms / 1000,
-        "seconds_estimated": None if time is None else time.extrapolated,
+        "seconds_estimated": None if time is None else time.estimated,
         "standing": row.standing.name.lower(),
         "owner": one.owner,
         "problem": one.problem or (_NEVER_COMMITTED if committed is None else None),

@@ -15,7 +15,6 @@ from zkconsumer.cli.offsets.drawing import STORAGES, Job
 from zkconsumer.cli.offsets.opening import OffsetsCluster
 from zkconsumer.cli.offsets.roll_back_file import roll_back_file
 from zkconsumer.cli.output import show
-from zkconsumer.cli.tables import printable
 from zkconsumer.errors import ConfigError, ZkConsumerError
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.migration.carrying import carry_out
@@ -23,6 +22,7 @@ from zkconsumer.offsets.migration.plan import MigrationRefused, Outcome
 from zkconsumer.offsets.migration.roll_back import RollBack
 from zkconsumer.offsets.planning import Outside
 from zkconsumer.offsets.store import FetchedOffset
+from zkconsumer.printable import printable
 
 NOT_VERIFIED, REFUSED = 1, 2
 _TOLD = 5

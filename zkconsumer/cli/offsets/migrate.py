@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 
 from zkconsumer.cli.commands import Subparsers
+from zkconsumer.cli.group_arguments import add_group_argument
 from zkconsumer.cli.offsets.migration_report import Report, as_json, as_text
 from zkconsumer.cli.offsets.places import open_places
 from zkconsumer.cli.offsets.roll_back_file import roll_back_file
@@ -47,7 +48,7 @@ def _add_places(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--zookeeper", metavar="HOSTS", help="where ZooKeeper is: host1:port1,host2:port2/chroot"
     )
-    parser.add_argument("--group", help="the consumer group")
+    add_group_argument(parser, "the consumer group")
     parser.add_argument("--from", dest="source", choices=places, help="where its offsets are")
     parser.add_argument("--to", dest="target", choices=places, help="where they shall be")
     parser.add_argument(

@@ -10,7 +10,6 @@ from zkconsumer.cli.cluster_access import (
     broker_settings,
     client_of,
     open_dialer,
-    registered_brokers,
 )
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.migration.in_kafka import KafkaPlace
@@ -19,6 +18,7 @@ from zkconsumer.offsets.migration.migrate import Group
 from zkconsumer.offsets.migration.place import OffsetPlace
 from zkconsumer.offsets.migration.plan import Place, Plan, outside_the_log
 from zkconsumer.zk import kazoo_store
+from zkconsumer.zk.live_brokers import live_brokers, require_cluster
 
 _SESSION_MS = 20_000
 
@@ -70,7 +70,8 @@ def open_places(args: argparse.Namespace, group_id: str, zookeeper: str) -> Iter
         in_zookeeper = ZookeeperPlace(store, group_id)
         dialer = stack.enter_context(open_dialer(config, DEFAULT_TIMEOUT_MS))
         given = "bootstrap.servers" in config.given
-        brokers = config.bootstrap_brokers() if given else registered_brokers(store)
+        require_cluster(store, zookeeper)
+        brokers = config.bootstrap_brokers() if given else live_brokers(store, zookeeper)
         client = client_of(dialer, brokers, DEFAULT_TIMEOUT_MS)
         stack.callback(client.stop)
         in_kafka = KafkaPlace(client, dialer, group_id)

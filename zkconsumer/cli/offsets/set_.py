@@ -6,6 +6,7 @@ from typing import Final
 from zkconsumer.cli.cluster_access import add_cluster_arguments
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.offset_files import offsets_of_group, parse_offset_file
+from zkconsumer.cli.group_arguments import add_group_argument
 from zkconsumer.cli.instants import parse_duration, parse_instant
 from zkconsumer.cli.offsets import undo
 from zkconsumer.cli.offsets.drawing import AtTime, Goal, ToOffset, Wish, draw
@@ -57,7 +58,7 @@ def add_parser(subparsers: Subparsers) -> None:
         formatter_class=argparse.RawDescriptionHelpFormatter,
         allow_abbrev=False,
     )
-    parser.add_argument("--group", metavar="GROUP", help="the consumer group")
+    add_group_argument(parser, "the consumer group")
     parser.add_argument(
         "--topic",
         action="append",

@@ -9,13 +9,13 @@ from zkconsumer.cli.offsets.drawing import Job
 from zkconsumer.cli.offsets.jobs import REFUSED, status_of, write_all
 from zkconsumer.cli.offsets.opening import OffsetsCluster, open_offsets
 from zkconsumer.cli.output import show
-from zkconsumer.cli.tables import printable
 from zkconsumer.cli.text_files import read_text
 from zkconsumer.errors import ConfigError
 from zkconsumer.offsets.migration.migrate import Undoing, Wish
 from zkconsumer.offsets.migration.plan import Ahead, MigrationRefused, Place
 from zkconsumer.offsets.migration.roll_back import RollBack, decode_roll_backs
 from zkconsumer.offsets.planning import OffsetPlan
+from zkconsumer.printable import printable
 
 
 def run(args: argparse.Namespace) -> int:

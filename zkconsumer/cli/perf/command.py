@@ -15,6 +15,7 @@ from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.consume.settings import count_of_messages
 from zkconsumer.cli.formats.java_text import DATE_FORMAT, format_time
 from zkconsumer.cli.formats.performance import PerfStyle
+from zkconsumer.cli.group_arguments import add_group_argument
 from zkconsumer.cli.perf.measure import End, Interval, Measurement
 from zkconsumer.cli.perf.measuring import PerfLimits, measure
 from zkconsumer.cli.perf.report import (
@@ -28,8 +29,9 @@ from zkconsumer.cli.perf.report import (
 from zkconsumer.cli.perf.sources import PerfWishes, Source, polled_source, zookeeper_source
 from zkconsumer.cli.refusal import refusing
 from zkconsumer.cli.signals import StopAsked, stop_signals
-from zkconsumer.cli.tables import add_format_arguments, json_text, printable, shows_colour
+from zkconsumer.cli.tables import add_format_arguments, json_text, shows_colour
 from zkconsumer.errors import ConfigError
+from zkconsumer.printable import printable
 from zkconsumer.properties_file import load_properties
 
 log = logging.getLogger(__name__)
@@ -91,10 +93,9 @@ def add_parser(subparsers: Subparsers) -> None:
 
 def _add_reading(parser: argparse.ArgumentParser) -> None:
     reading = parser.add_argument_group("how to read")
-    reading.add_argument(
-        "--group",
-        metavar="GROUP",
-        help="the group to be, which must not exist (default: a made-up name); with --zookeeper",
+    add_group_argument(
+        reading,
+        "the group to be, which must not exist (default: a made-up name); with --zookeeper",
     )
     reading.add_argument(
         "--delete-consumer-offsets",

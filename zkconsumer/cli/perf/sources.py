@@ -5,7 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 
-from zkconsumer.cli.cluster_access import client_of, registered_brokers
+from zkconsumer.cli.cluster_access import client_of
 from zkconsumer.cli.group_nodes import GroupNodes, open_store
 from zkconsumer.cli.perf.measure import HasValue
 from zkconsumer.clock import Clock, SystemClock
@@ -17,6 +17,7 @@ from zkconsumer.errors import ConfigError, ConnectFailed, ConsumerClosed, Consum
 from zkconsumer.model import TopicPartition
 from zkconsumer.produce.routes import dialer_over
 from zkconsumer.streams.stream import KafkaStream
+from zkconsumer.zk.live_brokers import live_brokers, require_cluster
 
 Lists = Iterator[Sequence[HasValue]]
 """Messages in lists, some of them perhaps empty, until none came for so long, or it is stopped."""
@@ -92,8 +93,9 @@ def zookeeper_source(
         "auto.commit.enable": "false",
         "consumer.timeout.ms": str(wishes.timeout_ms),
     }
-    config = ConsumerConfig(settings)
+    config = ConsumerConfig.from_properties(settings)
     with open_store(config) as store:
+        require_cluster(store, config.zookeeper_connect)
         nodes = GroupNodes(store, config.group_id)
         if deleting:
             nodes.delete()
@@ -125,10 +127,12 @@ class _Connected(Source):
 
     def check(self) -> None:
         with ExitStack() as stack:
-            store = stack.enter_context(open_store(self._connector.config))
+            config = self._connector.config
+            store = stack.enter_context(open_store(config))
             dialer = dialer_over(None, client_id="zkconsumer-perf", timeout_ms=_CHECK_MS)
             stack.callback(dialer.stop)
-            client = client_of(dialer, registered_brokers(store), _CHECK_MS)
+            brokers = live_brokers(store, config.zookeeper_connect)
+            client = client_of(dialer, brokers, _CHECK_MS)
             stack.callback(client.stop)
             view = client.view([self._topic], timeout_ms=_CHECK_MS)
             if self._topic not in view.partitions:

@@ -16,6 +16,7 @@ from zkconsumer.cli.cluster_access import (
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.consume.format import Formatter, TextFormat, base64_line, json_line
 from zkconsumer.cli.consume.settings import key_and_value
+from zkconsumer.cli.group_arguments import add_group_argument
 from zkconsumer.cli.instants import parse_instant
 from zkconsumer.cli.log_lookup import LogLookup
 from zkconsumer.cli.output import Output, OutputClosed, discard_standard_output
@@ -111,9 +112,7 @@ def _add_ends(parser: argparse.ArgumentParser) -> None:
         "--to-time", metavar="TIME", help="end before the first message that is not older"
     )
     ends.add_argument("--to-offsets-file", metavar="FILE", help="end before what a file says")
-    group.add_argument(
-        "--group", metavar="GROUP", help="whose offsets to take of a file that has several"
-    )
+    add_group_argument(group, "whose offsets to take of a file that has several")
     group.add_argument(
         "--allow-gaps",
         action="store_true",

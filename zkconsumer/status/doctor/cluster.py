@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from zkconsumer.status.doctor.circumstances import Circumstances
 from zkconsumer.status.doctor.finding import Code, Finding, Severity, counted, names, some
 from zkconsumer.status.model import ClusterSnapshot, PartitionStatus
+from zkconsumer.zk.absence import NoBrokers
 
 
 def examine_cluster(snapshot: ClusterSnapshot, around: Circumstances) -> list[Finding]:
@@ -82,15 +83,15 @@ def _brokers(snapshot: ClusterSnapshot) -> list[Finding]:
 
 
 def _no_brokers(snapshot: ClusterSnapshot) -> Finding:
+    seen = snapshot.no_brokers or NoBrokers(
+        zookeeper_connect=snapshot.zookeeper_connect, is_cluster=bool(snapshot.topics)
+    )
     return Finding(
         code=Code.NO_BROKERS,
         severity=Severity.ERROR,
-        what="No broker is registered: there is no cluster to read from.",
-        evidence=(f"/brokers/ids is empty in {snapshot.zookeeper_connect}",),
-        repair=(
-            "See that the brokers run, and that the chroot at the end of zookeeper.connect is "
-            "the one that they have."
-        ),
+        what=seen.what,
+        evidence=some(list(seen.evidence)),
+        repair=seen.repair,
     )
 
 

@@ -1,6 +1,7 @@
 """Offsets that stand still although there is something to read: not committed, or not read."""
 
-from zkconsumer.status.doctor.finding import Code, Finding, Severity, counted, some
+from zkconsumer.status.doctor.circumstances import zookeeper_now_ms
+from zkconsumer.status.doctor.finding import Code, Finding, Severity, ago, counted, some
 from zkconsumer.status.doctor.group_look import GroupLook
 from zkconsumer.status.model import GroupPartition
 
@@ -31,8 +32,9 @@ def _paused(look: GroupLook, pairs: list[Pair]) -> list[Finding]:
             code=Code.COMMITS_PAUSED,
             severity=Severity.ERROR,
             what=(
-                f"The owners of {counted(len(pairs), 'partition')} did not move the committed "
-                f"offset for {_seconds(look)} s, although there was something to read all the time."
+                f"The owners of {counted(len(pairs), 'partition')} have not moved the committed "
+                f"offset for {_stuck_for(look, pairs)}, although there was something to read"
+                f"{_seen_for(look, pairs)}."
             ),
             evidence=some([_evidence(look, *pair) for pair in pairs]),
             repair=(
@@ -43,6 +45,7 @@ def _paused(look: GroupLook, pairs: list[Pair]) -> list[Finding]:
                 "auto.commit.enable=false and a program that does not commit."
             ),
             group=look.group.key,
+            about=frozenset(now.topic_partition for _, now in pairs),
         )
     ]
 
@@ -66,6 +69,7 @@ def _stalled(look: GroupLook, pairs: list[Pair]) -> list[Finding]:
                 "partition that the program paused."
             ),
             group=look.group.key,
+            about=frozenset(now.topic_partition for _, now in pairs),
         )
     ]
 
@@ -96,9 +100,37 @@ def _evidence(look: GroupLook, then: GroupPartition, now: GroupPartition) -> str
     at = "nothing" if committed is None else str(committed.offset)
     return (
         f"{now.topic_partition}: committed {at} then and now, the log went from {then.log_end} "
-        f"to {now.log_end}; owner {now.owner}"
+        f"to {now.log_end}; owner {now.owner}{_committed_ago(look, now)}"
     )
+
+
+def _committed_ago(look: GroupLook, now: GroupPartition) -> str:
+    committed = now.effective(look.group.kind)
+    if committed is None or committed.committed_ms is None:
+        return ""
+    return f"; last commit {ago(zookeeper_now_ms(look.snapshot) - committed.committed_ms)} ago"
 
 
 def _seconds(look: GroupLook) -> int:
     return look.around.silence_seen_ms(look.snapshot) // 1000
+
+
+def _stuck_for(look: GroupLook, pairs: list[Pair]) -> str:
+    """Since the last progress of all of them, which is older than our first look where told."""
+    return ago(min(_since_commit_ms(look, now) for _, now in pairs))
+
+
+def _since_commit_ms(look: GroupLook, now: GroupPartition) -> int:
+    seen_ms = look.around.silence_seen_ms(look.snapshot)
+    committed = now.effective(look.group.kind)
+    if committed is None or committed.committed_ms is None:
+        return seen_ms
+    return max(seen_ms, zookeeper_now_ms(look.snapshot) - committed.committed_ms)
+
+
+def _seen_for(look: GroupLook, pairs: list[Pair]) -> str:
+    """For how long that is sure, where it is not for all of that time."""
+    seen_ms = look.around.silence_seen_ms(look.snapshot)
+    if all(_since_commit_ms(look, now) <= seen_ms for _, now in pairs):
+        return " all the time"
+    return f" for the last {seen_ms // 1000} s at least"

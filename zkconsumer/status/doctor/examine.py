@@ -5,6 +5,7 @@ from zkconsumer.status.doctor.cluster import examine_cluster
 from zkconsumer.status.doctor.commits import examine_commits
 from zkconsumer.status.doctor.finding import Code, Finding
 from zkconsumer.status.doctor.group_look import GroupLook
+from zkconsumer.status.doctor.incidents import incidents
 from zkconsumer.status.doctor.log_offsets import examine_log_offsets
 from zkconsumer.status.doctor.members import examine_members
 from zkconsumer.status.doctor.offset_places import examine_offset_places
@@ -32,8 +33,8 @@ def examine(snapshot: ClusterSnapshot, around: Circumstances) -> tuple[Finding, 
 
 
 def examine_group(look: GroupLook) -> list[Finding]:
-    """What is wrong with one group, without what is wrong with the cluster."""
-    return [
+    """What is wrong with one group, without what is wrong with the cluster; by causes."""
+    found = [
         *examine_whole(look),
         *examine_members(look),
         *examine_owners(look),
@@ -42,6 +43,7 @@ def examine_group(look: GroupLook) -> list[Finding]:
         *examine_offset_places(look),
         *examine_commits(look),
     ]
+    return incidents(look, found)
 
 
 def _rank(finding: Finding) -> tuple[int, tuple[str, ...], int]:

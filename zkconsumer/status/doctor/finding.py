@@ -1,8 +1,11 @@
 """What the doctor finds: values in plain words, with what was seen and what helps."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import IntEnum, StrEnum
+from itertools import islice
 
+from zkconsumer.model import TopicPartition
 from zkconsumer.status.doctor.fix import Fix
 from zkconsumer.status.model import GroupKey
 
@@ -67,6 +70,8 @@ class Code(StrEnum):
     GROUP_PROBLEM = "group-problem"
     PARTITION_PROBLEM = "partition-problem"
     GROUP_OLD_AND_NEW = "group-old-and-new"
+    GROUP_STOPPED = "group-stopped"
+    GROUP_ABANDONED = "group-abandoned"
     COORDINATOR_MISSING = "coordinator-missing"
     REBALANCE_ENDLESS = "rebalance-endless"
 
@@ -83,6 +88,8 @@ class Finding:
         repair: what helps, and what to look at before.
         fix: the same as writes to ZooKeeper, where that helps and is safe to offer.
         group: the group that it is about; None where it is about the cluster or a topic.
+        about: the partitions that it is about, where it is about some.
+        consequences: what else was found and follows from it; gone when it is.
     """
 
     code: Code
@@ -92,6 +99,8 @@ class Finding:
     repair: str
     fix: Fix | None = None
     group: GroupKey | None = None
+    about: frozenset[TopicPartition] = frozenset()
+    consequences: "tuple[Finding, ...]" = ()
 
 
 def some(lines: list[str]) -> tuple[str, ...]:
@@ -105,6 +114,20 @@ def some(lines: list[str]) -> tuple[str, ...]:
 def counted(number: int, noun: str) -> str:
     """A number with its noun: ``1 member``, ``3 members``."""
     return f"{number} {noun if number == 1 else noun + 's'}"
+
+
+def first_names(items: Iterable[str], count: int, limit: int = 5) -> str:
+    """The first of many names in a row, which may be too many to list, and how many there are."""
+    shown = ", ".join(islice(items, limit))
+    return shown if count <= limit else f"{shown} and {count - limit} more"
+
+
+def ago(ms: int) -> str:
+    """A duration as people say it: ``42 s``, ``42 min``, ``5 h``, ``3 d``."""
+    for unit_ms, name in ((86_400_000, "d"), (3_600_000, "h"), (60_000, "min")):
+        if ms >= 2 * unit_ms:
+            return f"{ms // unit_ms} {name}"
+    return f"{max(0, ms) // 1000} s"
 
 
 def names(items: list[str], limit: int = 5) -> str:

@@ -77,6 +77,7 @@ def _below(look: GroupLook, found: list[Found]) -> list[Finding]:
             ),
             fix=_to_log_start(look, found),
             group=look.group.key,
+            about=frozenset(one.topic_partition for one, _ in found),
         )
     ]
 

@@ -2,6 +2,7 @@
 
 import re
 
+from zkconsumer.model import TopicPartition
 from zkconsumer.status.doctor.circumstances import zookeeper_now_ms
 from zkconsumer.status.doctor.finding import Code, Finding, Severity, counted, names, some
 from zkconsumer.status.doctor.fix import DeleteNode, Expected, Fix, session_name
@@ -30,8 +31,13 @@ def examine_members(look: GroupLook) -> list[Finding]:
     ]
 
 
+def stale_members(look: GroupLook) -> list[MemberStatus]:
+    """Return the members that are registered and not there."""
+    return [one for one in look.group.members if _is_stale(look, one)]
+
+
 def _stale(look: GroupLook) -> list[Finding]:
-    gone = [one for one in look.group.members if _is_stale(look, one)]
+    gone = stale_members(look)
     if not gone:
         return []
     return [
@@ -215,13 +221,15 @@ def _idle(look: GroupLook) -> list[Finding]:
     if look.settling or not look.unowned:
         return []
     unowned = set(look.unowned)
-    evidence = []
+    evidence: list[str] = []
+    about: set[TopicPartition] = set()
     for member_id, member in look.readable.items():
         if look.owned[member_id] or _is_stale(look, member):
             continue
         shares = (look.range_shares or {}, look.round_robin_shares or {})
         waiting = [sorted(share.get(member_id, set()) & unowned) for share in shares]
         if meant := max(waiting, key=len):
+            about.update(meant)
             evidence.append(f"{member_id}: nobody has {names([str(tp) for tp in meant])}")
     if not evidence:
         return []
@@ -242,6 +250,7 @@ def _idle(look: GroupLook) -> list[Finding]:
                 "it runs. See that all members have the same partition.assignment.strategy."
             ),
             group=look.group.key,
+            about=frozenset(about),
         )
     ]
 

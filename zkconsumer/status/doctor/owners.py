@@ -109,6 +109,7 @@ def _finding(look: GroupLook, code: Code, found: list[Ownership]) -> Finding:
         repair=_REPAIR[code],
         fix=_fix(look, found) if code in _SAFE_TO_DELETE else None,
         group=look.group.key,
+        about=frozenset(one.topic_partition for one in found),
     )
 
 
@@ -169,6 +170,7 @@ def _missing(look: GroupLook) -> list[Finding]:
                 "are none, restart a member: that makes all of them share out anew."
             ),
             group=look.group.key,
+            about=frozenset(unowned),
         )
     ]
 

@@ -4,7 +4,17 @@ from collections.abc import Iterable
 
 from zkconsumer.assignment.round_robin import uneven_topics
 from zkconsumer.assignment.strategy import Strategy
-from zkconsumer.status.doctor.finding import Code, Finding, Severity, counted, names, some
+from zkconsumer.assignment.threads import union
+from zkconsumer.model import ConsumerThreadId
+from zkconsumer.status.doctor.finding import (
+    Code,
+    Finding,
+    Severity,
+    counted,
+    first_names,
+    names,
+    some,
+)
 from zkconsumer.status.doctor.group_look import GroupLook, Shares
 from zkconsumer.status.model import GroupState
 
@@ -55,9 +65,12 @@ def _unequal(look: GroupLook) -> list[Finding]:
     strategy = look.around.strategies.get(look.group.group_id)
     if uneven is None or strategy == "range" or _follows(look, look.range_shares):
         return []
-    threads = {topic: set(of_topic) for topic, of_topic in look.view.threads_by_topic().items()}
+    threads = look.view.threads_by_topic()
     one, other = uneven
-    only = {one: threads[one] - threads[other], other: threads[other] - threads[one]}
+    only = {
+        one: threads[one].without(threads[other]),
+        other: threads[other].without(threads[one]),
+    }
     sure = strategy == "roundrobin"
     return [
         Finding(
@@ -70,11 +83,11 @@ def _unequal(look: GroupLook) -> list[Finding]:
                 + " for every member until they do; range does not mind."
             ),
             evidence=some(
-                [f"{topic}: read by {counted(len(threads[topic]), 'stream')}" for topic in uneven]
+                [f"{topic}: read by {counted(threads[topic].count, 'stream')}" for topic in uneven]
                 + [
-                    f"only {topic} is read by {names(sorted(map(str, of_topic)), 3)}"
-                    for topic, of_topic in only.items()
-                    if of_topic
+                    f"only {topic} is read by {first_names(map(str, threads), count, 3)}"
+                    for topic, (count, threads) in only.items()
+                    if count
                 ]
             ),
             repair=(
@@ -145,28 +158,30 @@ def _idle_threads(look: GroupLook) -> list[Finding]:
     """Streams that get nothing: as the group is shared out, or else as it can't but be."""
     found = look.view.threads_by_topic().items()
     by_topic = {topic: of_topic for topic, of_topic in found if look.partition_ids.get(topic)}
-    small = [topic for topic in by_topic if len(by_topic[topic]) > len(look.partition_ids[topic])]
+    small = [topic for topic in by_topic if by_topic[topic].count > len(look.partition_ids[topic])]
     if not small or not look.all_readable:
         return []  # by either strategy each stream gets something
-    threads = {str(thread) for of_topic in by_topic.values() for thread in of_topic}
+    threads = union(by_topic.values())
     if not look.faults:
-        idle = threads - {one.owner for one in look.group.partitions}
-    elif len(threads) > sum(len(look.partition_ids[topic]) for topic in by_topic):
-        idle = threads - {str(thread) for thread in (look.threads("range") or {}).values()}
+        busy = {one.owner for one in look.group.partitions}
+    elif threads.count > sum(len(look.partition_ids[topic]) for topic in by_topic):
+        busy = {str(thread) for thread in (look.threads("range") or {}).values()}
     else:
         return []
+    idle = threads.count - sum(ConsumerThreadId.parse(one) in threads for one in busy if one)
     if not idle:
         return []
+    first = (name for name in map(str, threads) if name not in busy)
     return [
         _too_few(
             look,
-            f"{counted(len(idle), 'stream')} of {len(threads)} get nothing to read",
+            f"{counted(idle, 'stream')} of {threads.count} get nothing to read",
             [
-                f"{topic}: {counted(len(by_topic[topic]), 'stream')}, "
+                f"{topic}: {counted(by_topic[topic].count, 'stream')}, "
                 f"{counted(len(look.partition_ids[topic]), 'partition')}"
                 for topic in sorted(small)
             ]
-            + [f"idle: {names(sorted(idle))}"],
+            + [f"idle: {first_names(first, idle)}"],
         )
     ]
 

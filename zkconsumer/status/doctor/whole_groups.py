@@ -1,13 +1,24 @@
-"""Groups as a whole: of both kinds under one name, without a coordinator, never at rest."""
+"""Groups as a whole: of both kinds, without a coordinator, never at rest, left by everybody."""
 
-from zkconsumer.status.doctor.finding import Code, Finding, Severity, counted, names, some
+import shlex
+
+from zkconsumer.status.doctor.finding import (
+    Code,
+    Finding,
+    Severity,
+    ago,
+    counted,
+    names,
+    some,
+)
 from zkconsumer.status.doctor.group_look import GroupLook
+from zkconsumer.status.lag import records_behind
 from zkconsumer.status.model import ClusterSnapshot, GroupKey, GroupKind, GroupState, GroupStatus
 
 
 def examine_whole(look: GroupLook) -> list[Finding]:
     """Look at the group as a whole."""
-    return [*_problems(look), *_coordinator(look), *_endless(look)]
+    return [*_problems(look), *_coordinator(look), *_endless(look), *_deserted(look)]
 
 
 def examine_names(snapshot: ClusterSnapshot) -> list[Finding]:
@@ -43,6 +54,89 @@ def _old_and_new(old: GroupStatus, new: GroupStatus) -> Finding:
         ),
         group=old.key,
     )
+
+
+def _deserted(look: GroupLook) -> list[Finding]:
+    """A group that nobody is in: stopped a while ago, or abandoned for good."""
+    group = look.group
+    if group.state is GroupState.ABANDONED:
+        return [_abandoned(look)]
+    if group.state is not GroupState.EMPTY or not group.whole:
+        return []
+    waiting = _waiting(group)
+    silent_ms = _silent_ms(look)
+    if not waiting or silent_ms is None:
+        return []
+    if group.last_commit_ms is None and silent_ms < look.around.silence_ms:
+        return []  # nobody tells when it committed, and it is not watched for long
+    return [
+        Finding(
+            code=Code.GROUP_STOPPED,
+            severity=Severity.WARNING,
+            what=(
+                f"Nobody is in the group: nobody reads {counted(waiting, 'record')} that "
+                f"wait{'s' if waiting == 1 else ''} for it. {_last_commit(look)}"
+            ),
+            evidence=some(_waiting_lines(group)),
+            repair=(
+                "Start its consumers, or find out why they ended. If it is not meant to go on: "
+                "after a while without a commit (--abandoned-after-ms) it counts as abandoned, "
+                "and no more as one in trouble."
+            ),
+            group=group.key,
+        )
+    ]
+
+
+def _abandoned(look: GroupLook) -> Finding:
+    group = look.group
+    waiting = _waiting(group)
+    word = shlex.quote(group.group_id)
+    kept = sum(bool(one.committed) for one in group.partitions)
+    return Finding(
+        code=Code.GROUP_ABANDONED,
+        severity=Severity.NOTE,
+        what=(
+            f"The group is abandoned: nobody is in it. {_last_commit(look)} "
+            f"{counted(waiting, 'record')} came since, or were left."
+        ),
+        evidence=some([f"offsets of {counted(kept, 'partition')}", *_waiting_lines(group)]),
+        repair=(
+            "If it has done its work, delete it: zkconsumer groups delete "
+            f"--zookeeper {shlex.quote(look.snapshot.zookeeper_connect)} --kind {group.kind} "
+            f"--group {word} (zkconsumer offsets export saves its offsets first). If it is to go "
+            "on, start its consumers."
+        ),
+        group=group.key,
+    )
+
+
+def _waiting(group: GroupStatus) -> int:
+    return sum(records_behind(group.kind, one) or 0 for one in group.partitions)
+
+
+def _waiting_lines(group: GroupStatus) -> list[str]:
+    lines = []
+    for one in group.partitions:
+        committed, behind = one.effective(group.kind), records_behind(group.kind, one)
+        if committed is not None and behind:
+            lines.append(
+                f"{one.topic_partition}: committed {committed.offset} in {committed.storage}, the "
+                f"log ends at {one.log_end}"
+            )
+    return lines
+
+
+def _silent_ms(look: GroupLook) -> int | None:
+    since_ms = look.group.silent_since_ms
+    return None if since_ms is None else max(0, look.snapshot.taken_ms - since_ms)
+
+
+def _last_commit(look: GroupLook) -> str:
+    silent = ago(_silent_ms(look) or 0)
+    if look.group.last_commit_ms is not None and look.group.unmoved_since_ms is None:
+        return f"Its last commit was {silent} ago."
+    return f"It has not committed for {silent} at least."
 
 
 def _problems(look: GroupLook) -> list[Finding]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from zkconsumer.model import Broker
 from zkconsumer.status.group_state import coordinator_state, zookeeper_state
@@ -20,6 +21,7 @@ from zkconsumer.status.model import (
 from zkconsumer.status.reading.coordinator_answers import read_partitions
 from zkconsumer.status.reading.kept import Kept
 from zkconsumer.status.reading.values import GroupOffsets, LogSpan
+from zkconsumer.status.silence import ABANDONED_AFTER_MS, with_silence
 
 
 def assemble(
@@ -29,6 +31,7 @@ def assemble(
     zookeeper_connect: str,
     sessions: Seen[frozenset[int]] | None = None,
     clock_skew_ms: Seen[int] | None = None,
+    abandoned_after_ms: int = ABANDONED_AFTER_MS,
 ) -> ClusterSnapshot:
     """The snapshot of what is known now.
 
@@ -39,24 +42,32 @@ def assemble(
     live_sessions = _alive(kept, sessions)
     keys = [GroupKey(GroupKind.ZOOKEEPER, name) for name in sorted(kept.zookeeper_groups)]
     keys += [GroupKey(GroupKind.COORDINATOR, name) for name in sorted(kept.coordinator_groups)]
+    moment = _Moment(now_ms, clock_skew_ms, live_sessions, abandoned_after_ms)
     return ClusterSnapshot(
         taken_ms=now_ms,
         zookeeper_connect=zookeeper_connect,
         brokers=kept.brokers,
-        topics=tuple(_with_logs(topic, kept) for topic in kept.topics or ()),
+        topics=tuple(
+            _with_logs(topic, kept)
+            for topic in sorted(kept.topics or (), key=lambda topic: topic.name)
+        ),
         groups={
-            key: group
-            for key in keys
-            if (group := _group(key, kept, ids, live_sessions)) is not None
+            key: group for key in keys if (group := _group(key, kept, ids, moment)) is not None
         },
         failures=kept.failures.all(),
         live_sessions=live_sessions,
         clock_skew_ms=clock_skew_ms,
+        no_brokers=kept.no_brokers,
     )
 
 
 def reassemble(
-    last: ClusterSnapshot, kept: Kept, keys: Collection[GroupKey], *, now_ms: int
+    last: ClusterSnapshot,
+    kept: Kept,
+    keys: Collection[GroupKey],
+    *,
+    now_ms: int,
+    abandoned_after_ms: int = ABANDONED_AFTER_MS,
 ) -> ClusterSnapshot:
     """The last snapshot, with what is known now of some groups and of the logs they read."""
     ids = kept.partition_ids()
@@ -66,7 +77,8 @@ def reassemble(
         live_sessions = live_sessions.union(
             *(_sessions(kept.group(key)) - _sessions(last.groups.get(key)) for key in keys)
         )
-    found = {key: _group(key, kept, ids, live_sessions) for key in keys}
+    moment = _Moment(now_ms, last.clock_skew_ms, live_sessions, abandoned_after_ms)
+    found = {key: _group(key, kept, ids, moment) for key in keys}
     groups = {key: group for key, group in {**last.groups, **found}.items() if group is not None}
     read = {
         one.topic_partition.topic
@@ -123,11 +135,30 @@ def _sessions(group: GroupStatus | None) -> frozenset[int]:
     return frozenset(one for one in found if one)
 
 
+class _Moment(NamedTuple):
+    """When a snapshot is put together, and what is known then."""
+
+    now_ms: int
+    skew: Seen[int] | None
+    live_sessions: frozenset[int] | None
+    abandoned_after_ms: int
+
+    def settle(self, group: GroupStatus, kept: Kept) -> GroupStatus:
+        """The group, with since when it is silent."""
+        return with_silence(
+            group,
+            now_ms=self.now_ms,
+            skew_ms=0 if self.skew is None else self.skew.value,
+            unmoved_since_ms=kept.unmoved_since_ms(group.group_id),
+            abandoned_after_ms=self.abandoned_after_ms,
+        )
+
+
 def _group(
     key: GroupKey,
     kept: Kept,
     ids: Mapping[str, tuple[int, ...]] | None,
-    live_sessions: frozenset[int] | None,
+    moment: _Moment,
 ) -> GroupStatus | None:
     """A group as it is shown; None where it is not there, or is the other kind's."""
     name, group = key.group_id, kept.group(key)
@@ -136,12 +167,13 @@ def _group(
     offsets = kept.offsets.get(name, {})
     if key.kind is GroupKind.ZOOKEEPER:
         whole = _with_offsets(group, offsets, kept)
-        state = zookeeper_state(whole, ids, live_sessions)
-        return replace(whole, state=state, coordinator=_keeper(name, kept) if offsets else None)
+        state = zookeeper_state(whole, ids, moment.live_sessions)
+        coordinator = _keeper(name, kept) if offsets else None
+        return moment.settle(replace(whole, state=state, coordinator=coordinator), kept)
     if name in kept.zookeeper_groups and not group.members and group.protocol is None:
         return None
     whole = _with_offsets(_with_read(group, ids or {}), offsets, kept)
-    return replace(whole, state=_state_of(whole))
+    return moment.settle(replace(whole, state=_state_of(whole)), kept)
 
 
 def _keeper(name: str, kept: Kept) -> Broker | None:

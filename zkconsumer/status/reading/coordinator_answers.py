@@ -17,6 +17,7 @@ from zkconsumer.wire.error_codes import ErrorCode, error_name
 from zkconsumer.wire.messages.describe_groups import DescribedGroup, DescribedMember
 from zkconsumer.wire.messages.list_groups import ListedGroup
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchResponse, OffsetFetchTopic
+from zkconsumer.wire.offsets import is_committed_offset
 
 CONSUMER_PROTOCOL: Final = "consumer"
 """The protocol type of groups that read topics; "" is one that only stores offsets."""
@@ -86,6 +87,8 @@ def read_committed(
                 continue
             if one.error_code:
                 found[tp] = f"its offset in Kafka: {told(one.error_code)}"
+            elif not is_committed_offset(one.offset):
+                found[tp] = f"its offset in Kafka: {one.offset} is no offset"
             elif one.offset >= 0:
                 found[tp] = Committed(one.offset, "kafka", seen_ms, one.metadata)
     return found

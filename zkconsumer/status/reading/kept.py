@@ -28,6 +28,7 @@ from zkconsumer.status.reading.values import (
     Looked,
     OffsetsRead,
 )
+from zkconsumer.zk.absence import NoBrokers
 
 CLUSTER_PART: Final = "brokers and topics in ZooKeeper"
 GROUPS_PART: Final = "groups in ZooKeeper"
@@ -83,6 +84,7 @@ class Kept:
 
     Attributes:
         brokers: that are registered.
+        no_brokers: why none is.
         topics: all of them; None while they were never read.
         zookeeper_groups: by id, their states aside.
         coordinator_groups: the same.
@@ -95,6 +97,7 @@ class Kept:
 
     def __init__(self) -> None:
         self.brokers: tuple[BrokerStatus, ...] = ()
+        self.no_brokers: NoBrokers | None = None
         self.topics: tuple[TopicStatus, ...] | None = None
         self.zookeeper_groups: dict[str, GroupStatus] = {}
         self.coordinator_groups: dict[str, GroupStatus] = {}
@@ -103,13 +106,18 @@ class Kept:
         self.spans: dict[TopicPartition, LogSpan] = {}
         self.log_problems: dict[TopicPartition, str] = {}
         self.failures = Failures()
+        self._unmoved: dict[str, tuple[int, int]] = {}
         self._looked_ms = 0
 
     def take_cluster(
-        self, brokers: tuple[BrokerStatus, ...], topics: tuple[TopicStatus, ...], now_ms: int
+        self,
+        brokers: tuple[BrokerStatus, ...],
+        topics: tuple[TopicStatus, ...],
+        now_ms: int,
+        no_brokers: NoBrokers | None = None,
     ) -> None:
-        """Brokers and topics were read."""
-        self.brokers, self.topics = brokers, topics
+        """Brokers and topics were read; or why there are no brokers."""
+        self.brokers, self.topics, self.no_brokers = brokers, topics, no_brokers
         there = {one.topic_partition for topic in topics for one in topic.partitions}
         # Who makes a topic anew under the old name gets a new log: what is older is not its.
         self.spans = {tp: span for tp, span in self.spans.items() if tp in there}
@@ -179,6 +187,8 @@ class Kept:
         groups = self.zookeeper_groups.keys() | self.coordinator_groups.keys()
         known = {**self.offsets, **_newer_offsets(read.offsets, self.offsets, now_ms)}
         self.offsets = {name: one for name, one in known.items() if name in groups}
+        self._unmoved = {name: one for name, one in self._unmoved.items() if name in groups}
+        self._note_unmoved(read.offsets, now_ms)
         self.keepers = {
             name: one
             for name, one in self.keepers.items()
@@ -196,6 +206,7 @@ class Kept:
             for known, kind in zip(groups, GroupKind, strict=True)
         )
         self.offsets = {**self.offsets, **read.offsets}
+        self._note_unmoved(read.offsets, now_ms)
         self.spans = {
             **self.spans,
             **{tp: one for tp, one in read.logs.items() if isinstance(one, LogSpan)},
@@ -207,6 +218,23 @@ class Kept:
         reasons = {part: read.failures[name] for part, name in parts.items()}
         self.failures.note(LOOK_PART, reasons, now_ms, parts)
         self._looked_ms = now_ms
+
+    def unmoved_since_ms(self, name: str) -> int | None:
+        """Since when a group's offsets in Kafka were seen as they are, while it has no members."""
+        found = self._unmoved.get(name)
+        return None if found is None else found[1]
+
+    def _note_unmoved(self, read: Mapping[str, GroupOffsets], now_ms: int) -> None:
+        for name, offsets in read.items():
+            found = [self.zookeeper_groups.get(name), self.coordinator_groups.get(name)]
+            if not offsets or any(group.members for group in found if group is not None):
+                self._unmoved.pop(name, None)
+                continue
+            places = ((tp, one.offset) for tp, one in offsets.items() if isinstance(one, Committed))
+            mark = hash(frozenset(places))
+            known = self._unmoved.get(name)
+            if known is None or known[0] != mark:
+                self._unmoved[name] = (mark, now_ms)
 
     def forget_look(self, now_ms: int) -> None:
         """What a look failed at fails no more when nobody looks any more."""
@@ -222,7 +250,7 @@ class Kept:
         return kinds[key.kind].get(key.group_id)
 
     def partition_ids(self) -> dict[str, tuple[int, ...]] | None:
-        """The partition numbers of every topic; None while they were never read."""
+        """The partition numbers of every topic, as ZooKeeper lists them; None: never read."""
         if self.topics is None:
             return None
         return {

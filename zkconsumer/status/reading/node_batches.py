@@ -5,6 +5,7 @@ batch that fails is read again in halves, until what can't be read stands alone.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Final, TypeVar
 
 from zkconsumer.errors import RegistryError, SessionLost
@@ -36,9 +37,9 @@ class NodeBatches:
         """The nodes."""
         return self._read(self._store.get_many, paths)
 
-    def children(self, paths: Sequence[str]) -> list[Read[list[str]]]:
-        """The names of the nodes below."""
-        return self._read(self._store.children_many, paths)
+    def children(self, paths: Sequence[str], *, as_listed: bool = False) -> list[Read[list[str]]]:
+        """The names of the nodes below, see ``ZkStore.children_many``."""
+        return self._read(partial(self._store.children_many, as_listed=as_listed), paths)
 
     def stat(self, paths: Sequence[str]) -> list[Read[ZNodeStat]]:
         """What is known about the nodes, without their data."""

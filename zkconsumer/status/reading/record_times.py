@@ -17,6 +17,7 @@ from zkconsumer.status.reading.broker_round import BrokerRound, Question, Unansw
 from zkconsumer.status.reading.deadline import Deadline
 from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.fetch import (
+    LAST_BY_NAME,
     FetchedPartition,
     FetchPartition,
     FetchRequest,
@@ -153,7 +154,10 @@ def _fetch(
         ),
     )
     answer = connection.call(
-        request, timeout_ms=max(1, deadline.left_ms), at_least=_FIRST_WITH_TIMES
+        request,
+        timeout_ms=max(1, deadline.left_ms),
+        at_least=_FIRST_WITH_TIMES,
+        at_most=LAST_BY_NAME,
     )
     for topic in answer.topics:
         for told in topic.partitions:

@@ -31,18 +31,22 @@ from zkconsumer.status.reading.garbage import no_collection
 from zkconsumer.status.reading.kept import Kept, offset_questions, registered_addresses
 from zkconsumer.status.reading.logs import LogReader
 from zkconsumer.status.reading.looking import GroupLooks, plan_look
+from zkconsumer.status.reading.next_records import NextRecords, TimesMemory
 from zkconsumer.status.reading.node_batches import NodeBatches
 from zkconsumer.status.reading.part import Part
 from zkconsumer.status.reading.sessions import Sessions
 from zkconsumer.status.reading.values import CoordinatorsRead, GroupsRead, LogsRead, OffsetsRead
 from zkconsumer.status.reading.zookeeper_cluster import read_brokers, read_topics
 from zkconsumer.status.reading.zookeeper_groups import ZookeeperGroups
+from zkconsumer.status.silence import ABANDONED_AFTER_MS
+from zkconsumer.zk.absence import NoBrokers
+from zkconsumer.zk.live_brokers import why_no_brokers
 from zkconsumer.zk.store import ZkStore
 
 Addresses: TypeAlias = Callable[[Sequence[BrokerStatus]], Mapping[int, Broker]]
 """Where to reach brokers, by id."""
 
-_Cluster: TypeAlias = tuple[tuple[BrokerStatus, ...], tuple[TopicStatus, ...]]
+_Cluster: TypeAlias = tuple[tuple[BrokerStatus, ...], tuple[TopicStatus, ...], NoBrokers | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,6 +63,8 @@ class ReadingLimits:
             not while it has members and no offsets at all: it has yet to commit.
         look_ms: for a look at some groups.
         sessions_ms: for the list of sessions.
+        times_ms: for asking when the next records of groups were written.
+        times_most: about how many of them to ask at a time; 0: nobody wants to know.
     """
 
     cluster_ms: int = 5_000
@@ -68,6 +74,8 @@ class ReadingLimits:
     quiet_ms: int = 60_000
     look_ms: int = 2_000
     sessions_ms: int = 2_000
+    times_ms: int = 2_000
+    times_most: int = 0
 
 
 class SnapshotReader:
@@ -82,6 +90,8 @@ class SnapshotReader:
             their plain-text listener.
         sessions: tells which ZooKeeper sessions are alive; by default nobody is asked, since the
             question is dear to a large ensemble.
+        abandoned_after_ms: after how long without a commit a group that nobody is in counts as
+            abandoned.
         clock: for deadlines and ages.
     """
 
@@ -94,6 +104,7 @@ class SnapshotReader:
         limits: ReadingLimits = ReadingLimits(),
         addresses: Addresses = registered_addresses,
         sessions: Sessions | None = None,
+        abandoned_after_ms: int = ABANDONED_AFTER_MS,
         clock: Clock | None = None,
     ) -> None:
         self._store = store
@@ -102,6 +113,7 @@ class SnapshotReader:
         self._limits = limits
         self._addresses = addresses
         self._sessions = sessions
+        self._abandoned_after_ms = abandoned_after_ms
         self._scope = ThreadScope("status", clock=self._clock)
         self._cluster: Part[_Cluster] = Part("cluster", self._scope)
         self._looks = GroupLooks(store, dialer, self._clock)
@@ -111,6 +123,10 @@ class SnapshotReader:
         self._brokers = BrokerRound(dialer, self._clock)
         self._logs = LogReader(self._brokers, self._clock)
         self._coordinators = CoordinatorReader(self._brokers, self._clock)
+        self._memory = TimesMemory()
+        self._next, self._next_looked = (
+            NextRecords(dialer, self._clock, self._memory, most=limits.times_most) for _ in range(2)
+        )
         # Guards what both reading and looking change.
         self._lock = threading.Lock()
         self._kept = Kept()
@@ -148,7 +164,11 @@ class SnapshotReader:
             zookeeper_connect=self._zookeeper_connect,
             sessions=sessions,
             clock_skew_ms=self._skew.seen(),
+            abandoned_after_ms=self._abandoned_after_ms,
         )
+        leaders = kept.leaders(answering)
+        self._next.ask(snapshot, leaders, Deadline(self._clock, self._limits.times_ms))
+        snapshot = self._memory.filled(snapshot)
         with self._lock:
             if self._last is not None:
                 snapshot = keep_newer(snapshot, self._last)
@@ -174,12 +194,27 @@ class SnapshotReader:
         with self._lock:
             now_ms = self._clock.wall_ms()
             self._kept.take_look(found, now_ms)
-            self._last = reassemble(self._last, self._kept, keys, now_ms=now_ms)
+            self._last = reassemble(
+                self._last,
+                self._kept,
+                keys,
+                now_ms=now_ms,
+                abandoned_after_ms=self._abandoned_after_ms,
+            )
+            looked, leaders = self._last, self._kept.leaders(self._answering)
+        if self._limits.times_most:
+            deadline = Deadline(self._clock, self._limits.times_ms)
+            self._next_looked.ask(looked, leaders, deadline, keys)
+        with self._lock:
+            # Meanwhile all of it may have been read anew.
+            self._last = self._memory.filled(self._last, keys)
             return self._last
 
     def close(self, timeout_ms: int = 5_000) -> None:
         """Break off what is under way. Idempotent. Thread: any."""
         self._looks.close(timeout_ms)
+        self._next.close(timeout_ms)
+        self._next_looked.close(timeout_ms)
         self._brokers.close(timeout_ms)
         self._scope.close(timeout_ms)
 
@@ -192,7 +227,9 @@ class SnapshotReader:
         def read() -> _Cluster:
             batches = NodeBatches(self._store, deadline)
             brokers = read_brokers(batches, self._clock.wall_ms())
-            return brokers, read_topics(batches, self._clock.wall_ms())
+            topics = read_topics(batches, self._clock.wall_ms())
+            why = None if brokers else why_no_brokers(self._store, self._zookeeper_connect)
+            return brokers, topics, why
 
         self._cluster.start(read)
         found = self._cluster.result(deadline)
@@ -202,7 +239,8 @@ class SnapshotReader:
                 self._kept.lose_cluster(found.reason, now_ms)
         else:
             with self._lock:
-                self._kept.take_cluster(*found, now_ms)
+                brokers, topics, why = found
+                self._kept.take_cluster(brokers, topics, now_ms, why)
             self._cluster_read_ms = self._clock.now_ms()
 
     def _begin_groups(self, first: Collection[str]) -> Deadline:

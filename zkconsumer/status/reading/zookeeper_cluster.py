@@ -50,12 +50,14 @@ def read_brokers(nodes: NodeBatches, now_ms: int) -> tuple[BrokerStatus, ...]:
 
 
 def read_topics(nodes: NodeBatches, now_ms: int) -> tuple[TopicStatus, ...]:
-    """All topics, ascending by name, without the offsets of their logs.
+    """All topics, in the order in which ZooKeeper lists them, without the offsets of their logs.
+
+    On that order it can depend who reads what, see ``filters.expand``.
 
     Raises:
         RegistryError: they could not be listed.
     """
-    names = _listed(nodes, BROKER_TOPICS)
+    names = _listed(nodes, BROKER_TOPICS, as_listed=True)
     deleting = set(_listed(nodes, DELETED_TOPICS))
     found = nodes.get([*map(topic_path, names), *map(config_path, names)])
     replicas = {
@@ -78,8 +80,8 @@ def read_topics(nodes: NodeBatches, now_ms: int) -> tuple[TopicStatus, ...]:
     )
 
 
-def _listed(nodes: NodeBatches, path: str) -> list[str]:
-    names = nodes.children([path])[0]
+def _listed(nodes: NodeBatches, path: str, *, as_listed: bool = False) -> list[str]:
+    names = nodes.children([path], as_listed=as_listed)[0]
     # That a list is refused leaves nothing to show; that it is not there is an empty list.
     return names if isinstance(names, list) else _refused(names)
 

@@ -59,7 +59,7 @@ def cluster_page(state: ClusterState, asked: Asked) -> View:
     groups = [group_row(state, key) for key in snapshot.groups]
     findings, left_out = _findings(state, groups)
     behind = sorted(
-        (row for row in groups if row.lag or row.burrow_tone in {Tone.WARN, Tone.BAD}),
+        (row for row in groups if _is_behind(row)),
         key=lambda row: (-int(row.burrow), -(row.lag or 0), row.key),
     )
     shown = len(findings) if asked.query.get("findings") == "all" else _SHOWN
@@ -82,6 +82,13 @@ def cluster_page(state: ClusterState, asked: Asked) -> View:
             "tones": SEVERITY_TONES,
         },
     )
+
+
+def _is_behind(row: GroupRow) -> bool:
+    """Whether somebody may mind; nobody minds what is abandoned, nor does it ever catch up."""
+    if row.state is GroupState.ABANDONED:
+        return False
+    return bool(row.lag) or row.burrow_tone in {Tone.WARN, Tone.BAD}
 
 
 def _findings(state: ClusterState, groups: list[GroupRow]) -> tuple[list[Finding], int]:
@@ -125,12 +132,12 @@ def _verdict(
         for number, *noun in numbers
         if number
     ]
-    well = health_of(state, now_ms).well
+    is_current = health_of(state, now_ms).is_current
     if said:
         words = " and ".join([", ".join(said[:-1]), said[-1]] if said[1:] else said)
         tone = Tone.BAD if errors or stopped else SEVERITY_TONES[findings[0].severity]
-        return (words if well else f"{words} when it was last read"), tone
-    if not well:
+        return (words if is_current else f"{words} when it was last read"), tone
+    if not is_current:
         return "The cluster can't be read now", Tone.BAD
     if state.snapshot.failures:
         return "Not everything can be read", Tone.WARN

@@ -29,6 +29,7 @@ class GroupRow:
         time: that of the partition which is behind the longest.
         burrow: Burrow's word.
         trouble: partitions that Burrow calls neither OK nor WARN.
+        silent_since_ms: since when it has not committed, as far as that is known.
         seen_ms: when members and owners were read.
         problems: what could not be read or understood.
     """
@@ -42,6 +43,7 @@ class GroupRow:
     time: TimeLag | None
     burrow: BurrowStatus
     trouble: int
+    silent_since_ms: int | None
     seen_ms: int
     problems: tuple[str, ...]
 
@@ -56,6 +58,11 @@ class GroupRow:
         return STATE_MEANINGS[self.state]
 
     @property
+    def is_deserted(self) -> bool:
+        """Whether nobody is in it, though it has offsets."""
+        return self.state in {GroupState.EMPTY, GroupState.ABANDONED}
+
+    @property
     def trouble_rank(self) -> int:
         """How much it needs somebody to look at it."""
         tones = {self.state_tone, self.burrow_tone}
@@ -64,7 +71,9 @@ class GroupRow:
     @property
     def burrow_tone(self) -> Tone:
         """How Burrow's word is shown."""
-        return BURROW_TONES[self.burrow]
+        tone = BURROW_TONES[self.burrow]
+        # Of a group that nobody is in nothing fails: nobody reads it, which is a warning's worth.
+        return Tone.WARN if tone is Tone.BAD and self.state is GroupState.EMPTY else tone
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +99,7 @@ def group_row(state: ClusterState, key: GroupKey) -> GroupRow:
         time=None if worst is None else worst.time,
         burrow=verdict.status,
         trouble=sum(one.status > BurrowStatus.WARN for one in verdict.partitions),
+        silent_since_ms=group.silent_since_ms,
         seen_ms=group.seen_ms,
         problems=group.problems,
     )

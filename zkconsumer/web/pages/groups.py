@@ -55,17 +55,27 @@ Trends = Callable[[Sequence[GroupKey]], Mapping[GroupKey, Sequence[int | None]]]
 def groups_page(state: ClusterState, asked: Asked, trends: Trends = lambda _keys: {}) -> View:
     """The list of groups, narrowed by ``q`` (words of the id), ``kind`` and ``state``.
 
+    Groups that are abandoned come last; ``abandoned=hide`` leaves them out.
+
     Those in trouble lead, unless something else is asked for.
     """
     rows = sorted(
         (group_row(state, key) for key in state.snapshot.groups),
-        key=lambda row: (-row.trouble_rank, row.key.group_id.lower(), row.key),
+        key=lambda row: (
+            row.state is GroupState.ABANDONED,
+            -row.trouble_rank,
+            row.key.group_id.lower(),
+            row.key,
+        ),
     )
     kind, wanted = asked.query.get("kind", ""), asked.query.get("state", "")
+    hidden = {GroupState.ABANDONED} if asked.query.get("abandoned") == "hide" else set()
     found = [
         row
         for row in matching(rows, lambda row: row.key.group_id, asked.query.get("q", ""))
-        if kind in {"", row.key.kind.value} and wanted in {"", row.state.value}
+        if kind in {"", row.key.kind.value}
+        and wanted in {"", row.state.value}
+        and row.state not in hidden
     ]
     table = table_of(found, _COLUMNS, asked, total=len(rows))
     past = trends([row.key for row in table.rows])

@@ -33,6 +33,7 @@ STATE_TONES: Final[Mapping[GroupState, Tone]] = {
     GroupState.REBALANCING: Tone.WARN,
     GroupState.EMPTY: Tone.CALM,
     GroupState.DEAD: Tone.CALM,
+    GroupState.ABANDONED: Tone.CALM,
     GroupState.UNKNOWN: Tone.CALM,
 }
 STATE_MEANINGS: Final[Mapping[GroupState, str]] = {
@@ -41,6 +42,7 @@ STATE_MEANINGS: Final[Mapping[GroupState, str]] = {
     "can't be read. That is usual for moments.",
     GroupState.EMPTY: "Nobody reads; the offsets are kept.",
     GroupState.DEAD: "Nobody reads, and no offsets are kept.",
+    GroupState.ABANDONED: "Nobody is in it, and nothing was committed for long.",
     GroupState.UNKNOWN: "What is needed to tell could not be read.",
 }
 BURROW_TONES: Final[Mapping[BurrowStatus, Tone]] = {
@@ -126,7 +128,7 @@ def time_lag(lag: TimeLag | None) -> str:
         return NOT_KNOWN
     if lag.ms == 0:
         return "0 s"
-    return f"{'~' if lag.extrapolated else ''}{duration(lag.ms)}"
+    return f"{'~' if lag.estimated else ''}{duration(lag.ms)}"
 
 
 def moment(at_ms: int | None) -> str:

@@ -47,6 +47,28 @@ def test_the_formats() -> None:
     assert csv_text({"h": {T1: 4}, "g": {T0: 3}}) == "g,t,0,3\nh,t,1,4\n"
 
 
+FORMULAS = ["=1+1", "+1", "-1", "@x", "\tx", "\r=x", "'=x", "''@x", "-"]
+
+
+@pytest.mark.parametrize("group_id", [*FORMULAS, "'x", "it's", "x=1", "größe", "a,b"])
+def test_no_cell_is_a_formula(group_id: str) -> None:
+    """To a spreadsheet an id of a group is text; and it comes back as it was. Numbers stay so."""
+    offsets = {group_id: {TopicPartition("-t", 0): 7}, "other": {T0: 3}}
+    text = csv_text(offsets)
+    cells = [cell.strip('"') for line in text.split("\n") for cell in line.split(",")]
+    assert not any(cell.startswith(("=", "+", "-", "@", "\t", "\r")) for cell in cells)
+    assert ",'-t,0,7\n" in text
+    assert ",t,0,3\n" in text
+    assert parse_offset_file(text, "file").offsets == offsets
+
+
+def test_a_file_that_others_wrote_need_not_be_safe() -> None:
+    """Names that begin like formulas are taken as they are; a negative offset is none."""
+    assert parse_offset_file("=g,-t,0,7\n", "file").offsets == {"=g": {TopicPartition("-t", 0): 7}}
+    with pytest.raises(ConfigError, match="-7"):
+        parse_offset_file("g,t,0,-7\n", "file")
+
+
 @pytest.mark.parametrize("line", ["/a", "/a:", "/a::", ":", "::"])
 def test_lines_on_which_the_original_dies(line: str) -> None:
     """Java's split leaves out empty fields at the end; a first one it keeps."""

@@ -168,3 +168,21 @@ def test_members_of_a_coordinator_that_name_different_assignors() -> None:
     found = examine(SickWorld(t=1).snapshot(group), Circumstances())
     assert codes(found) == ["assignors-differ"]
     assert found[0].evidence == ("range: m1", "sticky: m2")
+
+
+def test_streams_without_end_are_counted_and_not_listed() -> None:
+    """A registration may name 2147483647 of them; the first idle ones are named."""
+    most = 2**31 - 1
+    world = SickWorld(t=3, u=1)
+    world.register("g_a", 1, t=most)
+    world.settle("range")
+    found = world.one(Code.TOO_FEW_PARTITIONS)
+    assert found.what.startswith("2147483644 streams of 2147483647 get nothing to read")
+    assert found.evidence[0] == "t: 2147483647 streams, 3 partitions"
+    assert found.evidence[1] == (
+        "idle: g_a-100, g_a-1000, g_a-10000, g_a-100000, g_a-1000000 and 2147483639 more"
+    )
+    world = SickWorld(t=2, u=2)
+    world.register("g_a", 1, t=most, u=1)
+    found = world.one(Code.SUBSCRIPTIONS_UNEQUAL)
+    assert found.evidence[-1] == "only t is read by g_a-1, g_a-10, g_a-100 and 2147483643 more"

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from tests.support.spoken_groups import SpokenGroup
 from tests.support.status_world import T0, T1, StatusWorld
-from zkconsumer.status.model import ClusterSnapshot
+from zkconsumer.status.model import ClusterSnapshot, GroupState, GroupStatus
 from zkconsumer.status.reading.coordinators import OFFSETS_TOPIC
 
 ACTS: dict[str, Callable[[StatusWorld, str, int], None]] = {
@@ -71,7 +71,14 @@ def mend(world: StatusWorld) -> None:
 
 def plain(snapshot: ClusterSnapshot) -> ClusterSnapshot:
     """Without what only who has read before can know."""
-    return replace(snapshot, clock_skew_ms=None)
+    groups = {key: unwatched(group) for key, group in snapshot.groups.items()}
+    return replace(snapshot, clock_skew_ms=None, groups=groups)
+
+
+def unwatched(group: GroupStatus) -> GroupStatus:
+    """Without since when its offsets are watched, and what follows from that."""
+    state = GroupState.EMPTY if group.state is GroupState.ABANDONED else group.state
+    return replace(group, unmoved_since_ms=None, state=state)
 
 
 @given(STEPS)

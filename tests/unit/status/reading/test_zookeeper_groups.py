@@ -319,3 +319,33 @@ def test_a_group_whose_owners_are_refused_has_no_state(
     assert state is (GroupState.STABLE if whole else GroupState.UNKNOWN)
     assert verify(group, TOPICS).sound is whole
     assert verify(group, TOPICS).faults == ()
+
+
+def test_a_hostile_filter_is_a_problem_of_its_member_alone(
+    tree: GroupTree, clock: ManualClock
+) -> None:
+    """One that Python's ``re`` would not be done with in years, and one that nobody can use."""
+    for name, regex in {"g_x": rb"(\\w+)+!", "g_y": b"((.{200}){200}){200}"}.items():
+        data = b'{"version":1,"subscription":{"%s":1},"pattern":"white_list","timestamp":"1"}'
+        tree.write(f"/consumers/g/ids/{name}", data % regex)
+    tree.join("other", "other_a", {"t": 1})
+    topics = {**TOPICS, "w" * 35: (0,)}
+    read = ZookeeperGroups(tree.store, clock).read(topics, Deadline(clock, LIMIT_MS))
+    known, unusable = read.groups["g"].members
+    assert (known.streams, known.problem, known.regex) == ({}, None, r"(\w+)+!")
+    assert unusable.streams == {}
+    assert unusable.problem is not None
+    assert "too large" in unusable.problem
+    assert read.groups["other"].members[0].streams == {"t": 1}
+
+
+def test_topics_of_a_wildcard_come_as_zookeeper_lists_them(
+    tree: GroupTree, clock: ManualClock
+) -> None:
+    """On their order it depends who reads what by round-robin, where hashes are equal."""
+    data = b'{"version":1,"subscription":{".*":1},"pattern":"white_list","timestamp":"1"}'
+    tree.write("/consumers/g/ids/g_x", data)
+    read = ZookeeperGroups(tree.store, clock).read(
+        {"BB": (0,), "Aa": (0,), "b": (0,)}, Deadline(clock, LIMIT_MS)
+    )
+    assert list(read.groups["g"].members[0].streams) == ["BB", "Aa", "b"]

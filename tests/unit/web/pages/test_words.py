@@ -93,7 +93,7 @@ def test_time_lags_and_counts() -> None:
     """A guess is marked; what is not known is a dash."""
     assert words.time_lag(None) == words.NOT_KNOWN
     assert words.time_lag(TimeLag(0)) == "0 s"
-    assert words.time_lag(TimeLag(61_000, extrapolated=True)) == "~1 min 1 s"
+    assert words.time_lag(TimeLag(61_000, estimated=True)) == "~1 min 1 s"
     assert words.count(None) == words.NOT_KNOWN
     assert words.count(1_234_567) == "1,234,567"
     assert (words.counted(1, "group"), words.counted(2_000, "group")) == ("1 group", "2,000 groups")

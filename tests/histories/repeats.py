@@ -1,0 +1,52 @@
+"""Which messages came again, and why they may: what ended the assignment before."""
+
+from tests.histories.facts import Claim, Delivery, History
+from tests.histories.rules import CAUSE_SLACK_MS, EXPIRE, FREEZE, KILL, LEAVE, Verdict
+
+_CAUSES = {
+    KILL: "a kill",
+    FREEZE: "a freeze",
+    EXPIRE: "an expired session",
+    LEAVE: "leaving while the registry was away",
+}
+
+
+def count_repeats(history: History, verdict: Verdict) -> None:
+    """Count deliveries beyond the first of each message, by cause."""
+    before: dict[str, Delivery] = {}
+    for one in history.deliveries:
+        if one.value in before:
+            verdict.repeats[_cause(history, before[one.value], one)] += 1
+        before[one.value] = one
+    verdict.counts["deliveries"] = len(history.deliveries)
+    verdict.counts["came again"] = verdict.repeats.total()
+
+
+def _cause(history: History, first: Delivery, again: Delivery) -> str:
+    """Why it came again: the end of the claim before, or a reader that had lost its claim."""
+    late = _claim_of(history, again)
+    if late is not None and late.end_ms is not None and late.end_ms < again.given_ms:
+        return f"{_end_of(history, late)}: it read on until it knew"
+    claim = _claim_of(history, first)
+    if claim is None:
+        return "nobody knows: claims were not recorded"
+    if claim.ended_by == "released" and not history.promises(again.member, "starts"):
+        return "one that looks for offsets before the hand-over"
+    return _end_of(history, claim)
+
+
+def _claim_of(history: History, one: Delivery) -> Claim | None:
+    claims = history.claims_of(one)
+    return claims[-1] if claims else None
+
+
+def _end_of(history: History, claim: Claim) -> str:
+    who = "a fenced one" if history.promises(claim.member, "fenced") else "one without a fence"
+    if claim.ended_by == "session":
+        for kind, cause in _CAUSES.items():
+            if history.hit(claim, kind, CAUSE_SLACK_MS):
+                return f"{cause} of {who}"
+        return f"the session's end of {who}, by itself"
+    if claim.ended_by == "stranger":
+        return f"an owner node of {who} that somebody deleted"
+    return f"a hand-over by {who}" if claim.end_ms else f"within a claim of {who}"

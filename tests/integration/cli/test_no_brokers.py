@@ -1,0 +1,120 @@
+"""A forgotten chroot, and a cluster whose brokers are all down: never "all is well"."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.support.members import settings_for
+from tests.support.served_page import ServedPage, served
+from tests.support.waiting import wait_until
+from zkconsumer import KafkaConsumer, ZookeeperConsumerConnector
+from zkconsumer.cli.main import main
+from zkconsumer.errors import ConnectFailed, RegistryError
+from zkconsumer.sandbox import Sandbox
+from zkconsumer.spark.address import ClusterAddress
+from zkconsumer.spark.broker_finder import BrokerFinder
+
+pytestmark = pytest.mark.sandbox
+
+COMMANDS = (
+    ("lag", "--max-lag", "100"),
+    ("groups",),
+    ("groups", "--list", "--format", "scala"),
+    ("topics",),
+    ("topics", "--describe", "--under-replicated"),
+    ("verify",),
+    ("offsets", "export", "--output-file", "-"),
+    ("offsets", "export", "--output-file", "-", "--storage", "zookeeper"),
+    ("get-offset", "--topic", "t"),
+    ("consume", "--topic", "t", "--timeout-ms", "500"),
+    ("consume", "--topic", "t", "--group", "g", "--timeout-ms", "500"),
+    ("perf", "--topic", "t", "--messages", "1"),
+    ("assign", "plan", "--group", "g"),
+    ("replay", "--topic", "t"),
+)
+
+
+@pytest.fixture(scope="module")
+def own() -> Iterator[Sandbox]:
+    """A cluster under /kafka, whose broker is stopped in the end."""
+    with Sandbox(kafka="0.8.2.2", brokers=1, chroot="/kafka") as sandbox:
+        sandbox.create_topic("t", partitions=1)
+        yield sandbox
+
+
+def call(words: tuple[str, ...], zookeeper: str) -> int:
+    """Run a command; gives the exit status."""
+    return main([*words, "--zookeeper", zookeeper])
+
+
+def reason(page: ServedPage) -> str:
+    """Why the page is not healthy."""
+    return str(page.get("/healthz").json["reason"])
+
+
+@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+def test_a_command_that_lacks_the_chroot_ends_with_1(
+    own: Sandbox, words: tuple[str, ...], capfd: pytest.CaptureFixture[str]
+) -> None:
+    """It says which chroot would fit, and prints nothing that could be taken for an answer."""
+    servers = own.zookeeper_connect.removesuffix("/kafka")
+    assert call(words, servers) == 1
+    told = capfd.readouterr()
+    assert told.out == ""
+    assert f"Did you mean {own.zookeeper_connect} (" in told.err
+    assert len(told.err.splitlines()) == 1
+
+
+def test_the_doctor_finds_it_first(own: Sandbox, capsys: pytest.CaptureFixture[str]) -> None:
+    """In the words that all others use; with the status that it has for errors."""
+    assert call(("doctor", "--json"), own.zookeeper_connect.removesuffix("/kafka")) == 3
+    (found,) = json.loads(capsys.readouterr().out)["findings"]
+    assert (found["code"], found["severity"]) == ("no-brokers", "error")
+    assert own.zookeeper_connect in found["repair"]
+
+
+def test_programs_are_told_as_well(own: Sandbox) -> None:
+    """Both consumers, and what reads for Spark."""
+    servers = own.zookeeper_connect.removesuffix("/kafka")
+    with pytest.raises(RegistryError, match="Did you mean"):
+        ZookeeperConsumerConnector(settings_for(own, "g", zookeeper_connect=servers))
+    with pytest.raises(RegistryError, match="Did you mean"):
+        KafkaConsumer("t", zookeeper_connect=servers, group_id="g")
+    with pytest.raises(ConnectFailed, match="Did you mean"):
+        BrokerFinder(ClusterAddress(zookeeper_connect=servers)).brokers()
+
+
+def test_the_page_is_not_healthy(own: Sandbox, tmp_path: Path) -> None:
+    """Its health, its metrics and its sentence say so; it goes on looking."""
+    servers = own.zookeeper_connect.removesuffix("/kafka")
+    with served(servers, tmp_path / "log", "--interval-ms", "500") as page:
+        wait_until(lambda: "registered" in reason(page), what="the reason is told")
+        health = page.get("/healthz")
+        assert health.status == 503
+        assert own.zookeeper_connect in health.json["reason"]
+        assert "\nzkconsumer_up 0\n" in page.get("/metrics").text
+        assert "no-brokers" in page.get("/").text
+
+
+def test_all_brokers_down_is_another_sentence(
+    own: Sandbox, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """What ZooKeeper knows is shown, but the status is no all-clear."""
+    own.stop_broker(0)
+    try:
+        for words in (("topics",), ("groups",), ("lag",), ("verify",)):
+            assert call(words, own.zookeeper_connect) == 1
+            assert "all of its brokers are down" in capsys.readouterr().err
+        assert call(("topics", "--json"), own.zookeeper_connect) == 1
+        topics = json.loads(capsys.readouterr().out)["topics"]
+        assert [one["topic"] for one in topics] == ["t"]
+        assert call(("get-offset", "--topic", "t"), own.zookeeper_connect) == 1
+        assert "all of its brokers are down" in capsys.readouterr().err
+        with served(own.zookeeper_connect, tmp_path / "log", "--interval-ms", "500") as page:
+            wait_until(lambda: "down" in reason(page), what="the reason is told")
+            assert page.get("/healthz").status == 503
+    finally:
+        own.start_broker(0)
+    assert call(("lag",), own.zookeeper_connect) == 0

@@ -1,0 +1,53 @@
+"""What others wrote can neither drive the terminal nor look like another line of our log."""
+
+import logging
+import sys
+
+import pytest
+
+from zkconsumer.cli.log_lines import LineFormatter
+from zkconsumer.errors import ConnectFailed
+from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.net.tcp import TcpConnector
+
+HOSTILE = "\x1b[2J\x1b]0;owned\x07host\nzkconsumer: all is well\r"
+SAFE = r"\x1b[2J\x1b]0;owned\x07host\nzkconsumer: all is well\r"
+
+
+def line(message: str, *arguments: object, exc_info: bool = False) -> str:
+    """As it is printed."""
+    record = logging.LogRecord(
+        *("name", logging.WARNING, "file.py", 1, message, arguments),
+        sys.exc_info() if exc_info else None,
+    )
+    return LineFormatter("zkconsumer: %(message)s").format(record)
+
+
+def test_a_message_is_one_line() -> None:
+    """Names in it are escaped, what prints is left as it is."""
+    assert line("%s is größer", HOSTILE) == f"zkconsumer: {SAFE} is größer"
+
+
+def test_a_traceback_keeps_its_lines() -> None:
+    """And nothing but these: an error's own text can't move the cursor."""
+    text = ""
+    try:
+        int("\x1b[31mred")
+    except ValueError:
+        text = line("failed", exc_info=True)
+    assert text.startswith("zkconsumer: failed\nTraceback (most recent call last):\n")
+    assert text.splitlines()[-1].startswith("ValueError: invalid literal")
+    assert "\x1b" not in text
+
+
+def test_values_print_themselves_safely() -> None:
+    """Wherever they come to stand: in the log of whoever embeds us, too."""
+    assert str(Broker(1, HOSTILE, 9092)) == f"broker 1 ({SAFE}:9092)"
+    assert str(TopicPartition(HOSTILE, 3)) == f"{SAFE}-3"
+
+
+def test_an_address_in_an_error() -> None:
+    """A host that nobody can look up."""
+    with pytest.raises(ConnectFailed) as caught:
+        TcpConnector().connect(HOSTILE, 9092, timeout_ms=100)
+    assert str(caught.value).isprintable()

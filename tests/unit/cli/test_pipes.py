@@ -1,0 +1,122 @@
+"""How much waits in a pipe that nobody may ever read."""
+
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.waiting import wait_until
+from zkconsumer.cli.output import Output, OutputClosed
+from zkconsumer.cli.pipes import PipeWindow, watching_reader
+
+LINE = b"a line of some fifty characters, as logs have them\n"
+LONG_MS = 20_000
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="the calls are Linux's")
+
+
+@pytest.fixture
+def pipe() -> Iterator[tuple[int, int]]:
+    """The two ends."""
+    reader, writer = os.pipe()
+    yield reader, writer
+    for end in (reader, writer):
+        try:
+            os.close(end)
+        except OSError:
+            continue  # the test closed it
+
+
+def write_until_closed(writer: int) -> int:
+    """How many lines were written before the reader was found to be gone."""
+    output, count = Output(writer), 0
+    try:
+        for _ in range(100_000):
+            output.write(LINE)
+            count += 1
+    except OutputClosed:
+        return count
+    finally:
+        output.close()
+    raise AssertionError("nobody closed the pipe")
+
+
+@pytest.mark.parametrize(("wanted", "most"), [(1, 3), (10, 15), (1_000, 1_100)])
+def test_a_reader_that_goes_leaves_a_few_lines_behind(
+    pipe: tuple[int, int], wanted: int, most: int
+) -> None:
+    """Not the thousand and more that a pipe holds."""
+    reader, writer = pipe
+    with subprocess.Popen(
+        [sys.executable, "-c", f"import os\nfor _ in range({wanted}): os.read(0, {len(LINE)})"],
+        stdin=reader,
+    ):
+        os.close(reader)
+        assert wanted <= write_until_closed(writer) <= most
+
+
+def test_who_reads_on_gets_the_whole_pipe(pipe: tuple[int, int]) -> None:
+    """After a megabyte it is as large as it was, and nothing is waited for."""
+    reader, writer = pipe
+    window = PipeWindow(writer, patience_ms=LONG_MS)
+    opened = []
+    for number in range(4 << 10):
+        os.write(writer, b"x" * 1024)
+        os.read(reader, 1024)
+        assert window.wrote(1024)
+        if window.is_open:
+            opened.append(number)
+    assert opened[0] + 1 >= 1 << 10
+
+
+def test_who_takes_nothing_gets_it_too(pipe: tuple[int, int]) -> None:
+    """A program may wait for our end before it reads."""
+    _, writer = pipe
+    window = PipeWindow(writer, patience_ms=20)
+    os.write(writer, LINE)
+    assert window.wrote(len(LINE))
+    assert window.is_open
+
+
+def test_what_was_read_before_the_reader_went_counts(pipe: tuple[int, int]) -> None:
+    """And what was not does not."""
+    reader, writer = pipe
+    window = PipeWindow(writer, patience_ms=LONG_MS)
+    os.write(writer, LINE)
+    os.read(reader, len(LINE))
+    assert window.wrote(len(LINE))
+    os.write(writer, LINE)
+    os.close(reader)
+    assert not window.wrote(len(LINE))
+
+
+def test_the_pipe_is_left_as_it_was(pipe: tuple[int, int]) -> None:
+    """Who writes into it after us has all of it."""
+    reader, writer = pipe
+    output = Output(writer)
+    output.close()
+    os.set_blocking(writer, False)
+    assert os.write(writer, b"x" * 65_536) == 65_536
+    assert len(os.read(reader, 65_536)) == 65_536
+
+
+def test_a_file_is_no_pipe(tmp_path: object) -> None:
+    """Nothing is waited for."""
+    with open(f"{tmp_path}/out", "wb") as file:
+        assert PipeWindow(file.fileno()).is_open
+        with watching_reader(file.fileno(), pytest.fail):
+            Output(file.fileno()).write(LINE)
+
+
+def test_a_reader_that_goes_is_heard_of_without_a_write(pipe: tuple[int, int]) -> None:
+    """A consumer that waits for a message would wait for ever; one that ends first is not told."""
+    reader, writer = pipe
+    gone = threading.Event()
+    with watching_reader(writer, gone.set):
+        assert not gone.is_set()
+    with watching_reader(writer, gone.set):
+        os.close(reader)
+        wait_until(gone.is_set, what="it is told")

@@ -1,0 +1,100 @@
+"""One cause is one incident; what does not follow from it stays beside it."""
+
+from dataclasses import replace
+
+from tests.support.sick_world import NOW_MS, SickWorld, healthy
+from zkconsumer.model import TopicPartition
+from zkconsumer.status.doctor.circumstances import Circumstances
+from zkconsumer.status.doctor.examine import examine
+from zkconsumer.status.doctor.finding import Code, Finding, Severity
+from zkconsumer.status.doctor.incidents import unfolded
+from zkconsumer.status.model import ClusterSnapshot
+
+GHOST = "g_gone-1399996300000-0a0b0c0d"
+
+
+def ghostly() -> SickWorld:
+    """Two members that share with a third, which is registered and not there."""
+    world = SickWorld(t=6)
+    for name, session in (("g_a-1399996300000-0a0b0c0d", 1), ("g_b-1399996300000-0a0b0c0d", 2)):
+        world.register(name, session, t=1)
+    world.register(GHOST, 0, t=1, u=1)
+    world.settle()
+    for number in range(6):
+        tp = TopicPartition("t", number)
+        world.commit(tp, 90)
+        if world.group().partitions[number].owner == f"{GHOST}-0":
+            world.remove(f"/consumers/g/owners/t/{number}")
+    return world
+
+
+def twice(world: SickWorld) -> tuple[Finding, ...]:
+    """The findings of a second look that shows the same, long enough after the first."""
+    earlier = world.snapshot(taken_ms=NOW_MS - 600_000)
+    return examine(world.snapshot(), Circumstances(earlier=earlier))
+
+
+def live(snapshot: ClusterSnapshot) -> ClusterSnapshot:
+    """The same, with partitions where the owners of all have committed just now."""
+    groups = {
+        key: replace(
+            group,
+            partitions=tuple(one._replace(log_end=90, log_start=0) for one in group.partitions),
+        )
+        for key, group in snapshot.groups.items()
+    }
+    return replace(snapshot, groups=groups)
+
+
+def test_one_stale_registration_is_one_incident() -> None:
+    """What is left to the ghost nobody reads, and that it reads a topic of its own makes more."""
+    world = ghostly()
+    earlier = live(world.snapshot(taken_ms=NOW_MS - 600_000))
+    found = examine(live(world.snapshot()), Circumstances(earlier=earlier))
+    (incident,) = found
+    assert (incident.code, incident.severity) == (Code.MEMBER_STALE, Severity.ERROR)
+    codes = {one.code for one in incident.consequences}
+    assert codes == {
+        Code.OWNER_MISSING,
+        Code.SUBSCRIPTIONS_UNEQUAL,
+        Code.SUBSCRIBED_TOPIC_MISSING,
+    }
+    assert unfolded(list(found)) == [incident, *incident.consequences]
+
+
+def test_what_the_ghost_does_not_explain_stays() -> None:
+    """Owners that live and commit nothing are an incident of their own."""
+    found = twice(ghostly())
+    assert {one.code for one in found} == {Code.MEMBER_STALE, Code.COMMITS_PAUSED}
+
+
+def test_a_partition_that_nobody_left_to_the_ghost_stays() -> None:
+    """Somebody else let go of it, too: the finding has more than the cause explains."""
+    world = ghostly()
+    owned = next(one for one in world.group().partitions if one.owner is not None)
+    tp = owned.topic_partition
+    world.remove(f"/consumers/g/owners/t/{tp.partition}")
+    assert Code.OWNER_MISSING in {one.code for one in twice(world)}
+
+
+def test_an_owner_that_does_not_go_explains_that_nothing_is_read_there() -> None:
+    """A node of no session."""
+    world = healthy()
+    world.remove("/consumers/g/owners/t/0")
+    world.own(TopicPartition("t", 0), "g_a-1399996300000-0a0b0c0d-0", 0)
+    earlier = world.snapshot(taken_ms=NOW_MS - 600_000)
+    moved = {
+        key: replace(
+            group,
+            partitions=tuple(
+                one
+                if one.topic_partition == TopicPartition("t", 0)
+                else one._replace(log_start=0, log_end=90)
+                for one in group.partitions
+            ),
+        )
+        for key, group in earlier.groups.items()
+    }
+    (incident,) = examine(world.snapshot(), Circumstances(earlier=replace(earlier, groups=moved)))
+    assert incident.code is Code.OWNER_PERSISTENT
+    assert [one.code for one in incident.consequences] == [Code.COMMITS_PAUSED]

@@ -1,0 +1,131 @@
+"""Groups that nobody is in: abandoned, or only just stopped."""
+
+from dataclasses import replace
+from functools import partial
+
+import pytest
+
+from tests.support.metered import T0
+from tests.support.status import group_of, member, snapshot_of
+from zkconsumer.metrics.cluster import ClusterMeasures, cluster_families
+from zkconsumer.metrics.prometheus import exposition
+from zkconsumer.status.burrow import BurrowStatus, evaluate_group
+from zkconsumer.status.doctor.circumstances import Circumstances
+from zkconsumer.status.doctor.examine import examine
+from zkconsumer.status.doctor.finding import Code, Severity
+from zkconsumer.status.lag import group_lag
+from zkconsumer.status.model import (
+    Committed,
+    GroupPartition,
+    GroupState,
+    GroupStatus,
+    Storage,
+)
+from zkconsumer.status.series import History
+from zkconsumer.status.silence import ABANDONED_AFTER_MS, with_silence
+
+NOW_MS = 100_000_000
+MINUTE_MS = 60_000
+
+
+def left(
+    committed_ms: int | None, *, storage: Storage = "zookeeper", unmoved_ms: int | None = None
+) -> GroupStatus:
+    """A group that nobody is in, behind by 60, as a snapshot shows it now."""
+    committed = Committed(40, storage, NOW_MS, "", committed_ms)
+    one = GroupPartition(T0, committed=(committed,), log_start=50, log_end=100, log_at_ms=NOW_MS)
+    return with_silence(
+        replace(group_of(one), state=GroupState.EMPTY, seen_ms=NOW_MS),
+        now_ms=NOW_MS,
+        skew_ms=1_000,
+        unmoved_since_ms=unmoved_ms,
+        abandoned_after_ms=ABANDONED_AFTER_MS,
+    )
+
+
+def test_by_the_time_of_the_last_commit() -> None:
+    """ZooKeeper's clock counts less what it is ahead."""
+    just = NOW_MS - ABANDONED_AFTER_MS + 1_000
+    assert left(just).state is GroupState.ABANDONED
+    young = left(just + 1)
+    assert young.state is GroupState.EMPTY
+    assert young.last_commit_ms == NOW_MS - ABANDONED_AFTER_MS + 1
+
+
+def test_offsets_in_kafka_tell_no_time() -> None:
+    """So they are watched; a look that has just begun knows nothing."""
+    assert left(None, storage="kafka").state is GroupState.EMPTY
+    old = NOW_MS - ABANDONED_AFTER_MS
+    assert left(None, storage="kafka", unmoved_ms=old + 1).state is GroupState.EMPTY
+    assert left(None, storage="kafka", unmoved_ms=old).state is GroupState.ABANDONED
+    assert left(1, unmoved_ms=old + 1).state is GroupState.EMPTY
+
+
+@pytest.mark.parametrize(
+    "state", [one for one in GroupState if one not in {GroupState.EMPTY, GroupState.ABANDONED}]
+)
+def test_who_has_members_is_never_abandoned(state: GroupState) -> None:
+    """However long it has been silent: it is stuck. Nor is one that was not read whole."""
+    again = partial(
+        with_silence,
+        now_ms=NOW_MS,
+        skew_ms=0,
+        unmoved_since_ms=None,
+        abandoned_after_ms=ABANDONED_AFTER_MS,
+    )
+    group = replace(left(1), state=state, members=(member("g_a", {"t": 1}),))
+    assert again(group).state is state
+    partly = replace(left(1), state=GroupState.EMPTY, whole=False)
+    assert again(partly).state is GroupState.EMPTY
+
+
+def test_an_abandoned_group_is_a_note_with_a_command() -> None:
+    """All else that is found about it follows from that: nothing of it is an error."""
+    snapshot = replace(snapshot_of(left(NOW_MS - 4_000 * MINUTE_MS), at_ms=NOW_MS))
+    found = [one for one in examine(snapshot, Circumstances()) if one.group is not None]
+    (incident,) = found
+    assert (incident.code, incident.severity) == (Code.GROUP_ABANDONED, Severity.NOTE)
+    assert "Its last commit was 2 d ago." in incident.what
+    assert "groups delete --zookeeper zk:2181 --kind zookeeper --group g " in incident.repair
+    assert [one.code for one in incident.consequences] == [Code.OFFSET_BELOW_LOG]
+
+
+def test_a_group_that_has_just_stopped_is_a_warning() -> None:
+    """Nobody reads what waits; with nothing to read there is nothing to say."""
+    group = left(NOW_MS - 22 * MINUTE_MS + 1_000)
+    snapshot = snapshot_of(group, at_ms=NOW_MS)
+    found = {one.code: one for one in examine(snapshot, Circumstances())}
+    stopped = found[Code.GROUP_STOPPED]
+    assert stopped.severity is Severity.WARNING
+    assert "nobody reads 60 records" in stopped.what
+    assert "Its last commit was 22 min ago." in stopped.what
+    done = replace(group, partitions=(group.partitions[0]._replace(log_end=40, log_start=0),))
+    assert Code.GROUP_STOPPED not in {
+        one.code for one in examine(snapshot_of(done, at_ms=NOW_MS), Circumstances())
+    }
+
+
+def test_no_alert_fires_for_an_abandoned_group() -> None:
+    """Burrow has forgotten it, and its lag in time is nobody's; records and state are told."""
+    group = left(NOW_MS - 4_000 * MINUTE_MS)
+    group = replace(group, partitions=(group.partitions[0]._replace(next_written_ms=1),))
+    snapshot, history = snapshot_of(group, at_ms=NOW_MS), History()
+    verdict = evaluate_group(group, history, NOW_MS)
+    assert (verdict.status, verdict.partitions) == (BurrowStatus.NOTFOUND, ())
+    measures = ClusterMeasures(
+        snapshot=snapshot,
+        lag=lambda _: group_lag(group, history, NOW_MS),
+        verdict=lambda _: verdict,
+        now_ms=NOW_MS,
+    )
+    text = exposition(cluster_families(measures)).decode()
+    samples = [line for line in text.splitlines() if not line.startswith("#")]
+    names = {line.partition("{")[0] for line in samples}
+    assert not {one for one in names if one.endswith("lag_seconds")}
+    assert "zkconsumer_group_silence_seconds" in names
+    whose = 'consumergroup="g"'
+    assert f'zkconsumer_group_state{{{whose},kind="zookeeper",state="abandoned"}} 1' in samples
+    (records,) = [line for line in samples if line.startswith("kafka_consumergroup_lag_sum{")]
+    assert records.endswith(" 60")
+    (burrow,) = [line for line in samples if line.startswith("burrow_kafka_consumer_status{")]
+    assert burrow.endswith(" 0")

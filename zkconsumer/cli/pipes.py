@@ -1,0 +1,158 @@
+"""A pipe that we write into: how much may wait in it unread, and whether its reader has gone.
+
+What is in a pipe counts as written, but its reader may never look at it: ``| head -1`` reads one
+line, and a pipe holds a thousand. So the pipe begins with one page, and each write waits until the
+reader has taken everything; the more it has read, the more may wait, up to what the pipe holds by
+itself. After the first megabyte nothing is different from a plain pipe.
+"""
+
+import fcntl
+import os
+import select
+import signal
+import stat
+import threading
+from array import array
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from termios import FIONREAD
+from typing import Final
+
+from zkconsumer.scope import ThreadScope
+
+_GET_SIZE: Final[int | None] = getattr(fcntl, "F_GETPIPE_SZ", None)
+_SET_SIZE: Final[int | None] = getattr(fcntl, "F_SETPIPE_SZ", None)
+_PAGE: Final = 4096
+_SHARE: Final = 16
+"""No more may wait than this part of what was read; 6 percent."""
+PATIENCE_MS: Final = 5_000
+"""A reader that takes nothing for so long wants the whole pipe: its program may be waiting for us
+to end."""
+_CLOSE_MS: Final = 1_000
+
+
+class PipeWindow:
+    """Keeps small what waits in a pipe. Thread: one.
+
+    Only Linux has the calls for it; elsewhere, and on what is no pipe, it does nothing.
+
+    Args:
+        descriptor: where is written to.
+        patience_ms: how long to wait for a reader that takes nothing.
+    """
+
+    def __init__(self, descriptor: int, *, patience_ms: int = PATIENCE_MS) -> None:
+        self._descriptor = descriptor
+        self._patience_ms = patience_ms
+        self._written = 0
+        self._usual = _size_of(descriptor)
+        self._size = self._usual
+        if self._usual > _PAGE:
+            self._resize(_PAGE)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether as much may wait as the pipe holds."""
+        return self._size >= self._usual
+
+    def wrote(self, size: int) -> bool:
+        """So many bytes were written; wait for the reader while little may wait.
+
+        Returns:
+            False where the reader has gone without having read them all.
+        """
+        if self.is_open:
+            return True
+        self._written += size
+        if self._size <= _PAGE and not self._drained():
+            return False
+        if self._written >= 2 * _SHARE * self._size:
+            self._resize(2 * self._size)
+        return True
+
+    def restore(self) -> None:
+        """Give the pipe its usual size: others may write into it after us."""
+        if not self.is_open:
+            self._resize(self._usual)
+
+    def _drained(self) -> bool:
+        """Wait until a pipe of one page is empty; only then can it be written to again."""
+        poll = select.poll()
+        poll.register(self._descriptor, select.POLLOUT)
+        events = dict(poll.poll(self._patience_ms)).get(self._descriptor)
+        if events is None:
+            self.restore()
+            return True
+        return not events & select.POLLERR or _unread(self._descriptor) == 0
+
+    def _resize(self, size: int) -> None:
+        if _SET_SIZE is None:
+            return
+        try:
+            self._size = fcntl.fcntl(self._descriptor, _SET_SIZE, min(size, self._usual))
+        except OSError:
+            # More waits in it than would fit, or the kernel has another smallest size.
+            self._size = self._usual
+
+
+@contextmanager
+def watching_reader(descriptor: int, gone: Callable[[], None]) -> Iterator[None]:
+    """Call ``gone``, on a thread of its own, when the reader of a pipe has gone.
+
+    Else that is noticed by the next write, and a consumer without messages would stay for ever.
+    """
+    if not _is_pipe(descriptor):
+        yield
+        return
+    ours, theirs = os.pipe()
+    scope = ThreadScope("output")
+
+    def watch() -> None:
+        poll = select.poll()
+        poll.register(descriptor, 0)  # errors are always told
+        poll.register(ours, select.POLLIN)
+        told = dict(poll.poll())
+        if ours not in told:
+            gone()
+
+    def stop() -> None:
+        os.write(theirs, b".")
+
+    scope.spawn("reader", watch, stop=stop)
+    try:
+        yield
+    finally:
+        scope.close(_CLOSE_MS)
+        os.close(ours)
+        os.close(theirs)
+
+
+def stop_ourselves() -> None:
+    """End the command as SIGTERM does, whatever the main thread waits for."""
+    main = threading.main_thread().ident
+    if main is not None:
+        signal.pthread_kill(main, signal.SIGTERM)
+
+
+def _is_pipe(descriptor: int) -> bool:
+    try:
+        return stat.S_ISFIFO(os.fstat(descriptor).st_mode)
+    except OSError:
+        return False
+
+
+def _size_of(descriptor: int) -> int:
+    """How much a pipe holds; 0 where there is none, or nobody tells."""
+    if _GET_SIZE is None or not _is_pipe(descriptor):
+        return 0
+    with suppress(OSError):
+        return fcntl.fcntl(descriptor, _GET_SIZE)
+    return 0
+
+
+def _unread(descriptor: int) -> int:
+    """How many bytes wait in a pipe."""
+    number = array("i", [0])
+    with suppress(OSError):
+        fcntl.ioctl(descriptor, FIONREAD, number)
+    return number[0]

@@ -1,0 +1,123 @@
+"""Puts findings of a group that follow from one of them below it: one cause is one incident.
+
+A registration whose owner is gone leaves partitions to nobody, keeps others idle, makes
+subscriptions unequal; who is shown five findings looks for five faults. What does not follow from
+the cause stays beside it: a finding is put below another one only where all partitions that it is
+about are those which the cause explains, or where it is not found without the cause.
+"""
+
+from dataclasses import replace
+from functools import cached_property
+
+from zkconsumer.model import TopicPartition
+from zkconsumer.status.doctor.finding import Code, Finding, Severity
+from zkconsumer.status.doctor.group_look import GroupLook
+from zkconsumer.status.doctor.members import examine_members, stale_members
+from zkconsumer.status.doctor.subscriptions import examine_subscriptions
+
+_OF_PARTITIONS = frozenset(
+    {
+        Code.OWNER_PERSISTENT,
+        Code.OWNER_OF_DEAD_SESSION,
+        Code.OWNER_MISSING,
+        Code.MEMBER_IDLE,
+        Code.COMMITS_PAUSED,
+        Code.READING_STALLED,
+        Code.OFFSET_BELOW_LOG,
+    }
+)
+"""What partitions that nobody reads, or can claim, lead to."""
+_OF_THE_GROUP = frozenset(
+    {
+        Code.SUBSCRIPTIONS_UNEQUAL,
+        Code.ASSIGNORS_DIFFER,
+        Code.TOO_FEW_PARTITIONS,
+        Code.SUBSCRIBED_TOPIC_MISSING,
+        Code.MEMBER_TIME_FAR_OFF,
+        Code.MEMBER_NOT_UNDERSTOOD,
+    }
+)
+"""What is judged by all registrations: looked for once more without those of the gone."""
+_UNREADABLE = frozenset(
+    {Code.MEMBER_UNREADABLE, Code.MEMBER_FOREIGN, Code.MEMBER_UNREADABLE_BY_SCALA}
+)
+_KEPT_BY = frozenset(
+    {
+        Code.OWNER_PERSISTENT,
+        Code.OWNER_OF_DEAD_SESSION,
+        Code.OWNER_OF_OTHER_SESSION,
+        Code.OWNER_NO_MEMBER,
+        Code.MEMBER_IDLE,
+    }
+)
+"""Causes that explain just the partitions which they are about."""
+_ORDER = (Code.GROUP_ABANDONED, Code.MEMBER_STALE, *sorted(_UNREADABLE), *sorted(_KEPT_BY))
+
+
+def incidents(look: GroupLook, findings: list[Finding]) -> list[Finding]:
+    """Return the causes, each with what follows from it, and what stands alone."""
+    causes = _Causes(look)
+    left = list(findings)
+    for code in _ORDER:
+        for cause in [one for one in left if one.code is code]:
+            if cause not in left:
+                continue  # it follows itself
+            found = [one for one in left if one is not cause and causes.explains(cause, one)]
+            if found:
+                whole = replace(cause, consequences=(*cause.consequences, *found))
+                left = [whole if one is cause else one for one in left if one not in found]
+    return left
+
+
+class _Causes:
+    """What each kind of cause explains, of one group."""
+
+    def __init__(self, look: GroupLook) -> None:
+        self._look = look
+
+    def explains(self, cause: Finding, other: Finding) -> bool:
+        """Whether a finding follows from another one."""
+        if cause.code is Code.GROUP_ABANDONED:
+            return True
+        if cause.code is Code.MEMBER_STALE:
+            if other.code in _OF_PARTITIONS:
+                return bool(other.about) and other.about <= self._left_to_the_gone
+            return other.code in _OF_THE_GROUP and other.code not in self._found_without
+        if cause.code in _UNREADABLE:
+            stops_all = cause.severity is Severity.ERROR
+            return stops_all and other.code in {Code.OWNER_MISSING, Code.MEMBER_IDLE}
+        if other.code not in _OF_PARTITIONS or other.code is cause.code:
+            return False
+        return bool(other.about) and other.about <= cause.about
+
+    @cached_property
+    def _gone(self) -> frozenset[str]:
+        return frozenset(one.member_id for one in stale_members(self._look))
+
+    @cached_property
+    def _left_to_the_gone(self) -> frozenset[TopicPartition]:
+        """What the gone own, and what the others leave to them, by either strategy."""
+        look = self._look
+        found = {
+            tp
+            for tp, one in look.partitions.items()
+            if one.owner is not None and look.member_of(one.owner) in self._gone
+        }
+        for shares in (look.range_shares, look.round_robin_shares):
+            for member_id in self._gone:
+                found |= (shares or {}).get(member_id, frozenset())
+        return frozenset(found)
+
+    @cached_property
+    def _found_without(self) -> frozenset[Code]:
+        """What would be found if the gone were not registered."""
+        look = self._look
+        members = tuple(one for one in look.group.members if one.member_id not in self._gone)
+        without = replace(look, group=replace(look.group, members=members))
+        found = [*examine_members(without), *examine_subscriptions(without)]
+        return frozenset(one.code for one in found)
+
+
+def unfolded(findings: tuple[Finding, ...] | list[Finding]) -> list[Finding]:
+    """Return all findings in one list, each cause before what follows from it."""
+    return [it for one in findings for it in (one, *unfolded(list(one.consequences)))]

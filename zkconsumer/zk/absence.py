@@ -1,0 +1,55 @@
+"""Why ZooKeeper names no broker, in the words that everybody says it in. Pure."""
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NoBrokers:
+    """No broker is registered where the cluster should be.
+
+    Attributes:
+        zookeeper_connect: where, with its chroot.
+        is_cluster: whether a cluster has been there: its nodes are, and all brokers are down.
+        elsewhere: connect strings of the same servers under which brokers are registered.
+    """
+
+    zookeeper_connect: str
+    is_cluster: bool
+    elsewhere: tuple[str, ...] = ()
+
+    @property
+    def what(self) -> str:
+        """What is wrong, in a sentence or two."""
+        if self.is_cluster:
+            return (
+                f"No broker is registered in {self.zookeeper_connect}: a cluster has been there, "
+                "but all of its brokers are down."
+            )
+        return (
+            f"No broker is registered in {self.zookeeper_connect}, and none ever was: there is no "
+            "cluster to read from. Mostly the chroot is missing or wrong."
+        )
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """What was seen."""
+        node = "/brokers/ids is empty" if self.is_cluster else "there is no /brokers"
+        seen = f"{node} in {self.zookeeper_connect}"
+        return (seen, *(f"brokers are registered in {one}" for one in self.elsewhere))
+
+    @property
+    def repair(self) -> str:
+        """What helps."""
+        if self.elsewhere:
+            where = " or ".join(self.elsewhere)
+            return f"Did you mean {where} (the chroot stands behind the last server)?"
+        if self.is_cluster:
+            return "Start the brokers, and see in their logs why they are down."
+        return (
+            "See that the brokers run, and that the chroot at the end of zookeeper.connect is "
+            "the one that they have."
+        )
+
+    def __str__(self) -> str:
+        """All of it, as an error says it."""
+        return f"{self.what} {self.repair}"
