@@ -6,33 +6,17 @@ import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, Protocol
 
+from tests.histories.recorder import LineTail
 from zkconsumer.clock import SystemClock
-from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import ScalaTool
 from zkconsumer.sandbox.processes import ChildFiles, ChildProcess, SupervisedProcesses
 
-FREEZE, THAW = signal.SIGSTOP, signal.SIGCONT
+SLEEP, THAW = signal.SIGSTOP, signal.SIGCONT
 REPOSITORY = Path(__file__).parents[2]
 
-
-class Given(NamedTuple):
-    """A message that was delivered.
-
-    Attributes:
-        value: which one.
-        consumer_id: to whom.
-        asked_ms: a moment before it was delivered, since the epoch.
-        given_ms: a moment after it.
-        where: what the member says where it lay; None where it does not say.
-    """
-
-    value: str
-    consumer_id: str
-    asked_ms: int
-    given_ms: int
-    where: tuple[TopicPartition, int] | None
+Operation = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +34,8 @@ class Actor(Protocol):
     consumer_id: str
     original: bool
 
-    def take(self) -> list[Given]:
-        """What it delivered since the last call."""
+    def take(self) -> list[Operation]:
+        """What it wrote down since the last call."""
         ...
 
     def signal(self, number: int) -> None:
@@ -69,25 +53,6 @@ class Actor(Protocol):
     def stop(self, timeout_ms: int) -> bool:
         """``SIGTERM``; False where it had to be killed when the time was over."""
         ...
-
-
-class _Tail:
-    """Reads a file that grows, whole lines only: what a kill cut off does not count."""
-
-    def __init__(self, file: Path) -> None:
-        self._file = file
-        self._at = 0
-
-    def lines(self) -> list[str]:
-        try:
-            with self._file.open("rb") as opened:
-                opened.seek(self._at)
-                data = opened.read()
-        except FileNotFoundError:
-            return []
-        whole = data[: data.rfind(b"\n") + 1]
-        self._at += len(whole)
-        return whole.decode().splitlines()
 
 
 class OurActor:
@@ -113,15 +78,15 @@ class OurActor:
         self.consumer_id = f"{settings['group.id']}_{settings['consumer.id']}"
         self.errors: list[str] = []
         self.left_behind: LeftBehind | None = None
-        account = folder / "account"
+        history = folder / "history"
         plan = {
             "settings": dict(settings),
             "topics": {} if isinstance(topics, str) else dict(topics),
             "whitelist": topics if isinstance(topics, str) else "",
-            "account": str(account),
+            "history": str(history),
         }
         (folder / "plan.json").write_text(json.dumps(plan))
-        self._tail = _Tail(account)
+        self._tail = LineTail(history)
         files = ChildFiles(stdout=folder / "stdout", stderr=folder / "stderr")
         self._folder = folder
         self._process: ChildProcess = processes.spawn(
@@ -130,23 +95,19 @@ class OurActor:
             files=files,
         )
 
-    def take(self) -> list[Given]:
+    def take(self) -> list[Operation]:
         """See ``Actor``."""
-        return [one for one in map(self._read, self._tail.lines()) if one is not None]
-
-    def _read(self, line: str) -> Given | None:
-        kind, *fields = line.split("\t")
-        if kind == "D":
-            topic, partition, offset, asked_ms, given_ms, value = fields
-            where = (TopicPartition(topic, int(partition)), int(offset))
-            return Given(value, self.consumer_id, int(asked_ms), int(given_ms), where)
-        if kind == "E":
-            self.errors.append(" ".join(fields[1:]))
-        if kind == "Z":
-            left = json.loads(fields[0])
-            descriptors = tuple(name for _, name in left["open"])
-            self.left_behind = LeftBehind(tuple(left["stuck"]), tuple(left["threads"]), descriptors)
-        return None
+        operations: list[Operation] = [json.loads(line) for line in self._tail.take()]
+        for one in operations:
+            if one.get("error"):
+                self.errors.append(one["error"])
+            if "left" in one:
+                left = one["left"]
+                open_ones = tuple(name for _, name in left["open"])
+                self.left_behind = LeftBehind(
+                    tuple(left["stuck"]), tuple(left["threads"]), open_ones
+                )
+        return operations
 
     def last_words(self) -> str:
         """The end of what it wrote on its standard error."""
@@ -177,21 +138,22 @@ class ScalaActor:
     def __init__(self, tool: ScalaTool, consumer_id: str) -> None:
         self.consumer_id = consumer_id
         self._tool = tool
-        self._tail = _Tail(tool.folder / "stdout")
+        self._tail = LineTail(tool.folder / "stdout")
         self._clock = SystemClock()
         self._looked_ms = self._clock.wall_ms()
 
-    def take(self) -> list[Given]:
+    def take(self) -> list[Operation]:
         """See ``Actor``."""
         since_ms = self._looked_ms
         self._looked_ms = self._clock.wall_ms()
-        lines = self._tail.lines()
-        now_ms = self._clock.wall_ms()
-        return [Given(line, self.consumer_id, since_ms, now_ms, None) for line in lines]
+        messages = [[None, None, None, line] for line in self._tail.take()]
+        poll = {"process": self.consumer_id, "type": "ok", "f": "poll", "member": self.consumer_id}
+        when = {"since": since_ms, "time": self._clock.wall_ms()}
+        return [{**poll, **when, "messages": messages}] if messages else []
 
     def signal(self, number: int) -> None:
         """See ``Actor``."""
-        if number == FREEZE:
+        if number == SLEEP:
             self._tool.pause()
         else:
             assert number == THAW

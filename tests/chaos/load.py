@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from types import TracebackType
 from typing import Self
 
+from tests.histories.recorder import Recorder
 from zkconsumer.errors import ZkConsumerError
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.produce.producer import ACKS_ALL, Producer, ProducerSettings
@@ -44,7 +45,8 @@ class Acknowledged:
 class _Writer:
     """One producer and its partitions."""
 
-    def __init__(self, cluster: Sandbox, name: str, pause_ms: int) -> None:
+    def __init__(self, cluster: Sandbox, name: str, pause_ms: int, recorder: Recorder) -> None:
+        self._recorder = recorder
         self.acknowledged = Acknowledged()
         self.partitions: list[TopicPartition] = []
         self._cluster = cluster
@@ -86,17 +88,21 @@ class _Writer:
         messages = [pending.popleft() for _ in range(_SET_SIZE)]
         values = [f"{tp}/{self._name}{number}.{attempt}" for number, attempt in messages]
         self.acknowledged.tries += 1
+        process, place = f"producer-{self._name}", {"topic": tp.topic, "partition": tp.partition}
+        self._recorder.add(process, "invoke", "send", **place, values=values)
         try:
             first = self._producer.send(
                 tp, [Record(0, None, value.encode()) for value in values], codec=codec
             )
         except ZkConsumerError:
+            self._recorder.add(process, "info", "send")  # it may have been written all the same
             self.acknowledged.failures += 1
             pending.extendleft((number, attempt + 1) for number, attempt in reversed(messages))
             # It remembers leaders; a new one asks anew.
             self._producer.close()
             self._producer = self._connect()
             return
+        self._recorder.add(process, "ok", "send", offset=first)
         self.acknowledged.offsets.update(
             (value, (tp, offset)) for offset, value in enumerate(values, first)
         )
@@ -110,13 +116,18 @@ class Load:
         cluster: to write to.
         partitions: to begin with; ``add`` brings more.
         messages_per_second: how many, about, as long as all is well.
+        recorder: told of every set.
     """
 
     def __init__(
-        self, cluster: Sandbox, partitions: Iterable[TopicPartition], messages_per_second: int
+        self,
+        cluster: Sandbox,
+        partitions: Iterable[TopicPartition],
+        messages_per_second: int,
+        recorder: Recorder,
     ) -> None:
         pause_ms = max(1, 1000 * _SET_SIZE * _PRODUCERS // messages_per_second)
-        self._writers = [_Writer(cluster, "ab"[number], pause_ms) for number in range(_PRODUCERS)]
+        self._writers = [_Writer(cluster, name, pause_ms, recorder) for name in "ab"[:_PRODUCERS]]
         self._scope = ThreadScope("load")
         self.add(partitions)
 

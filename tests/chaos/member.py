@@ -1,11 +1,8 @@
-"""``python -m tests.chaos.member PLAN``: a member that writes down every message it is handed.
+"""``python -m tests.chaos.member PLAN``: a member that writes its own history.
 
-Each line goes to the account in one write of its own, before the next message is asked for, so
-that SIGKILL takes nothing back. Fields are separated by tabs:
-
-- ``D topic partition offset asked_ms given_ms value``: a message, and between when and when.
-- ``E ms type text``: an error that a stream or the connector raised.
-- ``Z json``: the end after SIGTERM, with the threads and descriptors that were left.
+Each operation goes to the file in one write of its own, before the next message is asked for, so
+that SIGKILL takes nothing back. Besides polls these are notes: errors of the connector, and at the
+end after SIGTERM which threads and descriptors were left.
 """
 
 import gc
@@ -18,6 +15,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TypedDict
 
+from tests.histories.recorder import LineFile, Recorder
+from tests.support.recorded import recorded
 from zkconsumer import (
     ConsumerConfig,
     KafkaStream,
@@ -40,31 +39,34 @@ class Plan(TypedDict):
         settings: of the consumer.
         topics: streams by topic; empty where a filter is given.
         whitelist: the filter, one stream; empty for none.
-        account: the file to write to.
+        history: the file to write to.
     """
 
     settings: Mapping[str, str]
     topics: Mapping[str, int]
     whitelist: str
-    account: str
+    history: str
 
 
-class Account:
+class History:
     """The file that all is written down in. Thread: any."""
 
-    def __init__(self, path: str) -> None:
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o644)
+    def __init__(self, plan: Plan) -> None:
+        settings = plan["settings"]
+        self.member = f"{settings['group.id']}_{settings['consumer.id']}"
+        file = LineFile(Path(plan["history"]))
+        self.recorder = Recorder(SystemClock().wall_ms, file.write)
         self._errors = 0
 
-    def write(self, *fields: object) -> None:
-        """Add a line."""
-        line = "\t".join(map(str, fields))
-        os.write(self._file, f"{line}\n".encode())
+    def raised(self, error: BaseException) -> None:
+        """Add an error of the connector."""
+        text = f"{type(error).__name__} {' '.join(str(error).split())}"
+        self.recorder.add(self.member, "info", "note", error=text)
+        self.count_error()
 
-    def write_error(self, now_ms: int, error: BaseException) -> None:
-        """Add an error; too many of them end the process."""
+    def count_error(self) -> None:
+        """Too many of them end the process."""
         self._errors += 1
-        self.write("E", now_ms, type(error).__name__, " ".join(str(error).split()))
         if self._errors > _MOST_ERRORS:
             os._exit(3)
 
@@ -72,10 +74,9 @@ class Account:
 class Member:
     """A consumer that joins again and again until it is told to stop."""
 
-    def __init__(self, plan: Plan, account: Account) -> None:
+    def __init__(self, plan: Plan, history: History) -> None:
         self._plan = plan
-        self._account = account
-        self._clock = SystemClock()
+        self._history = history
         self._stopping: Mailbox[None] = Mailbox()
         self._told = threading.Event()
         self._lock = threading.Lock()
@@ -88,7 +89,7 @@ class Member:
                 self._connect_and_read()
             except ZkConsumerError as error:
                 if not self._told.is_set():
-                    self._account.write_error(self._clock.wall_ms(), error)
+                    self._history.raised(error)
                     self._stopping.get(_PAUSE_MS)
 
     def stop(self) -> None:
@@ -123,23 +124,19 @@ class Member:
 
     def _spawn(self, readers: ThreadScope, number: int, stream: KafkaStream[bytes, bytes]) -> None:
         def run() -> None:
-            while not self._read(stream):
+            while not self._read(f"{self._history.member}/{number}", stream):
                 pass
 
         readers.spawn(f"read-{number}", run, stop=lambda: None)
 
-    def _read(self, stream: KafkaStream[bytes, bytes]) -> bool:
+    def _read(self, reader: str, stream: KafkaStream[bytes, bytes]) -> bool:
         """Read until the stream ends (True) or raises (False)."""
-        asked_ms = self._clock.wall_ms()
+        history = self._history
         try:
-            for message in stream:
-                given_ms = self._clock.wall_ms()
-                value = (message.value or b"").decode()
-                where = (message.topic, message.partition, message.offset)
-                self._account.write("D", *where, asked_ms, given_ms, value)
-                asked_ms = self._clock.wall_ms()
-        except ZkConsumerError as error:
-            self._account.write_error(self._clock.wall_ms(), error)
+            for _ in recorded(stream, history.recorder, history.member, reader):
+                pass
+        except ZkConsumerError:
+            history.count_error()
             return False
         return True
 
@@ -158,11 +155,11 @@ def open_descriptors() -> dict[int, str]:
 def main(plan_file: str) -> None:
     """Live until SIGTERM, and tell what is left then."""
     plan: Plan = json.loads(Path(plan_file).read_text())
-    account = Account(plan["account"])
+    history = History(plan)
     told: Mailbox[int] = Mailbox()
     signal.signal(signal.SIGTERM, lambda number, _frame: told.put(number))
     open_before = open_descriptors()
-    member = Member(plan, account)
+    member = Member(plan, history)
     life = ThreadScope("member")
     life.spawn("live", member.live, stop=member.stop)
     while told.get(500) is None and life.first_error() is None:
@@ -179,7 +176,7 @@ def main(plan_file: str) -> None:
         ],
         "open": sorted(open_descriptors().items() - open_before.items()),
     }
-    account.write("Z", json.dumps(left))
+    history.recorder.add(history.member, "info", "note", left=left)
 
 
 if __name__ == "__main__":

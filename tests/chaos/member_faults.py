@@ -3,9 +3,9 @@
 import random
 from collections.abc import Callable
 
-from tests.chaos.cast import FREEZE, THAW, Actor, OurActor
-from tests.chaos.evidence import Interval
+from tests.chaos.cast import SLEEP, THAW, Actor, OurActor
 from tests.chaos.stage import EFFECT_S, GROUP, ORIGINAL, OURS, SESSION_MS, Stage, pick
+from tests.histories.rules import EXPIRE, FREEZE, KILL, LEAVE
 from zkconsumer.errors import SandboxError
 
 EVERYONE = (*OURS, ORIGINAL)
@@ -18,13 +18,8 @@ def kill(stage: Stage, place: str) -> str:
     actor = stage.actors.pop(place)
     began_ms = stage.clock.wall_ms()
     actor.kill()
-    _note(stage, "kill", actor, began_ms)
+    stage.note_fault(KILL, actor.consumer_id, began_ms)
     return actor.consumer_id
-
-
-def _note(stage: Stage, kind: str, actor: Actor, began_ms: int) -> None:
-    interval = Interval(kind, actor.consumer_id, began_ms, stage.clock.wall_ms())
-    stage.intervals.append(interval)
 
 
 def _gone(stage: Stage, actor_id: str) -> Callable[[], bool]:
@@ -66,12 +61,12 @@ def freeze_shortly(stage: Stage, chance: random.Random) -> str:
     actor = stage.actors[pick(chance, stage.actors, EVERYONE)]
     duration_ms = chance.randrange(SESSION_MS // 8, SESSION_MS // 2)
     began_ms = stage.clock.wall_ms()
-    actor.signal(FREEZE)
+    actor.signal(SLEEP)
     try:
         stage.pause(duration_ms)
     finally:
         actor.signal(THAW)
-        _note(stage, "freeze", actor, began_ms)
+        stage.note_fault(FREEZE, actor.consumer_id, began_ms)
     return f"{actor.consumer_id} for {duration_ms} ms"
 
 
@@ -80,14 +75,14 @@ def freeze_long(stage: Stage, chance: random.Random) -> str:
     actor = stage.actors[pick(chance, stage.actors, EVERYONE)]
     session = stage.session_of(actor)
     began_ms = stage.clock.wall_ms()
-    actor.signal(FREEZE)
+    actor.signal(SLEEP)
     try:
         gone = _gone(stage, actor.consumer_id)
         stage.wait(gone, timeout_s=EFFECT_S, what=f"the end of {actor.consumer_id}'s session")
         stage.pause(chance.choice((0, 0, 1_500, 3_000)))
     finally:
         actor.signal(THAW)
-        _note(stage, "freeze", actor, began_ms)
+        stage.note_fault(FREEZE, actor.consumer_id, began_ms)
     return _await_new_session(stage, actor, session)
 
 
@@ -122,7 +117,7 @@ def expire_session(stage: Stage, chance: random.Random) -> str:
         stage.expire(session)
     except SandboxError as error:
         return f"{actor.consumer_id}: {error}"
-    _note(stage, "expire", actor, began_ms)
+    stage.note_fault(EXPIRE, actor.consumer_id, began_ms)
     return _await_new_session(stage, actor, session)
 
 
@@ -134,7 +129,7 @@ def leave_and_return(stage: Stage, chance: random.Random) -> str:
     began_ms = stage.clock.wall_ms()
     assert actor.stop(_STOP_MS), f"{actor.consumer_id} did not end: {actor.last_words()}"
     assert actor.poll() == 0, f"{actor.consumer_id} died: {actor.last_words()}"
-    _note(stage, "leave", actor, began_ms)
+    stage.note_fault(LEAVE, actor.consumer_id, began_ms)
     stage.wait(_gone(stage, actor.consumer_id), timeout_s=EFFECT_S, what="the leaving")
     stage.enter(place)
     return actor.consumer_id

@@ -2,13 +2,12 @@
 
 from tests.chaos.run import Outcome
 
-_WIDTH = 46
+_WIDTH = 56
 
 
 def summary(outcome: Outcome) -> str:
     """What happened, what was counted, and what is wrong."""
     verdict = outcome.verdict
-    counts = verdict.counts
     lines = [f"chaos: seed {outcome.seed}, faults for {outcome.seconds:.0f} s"]
     lines += ["", "faults"]
     lines += [_row(name, count) for name, count in sorted(outcome.faults.items())]
@@ -18,15 +17,14 @@ def summary(outcome: Outcome) -> str:
     lines += ["", "messages"]
     tries, failures = outcome.tries
     lines += [_row("sets sent", tries), _row("sets not acknowledged", failures)]
-    lines += [_row(name, count) for name, count in counts.items()]
+    lines += [_row(name, count) for name, count in verdict.counts.items()]
+    lines += [_row(f"legal: {name}", count) for name, count in sorted(verdict.effects.items())]
     lines += ["", f"came again, by what ended the reader before ({_ratio(outcome)})"]
     lines += [_row(cause, count) for cause, count in sorted(verdict.repeats.items())]
     if outcome.errors:
         lines += ["", "raised by members of ours"]
         lines += [f"  {count:6}  {text[:140]}" for text, count in outcome.errors.most_common(8)]
-    lines += ["", *(f"WRONG: {one}" for one in verdict.wrong)]
-    if verdict.kafka_lost:
-        lines.append(f"KAFKA LOST: {len(verdict.kafka_lost)} ({verdict.kafka_lost[:5]})")
+    lines += ["", *(f"WRONG: {one}" for one in verdict.complaints())]
     lines.append("all promises kept" if verdict.good else "promises broken")
     return "\n".join(lines)
 

@@ -7,14 +7,17 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.chaos.cast import OurActor
-from tests.chaos.evidence import Evidence, Verdict
 from tests.chaos.faults import Fault, draw
-from tests.chaos.group_history import group_history
-from tests.chaos.read_logs import Logs, read_logs
+from tests.chaos.read_logs import read_logs
 from tests.chaos.stage import GROUP, ORIGINAL, OURS, Stage
-from tests.chaos.verdict import judge, taken_by_original
-from tests.chaos.zk_history import read_history
+from tests.chaos.verdict import history_of, judge_ends, left_by
+from tests.histories.assembly import assemble
+from tests.histories.judge import judge
+from tests.histories.losses import taken_by_killed
+from tests.histories.operations import parse, write_file
+from tests.histories.rules import Verdict
 
+HISTORY = "history.ndjson"
 _SETTLE_S = 60
 _CALM_SHARE = 0.5
 _DRAIN_S = 120
@@ -63,8 +66,11 @@ def run(folder: Path, *, seed: int, minutes: float, rate: int, say: Say) -> Outc
     with Stage(folder, messages_per_second=rate) as stage:
         Play(stage, outcome, say).play(minutes)
         stage.look()
-        evidence = _gather(stage)
-    outcome.verdict = judge(evidence)
+        history = history_of(stage, read_logs(stage.cluster, stage.partitions()))
+        left_behind = left_by(stage)
+    write_file(folder / HISTORY, history)
+    outcome.verdict = judge(history)
+    judge_ends(left_behind, outcome.verdict)
     return outcome
 
 
@@ -132,7 +138,7 @@ class Play:
         count, _, failures = stage.load.counts()
         self._say(
             f"{self._at()}  {what}: {count} acknowledged ({failures} tries failed), "
-            f"{len(stage.given)} deliveries"
+            f"{stage.delivered()} deliveries"
         )
 
     def _await_rest(self) -> None:
@@ -154,11 +160,11 @@ class Play:
 
     def _excuse_what_the_original_took(self) -> bool:
         """Whether what is missing was in the hand of an original that was killed."""
-        evidence = _evidence(self._stage, Logs(self._stage.load.offsets()))
+        history = assemble(parse(history_of(self._stage, None)))
         taken = [
             value
-            for value in self._stage.missing(evidence.log)
-            if taken_by_original(evidence, value)
+            for value in self._stage.missing(self._stage.load.offsets())
+            if taken_by_killed(history, history.places[value])
         ]
         self._stage.excuse(taken)
         return bool(taken)
@@ -210,25 +216,3 @@ class Play:
 
     def _at(self) -> str:
         return f"{(self._stage.clock.now_ms() - self._began_ms) / 1000:7.1f}"
-
-
-def _gather(stage: Stage) -> Evidence:
-    return _evidence(stage, read_logs(stage.cluster, stage.partitions()))
-
-
-def _evidence(stage: Stage, log: Logs) -> Evidence:
-    stopped = [one for one in stage.everybody if isinstance(one, OurActor) and one.poll() == 0]
-    return Evidence(
-        acknowledged=stage.load.offsets(),
-        log=log.where,
-        ends=log.ends,
-        given=tuple(stage.given),
-        history=group_history(
-            read_history(stage.folder / "cluster" / "zookeeper" / "data"),
-            f"{stage.tree.chroot}/consumers/{GROUP}",
-        ),
-        originals=frozenset(one.consumer_id for one in stage.everybody if one.original),
-        intervals=tuple(stage.intervals),
-        committed=stage.tree.offsets(GROUP),
-        left_behind={one.consumer_id: one.left_behind for one in stopped},
-    )

@@ -8,10 +8,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from tests.chaos.cast import Actor, Given, OurActor, ScalaActor
-from tests.chaos.evidence import Interval
+from tests.chaos.cast import Actor, Operation, OurActor, ScalaActor
 from tests.chaos.load import Load
 from tests.chaos.read_logs import replica_ends
+from tests.histories.recorder import Recorder
 from tests.interop.group_peek import GroupPeek
 from tests.support.waiting import wait_until
 from tests.support.zk_tree import ZkTree, offset_path
@@ -65,8 +65,8 @@ class Stage:
         tree: ZooKeeper's nodes.
         actors: the members that are there now, by the letter of their place.
         everybody: all that ever were.
-        given: every delivery so far.
-        intervals: what was done to members so far.
+        recorder: of what producers and faults did.
+        read: what members wrote down so far.
         down: the brokers that were ended, and not started yet.
     """
 
@@ -81,8 +81,8 @@ class Stage:
         )
         self.actors: dict[str, Actor] = {}
         self.everybody: list[Actor] = []
-        self.given: list[Given] = []
-        self.intervals: list[Interval] = []
+        self.recorder = Recorder(self.clock.wall_ms)
+        self.read: list[Operation] = []
         self.down: set[int] = set()
         self._rate = messages_per_second
         self._values: set[str] = set()
@@ -100,7 +100,7 @@ class Stage:
             for topic, count in TOPICS.items():
                 self.start_offsets(topic, range(count))
                 self.cluster.create_topic(topic, count, replication=BROKERS)
-            self.load = Load(self.cluster, self.partitions(), self._rate)
+            self.load = Load(self.cluster, self.partitions(), self._rate, self.recorder)
             self._reading.spawn("look", self._look_often, stop=self._stop_looking)
         except BaseException:
             self._end()
@@ -158,8 +158,9 @@ class Stage:
         """Take in what every member has written down."""
         for actor in self.everybody:
             fresh = actor.take()
-            self.given.extend(fresh)
-            self._values.update(one.value for one in fresh)
+            self.read.extend(fresh)
+            for one in fresh:
+                self._values.update(message[3] for message in one.get("messages", ()))
 
     def _look_often(self) -> None:
         while not self._stopping:
@@ -169,6 +170,13 @@ class Stage:
     def _stop_looking(self) -> None:
         self._stopping = True
         self._stopped.put(None)
+
+    def note_fault(self, kind: str, member: str | None, began_ms: int) -> None:
+        """Write down what was done from then until now, and to which member."""
+        until_ms = self.clock.wall_ms()
+        self.recorder.add(
+            "nemesis", "info", "fault", kind=kind, member=member, time=began_ms, until=until_ms
+        )
 
     # --- topics and nodes ---------------------------------------------------------------------
 
@@ -245,6 +253,10 @@ class Stage:
     def excuse(self, values: Iterable[str]) -> None:
         """Wait for these no longer: the original took them with it."""
         self._values.update(values)
+
+    def delivered(self) -> int:
+        """How many deliveries there were so far."""
+        return sum(len(one.get("messages", ())) for one in list(self.read))
 
     def missing(self, values: Iterable[str]) -> list[str]:
         """Those that nobody has delivered yet."""

@@ -14,10 +14,15 @@ from zkconsumer.sandbox import Sandbox
 def group(
     cluster: Sandbox, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> Iterator[MixedGroup]:
-    """A fresh group on the cluster of the session; what our members tell is shown if it fails."""
+    """A fresh group on the cluster of the session; its history is judged in the end.
+
+    What our members tell is shown if it fails.
+    """
     caplog.set_level(logging.INFO, logger="zkconsumer")
     mixed = MixedGroup(cluster, tmp_path)
     try:
         yield mixed
     finally:
         mixed.close()
+    verdict = mixed.judge()
+    assert verdict.good, verdict.complaints()

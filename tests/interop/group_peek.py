@@ -69,7 +69,7 @@ class GroupPeek:
         with self._client() as client:
             written = self._registrations(client)
             owners = self._owners(client, topics)
-            all_topics = frozenset(client.children(f"{self._chroot}/brokers/topics"))
+            all_topics = client.children(f"{self._chroot}/brokers/topics", as_listed=True)
             partitions = {topic: self._partitions(client, topic) for topic in topics}
         members = {
             consumer_id: MemberSubscription(

@@ -1,18 +1,24 @@
-"""``python -m tests.interop.member_process TOPIC KEY=VALUE ...``: a member that prints values."""
+"""``python -m tests.interop.member_process TOPIC KEY=VALUE ...``: prints its history."""
 
+import os
 import sys
 
+from tests.histories.recorder import Recorder
+from tests.support.recorded import declare, recorded
 from zkconsumer import ConsumerConfig, ZookeeperConsumerConnector
+from zkconsumer.clock import SystemClock
 
 
 def main(topic: str, *settings: str) -> None:
-    """Print the values of the topic's messages until killed."""
+    """Print what it is handed of the topic, each message in one write, until killed."""
     props = dict(one.split("=", 1) for one in settings)
+    recorder = Recorder(SystemClock().wall_ms, lambda line: os.write(1, line))
     with ZookeeperConsumerConnector(ConsumerConfig(props)) as connector:
+        member = connector.consumer_id
+        declare(recorder, member, props)
         [stream] = connector.create_message_streams({topic: 1})[topic]
-        for message in stream:
-            sys.stdout.write(f"{(message.value or b'').decode()}\n")
-            sys.stdout.flush()
+        for _ in recorded(stream, recorder, member, f"{member}/0"):
+            pass
 
 
 if __name__ == "__main__":

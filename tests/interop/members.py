@@ -3,14 +3,18 @@
 What they deliver is told by the values: ``topic:partition:number``, as ``traffic`` writes them.
 """
 
+import json
 import os
 import signal
 import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from tests.histories.recorder import LineTail, Recorder
+from tests.histories.rules import FREEZE, KILL
+from tests.support.recorded import declare, recorded
 from zkconsumer import (
     Blacklist,
     ConsumerConfig,
@@ -18,6 +22,7 @@ from zkconsumer import (
     Whitelist,
     ZookeeperConsumerConnector,
 )
+from zkconsumer.clock import SystemClock
 from zkconsumer.sandbox import Sandbox, ScalaTool
 from zkconsumer.scope import ThreadScope
 from zkconsumer.streams.stream import KafkaStream
@@ -33,6 +38,7 @@ TIMINGS = {
     "refresh.leader.backoff.ms": "100",
     "fetch.wait.max.ms": "50",
 }
+_LOAD_SLACK_MS = 5_000
 REPOSITORY = Path(__file__).parents[2]
 
 
@@ -55,6 +61,7 @@ class OurMember:
         subscription: stream counts by topic, or a filter.
         streams: how many, for a filter.
         settings: on top of ``TIMINGS``.
+        recorder: told of every message.
     """
 
     def __init__(
@@ -65,6 +72,7 @@ class OurMember:
         *,
         streams: int = 1,
         settings: Mapping[str, str] | None = None,
+        recorder: Recorder | None = None,
     ) -> None:
         props = {
             **TIMINGS,
@@ -78,6 +86,8 @@ class OurMember:
         self._left = False
         self.consumer_id = self._connector.consumer_id
         self.delivered: list[Delivery] = []
+        self._recorder = Recorder(SystemClock().wall_ms) if recorder is None else recorder
+        declare(self._recorder, self.consumer_id, props)
         try:
             self._read_all(subscription, streams)
         except BaseException:
@@ -113,7 +123,8 @@ class OurMember:
 
     def _read(self, name: str, stream: KafkaStream[bytes, bytes]) -> None:
         def run() -> None:
-            for message in stream:
+            reader = f"{self.consumer_id}/{name}"
+            for message in recorded(stream, self._recorder, self.consumer_id, reader):
                 self.delivered.append(_delivery(name, message))
 
         self._scope.spawn(name, run, stop=lambda: None)  # the stream ends with its connector
@@ -125,19 +136,54 @@ def _delivery(stream: str, message: MessageAndMetadata[bytes, bytes]) -> Deliver
     return Delivery(stream, message.topic, message.partition, message.offset, value)
 
 
+class _Faults:
+    """Writes down what is done to a member."""
+
+    def __init__(self, member: str, recorder: Recorder | None) -> None:
+        self._member = member
+        self._recorder = recorder
+        self._clock = SystemClock()
+        self._frozen_ms = 0
+
+    def killed(self, began_ms: int) -> None:
+        self._note(KILL, began_ms)
+
+    def frozen(self) -> None:
+        self._frozen_ms = self.now_ms()
+
+    def thawed(self) -> None:
+        self._note(FREEZE, self._frozen_ms)
+
+    def now_ms(self) -> int:
+        return self._clock.wall_ms()
+
+    def _note(self, kind: str, began_ms: int) -> None:
+        if self._recorder is not None:
+            when = {"time": began_ms, "until": self.now_ms()}
+            self._recorder.add("nemesis", "info", "fault", kind=kind, member=self._member, **when)
+
+
 class OurProcess:
-    """A member of ours in a process of its own, for signals; prints values as it goes.
+    """A member of ours in a process of its own, for signals; prints its history as it goes.
 
     Args:
         topic: what it reads, with one stream.
         settings: its configuration.
         folder: gets its output.
+        recorder: told of what is done to it.
     """
 
-    def __init__(self, topic: str, settings: Mapping[str, str], folder: Path) -> None:
+    def __init__(
+        self,
+        topic: str,
+        settings: Mapping[str, str],
+        folder: Path,
+        recorder: Recorder | None = None,
+    ) -> None:
         folder.mkdir(parents=True)
         self._output = folder / "stdout"
         self.consumer_id = f"{settings['group.id']}_{settings['consumer.id']}"
+        self._faults = _Faults(self.consumer_id, recorder)
         arguments = [f"{key}={value}" for key, value in settings.items()]
         with self._output.open("wb") as output, (folder / "stderr").open("wb") as errors:
             self._process = subprocess.Popen(
@@ -151,34 +197,76 @@ class OurProcess:
 
     @property
     def values(self) -> list[str]:
-        """The values printed so far; a line cut off by a kill does not count."""
-        return self._output.read_text().rpartition("\n")[0].splitlines()
+        """The values delivered so far."""
+        return [message[3] for one in self.history for message in one.get("messages", ())]
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """The operations printed so far; a line cut off by a kill does not count."""
+        return [json.loads(line) for line in LineTail(self._output).take()]
 
     def kill(self) -> None:
         """``SIGKILL``: no good-bye."""
+        began_ms = self._faults.now_ms()
         self._process.kill()
         self._process.wait()
+        self._faults.killed(began_ms)
 
     def pause(self) -> None:
         """Freeze it."""
+        self._faults.frozen()
         self._process.send_signal(signal.SIGSTOP)
 
     def resume(self) -> None:
         """Let it go on."""
         self._process.send_signal(signal.SIGCONT)
+        self._faults.thawed()
 
 
 class ScalaMember:
-    """The original's console consumer, one stream; it always registers as a white list."""
+    """The original's console consumer, one stream; it always registers as a white list.
 
-    def __init__(self, tool: ScalaTool, group: str, consumer_id: str | None) -> None:
+    Args:
+        tool: it.
+        group: the group id.
+        consumer_id: its ``consumer.id``.
+        recorder: told of what is done to it.
+        earliest: whether it reads a partition without an offset from the beginning.
+    """
+
+    def __init__(
+        self,
+        tool: ScalaTool,
+        group: str,
+        consumer_id: str | None,
+        recorder: Recorder,
+        *,
+        earliest: bool,
+    ) -> None:
         self.tool = tool
         self.consumer_id = f"{group}_{consumer_id}"
+        self._faults = _Faults(self.consumer_id, recorder)
+        self._began_ms = self._faults.now_ms()
+        self._earliest = earliest
 
     @property
     def values(self) -> list[str]:
         """The values it printed so far."""
         return self.tool.lines
+
+    @property
+    def history(self) -> list[dict[str, Any]]:
+        """What it printed, at some time from its start until now; and how little it promises."""
+        now_ms = self._faults.now_ms()
+        head = {"process": self.consumer_id, "member": self.consumer_id, "time": now_ms}
+        promises = {"promises": ["starts"], "load_slack_ms": _LOAD_SLACK_MS}
+        start = "earliest" if self._earliest else "latest"
+        messages = [[None, None, None, value] for value in self.values]
+        poll = {"since": self._began_ms, "messages": messages}
+        return [
+            {**head, "type": "info", "f": "member", **promises, "start": start},
+            {**head, "type": "ok", "f": "poll", **poll},
+        ]
 
     def check_no_rebalance_failed(self) -> None:
         """It never ran out of tries, and could read what the others wrote.
@@ -202,15 +290,19 @@ class ScalaMember:
 
     def kill(self) -> None:
         """``SIGKILL``: its session stays until it times out."""
+        began_ms = self._faults.now_ms()
         self.tool.kill()
+        self._faults.killed(began_ms)
 
     def pause(self) -> None:
         """Freeze it."""
+        self._faults.frozen()
         self.tool.pause()
 
     def resume(self) -> None:
         """Let it go on."""
         self.tool.resume()
+        self._faults.thawed()
 
 
 Member = OurMember | OurProcess | ScalaMember

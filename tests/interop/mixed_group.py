@@ -2,10 +2,16 @@
 
 import itertools
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
+from tests.histories.judge import judge
+from tests.histories.operations import of_topics, write_file
+from tests.histories.recorder import Recorder
+from tests.histories.registry import group_operations
+from tests.histories.rules import Verdict
+from tests.histories.zookeeper_log import read_history
 from tests.interop.group_peek import GroupPeek, Look
 from tests.interop.members import (
     TIMINGS,
@@ -18,7 +24,9 @@ from tests.interop.members import (
 from tests.interop.traffic import Traffic, Writer
 from tests.support.clusters import fresh_name
 from tests.support.waiting import wait_until
+from tests.support.zk_tree import ZkTree
 from zkconsumer.assignment.strategy import Strategy
+from zkconsumer.clock import SystemClock
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.codecs import Codec
 from zkconsumer.sandbox import Sandbox
@@ -35,19 +43,29 @@ class Delivers(Protocol):
         ...
 
 
+def zookeeper_history(cluster: Sandbox, group: str) -> Iterator[dict[str, Any]]:
+    """What happened to a group's nodes, from ZooKeeper's own log."""
+    writes = read_history(cluster._cluster.zookeeper._folder / "data")
+    return group_operations(writes, f"{ZkTree(cluster).chroot}/consumers/{group}")
+
+
 class MixedGroup:
     """A fresh group; its members are ended by ``close``.
 
     Attributes:
         fresh: whether nobody has joined it yet.
+        recorder: of what is written, read and done to members.
     """
 
     def __init__(self, cluster: Sandbox, folder: Path, name: str = "mixed") -> None:
         self.cluster = cluster
         self.name = fresh_name(name)
         self.peek = GroupPeek(cluster, self.name)
-        self.writer = Writer(cluster)
+        self.recorder = Recorder(SystemClock().wall_ms)
+        self.writer = Writer(cluster, self.recorder)
         self.fresh = True
+        self.judges_own_topics_only = False
+        """For filters that let through what other tests write, whose values are not unique."""
         self._folder = folder / self.name
         self._folder.mkdir(parents=True)
         self._numbers = itertools.count(1)
@@ -99,6 +117,7 @@ class MixedGroup:
             subscription,
             streams=streams,
             settings={**own, **(settings or {})},
+            recorder=self.recorder,
         )
         self._add(member)
         return member
@@ -116,7 +135,7 @@ class MixedGroup:
             **(settings or {}),
         }
         folder = self._folder / f"process-{next(self._numbers)}"
-        member = OurProcess(topic, all_settings, folder)
+        member = OurProcess(topic, all_settings, folder, self.recorder)
         self._add(member)
         return member
 
@@ -142,6 +161,7 @@ class MixedGroup:
             by: the kind of filter.
         """
         own = {} if consumer_id is None else {"consumer.id": consumer_id}
+        earliest = self.fresh
         config = self._folder / f"consumer-{next(self._numbers)}.properties"
         props = {**TIMINGS, "group.id": self.name, **own, **(settings or {})}
         config.write_text("".join(f"{key}={value}\n" for key, value in props.items()))
@@ -149,10 +169,10 @@ class MixedGroup:
             CONSOLE_CONSUMER,
             *("--zookeeper", self.cluster.zookeeper_connect, by, topics),
             *("--consumer.config", str(config)),
-            *(["--from-beginning"] if self.fresh else []),
+            *(["--from-beginning"] if earliest else []),
             *options,
         )
-        member = ScalaMember(tool, self.name, consumer_id)
+        member = ScalaMember(tool, self.name, consumer_id, self.recorder, earliest=earliest)
         self._add(member)
         return member
 
@@ -168,6 +188,20 @@ class MixedGroup:
                 member.leave()
             else:
                 member.kill()
+
+    def judge(self) -> Verdict:
+        """Judge the group's history; it is kept in its folder, to be judged again by hand.
+
+        Members that tests run by themselves are not in it, nor judged.
+        """
+        for member in self._members:
+            if not isinstance(member, OurMember):
+                self.recorder.extend(member.history)
+        history = [*self.recorder.operations(), *zookeeper_history(self.cluster, self.name)]
+        write_file(self._folder / "history.ndjson", history)
+        if self.judges_own_topics_only:
+            history = list(of_topics(history, {tp.topic for tp in self.writer.ends}))
+        return judge(history)
 
     # --- waiting ----------------------------------------------------------------------------------
 

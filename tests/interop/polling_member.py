@@ -1,11 +1,13 @@
 """A member of a ZooKeeper group behind the poll API, polled by a thread of its own."""
 
+import itertools
 import threading
 from collections.abc import Mapping
 
+from tests.interop.mixed_group import MixedGroup
+from tests.support.recorded import declare
 from zkconsumer import ConsumerRecord, KafkaConsumer, TopicPartition
 from zkconsumer.consumer.zookeeper.member import ZookeeperMember
-from zkconsumer.sandbox import Sandbox
 from zkconsumer.scope import ThreadScope
 from zkconsumer.zk.kazoo_store import KazooStore
 
@@ -18,6 +20,7 @@ TIMINGS: Mapping[str, object] = {
     "fetch_max_wait_ms": 50,
     "metadata_max_age_ms": 500,
 }
+_numbers = itertools.count(1)
 Heard = tuple[str, frozenset[int]]
 
 
@@ -25,8 +28,7 @@ class PollingMember:
     """Reads in a thread, as a program does: what a poll gave is delivered, then the next poll.
 
     Args:
-        cluster: where.
-        group: the group id.
+        group: that it joins, and whose recorder is told of every poll.
         topics: what it subscribes to.
         pattern: the same, as a pattern.
         settings: on top of ``TIMINGS``.
@@ -39,22 +41,30 @@ class PollingMember:
 
     def __init__(
         self,
-        cluster: Sandbox,
-        group: str,
+        group: MixedGroup,
         *topics: str,
         pattern: str | None = None,
         **settings: object,
     ) -> None:
-        given: dict[str, object] = {"auto_offset_reset": "earliest", **TIMINGS, **settings}
+        given: dict[str, object] = {
+            "auto_offset_reset": "earliest",
+            "consumer_id": f"polling-{next(_numbers)}",
+            **TIMINGS,
+            **settings,
+        }
         self.records: list[ConsumerRecord] = []
         self.heard: list[Heard] = []
         self.polling = threading.Event()
         self.polling.set()
         self.idle = threading.Event()
         self._stopped = False
-        given |= {"zookeeper_connect": cluster.zookeeper_connect, "group_id": group}
+        zookeeper = group.cluster.zookeeper_connect
+        given |= {"zookeeper_connect": zookeeper, "group_id": group.name}
         self._consumer = KafkaConsumer(config=given)
-        self._scope = ThreadScope(f"polls of {group}")
+        self._member = f"{group.name}_{given['consumer_id']}"
+        self._recorder = group.recorder
+        declare(self._recorder, self._member, _settings(given))
+        self._scope = ThreadScope(f"polls of {group.name}")
         try:
             self._consumer.subscribe(topics, pattern=pattern, listener=self)
             self._scope.spawn("poll", self._run, stop=self._stop)
@@ -118,11 +128,32 @@ class PollingMember:
         self._stopped = True
         self.polling.set()
 
+    def _poll(self, consumer: KafkaConsumer) -> None:
+        reader = f"{self._member}/0"
+        self._recorder.asks(reader)
+        records = [one for some in consumer.poll(timeout_ms=100).values() for one in some]
+        messages = [
+            (one.topic, one.partition, one.offset, (one.value or b"").decode()) for one in records
+        ]
+        self._recorder.given(reader, self._member, messages)
+        self.records.extend(records)
+
     def _run(self) -> None:
         with self._consumer as consumer:
             while not self._stopped:
-                for records in consumer.poll(timeout_ms=100).values():
-                    self.records.extend(records)
+                self._poll(consumer)
                 if not self.polling.is_set():
                     self.idle.set()
                     self.polling.wait()
+            self._recorder.add(f"{self._member}/0", "invoke", "close")
+
+
+def _settings(given: Mapping[str, object]) -> dict[str, str]:
+    """The settings that promises depend on, as a connector calls them."""
+    commits = {True: "true", False: "false"}[bool(given.get("enable_auto_commit", True))]
+    return {
+        "zookeeper.session.timeout.ms": str(given["zookeeper_session_timeout_ms"]),
+        "auto.offset.reset": "smallest" if given["auto_offset_reset"] == "earliest" else "largest",
+        "offsets.storage": str(given.get("offsets_storage", "zookeeper")),
+        "auto.commit.enable": commits,
+    }

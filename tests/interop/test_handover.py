@@ -6,16 +6,19 @@ import pytest
 
 from tests.interop.members import TIMINGS
 from tests.interop.mixed_group import MixedGroup
+from tests.support.recorded import declare, recorded
 from zkconsumer import ConsumerConfig, ZookeeperConsumerConnector
 from zkconsumer.records.codecs import Codec
 
 pytestmark = pytest.mark.sandbox
+_numbers = itertools.count(1)
 CODECS = [Codec.NONE, Codec.GZIP, Codec.SNAPPY, Codec.LZ4]
 
 
 def scala_takes(group: MixedGroup, topic: str, count: int) -> list[str]:
     """Have the original read so many messages, commit and leave; gives their values."""
-    member = group.scala(topic, options=("--max-messages", str(count)))
+    name = f"scala-{next(_numbers)}"
+    member = group.scala(topic, name, options=("--max-messages", str(count)))
     member.tool.wait()
     assert len(member.values) == count
     return member.values
@@ -26,17 +29,21 @@ def ours_takes(
 ) -> list[str]:
     """Have one of ours take so many messages, commit and leave; gives their values."""
     group.fresh = False
+    member = f"ours-{next(_numbers)}"
     props = {
         **TIMINGS,
+        "consumer.id": member,
         "zookeeper.connect": group.cluster.zookeeper_connect,
         "group.id": group.name,
         "auto.offset.reset": "smallest",
         "auto.commit.enable": str(auto_commit).lower(),
         "auto.commit.interval.ms": "60000",
     }
+    declare(group.recorder, group.id_of(member), props)
     with ZookeeperConsumerConnector(ConsumerConfig(props)) as connector:
         [stream] = connector.create_message_streams({topic: 1})[topic]
-        values = [(one.value or b"").decode() for one in itertools.islice(stream, count)]
+        messages = recorded(stream, group.recorder, group.id_of(member), member)
+        values = [(one.value or b"").decode() for one in itertools.islice(messages, count)]
         if not auto_commit:
             connector.commit_offsets()
     return values

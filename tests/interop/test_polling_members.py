@@ -23,14 +23,14 @@ def test_all_three_kinds_share_a_topic(group: MixedGroup, *, polling_first: bool
     topic = group.topic(4)
     with group.traffic(topic):
         if polling_first:
-            polling = PollingMember(group.cluster, group.name, topic, consumer_id="p")
+            polling = PollingMember(group, topic, consumer_id="p")
             group.fresh = False
             group.await_settled([topic], ["p"])
             scala = group.scala(topic, "s")
         else:
             scala = group.scala(topic, "s")
             group.await_settled([topic], ["s"])
-            polling = PollingMember(group.cluster, group.name, topic, consumer_id="p")
+            polling = PollingMember(group, topic, consumer_id="p")
         try:
             group.await_settled([topic], ["p", "s"])
             ours = group.ours({topic: 1}, "o")
@@ -45,7 +45,7 @@ def test_all_three_kinds_share_a_topic(group: MixedGroup, *, polling_first: bool
         finally:
             polling.leave()
     # What was written last may not have been read by anybody who is still there.
-    last = PollingMember(group.cluster, group.name, topic)
+    last = PollingMember(group, topic)
     try:
         group.await_values(group.writer.values, polling, scala, ours, last)
     finally:
@@ -59,8 +59,7 @@ def test_a_member_at_work_does_not_hold_up_a_scala_member(group: MixedGroup) -> 
     topic = group.topic(2)
     group.write(5, topic)
     polling = PollingMember(
-        group.cluster,
-        group.name,
+        group,
         topic,
         consumer_id="p",
         enable_auto_commit=False,
@@ -115,7 +114,7 @@ def test_a_pattern_takes_in_topics_that_come_later(group: MixedGroup) -> None:
     """By leaving and joining with their names."""
     first = group.topic(1, "metered")
     prefix = first.rpartition("-")[0]
-    polling = PollingMember(group.cluster, group.name, pattern=f"^{prefix}-.*", consumer_id="p")
+    polling = PollingMember(group, pattern=f"^{prefix}-.*", consumer_id="p")
     try:
         values = group.write(3, first)
         group.await_values(values, polling)
@@ -157,7 +156,7 @@ def test_a_slow_iteration_hands_over_between_two_records(group: MixedGroup) -> N
         slow.subscribe([topic], listener=Listener())
         records = iter(slow)
         first = next(records)
-        other = PollingMember(group.cluster, group.name, topic, consumer_id="b")
+        other = PollingMember(group, topic, consumer_id="b")
         try:
             # Longer than the grace of a second in all; what one poll took is not used up by then.
             taken = [first]
@@ -179,8 +178,7 @@ def test_offsets_may_be_kept_in_kafka(group: MixedGroup, *, both: bool) -> None:
 
     def join() -> PollingMember:
         return PollingMember(
-            group.cluster,
-            group.name,
+            group,
             topic,
             offsets_storage="kafka",
             dual_commit_enabled=both,
@@ -208,9 +206,7 @@ def test_offsets_may_be_kept_in_kafka(group: MixedGroup, *, both: bool) -> None:
 def test_partitions_that_come_later_are_read_soon(group: MixedGroup) -> None:
     """ZooKeeper tells of them; nobody waits for the next look at the brokers' metadata."""
     topic = group.topic(1)
-    polling = PollingMember(
-        group.cluster, group.name, topic, consumer_id="p", metadata_max_age_ms=300_000
-    )
+    polling = PollingMember(group, topic, consumer_id="p", metadata_max_age_ms=300_000)
     try:
         group.await_values(group.write(1, topic), polling)
         group.cluster.add_partitions(topic, 3)
@@ -224,7 +220,7 @@ def test_the_end_of_a_session_is_heard_and_got_over(group: MixedGroup) -> None:
     """Nothing is missed; what it had is lost for as long as it takes to join again."""
     topic = group.topic(4)
     with group.traffic(topic):
-        polling = PollingMember(group.cluster, group.name, topic, consumer_id="p")
+        polling = PollingMember(group, topic, consumer_id="p")
         group.fresh = False
         scala = group.scala(topic, "s")
         try:
@@ -239,7 +235,7 @@ def test_the_end_of_a_session_is_heard_and_got_over(group: MixedGroup) -> None:
             group.await_settled([topic], ["p"])
         finally:
             polling.leave()
-    last = PollingMember(group.cluster, group.name, topic)
+    last = PollingMember(group, topic)
     try:
         group.await_values(group.writer.values, polling, scala, last)
     finally:

@@ -3,6 +3,7 @@
 import pytest
 
 from tests.interop.group_peek import Owners
+from tests.interop.members import OurMember, ScalaMember
 from tests.interop.mixed_group import MixedGroup
 from tests.interop.test_crowd import check_all_once
 from zkconsumer import Blacklist, Whitelist
@@ -96,6 +97,39 @@ def test_a_blacklist_of_ours_and_a_white_list_of_the_original_share_what_both_al
     assert f"{small}-0" in owned_by(look.owners, ours.consumer_id)
     group.await_values(group.write(5, *topics), ours, scala)
     check_all_once(group, ours, scala)
+
+
+@pytest.mark.parametrize("ours_first", [True, False])
+def test_wildcards_share_topics_of_equal_hash_by_round_robin(
+    group: MixedGroup, ours_first: bool
+) -> None:
+    """Who reads what is then decided by the order in which ZooKeeper lists the topics."""
+    prefix = f"{group.name}-"
+    endings = ("BBBB", "Aa", "BBAa", "AaBB", "BB", "AaAa")
+    topics = [f"{prefix}{ending}" for ending in endings]
+    for topic in topics:
+        group.cluster.create_topic(topic, partitions=3)
+    first, second = ("ours", "scala") if ours_first else ("scala", "ours")
+
+    def join(kind: str, name: str) -> OurMember | ScalaMember:
+        if kind == "ours":
+            return group.ours(Whitelist(f"{prefix}.*"), name, settings=ROUND_ROBIN)
+        return group.scala(f"{prefix}.*", name, settings=ROUND_ROBIN)
+
+    members = [join(first, "a")]
+    group.await_settled(topics, ["a"], strategy="roundrobin")
+    group.await_values(group.write(3, *topics), *members)
+    members.append(join(second, "b"))
+    look = group.await_settled(topics, ["a", "b"], strategy="roundrobin")
+    assert len(look.owners) == 18
+    assert [len(owned_by(look.owners, one.consumer_id)) for one in members] == [9, 9]
+    group.await_values(group.write(5, *topics), *members)
+
+    members.append(join(second, "c"))
+    look = group.await_settled(topics, ["a", "b", "c"], strategy="roundrobin")
+    assert [len(owned_by(look.owners, one.consumer_id)) for one in members] == [6, 6, 6]
+    group.await_values(group.write(5, *topics), *members)
+    check_all_once(group, *members)
 
 
 @pytest.mark.parametrize("static", [False, True], ids=["same-filter", "static"])

@@ -264,7 +264,7 @@ def own_consumer(group: MixedGroup, topic: str) -> ScalaMember:
         *("--group", group.name),
         *("--autocommit.interval.ms", TIMINGS["auto.commit.interval.ms"]),
     )
-    member = ScalaMember(tool, group.name, None)
+    member = ScalaMember(tool, group.name, None, group.recorder, earliest=False)
     group._add(member)
     return member
 

@@ -5,6 +5,8 @@ from collections.abc import Iterator, Sequence
 from types import TracebackType
 from typing import Self
 
+from tests.histories.recorder import Recorder
+from zkconsumer.clock import SystemClock
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.produce.producer import Producer
 from zkconsumer.records.codecs import Codec
@@ -21,10 +23,16 @@ def value_of(tp: TopicPartition, number: int) -> str:
 
 
 class Writer:
-    """Writes numbered messages and remembers them; the topics must be fresh, and nobody else's."""
+    """Writes numbered messages and remembers them; the topics must be fresh, and nobody else's.
 
-    def __init__(self, cluster: Sandbox) -> None:
+    Args:
+        cluster: where.
+        recorder: told of every set.
+    """
+
+    def __init__(self, cluster: Sandbox, recorder: Recorder | None = None) -> None:
         self._producer = Producer(cluster.brokers)
+        self._recorder = Recorder(SystemClock().wall_ms) if recorder is None else recorder
         self.ends: dict[TopicPartition, int] = {}
         self.values: list[str] = []
 
@@ -33,7 +41,10 @@ class Writer:
         first = self.ends.get(tp, 0)
         fresh = [value_of(tp, number) for number in range(first, first + count)]
         records = [Record(0, f"key {one}".encode(), one.encode()) for one in fresh]
+        place = {"topic": tp.topic, "partition": tp.partition}
+        self._recorder.add("writer", "invoke", "send", **place, values=fresh)
         assert self._producer.send(tp, records, codec=codec) == first
+        self._recorder.add("writer", "ok", "send", offset=first)
         self.ends[tp] = first + count
         self.values += fresh
         return fresh

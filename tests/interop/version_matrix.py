@@ -171,6 +171,9 @@ printed from what they assert (`python -m tests.interop.version_matrix`).
 _TAIL = """
 `-`: that Kafka has nothing of the kind.
 
+A topic that is deleted and created again is told from the former one on all of them, by ZooKeeper:
+see [decision 0041](decisions/0041-topics-made-anew.md), also for where nothing tells.
+
 ¹ These brokers don't know lz4 (it came with 0.8.2): they refuse to store the messages, and the
 producer hears error -1. There is nothing to consume.
 
@@ -186,6 +189,12 @@ All requests are of the versions that 0.8 knows. From 0.10 on the brokers store 
 0.8's (the number in brackets is the magic byte on disk) and convert what they hand out: to magic 0,
 with keys, values and offsets as they were, and without timestamps. That works as long as a broker
 understands these requests: up to 3.9. Kafka 4 has neither them nor ZooKeeper.
+
+By round-robin, wildcards and topics whose names have the same Java hash (`Aa` and `BB`) are shared
+with Kafka 0.8.2's members in the order in which ZooKeeper lists the topics. Servers of an ensemble
+that run on Java 7 or earlier may list such names differently; members connected to different ones
+then disagree, the original's among themselves, too. What is known of that order stands in
+[decision 0037](decisions/0037-order-of-topics-and-threads.md).
 
 ## Groups that brokers coordinate: `KafkaConsumer`
 

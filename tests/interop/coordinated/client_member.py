@@ -14,6 +14,7 @@ import logging
 import os
 import select
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -27,6 +28,11 @@ def tell(**fact: object) -> None:
     """A line for whoever started this."""
     sys.stdout.write(f"{json.dumps(fact)}\n")
     sys.stdout.flush()
+
+
+def wall_ms() -> int:
+    """Milliseconds since the epoch; not from the library that is under test."""
+    return time.time_ns() // 1_000_000
 
 
 def names(partitions: Any) -> list[str]:
@@ -134,6 +140,7 @@ class Program:
 
     def _poll(self) -> None:
         batches: Mapping[Any, Sequence[Any]] = {}
+        asked_ms = wall_ms()
 
         def poll() -> None:
             nonlocal batches
@@ -145,7 +152,9 @@ class Program:
                 records=[
                     [one.topic, one.partition, one.offset, (one.value or b"").decode()]
                     for one in records
-                ]
+                ],
+                asked=asked_ms,
+                given=wall_ms(),
             )
         if batches and self._orders.slow_ms:
             self._orders.take(self._orders.slow_ms)

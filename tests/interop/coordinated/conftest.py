@@ -15,11 +15,16 @@ GroupOn = Callable[..., CoordinatorGroup]
 
 @pytest.fixture
 def group_on(broker_of: BrokerOf, tmp_path: Path) -> Iterator[GroupOn]:
-    """Groups on the session's brokers, by version."""
+    """Groups on the session's brokers, by version; their histories are judged in the end."""
+    made: list[CoordinatorGroup] = []
     with ExitStack() as groups:
 
         def on(version: str, strategy: str | None = "range") -> CoordinatorGroup:
             group = CoordinatorGroup(broker_of(version), tmp_path, strategy)
-            return groups.enter_context(closing(group))
+            made.append(groups.enter_context(closing(group)))
+            return group
 
         yield on
+    for group in made:
+        verdict = group.judge()
+        assert verdict.good, verdict.complaints()

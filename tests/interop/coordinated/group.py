@@ -4,6 +4,10 @@ import itertools
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 
+from tests.histories.judge import judge
+from tests.histories.operations import write_file
+from tests.histories.recorder import Recorder
+from tests.histories.rules import Verdict
 from tests.interop.coordinated.members import (
     ClientMember,
     JavaMember,
@@ -15,6 +19,7 @@ from tests.interop.coordinated.peek import CoordinatorPeek, Look
 from tests.interop.traffic import Writer
 from tests.support.clusters import fresh_name
 from tests.support.waiting import wait_until
+from zkconsumer.clock import SystemClock
 from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
 
@@ -54,7 +59,8 @@ class CoordinatorGroup:
         self.cluster = cluster
         self.name = fresh_name("poll")
         self.peek = CoordinatorPeek(cluster, self.name)
-        self.writer = Writer(cluster)
+        self.recorder = Recorder(SystemClock().wall_ms)
+        self.writer = Writer(cluster, self.recorder)
         self.strategy = strategy
         self.members: list[PollMember] = []
         self._folder = folder / self.name
@@ -153,6 +159,13 @@ class CoordinatorGroup:
         self.writer.close()
         for member in self.members:
             member.kill()
+
+    def judge(self) -> Verdict:
+        """Judge the group's history, which is kept in its folder; its commits are not in it."""
+        members = [one for member in self.members for one in member.history]
+        history = [*self.recorder.operations(), *members]
+        write_file(self._folder / "history.ndjson", history)
+        return judge(history)
 
     # --- waiting ----------------------------------------------------------------------------------
 

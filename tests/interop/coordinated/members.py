@@ -14,6 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 from tests.interop.members import REPOSITORY
 from tests.support.waiting import wait_until
+from zkconsumer.clock import SystemClock
 from zkconsumer.sandbox import ScalaTool
 
 Library = Literal["zkconsumer", "kafka"]
@@ -48,6 +49,7 @@ class ClientMember:
     ) -> None:
         folder.mkdir(parents=True)
         self.library = library
+        self.name = folder.name
         self._folder = folder
         self._facts: list[Fact] = []
         self._read_bytes = 0
@@ -112,6 +114,27 @@ class ClientMember:
     def errors(self) -> str:
         """Its standard error."""
         return (self._folder / "stderr").read_text("utf-8", "replace")
+
+    @property
+    def history(self) -> list[Fact]:
+        """The operations that its facts amount to; kafka-python promises nothing here."""
+        promises = ["order"] if self.library == "zkconsumer" else []
+        operations = [_declared(self.name, promises)]
+        reader, asked = {"process": self.name, "member": self.name}, None
+        for fact in self.facts:
+            if "records" in fact:
+                if fact["asked"] != asked:
+                    asked = fact["asked"]
+                    invoke = {"type": "invoke", "f": "poll", "time": asked}
+                    ok = {"type": "ok", "f": "poll", "time": fact["given"], "messages": []}
+                    operations += [{**reader, **invoke}, {**reader, **ok}]
+                operations[-1]["messages"] += fact["records"]
+            for f in {"assigned", "revoked", "lost"} & fact.keys():
+                names = [one.rpartition(":") for one in fact[f]]
+                partitions = [[topic, int(number)] for topic, _, number in names]
+                when = {"time": asked or 0, "partitions": partitions}
+                operations.append({**reader, "type": "info", "f": f, **when})
+        return operations
 
     # --- what it is told --------------------------------------------------------------------------
 
@@ -190,12 +213,23 @@ class JavaMember:
 
     def __init__(self, tool: ScalaTool) -> None:
         self.tool = tool
+        self.name = tool.folder.name
         self._told = False
+        self._clock = SystemClock()
+        self._began_ms = self._clock.wall_ms()
 
     @property
     def values(self) -> list[str]:
         """The values it printed so far."""
         return self.tool.lines
+
+    @property
+    def history(self) -> list[Fact]:
+        """What it printed, at some time from its start until now."""
+        messages = [[None, None, None, value] for value in self.values]
+        when = {"since": self._began_ms, "time": self._clock.wall_ms()}
+        poll = {"process": self.name, "type": "ok", "f": "poll", "member": self.name}
+        return [_declared(self.name, []), {**poll, **when, "messages": messages}]
 
     def check(self) -> None:
         """It runs, or was told to end; see ``ClientMember``."""
@@ -222,6 +256,11 @@ class JavaMember:
 
 
 PollMember = ClientMember | JavaMember
+
+
+def _declared(name: str, promises: list[str]) -> Fact:
+    head = {"process": name, "type": "info", "f": "member", "time": 0, "member": name}
+    return {**head, "promises": promises, "start": "earliest"}
 
 
 def all_values(members: Collection[PollMember]) -> list[str]:

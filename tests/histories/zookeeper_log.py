@@ -1,7 +1,7 @@
 """What happened in ZooKeeper, to the last write, read from its transaction log.
 
 A watch can miss a value that was there only for a moment; the server's own log can't. It is read
-when all is over, from the files of ZooKeeper 3.4, and knows nothing of the code under test.
+from the files of ZooKeeper 3.4 to 3.8, and holds all that clients were told to be done.
 
 Source: ZooKeeper 3.4.6 ``FileTxnLog``, ``TxnHeader``, ``zookeeper.jute``.
 """
@@ -13,7 +13,7 @@ from pathlib import Path
 
 _MAGIC = b"ZKLG"
 _FILE_HEADER_BYTES = 16
-_CREATE, _DELETE, _SET, _MULTI, _ERROR, _CLOSE_SESSION = 1, 2, 5, 14, -1, -11
+_CREATE, _DELETE, _SET, _MULTI, _CREATE2, _ERROR, _CLOSE_SESSION = 1, 2, 5, 14, 15, -1, -11
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,15 +103,24 @@ def _parts(body: bytes) -> Iterator[tuple[int, bytes]]:
 
 
 def _one(transaction: _Transaction, kind: int, body: bytes) -> Write | None:
-    if kind not in (_CREATE, _DELETE, _SET):
+    if kind not in (_CREATE, _CREATE2, _DELETE, _SET):
         return None
     path, at = _buffer(body, 0)
     if kind == _DELETE:
         return _write(transaction, path.decode(), None)
     data, at = _buffer(body, at)
-    # A created node's record ends with its flag and the version of its parent.
-    ephemeral = kind == _CREATE and body[-5] == 1
+    ephemeral = kind != _SET and _is_ephemeral(body, at)
     return _write(transaction, path.decode(), data, ephemeral=ephemeral)
+
+
+def _is_ephemeral(body: bytes, at: int) -> bool:
+    """Read over the access list, behind which the flag stands."""
+    (count,) = struct.unpack_from(">i", body, at)
+    at += 4
+    for _ in range(count):
+        _, at = _buffer(body, at + 4)
+        _, at = _buffer(body, at)
+    return body[at] == 1
 
 
 def _write(

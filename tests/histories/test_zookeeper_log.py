@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.chaos.stage import session_password
-from tests.chaos.zk_history import read_history
+from tests.histories.zookeeper_log import read_history
 from tests.support.waiting import wait_until
 from tests.support.zk_tree import ZkTree
 from zkconsumer.errors import RegistryError, SandboxError, SessionLost

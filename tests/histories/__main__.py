@@ -1,0 +1,31 @@
+"""``python -m tests.histories FILE``: judge a recorded history.
+
+0: every promise was kept. 1: one was broken. 2: the file is no history.
+"""
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from tests.histories.assembly import assemble
+from tests.histories.judge import judge_history
+from tests.histories.operations import BadHistory, read_file
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Judge; gives the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m tests.histories", description=__doc__)
+    parser.add_argument("file", type=Path, help="newline-delimited JSON, see docs/testing.md")
+    options = parser.parse_args(arguments)
+    try:
+        verdict = judge_history(assemble(read_file(options.file)))
+    except (BadHistory, OSError, UnicodeDecodeError) as error:
+        sys.stderr.write(f"{options.file}: {error}\n")
+        return 2
+    sys.stdout.write("\n".join([*verdict.lines(), ""]))
+    return 0 if verdict.good else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

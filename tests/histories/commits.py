@@ -1,0 +1,142 @@
+"""Do commits cover what was done with, all of it, and nothing else?"""
+
+import itertools
+from collections.abc import Iterator
+
+from tests.histories.facts import Claim, Commit, Delivery, History, Partition, Place
+from tests.histories.losses import began_at
+from tests.histories.rules import CAUSE_SLACK_MS, REGISTRY_AWAY, Verdict
+
+_BACK_AGAIN_MS = 10_000
+
+_Key = tuple[str, Partition]
+
+
+def judge_commits(history: History, verdict: Verdict) -> None:
+    """Judge every commit, the end of every claim, and what is stored in the end."""
+    _judge_covered(history, verdict)
+    _judge_direction(history, verdict)
+    _judge_hand_overs(history, verdict)
+    if history.committed:
+        verdict.complain("uncommitted end", _uncommitted(history))
+    verdict.counts["offsets written"] = sum(map(len, history.commits.values()))
+
+
+# --- what a commit covers -------------------------------------------------------------------------
+
+
+def _judge_covered(history: History, verdict: Verdict) -> None:
+    """Each message below a commit was given to who commits it, and is no longer in its hand."""
+    for partition, commits in history.commits.items():
+        highest = began_at(history, partition)
+        for commit in commits:
+            first, highest = highest, max(highest, commit.offset)
+            if not history.promises(commit.member, "delivered"):
+                continue
+            assert commit.member is not None
+            for offset in history.between(partition, first, commit.offset):
+                place = Place(partition, offset)
+                _judge_one(history, verdict, commit, place)
+
+
+def _judge_one(history: History, verdict: Verdict, commit: Commit, place: Place) -> None:
+    what = f"{place} by the commit of {commit.offset} by {commit.member} at {commit.time_ms}"
+    given = history.given.get((commit.member or "", place), ())
+    if not any(one.given_ms <= commit.time_ms for one in given):
+        verdict.complain("premature commit", [what])
+    elif history.promises(commit.member, "consumed") and not history.done(
+        commit.member, place, commit.time_ms
+    ):
+        verdict.complain("commit in hand", [what])
+
+
+def _judge_direction(history: History, verdict: Verdict) -> None:
+    for partition, commits in history.commits.items():
+        for before, commit in itertools.pairwise(commits):
+            if commit.offset >= before.offset or (commit.member, partition) in history.sought:
+                continue
+            if not history.promises(commit.member, "fenced"):
+                verdict.effects["an offset that one without a fence moved back"] += 1
+            elif history.promises(before.member, "fenced"):
+                verdict.complain(
+                    "commit moved back",
+                    [f"{partition} from {before.offset} to {commit.offset} by {commit.member}"],
+                )
+
+
+# --- how claims end -------------------------------------------------------------------------------
+
+
+def _judge_hand_overs(history: History, verdict: Verdict) -> None:
+    """A claim that its member gives up leaves uncommitted what is in hand, and no more."""
+    given: dict[_Key, list[Delivery]] = {}
+    for one in history.deliveries:
+        if one.place is not None:
+            given.setdefault((one.member, one.place.partition), []).append(one)
+    ends = {"released": 0, "session": 0, "stranger": 0, "": 0}
+    for partition, claims in history.claims.items():
+        for claim in claims:
+            ends[claim.ended_by] += 1
+            if claim.ended_by != "released" or not history.promises(claim.member, "hands_over"):
+                continue
+            in_hand = _in_hand(given.get((claim.member, partition), []), claim)
+            done = _done(history, claim)
+            if in_hand is None or done >= in_hand:
+                continue
+            if _registry_was_away(history, claim):
+                verdict.effects["a hand-over without a commit: the registry was away"] += 1
+            else:
+                what = f"{partition} by {claim.member}: {in_hand} in hand, {done} committed"
+                verdict.complain("unfinished hand-over", [what])
+    verdict.counts |= {
+        "claims": sum(ends.values()),
+        "claims given up in order": ends["released"],
+        "claims ended by the session's end": ends["session"],
+        "claims deleted by somebody else": ends["stranger"],
+    }
+
+
+def _in_hand(given: list[Delivery], claim: Claim) -> int | None:
+    """The first offset of the last poll that was surely delivered under the claim."""
+    end_ms = claim.end_ms or 0
+    under = [one for one in given if claim.start_ms < one.asked_ms and one.given_ms < end_ms]
+    if not under:
+        return None
+    return min(one.place.offset for one in under if one.poll == under[-1].poll and one.place)
+
+
+def _done(history: History, claim: Claim) -> int:
+    """What was committed when the claim ended, or before by its own member.
+
+    What one without a fence writes over it is not its doing.
+    """
+    assert claim.end is not None
+    own = [
+        one.offset
+        for one in history.commits.get(claim.partition, ())
+        if one.member == claim.member and claim.start < one.line < claim.end
+    ]
+    return max([history.committed_at(claim.partition, claim.end) or 0, *own])
+
+
+def _registry_was_away(history: History, claim: Claim) -> bool:
+    """Whether that may have kept a claim from being committed before it was given up."""
+    end_ms = claim.end_ms or claim.start_ms
+    return any(
+        one.kind == REGISTRY_AWAY
+        and one.from_ms <= end_ms
+        and claim.start_ms <= one.until_ms + CAUSE_SLACK_MS
+        and end_ms <= one.until_ms + _BACK_AGAIN_MS
+        for one in history.faults
+    )
+
+
+def _uncommitted(history: History) -> Iterator[str]:
+    ends = {partition: log.end for partition, log in history.logs.items()}
+    for partition, offsets in history.offsets.items():
+        ends.setdefault(partition, offsets[-1] + 1)
+    for partition, end in sorted(ends.items()):
+        commits = history.commits.get(partition)
+        stored = commits[-1].offset if commits else None
+        if stored != end:
+            yield f"{partition}: {stored} of {end}"

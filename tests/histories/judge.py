@@ -1,0 +1,33 @@
+"""From operations to a verdict."""
+
+from collections.abc import Iterable
+
+from tests.histories.assembly import assemble
+from tests.histories.commits import judge_commits
+from tests.histories.facts import History
+from tests.histories.losses import judge_losses
+from tests.histories.operations import parse
+from tests.histories.polls import judge_polls
+from tests.histories.repeats import count_repeats
+from tests.histories.rules import Verdict
+from tests.histories.values import judge_values
+
+
+def judge(objects: Iterable[object]) -> Verdict:
+    """Judge a history of decoded lines.
+
+    Raises:
+        BadHistory: it is none.
+    """
+    return judge_history(assemble(parse(objects)))
+
+
+def judge_history(history: History) -> Verdict:
+    """Judge what was put together."""
+    verdict = Verdict()
+    judge_losses(history, verdict)
+    judge_values(history, verdict)
+    judge_polls(history, verdict)
+    judge_commits(history, verdict)
+    count_repeats(history, verdict)
+    return verdict

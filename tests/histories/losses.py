@@ -1,0 +1,123 @@
+"""Was everything delivered that had to be?"""
+
+from collections.abc import Iterator
+
+from tests.histories.facts import Claim, History, Partition, Place
+from tests.histories.rules import CAUSE_SLACK_MS, KILL, Verdict
+
+_NEVER = 1 << 62
+
+
+def judge_losses(history: History, verdict: Verdict) -> None:
+    """Tell what was passed over from what nobody has got to yet.
+
+    A message is lost where its group has read or committed past it, and nobody was ever given it.
+    Where members went on until the log was drained, what is left behind the last one is unseen.
+    """
+    delivered = {one.value for one in history.deliveries}
+    partitions = sorted({place.partition for place in history.places.values()})
+    judged = [one for one in partitions if not _with_strangers(history, one)]
+    taken = waiting = 0
+    for partition in judged:
+        end = _read_up_to(history, partition)
+        for place, value in _due(history, partition):
+            if value in delivered:
+                continue
+            if taken_by_killed(history, place):
+                taken += 1
+            elif place.offset < end:
+                verdict.complain("lost write", [f"{value} at {place}"])
+            elif history.drained:
+                verdict.complain("unseen", [f"{value} at {place}"])
+            else:
+                waiting += 1
+    verdict.counts |= {
+        "acknowledged": sum(len(one.values) for one in history.sends if one.outcome == "ok"),
+        "in the log": sum(len(log.values) for log in history.logs.values()),
+        "delivered": len(delivered),
+        "lost": len(verdict.anomalies.get("lost write", ())),
+        "lost in the hand of a killed one that commits before": taken,
+        "not delivered yet": waiting,
+        "partitions that were not judged: others read them": len(partitions) - len(judged),
+    }
+
+
+def taken_by_killed(history: History, place: Place) -> bool:
+    """Whether a member committed this message, and was killed before it had passed it on.
+
+    So it can go, a message at each kill, with one that does not promise to commit only what it is
+    done with.
+    """
+    return any(
+        not history.promises(claim.member, "delivered")
+        and history.committed_at(place.partition, claim.end or _NEVER) == place.offset + 1
+        and history.hit(claim, KILL, CAUSE_SLACK_MS)
+        for claim in history.claims.get(place.partition, ())
+    )
+
+
+def _with_strangers(history: History, partition: Partition) -> bool:
+    """Whether a member had the partition whose deliveries are not in the history."""
+    claims = history.claims.get(partition, ())
+    return any(claim.member not in history.members for claim in claims)
+
+
+def _due(history: History, partition: Partition) -> Iterator[tuple[Place, str]]:
+    """What has to be delivered: what lies there, from where the group began."""
+    first = began_at(history, partition)
+    skipped = list(_skipped_by_others(history, partition))
+    written = {value for one in history.sends if one.outcome == "ok" for value in one.values}
+    for value, place in history.places.items():
+        if (
+            place.partition == partition
+            and place.offset >= first
+            and (value in written or partition in history.logs)
+            and not any(start <= place.offset < end for start, end in skipped)
+        ):
+            yield place, value
+
+
+def began_at(history: History, partition: Partition) -> int:
+    """Find the first offset of a partition that its group had to read.
+
+    That is the committed one where the first member found one; else the beginning of the log, where
+    all members start there; else the lowest that was read or committed.
+    """
+    log = history.logs.get(partition)
+    at_least = 0 if log is None else log.start
+    claims: list[Claim] = history.claims.get(partition, [])
+    stored = history.committed_at(partition, claims[0].start) if claims else None
+    if stored is not None:
+        return max(at_least, stored)
+    first = [claims[0].member] if claims else list(history.members)
+    if all(one in history.members and history.members[one].earliest for one in first):
+        return at_least
+    known = [
+        *_read(history, partition),
+        *(one.offset for one in history.commits.get(partition, ())),
+    ]
+    return max(at_least, min(known)) if known else at_least
+
+
+def _read_up_to(history: History, partition: Partition) -> int:
+    """The offset behind the last one that was read, or that a member committed."""
+    read = [offset + 1 for offset in _read(history, partition)]
+    commits = history.commits.get(partition, ())
+    return max([0, *read, *(one.offset for one in commits if one.member is not None)])
+
+
+def _read(history: History, partition: Partition) -> list[int]:
+    return [
+        one.place.offset
+        for one in history.deliveries
+        if one.place is not None and one.place.partition == partition
+    ]
+
+
+def _skipped_by_others(history: History, partition: Partition) -> Iterator[tuple[int, int]]:
+    """The ranges over which somebody who is no member has moved the offset."""
+    before: int | None = None
+    for one in history.commits.get(partition, ()):
+        if one.member is None and before is not None and one.offset > before:
+            yield before, one.offset
+        before = one.offset

@@ -1,0 +1,93 @@
+"""Histories in files, and that the judge knows nothing of what it judges."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.histories.__main__ import main
+from tests.histories.operations import write_file
+from tests.histories.simulated import lived
+from tests.interop.members import REPOSITORY
+
+HEALTHY = lived([("send", 1), ("ask", 2), ("give", 2), ("kill", 3), ("send", 4)])
+
+
+def test_a_healthy_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Its numbers, and the verdict."""
+    file = tmp_path / "history.ndjson"
+    write_file(file, HEALTHY)
+    assert main([str(file)]) == 0
+    assert capsys.readouterr().out.endswith("all promises kept\n")
+
+
+def test_a_file_that_tells_of_a_loss(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """The anomaly, its place, and an exit status."""
+    file = tmp_path / "history.ndjson"
+    write_file(file, [one for one in HEALTHY if one["f"] != "poll"])
+    assert main([str(file)]) == 1
+    shown = capsys.readouterr().out
+    assert "WRONG: lost write: " in shown
+    assert shown.endswith("promises broken\n")
+
+
+HEAD = {"process": "p", "type": "ok", "f": "poll", "time": 1}
+BAD = {
+    "not JSON": "{",
+    "not an object": "[]",
+    "without time": json.dumps({"process": "p", "type": "ok", "f": "poll"}),
+    "none of": json.dumps({**HEAD, "type": "done"}),
+    "'fetch' is none of": json.dumps({**HEAD, "f": "fetch"}),
+    "without 'messages'": json.dumps(HEAD),
+    "nobody began": json.dumps({**HEAD, "f": "send"}),
+    "nobody had claimed": json.dumps({**HEAD, "f": "release", "topic": "t", "partition": 0}),
+}
+
+
+@pytest.mark.parametrize("what", list(BAD))
+def test_a_file_that_is_no_history(
+    what: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The line is named."""
+    file = tmp_path / "history.ndjson"
+    file.write_text(f"{json.dumps({**HEAD, 'f': 'note'})}\n{BAD[what]}\n")
+    assert main([str(file)]) == 2
+    told = capsys.readouterr().err
+    assert "line 2" in told
+    assert what in told
+
+
+def test_a_second_operation_of_a_process_that_has_one_under_way(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It would not be clear which one an end belongs to."""
+    file = tmp_path / "history.ndjson"
+    write_file(file, [{**HEAD, "type": "invoke"}] * 2)
+    assert main([str(file)]) == 2
+    assert "p has an operation under way" in capsys.readouterr().err
+
+
+def test_a_file_that_is_missing(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """No trace of calls."""
+    assert main([str(tmp_path / "nothing")]) == 2
+    assert "No such file" in capsys.readouterr().err
+
+
+def test_the_judge_imports_nothing_of_what_it_judges() -> None:
+    """Neither by itself nor through others: the whole package, but for its own tests."""
+    folder = Path(__file__).parent
+    modules = [one.stem for one in folder.glob("*.py") if not one.stem.startswith("test_")]
+    assert "judge" in modules
+    names = [f"tests.histories.{one}" for one in modules]
+    program = (
+        "import importlib, sys\n"
+        f"for name in {names}: importlib.import_module(name)\n"
+        "banned = {'zkconsumer', 'pyspark_zkconsumer'}\n"
+        "sys.exit(sorted(one for one in sys.modules if one.partition('.')[0] in banned) or 0)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=REPOSITORY, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr

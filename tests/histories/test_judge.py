@@ -1,0 +1,382 @@
+"""Each judgement by an example: a small history that is sound, and what is changed in it."""
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.histories.judge import judge
+from tests.histories.rules import PROMISES, Verdict
+
+A, B, C = "g_a", "g_b", "g_c"  # C promises little: it commits a message before it delivers it
+Operation = dict[str, Any]
+Change = Callable[["Story"], None]
+
+
+class Story:
+    """Writes down what happened, by the second; places are of one partition."""
+
+    def __init__(self) -> None:
+        self.operations: list[Operation] = []
+        self._last: dict[str, int] = {}
+        for name in (A, B):
+            promises = sorted(PROMISES)
+            self.tell(0, name, "info", "member", member=name, promises=promises, late_ms=4_000)
+        self.tell(0, C, "info", "member", member=C, promises=["starts"], load_slack_ms=500)
+        self.commit(0, None, 0)
+
+    def tell(self, second: float, process: str, kind: str, f: str, /, **fields: object) -> None:
+        """Add an operation."""
+        one = {"process": process, "type": kind, "f": f, "time": int(second * 1000), **fields}
+        self.operations.append(one)
+
+    def write(self, count: int, outcome: str = "ok") -> None:
+        """Values v0, v1 ... at offsets 0, 1 ..."""
+        values = [f"v{offset}" for offset in range(count)]
+        self.tell(0, "writer", "invoke", "send", topic="t", partition=0, values=values)
+        self.tell(0, "writer", outcome, "send", **({"offset": 0} if outcome == "ok" else {}))
+
+    def claim(self, second: float, member: str) -> None:
+        """The member makes the owner node."""
+        self.tell(second, "zk", "info", "claim", topic="t", partition=0, member=member)
+
+    def release(self, second: float, how: str = "released") -> None:
+        """The owner node goes."""
+        self.tell(second, "zk", "info", "release", topic="t", partition=0, how=how)
+
+    def commit(self, second: float, member: str | None, offset: int) -> None:
+        """The member writes an offset."""
+        self.tell(second, "zk", "ok", "commit", member=member, offsets=[["t", 0, offset]])
+
+    def give(self, second: float, member: str, *offsets: int, reader: str = "0") -> None:
+        """The member's reader asks, and is given these within a tenth of a second."""
+        process = f"{member}/{reader}"
+        self.tell(second, process, "invoke", "poll")
+        messages = [["t", 0, offset, f"v{offset}"] for offset in offsets]
+        self.tell(second + 0.1, process, "ok", "poll", member=member, messages=messages)
+
+    def ask(self, second: float, member: str) -> None:
+        """Its reader asks for more, and gets nothing."""
+        self.tell(second, f"{member}/0", "invoke", "poll")
+
+    def print(self, second: float, member: str, *offsets: int) -> None:
+        """A member that tells no places, nor when it asks, is seen to have delivered these."""
+        messages = [[None, None, None, f"v{offset}"] for offset in offsets]
+        since = int(second * 1000)
+        ok = {"member": member, "since": since, "messages": messages}
+        self.tell(second + 0.1, member, "ok", "poll", **ok)
+
+    def fault(self, second: float, kind: str, member: str | None, until: float = 0) -> None:
+        """Something is done to a member."""
+        until_ms = int(max(second, until) * 1000)
+        self.tell(second, "nemesis", "info", "fault", kind=kind, member=member, until=until_ms)
+
+    def end(self, count: int) -> None:
+        """The log is read, and everything was waited for."""
+        messages = [[offset, f"v{offset}"] for offset in range(count)]
+        place = {"topic": "t", "partition": 0, "start": 0, "end": count}
+        self.tell(90, "judge", "ok", "log", **place, messages=messages)
+        self.tell(90, "judge", "info", "end", drained=True, committed=True)
+
+
+def sound(*, first: Change | None = None, second: Change | None = None) -> Story:
+    """A reads 0 to 2 and hands over; B reads 3 to 5, is killed with 5 uncommitted; C ends.
+
+    Args:
+        first: A's life, in place of what is said above.
+        second: B's.
+    """
+    story = Story()
+    story.write(6)
+    (first or life_of_a)(story)
+    (second or life_of_b)(story)
+    story.claim(16, C)
+    story.print(17, C, 5)
+    story.commit(20, C, 6)
+    story.release(21)
+    story.end(6)
+    return story
+
+
+def life_of_a(story: Story) -> None:
+    """In order."""
+    story.claim(1, A)
+    for offset in (0, 1, 2):
+        story.give(2 + offset, A, offset)
+    story.ask(5, A)
+    story.commit(5.5, A, 3)
+    story.release(6)
+
+
+def life_of_b(story: Story) -> None:
+    """Killed with a message in its hand."""
+    story.claim(7, B)
+    for offset in (3, 4, 5):
+        story.give(5 + offset, B, offset)
+    story.commit(11, B, 5)
+    story.fault(12, "kill", B)
+    story.release(15, "session")
+
+
+def verdict_of(story: Story) -> Verdict:
+    """What the judge says."""
+    return judge(copy.deepcopy(story.operations))
+
+
+def test_sound_evidence_passes_and_every_repeat_has_its_cause() -> None:
+    """What the killed one had not committed came again, and that is all that did."""
+    verdict = verdict_of(sound())
+    assert verdict.good, verdict.complaints()
+    assert verdict.repeats == {"a kill of a fenced one": 1}
+    assert verdict.counts["lost"] == 0
+    assert verdict.counts["acknowledged"] == 6
+    assert verdict.counts["claims"] == 3
+    assert verdict.counts["claims given up in order"] == 2
+
+
+def before_b(change: Change) -> Change:
+    """B's life, with this before it reads."""
+
+    def lives(story: Story) -> None:
+        story.claim(7, B)
+        change(story)
+        for offset in (3, 4, 5):
+            story.give(8 + offset / 10, B, offset, reader="1")
+        story.commit(11, B, 5)
+        story.fault(12, "kill", B)
+        story.release(15, "session")
+
+    return lives
+
+
+def a_with_commits(*commits: tuple[float, int]) -> Change:
+    """A's life, with these commits."""
+
+    def lives(story: Story) -> None:
+        story.claim(1, A)
+        for offset in (0, 1, 2):
+            story.give(2 + offset, A, offset)
+        story.ask(5, A)
+        for when, offset in commits:
+            story.commit(when, A, offset)
+        story.release(6)
+
+    return lives
+
+
+BROKEN: dict[str, tuple[Story, str]] = {
+    "read below the commit": (
+        sound(second=before_b(lambda story: story.give(7.5, B, 2, 3))),
+        "committed redelivery: 1 (t-0 2 by g_b (g_b/0) at 7600, where 3 was committed",
+    ),
+    "begun above the commit": (
+        sound(second=before_b(lambda story: story.give(7.5, B, 4))),
+        "poll skip: 1 (t-0 4 by g_b (g_b/0) at 7600, where 3 was committed",
+    ),
+    "back within a claim": (
+        sound(second=before_b(lambda story: story.give(7.5, B, 3))),
+        "nonmonotonic poll: 1 (t-0 3 after 3 by g_b (g_b/1)",
+    ),
+    "no claim": (
+        sound(second=before_b(lambda story: story.give(7.5, A, 3, reader="1"))),
+        "poll after release: 1 (t-0 3 by g_a",
+    ),
+    "released uncommitted": (
+        sound(first=a_with_commits((5.5, 1))),
+        "unfinished hand-over: 1 (t-0 by g_a: 2 in hand, 1 committed)",
+    ),
+    "committed early": (
+        sound(first=a_with_commits((3.5, 3))),
+        "premature commit: 1 (t-0 2 by the commit of 3 by g_a at 3500)",
+    ),
+    "committed in hand": (
+        sound(first=a_with_commits((4.5, 3))),
+        "commit in hand: 1 (t-0 2 by the commit of 3 by g_a at 4500)",
+    ),
+    "moved back": (
+        sound(first=a_with_commits((5.2, 3), (5.3, 2), (5.4, 3))),
+        "commit moved back: 1 (t-0 from 3 to 2 by g_a)",
+    ),
+    "never written": (
+        sound(second=before_b(lambda story: story.give(7.5, B, 3, 9))),
+        "unwritten read: 1 (v9 at t-0 9 by g_b)",
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", list(BROKEN))
+def test_what_breaks_a_promise_is_told_with_its_place(fault: str) -> None:
+    """By the name of the anomaly, once."""
+    story, complaint = BROKEN[fault]
+    complaints = verdict_of(story).complaints()
+    assert any(one.startswith(complaint) for one in complaints), complaints
+
+
+def test_a_hand_over_in_the_registrys_absence_may_leave_something_uncommitted() -> None:
+    """It is counted, and only then excused."""
+    story = sound(first=a_with_commits((5.5, 1)))
+    story.fault(4.5, "registry away", None, until=5.6)
+    verdict = verdict_of(story)
+    assert "unfinished hand-over" not in verdict.anomalies
+    assert verdict.effects["a hand-over without a commit: the registry was away"] == 1
+
+
+def test_what_one_without_a_fence_writes_over_a_commit_is_its_own_doing() -> None:
+    """It was frozen, and knows an old offset; the other had committed all before it handed over."""
+
+    def lives(story: Story) -> None:
+        life_of_a(story)
+        released = story.operations.pop()
+        story.commit(5.6, C, 1)
+        story.operations.append(released)
+        story.claim(7, B)
+        for offset in range(1, 6):
+            story.give(7 + offset / 2, B, offset)
+        story.commit(11, B, 5)
+        story.fault(12, "kill", B)
+        story.release(15, "session")
+
+    verdict = verdict_of(sound(first=lives, second=lambda _: None))
+    assert verdict.good, verdict.complaints()
+    assert verdict.effects["an offset that one without a fence moved back"] == 1
+
+
+def killed_with_one(story: Story, *, killed: bool) -> None:
+    """C commits a message before it has passed it on, and is killed or not; A reads the rest."""
+    story.write(6)
+    story.claim(1, C)
+    story.print(2, C, 0, 1)
+    story.commit(5, C, 3)
+    if killed:
+        story.fault(6, "kill", C)
+    story.release(9, "session")
+    story.claim(10, A)
+    for offset in (3, 4, 5):
+        story.give(8 + offset, A, offset)
+    story.ask(14, A)
+    story.commit(15, A, 6)
+    story.release(16)
+    story.end(6)
+
+
+@pytest.mark.parametrize("killed", [True, False])
+def test_one_that_commits_first_may_take_a_message_with_it_when_it_is_killed(killed: bool) -> None:
+    """And only then; what is behind that one is not excused."""
+    story = Story()
+    killed_with_one(story, killed=killed)
+    verdict = verdict_of(story)
+    assert verdict.good == killed, verdict.complaints()
+    assert verdict.counts["lost in the hand of a killed one that commits before"] == killed
+
+
+def test_what_was_in_doubt_and_is_in_the_log_must_be_delivered() -> None:
+    """A write without an answer may be there all the same."""
+    story = Story()
+    story.write(3, "info")
+    story.claim(1, A)
+    story.give(2, A, 1)
+    story.end(3)
+    complaints = verdict_of(story).complaints()
+    assert "lost write: 1 (v0 at t-0 0)" in complaints
+    assert "unseen: 1 (v2 at t-0 2)" in complaints
+
+
+def test_without_a_log_only_what_was_read_past_is_lost() -> None:
+    """What lies behind it may still come; and a write in doubt need not be there."""
+    story = Story()
+    story.write(4)
+    story.claim(1, A)
+    story.give(2, A, 0)
+    story.give(3, A, 2)
+    verdict = verdict_of(story)
+    assert list(verdict.anomalies) == ["lost write", "poll skip"]
+    assert verdict.counts["not delivered yet"] == 1
+
+
+def test_a_partition_that_an_unrecorded_member_has_read_is_not_judged_for_losses() -> None:
+    """It may have read anything; that is counted."""
+    story = Story()
+    story.write(4)
+    story.claim(1, "a stranger")
+    story.commit(2, "a stranger", 3)
+    story.release(3)
+    story.claim(4, A)
+    story.give(5, A, 3)
+    verdict = verdict_of(story)
+    assert verdict.good, verdict.complaints()
+    assert verdict.counts["partitions that were not judged: others read them"] == 1
+
+
+def test_offsets_that_an_operator_moves_are_nobodys_loss() -> None:
+    """Nor are they a skip of who claims then."""
+    story = Story()
+    story.write(6)
+    story.commit(1, None, 4)
+    story.claim(2, A)
+    story.give(3, A, 4, 5)
+    assert verdict_of(story).good, verdict_of(story).complaints()
+
+
+def test_a_change_that_the_member_was_told_of_may_move_its_position() -> None:
+    """Without a registry that is all that is known of assignments."""
+    story = Story()
+    story.operations.clear()
+    story.tell(0, A, "info", "member", member=A, promises=["order"], start="earliest")
+    story.write(4)
+    story.give(1, A, 0, 1)
+    partitions = [["t", 0]]
+    story.tell(2, f"{A}/0", "info", "revoked", member=A, partitions=partitions)
+    story.tell(2, f"{A}/0", "info", "assigned", member=A, partitions=partitions)
+    story.give(3, A, 1, 2)
+    again = copy.deepcopy(story)
+    assert verdict_of(story).good
+    again.give(4, A, 2, 3)
+    assert verdict_of(again).complaints() == [
+        "nonmonotonic poll: 1 (t-0 2 after 2 by g_a (g_a/0) at 4100)"
+    ]
+
+
+def test_thawed_long_after_its_session_a_member_may_still_have_one_in_hand() -> None:
+    """Frozen time is not its own; what it goes on delivering behind that is."""
+    story = Story()
+    story.write(4)
+    story.claim(1, A)
+    story.give(2, A, 0)
+    story.fault(3, "freeze", A, until=20)
+    story.release(8, "session")
+    story.give(19.9, A, 1)
+    assert verdict_of(story).good, verdict_of(story).complaints()
+    story.give(26, A, 2)
+    assert list(verdict_of(story).anomalies) == ["late poll"]
+
+
+def test_a_partition_that_comes_back_goes_on_behind_what_its_member_was_done_with() -> None:
+    """Committed or not; but not behind what it still had in hand."""
+    story = Story()
+    story.write(6)
+    story.claim(1, A)
+    for offset in (0, 1, 2):
+        story.give(2 + offset, A, offset)
+    story.release(6, "session")
+    in_hand = copy.deepcopy(story)
+    story.give(7, A, 3)
+    story.claim(8, A)
+    story.give(9, A, 4)
+    assert verdict_of(story).good, verdict_of(story).complaints()
+    in_hand.claim(8, A)
+    in_hand.give(9, A, 3, reader="1")
+    assert verdict_of(in_hand).complaints() == [
+        "poll skip: 1 (t-0 3 by g_a (g_a/1) at 9100, where 0 was committed at its claim)"
+    ]
+
+
+@pytest.mark.parametrize("start", [0, 3])
+def test_where_an_offset_lies_outside_of_the_log_any_start_is_legal(start: int) -> None:
+    """The reset policy says which."""
+    story = Story()
+    story.write(4)
+    story.commit(1, None, 1_000)
+    story.claim(2, A)
+    story.give(3, A, start)
+    assert verdict_of(story).good, verdict_of(story).complaints()

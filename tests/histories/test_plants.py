@@ -1,0 +1,63 @@
+"""The judge finds each planted anomaly, and none in healthy histories."""
+
+import itertools
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.histories.judge import judge
+from tests.histories.plants import planted, plants
+from tests.histories.rules import ANOMALIES
+from tests.histories.simulated import ACTIONS, Operations, lived
+
+LONG = 150
+
+lives = st.lists(st.tuples(st.sampled_from(ACTIONS), st.integers(0, 1 << 30)), max_size=LONG)
+
+
+def long_life(seed: int) -> Operations:
+    """A healthy history in which nearly everything happens."""
+    chance = random.Random(seed)
+    return lived((chance.choice(ACTIONS), chance.randrange(1 << 30)) for _ in range(LONG))
+
+
+@given(lives)
+def test_a_healthy_history_has_no_anomaly(actions: list[tuple[str, int]]) -> None:
+    """Whatever happens: kills, ended sessions, hand-overs, writes in doubt."""
+    verdict = judge(lived(actions))
+    assert verdict.good, verdict.complaints()
+
+
+def test_healthy_histories_hold_what_is_legal_only_at_least_once() -> None:
+    """Otherwise the judge would not be tested with it."""
+    verdicts = [judge(long_life(seed)) for seed in range(20)]
+    repeats = set().union(*(one.repeats for one in verdicts))
+    assert repeats >= {
+        "a kill of a fenced one",
+        "an expired session of a fenced one",
+        "an expired session of a fenced one: it read on until it knew",
+        "a hand-over by a fenced one",
+    }
+    assert set().union(*(one.effects for one in verdicts)) >= {
+        "a poll that goes back with a new assignment",
+        "a poll that goes forward with a new assignment",
+        "read on after its session, until it knew",
+    }
+
+
+def test_every_anomaly_can_be_planted() -> None:
+    """None is looked for in vain."""
+    assert set(plants()) == set(ANOMALIES)
+
+
+@pytest.mark.parametrize("anomaly", plants())
+@settings(max_examples=25)
+@given(seed=st.integers(0, 1 << 30), pick=st.randoms(use_true_random=False))
+def test_a_planted_anomaly_is_found(anomaly: str, seed: int, pick: random.Random) -> None:
+    """Wherever it lies, in the first history from this one on that has a place for it."""
+    lives_on = (planted(anomaly, long_life(n), pick.choice) for n in itertools.count(seed))
+    changed = next(one for one in lives_on if one is not None)
+    verdict = judge(changed)
+    assert anomaly in verdict.anomalies, verdict.complaints()

@@ -1,0 +1,73 @@
+"""What ZooKeeper's log tells of a group, as operations of a history."""
+
+from typing import Any
+
+from tests.histories.registry import group_operations
+from tests.histories.zookeeper_log import Write
+
+
+def writes(*told: tuple[int, str, str | None], ended: int = 0) -> list[Write]:
+    """Writes by session, path below the group, and data."""
+    return [
+        Write(
+            zxid=number,
+            time_ms=number * 10,
+            session=session,
+            path=f"/kafka/consumers/g/{path}",
+            data=None if data is None else data.encode(),
+            by_session_end=data is None and session == ended,
+        )
+        for number, (session, path, data) in enumerate(told)
+    ]
+
+
+def told(operations: list[Write]) -> list[dict[str, Any]]:
+    """The operations, without what all of them share."""
+    found = list(group_operations(operations, "/kafka/consumers/g"))
+    assert all(one.pop("process") == "zookeeper" for one in found)
+    return found
+
+
+def test_claims_end_by_their_own_member_by_its_session_or_by_a_stranger() -> None:
+    """Whose session deletes the node tells which."""
+    place = {"topic": "t-1", "partition": 4}
+    life = writes(
+        (1, "owners/t-1/4", "g_a-0"),
+        (1, "owners/t-1/4", None),
+        (2, "owners/t-1/4", "g_b-0"),
+        (9, "owners/t-1/4", None),
+        (2, "owners/t-1/4", "g_b-1"),
+        (2, "owners/t-1/4", None),
+    )
+    life[-1:] = writes((2, "owners/t-1/4", None), ended=2)
+    assert [(one["f"], one.get("member"), one.get("how")) for one in told(life)] == [
+        ("claim", "g_a", None),
+        ("release", None, "released"),
+        ("claim", "g_b", None),
+        ("release", None, "stranger"),
+        ("claim", "g_b", None),
+        ("release", None, "session"),
+    ]
+    assert all(one.items() >= place.items() for one in told(life))
+
+
+def test_an_offset_is_committed_by_the_member_of_the_session_or_by_nobody() -> None:
+    """Sessions are known by the registrations that they made."""
+    life = writes(
+        (7, "offsets/t/0", "3"),
+        (1, "ids/g_a", "{}"),
+        (1, "offsets/t/0", "5"),
+        (1, "offsets/t", ""),
+        (1, "owners/t", ""),
+    )
+    assert told(life) == [
+        {"type": "ok", "f": "commit", "time": 0, "member": None, "offsets": [["t", 0, 3]]},
+        {"type": "ok", "f": "commit", "time": 20, "member": "g_a", "offsets": [["t", 0, 5]]},
+    ]
+
+
+def test_other_groups_are_left_out() -> None:
+    """Also one whose name begins with this one's."""
+    [one] = writes((1, "ids/x", "{}"))
+    other = Write(zxid=1, time_ms=1, session=1, path="/kafka/consumers/g2/offsets/t/0", data=b"1")
+    assert told([one, other]) == []

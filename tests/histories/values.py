@@ -1,0 +1,66 @@
+"""Does everybody say the same of what lies where, and was all of it written?"""
+
+from collections.abc import Iterator
+
+from tests.histories.facts import History, Place
+from tests.histories.rules import Verdict
+
+
+def judge_values(history: History, verdict: Verdict) -> None:
+    """Find values at two offsets, offsets with two values, and values that nobody wrote."""
+    values: dict[Place, set[str]] = {}
+    places: dict[str, set[Place]] = {}
+    for place, value in _told(history):
+        values.setdefault(place, set()).add(value)
+        places.setdefault(value, set()).add(place)
+    verdict.complain(
+        "inconsistent offsets",
+        (f"{place} holds {sorted(all_of)}" for place, all_of in values.items() if len(all_of) > 1),
+    )
+    verdict.complain(
+        "duplicate",
+        (
+            f"{value} lies at {', '.join(map(str, sorted(all_of)))}"
+            for value, all_of in places.items()
+            if len(all_of) > 1
+        ),
+    )
+    verdict.complain("write lost by the log", _lost_by_log(history))
+    _judge_origin(history, verdict)
+
+
+def _told(history: History) -> Iterator[tuple[Place, str]]:
+    """What lies where: by the logs, by acknowledgements, by who read it."""
+    for partition, log in history.logs.items():
+        for offset, value in log.values.items():
+            yield Place(partition, offset), value
+    for send in history.sends:
+        if send.offset is not None and send.partition not in history.logs:
+            for offset, value in enumerate(send.values, send.offset):
+                yield Place(send.partition, offset), value
+    for one in history.deliveries:
+        if one.told is not None:
+            yield one.told, one.value
+
+
+def _lost_by_log(history: History) -> Iterator[str]:
+    for send in history.sends:
+        log = history.logs.get(send.partition)
+        if log is None or send.offset is None:
+            continue
+        for offset, value in enumerate(send.values, send.offset):
+            if offset >= log.start and log.values.get(offset) != value:
+                yield f"{value}, acknowledged at {send.partition} {offset}"
+
+
+def _judge_origin(history: History, verdict: Verdict) -> None:
+    topics = {send.partition.topic for send in history.sends}
+    failed = {v for send in history.sends if send.outcome == "fail" for v in send.values}
+    written = {value for send in history.sends for value in send.values}
+    for log in history.logs.values():
+        written.update(log.values.values())
+    for one in history.deliveries:
+        if one.value in failed:
+            verdict.complain("aborted read", [f"{one.value} by {one.member}"])
+        elif one.value not in written and (one.told is None or one.told.partition.topic in topics):
+            verdict.complain("unwritten read", [f"{one.value} at {one.told} by {one.member}"])

@@ -1,0 +1,56 @@
+"""Members write down their histories; see ``tests.histories``."""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from tests.histories.recorder import Recorder
+from tests.histories.rules import PROMISES
+from zkconsumer import MessageAndMetadata, ZkConsumerError
+
+Stream = Iterable[MessageAndMetadata[bytes, bytes]]
+
+
+def recorded(
+    stream: Stream, recorder: Recorder, member: str, reader: str
+) -> Iterator[MessageAndMetadata[bytes, bytes]]:
+    """Iterate over a stream, and write down each message before it is passed on."""
+    messages = iter(stream)
+    while True:
+        recorder.asks(reader)
+        try:
+            message = next(messages)
+        except StopIteration:
+            recorder.ended(reader)
+            return
+        except ZkConsumerError as error:
+            recorder.failed(reader, error)
+            raise
+        # A member with a blacklist also reads what other tests left on this cluster.
+        value = (message.value or b"").decode(errors="replace")
+        where = (message.topic, message.partition, message.offset)
+        recorder.given(reader, member, [(*where, value)])
+        yield message
+
+
+def promises_of(settings: Mapping[str, str]) -> list[str]:
+    """What a connector with these settings promises, as far as ZooKeeper's log can tell."""
+    promises = set(PROMISES)
+    if settings.get("offsets.storage") == "kafka":
+        promises &= {"order", "owned"}
+    if settings.get("auto.commit.enable") == "false":
+        promises -= {"consumed", "hands_over"}
+    if settings.get("delivery") in {"scala", "at_most_once"}:
+        promises &= {"order", "owned", "fenced"}
+    return sorted(promises)
+
+
+def declare(recorder: Recorder, member: str, settings: Mapping[str, str]) -> None:
+    """Write down that one of ours comes, with these settings."""
+    recorder.add(
+        member,
+        "info",
+        "member",
+        member=member,
+        promises=promises_of(settings),
+        start="earliest" if settings.get("auto.offset.reset") == "smallest" else "latest",
+        late_ms=int(settings.get("zookeeper.session.timeout.ms", "6000")),
+    )
