@@ -7,8 +7,8 @@ STAMP := $(VENV)/.installed
 # rewrite every assertion in each of its workers.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: demo test checks lint types imports collect native unit sandbox-tests spark-tests pure-tests simulate chaos fuzz-native \
-	bench bench-rebalance bench-spark bench-poll bench-mirror drain-kills golden manual races-native arm wheel wheels clean
+.PHONY: demo test checks lint types imports collect native unit sandbox-tests spark-tests pure-tests test-busy properties simulate chaos \
+	fuzz-native bench bench-rebalance bench-spark bench-poll bench-mirror drain-kills mutants golden manual races-native arm wheel wheels clean
 
 NATIVE := $(wildcard zkconsumer/native/_* zkconsumer/native/csrc/*.[ch])
 $(STAMP): setup.cfg pyproject.toml setup.py scripts/make-venv scripts/apt-install $(filter-out %.so,$(NATIVE))
@@ -81,6 +81,19 @@ ifeq ($(filter-out 0,$(ZKCONSUMER_PURE)),)
 	ZKCONSUMER_PURE=1 $(PY) -m pytest -q -r fE -m alone $(PURE_TESTS)
 endif
 
+# Every property with seeds that nobody chose, which CI's fixed ones are not: make properties SEEDS=20
+# A failing seed replays with: make properties SEEDS=1 SEED=1234567
+SEEDS ?= 5
+properties: $(STAMP) native
+	scripts/properties $(PY) $(SEEDS) $(or $(SEED),random) $(PARALLEL)
+
+# What CI's machine never is: so many endless loops for each processor run beside the lanes.
+# make test-busy LOAD=4 LANES="unit sandbox-tests". What is left open tells where it was opened.
+LOAD ?= 4
+LANES ?= unit sandbox-tests
+test-busy: $(STAMP) native
+	PYTHONTRACEMALLOC=10 PYTEST_TIMEOUT=600 scripts/busy $(LOAD) $(MAKE) --no-print-directory $(LANES)
+
 # Real faults on real servers, ten minutes of them: make chaos MINUTES=3 SEED=8
 MINUTES ?= 10
 chaos: $(STAMP)
@@ -91,13 +104,20 @@ KILLS ?= 10
 drain-kills: $(STAMP)
 	KILLS=$(KILLS) SEED=$(SEED) SPARK_LOCAL_IP=127.0.0.1 $(PY) -m pytest -q -s tests/spark/test_drain_kills.py
 
+# A sample of changes to the code that decides delivery, offsets and ownership: does a test notice each?
+# make mutants COUNT=500 SEED=1
+COUNT ?= 500
+mutants: $(STAMP)
+	$(PY) -m tests.mutants --count $(COUNT) --seed $(or $(SEED),1) $(ARGS)
+
 SCHEDULES ?= 10000
 
 # Seeded schedules of whole members on an in-memory ZooKeeper, and of members of a coordinator's
 # group; a failing seed replays exactly.
 simulate: $(STAMP)
-	$(PY) -m tests.simulation --schedules $(SCHEDULES) --seed $(or $(SEED),0)
-	$(PY) -m tests.simulation.coordinated --schedules $(SCHEDULES) --seed $(or $(SEED),0)
+	$(PY) -m tests.simulation --jobs $$(nproc) --schedules $(SCHEDULES) --seed $(or $(SEED),0)
+	$(PY) -m tests.simulation.coordinated --jobs $$(nproc) --schedules $(SCHEDULES) \
+		--seed $(or $(SEED),0)
 
 # Damaged record sets against the native core under sanitizers: make fuzz-native SECONDS=60 SEED=8
 # With PLANTS=1 it breaks the core's bounds one by one, and each must be found.

@@ -1,6 +1,7 @@
 """Fixtures of the whole test suite, and how its tests run.
 
-Hypothesis runs by chance, but in CI repeatably; what takes minutes starts first.
+Hypothesis runs by chance, but in CI repeatably (``make properties`` tries seeds that CI never
+sees); what takes minutes starts first.
 """
 
 import logging
@@ -9,16 +10,21 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from tests.support.clusters import broker_of, cluster, cluster3, kraft, zookeeper
+from tests.support.process_table import hear_ctrl_c
 
+hear_ctrl_c()
 # Whoever runs the tests may have a configuration of their own.
 os.environ["ZKCONSUMER_CONFIG"] = ""
 
-settings.register_profile("ci", derandomize=True)
-if os.environ.get("CI"):
-    settings.load_profile("ci")
+# How fast this machine is today says nothing of what is tested; and a failure is to be replayed.
+settings.register_profile(
+    "free", deadline=None, suppress_health_check=[HealthCheck.too_slow], print_blob=True
+)
+settings.register_profile("ci", settings.get_profile("free"), derandomize=True)
+settings.load_profile("ci" if os.environ.get("CI") else "free")
 
 _TESTS = Path(__file__).parent
 _WITHOUT_SERVERS = [_TESTS / name for name in ("golden", "property", "simulation", "unit")]

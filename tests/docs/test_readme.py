@@ -40,14 +40,13 @@ def command(start: str) -> list[str]:
 def sandbox_up(port: int) -> Iterator[None]:
     """The README's cluster, on another port, until the end of the block."""
     arguments = [one.replace("2181", str(port)) for one in command("zkconsumer sandbox up")]
-    process = subprocess.Popen(
+    with subprocess.Popen(
         [sys.executable, "-m", "zkconsumer", *arguments],
         stdout=subprocess.PIPE,
         text=True,
         cwd=ROOT,
-    )
-    assert process.stdout is not None
-    with process.stdout:
+    ) as process:
+        assert process.stdout is not None
         try:
             for line in process.stdout:
                 if " is up." in line:
@@ -55,9 +54,10 @@ def sandbox_up(port: int) -> Iterator[None]:
             else:
                 raise AssertionError(f"sandbox up ended with {process.wait()}")
             yield
-        finally:
             process.send_signal(signal.SIGINT)
             assert process.wait(60) == 0
+        finally:
+            process.kill()
 
 
 @pytest.mark.sandbox

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.support.log_broker import Log, LogBroker
@@ -50,7 +50,7 @@ def what_came(came: dict[int, Came]) -> dict[int, object]:
     max_bytes=st.sampled_from([None, 3_000, 10_000, 200_000]),
     skip=st.booleans(),
 )
-@settings(max_examples=50, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=50, deadline=None)
 def test_both_loops_bring_the_same(
     logs: list[tuple[Drawn, list[tuple[int, int, int]]]],
     pieces: list[int],

@@ -10,12 +10,13 @@ from hypothesis import strategies as st
 from tests.support.poll_world import PollWorld
 from zkconsumer.fetch.polled import arrivals, completed, fetch_line, incremental, turns
 from zkconsumer.fetch.polled.board import Board
+from zkconsumer.fetch.polled.incremental import FetchSessionBook
 from zkconsumer.fetch.polled.partition_state import PartitionState, Phase
 from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, Edge, PositionView
 from zkconsumer.fetch.polled.truncation import Sound
 from zkconsumer.records.fetched import IsolationLevel
 
-VERSIONS = (0, 1, 2, 3, 4, 5, 7, 8, 10, 11, 12)
+VERSIONS = (0, 1, 2, 3, 4, 5, 7, 8, 10, 11, 12, 13)
 POLICIES = (EARLIEST, LATEST, None)
 Fault = Callable[[pytest.MonkeyPatch], None]
 
@@ -37,7 +38,7 @@ def test_every_record_comes_once_and_in_order(seed: int, version: int, policy: E
 
 
 @settings(max_examples=80, deadline=None)
-@given(st.integers(0, 2**32), st.sampled_from([4, 5, 7, 11, 12]), st.sampled_from(POLICIES))
+@given(st.integers(0, 2**32), st.sampled_from([4, 5, 7, 11, 12, 13]), st.sampled_from(POLICIES))
 def test_committed_records_come_once_and_in_order(
     seed: int, version: int, policy: Edge | None
 ) -> None:
@@ -47,7 +48,7 @@ def test_committed_records_come_once_and_in_order(
 
 
 @settings(max_examples=80, deadline=None)
-@given(st.integers(0, 2**32), st.sampled_from([9, 11, 12]), st.sampled_from((EARLIEST, None)))
+@given(st.integers(0, 2**32), st.sampled_from([9, 11, 12, 13]), st.sampled_from((EARLIEST, None)))
 def test_a_log_that_is_cut_back_is_read_as_it_is_in_the_end(
     seed: int, version: int, policy: Edge | None
 ) -> None:
@@ -151,7 +152,21 @@ def _records_are_dropped_with_the_error(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(fetch_line, "unpack", emptied)
 
 
+def _topics_are_named_by_name(patch: pytest.MonkeyPatch) -> None:
+    """The tail of a topic that was created again is read before the metadata tells."""
+    patch.setattr(PartitionState, "topic_id", None)
+
+
+def _sessions_keep_old_topics(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(FetchSessionBook, "_goes_on_with", lambda *_: True)
+
+
+def _recreated_topics_are_read_on(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(arrivals.Arrivals, "made_anew", lambda *_: None)
+
+
 _PLAIN = {"version": 12}
+_BY_ID = {"version": 13}
 _OLD = {"version": 1}
 _CUT = {"version": 11, "truncates": True}
 _COMMITTED = {"version": 5, "isolation": IsolationLevel.READ_COMMITTED}
@@ -168,6 +183,9 @@ FAULTS: tuple[tuple[Fault, dict[str, Any]], ...] = (
     (_paused_partitions_are_handed_out, _PLAIN),
     (_the_leader_is_not_proved, _CUT),
     (_records_are_dropped_with_the_error, _OLD),
+    (_topics_are_named_by_name, _BY_ID),
+    (_sessions_keep_old_topics, _BY_ID),
+    (_recreated_topics_are_read_on, _BY_ID),
 )
 
 
@@ -183,3 +201,10 @@ def test_planted_faults_are_found(
         except (AssertionError, KeyError, IndexError):
             return
     pytest.fail("150 worlds went well all the same")
+
+
+@settings(max_examples=80, deadline=None)
+@given(st.integers(0, 2**32))
+def test_a_topic_that_is_created_again_is_read_whole(seed: int) -> None:
+    """Requests name it by its id, so nothing of the new log is read from an old position."""
+    run_world(PollWorld(seed, version=13))

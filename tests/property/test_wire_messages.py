@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.support.wire_values import REQUEST_VERSIONS, messages, name_of
+from tests.support.wire_values import REQUEST_VERSIONS, answers, messages, name_of
 from zkconsumer.errors import DecodeError
 from zkconsumer.wire.api import Request, Response
 from zkconsumer.wire.codec import (
@@ -60,8 +60,8 @@ def test_response_round_trip(
     kind: type[Request[Response]], version: int, data: st.DataObject, correlation_id: int
 ) -> None:
     """A response comes back equal, with its correlation id."""
-    response = data.draw(messages(kind.RESPONSE, version))
-    frame = encode_response(response, version=version, correlation_id=correlation_id)
+    response, written_in = data.draw(answers(kind, version))
+    frame = encode_response(response, version=written_in, correlation_id=correlation_id)
     assert decode_response(kind, version, frame[4:]) == (correlation_id, response)
 
 
@@ -73,9 +73,9 @@ def test_truncation_is_an_error_at_every_byte(
 ) -> None:
     """A message cut off anywhere is a DecodeError that stands at or before the cut."""
     request = data.draw(messages(kind, version))
-    response = data.draw(messages(kind.RESPONSE, version))
+    response, written_in = data.draw(answers(kind, version))
     asked = encode_request(request, version=version, correlation_id=1, client_id="c")[4:]
-    answered = encode_response(response, version=version, correlation_id=1)[4:]
+    answered = encode_response(response, version=written_in, correlation_id=1)[4:]
     for cut in range(len(asked)):
         with pytest.raises(DecodeError) as caught:
             decode_request(asked[:cut])
@@ -92,10 +92,10 @@ def test_truncation_is_an_error_at_every_byte(
 def test_flipped_bits(kind: type[Request[Response]], version: int, data: st.DataObject) -> None:
     """A message with flipped bits is another message or a DecodeError."""
     request = data.draw(messages(kind, version))
-    response = data.draw(messages(kind.RESPONSE, version))
+    response, written_in = data.draw(answers(kind, version))
     for whole in (
         encode_request(request, version=version, correlation_id=1, client_id="c"),
-        encode_response(response, version=version, correlation_id=1),
+        encode_response(response, version=written_in, correlation_id=1),
     ):
         frame = bytearray(whole[4:])
         for bit in data.draw(st.lists(st.integers(0, 8 * len(frame) - 1), min_size=1, max_size=4)):

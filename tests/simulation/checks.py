@@ -35,6 +35,7 @@ def _expected(world: World) -> Ownership:
     if not world.members:
         return {}
     topics = frozenset(tp.topic for tp in world.logs)
+    listed = world.tree.children("/brokers/topics") or []
     members: dict[str, MemberSubscription] = {}
     for member in world.members:
         node = world.tree.get(f"/consumers/{GROUP}/ids/{member.plan.consumer_id}")
@@ -42,7 +43,7 @@ def _expected(world: World) -> Ownership:
             raise Violation(f"{member.name} is not registered at rest")
         registration = parse_registration(node.data)
         assert isinstance(registration, Registration)
-        expanded = expand(registration, topics, exclude_internal=True)
+        expanded = expand(registration, listed, exclude_internal=True)
         members[member.plan.consumer_id] = MemberSubscription(expanded)
     partitions = {
         topic: tuple(sorted(tp.partition for tp in world.logs if tp.topic == topic))

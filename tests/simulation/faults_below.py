@@ -94,6 +94,10 @@ class IgnoresTheGate(KafkaStream[Any, Any]):
         super().__init__(queue, **{**more, "gate": DeliveryGate(more["clock"], 2**60)})
 
 
+def hears_no_answers(*_args: object) -> None:
+    """Only a connection that is closed counts as silence."""
+
+
 class CommitsAheadNever(KafkaStream[Any, Any]):
     """At most once: what is handed over was not committed before."""
 
@@ -165,6 +169,7 @@ FAULTS_BELOW: dict[str, Product] = {
     "DropsWhatDoesNotFit": Product(queue=DropsWhatDoesNotFit),
     "ConsumesInHand": Product(stream=ConsumesInHand),
     "IgnoresTheGate": Product(stream=IgnoresTheGate),
+    "HearsNoAnswers": Product(swaps=(Swap(DeliveryGate, "heard", hears_no_answers),)),
     "CommitsAheadNever": Product(stream=CommitsAheadNever),
     "CommitsBelowWhatIsCommitted": Product(
         swaps=(Swap(member, "CommitRules", Rules(callers=delivered_whatever)),)

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -27,13 +28,17 @@ from zkconsumer.errors import ConsumerClosed, OffsetCommitFailed, RebalanceFaile
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.model import TopicPartition
 from zkconsumer.observe import MemberName, Observation
+from zkconsumer.offsets.topic_checked import TopicChecked
 from zkconsumer.streams.budget import ByteBudget
 from zkconsumer.streams.gate import DeliveryGate
 from zkconsumer.streams.queues import StreamQueue
 from zkconsumer.testing.memory_zk import MemoryZkServer
-from zkconsumer.zk.session import SessionEvent, SessionState
+from zkconsumer.zk.session import HeardListener, SessionEvent, SessionState
+from zkconsumer.zk.topic_nodes import topic_czxids
 
 GROUP = "g"
+PING_MS = 500
+"""A twelfth of the session time-out."""
 Note = Callable[..., None]
 
 
@@ -58,6 +63,8 @@ class SimMember:
         frozen_until_ms: the whole process stands still until then.
         stalled_until_ms: its control thread does.
         heard_lost: sessions whose end it was told of.
+        connected_ms: when the server answered its last request to connect.
+        heard_ms: when it sent the last request that it knows to be answered.
     """
 
     def __init__(self, plan: MemberPlan, around: Surroundings, serial: int) -> None:
@@ -75,6 +82,8 @@ class SimMember:
         self.callers: list[Caller] = []
         self.frozen_until_ms = 0
         self.stalled_until_ms = 0
+        self.connected_ms = self.heard_ms = around.clock.now_ms()
+        self._told_of_answers: list[HeardListener] = []
         self._joining: tuple[JoinRequest, list[StreamQueue], int] | None = None
         self._commit: tuple[CommitRequest, list[tuple[Reading, int]]] | None = None
         self.store = SimStore(around.server, around.rng)
@@ -95,7 +104,10 @@ class SimMember:
             MemberWorld(
                 store=self.store,
                 registry=self.registry,
-                offset_store=around.product.offsets(self.store, GROUP, guard=self.registry),
+                offset_store=TopicChecked(
+                    around.product.offsets(self.store, GROUP, guard=self.registry),
+                    partial(topic_czxids, self.store),
+                ),
                 fetching=self.fetching,
                 clock=around.clock,
                 random=around.rng.random,
@@ -107,6 +119,7 @@ class SimMember:
         self.silence_ms = self.store.negotiated_timeout_ms * plan.silence_percent // 100
         self._gate = DeliveryGate(around.clock, self.silence_ms, observation)
         self.store.sim.hears = self._hears
+        self.store.sim.on_listening = self._listening
         around.product.listen(
             self.store,
             self.mailbox.put,
@@ -154,6 +167,8 @@ class SimMember:
         match event.state:
             case SessionState.CONNECTED:
                 self.silent_since_ms = None
+                # Told late, perhaps: what is heard is what was true then.
+                self._answered(self.connected_ms)
             case SessionState.LOST:
                 self.heard_lost.add(event.session_id)
             case SessionState.SUSPENDED:
@@ -162,16 +177,36 @@ class SimMember:
             case SessionState.DEAD:
                 raise AssertionError("the in-memory client never dies")
 
+    def _listening(self, listener: HeardListener) -> None:
+        self._told_of_answers.append(listener)
+        listener(self.heard_ms, PING_MS)
+
+    def answered(self) -> None:
+        """The server answers a ping that was sent just now, in the session that it knows of."""
+        self._answered(self._around.clock.now_ms())
+
+    def _answered(self, sent_ms: int) -> None:
+        self.heard_ms = max(self.heard_ms, sent_ms)
+        for tell in self._told_of_answers:
+            tell(sent_ms, PING_MS)
+
+    @property
+    def wants_an_answer(self) -> bool:
+        """Whether a ping is due."""
+        return self._around.clock.now_ms() - self.heard_ms >= PING_MS
+
     @property
     def is_suspicious(self) -> bool:
         """See ``Owner``."""
-        return self._gate.suspect_since_ms is not None
+        return self._gate.suspect_since_ms is not None or self._gate.is_shut()
 
     @property
     def is_silenced(self) -> bool:
         """See ``Reader``."""
-        since_ms = self.silent_since_ms
-        return since_ms is not None and self._around.clock.now_ms() - since_ms >= self.silence_ms
+        since_ms, now_ms = self.silent_since_ms, self._around.clock.now_ms()
+        if now_ms - self.heard_ms >= max(self.silence_ms, 2 * PING_MS):
+            return True
+        return since_ms is not None and now_ms - since_ms >= self.silence_ms
 
     def _request_failed(self, reason: str) -> None:
         self._around.note("failed", self.name, reason)

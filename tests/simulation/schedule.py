@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from tests.simulation.callers import PAUSE_MS
 from tests.simulation.checks import check_empty, check_rest
+from tests.simulation.kernel import START_MS
 from tests.simulation.ledger import Violation
 from tests.simulation.member import SimMember
 from tests.simulation.product import PRODUCT, Product
@@ -26,6 +27,7 @@ class Outcome:
         failure: what was violated; None where all is well.
         delivered: how many records callers got.
         repeated: how many of them somebody had been done with before.
+        simulated_ms: how long it took by the clock of its world.
     """
 
     seed: int
@@ -33,6 +35,7 @@ class Outcome:
     failure: str | None
     delivered: int
     repeated: int
+    simulated_ms: int
 
     @property
     def digest(self) -> str:
@@ -66,8 +69,7 @@ class Schedule(Turns):
             if rng.random() < self.style.accident_rate:
                 self.accidents.happen()
             elif not rng.choice(self.ways)() and rng.random() < 0.3:
-                self.clock.time_ms += rng.choice((5, 40, 300))
-                self.due()
+                self.pass_time(self.clock.time_ms + rng.choice((5, 40, 300)))
 
     # --- the end ----------------------------------------------------------------------------------
 
@@ -93,7 +95,10 @@ class Schedule(Turns):
 
     def _work(self) -> bool:
         """Whatever can go on does, in an order by chance."""
-        ways = [self.control, self.news, self.fetch, self._settling_poll, self._settling_reply]
+        ways = [
+            *(self.control, self.news, self.fetch, self.answers),
+            *(self._settling_poll, self._settling_reply),
+        ]
         self.rng.shuffle(ways)
         return any(way() for way in ways)
 
@@ -138,11 +143,11 @@ class Schedule(Turns):
             due_ms = member.control_task.deadline_ms
             dues += [] if due_ms is None else [due_ms]
             dues += [one.pauses_until_ms for one in member.callers if one.pauses_until_ms > now_ms]
-        self.clock.time_ms = max(now_ms + 1, min(dues, default=limit_ms))
-        if self.clock.time_ms >= limit_ms:
+        until_ms = max(now_ms + 1, min(dues, default=limit_ms))
+        if until_ms >= limit_ms:
             states = ", ".join(f"{one.name}: {one.core}" for one in world.members)
             raise Violation(f"does not come to rest: {states}")
-        self.due()
+        self.pass_time(until_ms)
 
     def leave(self) -> None:
         """Everybody shuts down in order, and nothing is left behind."""
@@ -153,7 +158,7 @@ class Schedule(Turns):
             if not self.world.members:
                 break
             if not self._work():
-                self.clock.time_ms += 100
+                self.pass_time(self.clock.time_ms + 100)
         self.clock.time_ms += PAUSE_MS
         for caller in [one for member in members for one in member.callers]:
             while caller.has_work:
@@ -186,7 +191,8 @@ def run_schedule(seed: int, product: Product = PRODUCT, mostly: str | None = Non
         logging.disable(disabled)
     world = schedule.world
     ledger = world.ledger
-    return Outcome(seed, world.trace, failure, ledger.delivered, ledger.repeated)
+    simulated_ms = schedule.clock.time_ms - START_MS
+    return Outcome(seed, world.trace, failure, ledger.delivered, ledger.repeated, simulated_ms)
 
 
 def first_failure(

@@ -14,7 +14,7 @@ from zkconsumer.testing.memory_client import MemoryClient
 from zkconsumer.testing.memory_tree import MemoryTree, TreeEvent
 from zkconsumer.testing.memory_zk import MemoryZkServer
 from zkconsumer.zk.compound import CompoundStore
-from zkconsumer.zk.session import SessionEvent, SessionListener
+from zkconsumer.zk.session import HeardListener, SessionEvent, SessionListener
 from zkconsumer.zk.store import MultiResult, Op, OpError, Watch, ZNode, ZNodeStat
 
 Request = TypeVar("Request")
@@ -30,6 +30,7 @@ class SimClient:
         dead: its process is gone; nothing it does reaches the server.
         on_error: told of each request that failed for its caller.
         hears: told of each session event before the product is.
+        on_listening: somebody wants to know when the server answers.
         good_bye: ends the session.
     """
 
@@ -42,6 +43,7 @@ class SimClient:
         self.dead = False
         self.on_error: Callable[[str], None] = lambda _: None
         self.hears: Callable[[SessionEvent], None] = lambda _: None
+        self.on_listening: Callable[[HeardListener], None] = lambda _: None
         self.good_bye: Callable[[], None] = lambda: raw.close(0)
 
     @property
@@ -74,6 +76,10 @@ class SimClient:
 
         self.raw.on_session(hear)
 
+    def on_heard(self, listener: HeardListener) -> None:
+        """See ``RawClient``."""
+        self.on_listening(listener)
+
     def get(self, paths: Sequence[str], watch: Watch | None, fence: int) -> list[ZNode | None]:
         """See ``RawClient``."""
         return self._exchange(paths, lambda some: self.raw.get(some, watch, fence), fence)
@@ -83,6 +89,10 @@ class SimClient:
     ) -> list[list[str] | None]:
         """See ``RawClient``."""
         return self._exchange(paths, lambda some: self.raw.children(some, watch, fence), fence)
+
+    def server_children(self, paths: Sequence[str], fence: int) -> list[list[str] | None]:
+        """See ``RawClient``."""
+        return self._exchange(paths, lambda some: self.raw.server_children(some, fence), fence)
 
     def exists(
         self, paths: Sequence[str], watch: Watch | None, fence: int

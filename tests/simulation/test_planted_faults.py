@@ -12,6 +12,7 @@ MAX_SEEDS = 1_000
 MOSTLY = {
     "ChecksNoOwner": "_rob",
     "DeletesBlindly": "_rob",
+    "HearsNoAnswers": "_freeze",
     "IgnoresReconnections": "_disconnect",
 }
 """Faults that only one kind of accident shows, and that one seldom: worlds full of it."""

@@ -37,7 +37,30 @@ class Turns:
             *(self.poll,) * 3,
             self.produce,
             self.replies,
+            self.answers,
         )
+
+    def pass_time(self, until_ms: int) -> None:
+        """It becomes later. Who has run all the time has heard from ZooKeeper all the time."""
+        running = [one for one in self.world.members if self._is_heard(one)]
+        self.clock.time_ms = until_ms
+        for member in running:
+            member.answered()
+        self.due()
+
+    def _is_heard(self, member: SimMember) -> bool:
+        """Whether pings are answered in the session that the client believes to be in."""
+        raw = member.store.sim.raw
+        is_told = self._words(member) == []
+        return self._runs(member) and raw.connected and not raw.closed and is_told
+
+    def answers(self) -> bool:
+        """A ping is answered, of a member that stood still, say."""
+        member = self._pick(lambda one: one.wants_an_answer and self._is_heard(one))
+        if member is None:
+            return False
+        member.answered()
+        return True
 
     def due(self) -> None:
         """What comes by time."""
@@ -100,13 +123,17 @@ class Turns:
 
     def _next_word(self, member: SimMember | None) -> int:
         """Session events come in order, but for the end of one that may come after the next."""
-        words = [
+        words = self._words(member)
+        late = len(words) > 1 and words[0][1] == SessionState.LOST and self.rng.random() < 0.2
+        return words[1 if late else 0][0]
+
+    def _words(self, member: SimMember | None) -> list[tuple[int, str]]:
+        """What a client has not been told of its session."""
+        return [
             (at, news.what)
             for at, news in enumerate(self.world.server.pending)
             if news.what in _SESSION_NEWS and self.world.member_of(news.session_id) is member
         ]
-        late = len(words) > 1 and words[0][1] == SessionState.LOST and self.rng.random() < 0.2
-        return words[1 if late else 0][0]
 
     def fetch(self) -> bool:
         """One fetcher of one member does one fetch."""

@@ -109,13 +109,13 @@ class World:
         if before.ephemeral_owner == session_id:
             if member is not None:
                 self.ledger.released(member, session_id, tp)
-        elif member is not None:
-            if not blindly and self.ledger.was_robbed(tp, session_id):
-                return  # made anew by another between reading and deleting: the version is the same
+            return
+        # By a stranger; or by one who was robbed by him, where another made it anew between reading
+        # and deleting: then the version is the same.
+        if member is not None and (blindly or not self.ledger.was_robbed(tp, session_id)):
             raise Violation(f"{member.name} deletes the owner node of {tp}, which is another's")
-        else:
-            victim = self._sessions.get(before.ephemeral_owner)
-            self.ledger.robbed(tp, victim, before.ephemeral_owner)
+        victim = self._sessions.get(before.ephemeral_owner)
+        self.ledger.robbed(tp, victim, before.ephemeral_owner)
 
     # --- cluster ----------------------------------------------------------------------------------
 
@@ -201,6 +201,7 @@ class World:
         member.store.sim.breaks += 1
         self._end(raw.session_id, lambda: self.server.expire(raw.session_id))
         if raw.connected:
+            member.connected_ms = self.clock.time_ms
             self._take_session(member)
 
     def _good_bye(self, member: SimMember) -> None:
@@ -235,6 +236,7 @@ class World:
         del self.away[member]
         raw = member.store.sim.raw
         if not raw.closed:
+            member.connected_ms = self.clock.time_ms
             self.server.reconnect(raw.session_id)
             self._take_session(member)
 

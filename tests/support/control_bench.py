@@ -7,6 +7,7 @@ stream by offering chunks and iterating.
 
 import contextlib
 from collections.abc import Iterable, Mapping, Sequence
+from functools import partial
 from typing import Literal, TypedDict, Unpack
 
 from tests.support.chunks import chunk_of, ignore
@@ -34,6 +35,7 @@ from zkconsumer.fetch.manager import FetchManager
 from zkconsumer.forking import ForkGuard
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.observe import MemberName, Observation
+from zkconsumer.offsets.topic_checked import TopicChecked
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
 from zkconsumer.scope import ThreadScope
 from zkconsumer.streams.budget import ByteBudget
@@ -46,6 +48,7 @@ from zkconsumer.testing.memory_zk import MemoryZkServer
 from zkconsumer.zk.registry import GroupRegistry
 from zkconsumer.zk.session import SessionEvent, SessionState
 from zkconsumer.zk.store import SetOp
+from zkconsumer.zk.topic_nodes import topic_czxids
 
 GROUP = "g"
 AUTO_COMMIT_MS = 1_000
@@ -97,7 +100,10 @@ class ControlledMember:
         self.store = group.server.connect()
         self.fetching = NotedFetching()
         self.registry = GroupRegistry(self.store, GROUP, clock=group.time)
-        self.offsets = ZookeeperOffsetStore(self.store, GROUP, guard=self.registry)
+        self.offsets = TopicChecked(
+            ZookeeperOffsetStore(self.store, GROUP, guard=self.registry),
+            partial(topic_czxids, self.store),
+        )
         self.observed = Noting()
         self.delivery = delivery
         member = build_member(

@@ -19,3 +19,11 @@ def log_size(disk: Path, tp: TopicPartition) -> int:
     """How many bytes the log has."""
     (segment,) = disk.glob(f"broker-0/**/{tp}/*.log")
     return segment.stat().st_size
+
+
+def overwrite(disk: Path, tp: TopicPartition, data: bytes, at: int) -> None:
+    """Put other bytes in the place of what the log has there."""
+    (segment,) = disk.glob(f"broker-0/**/{tp}/*.log")
+    with segment.open("r+b") as file:
+        file.seek(at)
+        file.write(data)

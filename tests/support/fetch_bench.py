@@ -169,10 +169,10 @@ class FetchBench:
             observation=observation,
         )
 
-    def open_connection(self, broker: Broker) -> BrokerConnection:
+    def open_connection(self, broker: Broker, *, timeout_ms: int | None = None) -> BrokerConnection:
         """Connect, and count it."""
         self.opened += 1
-        return self.connector.open(broker)
+        return self.connector.open(broker, timeout_ms=timeout_ms)
 
     def run(self, loop: PythonFetchLoop) -> PythonFetchLoop:
         """Start a loop's thread."""

@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from zkconsumer.testing.memory_client import MemoryClient
 from zkconsumer.testing.memory_zk import MemoryZkServer
 from zkconsumer.zk.compound import CompoundStore
-from zkconsumer.zk.session import SessionListener
+from zkconsumer.zk.session import HeardListener, SessionListener
 from zkconsumer.zk.store import MultiResult, Op, OpError, Watch, ZNode, ZNodeStat
 
 Interference = Callable[[str, int], None]
@@ -39,6 +39,9 @@ class InterferedClient:
     def on_session(self, listener: SessionListener) -> None:
         self._inner.on_session(listener)
 
+    def on_heard(self, listener: HeardListener) -> None:
+        self._inner.on_heard(listener)
+
     def get(self, paths: Sequence[str], watch: Watch | None, fence: int) -> list[ZNode | None]:
         self._before("get")
         return self._inner.get(paths, watch, fence)
@@ -48,6 +51,10 @@ class InterferedClient:
     ) -> list[list[str] | None]:
         self._before("children")
         return self._inner.children(paths, watch, fence)
+
+    def server_children(self, paths: Sequence[str], fence: int) -> list[list[str] | None]:
+        self._before("server_children")
+        return self._inner.server_children(paths, fence)
 
     def exists(
         self, paths: Sequence[str], watch: Watch | None, fence: int

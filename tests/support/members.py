@@ -15,6 +15,7 @@ from zkconsumer import (
     ZkConsumerError,
     ZookeeperConsumerConnector,
 )
+from zkconsumer.clock import SystemClock
 from zkconsumer.connector.listener import ReleaseListener
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.model import TopicPartition
@@ -24,15 +25,17 @@ from zkconsumer.zk.kazoo_store import KazooStore
 
 Stream = KafkaStream[bytes, bytes]
 _JOIN_MS = 10_000
+_CLOCK = SystemClock()
 
 
 class Delivery(NamedTuple):
-    """A message that a stream gave, and the claim under which it did."""
+    """A message that a stream gave, the claim under which it did, and when."""
 
     tp: TopicPartition
     offset: int
     value: bytes | None
     claim: PartitionClaim
+    at_ms: int
 
 
 def settings_for(cluster: Sandbox | str, group: str, **settings: object) -> ConsumerConfig:
@@ -140,7 +143,9 @@ class Member:
                         chunk = stream._reader._hand.chunk
                         assert chunk is not None
                         tp = TopicPartition(message.topic, message.partition)
-                        one = Delivery(tp, message.offset, message.value, chunk.claim)
+                        one = Delivery(
+                            tp, message.offset, message.value, chunk.claim, _CLOCK.now_ms()
+                        )
                         self.deliveries.append(one)
                 except ZkConsumerError as error:
                     self.errors.append(error)
@@ -187,7 +192,7 @@ def duplicates(
     counts: dict[tuple[TopicPartition, int], int] = {}
     last: dict[int, int] = {}
     for member in members:
-        for tp, offset, value, claim in list(member.deliveries):
+        for tp, offset, value, claim, _ in list(member.deliveries):
             assert acknowledged.get(tp, {}).get(offset, value) == value
             before = last.get(id(claim))
             assert before is None or offset == before + 1, f"{tp}: {offset} came after {before}"

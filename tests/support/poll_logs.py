@@ -5,7 +5,8 @@ A log never forgets what was ever in it, so that whatever a consumer hands out c
 
 import itertools
 import random
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 
 from zkconsumer.model import Record, TimestampType, TopicPartition
 from zkconsumer.records.build import build_message_set
@@ -207,12 +208,18 @@ class ModelBroker:
     Attributes:
         faults: an error code to answer with instead, by partition; each once.
         flips: partitions whose next records are damaged on the way.
+        topic_ids: of the topics that are there; requests of version 13 name them so.
     """
 
     def __init__(
-        self, number: int, logs: dict[TopicPartition, ModelLog], chance: random.Random
+        self,
+        number: int,
+        logs: dict[TopicPartition, ModelLog],
+        chance: random.Random,
+        topic_ids: Mapping[str, bytes],
     ) -> None:
         self.number = number
+        self.topic_ids = topic_ids
         self.faults: dict[TopicPartition, int] = {}
         self.flips: set[TopicPartition] = set()
         self._logs = logs
@@ -220,12 +227,49 @@ class ModelBroker:
         self._sessions: dict[int, _Session] = {}
         self._ids = itertools.count(1)
 
+    def recreated(self, topic: str, former_id: bytes) -> None:
+        """The topic of that id was deleted, and one of its name created: sessions mean the former.
+
+        In those of requests that know no ids there is nothing that tells them apart.
+        """
+        for session in self._sessions.values():
+            for tp in [tp for tp in session.wanted if tp.topic == topic]:
+                gone = TopicPartition(former_id.hex(), tp.partition)
+                session.wanted[gone] = session.wanted.pop(tp)
+                session.marks.pop(tp, None)
+
     def evict(self) -> None:
         """Forget all sessions, for others' sake."""
         self._sessions.clear()
 
     def fetch(self, request: fe.FetchRequest, version: int) -> fe.FetchResponse:
         """Answer."""
+        if version <= fe.LAST_BY_NAME:
+            return self._fetch(request, version)
+        # A topic that is gone has no name, and its id stands for one.
+        names = {one: topic for topic, one in self.topic_ids.items()}
+        ids = {topic: one for one, topic in names.items()}
+        by_name = replace(
+            request,
+            topics=tuple(
+                replace(one, topic=names.get(one.topic_id, one.topic_id.hex()))
+                for one in request.topics
+            ),
+            forgotten_topics=tuple(
+                replace(one, topic=names.get(one.topic_id, one.topic_id.hex()))
+                for one in request.forgotten_topics
+            ),
+        )
+        answer = self._fetch(by_name, version)
+        return replace(
+            answer,
+            topics=tuple(
+                replace(one, topic="", topic_id=ids.get(one.topic) or bytes.fromhex(one.topic))
+                for one in answer.topics
+            ),
+        )
+
+    def _fetch(self, request: fe.FetchRequest, version: int) -> fe.FetchResponse:
         named = {
             TopicPartition(topic.topic, one.partition): one
             for topic in request.topics
@@ -295,12 +339,15 @@ class ModelBroker:
         *,
         committed: bool,
     ) -> fe.FetchedPartition:
-        log = self._logs[tp]
-        code = self.faults.pop(tp, 0) or self._fault_of(log, one, version)
+        log = self._logs.get(tp)
+        code: int = ErrorCode.UNKNOWN_TOPIC_ID
+        if log is not None:
+            code = self.faults.pop(tp, 0) or self._fault_of(log, one, version)
         if code:
             return fe.FetchedPartition(
                 partition=tp.partition, error_code=code, high_watermark=-1, records=memoryview(b"")
             )
+        assert log is not None
         epoch, end = log.end_of_epoch(one.last_fetched_epoch)
         is_compared = version >= 12 and one.last_fetched_epoch >= 0 and epoch >= 0
         if is_compared and (end < one.fetch_offset or epoch < one.last_fetched_epoch):

@@ -11,6 +11,7 @@ from zkconsumer.errors import (
     ConnectionLost,
 )
 from zkconsumer.model import Broker, TopicPartition
+from zkconsumer.net.connection import Heard, InFlight
 from zkconsumer.records.fetched import IsolationLevel
 from zkconsumer.wire.codec import (
     decode_request,
@@ -20,7 +21,7 @@ from zkconsumer.wire.codec import (
 )
 from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.framing import LENGTH_BYTES
-from zkconsumer.wire.messages.fetch import FetchRequest
+from zkconsumer.wire.messages.fetch import FetchRequest, FetchResponse
 
 if TYPE_CHECKING:
     from tests.support.poll_world import PollWorld
@@ -32,6 +33,8 @@ class ModelConnection:
     def __init__(self, world: "PollWorld", broker: Broker) -> None:
         self.broker = broker
         self.is_idle = True
+        self._answer: Any = None
+        self._silences = 0
         self._world = world
 
     def version_of(self, _: object, **__: int) -> int:
@@ -40,9 +43,35 @@ class ModelConnection:
     def close(self) -> None:
         self.is_idle = False
 
-    def call(self, request: FetchRequest, *, timeout_ms: int, at_most: int) -> Any:
-        world, model = self._world, self._world.brokers[self.broker.id]
+    def begin(
+        self, request: FetchRequest, *, timeout_ms: int, at_most: int
+    ) -> InFlight[FetchResponse]:
         assert timeout_ms > 0
+        return InFlight(request, at_most, 1)
+
+    def hear(self, in_flight: InFlight[FetchResponse], *, timeout_ms: int) -> Heard:
+        assert timeout_ms > 0
+        request = in_flight.request
+        assert isinstance(request, FetchRequest)
+        if self._answer is None:
+            self._answer = self._call(request, in_flight.version)
+            # Silent for good, or for a while; the broker has had it.
+            is_lost = self._world.chance.random() < self._world.trouble / 2
+            self._silences = self._world.chance.choice((1, 2, 3, 1 << 30)) if is_lost else 0
+        if self._silences:
+            self._silences -= 1
+            self._world.clock.advance(timeout_ms)
+            self._world.meanwhile()
+            return Heard.NOTHING
+        return Heard.ALL
+
+    def finish(self, _: InFlight[FetchResponse], *, timeout_ms: int) -> Any:
+        assert timeout_ms == 0
+        answer, self._answer = self._answer, None
+        return answer
+
+    def _call(self, request: FetchRequest, at_most: int) -> Any:
+        world, model = self._world, self._world.brokers[self.broker.id]
         frame = encode_request(request, version=at_most, correlation_id=1, client_id="c")
         is_late = world.chance.random() < 0.5
         if is_late:

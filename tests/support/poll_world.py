@@ -29,6 +29,7 @@ from zkconsumer.records.codecs import Codec
 from zkconsumer.records.fetched import IsolationLevel, RecordOrigin
 from zkconsumer.records.transactions import Marker
 from zkconsumer.wire.error_codes import ErrorCode
+from zkconsumer.wire.messages.fetch import LAST_BY_NAME
 
 PARTITIONS = tuple(TopicPartition(topic, number) for topic in "ab" for number in range(2))
 _BROKERS = {number: Broker(number, "model", 9092 + number) for number in range(3)}
@@ -76,9 +77,16 @@ class PollWorld:
         self.clock = ManualClock()
         magic = 2 if version >= 4 else self.chance.randrange(2) if version >= 2 else 0
         self.logs = {tp: ModelLog(magic, self.chance.randrange(3)) for tp in PARTITIONS}
-        self.brokers = {number: ModelBroker(number, self.logs, self.chance) for number in _BROKERS}
+        self.topic_ids = {topic: topic.encode().ljust(16, b"0") for topic in "ab"}
+        self.brokers = {
+            number: ModelBroker(number, self.logs, self.chance, self.topic_ids)
+            for number in _BROKERS
+        }
+        self._former: dict[TopicPartition, ModelLog] = {}
+        self._from_start: set[TopicPartition] = set()
         self.committed = isolation is IsolationLevel.READ_COMMITTED
         self.reset = reset
+        self.recreates = version > LAST_BY_NAME and reset is EARLIEST and not truncates
         self.keeper = ModelKeeper()
         self.rung = True
         self.seen: dict[TopicPartition, list[Seen]] = {}
@@ -106,8 +114,9 @@ class PollWorld:
 
     # --- What the engine calls -----------------------------------------------------------------
 
-    def dial(self, broker: Broker) -> ModelConnection:
+    def dial(self, broker: Broker, *, timeout_ms: int | None = None) -> ModelConnection:
         """As ``BrokerDialer`` does."""
+        assert timeout_ms is None or timeout_ms > 0
         if self.chance.random() < self.trouble:
             raise ConnectFailed("model: nobody listens")
         return ModelConnection(self, broker)
@@ -142,6 +151,7 @@ class PollWorld:
             (self._move_leader, 1 if self.trouble else 0),
             (self._look_at_cluster, 2),
             (self._misbehave, 2 if self.trouble else 0),
+            (self._recreate, 0.4 if self.recreates and self.trouble else 0),
         )
         self.chance.choices([one for one, _ in actions], [often for _, often in actions])[0]()
         self.clock.advance(self.chance.choice((0, 0, 1, 40)))
@@ -175,6 +185,8 @@ class PollWorld:
         for tp, log in self.logs.items():
             seen = [one for one in self.seen[tp] if one[0] >= log.start]
             first = self.seen[tp][0][0] if self.seen[tp] else log.end
+            if tp in self._from_start:
+                first = log.start
             assert seen == log.visible(max(first, log.start), log.end, committed=self.committed)
 
     def _is_done(self) -> bool:
@@ -210,6 +222,35 @@ class PollWorld:
             cut_to = self.chance.randrange(log.start, log.end + 1)
         log.lead(self.chance.randrange(3), cut_to=cut_to)
 
+    def _recreate(self) -> None:
+        """Delete a topic, and create one of its name, whose logs may be the longer ones."""
+        topic = self.chance.choice("ab")
+        partitions = [tp for tp in PARTITIONS if tp.topic == topic]
+        if self._former.keys() & set(partitions):
+            return  # the engine has not heard of the last time yet
+        former_id = self.topic_ids[topic]
+        self.topic_ids[topic] = self.chance.randbytes(16)
+        for tp in partitions:
+            log = self._former[tp] = self.logs[tp]
+            self.logs[tp] = ModelLog(log.magic, self.chance.randrange(3))
+            for _ in range(self.chance.randrange(8)):
+                self.logs[tp].append(self.chance.randrange(1, 8), codec=Codec.NONE)
+        for model in self.brokers.values():
+            model.recreated(topic, former_id)
+
+    def _hears_of_recreation(self, tp: TopicPartition) -> bool:
+        """Whether the engine knows that the topic is another one; if so, all of it must come."""
+        states = self.engine._desk.look(lambda board: dict(board.states))
+        if tp in states and states[tp].topic_id != self.topic_ids[tp.topic]:
+            return False
+        del self._former[tp]
+        # Who has seen the former topic's id reads from the start; who has not has nothing to tell.
+        if tp in states and len(states[tp].topic_ids) > 1 and self.stands.get(tp) is not None:
+            self._from_start.add(tp)
+        self.stands[tp] = None
+        self.seen[tp] = []
+        return True
+
     def _look_at_cluster(self) -> None:
         self.keeper.is_wanted = False
         leaderless = {tp for tp in PARTITIONS if self.chance.random() < self.trouble}
@@ -223,6 +264,7 @@ class PollWorld:
             leader_epochs={tp: log.epoch for tp, log in self.logs.items()}
             if self.version >= 9
             else {},
+            topic_ids=dict(self.topic_ids) if self.version > LAST_BY_NAME else {},
         )
         if self.chance.random() < 0.8 or not self.trouble:
             self.engine.cluster_changed(self.keeper.view)
@@ -275,6 +317,7 @@ class PollWorld:
                 engine.remove((tp,))
                 self.stands.pop(tp, None)
                 self.seen.pop(tp, None)
+                self._from_start.discard(tp)
             case 1:
                 engine.pause((tp,))
             case 2 | 3:
@@ -290,7 +333,10 @@ class PollWorld:
                         self._seek(tp, At(log.start))
 
     def _seek(self, tp: TopicPartition, start: Start) -> None:
+        if tp in self._former:
+            self._hears_of_recreation(tp)
         self.engine.seek(tp, start)
+        self._from_start.discard(tp)
         self.stands[tp] = start.offset if isinstance(start, At) else None
         self.seen[tp] = []
 
@@ -348,6 +394,10 @@ class PollWorld:
 
     def _judge(self, tp: TopicPartition, got: list[Seen], position: int | None) -> None:
         """Between the last position and this one, the caller got all that he is to get."""
+        if tp in self._former and not self._hears_of_recreation(tp):
+            assert all(one in self._former[tp].visible(0, 1 << 62, committed=False) for one in got)
+            self.stands[tp] = position
+            return
         stood, self.stands[tp] = self.stands.get(tp), position
         log, seen = self.logs[tp], self.seen.setdefault(tp, [])
         if stood is None:

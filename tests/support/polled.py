@@ -86,7 +86,9 @@ def answer(
         aborted = one.aborted_transactions
         unpacked = Unpacked()
         if not one.error_code:
-            unpacked = unpack(asked, one.records, aborted, board.settings, 1 << 20)
+            unpacked = unpack(
+                asked, one.records, aborted, board.settings, 1 << 20, one.high_watermark
+            )
         board.arrived([(asked, one, unpacked)], now_ms)
     board.unanswered(planned.wanted.values())
 

@@ -6,20 +6,24 @@ from contextlib import contextmanager
 from pathlib import Path
 
 
-@contextmanager
-def children_hear_ctrl_c() -> Iterator[None]:
-    """Programs started meanwhile obey SIGINT and SIGHUP.
+def hear_ctrl_c() -> None:
+    """Let this process and all that it starts obey SIGINT, though whoever started it ignores it.
 
-    A test run in the background of a script, or under nohup, ignores them, and so would they.
+    Shells without job control ignore it for what they start in the background, and programs keep
+    what they find ignored: a test that sends SIGINT to its child would wait in vain.
     """
-    before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGHUP)}
-    for one in before:
-        signal.signal(one, signal.default_int_handler)
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
+@contextmanager
+def children_hear_hang_ups() -> Iterator[None]:
+    """Let programs that are started meanwhile obey SIGHUP, which a test run under nohup ignores."""
+    before = signal.signal(signal.SIGHUP, lambda _number, _frame: None)
     try:
         yield
     finally:
-        for one, handler in before.items():
-            signal.signal(one, handler)
+        signal.signal(signal.SIGHUP, before)
 
 
 def is_alive(pid: int) -> bool:

@@ -186,6 +186,7 @@ class World(TinyZk):
                 | ev.Begun()
                 | ev.Blocked()
                 | ev.Lost()
+                | ev.Recreated()
             ):
                 pass
             case _:

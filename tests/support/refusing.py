@@ -37,6 +37,10 @@ class RefusingClient(InterferedClient):
         self._check("children", paths)
         return super().children(paths, watch, fence)
 
+    def server_children(self, paths: Sequence[str], fence: int) -> list[list[str] | None]:
+        self._check("server_children", paths)
+        return super().server_children(paths, fence)
+
     def exists(
         self, paths: Sequence[str], watch: Watch | None, fence: int
     ) -> list[ZNodeStat | None]:

@@ -13,6 +13,9 @@ CHUNK_BYTES = 1 << 16
 class TcpGate:
     """Forwards connections to ``host:port`` while open; shut, it resets them and takes no new ones.
 
+    It can also swallow: connections stand, new ones come about, and nothing passes. As a network
+    does that drops packets: what was sent meanwhile arrives when it is open again, by TCP's rules.
+
     Use it as a context manager. Clients connect to ``127.0.0.1:port``.
     """
 
@@ -20,6 +23,7 @@ class TcpGate:
         self._target = (host, port)
         self._open = True
         self._stopped = False
+        self._swallows = False
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._wake_receiver, self._wake_sender = socket.socketpair()
         self._selector = selectors.DefaultSelector()
@@ -49,9 +53,15 @@ class TcpGate:
         self._open = False
         self._wake_sender.send(b"!")
 
+    def swallow(self) -> None:
+        """Let nothing pass any more, either way, and say nothing: a link that drops packets."""
+        self._swallows = True
+        self._wake_sender.send(b"!")
+
     def open(self) -> None:
         """Forward new connections again."""
-        self._open = True
+        self._open, self._swallows = True, False
+        self._wake_sender.send(b"!")
 
     def lead_to(self, host: str, port: int) -> None:
         """Forward new connections to another server."""
@@ -63,6 +73,9 @@ class TcpGate:
 
     def _run(self) -> None:
         while not self._stopped:
+            if self._swallows:
+                self._wake_receiver.recv(CHUNK_BYTES)
+                continue
             for key, _ in self._selector.select():
                 ready = key.fileobj
                 assert isinstance(ready, socket.socket)

@@ -1,4 +1,4 @@
-"""``python -m tests.simulation.coordinated --schedules n --seed s [--verbose]``."""
+"""``python -m tests.simulation.coordinated --schedules n --seed s [--jobs j] [--verbose]``."""
 
 import sys
 

@@ -57,7 +57,7 @@ def run_schedule(
         except Exception as error:  # noqa: BLE001 - the product must not, whatever it is
             failure = f"{type(error).__name__}: {error}"
     ledger = world.ledger
-    return Outcome(seed, world.trace, failure, ledger.delivered, ledger.repeated)
+    return Outcome(seed, world.trace, failure, ledger.delivered, ledger.repeated, world.now_ms)
 
 
 def first_failure(

@@ -1,0 +1,28 @@
+"""``python -m tests.mutants.session FOLDER``: tries the mutants in the folder, by function."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.mutants.plan import TOP, Plan, pytest_arguments
+from tests.mutants.sites import Mutant
+from tests.mutants.swap import change_between
+from tests.mutants.warm import Warm
+
+
+def main(folder: Path) -> int:
+    """Run the session; gives pytest's exit status."""
+    plan: Plan = json.loads((folder / "plan.json").read_text())
+    mutants = [Mutant(**one) for one in plan["mutants"]]
+    changed = [
+        (one, change_between(one.path, (TOP / one.path).read_text("utf-8"), one.source))
+        for one in mutants
+    ]
+    warm = Warm(TOP, changed, folder, plan["jobs"], plan["budget_s"])
+    return int(pytest.main([*pytest_arguments(), *plan["tests"]], plugins=[warm]))
+
+
+if __name__ == "__main__":
+    sys.exit(main(Path(sys.argv[1])))

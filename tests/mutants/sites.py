@@ -1,0 +1,167 @@
+"""Finds what can be changed in a module. The operators are mutmut's, and two of ours."""
+
+import itertools
+import operator
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import libcst as cst
+from libcst import matchers as m
+from libcst.metadata import MetadataWrapper, PositionProvider
+from mutmut.mutation.mutators import mutation_operators, operator_string
+
+Operator = Callable[[Any], Iterable[cst.CSTNode]]
+
+
+def _is_empty(text: str) -> bool:
+    return text.lstrip("bru")[1:-1] == ""
+
+
+_TEXTS = m.Call(func=m.Attribute(value=m.Name("log") | m.Attribute(attr=m.Name("_log"))))
+_TYPES = m.Call(func=m.Name("cast") | m.Name("TypeVar") | m.Name("NewType") | m.Name("ParamSpec"))
+_LEFT_ALONE = (
+    m.Annotation()
+    | m.Decorator()
+    | m.Assert()
+    | m.Import()
+    | m.ImportFrom()
+    | m.FormattedString()
+    | m.ConcatenatedString()
+    | _TEXTS
+    | _TYPES
+    | m.FunctionDef(name=m.Name("__repr__") | m.Name("__str__"))
+    | m.If(test=m.Name("TYPE_CHECKING"))
+    | m.Assign(targets=[m.AssignTarget(target=m.Name("__all__") | m.Name("__slots__"))])
+    | m.Assign(value=_TYPES)
+    | m.Assign(targets=[m.AssignTarget(target=m.Name("log"))])
+    | m.Arg(keyword=m.Name("strict"))
+)
+"""What only people read, or type checkers, or what is there to be sure."""
+
+_NOTHING = m.Name("False") | m.Name("None") | m.SimpleString(value=m.MatchIfTrue(_is_empty))
+"""One of these in place of another is seldom another program."""
+
+_TYPE_ALIAS = m.Assign(value=m.Subscript() | m.BinaryOperation(operator=m.BitOr()))
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One change of one module.
+
+    Attributes:
+        path: of the module, from the top of the checkout.
+        number: which of the module's mutants it is; the same for the same source.
+        line: where it is.
+        before: the line.
+        after: what becomes of it.
+        source: the whole module, changed.
+    """
+
+    path: str
+    number: int
+    line: int
+    before: str
+    after: str
+    source: str
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.line}: {self.before}  ->  {self.after}"
+
+
+def drop_statement(node: cst.SimpleStatementLine) -> Iterator[cst.CSTNode]:
+    """Leave out a call whose result nobody takes, or an error that is raised."""
+    if m.matches(node, m.SimpleStatementLine(body=[m.Expr(value=m.Call()) | m.Raise()])):
+        yield node.with_changes(body=[cst.Pass()])
+
+
+def negate_condition(node: cst.If | cst.While) -> Iterator[cst.CSTNode]:
+    """Turn a condition that holds no operator round; the others are mutmut's."""
+    if m.matches(node.test, m.Name() | m.Attribute() | m.Call()):
+        yield node.with_changes(test=cst.UnaryOperation(cst.Not(), node.test))
+
+
+_OPERATORS: Sequence[tuple[type, Operator]] = [
+    *(one for one in mutation_operators if one[1] is not operator_string),
+    (cst.SimpleStatementLine, drop_statement),
+    (cst.If, negate_condition),
+    (cst.While, negate_condition),
+]
+
+
+def _same_nothing(old: cst.CSTNode, new: cst.CSTNode) -> bool:
+    sides = m.Assign(value=_NOTHING) | m.AnnAssign(value=_NOTHING)
+    return m.matches(old, sides) and m.matches(new, sides)
+
+
+class _Finder(cst.CSTVisitor):
+    """Collects nodes and what may stand in their place."""
+
+    def __init__(self) -> None:
+        self.found: list[tuple[cst.CSTNode, cst.CSTNode]] = []
+        self._depth = 0
+
+    def on_visit(self, node: cst.CSTNode) -> bool:
+        if m.matches(node, _LEFT_ALONE) or (not self._depth and m.matches(node, _TYPE_ALIAS)):
+            return False
+        if isinstance(node, cst.FunctionDef | cst.ClassDef):
+            self._depth += 1
+        for kind, changed in _OPERATORS:
+            if isinstance(node, kind):
+                self.found += [(node, new) for new in changed(node) if not _same_nothing(node, new)]
+        return not isinstance(node, cst.Raise)
+
+    def on_leave(self, original_node: cst.CSTNode) -> None:
+        if isinstance(original_node, cst.FunctionDef | cst.ClassDef):
+            self._depth -= 1
+
+
+class Module:
+    """The mutants of one module.
+
+    Args:
+        top: of the checkout.
+        path: of the module, from there.
+    """
+
+    def __init__(self, top: Path, path: str) -> None:
+        self.path = path
+        self.source = (top / path).read_text("utf-8")
+        wrapper = MetadataWrapper(cst.parse_module(self.source), unsafe_skip_copy=True)
+        self._tree = wrapper.module
+        self._positions = wrapper.resolve(PositionProvider)
+        finder = _Finder()
+        self._tree.visit(finder)
+        self._found = finder.found
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def mutant(self, number: int) -> Mutant | None:
+        """Make one of them; None where nothing is changed by it."""
+        old, new = self._found[number]
+        changed = self._tree.deep_replace(old, new)
+        assert isinstance(changed, cst.Module)
+        before, after = _difference(self.source, changed.code)
+        if not before and not after:
+            return None
+        line = self._positions[old].start.line
+        return Mutant(self.path, number, line, before, after, changed.code)
+
+
+def _difference(old: str, new: str) -> tuple[str, str]:
+    """The lines that differ: a change lies in one place."""
+    olds, news = old.splitlines(), new.splitlines()
+    first = _shared(olds, news)
+    olds, news = olds[first:], news[first:]
+    last = _shared(olds[::-1], news[::-1])
+    sides = (one[: len(one) - last] for one in (olds, news))
+    before, after = (" ".join(line.strip() for line in side) for side in sides)
+    return before, after
+
+
+def _shared(one: Sequence[str], other: Sequence[str]) -> int:
+    """How many lines are the same at the beginning."""
+    same = itertools.starmap(operator.eq, zip(one, other, strict=False))
+    return sum(1 for _ in itertools.takewhile(bool, same))

@@ -1,0 +1,140 @@
+"""Puts a mutant into a process that has imported the package, by new code for its functions.
+
+What stands outside of functions ran when the module was imported: such a mutant can only be put in
+place before that, by ``MutantFinder``.
+"""
+
+import gc
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
+
+
+@dataclass(slots=True)
+class Change:
+    """What differs between two compilations of a module.
+
+    Attributes:
+        places: the innermost functions that differ, as ``place_of`` names them.
+        codes: old and new code of these and of all functions around them.
+        outside: whether anything outside of functions differs.
+    """
+
+    places: list[str] = field(default_factory=list)
+    codes: dict[CodeType, CodeType] = field(default_factory=dict)
+    outside: bool = False
+
+
+def place_of(path: str, code: CodeType) -> str:
+    """Name a function of a module, by its body: its first line, and the one behind its last."""
+    lines = [line for _, _, line in code.co_lines() if line is not None]
+    inside = [line for line in lines if line > code.co_firstlineno] or lines
+    return f"{path}:{min(inside)}:{max(inside) + 1}:{code.co_qualname}"
+
+
+def change_between(path: str, old: str, new: str) -> Change:
+    """Compare two sources of a module.
+
+    Raises:
+        SyntaxError: the new one is none.
+    """
+    change = Change()
+    _compare(path, change, _compiled(old, path), _compiled(new, path))
+    return change
+
+
+def _compiled(source: str, path: str) -> CodeType:
+    return compile(source, path, "exec", dont_inherit=True)
+
+
+def _compare(path: str, change: Change, old: CodeType, new: CodeType) -> bool:
+    """Note what differs; gives whether anything does, in it or within."""
+    olds, news = _inner(old), _inner(new)
+    same_inside = [one.co_name for one in olds] == [one.co_name for one in news]
+    differs = not same_inside or _own(old) != _own(new)
+    is_function = bool(old.co_flags & inspect.CO_OPTIMIZED)
+    if differs and is_function:
+        change.places.append(place_of(path, old))
+    elif differs:
+        change.outside = True
+    if same_inside:
+        inside = [_compare(path, change, *pair) for pair in zip(olds, news, strict=True)]
+        differs = differs or any(inside)
+    if differs and is_function:
+        change.codes[old] = new
+    return differs
+
+
+def _inner(code: CodeType) -> list[CodeType]:
+    return [one for one in code.co_consts if isinstance(one, CodeType)]
+
+
+def _own(code: CodeType) -> Sequence[object]:
+    """Everything of a function but its lines and what lies within it."""
+    constants = [repr(one) for one in code.co_consts if not isinstance(one, CodeType)]
+    names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
+    return code.co_code, constants, names, code.co_flags, code.co_exceptiontable
+
+
+class Functions:
+    """The functions of the package that live in this process.
+
+    Args:
+        folder: the package's.
+        top: paths are from there.
+    """
+
+    def __init__(self, folder: Path, top: Path) -> None:
+        self._by_path: dict[str, list[FunctionType]] = {}
+        for one in gc.get_objects():
+            if isinstance(one, FunctionType) and one.__code__.co_filename.startswith(str(folder)):
+                path = str(Path(one.__code__.co_filename).relative_to(top))
+                self._by_path.setdefault(path, []).append(one)
+
+    def put(self, path: str, change: Change) -> int:
+        """Give functions their new code; gives how many.
+
+        Raises:
+            ValueError: the new code needs other variables from around it.
+        """
+        count = 0
+        for function in self._by_path.get(path, ()):
+            new = change.codes.get(function.__code__)
+            if new is not None:
+                function.__code__ = new
+                count += 1
+        return count
+
+
+class MutantFinder(importlib.abc.MetaPathFinder):
+    """Imports one module from another source, as if that stood in its file."""
+
+    def __init__(self, top: Path, path: str, source: str) -> None:
+        self._file = str(top / path)
+        self._source = source
+        parts = Path(path).with_suffix("").parts
+        self._is_package = parts[-1] == "__init__"
+        self._name = ".".join(parts[:-1] if self._is_package else parts)
+
+    def find_spec(
+        self, fullname: str, _path: object, _target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        """See ``MetaPathFinder``."""
+        if fullname != self._name:
+            return None
+        loader = _MutantLoader(fullname, self._file, self._source)
+        return importlib.util.spec_from_file_location(fullname, self._file, loader=loader)
+
+
+class _MutantLoader(importlib.machinery.SourceFileLoader):
+    def __init__(self, name: str, file: str, source: str) -> None:
+        super().__init__(name, file)
+        self._source = source
+
+    def get_code(self, _fullname: str) -> CodeType:
+        return _compiled(self._source, self.path)

@@ -1,0 +1,98 @@
+"""Which changes are made, and which are left alone."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.mutants.sites import Module
+
+SOURCE = '''"""Docs of 1 + 1."""
+import logging
+from typing import TYPE_CHECKING, cast
+
+if TYPE_CHECKING:
+    from x import y
+
+log = logging.getLogger(__name__)
+Alias = dict[str, int]
+T = TypeVar("T")
+
+
+class Thing:
+    __slots__ = ("a",)
+
+    def __repr__(self) -> str:
+        return "<" + "thing" + ">"
+
+    def told(self, a: int) -> int:
+        log.warning("it is %d", a + 1)
+        assert a != 3
+        note = f"{a + 1}"
+        cast("int", a)
+'''
+
+
+@pytest.fixture
+def top(tmp_path: Path) -> Path:
+    """A checkout."""
+    return tmp_path
+
+
+def changes(top: Path, body: str) -> set[tuple[str, str]]:
+    """What becomes of the lines of a function."""
+    lines = "".join(f"    {line}\n" for line in body.splitlines())
+    (top / "m.py").write_text(f"def f(a, b):\n{lines}")
+    module = Module(top, "m.py")
+    made = [module.mutant(number) for number in range(len(module))]
+    return {(one.before, one.after) for one in made if one is not None}
+
+
+@pytest.mark.parametrize(
+    ("body", "before", "after"),
+    [
+        ("return a < b", "return a < b", "return a <= b"),
+        ("return a + 1", "return a + 1", "return a - 1"),
+        ("return a + 1", "return a + 1", "return a + 2"),
+        ("return a and b", "return a and b", "return a or b"),
+        ("return not a", "return not a", "return a"),
+        ("a = b", "a = b", "a = None"),
+        ("a.wake()", "a.wake()", "pass"),
+        ("raise KeyError(a)", "raise KeyError(a)", "pass"),
+        ("if a:\n    return b", "if a:", "if not a:"),
+        ("while a.more():\n    b()", "while a.more():", "while not a.more():"),
+        ("return a(b, 1)", "return a(b, 1)", "return a(b, None)"),
+        ("for c in a:\n    continue", "continue", "break"),
+    ],
+)
+def test_a_change_that_is_made(top: Path, body: str, before: str, after: str) -> None:
+    """By mutmut's operators, and by ours."""
+    assert (before, after) in changes(top, body)
+
+
+@pytest.mark.parametrize(
+    "body", ["a = False", "a = ''", "return 'text'", "a: int", "return f'{1}'"]
+)
+def test_what_is_the_same_to_nearly_everybody_is_left_alone(top: Path, body: str) -> None:
+    """Nothing in place of nothing, and texts."""
+    assert all(after == "a = True" for _, after in changes(top, body))
+
+
+def test_what_only_people_and_type_checkers_read_is_left_alone(top: Path) -> None:
+    """What is left is a statement, and an assignment."""
+    (top / "m.py").write_text(SOURCE)
+    module = Module(top, "m.py")
+    made = [module.mutant(number) for number in range(len(module))]
+    assert {one.before for one in made if one is not None} == {
+        'note = f"{a + 1}"',
+        'log.warning("it is %d", a + 1)',
+        'cast("int", a)',
+    }
+    assert {one.after for one in made if one is not None and "log.w" in one.before} == {"pass"}
+
+
+def test_a_mutant_tells_its_place_and_both_lines(top: Path) -> None:
+    """So that it can be found, and made by hand."""
+    (top / "m.py").write_text("def f(a):\n    # why\n    return a < 1\n")
+    module = Module(top, "m.py")
+    texts = {str(module.mutant(number)) for number in range(len(module))}
+    assert "m.py:3: return a < 1  ->  return a <= 1" in texts

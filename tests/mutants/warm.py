@@ -1,0 +1,232 @@
+"""A pytest session that has loaded all tests, and is forked for each mutant.
+
+First it learns what each test reaches; then only those run in a fork that reach its mutant.
+"""
+
+import gc
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+import coverage
+import pytest
+
+from tests.mutants.sites import Mutant
+from tests.mutants.swap import Change, Functions
+from tests.mutants.trials import NotPut, Outcome, Trial, run_trials
+
+SLOWEST = 4
+"""A trial may take so many times the time of its tests, and the grace."""
+GRACE_S = 20
+
+
+@dataclass(slots=True)
+class Reach:
+    """What is known of tests.
+
+    Attributes:
+        seconds: how long each takes.
+        failed: those that fail without a mutant, while they are traced.
+        lines: the tests that run each line of a module, by path and number.
+    """
+
+    seconds: dict[str, float] = field(default_factory=dict)
+    failed: list[str] = field(default_factory=list)
+    lines: dict[str, dict[int, list[str]]] = field(default_factory=dict)
+
+    def add(self, file: Path) -> None:
+        """Take in what a process has written down."""
+        told = json.loads(file.read_text())
+        self.seconds |= told["seconds"]
+        self.failed += told["failed"]
+        for path, lines in told["lines"].items():
+            of_path = self.lines.setdefault(path, {})
+            for line, names in lines.items():
+                of_path.setdefault(int(line), []).extend(names)
+
+    def of_line(self, path: str, line: int, places: Sequence[str]) -> set[str]:
+        """Find the tests that run a line; else, as it may be part of one, its function."""
+        of_path = self.lines.get(path, {})
+        exact = self._known(of_path.get(line, ()))
+        if exact:
+            return exact
+        ranges = [range(*map(int, place.split(":")[1:3])) for place in places]
+        return self._known(
+            name
+            for at, names in of_path.items()
+            if any(at in one for one in ranges)
+            for name in names
+        )
+
+    def of_module(self, path: str) -> set[str]:
+        """Find the tests that run any line of a module."""
+        return self._known(name for names in self.lines.get(path, {}).values() for name in names)
+
+    def quickest(self, names: Iterable[str], budget_s: float) -> list[str]:
+        """Choose the quickest of these tests, as many as fit into the time."""
+        chosen: list[str] = []
+        for one in sorted(names, key=lambda name: self.seconds[name]):
+            budget_s -= self.seconds[one]
+            if budget_s < 0 and chosen:
+                break
+            chosen.append(one)
+        return chosen
+
+    def seconds_of(self, names: Iterable[str]) -> float:
+        """Add up how long they take."""
+        return sum(self.seconds[one] for one in names)
+
+    def _known(self, names: Iterable[str]) -> set[str]:
+        """Those of them that pass."""
+        return {one for one in names if one in self.seconds}
+
+
+class Warm:
+    """The plugin that runs in place of the test loop.
+
+    Args:
+        top: of the checkout.
+        mutants: with their changes, none of which lies outside of functions.
+        folder: for what is learned, and for the outcomes.
+        jobs: how many processes at a time.
+        budget_s: how long the tests of one mutant may take.
+    """
+
+    def __init__(
+        self,
+        top: Path,
+        mutants: Sequence[tuple[Mutant, Change]],
+        folder: Path,
+        jobs: int,
+        budget_s: float,
+    ) -> None:
+        self._top = top
+        self._mutants = mutants
+        self._folder = folder
+        self._jobs = jobs
+        self._budget_s = budget_s
+
+    def pytest_runtestloop(self, session: pytest.Session) -> bool:
+        """Learn, try, write down; instead of running the tests."""
+        functions = Functions(self._top / "zkconsumer", self._top)
+        gc.collect()
+        gc.freeze()  # so that forks share it
+        reach = self._learn(session.items)
+        items = {item.nodeid: item for item in session.items}
+        outcomes: dict[int, Outcome] = {}
+
+        def told(number: int, outcome: Outcome) -> None:
+            outcomes[number] = outcome
+            with (self._folder / "told").open("a") as file:
+                file.write(f"{outcome}: {self._mutants[number][0]}\n")
+
+        (self._folder / "left-out").write_text("".join(f"{one}\n" for one in reach.failed))
+        trials = []
+        for number, (mutant, change) in enumerate(self._mutants):
+            reaching = reach.of_line(mutant.path, mutant.line, change.places)
+            if not reaching:
+                told(number, Outcome.UNREACHED)
+                continue
+            chosen = reach.quickest(reaching, self._budget_s)
+            run = partial(_try, functions, mutant, change, [items[one] for one in chosen])
+            trials.append(Trial(number, run, reach.seconds_of(chosen) * SLOWEST + GRACE_S))
+        run_trials(trials, self._jobs, told)
+        written = {str(number): str(outcome) for number, outcome in outcomes.items()}
+        (self._folder / "outcomes.json").write_text(json.dumps(written))
+        return True
+
+    def _learn(self, items: Sequence[pytest.Item]) -> Reach:
+        """Run every test once, in forks, and note what it calls. A test that fails is left out."""
+        trials = []
+        files = []
+        for part in range(self._jobs):
+            file = self._folder / f"reach-{part}.json"
+            files.append(file)
+            run = partial(_trace, self._top, items[part :: self._jobs], file)
+            trials.append(Trial(part, run, 3_600))
+        ended: list[Outcome] = []
+        run_trials(trials, self._jobs, lambda _, outcome: ended.append(outcome))
+        if set(ended) != {Outcome.SURVIVED}:
+            raise pytest.UsageError(f"the tests can't be traced: {ended}")
+        reach = Reach()
+        for file in files:
+            reach.add(file)
+        return reach
+
+
+class _Noting:
+    """Notes whether a test fails; or ends the process when the first one does."""
+
+    def __init__(self, *, ends: bool) -> None:
+        self.failed = False
+        self.started: Callable[[str], object] = lambda _name: None
+        self._ends = ends
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        self.started(nodeid)
+
+    def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
+        self.failed = self.failed or report.failed
+        if report.failed and self._ends:
+            os._exit(1)
+
+
+def _run(items: Sequence[pytest.Item], folder: Path, noting: _Noting) -> Iterable[pytest.Item]:
+    """Run tests in this process; gives each when it is over."""
+    config = items[0].config
+    config.pluginmanager.register(noting)
+    config._tmp_path_factory._basetemp = folder  # type: ignore[attr-defined]
+    for item, following in zip(items, [*items[1:], None], strict=True):
+        config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        yield item
+
+
+def _trace(top: Path, items: Sequence[pytest.Item], file: Path, folder: Path) -> bool:
+    """Run tests and write down which lines each runs, and how long it takes."""
+    noting = _Noting(ends=False)
+    tracer = coverage.Coverage(
+        data_file=None,
+        config_file=False,
+        include=[f"{top}/zkconsumer/*"],
+        concurrency=["thread", "greenlet"],
+    )
+    noting.started = tracer.switch_context
+    seconds: dict[str, float] = {}
+    tracer.start()
+    began = time.perf_counter()
+    for item in _run(items, folder, noting):
+        if not noting.failed:
+            seconds[item.nodeid] = round(time.perf_counter() - began, 4)
+        noting.failed = False
+        began = time.perf_counter()
+    tracer.stop()
+    data = tracer.get_data()
+    lines = {
+        str(Path(path).relative_to(top)): data.contexts_by_lineno(path)
+        for path in data.measured_files()
+    }
+    failed = [item.nodeid for item in items if item.nodeid not in seconds]
+    file.write_text(json.dumps({"seconds": seconds, "failed": failed, "lines": lines}))
+    return True
+
+
+def _try(
+    functions: Functions,
+    mutant: Mutant,
+    change: Change,
+    items: Sequence[pytest.Item],
+    folder: Path,
+) -> bool:
+    """Put the mutant in place and run the tests; True where none fails."""
+    try:
+        if not functions.put(mutant.path, change):
+            raise NotPut
+    except ValueError as error:
+        raise NotPut from error
+    for _ in _run(items, folder, _Noting(ends=True)):
+        pass
+    return True

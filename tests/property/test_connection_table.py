@@ -1,0 +1,88 @@
+"""Whatever strangers do, the table of connections stays within its limits."""
+
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from zkconsumer.inbound.table import ConnectionLimits, ConnectionTable, Progress, Waits
+
+ADDRESSES = ("a", "b", "c")
+
+
+class Strangers(RuleBasedStateMachine):
+    """They connect, ask, stay silent and go, in any order."""
+
+    @initialize(
+        connections=st.integers(1, 6), spare=st.integers(0, 3), per_address=st.integers(1, 6)
+    )
+    def begin(self, connections: int, spare: int, per_address: int) -> None:
+        """With any limits."""
+        self.limits = ConnectionLimits(
+            connections=connections, spare=spare, per_address=per_address, next_ms=10
+        )
+        self.table = ConnectionTable(self.limits)
+        self.open: dict[int, tuple[str, Waits | None]] = {}
+        self.proven: set[int] = set()
+        self.now_ms = 0
+
+    @rule(address=st.sampled_from(ADDRESSES))
+    def connect(self, address: str) -> None:
+        """Who is let in may cost only those that wait; who is refused finds nobody waiting."""
+        number, evicted = self.table.admit(address, self.now_ms)
+        for one in evicted:
+            assert self.open.pop(one)[1] is not None
+        if number is None:
+            assert len(self.open) >= self.limits.connections + self.limits.spare
+            assert all(waits is None for _, waits in self.open.values())
+        else:
+            self.open[number] = (address, Waits.HEAD)
+            of_address = [
+                one
+                for one, (whose, waits) in self.open.items()
+                if whose == address and waits is not None and one not in self.proven
+            ]
+            bound = self.limits.per_address + self.limits.spare
+            assert len(of_address) <= bound
+
+    @precondition(lambda self: self.open)
+    @rule(data=st.data(), waits=st.sampled_from([None, *Waits]))
+    def go_on(self, data: st.DataObject, waits: Waits | None) -> None:
+        """Something is waited for, or nothing."""
+        number = data.draw(st.sampled_from(sorted(self.open)))
+        if waits is None or waits is Waits.HEAD:
+            self.table.begin(number, self.now_ms)
+        # Those of an address that were being answered may begin to wait together.
+        address, before = self.open[number]
+        if before is None and waits is not None:
+            self.table.prove(number)
+            self.proven.add(number)
+        self.table.wait(number, waits, self.now_ms)
+        self.open[number] = (address, waits)
+
+    @precondition(lambda self: self.open)
+    @rule(data=st.data())
+    def go(self, data: st.DataObject) -> None:
+        """Close."""
+        number = data.draw(st.sampled_from(sorted(self.open)))
+        self.table.close(number)
+        del self.open[number]
+
+    @rule(passed_ms=st.integers(1, 20))
+    def time_passes(self, passed_ms: int) -> None:
+        """Who is idle too long is overdue."""
+        self.now_ms += passed_ms
+        for number, (_, waits) in list(self.open.items()):
+            found = self.table.overdue(number, Progress(), self.now_ms)
+            assert found in {None, waits}
+
+    @invariant()
+    def limits_hold(self) -> None:
+        """No more than there may be; and nobody is forgotten."""
+        assert len(self.table) == len(self.open)
+        assert len(self.open) <= self.limits.connections + self.limits.spare
+        waiting = {one for one, (_, waits) in self.open.items() if waits is not None}
+        assert set(self.table.waiting()) == waiting
+
+
+TestStrangers = Strangers.TestCase
+TestStrangers.settings = settings(deadline=None)

@@ -1,0 +1,174 @@
+"""Offsets, which no checksum covers: a flipped bit in one loses nothing, and repeats nothing."""
+
+import random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.support.engines import IS_BUILT, needs_native
+from tests.support.flipped_logs import FlippedBroker, LogEntry, make_log, read_log
+from zkconsumer.records.decode_batches import decode_batches
+from zkconsumer.records.engine import believed
+from zkconsumer.records.offset_order import Place, offsets_rise
+
+if IS_BUILT:
+    from zkconsumer.records import native_decode
+
+ROOM = 1 << 20
+SEEDS = st.integers(0, 2**32)
+MAGICS = st.sampled_from([0, 1, 2])
+OLD_MAGICS = st.sampled_from([0, 1])
+FETCHES = st.sampled_from([30, 80, 200, 10_000])
+BITS = st.sampled_from([*range(14), 20, 36, 47, 62, 63])
+
+
+def flipped(offset: int, bit: int) -> int:
+    """The number with one bit turned, as an int64."""
+    turned = (offset % (1 << 64)) ^ (1 << bit)
+    return turned - (1 << 64) if turned >= 1 << 63 else turned
+
+
+def all_records(log: list[LogEntry], start: int) -> list[tuple[int, bytes | None]]:
+    """What a reader is to get from there on."""
+    found = ((offset, value) for one in log for offset, value in one.values.items())
+    return [pair for pair in found if pair[0] >= start]
+
+
+@given(SEEDS, MAGICS, st.sampled_from([0, 3]), st.data())
+@settings(max_examples=200, deadline=None)
+def test_sound_sets_are_believed(seed: int, magic: int, gap: int, data: st.DataObject) -> None:
+    """With gaps, from the middle of an entry on, cut off anywhere, and by either engine."""
+    log = make_log(random.Random(seed), magic, 8, gap=gap, base=data.draw(st.integers(0, 500)))
+    at = data.draw(st.integers(0, 7))
+    start = data.draw(st.integers(log[at].first, log[at].last))
+    whole = b"".join(one.data for one in log[at:])
+    part = memoryview(whole)[: data.draw(st.integers(0, len(whole)))]
+    found = believed(
+        part,
+        fetch_offset=start,
+        high_watermark=log[-1].last + 1,
+        is_again=data.draw(st.booleans()),
+        max_decompressed_bytes=ROOM,
+    )
+    assert found == (0, len(part), None)
+
+
+@given(SEEDS, OLD_MAGICS, FETCHES, BITS, st.integers(0, 3), st.data())
+@settings(max_examples=300, deadline=None)
+def test_a_bit_that_flips_on_the_way_costs_nothing(
+    seed: int, magic: int, fetch_bytes: int, bit: int, at: int, data: st.DataObject
+) -> None:
+    """The next answer brings it right: every message comes once, and nothing is called damaged."""
+    log = make_log(random.Random(seed), magic, 10, base=data.draw(st.integers(0, 200)))
+    start = data.draw(st.integers(log[0].first, log[-1].last))
+    want = all_records(log, start)
+    number = next(place for place, one in enumerate(log) if one.last >= start) + at
+    # What lies alone in an answer, nothing behind it, may be on the other side of a gap: only the
+    # end of the log can contradict it, and only upwards. So it is between neighbours, too.
+    if fetch_bytes <= 200 or number >= len(log) or is_plausible(log, number, bit, start):
+        bit = 36
+    broker = FlippedBroker(log, log[-1].last + 1, {at: lambda offset: flipped(offset, bit)})
+    found, poisoned = read_log(broker, start=start, fetch_bytes=fetch_bytes)
+    assert found == want
+    assert poisoned == []
+
+
+def is_plausible(log: list[LogEntry], number: int, bit: int, start: int) -> bool:
+    """Whether what it claims lies between what its neighbours claim, so that it may be a gap."""
+    claimed = flipped(log[number].claimed, bit)
+    before = max(start, log[number - 1].last + 1 if number else 0)
+    behind = log[number + 1].claimed if number + 1 < len(log) else log[-1].last + 1
+    return before <= claimed < behind
+
+
+@given(SEEDS, OLD_MAGICS, FETCHES, st.integers(12, 62), st.integers(0, 9))
+@settings(max_examples=200, deadline=None)
+def test_a_damaged_offset_on_the_disk_is_passed_over_alone(
+    seed: int, magic: int, fetch_bytes: int, bit: int, number: int
+) -> None:
+    """Beyond the end of the log: it is told, and what lies in front of it and behind it is read."""
+    log = make_log(random.Random(seed), magic, 10)
+    want = all_records(log, 0)
+    damaged = list(log)
+    damaged[number] = log[number].claiming(flipped(log[number].claimed, bit))
+    broker = FlippedBroker(damaged, log[-1].last + 1)
+    found, poisoned = read_log(broker, fetch_bytes=fetch_bytes, skip=True)
+    [chunk] = poisoned
+    assert chunk.poison is not None
+    assert "the log ends at" in str(chunk.poison.error)
+    assert chunk.poison.offset == log[number].first
+    assert chunk.poison.raw == damaged[number].data
+    if number == 9:
+        assert chunk.poison.next_offset is None  # nothing behind it tells how far it goes
+        assert found == want[: len(want) - len(log[number].values)]
+    else:
+        assert chunk.poison.next_offset == log[number].last + 1
+        assert found == [pair for pair in want if pair[0] not in log[number].values]
+    stopped, poisoned = read_log(broker, fetch_bytes=fetch_bytes)
+    assert stopped == [pair for pair in want if pair[0] < log[number].first]
+    assert len(poisoned) == 1
+
+
+@given(SEEDS, MAGICS, st.lists(st.tuples(st.integers(0, 7), BITS), max_size=3), st.data())
+@settings(max_examples=300, deadline=None)
+def test_nothing_is_believed_that_contradicts_itself(
+    seed: int, magic: int, flips: list[tuple[int, int]], data: st.DataObject
+) -> None:
+    """Whatever is flipped: what is left rises, from what was asked for to the end of the log."""
+    log = make_log(random.Random(seed), magic, 8, gap=data.draw(st.sampled_from([0, 3])))
+    end = log[-1].last + 1
+    start = data.draw(st.integers(0, end - 1))
+    for number, bit in flips:
+        log[number] = log[number].claiming(flipped(log[number].claimed, bit))
+    whole = memoryview(FlippedBroker(log, end).fetch(start, 10_000))
+    found = believed(
+        whole, fetch_offset=start, high_watermark=end, is_again=False, max_decompressed_bytes=ROOM
+    )
+    assert found.error is None or found.error.position == found.stop
+    decoded = decode_batches(
+        whole[found.start : found.stop], fetch_offset=start, max_decompressed_bytes=ROOM
+    )
+    offsets = [record.offset for record in decoded.records]
+    assert decoded.next_offset <= end
+    if decoded.error is None:
+        assert all(start <= offset < end for offset in offsets)
+        assert offsets == sorted(set(offsets))
+
+
+@needs_native
+@given(SEEDS, MAGICS, st.lists(st.tuples(st.integers(0, 7), BITS), max_size=3), st.data())
+@settings(max_examples=300, deadline=None)
+def test_both_engines_find_the_same(
+    seed: int, magic: int, flips: list[tuple[int, int]], data: st.DataObject
+) -> None:
+    """In sets of any magic, cut off anywhere, with bytes that were changed."""
+    log = make_log(random.Random(seed), magic, 8, gap=data.draw(st.sampled_from([0, 3])))
+    for number, bit in flips:
+        log[number] = log[number].claiming(flipped(log[number].claimed, bit))
+    whole = bytearray(b"".join(one.data for one in log))
+    for at, byte in data.draw(
+        st.lists(st.tuples(st.integers(0, len(whole) - 1), st.integers(0, 255)), max_size=2)
+    ):
+        whole[at] = byte
+    part = memoryview(bytes(whole[: data.draw(st.integers(0, len(whole)))]))
+    place = Place(0, data.draw(st.integers(0, 40)), is_first=data.draw(st.booleans()))
+    end = data.draw(st.sampled_from([-1, 0, log[-1].last + 1, 1 << 40, (1 << 63) - 1]))
+    assert native_decode.offsets_rise(part, place, end) == offsets_rise(part, place, end)
+
+
+@pytest.mark.parametrize("magic", [0, 1, 2])
+def test_a_high_watermark_that_is_behind_costs_a_second_look(magic: int) -> None:
+    """Brokers from 2.2 on note it before they read the log; the next answer has a later one."""
+    log = make_log(random.Random(1), magic, 5)
+    whole = memoryview(b"".join(one.data for one in log))
+    found = believed(
+        whole,
+        fetch_offset=0,
+        high_watermark=log[3].first,
+        is_again=False,
+        max_decompressed_bytes=ROOM,
+    )
+    assert found.stop == sum(len(one.data) for one in log[:3])
+    assert found.error is not None
+    assert f"the log ends at {log[3].first}" in str(found.error)
