@@ -6,13 +6,14 @@ Kafka's own keys with their own defaults; the table is ``zkconsumer.config_keys`
 import logging
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Literal, Self
 
 from zkconsumer.config_keys import BY_KEY, KEYS
 from zkconsumer.config_spec import ConfigKey, Value, shown
 from zkconsumer.errors import ConfigError
+from zkconsumer.nearest import did_you_mean
 from zkconsumer.properties_file import load_properties
 
 log = logging.getLogger(__name__)
@@ -26,15 +27,16 @@ class ConsumerConfig:
     """All settings of one consumer; every attribute is its key with underscores.
 
     Values may be texts, as a ``.properties`` file has them, or Python's own ints and bools.
-    None counts as not given. Keyword arguments win over ``props``. A key that nothing knows is
-    logged as a warning, unless it starts with ``external``.
+    None counts as not given. Keyword arguments win over ``props``. A key that nothing knows is an
+    error that names the nearest, unless it starts with ``external``; in a file it is logged as a
+    warning, as in the original (``from_file``, ``from_properties``).
 
     Args:
         props: settings by their keys with dots, ``{"group.id": "g"}``.
         **settings: settings by their keys with underscores, ``group_id="g"``.
 
     Raises:
-        ConfigError: names the key, its value and what is allowed.
+        ConfigError: names the key, its value and what is allowed; or the key that is not known.
 
     Source: Kafka 0.8.2.2 ``ConsumerConfig``, ``ZKConfig``, ``VerifiableProperties``.
     """
@@ -87,7 +89,9 @@ class ConsumerConfig:
     mirror_consumer_numthreads: int
 
     def __init__(self, props: Mapping[str, object] | None = None, **settings: object) -> None:
-        values = read_settings(_merged({} if props is None else props, settings))
+        given = _merged({} if props is None else props, settings)
+        _require_known(props or (), settings)
+        values = read_settings(given)
         for spec in KEYS:
             object.__setattr__(self, spec.attribute, values[spec.key])
 
@@ -98,7 +102,23 @@ class ConsumerConfig:
         Raises:
             ConfigError: the file can't be read, or a setting is wrong.
         """
-        return cls(load_properties(path), **settings)
+        return cls.from_properties(load_properties(path), **settings)
+
+    @classmethod
+    def from_properties(cls, props: Mapping[str, str], **settings: object) -> Self:
+        """Take what a ``.properties`` file held: keys that nothing knows are warned about.
+
+        Files are shared with other clients and later releases, which have settings of their own.
+
+        Args:
+            props: settings by their keys with dots.
+            **settings: settings by their keys with underscores; they win, and must be known.
+
+        Raises:
+            ConfigError: a setting is wrong.
+        """
+        _warn_of_unknown(props)
+        return cls({key: value for key, value in props.items() if _is_known(key)}, **settings)
 
 
 def read_settings(given: Mapping[str, object]) -> dict[str, Value]:
@@ -138,15 +158,39 @@ def _merged(props: Mapping[str, object], settings: Mapping[str, object]) -> dict
 
 
 def _note_ineffective(given: Mapping[str, object]) -> None:
-    by_attribute = {spec.attribute: spec.key for spec in KEYS}
     for key in given:
         spec = BY_KEY.get(key)
         if spec is not None and spec.inert:
             log.info("setting %s is accepted but has no effect here", key)
-        elif spec is None and not key.startswith(_EXTERNAL):
-            meant = by_attribute.get(key)
-            hint = f" (did you mean {meant}?)" if meant else ""
-            log.warning("setting %s is not known and is ignored%s", key, hint)
+
+
+def _is_known(key: str) -> bool:
+    return key in BY_KEY or key.startswith(_EXTERNAL)
+
+
+def _require_known(props: Iterable[object], settings: Iterable[str]) -> None:
+    """Refuse what a program misspelt: it would go on with a default that nobody wanted.
+
+    Raises:
+        ConfigError: names the key and the nearest one.
+    """
+    for name in settings:
+        if not _is_known(name.replace("_", ".")):
+            hint = did_you_mean(name, [spec.attribute for spec in KEYS])
+            raise ConfigError(f"there is no setting {name}{hint}")
+    for key in props:
+        if isinstance(key, str) and not _is_known(key):
+            raise ConfigError(f"there is no setting {shown(key)}{_meant(key)}")
+
+
+def _warn_of_unknown(props: Iterable[str]) -> None:
+    for key in props:
+        if not _is_known(key):
+            log.warning("setting %s is not known and is ignored%s", shown(key), _meant(key))
+
+
+def _meant(key: str) -> str:
+    return did_you_mean(key.replace("_", "."), BY_KEY)
 
 
 def _check_pair(values: Mapping[str, Value], larger: str, smaller: str) -> None:

@@ -16,9 +16,10 @@ _HEAD = """# Configuration
 `ConsumerConfig` takes Kafka's own keys: from a dictionary (`{"group.id": "g"}`), as keyword
 arguments with underscores (`group_id="g"`), or from a Java `.properties` file
 (`ConsumerConfig.from_file(path)`). Texts and Python's own numbers and booleans are both fine. A
-value out of its range is a `ConfigError`; a key that is not listed here is logged as a warning
-and ignored, unless it starts with `external`. *Since* names the Kafka version that has the key
-first; `zkconsumer` marks our own.
+value out of its range is a `ConfigError`. So is a key that is not listed here, unless it starts
+with `external`: the error names the nearest. In a file such a key is logged as a warning and
+ignored, as in the original (`ConsumerConfig.from_properties(map)` takes what a file held). *Since*
+names the Kafka version that has the key first; `zkconsumer` marks our own.
 """
 
 

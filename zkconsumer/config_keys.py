@@ -111,8 +111,9 @@ KEYS: tuple[ConfigKey, ...] = (
         kind="int",
         default=30_000,
         low=1,
-        doc="Time-out for connecting to a broker and for its answers. At least "
-        "`fetch.wait.max.ms` (the check is there in 0.8.2 but does not work).",
+        doc="Time-out for connecting to a broker and for its answers. After 2 s of silence (a "
+        "fifteenth of it where that is less) what only reads is sent once more, over a second "
+        "connection. At least `fetch.wait.max.ms` (the check is there in 0.8.2 but does not work).",
     ),
     ConfigKey(
         key="socket.receive.buffer.bytes",
@@ -265,8 +266,9 @@ KEYS: tuple[ConfigKey, ...] = (
         low=0,
         high=100,
         since="zkconsumer",
-        doc="Delivery pauses when ZooKeeper has been out of reach for this share of the session "
-        "time-out: soon after, the session may end and others may own the partitions.",
+        doc="Delivery pauses when ZooKeeper has answered nothing for this share of the session "
+        "time-out: soon after, the session may end and others may own the partitions. While the "
+        "connection stands, less than 17 counts as 17, which is the time of two pings.",
     ),
     ConfigKey(
         key="refresh.leader.backoff.ms",

@@ -8,6 +8,9 @@ from enum import IntEnum
 from functools import total_ordering
 from typing import NamedTuple, Self
 
+from zkconsumer.printable import printable
+
+_MOST_DIGITS = 10
 CONSUMER_REPLICA_ID = -1
 """The replica id that ordinary consumers send in Fetch and ListOffsets."""
 
@@ -19,7 +22,7 @@ class TopicPartition(NamedTuple):
     partition: int
 
     def __str__(self) -> str:
-        return f"{self.topic}-{self.partition}"
+        return f"{printable(self.topic)}-{self.partition}"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -31,7 +34,7 @@ class Broker:
     port: int
 
     def __str__(self) -> str:
-        return f"broker {self.id} ({self.host}:{self.port})"
+        return f"broker {self.id} ({printable(self.host)}:{self.port})"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -143,6 +146,8 @@ class ConsumerThreadId:
         """Take a thread id apart at its last dash; None where the text is not one."""
         consumer_id, dash, thread = text.rpartition("-")
         if not dash or not consumer_id or not (thread.isascii() and thread.isdigit()):
+            return None
+        if len(thread) > _MOST_DIGITS:  # Python refuses thousands of them with an error
             return None
         return cls(consumer_id, int(thread))
 

@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
+from zkconsumer.errors import without_frames
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 
 log = logging.getLogger(__name__)
@@ -241,6 +242,10 @@ class ErrorSeen:
 
     where: str
     error: BaseException
+
+    def __post_init__(self) -> None:
+        """Let go of what the error passed on its way: observers may keep events."""
+        without_frames(self.error)
 
 
 Event = (

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from typing import Generic, TypeVar
 
 from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.errors import without_frames
 
 T = TypeVar("T")
 log = logging.getLogger(__name__)
@@ -125,7 +126,7 @@ class ThreadScope:
             except BaseException as error:  # a thread's top: its owner hears it
                 log.exception("thread %s died", threading.current_thread().name)
                 with self._lock:
-                    self._errors.append(error)
+                    self._errors.append(without_frames(error))
                 if on_error is not None:
                     on_error(error)
 

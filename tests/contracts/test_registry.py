@@ -18,11 +18,12 @@ from zkconsumer.zk.registry import (
     Registration,
     RegistrationConflict,
 )
+from zkconsumer.zk.topic_nodes import topic_czxids
 
 STATIC = Registration(subscription={"t": 1}, timestamp_ms=1795227905398)
 
 
-def topics_of(registration: Registration, all_topics: frozenset[str]) -> tuple[str, ...]:
+def topics_of(registration: Registration, all_topics: tuple[str, ...]) -> tuple[str, ...]:
     """Expands a static registration; a wildcard means every topic here."""
     if registration.pattern is Pattern.STATIC:
         return tuple(registration.subscription)
@@ -144,8 +145,25 @@ def test_the_group_is_read_as_a_whole(alice: Member, bob: Member) -> None:
         malformed_brokers={},
         topics={"t": (9, 10), "tt": ()},
         malformed_topics={},
-        all_topics=frozenset({"t", "tt"}),
+        all_topics=("tt", "t"),
+        topic_czxids=topic_czxids(alice.store, ["t", "tt"]),
     )
+    assert snapshot.topic_czxids["t"] < snapshot.topic_czxids["tt"]
+
+
+def test_a_topic_that_is_created_again_has_another_czxid(alice: Member) -> None:
+    """Above that of the former one, and above what was written meanwhile; none has none."""
+    write(alice, {"/brokers/topics/t": b"{}"})
+    before = topic_czxids(alice.store, ["t"])["t"]
+    alice.store.set_or_create_many({"/brokers/topics/t": b'{"version":1}'})
+    assert topic_czxids(alice.store, ["t", "no/topic", "gone"]) == {"t": before}
+    alice.store.delete_many(["/brokers/topics/t"])
+    write(alice, {"/offset": b"200"})
+    written = alice.store.exists_many(["/offset"])[0]
+    assert topic_czxids(alice.store, ["t"]) == {}
+    write(alice, {"/brokers/topics/t": b"{}"})
+    assert written is not None
+    assert before < written.mzxid < topic_czxids(alice.store, ["t"])["t"]
 
 
 def test_an_empty_zookeeper_reads_as_an_empty_group(alice: Member) -> None:
@@ -153,7 +171,7 @@ def test_an_empty_zookeeper_reads_as_an_empty_group(alice: Member) -> None:
     snapshot = read(alice)
     assert snapshot.members == {}
     assert snapshot.brokers == ()
-    assert snapshot.all_topics == frozenset()
+    assert snapshot.all_topics == ()
 
 
 def test_garbage_of_strangers_is_named_and_harms_nobody(alice: Member) -> None:

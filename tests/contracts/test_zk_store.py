@@ -73,6 +73,26 @@ def test_children_are_sorted_and_none_without_a_node(store: ZkStore) -> None:
     assert store.children_many(["/p", "/p/a", "/nope"]) == [["10", "9", "a", "b"], [], None]
 
 
+def test_children_come_as_the_server_lists_them_where_that_is_asked_for(store: ZkStore) -> None:
+    """As its hash set is walked: by bucket, in a bucket the oldest first; tables do not shrink."""
+
+    def listed() -> list[str] | None:
+        return store.children_many(["/s"], as_listed=True)[0]
+
+    store.ensure_paths([f"/s/{name}" for name in ("BBBB", "AaBB", "BB", "b", "Aa", "a")])
+    assert listed() == ["BB", "Aa", "a", "b", "BBBB", "AaBB"]
+    store.delete_many(["/s/BB", "/s/BBBB"])
+    store.ensure_paths(["/s/AaAa", "/s/BB", "/s/BBAa"])
+    assert listed() == ["Aa", "BB", "a", "b", "AaBB", "AaAa", "BBAa"]
+    store.ensure_paths([f"/s/{number}" for number in range(20)])
+    grown = listed()
+    store.delete_many([f"/s/{number}" for number in range(20)])
+    assert grown is not None
+    assert listed() == [name for name in grown if not name.isdigit()]
+    assert store.children_many(["/s"])[0] == sorted(listed() or [])
+    assert store.children_many(["/nope"], as_listed=True) == [None]
+
+
 def test_far_more_reads_than_fit_in_flight(store: ZkStore) -> None:
     """A batch of 2,000 is answered completely and in order."""
     paths = [f"/many/{number:04d}" for number in range(2000)]

@@ -43,7 +43,7 @@ from zkconsumer.wire.messages.list_offsets import (
     ListOffsetsRequest,
     ListOffsetsTopic,
 )
-from zkconsumer.wire.messages.metadata import MetadataRequest
+from zkconsumer.wire.messages.metadata import NO_TOPIC_ID, MetadataRequest, MetadataResponse
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchTopic
 from zkconsumer.wire.messages.offset_for_leader_epoch import (
     EpochPartition,
@@ -53,7 +53,7 @@ from zkconsumer.wire.messages.offset_for_leader_epoch import (
 from zkconsumer.wire.messages.sync_group import SyncGroupAssignment, SyncGroupRequest
 from zkconsumer.wire.negotiation import BrokerVersions
 
-GROUP_ROUNDS = 13
+GROUP_ROUNDS = 14
 TOPIC = "golden"
 RECORD_COUNT = 3
 SET = build_message_set([Record(0, b"key", b"value")] * RECORD_COUNT)
@@ -70,12 +70,16 @@ class Round:
         self._common = versions.common
         self._group = f"golden-{number}"
         self._member_id = ""
+        self._topic_id = NO_TOPIC_ID
 
     def frames(self, exchange: Exchange) -> Iterator[GoldenFrame]:
         """Ask everything that the broker serves, in the order of a consumer's life."""
         for request, facts in self._cluster():
             if request.API.key in self._common:
-                yield exchange(request, self._version(request.API.key), facts)[0]
+                frame, answer = exchange(request, self._version(request.API.key), facts)
+                if isinstance(answer, MetadataResponse):
+                    self._topic_id = answer.topics[0].topic_id
+                yield frame
         yield from self._join(exchange)
         for request, facts in self._as_member():
             yield exchange(request, self._version(request.API.key), facts)[0]
@@ -115,7 +119,7 @@ class Round:
             min_bytes=0,
             isolation_level=READ_COMMITTED,
             session_epoch=FIRST_EPOCH if has_sessions else SESSIONLESS_EPOCH,
-            topics=(FetchTopic(topic=TOPIC, partitions=(partition,)),),
+            topics=(FetchTopic(topic=TOPIC, topic_id=self._topic_id, partitions=(partition,)),),
         )
 
     def _join(self, exchange: Exchange) -> Iterator[GoldenFrame]:

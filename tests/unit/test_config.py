@@ -1,6 +1,7 @@
 import dataclasses
 import logging
 import pickle
+import re
 from pathlib import Path
 
 import pytest
@@ -173,17 +174,43 @@ def test_a_key_must_be_text() -> None:
         ConsumerConfig({**REQUIRED, 1: "x"})  # type: ignore[dict-item]
 
 
-def test_an_unknown_setting_is_warned_about_once(caplog: pytest.LogCaptureFixture) -> None:
-    """With a hint where a dot was written as an underscore; not with the external prefix."""
+@pytest.mark.parametrize(
+    ("props", "settings", "said"),
+    [
+        ({}, {"auto_offst_reset": "smallest"}, "setting auto_offst_reset: did you mean auto_offs"),
+        ({"auto.offst.reset": "smallest"}, {}, "'auto.offst.reset': did you mean auto.offset.res"),
+        ({"consumer_id": "x"}, {}, "'consumer_id': did you mean consumer.id?"),
+        ({}, {"bogus_key": 1}, "there is no setting bogus_key"),
+        ({}, {"bogus_key": None}, "there is no setting bogus_key"),
+    ],
+)
+def test_what_a_program_misspelt_is_refused(
+    props: dict[str, object], settings: dict[str, object], said: str
+) -> None:
+    """It would go on with a default that nobody wanted; the nearest name is told."""
+    with pytest.raises(ConfigError, match=re.escape(said)):
+        ConsumerConfig({**REQUIRED, **props}, **settings)
+
+
+def test_a_setting_of_somebody_else_is_let_through() -> None:
+    """The prefix is that of the original."""
+    ConsumerConfig({**REQUIRED, "external.foo": 1}, external_bar=2)
+
+
+def test_an_unknown_setting_of_a_file_is_warned_about_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """As in the original, with the nearest name; a keyword beside it must be known all the same."""
+    props = {**REQUIRED, "fetch.size": "1", "consumer_id": "x", "external.foo": "1"}
     with caplog.at_level(logging.WARNING):
-        ConsumerConfig(
-            {**REQUIRED, "fetch.size": 1, "consumer_id": "x", "external.foo": 1}, bogus_key=2
-        )
+        found = ConsumerConfig.from_properties(props, fetch_min_bytes=7)
+    assert found.fetch_min_bytes == 7
     assert sorted(record.getMessage() for record in caplog.records) == [
-        "setting bogus.key is not known and is ignored",
-        "setting consumer_id is not known and is ignored (did you mean consumer.id?)",
-        "setting fetch.size is not known and is ignored",
+        "setting 'consumer_id' is not known and is ignored: did you mean consumer.id?",
+        "setting 'fetch.size' is not known and is ignored: did you mean fetch.min.bytes?",
     ]
+    with pytest.raises(ConfigError, match="there is no setting fetch_min_byte: did you mean"):
+        ConsumerConfig.from_properties(REQUIRED, fetch_min_byte=7)
 
 
 def test_a_setting_without_effect_is_noted(caplog: pytest.LogCaptureFixture) -> None:

@@ -73,7 +73,9 @@ def test_a_thread_id_is_split_at_its_last_dash(text: str, expected: tuple[str, i
     assert ConsumerThreadId.parse(text) == ConsumerThreadId(*expected)
 
 
-@pytest.mark.parametrize("text", ["", "c", "c-", "-1", "c-x", "c-1 ", "c-²", "c-\uff11", "c-+1"])
+@pytest.mark.parametrize(
+    "text", ["", "c", "c-", "-1", "c-x", "c-1 ", "c-²", "c-\uff11", "c-+1", f"c-{'1' * 5000}"]
+)
 def test_what_is_no_thread_id_is_none(text: str) -> None:
     """Not an error: others write what they like."""
     assert ConsumerThreadId.parse(text) is None

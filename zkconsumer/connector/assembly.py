@@ -29,6 +29,7 @@ from zkconsumer.streams.delivery import Delivery
 from zkconsumer.streams.gate import DeliveryGate
 from zkconsumer.streams.poison import PoisonPolicy
 from zkconsumer.zk import kazoo_store
+from zkconsumer.zk.live_brokers import require_cluster
 from zkconsumer.zk.registry import GroupRegistry
 from zkconsumer.zk.store import CLOSE_TIMEOUT_MS, ZkStore
 
@@ -115,7 +116,7 @@ def assemble(
 
     Raises:
         ConfigError: the dead-letter file can't be written; or see ``kazoo_store.connect``.
-        RegistryError: see ``kazoo_store.connect``.
+        RegistryError: see ``kazoo_store.connect``; or the cluster is at another chroot.
     """
     store = connect(
         config.zookeeper_connect,
@@ -123,6 +124,7 @@ def assemble(
         connection_timeout_ms=config.zookeeper_connection_timeout_ms,
     )
     try:
+        require_cluster(store, config.zookeeper_connect, may_be_to_come=True)
         return _wire(config, clock, store, observers)
     except BaseException:
         # A connection that broke again, or Ctrl-C: nobody else could end the session.

@@ -9,13 +9,16 @@ from zkconsumer.connector.commits import CommitRules, OffsetCommitter
 from zkconsumer.connector.messages import CommitAheadRequest, CommitRequest
 from zkconsumer.connector.ownership import OwnershipBook
 from zkconsumer.connector.reply import Reply
-from zkconsumer.errors import OffsetCommitFailed, ZkConsumerError
+from zkconsumer.errors import OffsetCommitFailed, ZkConsumerError, without_frames
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.model import OffsetAndMetadata
 from zkconsumer.offsets.store import CommittedFurther
+from zkconsumer.repeats import Repeats
 from zkconsumer.zk.store import ZkStore
 
 log = logging.getLogger(__name__)
+
+_ABOUT = "automatic commits"
 T = TypeVar("T")
 
 
@@ -46,6 +49,7 @@ class CommitDesk:
         self._timer = timer
         self._rules = rules
         self._look_again = look_again
+        self._repeats = Repeats(log)
         self._store = store
 
     @property
@@ -60,8 +64,11 @@ class CommitDesk:
         try:
             self._committer.commit(self._book.claims(), self._rules.automatic)
         except OffsetCommitFailed as error:
-            log.warning("auto-commit: %s; will be tried again", error)
+            text = f"auto-commit: {error}; will be tried again"
+            self._repeats.happened(_ABOUT, text)
             self._look_again()
+        else:
+            self._repeats.works(_ABOUT)
 
     def serve(self, request: CommitRequest) -> None:
         """Commit for the caller."""
@@ -77,7 +84,7 @@ class CommitDesk:
             reply.give(work())
         except ZkConsumerError as error:
             self._look_again()
-            reply.fail(error)
+            reply.fail(without_frames(error))
         except BaseException as error:
             # The end of this thread, but its caller must not wait for ever.
             reply.fail(error)

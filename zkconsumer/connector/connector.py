@@ -60,8 +60,8 @@ class ZookeeperConsumerConnector:
 
     Raises:
         ConfigError: a setting makes no sense.
-        RegistryError: ZooKeeper can't be reached within ``zookeeper.connection.timeout.ms``, or
-            its chroot does not exist.
+        RegistryError: ZooKeeper can't be reached within ``zookeeper.connection.timeout.ms``, its
+            chroot does not exist, or it holds no cluster while another one does.
     """
 
     def __init__(self, config: ConsumerConfig, *, observers: Sequence[Observer] = ()) -> None:

@@ -238,7 +238,7 @@ class ControlThread:
         match action:
             case ev.Begun() | ev.RetryLater():
                 pass
-            case ev.Lost(partitions):
+            case ev.Lost(partitions) | ev.Recreated(partitions):
                 # Among them what was released though the answer to that got lost.
                 self._book.released(partitions)
                 self._steps.lost(partitions)

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from zkconsumer.assignment.filtering import FilterRefused
 from zkconsumer.assignment.filters import expand
 from zkconsumer.assignment.group_view import GroupView, MemberSubscription
 from zkconsumer.connector import rebalance_events as ev
@@ -12,7 +13,7 @@ from zkconsumer.connector.sightings import Sightings
 from zkconsumer.connector.subscription import Subscription
 from zkconsumer.model import TopicPartition
 from zkconsumer.observe import Observation, OrphansSeen
-from zkconsumer.zk.nodes import Registration
+from zkconsumer.zk.nodes import Malformed, Registration
 from zkconsumer.zk.registry import GroupRegistry, GroupSnapshot, GroupWatches
 from zkconsumer.zk.store import Watch
 
@@ -40,6 +41,7 @@ class GroupLook:
         self.watches = {cause: self._watch_for(cause) for cause in ev.Cause}
         self._sightings = Sightings(look.consumer_id)
         self._orphans: tuple[TopicPartition, ...] = ()
+        self._has_read = False
 
     def read(self, step: ev.ReadGroup, subscription: Subscription) -> ev.GroupRead:
         """Read all that a rebalance computes from.
@@ -51,7 +53,10 @@ class GroupLook:
         snapshot = registry.read_group(
             watches=self._group_watches(subscription), expand=self._topics_of
         )
+        # With a filter of our own that takes too much we are no member for ourselves: say why.
+        self._expand(subscription.registration(0), snapshot.all_topics)
         view = self._view(snapshot)
+        self._has_read = True
         registered = self._is_ours(snapshot, subscription)
         if registered:
             # Else our topics may be missing for no other reason.
@@ -65,6 +70,7 @@ class GroupLook:
             held=registry.still_ours(step.check),
             broker_count=len(snapshot.brokers),
             stopped=self._look.book.stopped() if step.audit else frozenset(),
+            recreated=self._look.book.of_former_topics(snapshot.topic_czxids),
         )
 
     def _is_ours(self, snapshot: GroupSnapshot, subscription: Subscription) -> bool:
@@ -99,11 +105,24 @@ class GroupLook:
         }
         return GroupView(members=members, partitions=snapshot.topics)
 
-    def _expand(self, registration: Registration, topics: frozenset[str]) -> Mapping[str, int]:
+    def _expand(self, registration: Registration, topics: tuple[str, ...]) -> Mapping[str, int]:
         return expand(registration, topics, exclude_internal=self._look.exclude_internal_topics)
 
-    def _topics_of(self, registration: Registration, topics: frozenset[str]) -> tuple[str, ...]:
-        return tuple(self._expand(registration, topics))
+    def _topics_of(
+        self, registration: Registration, topics: tuple[str, ...]
+    ) -> tuple[str, ...] | Malformed:
+        """What a member reads; or why it is left out, since nobody can know that.
+
+        What may mean something to the original's members alone keeps us from joining: to take a
+        share on a guess would take from those who know better. Who is at work goes on without that
+        member: to stand still would leave unread what others leave behind.
+        """
+        try:
+            return tuple(self._expand(registration, topics))
+        except FilterRefused as refused:
+            if not refused.is_unusable and not self._has_read:
+                raise
+            return Malformed(str(refused))
 
     def _report_orphans(self, view: GroupView) -> None:
         """Say which partitions have no owner, where that is news.

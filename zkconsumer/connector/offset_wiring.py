@@ -4,6 +4,7 @@ import logging
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from zkconsumer.clock import Clock
 from zkconsumer.config import ConsumerConfig
@@ -18,9 +19,11 @@ from zkconsumer.offsets.dual import DualOffsetStore
 from zkconsumer.offsets.guarded import OwnedOnly
 from zkconsumer.offsets.kafka import KafkaOffsetStore
 from zkconsumer.offsets.store import OffsetStore
+from zkconsumer.offsets.topic_checked import TopicChecked
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
 from zkconsumer.zk.registry import GroupRegistry
 from zkconsumer.zk.store import ZkStore
+from zkconsumer.zk.topic_nodes import topic_czxids
 
 log = logging.getLogger(__name__)
 
@@ -55,8 +58,11 @@ def wire_offsets(
     # A commit held up through a loss of the session must not overwrite the next owner's.
     in_zookeeper = ZookeeperOffsetStore(store, config.group_id, guard=registry)
     anybodys = ZookeeperOffsetStore(store, config.group_id)
+    czxids = partial(topic_czxids, store)
     if config.offsets_storage == "zookeeper":
-        return OffsetSide(store=in_zookeeper, unguarded=anybodys)
+        return OffsetSide(
+            store=TopicChecked(in_zookeeper, czxids), unguarded=TopicChecked(anybodys, czxids)
+        )
     channel = CoordinatorChannel(
         config.group_id,
         BrokerAccess(
@@ -84,9 +90,11 @@ def wire_offsets(
             config.group_id,
         )
     both = config.dual_commit_enabled
+    ours = DualOffsetStore(in_kafka, in_zookeeper) if both else in_kafka
+    anyones = DualOffsetStore(unguarded, anybodys) if both else unguarded
     return OffsetSide(
-        store=DualOffsetStore(in_kafka, in_zookeeper) if both else in_kafka,
-        unguarded=DualOffsetStore(unguarded, anybodys) if both else unguarded,
+        store=TopicChecked(ours, czxids),
+        unguarded=TopicChecked(anyones, czxids),
         interrupt=channel.interrupt,
         stop_fetching=channel.stop_fetching,
         close=channel.close,

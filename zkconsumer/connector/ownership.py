@@ -1,6 +1,6 @@
 """The partitions that this member is reading: the book that the control thread keeps."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from zkconsumer.connector.commits import consumed_offset, handed_over_offset
@@ -51,17 +51,27 @@ class OwnershipBook:
         return len(self._claims)
 
     def open(
-        self, tp: TopicPartition, queue: StreamQueue, committed_offset: int | None, session_id: int
+        self,
+        tp: TopicPartition,
+        queue: StreamQueue,
+        committed_offset: int | None,
+        session_id: int,
+        topic_czxid: int | None = None,
     ) -> PartitionClaim:
         """Start a new claim under this session; its ``consumed_offset`` is where to go on.
 
         A partition that comes back is read on from where it stood (see ``PositionRule``), unless
-        somebody else committed for it meanwhile.
+        somebody else committed for it meanwhile, or its topic is not the one that it was.
         """
         claim = PartitionClaim(tp, queue, committed_offset)
+        claim.topic_czxid = topic_czxid
         leaving, last = self._leaving.pop(tp, None), self._last.pop(tp, None)
         before = last if self._rule.after_release else leaving
-        if before is not None and before.committed_offset == committed_offset:
+        if (
+            before is not None
+            and before.committed_offset == committed_offset
+            and before.topic_czxid == claim.topic_czxid
+        ):
             position = self._rule.position_of(before)
             claim.consumed_offset = committed_offset if position is None else position
         self._refused.discard(tp)
@@ -144,6 +154,31 @@ class OwnershipBook:
         """The claim under which a partition is being read."""
         entry = self._claims.get(tp)
         return None if entry is None else entry[0]
+
+    def read_of_former_topic(self, tp: TopicPartition, topic_czxid: int | None) -> int | None:
+        """Up to where this member read the partition of a former topic; None where it did not.
+
+        Args:
+            tp: a partition that is about to be started again.
+            topic_czxid: the transaction that created the node of its topic.
+        """
+        last = self._last.get(tp)
+        if last is None or None in {topic_czxid, last.topic_czxid}:
+            return None
+        return None if last.topic_czxid == topic_czxid else handed_over_offset(last)
+
+    def of_former_topics(self, czxids: Mapping[str, int]) -> frozenset[TopicPartition]:
+        """What is being read of topics whose nodes were created by other transactions since.
+
+        Args:
+            czxids: the transaction of each topic that has a node.
+        """
+        return frozenset(
+            tp
+            for tp, (claim, _) in self._claims.items()
+            if claim.topic_czxid is not None
+            and czxids.get(tp.topic, claim.topic_czxid) != claim.topic_czxid
+        )
 
     def stopped(self) -> frozenset[TopicPartition]:
         """What stands still: behind a message that can't be read, or for want of a start."""

@@ -18,7 +18,8 @@ class Plan:
     """What one round does.
 
     Attributes:
-        lost: being read here, but the owner node is no longer ours: stop at once, commit nothing.
+        lost: being read here, but the owner node is no longer ours, or the topic is another one of
+            the same name: stop at once, commit nothing.
         give_up: being read here and to be handed over: stop, commit.
         release: owner nodes of ours to delete; ``give_up`` and what was claimed but never started.
         take: to be claimed and started; may hold nodes that are ours already.
@@ -54,6 +55,7 @@ def plan_round(
     started: Ownership,
     held: frozenset[TopicPartition],
     stopped: frozenset[TopicPartition] = frozenset(),
+    recreated: frozenset[TopicPartition] = frozenset(),
 ) -> Plan:
     """Compare what this member should own with what it has.
 
@@ -63,10 +65,13 @@ def plan_round(
         started: those of them it is reading.
         held: those of ``claimed`` whose nodes were found, just now, to be still its own.
         stopped: those of ``started`` that stand still and may go on when started anew.
+        recreated: those of ``started`` whose topic was deleted and created again.
     """
-    lost = {tp: thread for tp, thread in started.items() if tp not in held}
+    lost = {tp: thread for tp, thread in started.items() if tp not in held or tp in recreated}
     give_up = {
-        tp: thread for tp, thread in started.items() if tp in held and assigned.get(tp) != thread
+        tp: thread
+        for tp, thread in started.items()
+        if tp not in lost and assigned.get(tp) != thread
     }
     release = {
         tp: thread for tp, thread in claimed.items() if tp in held and assigned.get(tp) != thread
@@ -74,7 +79,7 @@ def plan_round(
     restart = {
         tp: thread
         for tp, thread in started.items()
-        if tp in stopped and tp in held and assigned.get(tp) == thread
+        if tp in stopped and tp not in lost and assigned.get(tp) == thread
     }
     take = {
         tp: thread

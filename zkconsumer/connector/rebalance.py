@@ -280,8 +280,11 @@ class RebalanceCore:
             started=self.started,
             held=event.held,
             stopped=event.stopped,
+            recreated=event.recreated,
         )
-        return (*lost, *self._stop(self._plan))
+        recreated = tuple(tp for tp in self._plan.lost if tp in event.held)
+        news: tuple[ev.Action, ...] = (ev.Recreated(recreated),) if recreated else ()
+        return (*lost, *news, *self._stop(self._plan))
 
     def _drop_lost(self, held: frozenset[TopicPartition]) -> tuple[ev.Action, ...]:
         gone = tuple(tp for tp in self.claimed if tp not in held)

@@ -109,6 +109,8 @@ class GroupRead:
         broker_count: how many brokers are alive.
         stopped: those being read that stand still for good, such as behind a damaged message;
             looked at in an audit only.
+        recreated: those being read whose topic was deleted and created again since they were
+            started: what was read of them is of the former topic.
     """
 
     round: int
@@ -117,6 +119,7 @@ class GroupRead:
     held: frozenset[TopicPartition]
     broker_count: int
     stopped: frozenset[TopicPartition] = frozenset()
+    recreated: frozenset[TopicPartition] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -260,6 +263,13 @@ class Lost:
 
 
 @dataclass(frozen=True, slots=True)
+class Recreated:
+    """The topics of these were deleted and created again: what was read is of former ones."""
+
+    partitions: tuple[TopicPartition, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Fence:
     """Ownership is void: stop delivering everything, commit nothing."""
 
@@ -314,6 +324,7 @@ Action = (
     | Begun
     | Blocked
     | Lost
+    | Recreated
     | Fence
     | AwaitOwners
     | AwaitRegistration

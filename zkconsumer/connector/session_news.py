@@ -42,6 +42,7 @@ def listen(
         observation.report(SessionChanged(event.state.value, event.session_id))
 
     store.on_session(hear)
+    store.on_heard(gate.heard)
     # Connected before anyone listened. The last word must be the session in force: one that ended
     # meanwhile has been heard of already, and its start said late would put it in place again.
     said = None

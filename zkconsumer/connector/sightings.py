@@ -4,12 +4,17 @@ Every rebalance reads everything anew, so each oddity is logged when it appears,
 """
 
 import logging
+from typing import Final
 
 from zkconsumer.assignment.group_view import GroupView
 from zkconsumer.connector.subscription import Subscription
 from zkconsumer.zk.registry import GroupSnapshot
 
 log = logging.getLogger(__name__)
+
+_SHOWN: Final = 200
+_MOST_LINES: Final = 20
+"""At one reading: how many oddities there are, strangers decide."""
 
 
 class Sightings:
@@ -50,9 +55,11 @@ class Sightings:
         mine = view.members.get(self._consumer_id)
         if subscription.wildcard and mine is not None and not mine.topics:
             odd.append(_idle_filter(snapshot, subscription))
-        for text in odd:
-            if text not in self._seen:
-                log.warning("%s: %s", self._consumer_id, text)
+        new = [text for text in odd if text not in self._seen]
+        for text in new[:_MOST_LINES]:
+            log.warning("%s: %s", self._consumer_id, text)
+        if len(new) > _MOST_LINES:
+            log.warning("%s: ... and %s more oddities", self._consumer_id, len(new) - _MOST_LINES)
         self.skipped_count += sum(text not in self._seen for text in skipped)
         self._seen = frozenset(odd)
 
@@ -70,8 +77,10 @@ def _missing_topics(
 
 def _idle_filter(snapshot: GroupSnapshot, subscription: Subscription) -> str:
     registration = subscription.registration(0)
+    text = next(iter(registration.subscription))
+    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
     return (
-        f"the {registration.pattern.value} filter {next(iter(registration.subscription))!r} lets "
+        f"the {registration.pattern.value} filter {shown!r} lets "
         f"through none of the {len(snapshot.all_topics)} topics; a new one that it lets through "
         "will be read"
     )

@@ -18,8 +18,9 @@ from zkconsumer.connector.subscription import Subscription
 from zkconsumer.errors import OffsetCommitFailed, PartitionFailed, ZkConsumerError
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.model import TopicPartition
-from zkconsumer.observe import Observation
+from zkconsumer.observe import Observation, PositionReset
 from zkconsumer.offsets.store import FetchedOffset, OffsetStore
+from zkconsumer.offsets.topic_checked import former_topic_warnings
 from zkconsumer.zk.registry import ClaimConflict, GroupRegistry, Owner, RegistrationConflict
 
 log = logging.getLogger(__name__)
@@ -184,6 +185,7 @@ class RebalanceSteps:
         subscription = self._subscribed()
         session_id = self._others.registry.session_id
         starting: list[tuple[PartitionClaim, int | None]] = []
+        self._tell_of_former_topics(step.owned)
         for tp, thread_id in step.owned.items():
             queue = subscription.queue_of(tp, thread_id.thread)
             fetched = self._fetched.get(tp, FetchedOffset(None))
@@ -193,10 +195,26 @@ class RebalanceSteps:
                 queue.fail(PartitionFailed(tp, -1, fetched.error))
                 self._others.book.refuse(tp)
                 continue
-            claim = self._others.book.open(tp, queue, step.offsets.get(tp), session_id)
+            claim = self._others.book.open(
+                tp, queue, step.offsets.get(tp), session_id, fetched.topic_czxid
+            )
             claim.committed_metadata = fetched.metadata
             starting.append((claim, claim.consumed_offset))
         self._others.fetching.add(starting)
+
+    def _tell_of_former_topics(self, partitions: Iterable[TopicPartition]) -> None:
+        """Warn of topics that were deleted and created again since the group read them."""
+        former: dict[TopicPartition, int] = {}
+        for tp in partitions:
+            fetched = self._fetched.get(tp, FetchedOffset(None))
+            offset = fetched.former
+            if offset is None and fetched.offset is None:
+                offset = self._others.book.read_of_former_topic(tp, fetched.topic_czxid)
+            if offset is not None:
+                former[tp] = offset
+                self._others.observation.report(PositionReset(tp, offset))
+        for topic, text in former_topic_warnings(former).items():
+            log.warning("group %s: topic %s %s", self._others.registry.group_id, topic, text)
 
     def await_owners(self, partitions: tuple[TopicPartition, ...]) -> None:
         """Trigger as soon as an owner node that is in the way vanishes."""

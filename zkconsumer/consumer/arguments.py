@@ -4,8 +4,10 @@ Any pair of a topic and a number is a partition, also kafka-python's own ``Topic
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 
+from zkconsumer.assignment.filters import Blacklist, Whitelist
 from zkconsumer.cluster.topic_names import legal_topic
 from zkconsumer.config_spec import shown
 from zkconsumer.errors import ConfigError
@@ -54,6 +56,18 @@ def topics_of(many: object) -> frozenset[str]:
                 "is not '.' or '..'; for patterns give subscribe(pattern=...)"
             )
     return frozenset(names)
+
+
+def topic_matcher_of(one: object) -> Callable[[str], bool]:
+    """What says whether a pattern matches a topic's name from its beginning, or a filter all of it.
+
+    Raises:
+        ConfigError: it is neither.
+    """
+    if isinstance(one, Whitelist | Blacklist):
+        return partial(one.allows, exclude_internal=False)
+    pattern = pattern_of(one)
+    return lambda name: pattern.match(name) is not None
 
 
 def pattern_of(one: object) -> re.Pattern[str]:

@@ -88,6 +88,7 @@ def assemble(
             connect_timeout_ms=config.socket_connection_setup_timeout_ms,
             request_timeout_ms=config.request_timeout_ms,
             max_response_bytes=config.receive_message_max_bytes,
+            max_entry_bytes=config.fetch_message_growth_max_bytes,
             clock=clock,
         )
         return _wire(config, clock, dialer, brokers, zookeeper)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Protocol
 
-from zkconsumer.errors import ConsumerClosed, ZkConsumerError
+from zkconsumer.errors import ConsumerClosed, ZkConsumerError, without_frames
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.scope import Mailbox, ThreadScope
 
@@ -71,6 +71,6 @@ class CommittedLookup:
             except ConsumerClosed:
                 return
             except ZkConsumerError as error:
-                answer = Answer(partitions, error)
+                answer = Answer(partitions, without_frames(error))
             self._answers.put(answer)
             self._wake()

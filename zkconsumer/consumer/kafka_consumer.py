@@ -25,6 +25,7 @@ from zkconsumer.records.consumer_record import ConsumerRecord
 from zkconsumer.records.slices import RecordSlice
 
 if TYPE_CHECKING:
+    from zkconsumer.assignment.filters import Blacklist, Whitelist
     from zkconsumer.streams.polled_batches import RecordBatch
 
 _LOOK_S = 0.01
@@ -73,7 +74,7 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
     def subscribe(
         self,
         topics: Collection[str] = (),
-        pattern: str | None = None,
+        pattern: "str | Whitelist | Blacklist | None" = None,
         listener: PollListener | None = None,
     ) -> None:
         """Read these topics, in place of those before; the polls that follow join the group.
@@ -81,7 +82,8 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
         Args:
             topics: their names. One that does not exist yet is read as soon as it does.
             pattern: instead of topics: a regular expression, matched from the beginning of every
-                topic's name, also of topics that come later.
+                topic's name, also of topics that come later; or a filter, which holds for whole
+                names and is a regular expression of Java.
             listener: hears what comes and goes, see ``ConsumerRebalanceListener``; in place of the
                 one before.
 
@@ -175,7 +177,12 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
             with parts.one_caller:
                 self._check_reading()
                 count = count_of(max_records, self.config.max_poll_records)
-                found = parts.loop.run(timeout_of(timeout_ms, 0), lambda: self._take(count, starts))
+
+                def take() -> dict[TopicPartition, list[ConsumerRecord]]:
+                    taken = self._take(count, starts)
+                    return taken if self._is_ours_still(starts) else {}
+
+                found = parts.loop.run(timeout_of(timeout_ms, 0), take)
                 if not update_offsets:
                     self._put_back(starts)
                 return found
@@ -218,10 +225,14 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
                     left.update(_starts_of(others))
                     return polled_batches.batch_of(fit)
 
-                batch = parts.loop.run(
-                    timeout_of(timeout_ms, 0),
-                    lambda: parts.engine.collect_as(most, made, parts.session.collectable()),
-                )
+                def take() -> "RecordBatch":
+                    batch = parts.engine.collect_as(most, made, parts.session.collectable())
+                    if self._is_ours_still(starts):
+                        return batch
+                    left.clear()
+                    return batch.slice(0, 0)
+
+                batch = parts.loop.run(timeout_of(timeout_ms, 0), take)
                 self._put_back(left)
                 return batch
         except BaseException:
@@ -329,11 +340,24 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
 
         return parts.engine.collect_as(count, made, session.collectable())
 
+    def _is_ours_still(self, starts: Starts) -> bool:
+        """Whether what was taken from there on may be handed out; if not, it is put back.
+
+        To be asked when all is made: the process may have been stopped amid that.
+        """
+        if starts.keys() <= self._parts.session.deliverable():
+            return True
+        self._put_back(starts)
+        starts.clear()
+        return False
+
     def _records(self) -> Iterator[ConsumerRecord]:
         parts = self._parts
         session, now_s = parts.session, seconds_of(parts.clock)
         while (stretch := self._next_stretch()) is not None:
             version, look_s = session.version, now_s() + _LOOK_S
+            if stretch.topic_partition not in session.deliverable():
+                continue  # the process was stopped since it was looked at
             for record in stretch.left:
                 stretch.last = record
                 yield record

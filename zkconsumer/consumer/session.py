@@ -22,6 +22,7 @@ from zkconsumer.errors import (
     CommitFailed,
     UnsupportedVersion,
     ZkConsumerError,
+    without_frames,
 )
 from zkconsumer.fetch.polled.engine import PollEngine
 from zkconsumer.fetch.polled.starts import At, PositionView, Start
@@ -355,7 +356,7 @@ class PollSession:
         try:
             self.membership.commit(offsets, timeout_ms=limit_ms)
         except ZkConsumerError as failure:
-            error = failure
+            error = without_frames(failure)
         self._heard(offsets, error)
 
     def _heard(

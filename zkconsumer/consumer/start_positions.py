@@ -20,8 +20,11 @@ from zkconsumer.errors import (
 )
 from zkconsumer.fetch.polled.starts import At, Reset, ResetPolicy, Start
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.repeats import Repeats
 
 log = logging.getLogger(__name__)
+
+_ABOUT = "asking for committed offsets"
 
 
 class Seekable(Protocol):
@@ -61,6 +64,7 @@ class StartPositions:
         self._asked: dict[TopicPartition, frozenset[TopicPartition]] = {}
         self._missing: set[TopicPartition] = set()
         self._heard: deque[Answer] = deque()
+        self._repeats = Repeats(log)
 
     @property
     def is_settled(self) -> bool:
@@ -131,10 +135,12 @@ class StartPositions:
             for tp in current:
                 self._asked.pop(tp, None)
             if isinstance(answer.found, TransportError | RequestTimedOut):
-                log.warning("committed offsets not known yet, asking again: %s", answer.found)
+                text = f"committed offsets not known yet, asking again: {answer.found}"
+                self._repeats.happened(_ABOUT, text)
             else:
                 failure = answer.found if current else None
         else:
+            self._repeats.works(_ABOUT)
             for tp in current:
                 self._start(tp, answer.found.get(tp))
                 self._to_ask.discard(tp)

@@ -5,12 +5,11 @@ Only one of them at a time: whoever wants another unsubscribes first.
 Source: Kafka ``SubscriptionState``.
 """
 
-import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from enum import Enum
 
 from zkconsumer.cluster.view import ClusterView
-from zkconsumer.consumer.arguments import partitions_of, pattern_of, topics_of
+from zkconsumer.consumer.arguments import partitions_of, topic_matcher_of, topics_of
 from zkconsumer.errors import ConfigError, IllegalState
 from zkconsumer.model import TopicPartition
 
@@ -41,7 +40,7 @@ class Subscription:
 
     def __init__(self, *, exclude_internal: bool = True) -> None:
         self._exclude_internal = exclude_internal
-        self._pattern: re.Pattern[str] | None = None
+        self._matches: Callable[[str], bool] | None = None
         self.mode = Mode.NONE
         self.topics: frozenset[str] = frozenset()
         self.assigned: frozenset[TopicPartition] = frozenset()
@@ -61,9 +60,9 @@ class Subscription:
         if pattern is not None and topics:
             raise IllegalState("subscribe to topics or to a pattern, not to both")
         if pattern is not None:
-            compiled = pattern_of(pattern)
+            matches = topic_matcher_of(pattern)
             self._enter(Mode.PATTERN)
-            self._pattern, self.topics = compiled, frozenset()
+            self._matches, self.topics = matches, frozenset()
             return
         names = topics_of(topics)
         if not names:
@@ -85,18 +84,17 @@ class Subscription:
     def clear(self) -> None:
         """Nothing any more."""
         self.mode = Mode.NONE
-        self._pattern = None
+        self._matches = None
         self.topics = frozenset()
         self.assigned = frozenset()
 
     def saw(self, view: ClusterView) -> bool:
         """Take what a pattern matches now from a view of all topics; whether that changed it."""
-        if self._pattern is None:
+        matches = self._matches
+        if matches is None:
             return False
         hidden = INTERNAL_TOPICS | view.internal if self._exclude_internal else frozenset()
-        topics = frozenset(
-            topic for topic in view.partitions.keys() - hidden if self._pattern.match(topic)
-        )
+        topics = frozenset(filter(matches, view.partitions.keys() - hidden))
         changed, self.topics = topics != self.topics, topics
         return changed
 

@@ -21,6 +21,7 @@ from zkconsumer.errors import (
     UnsupportedCodec,
     WriteFailed,
     ZkConsumerError,
+    without_frames,
 )
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.net.connection import InFlight
@@ -172,7 +173,7 @@ class BatchProducer:
         try:
             leaders = self._routes.leaders_of(heads)
         except ZkConsumerError as error:
-            return dict.fromkeys(heads, error)
+            return dict.fromkeys(heads, without_frames(error))
         outcomes: dict[TopicPartition, Outcome] = {}
         by_leader: dict[Broker, dict[TopicPartition, Sequence[Outgoing]]] = defaultdict(dict)
         for tp, records in heads.items():
@@ -187,7 +188,7 @@ class BatchProducer:
                 sent = self._begin(leader, of_leader, outcomes)
             except ZkConsumerError as error:
                 self._routes.hang_up(leader)
-                outcomes |= dict.fromkeys(of_leader.keys() - outcomes.keys(), error)
+                outcomes |= dict.fromkeys(of_leader.keys() - outcomes.keys(), without_frames(error))
             else:
                 under_way += sent
         for one in under_way:
@@ -235,7 +236,7 @@ class BatchProducer:
             )
         except ZkConsumerError as error:
             self._routes.hang_up(one.leader)
-            return dict.fromkeys(one.sets, error)
+            return dict.fromkeys(one.sets, without_frames(error))
         return outcomes_of(one.leader, one.sets, response)
 
 

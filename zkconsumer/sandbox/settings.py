@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TypedDict, Unpack
 
 from zkconsumer.errors import SandboxError
+from zkconsumer.nearest import did_you_mean
 from zkconsumer.sandbox.ports import ANYWHERE, LOOPBACK
 from zkconsumer.sandbox.versions import KafkaVersion, kafka_version
 
@@ -72,6 +73,9 @@ def check_settings(kafka: str, brokers: int, **options: Unpack[SandboxOptions]) 
     Raises:
         SandboxError: an option makes no sense; the message names it.
     """
+    for name in options.keys() - SandboxOptions.__annotations__.keys():
+        hint = did_you_mean(name, ["kafka", "brokers", *SandboxOptions.__annotations__])
+        raise SandboxError(f"the sandbox has no option {name}{hint}")
     work_dir = options.get("work_dir")
     settings = Settings(
         kafka=kafka_version(kafka),

@@ -107,8 +107,8 @@ class ZooKeeperClient:
         """Remove the node; False where there is none."""
         return self._request(_DELETE, _text(path) + struct.pack(">i", -1)) is not None
 
-    def children(self, path: str) -> list[str]:
-        """The names of the node's children, sorted; none where there is no node."""
+    def children(self, path: str, *, as_listed: bool = False) -> list[str]:
+        """The names of the node's children, sorted or as listed; none where there is no node."""
         reply = self._request(_GET_CHILDREN, _text(path) + b"\0")
         if reply is None:
             return []
@@ -117,7 +117,7 @@ class ZooKeeperClient:
         for _ in range(count):
             name, at = _read_buffer(reply, at)
             names.append(name.decode())
-        return sorted(names)
+        return names if as_listed else sorted(names)
 
     def _shake_hands(self, session: tuple[int, bytes], timeout_ms: int) -> int:
         session_id, password = session

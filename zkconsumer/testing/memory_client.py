@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 
 from zkconsumer.errors import RegistryError, SessionLost
 from zkconsumer.testing.memory_tree import MemoryTree, TreeEvent
-from zkconsumer.zk.session import SessionListener
+from zkconsumer.zk.session import HeardListener, SessionListener
 from zkconsumer.zk.store import MultiResult, Op, OpError, Watch, WatchEvent, ZNode, ZNodeStat
 
 T = TypeVar("T")
@@ -62,6 +62,9 @@ class MemoryClient:
         """See ``RawClient``."""
         self.listeners.append(listener)
 
+    def on_heard(self, listener: HeardListener) -> None:
+        """See ``RawClient``: its connection stands or is known to be broken."""
+
     def get(self, paths: Sequence[str], watch: Watch | None, fence: int) -> list[ZNode | None]:
         """See ``RawClient``."""
         with self._server.lock:
@@ -78,7 +81,11 @@ class MemoryClient:
             self._admit("children", len(paths), fence)
             names = [self._server.tree.children(path) for path in paths]
             self._leave(self._child_watches, _found(paths, names), watch)
-        return self._reply([None if one is None else sorted(one) for one in names])
+        return self._reply(names)
+
+    def server_children(self, paths: Sequence[str], fence: int) -> list[list[str] | None]:
+        """See ``RawClient``; there is no chroot here."""
+        return self.children(paths, None, fence)
 
     def exists(
         self, paths: Sequence[str], watch: Watch | None, fence: int

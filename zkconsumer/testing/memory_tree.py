@@ -6,6 +6,7 @@ It answers each change with the events that watches could see; who watches is th
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
+from zkconsumer.testing.java_set import JavaHashSet
 from zkconsumer.zk.paths import parent_of
 from zkconsumer.zk.store import (
     CheckOp,
@@ -32,7 +33,7 @@ class _Node:
     pzxid: int
     child_changes: int = 0
     version: int = 0
-    children: set[str] = field(default_factory=set)
+    children: JavaHashSet = field(default_factory=JavaHashSet)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +85,9 @@ class MemoryTree:
         return node is not None and node.data is None
 
     def children(self, path: str) -> list[str] | None:
-        """The names of a node's children, in no order that anyone may rely on."""
+        """The names of a node's children, in the order in which a server lists them."""
         node = self._nodes.get(path)
-        return None if node is None else sorted(node.children, reverse=True)
+        return None if node is None else list(node.children)
 
     def owned_by(self, session_id: int) -> list[str]:
         """The paths of a session's ephemeral nodes."""

@@ -9,7 +9,7 @@ from typing import TypeVar
 from zkconsumer.errors import RegistryError
 from zkconsumer.zk.paths import ancestors_of, is_path
 from zkconsumer.zk.raw_client import RawClient
-from zkconsumer.zk.session import SessionListener
+from zkconsumer.zk.session import HeardListener, SessionListener
 from zkconsumer.zk.store import (
     CLOSE_TIMEOUT_MS,
     CheckOp,
@@ -57,6 +57,10 @@ class CompoundStore:
         """See ``ZkStore``."""
         self._client.on_session(listener)
 
+    def on_heard(self, listener: HeardListener) -> None:
+        """See ``ZkStore``."""
+        self._client.on_heard(listener)
+
     def close(self, timeout_ms: int = CLOSE_TIMEOUT_MS) -> None:
         """See ``ZkStore``."""
         self._client.close(timeout_ms)
@@ -66,10 +70,18 @@ class CompoundStore:
         return self._read(self._client.get, paths, watch)
 
     def children_many(
-        self, paths: Sequence[str], *, watch: Watch | None = None
+        self, paths: Sequence[str], *, watch: Watch | None = None, as_listed: bool = False
     ) -> list[list[str] | None]:
         """See ``ZkStore``."""
-        return self._read(self._client.children, paths, watch)
+        listed = self._read(self._client.children, paths, watch)
+        if as_listed:
+            return listed
+        return [None if names is None else sorted(names) for names in listed]
+
+    def server_children(self, paths: Sequence[str]) -> list[list[str] | None]:
+        """See ``ZkStore``."""
+        _check_paths(paths)
+        return self._client.server_children(paths, self._client.session_id)
 
     def exists_many(
         self, paths: Sequence[str], *, watch: Watch | None = None

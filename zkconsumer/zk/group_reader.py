@@ -1,7 +1,9 @@
 """Reads what a rebalance computes from, in six pipelined batches however large the group is."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 
+from zkconsumer.errors import ConfigError
 from zkconsumer.model import Broker
 from zkconsumer.zk.group_values import BrokerList, GroupSnapshot, GroupWatches
 from zkconsumer.zk.nodes import (
@@ -21,8 +23,8 @@ from zkconsumer.zk.paths import (
 )
 from zkconsumer.zk.store import Watch, ZkStore
 
-Expand = Callable[[Registration, frozenset[str]], tuple[str, ...]]
-"""The topics that a registration means, given the names of all topics."""
+Expand = Callable[[Registration, tuple[str, ...]], tuple[str, ...] | Malformed]
+"""The topics that a registration means, given the names of all topics; or why nobody knows."""
 
 
 def read_group(
@@ -30,7 +32,7 @@ def read_group(
 ) -> GroupSnapshot:
     """Read members, brokers, topics; see ``GroupRegistry.read_group``."""
     consumer_ids = store.children_many([paths.ids], watch=watches.members)[0] or []
-    all_topics = store.children_many([BROKER_TOPICS], watch=watches.topic_list)[0] or []
+    [all_topics] = store.children_many([BROKER_TOPICS], watch=watches.topic_list, as_listed=True)
     brokers = read_brokers(store, watches.brokers)
     nodes = store.get_many([paths.member(one) for one in consumer_ids])
     parsed = {
@@ -38,20 +40,46 @@ def read_group(
         for consumer_id, node in zip(consumer_ids, nodes, strict=True)
         if node is not None  # it left between the list and the read: its watch has fired
     }
-    members = {one: it for one, it in parsed.items() if isinstance(it, Registration)}
-    names = frozenset(all_topics)
-    wanted = {topic for registration in members.values() for topic in expand(registration, names)}
-    topics, malformed_topics = _read_topics(store, wanted, watches.topics)
+    names = tuple(all_topics or ())
+    members, malformed = _expanded(paths, parsed, names, expand)
+    wanted = {topic for _, topics in members.values() for topic in topics}
+    topics = _read_topics(store, wanted, watches.topics)
     return GroupSnapshot(
-        members=members,
-        malformed_members={k: v.reason for k, v in parsed.items() if isinstance(v, Malformed)},
-        unreadable_by_scala={k: v.scala_problem for k, v in members.items() if v.scala_problem},
+        members={one: registration for one, (registration, _) in members.items()},
+        malformed_members=malformed,
+        unreadable_by_scala={
+            one: it.scala_problem for one, (it, _) in members.items() if it.scala_problem
+        },
         brokers=brokers.brokers,
         malformed_brokers=brokers.malformed,
-        topics=topics,
-        malformed_topics=malformed_topics,
+        topics=topics.partitions,
+        malformed_topics=topics.malformed,
         all_topics=names,
+        topic_czxids=topics.czxids,
     )
+
+
+def _expanded(
+    paths: GroupPaths,
+    parsed: Mapping[str, Registration | Malformed],
+    names: tuple[str, ...],
+    expand: Expand,
+) -> tuple[dict[str, tuple[Registration, tuple[str, ...]]], dict[str, str]]:
+    """The members whose topics are known, with these; and of the others why not, and where."""
+    members: dict[str, tuple[Registration, tuple[str, ...]]] = {}
+    malformed: dict[str, str] = {}
+    for one, found in parsed.items():
+        if isinstance(found, Registration):
+            try:
+                topics = expand(found, names)
+            except ConfigError as error:
+                raise ConfigError(f"{paths.member(one)}: {error}") from error
+            if not isinstance(topics, Malformed):
+                members[one] = found, topics
+                continue
+            found = topics  # noqa: PLW2901 - malformed after all
+        malformed[one] = f"{found.reason}, in {paths.member(one)}"
+    return members, malformed
 
 
 def read_brokers(store: ZkStore, watch: Watch | None) -> BrokerList:
@@ -72,17 +100,28 @@ def read_brokers(store: ZkStore, watch: Watch | None) -> BrokerList:
     return BrokerList(brokers=tuple(sorted(brokers)), malformed=malformed)
 
 
-def _read_topics(
-    store: ZkStore, wanted: set[str], watch: Watch
-) -> tuple[dict[str, tuple[int, ...]], dict[str, str]]:
+@dataclass(frozen=True, slots=True)
+class _Topics:
+    """What the nodes of topics say; see ``GroupSnapshot``."""
+
+    partitions: dict[str, tuple[int, ...]]
+    malformed: dict[str, str]
+    czxids: dict[str, int]
+
+
+def _read_topics(store: ZkStore, wanted: set[str], watch: Watch) -> _Topics:
     topics: dict[str, tuple[int, ...]] = dict.fromkeys(sorted(wanted), ())
     malformed = {one: "no topic can have this name" for one in wanted if not is_topic_name(one)}
     legal = [topic for topic in topics if topic not in malformed]
+    czxids: dict[str, int] = {}
     nodes = store.get_many([topic_path(topic) for topic in legal], watch=watch)
     for topic, node in zip(legal, nodes, strict=True):
-        partitions = () if node is None else parse_topic(node.data)
+        if node is None:
+            continue
+        czxids[topic] = node.czxid
+        partitions = parse_topic(node.data)
         if isinstance(partitions, Malformed):
             malformed[topic] = partitions.reason
         else:
             topics[topic] = partitions
-    return topics, malformed
+    return _Topics(topics, malformed, czxids)

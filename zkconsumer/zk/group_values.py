@@ -1,7 +1,7 @@
 """What the registry of a group answers with: frozen values, expected conflicts among them."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.zk.nodes import Registration
@@ -93,14 +93,18 @@ class GroupSnapshot:
 
     Attributes:
         members: every readable registration by consumer id, sorted by id as text.
-        malformed_members: why the others can't be read. Scala members fail on them.
+        malformed_members: why the others can't be used, and where they are. Scala members fail on
+            them.
         unreadable_by_scala: of those in ``members``, why Scala members of the group fail on them.
         brokers: the brokers that can be reached, sorted by id.
         malformed_brokers: why others can't be used, see ``BrokerList``.
         topics: the partition ids, sorted as numbers, of every topic that any member subscribes to;
             none for a topic that is missing or malformed.
         malformed_topics: why a topic's node can't be read.
-        all_topics: the names of all topics of the cluster.
+        all_topics: the names of all topics of the cluster, in the order in which the server lists
+            them.
+        topic_czxids: the transaction that created the node of each of ``topics`` that is there: a
+            topic that is deleted and created again gets another one.
     """
 
     members: Mapping[str, Registration]
@@ -110,4 +114,5 @@ class GroupSnapshot:
     malformed_brokers: Mapping[int, str]
     topics: Mapping[str, tuple[int, ...]]
     malformed_topics: Mapping[str, str]
-    all_topics: frozenset[str]
+    all_topics: tuple[str, ...]
+    topic_czxids: Mapping[str, int] = field(default_factory=dict)

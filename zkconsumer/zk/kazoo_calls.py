@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from kazoo import exceptions as ke
-from kazoo.protocol.serialization import CheckVersion, Create, Delete, SetData
+from kazoo.protocol.serialization import CheckVersion, Create, Delete, GetChildren, SetData
 from kazoo.protocol.states import EventType, WatchedEvent, ZnodeStat
 from kazoo.security import OPEN_ACL_UNSAFE
 
@@ -56,6 +56,17 @@ def read_call(call: Callable[..., Answer], path: str, watch: Watch | None) -> Se
     """One of kazoo's reading calls for one path."""
     door = None if watch is None else WatchDoor(watch)
     return lambda: call(path, watch=door)
+
+
+def server_children_call(kazoo: Any, path: str) -> Send:
+    """The names below a path of the server: kazoo's own call would put the chroot before it."""
+
+    def send() -> Answer:
+        answer: Answer = kazoo.handler.async_result()
+        kazoo._call(GetChildren(path, None), answer)  # noqa: SLF001 - nothing public does it
+        return answer
+
+    return send
 
 
 def write_call(kazoo: Any, op: Op) -> Send:

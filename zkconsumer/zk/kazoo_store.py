@@ -1,4 +1,4 @@
-"""The door to kazoo, the client library: only ``kazoo_calls``, ``kazoo_io`` and this import it.
+"""The door to kazoo, the client library: only this and ``kazoo_*`` beside it import it.
 
 What kazoo does, and what follows for us (read in kazoo 2.11 ``client``, ``protocol/connection``):
 
@@ -34,7 +34,7 @@ from kazoo.retry import KazooRetry
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import RegistryError
 from zkconsumer.scope import ThreadScope
-from zkconsumer.zk import kazoo_io
+from zkconsumer.zk import kazoo_io, kazoo_pings
 from zkconsumer.zk.compound import CompoundStore
 from zkconsumer.zk.connect_string import ConnectString, parse_connect_string
 from zkconsumer.zk.kazoo_calls import (
@@ -42,13 +42,15 @@ from zkconsumer.zk.kazoo_calls import (
     multi_result,
     read_call,
     read_result,
+    server_children_call,
     write_call,
     write_error,
     znode,
     znode_stat,
 )
+from zkconsumer.zk.live_brokers import clusters_at
 from zkconsumer.zk.pipeline import Answer, Pipeline
-from zkconsumer.zk.session import SessionListener, SessionState
+from zkconsumer.zk.session import HeardListener, SessionListener, SessionState
 from zkconsumer.zk.session_tracker import SessionTracker
 from zkconsumer.zk.store import CLOSE_TIMEOUT_MS, MultiResult, Op, OpError, Watch, ZNode, ZNodeStat
 
@@ -118,7 +120,15 @@ class _KazooRawClient:
         self._pipeline = Pipeline(self._tracker, clock, timeout_ms=timeout_ms)
         self.negotiated_timeout_ms = session_timeout_ms
         self.supports_multi = True
+        self._heard: tuple[int, int] | None = None
+        self._heard_listeners: list[HeardListener] = []
         self._kazoo = _new_kazoo(servers, session_timeout_ms, self._note_negotiated)
+        connection = self._kazoo._connection  # noqa: SLF001 - nothing public tells it
+        self._pings = kazoo_pings.install(connection, clock, self._note_heard)
+        if self._pings is None:
+            log.warning(
+                "this kazoo does not tell when ZooKeeper answers: silences are noticed late"
+            )
         self._kazoo.add_listener(self._note_state)
 
     @property
@@ -137,6 +147,11 @@ class _KazooRawClient:
     def on_session(self, listener: SessionListener) -> None:
         self._tracker.add(listener)
 
+    def on_heard(self, listener: HeardListener) -> None:
+        self._heard_listeners.append(listener)
+        if self._heard is not None:
+            listener(*self._heard)
+
     def start(self, *, supports_multi: bool | None) -> None:
         """Connect, look for the chroot, and ask the server's version if need be."""
         self._kazoo.start_async()
@@ -154,9 +169,14 @@ class _KazooRawClient:
             raise RegistryError(
                 f"the chroot {self._servers.chroot} of zookeeper.connect does not exist at "
                 f"{self._servers.hosts}: is it spelled as in the brokers' zookeeper.connect? "
-                "Brokers create it when they start, a consumer never does"
+                f"Brokers create it when they start, a consumer never does{self._elsewhere()}"
             )
         self.supports_multi = self._ask_multi() if supports_multi is None else supports_multi
+
+    def _elsewhere(self) -> str:
+        where = f"{self._servers.hosts}{self._servers.chroot}"
+        found = clusters_at(where, lambda paths: self.server_children(paths, self.session_id))
+        return f". Brokers are registered in {' and '.join(found)}" if found else ""
 
     def get(self, paths: Sequence[str], watch: Watch | None, fence: int) -> list[ZNode | None]:
         found = self._read(self._kazoo.get_async, paths, watch, fence)
@@ -165,7 +185,12 @@ class _KazooRawClient:
     def children(
         self, paths: Sequence[str], watch: Watch | None, fence: int
     ) -> list[list[str] | None]:
-        found = self._read(self._kazoo.get_children_async, paths, watch, fence)
+        return self._read(self._kazoo.get_children_async, paths, watch, fence)
+
+    def server_children(self, paths: Sequence[str], fence: int) -> list[list[str] | None]:
+        sends = [server_children_call(self._kazoo, path) for path in paths]
+        answers = self._pipeline.run(sends, fence)
+        found = [read_result(path, answer) for path, answer in zip(paths, answers, strict=True)]
         return [None if names is None else sorted(names) for names in found]
 
     def exists(
@@ -215,9 +240,18 @@ class _KazooRawClient:
             self._tracker.fail("the client stopped for good, see the log of kazoo")
             self._tracker.report(SessionState.DEAD)
 
+    def _note_heard(self, sent_ms: int, interval_ms: int) -> None:
+        """Told by the pings, on kazoo's connection thread."""
+        self._heard = sent_ms, interval_ms
+        for listener in self._heard_listeners:
+            listener(sent_ms, interval_ms)
+
     def _note_negotiated(self, timeout_ms: int) -> None:
+        # 0 says that the session is over.
         if timeout_ms > 0:
             self.negotiated_timeout_ms = timeout_ms
+            if self._pings is not None:
+                self._pings.connected(timeout_ms)
 
     def _ask_multi(self) -> bool:
         # Not by kazoo's own ``command``: it leaves its socket open when the answer takes too long.

@@ -7,7 +7,7 @@ built once above this protocol, so the real client and the in-memory one can't d
 from collections.abc import Sequence
 from typing import Protocol
 
-from zkconsumer.zk.session import SessionListener
+from zkconsumer.zk.session import HeardListener, SessionListener
 from zkconsumer.zk.store import MultiResult, Op, OpError, Watch, ZNode, ZNodeStat
 
 
@@ -45,6 +45,10 @@ class RawClient(Protocol):
         """See ``ZkStore``."""
         ...
 
+    def on_heard(self, listener: HeardListener) -> None:
+        """See ``ZkStore``."""
+        ...
+
     def get(self, paths: Sequence[str], watch: Watch | None, fence: int) -> list[ZNode | None]:
         """Read nodes; the watch is left on those that exist only."""
         ...
@@ -52,7 +56,11 @@ class RawClient(Protocol):
     def children(
         self, paths: Sequence[str], watch: Watch | None, fence: int
     ) -> list[list[str] | None]:
-        """Read names of children; the watch is left on nodes that exist only."""
+        """Read names of children as listed; the watch is left on nodes that exist only."""
+        ...
+
+    def server_children(self, paths: Sequence[str], fence: int) -> list[list[str] | None]:
+        """Read names of children, of paths that the chroot is not put before."""
         ...
 
     def exists(

@@ -72,6 +72,11 @@ class GroupRegistry:
         self._owners = PartitionOwners(store, self._paths)
         self._registered_session: int | None = None
 
+    @property
+    def group_id(self) -> str:
+        """The group's name, for messages."""
+        return self._paths.group_id
+
     def register(
         self, consumer_id: str, registration: Registration, *, session_id: int | None = None
     ) -> Registered | RegistrationConflict:
@@ -125,8 +130,8 @@ class GroupRegistry:
 
         Args:
             watches: whom to tell of later changes.
-            expand: gives the topics of a registration, given all topic names; what it raises is
-                passed on.
+            expand: gives the topics of a registration, given all topic names; or why that member is
+                to be left out. What it raises is passed on, with the member's path.
         """
         return read_group(self._store, self._paths, watches=watches, expand=expand)
 

@@ -34,3 +34,8 @@ class SessionEvent:
 
 SessionListener = Callable[[SessionEvent], None]
 """Told of session events on a thread of the client: it may only put into a mailbox."""
+
+HeardListener = Callable[[int, int], None]
+"""Told that the server has answered: when that request was sent, and how often there is an answer
+at least while all is well (both in ms, the first by ``Clock.now_ms``). Thread: that of session
+events. The session lives for its time-out from when the server got the request, which is later."""

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-from zkconsumer.zk.session import SessionListener
+from zkconsumer.zk.session import HeardListener, SessionListener
 
 
 class WatchEvent(StrEnum):
@@ -165,6 +165,13 @@ class ZkStore(Protocol):
         """Tell ``listener`` of every session event from now on."""
         ...
 
+    def on_heard(self, listener: HeardListener) -> None:
+        """Tell ``listener`` of the last answer now, and of those to come; see there.
+
+        A store that can't be cut off in silence need not: then nothing is told, ever.
+        """
+        ...
+
     def get_many(self, paths: Sequence[str], *, watch: Watch | None = None) -> list[ZNode | None]:
         """The nodes at ``paths``, in that order; None where there is none.
 
@@ -174,11 +181,23 @@ class ZkStore(Protocol):
         ...
 
     def children_many(
-        self, paths: Sequence[str], *, watch: Watch | None = None
+        self, paths: Sequence[str], *, watch: Watch | None = None, as_listed: bool = False
     ) -> list[list[str] | None]:
         """The names of the children, sorted as text, of each path; None where no node is.
 
+        With ``as_listed`` they come in the order in which the server lists them, that of a hash
+        table of its JVM. Servers of an ensemble, and one server before and after a restart, may
+        list them differently; between two reads of one server the order is the same as long as
+        nothing comes or goes.
+
         The watch fires when a child comes or goes, and when the node itself does.
+        """
+        ...
+
+    def server_children(self, paths: Sequence[str]) -> list[list[str] | None]:
+        """The same of paths from the server's own root, whatever the chroot; nothing is watched.
+
+        For whoever looks for a chroot; nobody else has any business outside of his own.
         """
         ...
 

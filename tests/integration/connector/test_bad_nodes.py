@@ -96,6 +96,28 @@ def test_a_member_with_a_garbage_registration_is_skipped(
     assert all(reason in line for line in lines)
 
 
+@pytest.mark.parametrize(
+    ("stranger", "own"),
+    [
+        ({"subscription": {r"(\w+)+!": 1}, "pattern": "white_list"}, 2),
+        ({"subscription": {"((.{200}){200}){200}": 1}, "pattern": "white_list"}, 2),
+        ({"subscription": {"%s": 2147483647}, "pattern": "static"}, 0),
+    ],
+    ids=["exponential filter", "large filter", "streams without end"],
+)
+def test_a_hostile_registration_is_dealt_with_in_bounded_time_and_memory(
+    cluster: Sandbox, stranger: dict[str, object], own: int
+) -> None:
+    """Beside a topic whose name takes backtracking years; its streams come before ours as text."""
+    topic, group = fresh_name("hostile") + "w" * 30, fresh_name("group")
+    cluster.create_topic(topic, partitions=2)
+    fields = {"version": 1, **stranger, "timestamp": "1"}
+    text = json.dumps(fields).replace("%s", topic)
+    ZkTree(cluster).put(f"/consumers/{group}/ids/{group}_", text.encode())
+    with Member(cluster, group, {topic: 1}) as member:
+        assert len(member.claims()) == own
+
+
 def test_a_numeric_timestamp_is_read_and_warned_of(
     cluster: Sandbox, caplog: pytest.LogCaptureFixture
 ) -> None:

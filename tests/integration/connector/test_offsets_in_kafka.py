@@ -20,12 +20,25 @@ from zkconsumer import (
 from zkconsumer.model import TopicPartition
 from zkconsumer.observe import Committed, RebalanceFinished
 from zkconsumer.sandbox import Sandbox
+from zkconsumer.zk.kazoo_store import connect
+from zkconsumer.zk.topic_nodes import topic_czxids
 
 pytestmark = pytest.mark.sandbox
 
 VALUES = [b"value %d" % number for number in range(10)]
 IN_BOTH: Mapping[str, object] = {**IN_KAFKA, "dual_commit_enabled": True}
 BY_HAND = {"auto_commit_enable": False}
+
+
+def mark_of(cluster: Sandbox, tp: TopicPartition) -> str:
+    """What is committed as metadata where the caller has none: which topic of the name it is of."""
+    store = connect(
+        cluster.zookeeper_connect, session_timeout_ms=4_000, connection_timeout_ms=10_000
+    )
+    try:
+        return f"zkconsumer:topic-czxid={topic_czxids(store, [tp.topic])[tp.topic]:x}"
+    finally:
+        store.close()
 
 
 def filled_topic(cluster: Sandbox, partitions: int = 1) -> list[TopicPartition]:
@@ -52,14 +65,14 @@ def test_a_member_commits_to_kafka_alone_and_the_next_one_goes_on_there(cluster:
         assert next(stream).offset == 5
         wait_until(lambda: stored.offset(tp) == 5, what="the next one")
         assert next(stream).offset == 6
-    assert stored.entries([tp]) == {tp: (6, "")}
+    assert stored.entries([tp]) == {tp: (6, mark_of(cluster, tp))}
 
     config = settings_for(cluster, group, consumer_timeout_ms=10_000, **IN_KAFKA, **BY_HAND)
     with ZookeeperConsumerConnector(config) as connector:
         [stream] = connector.create_message_streams({tp.topic: 1})[tp.topic]
         assert [next(stream).offset for _ in range(3)] == [6, 7, 8]
         assert connector.commit_offsets() == 1
-        assert stored.entries([tp]) == {tp: (9, "")}
+        assert stored.entries([tp]) == {tp: (9, mark_of(cluster, tp))}
         assert connector.commit_offsets({tp: OffsetAndMetadata(3, "said ☃")}) == 1
         assert next(stream).offset == 9
     assert stored.entries([tp]) == {tp: (3, "said ☃")}
@@ -207,7 +220,10 @@ def test_with_dual_commit_both_places_hold_the_same(cluster: Sandbox) -> None:
         connector.create_message_streams({moving.topic: 1})
         back = {moving: OffsetAndMetadata(12, "back"), idle: OffsetAndMetadata(0)}
         assert connector.commit_offsets(back) == 2
-    assert stored.entries(partitions) == {moving: (12, "back"), idle: (0, "")}
+    assert stored.entries(partitions) == {
+        moving: (12, "back"),
+        idle: (0, mark_of(cluster, idle)),
+    }
     assert tree.offsets(group) == {moving: 12, idle: 0}
 
 
@@ -251,10 +267,10 @@ def test_metadata_that_is_too_large_is_refused_and_the_rest_is_committed(cluster
             assert set(caught.value.failed) == {bad}
             assert f"{length} characters" in str(caught.value)
             assert "offset.metadata.max.bytes" in str(caught.value)
-            assert stored.entries(partitions) == {good: (4, "")}
+            assert stored.entries(partitions) == {good: (4, mark_of(cluster, good))}
         longest = "\U0001f4a9" * 2048
         assert connector.commit_offsets({bad: OffsetAndMetadata(5, longest)}) == 1
-    assert stored.entries(partitions) == {good: (4, ""), bad: (5, longest)}
+    assert stored.entries(partitions) == {good: (4, mark_of(cluster, good)), bad: (5, longest)}
 
 
 def test_what_another_member_owns_is_not_committed(cluster: Sandbox) -> None:
@@ -274,7 +290,7 @@ def test_what_another_member_owns_is_not_committed(cluster: Sandbox) -> None:
                 {ours: OffsetAndMetadata(4), theirs: OffsetAndMetadata(9)}
             )
         assert set(caught.value.failed) == {theirs}
-        assert stored.entries(partitions) == {ours: (4, "")}
+        assert stored.entries(partitions) == {ours: (4, mark_of(cluster, ours))}
 
         # A refused commit makes a member look around: that look must be over.
         wait_until(
@@ -286,5 +302,5 @@ def test_what_another_member_owns_is_not_committed(cluster: Sandbox) -> None:
             first.connector.commit_offsets({ours: OffsetAndMetadata(6)})
         assert str(ours) in str(caught.value)
         assert group in str(caught.value)
-        assert stored.entries(partitions) == {ours: (4, "")}
+        assert stored.entries(partitions) == {ours: (4, mark_of(cluster, ours))}
         assert first.observed.of(Committed)

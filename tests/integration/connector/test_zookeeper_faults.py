@@ -5,11 +5,12 @@ where the claims lived on, and what was delivered behind the last commit where t
 """
 
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 
 from tests.support.clusters import fresh_name
-from tests.support.members import Member, await_ends, duplicates
+from tests.support.members import Member, all_delivered, await_ends, duplicates
 from tests.support.tcp_gate import TcpGate
 from tests.support.traffic import Traffic, partitions_of, write
 from tests.support.waiting import wait_until
@@ -106,6 +107,73 @@ def test_a_member_cut_off_until_its_session_ended_joins_anew(cluster: Sandbox) -
             new = [one.offset for one in member.deliveries if one.claim is member.claims()[tp]]
             assert new[0] == committed[tp]
             assert twice[tp] == old[-1] + 1 - committed[tp]
+        assert member.errors == []
+
+
+@pytest.mark.parametrize("tries", range(3))
+def test_a_link_that_swallows_packets_stops_delivery_within_a_third_of_the_session(
+    cluster: Sandbox, tries: int
+) -> None:
+    """No connection breaks, so nothing but the silence tells. Two members read all the time."""
+    del tries  # at another moment between two pings each time
+    topic, group = fresh_name("swallowed"), fresh_name("group")
+    partitions = partitions_of(topic, 2)
+    cluster.create_topic(topic, partitions=2)
+    tree, clock, session_ms = ZkTree(cluster), SystemClock(), 4_000
+    with ExitStack() as stack:
+        gate = stack.enter_context(TcpGate(tree.host, tree.port))
+        connect = f"127.0.0.1:{gate.port}{tree.chroot}"
+        members = [
+            stack.enter_context(Member(connect, group, {topic: 1}, auto_commit_enable=False))
+            for _ in range(2)
+        ]
+        traffic = stack.enter_context(Traffic(cluster, partitions))
+        wait_until(lambda: all(len(one.claims()) == 1 for one in members), what="two shares")
+        wait_until(lambda: len(traffic.ends()) == 2, what="traffic")
+        await_ends(members, traffic.ends, "before")
+        assert all(one.store.negotiated_timeout_ms == session_ms for one in members)
+        gate.swallow()
+        begin_ms = clock.now_ms()
+        wait_until(
+            lambda: all(one.observed.of(DeliveryPaused) for one in members), what="the pauses"
+        )
+        counts = [len(one.deliveries) for one in members]
+        assert clock.now_ms() - begin_ms < session_ms, "told too late"
+        last_ms = [one.deliveries[-1].at_ms for one in members]
+        assert all(one - begin_ms <= session_ms // 3 for one in last_ms)
+        ends = traffic.ends()
+        wait_until(
+            lambda: all(traffic.ends()[tp] > ends[tp] + 10 for tp in partitions),
+            what="new messages",
+        )
+        assert [len(one.deliveries) for one in members] == counts
+        gate.open()
+        wait_until(
+            lambda: all(one.observed.of(DeliveryResumed) for one in members), what="the end of it"
+        )
+        acknowledged = traffic.stop()
+        wait_until(lambda: all_delivered(members, acknowledged), what="every message")
+        assert [one.errors for one in members] == [[], []]
+
+
+def test_a_caller_that_keeps_all_threads_from_running_is_no_silence(cluster: Sandbox) -> None:
+    """It has the interpreter for longer than silence may last: nothing is lost, nothing told."""
+    topic, group = fresh_name("busy"), fresh_name("group")
+    (tp,) = partitions_of(topic, 1)
+    cluster.create_topic(topic)
+    clock, session_ms = SystemClock(), 6_000
+    with Member(cluster, group, {topic: 1}, zookeeper_session_timeout_ms=session_ms) as member:
+        write(cluster, tp, [b"before"])
+        wait_until(lambda: member.got(tp), what="a message")
+        claims, numbers = member.claims(), 1_000_000
+        begin_ms = clock.now_ms()
+        while clock.now_ms() - begin_ms < session_ms // 3:
+            begin_ms, numbers = clock.now_ms(), 2 * numbers
+            sum(range(numbers))  # one call, in which no other thread runs
+        write(cluster, tp, [b"after"])
+        wait_until(lambda: len(member.got(tp)) == 2, what="the next message")
+        assert member.claims() == claims
+        assert member.observed.of(DeliveryPaused) == []
         assert member.errors == []
 
 

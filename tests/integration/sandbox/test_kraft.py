@@ -29,7 +29,7 @@ def test_it_says_which_old_versions_it_gave_up(kraft: KraftNode) -> None:
     host, _, port = kraft.bootstrap_servers.partition(":")
     found, asked = negotiate(lambda: TcpConnector().connect(host, int(port), timeout_ms=TIMEOUT_MS))
     assert len(asked) == 1
-    assert found.common[ApiKey.FETCH] == VersionRange(4, 12)
+    assert found.common[ApiKey.FETCH] == VersionRange(4, 13)
     assert found.common[ApiKey.LIST_OFFSETS] == VersionRange(1, 7)
     assert found.common[ApiKey.OFFSET_COMMIT] == VersionRange(2, 8)
     assert found.common[ApiKey.OFFSET_FETCH] == VersionRange(1, 7)

@@ -5,13 +5,13 @@ import signal
 import socket
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from tests.support.process_table import children_hear_ctrl_c, processes_with
+from tests.support.process_table import processes_with
 from tests.support.waiting import wait_until
 from zkconsumer.errors import SandboxError
 from zkconsumer.sandbox import Sandbox
@@ -22,12 +22,10 @@ pytestmark = pytest.mark.sandbox
 
 
 @contextmanager
-def up(*arguments: str) -> Iterator["subprocess.Popen[str]"]:
+def up(*arguments: str, before: Sequence[str] = ()) -> Iterator["subprocess.Popen[str]"]:
     """``zkconsumer sandbox up`` as a process of its own; killed at the end."""
-    command = [sys.executable, "-m", "zkconsumer", "sandbox", "up", *arguments]
-    with children_hear_ctrl_c():
-        process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    with process:
+    command = [*before, sys.executable, "-m", "zkconsumer", "sandbox", "up", *arguments]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             yield process
         finally:
@@ -144,6 +142,20 @@ def test_the_command_prints_where_the_cluster_is() -> None:
             topic = client.get("/kafka/brokers/topics/logs")
         assert topic is not None
         assert topic.data == b'{"version":1,"partitions":{"0":[0],"1":[0],"2":[0],"3":[0]}}'
+
+
+def test_started_deaf_to_ctrl_c_it_stays_so() -> None:
+    """In the background of a script Ctrl-C is meant for others; SIGTERM ends it."""
+    deaf = ("sh", "-c", 'trap "" INT; exec "$@"', "sh")
+    with up("--brokers", "0", before=deaf) as process:
+        assert process.stdout is not None
+        while "Ctrl-C" not in (line := process.stdout.readline()):
+            assert line, "it ended"
+        process.send_signal(signal.SIGINT)
+        with pytest.raises(subprocess.TimeoutExpired):
+            process.wait(timeout=1)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=20) == 0
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])

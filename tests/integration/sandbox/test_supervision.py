@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.process_table import children_hear_ctrl_c, is_alive
+from tests.support.process_table import children_hear_hang_ups, is_alive
 from tests.support.waiting import wait_until
 from zkconsumer.errors import SandboxError
 from zkconsumer.sandbox.processes import ChildFiles, ChildProcess, SupervisedProcesses
@@ -39,7 +39,7 @@ class Owner:
     """A process of its own that has a supervisor and a child."""
 
     def __init__(self, folder: Path, then: str = "waits") -> None:
-        with children_hear_ctrl_c():
+        with children_hear_hang_ups():
             self.process = subprocess.Popen(
                 [sys.executable, "-c", OWNER, str(folder), then],
                 stdout=subprocess.PIPE,

@@ -152,6 +152,71 @@ def test_a_filter_of_another_member_that_can_not_be_judged_fails_the_join() -> N
     assert group.ids() == ["g_x"]
 
 
+def test_a_filter_of_another_member_that_can_not_be_judged_stops_nobody_at_work(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Who joined before goes on without that member, and takes over what others leave."""
+    group = Group()
+    first, second = group.joined("a"), group.joined("b")
+    with caplog.at_level(logging.WARNING):
+        group.admin.create(
+            "/consumers/g/ids/g_x",
+            b'{"version":1,"subscription":{"(t)\\\\1":1},"pattern":"white_list","timestamp":"1"}',
+            ephemeral=True,
+        )
+        group.settle()
+        second.close()
+        group.settle()
+    assert set(first.owned()) == {T0, T1}
+    said = [one for one in caplog.messages if one.startswith("g_a:")]
+    assert len(said) == 1
+    assert "/consumers/g/ids/g_x" in said[0]
+    assert "is not supported" in said[0]
+
+
+@pytest.mark.parametrize(
+    ("regex", "owned", "said"),
+    [
+        (r"(\w+)+!", [T0, T1], None),
+        ("(((.{200}){200}){200})", [T0, T1], "too large"),
+        (")", [T0, T1], "unmatched )"),
+        ("x" * 100_001, [T0, T1], "longer than"),
+        (r"(\w+)+", [T0], None),
+    ],
+    ids=["exponential", "large", "invalid", "long", "everything"],
+)
+def test_a_hostile_filter_costs_its_own_member_alone(
+    regex: str, owned: list[TopicPartition], said: str | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Known in time, it counts, whatever the original would do; else its member is left out."""
+    group = Group()
+    group.write("/brokers/topics/" + "w" * 35, b"{}")
+    group.admin.create(
+        "/consumers/g/ids/g_x",
+        b'{"version":1,"subscription":{"%s":1},"pattern":"white_list","timestamp":"1"}'
+        % regex.encode(),
+        ephemeral=True,
+    )
+    with caplog.at_level(logging.WARNING):
+        member = group.joined("a", max_retries=1)
+    assert sorted(member.owned()) == owned
+    lines = [one for one in caplog.messages if "/consumers/g/ids/g_x" in one]
+    assert len(lines) == (said is not None)
+    assert all(str(said) in line and len(line) < 500 for line in lines)
+
+
+def test_a_filter_of_our_own_that_takes_too_much_is_named() -> None:
+    """Without it we would be no member for ourselves, and say that our registration is gone."""
+    group = Group()
+    group.write("/brokers/topics/" + "a" * 200, b"{}")
+    member = group.member("a", max_retries=1)
+    request = member.join(Whitelist("(?=.*a)" * 3000 + ".*"))
+    group.settle()
+    group.pass_time(BACKOFF_MS)
+    with pytest.raises(RebalanceFailed, match="too many steps"):
+        request.reply.wait(0)
+
+
 # --- handing over --------------------------------------------------------------------------------
 
 

@@ -1,13 +1,15 @@
 """Commits by the control thread: by the caller, by time, at hand-overs, across sessions."""
 
 import logging
+from typing import Any
 
 import pytest
 
 from tests.support.control_bench import AUTO_COMMIT_MS, Group, drained
 from zkconsumer.connector import rebalance_events as ev
+from zkconsumer.connector.messages import CommitRequest
 from zkconsumer.errors import ConsumerClosed, OffsetCommitFailed
-from zkconsumer.model import TopicPartition
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.streams.chunk_queue import Closed
 
 T0 = TopicPartition("t", 0)
@@ -358,3 +360,28 @@ def test_leaving_before_joining_is_harmless() -> None:
     group.settle()
     assert request.reply.wait(0) == (None, True)
     assert group.ids() == []
+
+
+@pytest.mark.parametrize("retry", [True, False])
+def test_explicit_offsets_are_tried_again_where_the_caller_wants_it(
+    retry: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The store hears it; without offsets it does so, too."""
+    group = Group()
+    member = group.joined("a")
+    member.deliver(T0, [0])
+    member.consume(1)
+    heard: list[bool] = []
+    commit = member.offsets.commit
+
+    def listening(*given: Any, retry: bool, rewind: bool) -> object:
+        heard.append(retry)
+        return commit(*given, retry=retry, rewind=rewind)
+
+    monkeypatch.setattr(member.offsets, "commit", listening)
+    for offsets in ({T0: OffsetAndMetadata(1)}, None):
+        member.control.mailbox.put(CommitRequest(offsets, retry=retry))
+        member.deliver(T0, [1])
+        member.consume(1)
+        group.settle()
+    assert heard == [retry, retry]

@@ -38,7 +38,7 @@ def report(
         malformed_brokers={},
         topics={"t": partitions},
         malformed_topics=topics or {},
-        all_topics=frozenset({"t"}),
+        all_topics=("t",),
     )
     view = GroupView(members={}, partitions={"t": partitions})
     sightings.report(snapshot, SUBSCRIBED, view)
@@ -122,7 +122,7 @@ def test_a_filter_that_matches_nothing_is_said(
         malformed_brokers={},
         topics={},
         malformed_topics={},
-        all_topics=frozenset({"t", "u"}),
+        all_topics=("t", "u"),
     )
     view = GroupView(members={"c": MemberSubscription(topics)}, partitions={})
     sightings = Sightings("c")

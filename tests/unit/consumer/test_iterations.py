@@ -73,3 +73,38 @@ def test_a_listener_that_polls_hears_its_news_once(make: Make) -> None:
     consumer.poll()
     consumer.poll()
     assert heard == [[A, B]]
+
+
+@pytest.mark.parametrize(("how", "sure"), [("poll", 1), ("next", 3), ("poll_arrow", 1)])
+def test_who_stood_still_amid_a_call_hands_nothing_out(make: Make, how: str, sure: int) -> None:
+    """It was sure when it began; the last look, when all is made, says otherwise."""
+    if how == "poll_arrow":
+        pytest.importorskip("pyarrow")
+    consumer, fakes = joined(make, max_poll_records=4)
+    looks: list[frozenset[TopicPartition]] = []
+
+    def deliverable() -> frozenset[TopicPartition]:
+        # It becomes unsure behind the first looks, and sure again later.
+        looks.append(frozenset({A, B}) if not sure <= len(looks) < sure + 4 else frozenset())
+        return looks[-1]
+
+    fakes.group.deliverable = deliverable  # type: ignore[method-assign]
+    seen: dict[object, list[int]] = {A: [], B: []}
+    given_at: list[int] = []
+    for _ in range(60):
+        if sum(map(len, seen.values())) == 20:
+            break
+        if how == "poll":
+            found = offsets_of(consumer.poll())
+        elif how == "next":
+            record = next(consumer)
+            found = {record.topic_partition: [record.offset]}
+        else:
+            found = {}
+            for row in consumer.poll_arrow(max_records=3).to_pylist():
+                found.setdefault(TopicPartition("t", row["partition"]), []).append(row["offset"])
+        given_at += [len(looks)] * bool(found)
+        for tp, offsets in found.items():
+            seen[tp] += offsets
+    assert seen == {A: list(range(10)), B: list(range(10))}
+    assert given_at[0] > sure + 4

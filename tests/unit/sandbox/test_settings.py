@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from zkconsumer.errors import SandboxError
+from zkconsumer.sandbox import Sandbox
 from zkconsumer.sandbox.settings import SandboxOptions, check_settings, make_work_dir
 
 
@@ -53,6 +54,12 @@ def test_0_8_0_listens_only_where_it_registers() -> None:
     """Its broker registers the address on which it listens, so that can't be everywhere."""
     with pytest.raises(SandboxError, match=r"Kafka 0\.8\.0 can't tell clients another address"):
         check_settings("0.8.0", 1, listen_host="0.0.0.0")
+
+
+def test_an_option_that_is_misspelt_is_refused() -> None:
+    """It would start with a port that nobody asked for; the nearest name is told."""
+    with pytest.raises(SandboxError, match=r"no option broker_port: did you mean broker_ports\?"):
+        Sandbox(broker_port=9092)  # type: ignore[call-arg]
 
 
 def test_a_work_folder_of_ones_own_is_made_and_kept(tmp_path: Path) -> None:

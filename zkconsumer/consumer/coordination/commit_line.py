@@ -13,7 +13,7 @@ from zkconsumer.backoff import Backoff
 from zkconsumer.consumer.coordination.claims import Claims
 from zkconsumer.consumer.coordination.commit_job import OVER, CommitJob
 from zkconsumer.consumer.coordination.offset_requests import NOBODY, Signature
-from zkconsumer.errors import ZkConsumerError
+from zkconsumer.errors import ZkConsumerError, without_frames
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.coordinator_state import passes
 from zkconsumer.wire.error_codes import ErrorCode, error_name
@@ -171,12 +171,12 @@ class CommitLine:
     def impossible(self, error: ZkConsumerError) -> None:
         """The batch in flight can't be sent at all."""
         for job in self._take().jobs:
-            job.error = error
+            job.error = without_frames(error)
 
     def refuse(self, error: ZkConsumerError) -> None:
         """Nothing can be sent, and waiting does not help."""
         for job in self._open():
-            job.error = error
+            job.error = without_frames(error)
 
     def waits(self, reason: str, now_ms: int) -> None:
         """Nothing can be sent at this time."""

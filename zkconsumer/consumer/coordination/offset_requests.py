@@ -21,6 +21,7 @@ from zkconsumer.wire.messages.offset_fetch import (
     OffsetFetchResponse,
     OffsetFetchTopic,
 )
+from zkconsumer.wire.offsets import is_committed_offset
 
 KAFKA_OFFSETS_SINCE = 1
 """The first version of both requests that means the coordinator's own offsets."""
@@ -108,7 +109,7 @@ class Positions:
 
     Attributes:
         found: the position of each partition that has an answer; None: nothing is committed.
-        codes: the error code of each that has one.
+        codes: the error code of each that has one; UNKNOWN where what is committed is no offset.
         code: what is wrong with all of them, 0: nothing.
     """
 
@@ -125,6 +126,8 @@ def positions(response: OffsetFetchResponse) -> Positions:
             tp = TopicPartition(topic.topic, one.partition)
             if one.error_code != ErrorCode.NONE:
                 read.codes[tp] = one.error_code
+            elif not is_committed_offset(one.offset):
+                read.codes[tp] = ErrorCode.UNKNOWN
             elif one.offset < 0:
                 read.found[tp] = None
             else:

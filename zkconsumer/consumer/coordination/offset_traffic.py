@@ -14,8 +14,10 @@ from zkconsumer.errors import (
     ConnectFailed,
     GroupFailed,
     RemoteProtocolError,
+    RequestTimedOut,
     TransportError,
     ZkConsumerError,
+    without_frames,
 )
 from zkconsumer.group import events as ev
 from zkconsumer.group.error_table import Handling, Request, explain, handling
@@ -25,6 +27,12 @@ from zkconsumer.wire.error_codes import ErrorCode
 from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest
 
 log = logging.getLogger(__name__)
+
+_FIRST_PATIENCE_MS = 3_000
+"""How long the first try to read offsets may take; after each that was in vain, twice as long.
+
+One answer that is lost would hold up the heartbeats behind it, too.
+"""
 
 
 Located = Place | int | ZkConsumerError
@@ -45,6 +53,7 @@ class OffsetTraffic:
         self._seat = seat
         self._locate = locate
         self._timeout_ms = timeout_ms
+        self._patience_ms = min(_FIRST_PATIENCE_MS, timeout_ms)
         self._backoff = Backoff(settings.retry_backoff_ms, settings.retry_backoff_max_ms)
 
     def next_due_ms(self) -> int | None:
@@ -145,16 +154,19 @@ class OffsetTraffic:
                 )
                 response = connection.call(
                     wire.fetch_request(seat.terms.group_id, job.left, version=version),
-                    timeout_ms=self._timeout_ms,
+                    timeout_ms=self._patience_ms,
                     at_least=version,
                     at_most=version,
                 )
+                self._patience_ms = min(_FIRST_PATIENCE_MS, self._timeout_ms)
                 code = job.answered(wire.positions(response))
             except (TransportError, RemoteProtocolError) as error:
+                if isinstance(error, RequestTimedOut):
+                    self._patience_ms = min(self._patience_ms * 2, self._timeout_ms)
                 job.failed(str(error))
                 seat.lost(place, str(error))
             except ZkConsumerError as error:
-                job.error = error
+                job.error = without_frames(error)
             else:
                 self._judge(place, () if code is None else (code,))
         if job.ended:

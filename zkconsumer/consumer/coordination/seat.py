@@ -21,7 +21,7 @@ from zkconsumer.consumer.coordination.lines import Line, Place, Whereabouts
 from zkconsumer.consumer.coordination.offset_requests import NOBODY, Signature
 from zkconsumer.consumer.coordination.read_job import ReadJob
 from zkconsumer.consumer.coordination.terms import GroupTerms, changed
-from zkconsumer.errors import GroupFailed, ZkConsumerError
+from zkconsumer.errors import GroupFailed, ZkConsumerError, without_frames
 from zkconsumer.group import events as ev
 from zkconsumer.group.membership import MembershipCore
 from zkconsumer.group.states import State
@@ -254,7 +254,7 @@ class Seat:
         """The caller's poll raises this."""
         with self.lock:
             if self._failure is None:
-                self._failure = error
+                self._failure = without_frames(error)
         self._wake()
 
     def lost(self, place: Place, reason: str) -> None:
@@ -392,7 +392,7 @@ class Seat:
                 self._raise(code, text, final=final)
 
     def _raise(self, code: int | None, text: str, *, final: bool) -> None:
-        cause = self._cause
+        cause = self._cause if self._cause is None else without_frames(self._cause)
         failure = GroupFailed(
             self.terms.group_id, str(cause) if cause else text, code=code, final=final
         )

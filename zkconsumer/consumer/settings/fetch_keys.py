@@ -85,7 +85,8 @@ NETWORK: tuple[ConfigKey, ...] = (
         default=30_000,
         low=1,
         since="0.9.0",
-        doc="How long a broker may take to answer.",
+        doc="How long a broker may take to answer. After 2 s of silence (a fifteenth of it where "
+        "that is less) what only reads is sent once more, over a second connection.",
     ),
     ConfigKey(
         key="socket.connection.setup.timeout.ms",

@@ -4,7 +4,6 @@ Keyword arguments have underscores, as in kafka-python; a map may have dots, as 
 Settings that kafka-python takes as lists, classes or ``float('inf')`` become text and numbers here.
 """
 
-import difflib
 import logging
 from collections.abc import Iterable, Mapping
 from enum import IntEnum
@@ -16,6 +15,7 @@ from zkconsumer.consumer.settings.inert_keys import REFUSED
 from zkconsumer.consumer.settings.keys import BY_KEY, KEYS
 from zkconsumer.consumer.settings.objects import OBJECTS
 from zkconsumer.errors import ConfigError
+from zkconsumer.nearest import did_you_mean
 
 log = logging.getLogger(__name__)
 
@@ -79,8 +79,8 @@ def _known(name: str, key: str) -> str:
         raise ConfigError(f"{name} can't be used: {REFUSED[key]}")
     if key in BY_KEY or key in OBJECTS or key in ZOOKEEPER_KEYS:
         return key
-    near = difflib.get_close_matches(key, [*BY_KEY, *OBJECTS, *ZOOKEEPER_KEYS], n=1)
-    hint = f": did you mean {near[0].replace('.', '_')}?" if near else ""
+    known = [one.replace(".", "_") for one in (*BY_KEY, *OBJECTS, *ZOOKEEPER_KEYS)]
+    hint = did_you_mean(key.replace(".", "_"), known)
     raise ConfigError(f"there is no setting {name}{hint}")
 
 

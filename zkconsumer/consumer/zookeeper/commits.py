@@ -18,10 +18,12 @@ from zkconsumer.errors import (
     RegistryError,
     RequestTimedOut,
     ZkConsumerError,
+    without_frames,
 )
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.offsets.store import FetchedOffset
+from zkconsumer.offsets.topic_checked import former_topic_warnings
 from zkconsumer.scope import wait_ms
 
 log = logging.getLogger(__name__)
@@ -73,6 +75,7 @@ class CallersCommits:
         self._is_connected = is_connected
         self._pending: deque[_Pending] = deque()
         self._in_callback = False
+        self._told: dict[TopicPartition, int] = {}
         self.closing_by_ms: int | None = None
 
     def commit(self, offsets: Offsets, *, timeout_ms: int, claims: Claims) -> None:
@@ -108,9 +111,11 @@ class CallersCommits:
             self._in_callback = False
 
     def committed(
-        self, partitions: Collection[TopicPartition], *, timeout_ms: int
+        self, partitions: Collection[TopicPartition], *, timeout_ms: int, as_member: bool
     ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
         """See ``Membership.committed``. Thread: any.
+
+        Who is a member is told of offsets of former topics by the rebalance that found them.
 
         Raises:
             RequestTimedOut: nobody could say within the time.
@@ -129,17 +134,27 @@ class CallersCommits:
             except RegistryError as error:
                 found, answered, failure = None, False, str(error)
             if answered and found is not None:
+                if not as_member:
+                    self._tell_of_former_topics(found)
                 return {tp: _readable(tp, it) for tp, it in found.items()}
             if self._clock.now_ms() + _RETRY_MS >= deadline_ms:
                 raise RequestTimedOut(f"group {self._group_id}: committed offsets: {failure}")
             wait_ms(_RETRY_MS)
+
+    def _tell_of_former_topics(self, found: Mapping[TopicPartition, FetchedOffset]) -> None:
+        """Warn once of each offset that is a former topic's: here it counts as none."""
+        former = {tp: it.former for tp, it in found.items() if it.former is not None}
+        news = {tp: offset for tp, offset in former.items() if self._told.get(tp) != offset}
+        self._told |= news
+        for topic, text in former_topic_warnings(news).items():
+            log.warning("group %s: topic %s %s", self._group_id, topic, text)
 
     def _try(self, offsets: Offsets, deadline_ms: int, claims: Claims) -> ZkConsumerError | None:
         try:
             reply = self._sent(offsets, claims)
             _, answered = reply.wait(max(0, deadline_ms - self._clock.now_ms()))
         except ZkConsumerError as error:
-            return self._judged(error)
+            return self._judged(without_frames(error))
         if answered:
             return None
         late = "no answer within the time: it may be committed all the same"
@@ -154,7 +169,7 @@ class CallersCommits:
             else:
                 self._send(CommitRequest(wanted, retry=True, reply=reply, claims=claims))
         except ZkConsumerError as error:
-            reply.fail(error)
+            reply.fail(without_frames(error))
         return reply
 
     def _write(self, offsets: Offsets) -> int:

@@ -22,14 +22,13 @@ from zkconsumer.consumer.zookeeper.counts import GroupCounts
 from zkconsumer.consumer.zookeeper.member import MemberParts, ZookeeperMember
 from zkconsumer.consumer.zookeeper.poll_watch import PollWatch
 from zkconsumer.consumer.zookeeper.settings import consumer_config, grace_ms
-from zkconsumer.errors import RegistryError
 from zkconsumer.forking import ForkGuard
 from zkconsumer.model import Broker
 from zkconsumer.observe import Created, MemberName, Observation, Observer
 from zkconsumer.scope import Mailbox, ThreadScope
 from zkconsumer.streams.gate import DeliveryGate
 from zkconsumer.zk import kazoo_store
-from zkconsumer.zk.group_reader import read_brokers
+from zkconsumer.zk.live_brokers import live_brokers
 from zkconsumer.zk.registry import GroupRegistry
 from zkconsumer.zk.store import ZkStore
 
@@ -168,7 +167,7 @@ def open_zookeeper_group(
         connection_timeout_ms=settings.zookeeper_connection_timeout_ms,
     )
     try:
-        brokers = _brokers(store, settings.zookeeper_connect)
+        brokers = live_brokers(store, settings.zookeeper_connect)
         return ZookeeperGroup(
             settings,
             store,
@@ -181,14 +180,6 @@ def open_zookeeper_group(
         # Nobody else could end the session.
         store.close(settings.shutdown_timeout_ms)
         raise
-
-
-def _brokers(store: ZkStore, where: str) -> Sequence[Broker]:
-    listed = read_brokers(store, None)
-    if not listed.brokers:
-        why = "; ".join(listed.malformed.values()) or "no broker is registered"
-        raise RegistryError(f"ZooKeeper at {where}: {why}")
-    return listed.brokers
 
 
 def _settings(config: ConsumerConfig, consumer_id: str, store: ZkStore) -> MemberSettings:

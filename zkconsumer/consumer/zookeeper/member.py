@@ -282,7 +282,7 @@ class ZookeeperMember:
         self, partitions: Collection[TopicPartition], *, timeout_ms: int
     ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:
         """See ``Membership``. Thread: any."""
-        return self._commits.committed(partitions, timeout_ms=timeout_ms)
+        return self._commits.committed(partitions, timeout_ms=timeout_ms, as_member=self._as_member)
 
     def _claims(self) -> Mapping[TopicPartition, PartitionClaim] | None:
         """Under which we read; None where nothing is subscribed, so that anything may be ours."""

@@ -5,7 +5,7 @@ from typing import Generic, TypeVar
 
 from zkconsumer.connector.messages import Errand
 from zkconsumer.connector.reply import Reply
-from zkconsumer.errors import ZkConsumerError
+from zkconsumer.errors import ZkConsumerError, without_frames
 
 T = TypeVar("T")
 
@@ -48,7 +48,7 @@ class HeardReply(Reply[T], Generic[T]):
             try:
                 _, self._given = self.wait(0)
             except ZkConsumerError as error:
-                self._given, self.error = True, error
+                self._given, self.error = True, without_frames(error)
         return self._given
 
 
@@ -59,7 +59,7 @@ def errand(work: Callable[[], T], reply: Reply[T]) -> Errand:
         try:
             reply.give(work())
         except ZkConsumerError as error:
-            reply.fail(error)
+            reply.fail(without_frames(error))
         except BaseException as error:
             # The end of that thread, but whoever waits must not wait for ever.
             reply.fail(error)

@@ -171,3 +171,23 @@ def test_what_is_lost_is_refused_at_once(broker: CoordinatorDouble, member: Memb
     with pytest.raises(CommitFailed, match="u-0"):
         member.member.commit(at(7, TopicPartition("u", 0)), timeout_ms=20_000)
     assert SystemClock().now_ms() - started < 5_000
+
+
+def test_a_lost_answer_about_offsets_costs_a_moment(
+    broker: CoordinatorDouble, make: MakeMember
+) -> None:
+    """Not all that a request may take: another try is made after a tenth of it."""
+    alone = make(broker, request_timeout_ms=30_000)
+    alone.member.commit(at(7), timeout_ms=5_000)
+    broker.silent |= {OffsetFetchRequest}
+
+    def answer_again() -> None:
+        wait_until(lambda: broker.attempts.get(OffsetFetchRequest), what="the first try")
+        broker.silent.clear()
+
+    scope = ThreadScope("answering")
+    scope.spawn("again", answer_again, stop=lambda: None)
+    began_ms = SystemClock().now_ms()
+    assert alone.member.committed([ONE], timeout_ms=60_000) == at(7)
+    assert SystemClock().now_ms() - began_ms < 15_000
+    assert scope.close(5_000) == []
