@@ -1,10 +1,9 @@
 """A real standalone cluster of Spark: a master and workers from PySpark's own distribution."""
 
-import json
 import os
-import urllib.request
+import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -12,13 +11,15 @@ from typing import Self
 import pyspark
 
 from tests.support.waiting import wait_until
-from zkconsumer.sandbox.ports import LOOPBACK, pick_free
+from zkconsumer.sandbox.ports import LOOPBACK
 from zkconsumer.sandbox.processes import ChildFiles, ChildProcess, SupervisedProcesses
 
 _BIN = Path(pyspark.__file__).parent / "bin"
 _MASTER = "org.apache.spark.deploy.master.Master"
 _WORKER = "org.apache.spark.deploy.worker.Worker"
 _DAEMON = {"SPARK_DAEMON_MEMORY": "256m", "SPARK_DAEMON_JAVA_OPTS": "-XX:+UseSerialGC"}
+_STARTED = re.compile(r"Starting Spark master at (spark://\S+)")
+_REGISTERED = re.compile(r"Registering worker ")
 _START_S = 60
 _SUBMIT_MS = 150_000
 _SHOWN_LINES = 30
@@ -40,16 +41,18 @@ class StandaloneCluster:
     folder: Path
     workers: int = 2
     _processes: SupervisedProcesses | None = None
-    _taken: set[int] = field(default_factory=set)
-    _port: int = 0
-    _web_port: int = 0
+    _url: str = ""
 
     def __enter__(self) -> Self:
         self._processes = SupervisedProcesses()
-        self._port, self._web_port = pick_free(self._taken), pick_free(self._taken)
         try:
-            self._start(
-                "master", _MASTER, "--port", str(self._port), "--webui-port", str(self._web_port)
+            # Ports of the system's choice: the master answers at another one than it was given
+            # where that is taken, and its page answers as another page until it is complete.
+            self._start("master", _MASTER, "--port", "0", "--webui-port", "0")
+            self._url = wait_until(
+                lambda: next(iter(self._logged(_STARTED)), ""),
+                timeout_s=_START_S,
+                what="Spark's master",
             )
             for number in range(self.workers):
                 self._start(
@@ -60,7 +63,9 @@ class StandaloneCluster:
                     self.url,
                 )
             wait_until(
-                lambda: self._alive() == self.workers, timeout_s=_START_S, what="Spark's workers"
+                lambda: len(self._logged(_REGISTERED)) == self.workers,
+                timeout_s=_START_S,
+                what="Spark's workers",
             )
         except BaseException:
             self.close()
@@ -83,7 +88,7 @@ class StandaloneCluster:
     @property
     def url(self) -> str:
         """What ``--master`` takes."""
-        return f"spark://{LOOPBACK}:{self._port}"
+        return self._url
 
     def submit(
         self, arguments: Sequence[str], *, cwd: Path, environ: Mapping[str, str], name: str
@@ -132,11 +137,5 @@ class StandaloneCluster:
             files=ChildFiles(stdout=log, stderr=log),
         )
 
-    def _alive(self) -> int:
-        try:
-            with urllib.request.urlopen(
-                f"http://{LOOPBACK}:{self._web_port}/json/", timeout=5
-            ) as answer:
-                return int(json.load(answer)["aliveworkers"])
-        except OSError:
-            return 0
+    def _logged(self, line: re.Pattern[str]) -> list[str]:
+        return line.findall((self.folder / "master.log").read_text("utf-8", "replace"))
