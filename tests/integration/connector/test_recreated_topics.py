@@ -32,6 +32,14 @@ def warnings_of(caplog: pytest.LogCaptureFixture, topic: str) -> list[str]:
     ]
 
 
+def former_topic(cluster: Sandbox) -> TopicPartition:
+    """Create a topic that holds ``OLD``; its only partition."""
+    tp = TopicPartition(fresh_name("recreated"), 0)
+    cluster.create_topic(tp.topic)
+    write(cluster, tp, OLD)
+    return tp
+
+
 def recreate(cluster: Sandbox, tp: TopicPartition, values: Sequence[bytes] = NEW) -> None:
     """Delete the topic, create it again, and fill it."""
     cluster.delete_topic(tp.topic)
@@ -44,26 +52,23 @@ def test_a_topic_created_again_while_nobody_reads_is_read_whole(
     cluster: Sandbox, caplog: pytest.LogCaptureFixture, storage: dict[str, object]
 ) -> None:
     """All of the new topic comes, with one warning, and then it goes on from what is committed."""
-    topic, group = fresh_name("recreated"), fresh_name("group")
-    tp = TopicPartition(topic, 0)
-    cluster.create_topic(topic)
-    write(cluster, tp, OLD)
-    with Member(cluster, group, {topic: 1}, **storage) as member:
+    tp, group = former_topic(cluster), fresh_name("group")
+    with Member(cluster, group, {tp.topic: 1}, **storage) as member:
         wait_until(lambda: len(member.got(tp)) == 200, what="the former topic")
     recreate(cluster, tp)
-    with Member(cluster, group, {topic: 1}, **storage) as member:
+    with Member(cluster, group, {tp.topic: 1}, **storage) as member:
         wait_until(lambda: len(member.got(tp)) == 500, what="the new topic")
         assert member.values(tp) == NEW
         assert member.errors == []
-    (warning,) = warnings_of(caplog, topic)
+    (warning,) = warnings_of(caplog, tp.topic)
     assert group in warning
     assert "partition 0: 200" in warning
-    with Member(cluster, group, {topic: 1}, **storage) as member:
+    with Member(cluster, group, {tp.topic: 1}, **storage) as member:
         write(cluster, tp, [b"next"])
         wait_until(lambda: member.got(tp), what="the next message")
         assert member.got(tp)[-1] == 500
         assert member.got(tp)[0] >= 499
-    assert len(warnings_of(caplog, topic)) == 1
+    assert len(warnings_of(caplog, tp.topic)) == 1
 
 
 @pytest.mark.parametrize("storage", [{}, KAFKA], ids=["zookeeper", "kafka"])
@@ -71,36 +76,30 @@ def test_a_topic_created_again_under_a_member_is_read_whole(
     cluster: Sandbox, caplog: pytest.LogCaptureFixture, storage: dict[str, object]
 ) -> None:
     """The member sees it go and come, and reads all of the new one."""
-    topic, group = fresh_name("recreated"), fresh_name("group")
-    tp = TopicPartition(topic, 0)
-    cluster.create_topic(topic)
-    write(cluster, tp, OLD)
-    with Member(cluster, group, {topic: 1}, auto_commit_interval_ms=100, **storage) as member:
+    tp, group = former_topic(cluster), fresh_name("group")
+    with Member(cluster, group, {tp.topic: 1}, auto_commit_interval_ms=100, **storage) as member:
         wait_until(lambda: len(member.got(tp)) == 200, what="the former topic")
         recreate(cluster, tp)
         wait_until(lambda: member.values(tp).count(NEW[-1]), what="the new topic")
         assert member.values(tp)[-500:] == NEW
         assert member.errors == []
-    assert len(warnings_of(caplog, topic)) == 1
+    assert len(warnings_of(caplog, tp.topic)) == 1
 
 
 def test_with_largest_only_what_comes_next_is_read(
     cluster: Sandbox, caplog: pytest.LogCaptureFixture
 ) -> None:
     """``auto.offset.reset`` decides, as for any group without an offset."""
-    topic, group = fresh_name("recreated"), fresh_name("group")
-    tp = TopicPartition(topic, 0)
-    cluster.create_topic(topic)
-    write(cluster, tp, OLD)
-    with Member(cluster, group, {topic: 1}) as member:
+    tp, group = former_topic(cluster), fresh_name("group")
+    with Member(cluster, group, {tp.topic: 1}) as member:
         wait_until(lambda: len(member.got(tp)) == 200, what="the former topic")
     recreate(cluster, tp)
-    with Member(cluster, group, {topic: 1}, auto_offset_reset="largest") as member:
+    with Member(cluster, group, {tp.topic: 1}, auto_offset_reset="largest") as member:
         wait_until(lambda: member.claims()[tp].consumed_offset == 500, what="the end of the log")
         write(cluster, tp, [b"next"])
         wait_until(lambda: member.got(tp), what="the next message")
         assert member.got(tp) == [500]
-    assert len(warnings_of(caplog, topic)) == 1
+    assert len(warnings_of(caplog, tp.topic)) == 1
 
 
 def test_an_offset_committed_before_the_topic_was_made_by_anybody_is_old(

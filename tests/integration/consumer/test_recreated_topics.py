@@ -66,6 +66,14 @@ def recreate(cluster: Sandbox | KraftNode, topic: str) -> None:
     fill(cluster, topic, NEW)
 
 
+def former_topic(cluster: Any) -> str:
+    """Create a topic that holds ``OLD``; its name."""
+    topic = fresh_name("again")
+    cluster.create_topic(topic)
+    fill(cluster, topic, OLD)
+    return topic
+
+
 def read(consumer: KafkaConsumer, until: int) -> list[bytes | None]:
     """Poll until so many values came, and for a moment longer."""
     found: list[bytes | None] = []
@@ -102,9 +110,8 @@ def test_in_a_zookeeper_group_that_was_away(
     broker_of: BrokerOf, caplog: pytest.LogCaptureFixture, version: str
 ) -> None:
     """All of the new topic comes; one warning names group, topic, partition and old offset."""
-    cluster, topic, group = broker_of(version), fresh_name("again"), fresh_name("group")
-    cluster.create_topic(topic)
-    fill(cluster, topic, OLD)
+    cluster, group = broker_of(version), fresh_name("group")
+    topic = former_topic(cluster)
     settings = settings_for(cluster, group, in_zookeeper=True)
     with KafkaConsumer(topic, **settings) as consumer:
         assert read(consumer, 200) == OLD
@@ -124,9 +131,8 @@ def test_in_a_zookeeper_group_that_polls(
     broker_of: BrokerOf, caplog: pytest.LogCaptureFixture, version: str
 ) -> None:
     """Whether the watch or the topic's id tells first."""
-    cluster, topic, group = broker_of(version), fresh_name("again"), fresh_name("group")
-    cluster.create_topic(topic)
-    fill(cluster, topic, OLD)
+    cluster, group = broker_of(version), fresh_name("group")
+    topic = former_topic(cluster)
     with KafkaConsumer(topic, **settings_for(cluster, group, in_zookeeper=True)) as consumer:
         assert read(consumer, 200) == OLD
         recreate(cluster, topic)
@@ -143,9 +149,8 @@ def test_partitions_that_the_caller_chose_with_zookeeper(
     broker_of: BrokerOf, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The committed offset of the former topic is none; the consumer says so."""
-    cluster, topic, group = broker_of("0.8.2.2"), fresh_name("again"), fresh_name("group")
-    cluster.create_topic(topic)
-    fill(cluster, topic, OLD)
+    cluster, group = broker_of("0.8.2.2"), fresh_name("group")
+    topic = former_topic(cluster)
     settings = settings_for(cluster, group, in_zookeeper=True)
     with KafkaConsumer(**settings) as consumer:
         consumer.assign([TopicPartition(topic, 0)])
@@ -163,9 +168,7 @@ def test_in_a_coordinators_group_that_was_away(
 ) -> None:
     """The brokers drop what was committed for a topic that is deleted."""
     cluster = of_version(broker_of, request, version)
-    topic, group = fresh_name("again"), fresh_name("group")
-    cluster.create_topic(topic)
-    fill(cluster, topic, OLD)
+    topic, group = former_topic(cluster), fresh_name("group")
     settings = settings_for(cluster, group, in_zookeeper=False)
     with KafkaConsumer(topic, **settings) as consumer:
         assert read(consumer, 200) == OLD
@@ -183,9 +186,7 @@ def test_in_a_coordinators_group_that_polls(
 ) -> None:
     """The topic's id tells; one warning names group, topic, partition and old offset."""
     cluster = of_version(broker_of, request, version)
-    topic, group = fresh_name("again"), fresh_name("group")
-    cluster.create_topic(topic)
-    fill(cluster, topic, OLD)
+    topic, group = former_topic(cluster), fresh_name("group")
     with KafkaConsumer(topic, **settings_for(cluster, group, in_zookeeper=False)) as consumer:
         assert read(consumer, 200) == OLD
         recreate(cluster, topic)
@@ -203,10 +204,9 @@ def test_without_a_policy_the_caller_is_told(
     broker_of: BrokerOf, caplog: pytest.LogCaptureFixture
 ) -> None:
     """``none``: it is his to say where to go on."""
-    cluster, topic = broker_of("3.9.1"), fresh_name("again")
+    cluster = broker_of("3.9.1")
+    topic = former_topic(cluster)
     tp = TopicPartition(topic, 0)
-    cluster.create_topic(topic)
-    fill(cluster, topic, OLD)
     settings = {
         **settings_for(cluster, fresh_name("group"), in_zookeeper=False),
         "auto_offset_reset": "none",
