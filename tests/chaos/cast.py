@@ -78,7 +78,7 @@ class OurActor:
         self.consumer_id = f"{settings['group.id']}_{settings['consumer.id']}"
         self.errors: list[str] = []
         self.left_behind: LeftBehind | None = None
-        history = folder / "history"
+        history = self._history = folder / "history"
         plan = {
             "settings": dict(settings),
             "topics": {} if isinstance(topics, str) else dict(topics),
@@ -108,6 +108,10 @@ class OurActor:
                     tuple(left["stuck"]), tuple(left["threads"]), open_ones
                 )
         return operations
+
+    def can_leave(self) -> bool:
+        """Whether it has come so far that it leaves when it is told to."""
+        return self._history.exists()
 
     def last_words(self) -> str:
         """The end of what it wrote on its standard error."""

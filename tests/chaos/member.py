@@ -155,9 +155,10 @@ def open_descriptors() -> dict[int, str]:
 def main(plan_file: str) -> None:
     """Live until SIGTERM, and tell what is left then."""
     plan: Plan = json.loads(Path(plan_file).read_text())
-    history = History(plan)
     told: Mailbox[int] = Mailbox()
     signal.signal(signal.SIGTERM, lambda number, _frame: told.put(number))
+    # Its file tells that it may be asked to leave: who is asked before that just dies.
+    history = History(plan)
     open_before = open_descriptors()
     member = Member(plan, history)
     life = ThreadScope("member")

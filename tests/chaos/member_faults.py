@@ -126,6 +126,7 @@ def leave_and_return(stage: Stage, chance: random.Random) -> str:
     place = pick(chance, stage.actors, OURS)
     actor = stage.actors.pop(place)
     assert isinstance(actor, OurActor)
+    stage.wait(actor.can_leave, timeout_s=EFFECT_S, what=f"the start of {actor.consumer_id}")
     began_ms = stage.clock.wall_ms()
     assert actor.stop(_STOP_MS), f"{actor.consumer_id} did not end: {actor.last_words()}"
     assert actor.poll() == 0, f"{actor.consumer_id} died: {actor.last_words()}"
