@@ -8,7 +8,7 @@ import random
 from collections.abc import Callable, Sequence
 
 from tests.chaos.member_faults import EVERYONE, kill
-from tests.chaos.stage import BROKERS, EFFECT_S, SESSION_MS, TOPICS, Stage
+from tests.chaos.stage import BROKERS, EFFECT_S, ORIGINAL, SESSION_MS, TOPICS, Stage
 from tests.histories.rules import REGISTRY_AWAY
 from zkconsumer.model import TopicPartition
 
@@ -137,6 +137,7 @@ def add_partitions(stage: Stage, chance: random.Random) -> str:
 
 def restart_zookeeper(stage: Stage, _chance: random.Random) -> str:
     """Kill ZooKeeper and start it again at once."""
+    _await_original(stage)
     began_ms = stage.clock.wall_ms()
     stage.cluster.kill_zookeeper()
     stage.cluster.start_zookeeper()
@@ -145,12 +146,22 @@ def restart_zookeeper(stage: Stage, _chance: random.Random) -> str:
     return "at once"
 
 
+def _await_original(stage: Stage) -> None:
+    """Wait until the original is a member: where it finds no ZooKeeper at its start, it ends."""
+    stage.wait(
+        lambda: stage.session_of(stage.actors[ORIGINAL]) is not None,
+        timeout_s=EFFECT_S,
+        what="the original to register",
+    )
+
+
 def _note_absence(stage: Stage, began_ms: int) -> None:
     stage.note_fault(REGISTRY_AWAY, None, began_ms)
 
 
 def zookeeper_down(stage: Stage, chance: random.Random) -> str:
     """Stop ZooKeeper for longer than the members' sessions; it starts again with all of them."""
+    _await_original(stage)
     began_ms = stage.clock.wall_ms()
     stage.cluster.stop_zookeeper()
     duration_ms = chance.randrange(SESSION_MS, 2 * SESSION_MS)
