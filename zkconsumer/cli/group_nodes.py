@@ -3,6 +3,8 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from zkconsumer.cli.formats.group_command import Deletion
+from zkconsumer.cli.groups.removal import GroupRemoval
 from zkconsumer.config import ConsumerConfig
 from zkconsumer.errors import RegistryError
 from zkconsumer.zk import kazoo_store
@@ -49,28 +51,13 @@ class GroupNodes:
         """Delete everything of the group: offsets, owners, registrations.
 
         Raises:
-            RegistryError: the group has live members, who would lose what they own without
-                noticing; or ZooKeeper fails.
+            RegistryError: the group has live members, or got one meanwhile, who would lose what
+                they own without noticing; or ZooKeeper fails.
         """
-        members = self._store.children_many([self._paths.ids])[0]
-        if members:
+        removal = GroupRemoval(self._store, self._group_id)
+        if removal.everything() is Deletion.ACTIVE:
+            members = ", ".join(removal.members() or ())
             raise RegistryError(
                 f"the nodes of group {self._group_id} can't be deleted, it has live members: "
-                f"stop {', '.join(members)} first"
+                f"stop {members or 'them'} first"
             )
-        for level in reversed(self._levels()):
-            self._store.delete_many(level)
-
-    def _levels(self) -> list[list[str]]:
-        """All paths, the root first, then everything one step below it, and so on."""
-        levels: list[list[str]] = []
-        level = [self._paths.root]
-        while level:
-            levels.append(level)
-            names = self._store.children_many(level)
-            level = [
-                f"{path}/{name}"
-                for path, children in zip(level, names, strict=True)
-                for name in children or ()
-            ]
-        return levels

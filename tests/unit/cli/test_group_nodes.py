@@ -1,9 +1,13 @@
+from collections.abc import Sequence
+from typing import cast
+
 import pytest
 
 from zkconsumer.cli.consume.command import free_group
 from zkconsumer.cli.group_nodes import GroupNodes
 from zkconsumer.errors import ConfigError, RegistryError
 from zkconsumer.testing.memory_zk import MemoryZkServer, MemoryZkStore
+from zkconsumer.zk.store import MultiResult, Op, ZkStore
 
 
 @pytest.fixture
@@ -46,6 +50,34 @@ def test_a_group_with_live_members_is_left_alone(store: MemoryZkStore) -> None:
     with pytest.raises(RegistryError, match=r"group g can't be deleted.*stop g_host-1 first"):
         GroupNodes(store, "g").delete()
     assert GroupNodes(store, "g").have_offsets()
+
+
+def test_who_joins_amid_the_deletion_keeps_what_is_there(store: MemoryZkStore) -> None:
+    """Between the look for members and the deletion there is no moment in which one can join."""
+    store.create("/consumers/g/offsets/t/0", b"7", ephemeral=False)
+    store.create("/consumers/g/ids", b"", ephemeral=False)
+    joining = JoiningMidway(store)
+    with pytest.raises(RegistryError, match=r"group g can't be deleted.*stop g_late-1 first"):
+        GroupNodes(cast("ZkStore", joining), "g").delete()
+    assert GroupNodes(store, "g").have_offsets()
+
+
+class JoiningMidway:
+    """A client before whose first transaction a member registers."""
+
+    def __init__(self, store: MemoryZkStore) -> None:
+        self._store = store
+        self._joined = False
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._store, name)
+
+    def multi(self, ops: Sequence[Op]) -> MultiResult:
+        """Join, then do what was asked."""
+        if not self._joined:
+            self._joined = True
+            self._store.create("/consumers/g/ids/g_late-1", b"{}", ephemeral=True)
+        return self._store.multi(ops)
 
 
 def test_a_made_up_group_is_one_that_nobody_uses() -> None:
