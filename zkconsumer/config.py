@@ -5,20 +5,20 @@ Kafka's own keys with their own defaults; the table is ``zkconsumer.config_keys`
 
 import logging
 import os
-import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal, Self
 
 from zkconsumer.config_keys import BY_KEY, KEYS
-from zkconsumer.config_spec import ConfigKey, Value, shown
+from zkconsumer.config_spec import Value, shown
+from zkconsumer.config_values import read_value
+from zkconsumer.config_zookeeper import SECURITY_KEYS, ZookeeperSecurity, security_in
 from zkconsumer.errors import ConfigError
 from zkconsumer.nearest import did_you_mean
 from zkconsumer.properties_file import load_properties
 
 log = logging.getLogger(__name__)
 
-_INTEGER = re.compile(r"[+-]?[0-9]+")
 _EXTERNAL = "external"
 
 
@@ -46,6 +46,15 @@ class ConsumerConfig:
     zookeeper_session_timeout_ms: int
     zookeeper_connection_timeout_ms: int
     zookeeper_sync_time_ms: int
+    zookeeper_auth_scheme: Literal["none", "digest", "sasl"]
+    zookeeper_auth_username: str | None
+    zookeeper_auth_password: str | None = field(repr=False)
+    zookeeper_set_acl: bool
+    zookeeper_ssl_client_enable: bool
+    zookeeper_ssl_truststore_location: str | None
+    zookeeper_ssl_keystore_location: str | None
+    zookeeper_ssl_keystore_password: str | None = field(repr=False)
+    zookeeper_ssl_endpoint_identification_algorithm: Literal["HTTPS", ""]
     consumer_id: str | None
     client_id: str
     fetch_wait_max_ms: int
@@ -95,6 +104,11 @@ class ConsumerConfig:
         for spec in KEYS:
             object.__setattr__(self, spec.attribute, values[spec.key])
 
+    @property
+    def zookeeper_security(self) -> ZookeeperSecurity:
+        """How to get into ZooKeeper, and who may change what is created there."""
+        return security_in({spec.key: getattr(self, spec.attribute) for spec in SECURITY_KEYS})
+
     @classmethod
     def from_file(cls, path: str | os.PathLike[str], **settings: object) -> Self:
         """Read a Java ``.properties`` file; keyword arguments win over what it says.
@@ -140,6 +154,7 @@ def read_settings(given: Mapping[str, object]) -> dict[str, Value]:
     _check_pair(values, "fetch.message.growth.max.bytes", "fetch.message.max.bytes")
     _check_needs(values, "delivery", "at_most_once", "auto.commit.enable", "true")
     _check_needs(values, "poison.policy", "dead_letter", "poison.dead.letter.file", "a path")
+    security_in(values)
     return values
 
 
@@ -204,50 +219,3 @@ def _check_needs(
 ) -> None:
     if values[key] == choice and not values[needed]:
         raise ConfigError(f"{key}={choice} needs {needed}: set it to {what}")
-
-
-def read_value(spec: ConfigKey, raw: object) -> Value:
-    """Read what was given for a setting.
-
-    Raises:
-        ConfigError: names the key, the value and what is allowed.
-    """
-    value: Value
-    match spec.kind:
-        case "bool":
-            value = _read_bool(raw)
-        case "int":
-            value = _read_int(raw, spec)
-        case "choice":
-            value = _read_choice(raw, spec)
-        case "text":
-            value = raw if isinstance(raw, str) and (not spec.legal or spec.legal(raw)) else None
-    if value is None:
-        text = "" if spec.kind != "text" or isinstance(raw, str) else "a text: "
-        raise ConfigError(f"{spec.key} is {shown(raw)}: it must be {text}{spec.allowed}")
-    return value
-
-
-def _read_bool(raw: object) -> bool | None:
-    if isinstance(raw, bool):
-        return raw
-    return {"true": True, "false": False}.get(raw.strip()) if isinstance(raw, str) else None
-
-
-def _read_int(raw: object, spec: ConfigKey) -> int | None:
-    if isinstance(raw, bool):
-        return None
-    # The bound on the length keeps a huge text from becoming a huge number.
-    if isinstance(raw, str) and len(raw) <= 64 and _INTEGER.fullmatch(raw.strip()):
-        raw = int(raw)
-    if not isinstance(raw, int) or not spec.low <= raw <= spec.high:
-        return None
-    return raw
-
-
-def _read_choice(raw: object, spec: ConfigKey) -> str | None:
-    if not isinstance(raw, str):
-        return None
-    text = raw.strip().lower() if spec.any_case else raw.strip()
-    text = spec.synonyms.get(text, text)
-    return text if text in spec.choices else None

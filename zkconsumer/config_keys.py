@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 
 from zkconsumer.config_spec import ConfigKey, Value, Values
+from zkconsumer.config_zookeeper import SECURITY_KEYS
 
 _LEGAL_NAME = re.compile(r"[a-zA-Z0-9._-]*")
 
@@ -81,6 +82,7 @@ KEYS: tuple[ConfigKey, ...] = (
         low=0,
         doc="Only the default of `rebalance.backoff.ms`.",
     ),
+    *SECURITY_KEYS,
     ConfigKey(
         key="consumer.id",
         kind="text",

@@ -31,6 +31,7 @@ class ConfigKey:
         legal: a test for a text.
         legal_text: that test in words.
         since: the Kafka version that has it first; ``zkconsumer`` for our own.
+        secret: its value is never shown.
         inert: accepted so that Kafka's own files can be used, but without effect.
     """
 
@@ -49,6 +50,7 @@ class ConfigKey:
     legal: Callable[[str], bool] | None = None
     legal_text: str = ""
     since: str = "0.8.0"
+    secret: bool = False
     inert: bool = False
 
     @property

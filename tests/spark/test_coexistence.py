@@ -14,6 +14,7 @@ from tests.spark.queries import Options, Topic, batch_sizes, landed
 from tests.support.waiting import wait_until
 from zkconsumer.model import TopicPartition
 from zkconsumer.sandbox import Sandbox
+from zkconsumer.spark.address import ClusterAddress
 from zkconsumer.spark.group_progress import open_progress
 
 pytestmark = [pytest.mark.spark, pytest.mark.sandbox]
@@ -82,7 +83,7 @@ def in_kafka(topic: Topic, group: MixedGroup) -> list[int | None]:
     progress = open_progress(
         group.name,
         "kafka",
-        zookeeper_connect=None,
+        ClusterAddress(),
         list_brokers=lambda: topic.cluster.brokers,
     )
     try:

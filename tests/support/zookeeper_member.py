@@ -7,6 +7,7 @@ from typing import Self
 from tests.support.control_bench import GROUP, Group
 from tests.support.waiting import wait_until
 from zkconsumer.clock import SystemClock
+from zkconsumer.config_zookeeper import ZookeeperSecurity
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.membership import Partitions, Why
 from zkconsumer.consumer.wakeup import Wakeup
@@ -43,8 +44,14 @@ class PolledMember:
         stores: list[MemoryZkStore] = []
 
         def connect(
-            _where: str, /, *, session_timeout_ms: int, connection_timeout_ms: int
+            _where: str,
+            /,
+            *,
+            session_timeout_ms: int,
+            connection_timeout_ms: int,
+            security: ZookeeperSecurity,
         ) -> ZkStore:
+            assert not security.set_acl
             assert session_timeout_ms > 0 < connection_timeout_ms
             stores.append(group.server.connect())
             return stores[0]

@@ -13,6 +13,7 @@ from contextlib import ExitStack, contextmanager
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import ClusterClient
+from zkconsumer.config_zookeeper import ZookeeperSecurity
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.security import security_of
 from zkconsumer.errors import ConfigError, RegistryError, ZkConsumerError
@@ -39,6 +40,7 @@ from zkconsumer.status.reading.zookeeper_cluster import read_brokers as status_b
 from zkconsumer.status.reading.zookeeper_cluster import read_topics
 from zkconsumer.status.silence import ABANDONED_AFTER_MS
 from zkconsumer.zk import kazoo_store
+from zkconsumer.zk.access import SECURITY_NAMES, read_security
 from zkconsumer.zk.connect_string import parse_connect_string
 from zkconsumer.zk.live_brokers import live_brokers, require_cluster, why_no_brokers
 from zkconsumer.zk.store import ZkStore
@@ -83,7 +85,8 @@ def add_broker_arguments(group: "argparse.ArgumentParser | argparse._ArgumentGro
     group.add_argument(
         "--command-config",
         metavar="FILE",
-        help="a .properties file with what brokers want to see: security.protocol, sasl.*, ssl.*",
+        help="a .properties file with what servers want to see: security.protocol, sasl.*, ssl.* "
+        "for brokers; zookeeper.auth.*, zookeeper.ssl.* for ZooKeeper",
     )
     group.add_argument(
         "--timeout-ms",
@@ -279,7 +282,10 @@ def open_cluster(
         )
     with ExitStack() as stack:
         store = kazoo_store.connect(
-            args.zookeeper, session_timeout_ms=_SESSION_MS, connection_timeout_ms=args.timeout_ms
+            args.zookeeper,
+            session_timeout_ms=_SESSION_MS,
+            connection_timeout_ms=args.timeout_ms,
+            security=zookeeper_security(args),
         )
         stack.callback(store.close)
         if not even_without:
@@ -304,14 +310,28 @@ def open_cluster(
 
 
 def broker_settings(args: argparse.Namespace) -> PollConfig:
-    """The settings of the file, and the brokers of the command line.
+    """The settings of the file for brokers, and the brokers of the command line.
 
     Raises:
         ConfigError: a setting makes no sense.
         OSError: the file can't be read.
     """
-    file = load_properties(args.command_config) if args.command_config else {}
+    file = {key: value for key, value in _file(args).items() if key not in SECURITY_NAMES}
     return PollConfig(file, bootstrap_servers=args.bootstrap_servers)
+
+
+def zookeeper_security(args: argparse.Namespace) -> ZookeeperSecurity:
+    """How to get into ZooKeeper, by the file.
+
+    Raises:
+        ConfigError: a setting makes no sense.
+        OSError: the file can't be read.
+    """
+    return read_security(_file(args))
+
+
+def _file(args: argparse.Namespace) -> Mapping[str, str]:
+    return load_properties(args.command_config) if args.command_config else {}
 
 
 @contextmanager

@@ -13,6 +13,7 @@ from zkconsumer.cli.cluster_access import (
     client_of,
     milliseconds,
     open_dialer,
+    zookeeper_security,
 )
 from zkconsumer.cli.commands import Subparsers
 from zkconsumer.cli.formats.scala_lines import offset_shell_text
@@ -166,6 +167,7 @@ def _open(args: argparse.Namespace) -> Iterator[ClusterClient]:
             args.zookeeper,
             session_timeout_ms=2 * args.timeout_ms,
             connection_timeout_ms=args.timeout_ms,
+            security=zookeeper_security(args),
         )
         try:
             brokers = live_brokers(store, args.zookeeper)

@@ -19,6 +19,7 @@ def open_store(config: ConsumerConfig) -> Iterator[ZkStore]:
         config.zookeeper_connect,
         session_timeout_ms=config.zookeeper_session_timeout_ms,
         connection_timeout_ms=config.zookeeper_connection_timeout_ms,
+        security=config.zookeeper_security,
     )
     try:
         yield store

@@ -11,6 +11,7 @@ from typing import Protocol
 from zkconsumer.build_info import build_info
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.config import ConsumerConfig
+from zkconsumer.config_zookeeper import ZookeeperSecurity
 from zkconsumer.connector.control import ControlThread
 from zkconsumer.connector.fetch_wiring import wire_fetching
 from zkconsumer.connector.listener import ListenerCalls
@@ -100,7 +101,13 @@ class ConnectZooKeeper(Protocol):
     """Opens a session; see ``kazoo_store.connect``."""
 
     def __call__(
-        self, zookeeper_connect: str, /, *, session_timeout_ms: int, connection_timeout_ms: int
+        self,
+        zookeeper_connect: str,
+        /,
+        *,
+        session_timeout_ms: int,
+        connection_timeout_ms: int,
+        security: ZookeeperSecurity,
     ) -> ZkStore:
         """Connect."""
         ...
@@ -122,6 +129,7 @@ def assemble(
         config.zookeeper_connect,
         session_timeout_ms=config.zookeeper_session_timeout_ms,
         connection_timeout_ms=config.zookeeper_connection_timeout_ms,
+        security=config.zookeeper_security,
     )
     try:
         require_cluster(store, config.zookeeper_connect, may_be_to_come=True)

@@ -14,6 +14,7 @@ from zkconsumer.model import Broker
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.zk import kazoo_store
+from zkconsumer.zk.access import read_security
 from zkconsumer.zk.live_brokers import live_brokers
 
 log = logging.getLogger(__name__)
@@ -74,6 +75,7 @@ def _source(consumer: Mapping[str, object]) -> tuple[frozenset[Address], frozens
         config.zookeeper_connect,
         session_timeout_ms=_SESSION_MS,
         connection_timeout_ms=_SESSION_MS,
+        security=read_security(config.zookeeper),
     )
     try:
         registered = live_brokers(store, config.zookeeper_connect)

@@ -7,7 +7,7 @@ import contextlib
 import ssl
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import (
@@ -30,6 +30,14 @@ _NOT_TLS: Final = (
 )
 
 
+class FileSettings(NamedTuple):
+    """What the settings are called that name the files of a context, for errors."""
+
+    authorities: str = "ssl_cafile"
+    certificate: str = "ssl_certfile"
+    key: str = "ssl_keyfile"
+
+
 def context_of(
     *,
     cafile: str | Path | None = None,
@@ -37,8 +45,9 @@ def context_of(
     keyfile: str | Path | None = None,
     password: str | None = None,
     check_hostname: bool = True,
+    names: FileSettings = FileSettings(),  # noqa: B008 - it never changes
 ) -> ssl.SSLContext:
-    """What checks brokers, and holds our own certificate.
+    """What checks servers, and holds our own certificate.
 
     Args:
         cafile: the authorities that are trusted (PEM); None: those of the machine.
@@ -46,7 +55,8 @@ def context_of(
             none, and a broker that wants one refuses us.
         keyfile: its private key (PEM), if it is not in ``certfile``.
         password: that the key is encrypted with.
-        check_hostname: whether a broker's certificate has to be for the host that is called.
+        check_hostname: whether a server's certificate has to be for the host that is called.
+        names: of the settings, for errors.
 
     Raises:
         ConfigError: a file can't be read, or is not what it should be; names it.
@@ -54,18 +64,20 @@ def context_of(
     try:
         context = ssl.create_default_context(cafile=None if cafile is None else str(cafile))
     except (OSError, ssl.SSLError) as error:
-        raise ConfigError(f"ssl_cafile={str(cafile)!r}: {error}") from error
+        raise ConfigError(f"{names.authorities}={str(cafile)!r}: {error}") from error
     context.check_hostname = check_hostname
     if certfile is not None:
         try:
             # A key that wants a password must not ask the terminal for one.
             context.load_cert_chain(certfile, keyfile, password if password is not None else "")
         except (OSError, ssl.SSLError) as error:
-            files = f"ssl_certfile={str(certfile)!r}"
-            files += f", ssl_keyfile={str(keyfile)!r}" if keyfile is not None else ""
+            files = f"{names.certificate}={str(certfile)!r}"
+            files += f", {names.key}={str(keyfile)!r}" if keyfile is not None else ""
             raise ConfigError(f"{files}: {error}") from error
     elif keyfile is not None:
-        raise ConfigError(f"ssl_keyfile={str(keyfile)!r} needs its certificate: ssl_certfile")
+        raise ConfigError(
+            f"{names.key}={str(keyfile)!r} needs its certificate: {names.certificate}"
+        )
     return context
 
 

@@ -20,6 +20,8 @@ class SandboxOptions(TypedDict, total=False):
         chroot: the ZooKeeper path that the cluster lives under, ``/kafka``; empty for none.
         broker_properties: settings for every broker, on top of the sandbox's own.
         broker_jvm_flags: for every broker's Java, such as the one that names a JAAS file.
+        zookeeper_properties: settings for ZooKeeper, on top of the sandbox's own.
+        zookeeper_jvm_flags: for its Java.
         zookeeper_tick_ms: ZooKeeper's ``tickTime``, 500; the shortest session is two ticks.
         zookeeper_port: a fixed port; None takes a free one.
         broker_ports: fixed ports, one a broker; empty takes free ones.
@@ -35,6 +37,8 @@ class SandboxOptions(TypedDict, total=False):
     chroot: str
     broker_properties: Mapping[str, str]
     broker_jvm_flags: Sequence[str]
+    zookeeper_properties: Mapping[str, str]
+    zookeeper_jvm_flags: Sequence[str]
     zookeeper_tick_ms: int
     zookeeper_port: int | None
     broker_ports: Sequence[int]
@@ -54,6 +58,8 @@ class Settings:
     chroot: str
     broker_properties: Mapping[str, str]
     broker_jvm_flags: tuple[str, ...]
+    zookeeper_properties: Mapping[str, str]
+    zookeeper_jvm_flags: tuple[str, ...]
     zookeeper_tick_ms: int
     zookeeper_port: int | None
     broker_ports: tuple[int, ...]
@@ -83,6 +89,8 @@ def check_settings(kafka: str, brokers: int, **options: Unpack[SandboxOptions]) 
         chroot=options.get("chroot", "/kafka"),
         broker_properties=dict(options.get("broker_properties", {})),
         broker_jvm_flags=tuple(options.get("broker_jvm_flags", ())),
+        zookeeper_properties=dict(options.get("zookeeper_properties", {})),
+        zookeeper_jvm_flags=tuple(options.get("zookeeper_jvm_flags", ())),
         zookeeper_tick_ms=options.get("zookeeper_tick_ms", 500),
         zookeeper_port=options.get("zookeeper_port"),
         broker_ports=tuple(options.get("broker_ports", ())),

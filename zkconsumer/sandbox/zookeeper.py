@@ -30,7 +30,11 @@ class ZooKeeperServer(Server):
                 data_dir=folder / "data",
                 tick_ms=settings.zookeeper_tick_ms,
             )
-            flags = [_WATCH_CLASSES] if self._opens_early else []
+            properties |= settings.zookeeper_properties
+            flags = [
+                *settings.zookeeper_jvm_flags,
+                *([_WATCH_CLASSES] if self._opens_early else []),
+            ]
             return launcher.launch_server(folder, ZOOKEEPER_MAIN, properties, flags=flags)
 
         super().__init__("ZooKeeper", folder, launch=launch, ready=self._answers)

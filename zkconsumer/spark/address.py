@@ -4,8 +4,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from zkconsumer.config_zookeeper import OPEN, ZookeeperSecurity
 from zkconsumer.errors import ConfigError
 from zkconsumer.spark.option_values import read_int, shown
+from zkconsumer.zk.access import read_security
 from zkconsumer.zk.connect_string import parse_connect_string
 
 BOOTSTRAP = "kafka.bootstrap.servers"
@@ -31,12 +33,14 @@ class ClusterAddress:
             given, brokers are asked directly, and ZooKeeper only about groups.
         session_timeout_ms: of a ZooKeeper session.
         connection_timeout_ms: how long connecting to ZooKeeper may take, and each call there.
+        security: how to get into ZooKeeper, and who may change what is created there.
     """
 
     zookeeper_connect: str | None = None
     bootstrap: tuple[tuple[str, int], ...] = ()
     session_timeout_ms: int = DEFAULT_TIMEOUT_MS
     connection_timeout_ms: int = DEFAULT_TIMEOUT_MS
+    security: ZookeeperSecurity = OPEN
 
     def __str__(self) -> str:
         if self.bootstrap:
@@ -68,6 +72,7 @@ def read_address(options: Mapping[str, str]) -> ClusterAddress:
         bootstrap=() if bootstrap is None else parse_bootstrap(BOOTSTRAP, bootstrap),
         session_timeout_ms=session_ms,
         connection_timeout_ms=_timeout_ms(options, CONNECTION_TIMEOUT, session_ms),
+        security=read_security(options),
     )
 
 

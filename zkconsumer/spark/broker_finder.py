@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from zkconsumer.errors import ConnectFailed, RegistryError
 from zkconsumer.model import Broker
 from zkconsumer.spark.address import ClusterAddress
+from zkconsumer.spark.zookeeper import open_zookeeper
 from zkconsumer.zk.group_reader import read_brokers
-from zkconsumer.zk.kazoo_store import connect
 from zkconsumer.zk.live_brokers import why_no_brokers
 
 log = logging.getLogger(__name__)
@@ -75,15 +75,12 @@ def read_registered(address: ClusterAddress) -> tuple[Broker, ...]:
         RegistryError: it does not answer.
         ConnectFailed: it names none; says why.
     """
-    assert address.zookeeper_connect is not None, "an address has one way at least"
-    store = connect(
-        address.zookeeper_connect,
-        session_timeout_ms=address.session_timeout_ms,
-        connection_timeout_ms=address.connection_timeout_ms,
-    )
+    where = address.zookeeper_connect
+    assert where is not None, "an address has one way at least"
+    store = open_zookeeper(address)
     try:
         found = read_brokers(store, None)
-        why = None if found.brokers else why_no_brokers(store, address.zookeeper_connect)
+        why = None if found.brokers else why_no_brokers(store, where)
     finally:
         store.close()
     for reason in found.malformed.values():

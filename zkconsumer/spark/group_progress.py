@@ -28,17 +28,16 @@ from zkconsumer.offsets.kafka import KafkaOffsetStore
 from zkconsumer.offsets.store import OffsetStore
 from zkconsumer.offsets.topic_checked import TopicChecked, former_topic_warnings
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
+from zkconsumer.spark.address import ClusterAddress
 from zkconsumer.spark.offset_limits import Group
 from zkconsumer.spark.options import SourceOptions, Storage
-from zkconsumer.zk.kazoo_store import connect
+from zkconsumer.spark.zookeeper import open_zookeeper
 from zkconsumer.zk.paths import GroupPaths
 from zkconsumer.zk.store import ZkStore
 from zkconsumer.zk.topic_nodes import topic_czxids
 
 log = logging.getLogger(__name__)
 
-SESSION_TIMEOUT_MS: Final = 6_000
-CONNECTION_TIMEOUT_MS: Final = 10_000
 RENEW_EVERY_MS: Final = 3_600_000
 """Brokers forget offsets a day after their last commit, unless told otherwise: an hour is early."""
 
@@ -218,21 +217,17 @@ def progress_of(
     return open_progress(
         options.group_id,
         options.group_offsets_in,
-        zookeeper_connect=options.address.zookeeper_connect,
+        options.address,
         list_brokers=list_brokers,
-        session_timeout_ms=options.address.session_timeout_ms,
-        connection_timeout_ms=options.address.connection_timeout_ms,
     )
 
 
 def open_progress(
     group_id: str,
     storage: Storage,
+    address: ClusterAddress,
     *,
-    zookeeper_connect: str | None,
     list_brokers: Callable[[], Sequence[Broker]],
-    session_timeout_ms: int = SESSION_TIMEOUT_MS,
-    connection_timeout_ms: int = CONNECTION_TIMEOUT_MS,
 ) -> GroupProgress:
     """Connect to where a group's offsets are.
 
@@ -240,17 +235,15 @@ def open_progress(
         group_id: the group.
         storage: ``zookeeper``, ``kafka`` or ``both``, as ``offsets.storage`` and
             ``dual.commit.enabled`` of its members say.
-        zookeeper_connect: the cluster's ZooKeeper; without it only ``kafka`` works, and members
-            can't be looked for.
+        address: where the cluster is; without ZooKeeper only ``kafka`` works, and members can't
+            be looked for.
         list_brokers: the live brokers.
-        session_timeout_ms: of the ZooKeeper session.
-        connection_timeout_ms: how long connecting to ZooKeeper may take, and each call there.
 
     Raises:
         ConfigError: ZooKeeper is needed, and not given.
         RegistryError: ZooKeeper does not answer.
     """
-    if zookeeper_connect is None:
+    if address.zookeeper_connect is None:
         if storage != "kafka":
             raise ConfigError(
                 f"commitOffsetsTo={storage}: the group's offsets are in ZooKeeper: "
@@ -261,11 +254,7 @@ def open_progress(
             group_id, KafkaOffsetStore(channel), zookeeper=None, close=channel.close
         )
     GroupPaths(group_id)  # before anything is connected
-    store = connect(
-        zookeeper_connect,
-        session_timeout_ms=session_timeout_ms,
-        connection_timeout_ms=connection_timeout_ms,
-    )
+    store = open_zookeeper(address)
     in_zookeeper = ZookeeperOffsetStore(store, group_id)
     czxids = partial(topic_czxids, store)
     if storage == "zookeeper":

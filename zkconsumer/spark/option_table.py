@@ -3,6 +3,9 @@
 from dataclasses import dataclass
 from typing import Final, Literal
 
+from zkconsumer.config_spec import ConfigKey
+from zkconsumer.config_zookeeper import SECURITY_KEYS
+
 Queries = Literal["both", "batch", "streaming"]
 
 
@@ -29,6 +32,12 @@ class Option:
     doc: str
     ours: bool = False
     inert: bool = False
+
+
+def _default_of(spec: ConfigKey) -> str | None:
+    if isinstance(spec.default, bool):
+        return str(spec.default).lower()
+    return None if spec.default is None else str(spec.default)
 
 
 _WHAT = (
@@ -79,6 +88,18 @@ _WHERE = (
         doc="How long connecting to ZooKeeper may take, and each call there, in milliseconds.",
         ours=True,
     ),
+)
+
+_INTO_ZOOKEEPER = tuple(
+    Option(
+        name=spec.key,
+        allowed=spec.allowed,
+        default=None if spec.derived_text else _default_of(spec),
+        default_text=spec.derived_text,
+        doc=spec.doc,
+        ours=True,
+    )
+    for spec in SECURITY_KEYS
 )
 
 _RANGE = (
@@ -310,6 +331,7 @@ _KAFKA = (
 SECTIONS: Final = {
     "What is read": _WHAT,
     "Where the cluster is": _WHERE,
+    "Getting into ZooKeeper": _INTO_ZOOKEEPER,
     "From where to where": _RANGE,
     "How much at a time": _SIZE,
     "Time and again": _PATIENCE,

@@ -15,9 +15,9 @@ from zkconsumer.model import Broker
 from zkconsumer.net.negotiated import BrokerDialer
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.net.transport import Connector
+from zkconsumer.spark import zookeeper
 from zkconsumer.spark.address import ClusterAddress
 from zkconsumer.spark.creations import Creations
-from zkconsumer.zk.kazoo_store import connect
 from zkconsumer.zk.store import ZkStore
 from zkconsumer.zk.topic_nodes import topic_czxids
 
@@ -56,7 +56,7 @@ class TopicCreations:
         self._client_id = client_id
         self._timeout_ms = timeout_ms
         self._connector = connector
-        self._open_zookeeper = open_zookeeper or _connected
+        self._open_zookeeper = open_zookeeper or zookeeper.open_zookeeper
         self._clock = clock or SystemClock()
         self._store: ZkStore | None = None
         self._client: ClusterClient | None = None
@@ -122,12 +122,3 @@ class TopicCreations:
         # Brokers before 2.8 have none to tell.
         self._without_ids = bool(view.partitions) and not view.topic_ids
         return {topic: f"id:{one.hex()}" for topic, one in view.topic_ids.items()}
-
-
-def _connected(address: ClusterAddress) -> ZkStore:
-    assert address.zookeeper_connect is not None, "asked only where there is one"
-    return connect(
-        address.zookeeper_connect,
-        session_timeout_ms=address.session_timeout_ms,
-        connection_timeout_ms=address.connection_timeout_ms,
-    )

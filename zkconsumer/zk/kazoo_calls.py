@@ -10,9 +10,11 @@ from typing import Any
 from kazoo import exceptions as ke
 from kazoo.protocol.serialization import CheckVersion, Create, Delete, GetChildren, SetData
 from kazoo.protocol.states import EventType, WatchedEvent, ZnodeStat
-from kazoo.security import OPEN_ACL_UNSAFE
+from kazoo.security import CREATOR_ALL_ACL, OPEN_ACL_UNSAFE, READ_ACL_UNSAFE
 
+from zkconsumer.config_zookeeper import OPEN, ZookeeperSecurity
 from zkconsumer.errors import RegistryError, SessionLost
+from zkconsumer.zk.access import is_open_to_all
 from zkconsumer.zk.pipeline import Answer, Send
 from zkconsumer.zk.store import (
     CheckOp,
@@ -69,11 +71,12 @@ def server_children_call(kazoo: Any, path: str) -> Send:
     return send
 
 
-def write_call(kazoo: Any, op: Op) -> Send:
+def write_call(kazoo: Any, op: Op, security: ZookeeperSecurity = OPEN) -> Send:
     """The call for one operation on its own."""
     match op:
         case CreateOp():
-            return lambda: kazoo.create_async(op.path, op.data, ephemeral=op.ephemeral)
+            acl = _acl(op.path, security)
+            return lambda: kazoo.create_async(op.path, op.data, acl=acl, ephemeral=op.ephemeral)
         case DeleteOp():
             return lambda: kazoo.delete_async(op.path, op.version)
         case SetOp():
@@ -82,7 +85,7 @@ def write_call(kazoo: Any, op: Op) -> Send:
             raise RegistryError("a version check makes sense only in a transaction")
 
 
-def multi_call(kazoo: Any, ops: Sequence[Op]) -> Send:
+def multi_call(kazoo: Any, ops: Sequence[Op], security: ZookeeperSecurity = OPEN) -> Send:
     """The call for one transaction.
 
     Its parts are made here: kazoo's own makers take every path apart and put it together again,
@@ -90,17 +93,24 @@ def multi_call(kazoo: Any, ops: Sequence[Op]) -> Send:
     """
     transaction = kazoo.transaction()
     chroot = kazoo.chroot
-    transaction.operations.extend(_part(op, chroot) for op in ops)
+    transaction.operations.extend(_part(op, chroot, security) for op in ops)
     commit: Send = transaction.commit_async
     return commit
 
 
-def _part(op: Op, chroot: str) -> Any:
+def _acl(path: str, security: ZookeeperSecurity) -> Any:
+    """As the original: all rights for who created it, reading for the world."""
+    if is_open_to_all(path, security):
+        return OPEN_ACL_UNSAFE
+    return [*CREATOR_ALL_ACL, *READ_ACL_UNSAFE]
+
+
+def _part(op: Op, chroot: str, security: ZookeeperSecurity) -> Any:
     path = chroot + op.path if op.path != "/" else chroot or "/"
     match op:
         case CreateOp():
             flags = _EPHEMERAL if op.ephemeral else 0
-            return Create(path, op.data or b"", OPEN_ACL_UNSAFE, flags)
+            return Create(path, op.data or b"", _acl(op.path, security), flags)
         case DeleteOp():
             return Delete(path, op.version)
         case SetOp():
@@ -158,7 +168,7 @@ def mapped(error: Exception, what: str) -> RegistryError:
     if isinstance(error, ke.SessionExpiredError):
         return SessionLost(f"could not {what}: the ZooKeeper session expired")
     if isinstance(error, ke.NoAuthError):
-        return RegistryError(f"could not {what}: access denied (look at the node's ACL)")
+        return RegistryError(f"could not {what}: {OpError.ACCESS_DENIED}")
     return RegistryError(f"could not {what}: {type(error).__name__} {error}".rstrip())
 
 

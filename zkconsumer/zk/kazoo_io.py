@@ -11,6 +11,7 @@ Nothing else changes: the order, the time-outs, what is raised, and who wakes wh
 """
 
 import socket
+import ssl
 from collections.abc import Callable
 from typing import Any
 
@@ -20,6 +21,7 @@ from kazoo.protocol import connection as kazoo_connection
 _CHUNK_BYTES = 1 << 16
 _LENGTH_BYTES = 4
 _MOST_AT_ONCE = 500
+_NOT_NOW = (BlockingIOError, ssl.SSLWantReadError, ssl.SSLWantWriteError)
 _INNER_PARTS = (
     *("_read", "_write", "_read_socket", "_send_request", "_connect", "_read_sock"),
     *("_socket", "_socket_error_handling", "handler", "client"),
@@ -65,7 +67,7 @@ class BufferedIo:
             while rest:
                 try:
                     sent = self._connection._socket.send(rest)  # noqa: SLF001
-                except BlockingIOError:
+                except _NOT_NOW:
                     self._await([], [self._connection._socket], timeout, "write")  # noqa: SLF001
                     continue
                 rest = rest[sent:]
@@ -103,15 +105,18 @@ class BufferedIo:
     def _receive(self, timeout: float) -> None:
         with self._connection._socket_error_handling():  # noqa: SLF001
             while True:
+                sock = self._connection._socket  # noqa: SLF001
                 try:
-                    chunk = self._connection._socket.recv(_CHUNK_BYTES)  # noqa: SLF001
-                except BlockingIOError:
-                    self._await([self._connection._socket], [], timeout, "read")  # noqa: SLF001
+                    chunk = sock.recv(_CHUNK_BYTES)
+                except _NOT_NOW:
+                    self._await([sock], [], timeout, "read")
                     continue
                 if not chunk:
                     raise ConnectionDropped("socket connection broken")
                 self._buffer += chunk
-                return
+                # TLS: what is decrypted already, no socket would tell of.
+                if not isinstance(sock, ssl.SSLSocket) or not sock.pending():
+                    return
 
     def _await(self, readers: list[Any], writers: list[Any], timeout: float, what: str) -> None:
         handler = self._connection.handler

@@ -32,9 +32,10 @@ from kazoo.protocol.states import KazooState, KeeperState
 from kazoo.retry import KazooRetry
 
 from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.config_zookeeper import OPEN, ZookeeperSecurity
 from zkconsumer.errors import RegistryError
 from zkconsumer.scope import ThreadScope
-from zkconsumer.zk import kazoo_io, kazoo_pings
+from zkconsumer.zk import kazoo_io, kazoo_pings, kazoo_security
 from zkconsumer.zk.compound import CompoundStore
 from zkconsumer.zk.connect_string import ConnectString, parse_connect_string
 from zkconsumer.zk.kazoo_calls import (
@@ -83,6 +84,7 @@ def connect(
     *,
     session_timeout_ms: int,
     connection_timeout_ms: int,
+    security: ZookeeperSecurity = OPEN,
     supports_multi: bool | None = None,
 ) -> KazooStore:
     """Connect to ZooKeeper and open a session.
@@ -91,14 +93,19 @@ def connect(
         zookeeper_connect: ``host1:port1,host2:port2/chroot``.
         session_timeout_ms: asked for; the server grants what ``negotiated_timeout_ms`` says.
         connection_timeout_ms: bounds the first connect, and later each call as a whole.
+        security: how to get in, and who may change what is created.
         supports_multi: whether the server knows transactions; None asks it.
 
     Raises:
-        ConfigError: the text is no list of servers.
-        RegistryError: no server answered in time, or the chroot does not exist.
+        ConfigError: the text is no list of servers; or a file or library that ``security`` needs
+            can't be used.
+        RegistryError: no server answered in time, or believes who we are; or the chroot does not
+            exist.
     """
     servers = parse_connect_string(zookeeper_connect)
-    client = _KazooRawClient(servers, session_timeout_ms, connection_timeout_ms, SystemClock())
+    client = _KazooRawClient(
+        servers, session_timeout_ms, connection_timeout_ms, SystemClock(), security
+    )
     try:
         client.start(supports_multi=supports_multi)
     except BaseException:
@@ -111,9 +118,15 @@ class _KazooRawClient:
     """A ``RawClient`` on kazoo."""
 
     def __init__(
-        self, servers: ConnectString, session_timeout_ms: int, timeout_ms: int, clock: Clock
+        self,
+        servers: ConnectString,
+        session_timeout_ms: int,
+        timeout_ms: int,
+        clock: Clock,
+        security: ZookeeperSecurity,
     ) -> None:
         self._servers = servers
+        self._security = security
         self._timeout_ms = timeout_ms
         self._clock = clock
         self._tracker = SessionTracker(servers.hosts, clock)
@@ -121,8 +134,10 @@ class _KazooRawClient:
         self.negotiated_timeout_ms = session_timeout_ms
         self.supports_multi = True
         self._heard: tuple[int, int] | None = None
+        self._disbelieved: str | None = None
         self._heard_listeners: list[HeardListener] = []
-        self._kazoo = _new_kazoo(servers, session_timeout_ms, self._note_negotiated)
+        self._kazoo = _new_kazoo(servers, session_timeout_ms, security, self._note_negotiated)
+        self._doors = kazoo_security.install(self._kazoo, security)
         connection = self._kazoo._connection  # noqa: SLF001 - nothing public tells it
         self._pings = kazoo_pings.install(connection, clock, self._note_heard)
         if self._pings is None:
@@ -160,11 +175,10 @@ class _KazooRawClient:
         try:
             self._tracker.await_connected(None, deadline_ms)
         except RegistryError as error:
-            raise RegistryError(
-                f"no ZooKeeper of zookeeper.connect={self._servers.hosts} answered within "
-                f"{self._timeout_ms} ms (zookeeper.connection.timeout.ms): is one running there, "
-                "and is the address right?"
-            ) from error
+            raise self._no_answer() from error
+        if self._security.authenticates:
+            # It is connected before it has said who it is.
+            self._check_believed()
         if self._servers.chroot and self.exists(["/"], None, self.session_id) == [None]:
             raise RegistryError(
                 f"the chroot {self._servers.chroot} of zookeeper.connect does not exist at "
@@ -172,6 +186,23 @@ class _KazooRawClient:
                 f"Brokers create it when they start, a consumer never does{self._elsewhere()}"
             )
         self.supports_multi = self._ask_multi() if supports_multi is None else supports_multi
+
+    def _no_answer(self) -> RegistryError:
+        where = f"zookeeper.connect={self._servers.hosts}"
+        why = self._doors.why_refused if self._doors is not None else None
+        if why is not None:
+            return RegistryError(f"no ZooKeeper of {where} can be talked to over TLS: {why}")
+        return RegistryError(
+            f"no ZooKeeper of {where} answered within {self._timeout_ms} ms "
+            "(zookeeper.connection.timeout.ms): is one running there, and is the address right?"
+        )
+
+    def _check_believed(self) -> None:
+        try:
+            self.exists(["/"], None, self.session_id)
+        except RegistryError as error:
+            # What happened to a request on its way says less than why.
+            raise RegistryError(self._disbelieved or str(error)) from error
 
     def _elsewhere(self) -> str:
         where = f"{self._servers.hosts}{self._servers.chroot}"
@@ -200,11 +231,13 @@ class _KazooRawClient:
         return [None if it is None else znode_stat(it) for it in found]
 
     def write(self, ops: Sequence[Op], fence: int) -> list[OpError | None]:
-        answers = self._pipeline.run([write_call(self._kazoo, op) for op in ops], fence)
+        sends = [write_call(self._kazoo, op, self._security) for op in ops]
+        answers = self._pipeline.run(sends, fence)
         return [write_error(op, answer) for op, answer in zip(ops, answers, strict=True)]
 
     def multi(self, batches: Sequence[Sequence[Op]], fence: int) -> list[MultiResult]:
-        answers = self._pipeline.run([multi_call(self._kazoo, ops) for ops in batches], fence)
+        sends = [multi_call(self._kazoo, ops, self._security) for ops in batches]
+        answers = self._pipeline.run(sends, fence)
         return [multi_result(ops, answer) for ops, answer in zip(batches, answers, strict=True)]
 
     def close(self, timeout_ms: int) -> None:
@@ -237,7 +270,15 @@ class _KazooRawClient:
         self._tracker.report(_STATES[state])
         if state == KazooState.LOST and self._kazoo.client_state != KeeperState.EXPIRED_SESSION:
             # Not an expiry, and not our close: kazoo's thread is dying and will not be back.
-            self._tracker.fail("the client stopped for good, see the log of kazoo")
+            if self._kazoo.client_state == KeeperState.AUTH_FAILED:
+                self._disbelieved = (
+                    f"ZooKeeper {self._servers.hosts} does not believe that we are "
+                    f"{self._security.username} (zookeeper.auth.scheme={self._security.scheme}): "
+                    "check zookeeper.auth.username and zookeeper.auth.password"
+                )
+            self._tracker.fail(
+                self._disbelieved or "the client stopped for good, see the log of kazoo"
+            )
             self._tracker.report(SessionState.DEAD)
 
     def _note_heard(self, sent_ms: int, interval_ms: int) -> None:
@@ -274,7 +315,10 @@ class _KazooRawClient:
 
 
 def _new_kazoo(
-    servers: ConnectString, session_timeout_ms: int, note_negotiated: Callable[[int], None]
+    servers: ConnectString,
+    session_timeout_ms: int,
+    security: ZookeeperSecurity,
+    note_negotiated: Callable[[int], None],
 ) -> Any:
     """A kazoo client with our retries, bounded connects, and word of the granted time-out."""
     new_handler: Any = SequentialThreadingHandler
@@ -296,6 +340,7 @@ def _new_kazoo(
         handler=handler,
         connection_retry=_retry(new_retry, session_timeout_ms),
         command_retry=new_retry(max_tries=1),
+        **kazoo_security.arguments_of(security),
     )
     # kazoo keeps what the server granted in a local variable: it is read off the answer.
     connection = client._connection  # noqa: SLF001 - nothing public tells it

@@ -74,7 +74,10 @@ class OpError(StrEnum):
     BAD_VERSION = "version differs"
     NOT_EMPTY = "node has children"
     PARENT_EPHEMERAL = "parent is ephemeral"
-    ACCESS_DENIED = "access denied"
+    ACCESS_DENIED = (
+        "access denied by its ACL (getAcl in zkCli.sh shows it): set zookeeper.auth.scheme, "
+        ".username and .password to a name that it allows"
+    )
     ROLLED_BACK = "another operation of the transaction failed"
 
 

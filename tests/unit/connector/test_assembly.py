@@ -11,6 +11,7 @@ from tests.support.manual_clock import ManualClock
 from zkconsumer.build_info import build_info
 from zkconsumer.clock import SystemClock
 from zkconsumer.config import ConsumerConfig
+from zkconsumer.config_zookeeper import OPEN, ZookeeperSecurity
 from zkconsumer.connector.assembly import assemble, new_consumer_id
 from zkconsumer.errors import RegistryError
 from zkconsumer.observe import Created, Event, MemberName
@@ -47,8 +48,13 @@ def test_a_session_that_nobody_can_use_is_ended() -> None:
     store = MemoryZkServer().connect()
 
     def connect(
-        _zookeeper: str, *, session_timeout_ms: int, connection_timeout_ms: int
+        _zookeeper: str,
+        *,
+        session_timeout_ms: int,
+        connection_timeout_ms: int,
+        security: ZookeeperSecurity,
     ) -> MemoryZkStore:
+        assert security == OPEN
         assert (session_timeout_ms, connection_timeout_ms) == (6_000, 6_000)
         return store
 

@@ -9,6 +9,7 @@ from tests.support.scripted_offsets import ScriptedOffsets
 from zkconsumer.errors import ConfigError, OffsetCommitFailed, RegistryError, ZkConsumerError
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.zookeeper import ZookeeperOffsetStore
+from zkconsumer.spark.address import ClusterAddress
 from zkconsumer.spark.group_progress import RENEW_EVERY_MS, GroupProgress, open_progress
 from zkconsumer.testing.memory_zk import MemoryZkServer
 
@@ -111,8 +112,8 @@ def test_live_members_are_named() -> None:
 
 def test_the_group_is_checked_before_anything_is_connected() -> None:
     """Neither of these reaches ZooKeeper."""
-    nowhere = "nowhere.invalid:1"
+    nowhere = ClusterAddress(zookeeper_connect="nowhere.invalid:1")
     with pytest.raises(ConfigError, match=r"zookeeper\.connect"):
-        open_progress("g", "both", zookeeper_connect=None, list_brokers=tuple)
+        open_progress("g", "both", ClusterAddress(), list_brokers=tuple)
     with pytest.raises(ConfigError, match="'a/b' can't be the name"):
-        open_progress("a/b", "zookeeper", zookeeper_connect=nowhere, list_brokers=tuple)
+        open_progress("a/b", "zookeeper", nowhere, list_brokers=tuple)

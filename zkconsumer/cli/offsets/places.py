@@ -10,6 +10,7 @@ from zkconsumer.cli.cluster_access import (
     broker_settings,
     client_of,
     open_dialer,
+    zookeeper_security,
 )
 from zkconsumer.model import TopicPartition
 from zkconsumer.offsets.migration.in_kafka import KafkaPlace
@@ -64,7 +65,10 @@ def open_places(args: argparse.Namespace, group_id: str, zookeeper: str) -> Iter
     config = broker_settings(args)
     with ExitStack() as stack:
         store = kazoo_store.connect(
-            zookeeper, session_timeout_ms=_SESSION_MS, connection_timeout_ms=_SESSION_MS
+            zookeeper,
+            session_timeout_ms=_SESSION_MS,
+            connection_timeout_ms=_SESSION_MS,
+            security=zookeeper_security(args),
         )
         stack.callback(store.close)
         in_zookeeper = ZookeeperPlace(store, group_id)

@@ -8,9 +8,9 @@ import logging
 from collections.abc import Iterable, Mapping
 from enum import IntEnum
 
-from zkconsumer.config import read_value
 from zkconsumer.config_keys import BY_KEY as ZOOKEEPER_KEYS
 from zkconsumer.config_spec import Value, shown
+from zkconsumer.config_values import read_value
 from zkconsumer.consumer.settings.inert_keys import REFUSED
 from zkconsumer.consumer.settings.keys import BY_KEY, KEYS
 from zkconsumer.consumer.settings.objects import OBJECTS

@@ -165,6 +165,7 @@ def open_zookeeper_group(
         settings.zookeeper_connect,
         session_timeout_ms=settings.zookeeper_session_timeout_ms,
         connection_timeout_ms=settings.zookeeper_connection_timeout_ms,
+        security=settings.zookeeper_security,
     )
     try:
         brokers = live_brokers(store, settings.zookeeper_connect)

@@ -4,6 +4,7 @@ import pytest
 
 from tests.support.control_bench import Group
 from tests.support.zookeeper_member import in_memory
+from zkconsumer.config_zookeeper import OPEN, ZookeeperSecurity
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.zookeeper import open_zookeeper_group
 from zkconsumer.errors import ConfigError, RegistryError
@@ -20,9 +21,16 @@ class Door:
         self.opened: list[MemoryZkStore] = []
 
     def __call__(
-        self, where: str, /, *, session_timeout_ms: int, connection_timeout_ms: int
+        self,
+        where: str,
+        /,
+        *,
+        session_timeout_ms: int,
+        connection_timeout_ms: int,
+        security: ZookeeperSecurity,
     ) -> ZkStore:
         """Connect."""
+        assert security == OPEN
         assert (where, session_timeout_ms, connection_timeout_ms) == ("zk:1", 700, 800)
         self.opened.append(self._group.server.connect())
         return self.opened[-1]

@@ -1,0 +1,199 @@
+"""How to get into a secured ZooKeeper, and who may change what is created there. Pure.
+
+Source: Kafka 3.9 ``ZkConfigs`` for ``zookeeper.ssl.*`` (KIP-515) and ``zookeeper.set.acl``,
+``ZkData.defaultAcls`` for the ACLs; ZooKeeper's ``DigestAuthenticationProvider`` and
+``SASLAuthenticationProvider`` for the two ways to say who one is.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, Literal
+
+from zkconsumer.config_spec import ConfigKey, Value
+from zkconsumer.errors import ConfigError
+
+AuthScheme = Literal["none", "digest", "sasl"]
+
+SECURITY_KEYS: Final = (
+    ConfigKey(
+        key="zookeeper.auth.scheme",
+        kind="choice",
+        default="none",
+        choices=("none", "digest", "sasl"),
+        since="zkconsumer",
+        doc="How to say who we are: `digest` as `addauth digest` of `zkCli.sh` does; `sasl` by "
+        "DIGEST-MD5, as the `DigestLoginModule` of a JAAS file does (needs "
+        "`zkconsumer[zookeeper-sasl]`).",
+    ),
+    ConfigKey(
+        key="zookeeper.auth.username",
+        kind="text",
+        since="zkconsumer",
+        doc="The name for it.",
+    ),
+    ConfigKey(
+        key="zookeeper.auth.password",
+        kind="text",
+        since="zkconsumer",
+        doc="The password for it; never shown or logged.",
+        secret=True,
+    ),
+    ConfigKey(
+        key="zookeeper.set.acl",
+        kind="bool",
+        derive=lambda values: values["zookeeper.auth.scheme"] != "none",
+        derived_text="whether `zookeeper.auth.scheme` is given",
+        since="0.9.0",
+        doc="Whether what is created is for whoever has our name to change, and for all to read; "
+        "else anybody may change it. `/consumers` itself stays open to all, since every group "
+        "writes below it. All members of a group need the same name then.",
+    ),
+    ConfigKey(
+        key="zookeeper.ssl.client.enable",
+        kind="bool",
+        default=False,
+        since="2.5.0",
+        doc="Whether ZooKeeper's port speaks TLS (its `secureClientPort`, ZooKeeper 3.5 and "
+        "later).",
+    ),
+    ConfigKey(
+        key="zookeeper.ssl.truststore.location",
+        kind="text",
+        derived_text="the machine's",
+        since="2.5.0",
+        doc="The authorities that ZooKeeper's certificate must come from: a PEM file.",
+    ),
+    ConfigKey(
+        key="zookeeper.ssl.keystore.location",
+        kind="text",
+        derived_text="none",
+        since="2.5.0",
+        doc="Our own certificate and its key, for a ZooKeeper that wants one: a PEM file.",
+    ),
+    ConfigKey(
+        key="zookeeper.ssl.keystore.password",
+        kind="text",
+        since="2.5.0",
+        doc="What that key is encrypted with; never shown or logged.",
+        secret=True,
+    ),
+    ConfigKey(
+        key="zookeeper.ssl.endpoint.identification.algorithm",
+        kind="choice",
+        default="HTTPS",
+        choices=("HTTPS", ""),
+        since="2.5.0",
+        doc="Empty: the certificate need not be for the host that is called.",
+    ),
+)
+"""The settings, as rows of ``config_keys``."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ZookeeperSecurity:
+    """How a client gets into ZooKeeper; ``repr`` hides passwords.
+
+    Attributes:
+        scheme: how it says who it is.
+        username: who that is; empty with ``none``.
+        password: what proves it.
+        set_acl: whether only the same name may change what it creates.
+        tls: whether the port speaks TLS.
+        cafile: the authorities that are trusted (PEM); None: those of the machine.
+        certfile: our certificate and its key (PEM); None: none.
+        key_password: what the key is encrypted with.
+        check_hostname: whether the certificate must be for the host that is called.
+
+    Raises:
+        ConfigError: parts are missing, or of no use without others; names the setting.
+
+    Example:
+        >>> ZookeeperSecurity(scheme="digest", username="reader", password="secret").set_acl
+        False
+    """
+
+    scheme: AuthScheme = "none"
+    username: str = ""
+    password: str = field(default="", repr=False)
+    set_acl: bool = False
+    tls: bool = False
+    cafile: str | None = None
+    certfile: str | None = None
+    key_password: str | None = field(default=None, repr=False)
+    check_hostname: bool = True
+
+    def __post_init__(self) -> None:
+        if self.authenticates and not (self.username and self.password):
+            raise ConfigError(
+                f"zookeeper.auth.scheme is {self.scheme}: give zookeeper.auth.username and "
+                "zookeeper.auth.password, too"
+            )
+        if self.authenticates and ":" in self.username:
+            raise ConfigError("zookeeper.auth.username can't hold a colon")
+        if not self.authenticates and (self.username or self.password):
+            raise ConfigError(
+                "zookeeper.auth.username and zookeeper.auth.password have no use without "
+                "zookeeper.auth.scheme: set it to digest or sasl"
+            )
+        if self.set_acl and not self.authenticates:
+            raise ConfigError(
+                "zookeeper.set.acl needs a name that nodes are to belong to: set "
+                "zookeeper.auth.scheme to digest or sasl"
+            )
+        self._check_files()
+
+    @property
+    def authenticates(self) -> bool:
+        """Whether it says who it is."""
+        return self.scheme != "none"
+
+    def _check_files(self) -> None:
+        files = {
+            "zookeeper.ssl.truststore.location": self.cafile,
+            "zookeeper.ssl.keystore.location": self.certfile,
+        }
+        if self.key_password is not None and self.certfile is None:
+            raise ConfigError(
+                "zookeeper.ssl.keystore.password has no use without zookeeper.ssl.keystore.location"
+            )
+        for key, path in files.items():
+            if path is None:
+                continue
+            if not self.tls:
+                raise ConfigError(f"{key} has no use without zookeeper.ssl.client.enable=true")
+            if path.lower().endswith((".jks", ".p12", ".pfx")):
+                raise ConfigError(
+                    f"{key} is {path!r}: give a PEM file. Of a JKS store keytool makes one of "
+                    "PKCS12 (keytool -importkeystore -srckeystore OLD -destkeystore NEW.p12 "
+                    "-deststoretype PKCS12), and openssl makes PEM of that (openssl pkcs12 -in "
+                    "NEW.p12 -out NEW.pem)"
+                )
+
+
+OPEN: Final = ZookeeperSecurity()
+"""A ZooKeeper that anybody may use, without TLS."""
+
+
+def security_in(values: Mapping[str, Value]) -> ZookeeperSecurity:
+    """Read them out of the values of ``SECURITY_KEYS``.
+
+    Raises:
+        ConfigError: see ``ZookeeperSecurity``.
+    """
+
+    def text(key: str) -> str | None:
+        value = values[key]
+        return value if isinstance(value, str) and value else None
+
+    scheme = values["zookeeper.auth.scheme"]
+    return ZookeeperSecurity(
+        scheme="digest" if scheme == "digest" else "sasl" if scheme == "sasl" else "none",
+        username=text("zookeeper.auth.username") or "",
+        password=text("zookeeper.auth.password") or "",
+        set_acl=values["zookeeper.set.acl"] is True,
+        tls=values["zookeeper.ssl.client.enable"] is True,
+        cafile=text("zookeeper.ssl.truststore.location"),
+        certfile=text("zookeeper.ssl.keystore.location"),
+        key_password=text("zookeeper.ssl.keystore.password"),
+        check_hostname=values["zookeeper.ssl.endpoint.identification.algorithm"] != "",
+    )

@@ -1,0 +1,24 @@
+"""Opens the ZooKeeper of a query's cluster; only the driver does."""
+
+from zkconsumer.spark.address import ClusterAddress
+from zkconsumer.zk.kazoo_store import connect
+from zkconsumer.zk.store import ZkStore
+
+
+def open_zookeeper(address: ClusterAddress) -> ZkStore:
+    """Connect to it, over a session that whoever asked for it closes.
+
+    Args:
+        address: with a way to ZooKeeper.
+
+    Raises:
+        ConfigError: a file that its security settings name can't be used.
+        RegistryError: it does not answer, or does not believe who we are.
+    """
+    assert address.zookeeper_connect is not None, "asked only where there is one"
+    return connect(
+        address.zookeeper_connect,
+        session_timeout_ms=address.session_timeout_ms,
+        connection_timeout_ms=address.connection_timeout_ms,
+        security=address.security,
+    )

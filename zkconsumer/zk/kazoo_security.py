@@ -1,0 +1,104 @@
+"""How kazoo says who we are, and how its connections get into TLS.
+
+kazoo's own TLS makes a context for each connection, and says no more than "connection dropped" of
+a certificate that is not believed, again and again. Here the context is made once, from files that
+are checked before anything connects, and what goes wrong is kept for whoever waits. It belongs to
+``kazoo_store``.
+"""
+
+import importlib.util
+import ssl
+from collections.abc import Callable
+from typing import Any, Final
+
+from zkconsumer.config_zookeeper import ZookeeperSecurity
+from zkconsumer.errors import ConfigError
+from zkconsumer.net.tls import FileSettings, context_of
+
+_FILES: Final = FileSettings(
+    authorities="zookeeper.ssl.truststore.location", certificate="zookeeper.ssl.keystore.location"
+)
+
+
+def arguments_of(security: ZookeeperSecurity) -> dict[str, Any]:
+    """What a kazoo client is made with, to say who we are.
+
+    Raises:
+        ConfigError: a library that it needs is not there.
+    """
+    match security.scheme:
+        case "digest":
+            return {"auth_data": [("digest", f"{security.username}:{security.password}")]}
+        case "sasl":
+            if importlib.util.find_spec("puresasl") is None:
+                raise ConfigError(
+                    "zookeeper.auth.scheme is sasl, which needs the pure-sasl library: "
+                    "pip install 'zkconsumer[zookeeper-sasl]'"
+                )
+            return {
+                "sasl_options": {
+                    "mechanism": "DIGEST-MD5",
+                    "username": security.username,
+                    "password": security.password,
+                }
+            }
+        case _:
+            return {}
+
+
+class TlsDoor:
+    """Opens the connections of one client. Thread: kazoo's connection thread.
+
+    Args:
+        context: checks the server, and holds our certificate.
+        open_plainly: kazoo's own way to connect.
+
+    Attributes:
+        why_refused: why the last one could not be opened, if TLS was the reason.
+    """
+
+    def __init__(self, context: ssl.SSLContext, open_plainly: Callable[..., Any]) -> None:
+        self._context = context
+        self._open_plainly = open_plainly
+        self.why_refused: str | None = None
+
+    def open(self, *args: Any, hostname: str | None = None, **kwargs: Any) -> Any:
+        """Connect, and agree on keys within the time that connecting may take."""
+        sock = self._open_plainly(*args, hostname=hostname, **kwargs)
+        try:
+            tls = self._context.wrap_socket(sock, server_hostname=hostname)
+        except OSError as error:
+            sock.close()
+            self.why_refused = _reason(error)
+            raise
+        self.why_refused = None
+        return tls
+
+
+def install(kazoo: Any, security: ZookeeperSecurity) -> TlsDoor | None:
+    """Let this client connect so; None where it needs no TLS.
+
+    Raises:
+        ConfigError: a file can't be read, or is not what it should be; names it.
+    """
+    if not security.tls:
+        return None
+    handler = kazoo.handler
+    context = context_of(
+        cafile=security.cafile,
+        certfile=security.certfile,
+        password=security.key_password,
+        check_hostname=security.check_hostname,
+        names=_FILES,
+    )
+    door = TlsDoor(context, handler.create_connection)
+    handler.create_connection = door.open
+    return door
+
+
+def _reason(error: OSError) -> str:
+    if isinstance(error, ssl.SSLCertVerificationError):
+        return f"its certificate is not believed: {error.verify_message}"
+    if isinstance(error, ssl.SSLError):
+        return f"{error.reason or error}: is this its secureClientPort?"
+    return f"it closed the connection: is this its secureClientPort? ({error})"
