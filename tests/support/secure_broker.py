@@ -1,6 +1,8 @@
 """A real broker with a port for each security protocol, and users that it knows."""
 
+import base64
 import contextlib
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +28,21 @@ KafkaServer {{
     username="broker" password="broker-secret";
 }};
 """
+
+
+_TOKENS = (
+    "org.apache.kafka.common.security.oauthbearer.OAuthBearerLoginModule required "
+    'unsecuredLoginStringClaim_sub="broker";'
+)
+"""It believes tokens without a signature, as Kafka does where no other way is set up."""
+
+
+def unsigned_token(subject: str, now_ms: int, lifetime_s: int = 60) -> str:
+    """Make a token (RFC 7519) that such a broker believes until it runs out."""
+    seconds = now_ms // 1000
+    claims = {"sub": subject, "iat": seconds, "exp": seconds + lifetime_s}
+    parts = [json.dumps(part).encode() for part in ({"alg": "none"}, claims)]
+    return "".join(base64.urlsafe_b64encode(part).decode().rstrip("=") + "." for part in parts)
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +89,10 @@ def secure_broker(version: str, certificates: Certificates, folder: Path) -> Ite
     jaas.write_text(_JAAS)
     if "SASL_SSL" in ports:
         properties["sasl.enabled.mechanisms"] = "PLAIN,SCRAM-SHA-256,SCRAM-SHA-512"
+    if version.startswith(("2.", "3.")):
+        properties["sasl.enabled.mechanisms"] += ",OAUTHBEARER"
+        for listener in ("sasl_plaintext", "sasl_ssl"):
+            properties[f"listener.name.{listener}.oauthbearer.sasl.jaas.config"] = _TOKENS
     if "MUTUAL" in ports:
         properties["listener.security.protocol.map"] = (
             "PLAINTEXT:PLAINTEXT,SSL:SSL,SASL_PLAINTEXT:SASL_PLAINTEXT,SASL_SSL:SASL_SSL,MUTUAL:SSL"

@@ -28,6 +28,8 @@ from zkconsumer.wire.negotiation import BrokerVersions
 _NONCE_BYTES = 24
 _RENEWED_AFTER = 0.85
 """The share of a session's lifetime, as Kafka's own clients have it at the earliest."""
+_SOONEST_MS = 1_100
+"""Brokers refuse a second time within a second."""
 
 
 class ClosedUnbelieved(ConnectionLost):
@@ -75,7 +77,10 @@ class SaslSession:
         in_requests = self._shake_hands(connection, left_ms)
         said_ms = self.clock.now_ms()
         say = self._in_request if in_requests else self._bare
-        mechanism = mechanism_of(self.security, nonce=secrets.token_urlsafe(_NONCE_BYTES))
+        try:
+            mechanism = mechanism_of(self.security, nonce=secrets.token_urlsafe(_NONCE_BYTES))
+        except AuthenticationFailed as error:
+            raise self._failed(connection, str(error)) from error
         token: bytes | None = mechanism.first()
         lifetime_ms = 0
         while token is not None:
@@ -84,7 +89,7 @@ class SaslSession:
                 token = mechanism.answer(challenge)
             except AuthenticationFailed as error:
                 raise self._failed(connection, str(error)) from error
-        self._due_ms = said_ms + int(lifetime_ms * _RENEWED_AFTER) if lifetime_ms > 0 else None
+        self._due_ms = said_ms + _renewed_after_ms(lifetime_ms) if lifetime_ms > 0 else None
 
     def _shake_hands(self, connection: BrokerConnection, left_ms: Callable[[], int]) -> bool:
         """Agree on the mechanism; whether its bytes are to travel in requests."""
@@ -138,7 +143,13 @@ class SaslSession:
 
     def _failed(self, connection: BrokerConnection, reason: str) -> AuthenticationFailed:
         security = self.security
+        name = "" if security.sasl_username is None else f" as {security.sasl_username!r}"
         return AuthenticationFailed(
-            f"{connection.broker}: {security.sasl_mechanism} as {security.sasl_username!r} failed: "
-            f"{reason}"
+            f"{connection.broker}: {security.sasl_mechanism}{name} failed: {reason}"
         )
+
+
+def _renewed_after_ms(lifetime_ms: int) -> int:
+    """When to say it again: not within a second of the last time, if the session lives so long."""
+    due_ms = int(lifetime_ms * _RENEWED_AFTER)
+    return _SOONEST_MS if due_ms < _SOONEST_MS < lifetime_ms else due_ms

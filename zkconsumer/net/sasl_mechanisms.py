@@ -1,12 +1,14 @@
 """The mechanisms of SASL: bytes to send, by the bytes that come. Pure.
 
-Source: RFC 4616 (PLAIN), RFC 5802 (SCRAM).
+Source: RFC 4616 (PLAIN), RFC 5802 (SCRAM), RFC 7628 (OAUTHBEARER).
 """
 
 from typing import Protocol
 
+from zkconsumer.errors import AuthenticationFailed
 from zkconsumer.net.scram import ScramConversation
-from zkconsumer.net.security import SecuritySettings
+from zkconsumer.net.security import OAUTHBEARER, SecuritySettings
+from zkconsumer.printable import printable
 
 
 class Mechanism(Protocol):
@@ -60,13 +62,49 @@ class Scram:
         return None
 
 
+class OAuthBearer:
+    """A token that somebody else gave us.
+
+    Args:
+        token: as the broker is to see it.
+
+    Raises:
+        AuthenticationFailed: it is none that can be sent.
+    """
+
+    def __init__(self, token: str) -> None:
+        if not token or not token.isascii() or not token.isprintable() or " " in token:
+            raise AuthenticationFailed("what the token provider gives is no token")
+        self._token = token
+
+    def first(self) -> bytes:
+        """See ``Mechanism``."""
+        return f"n,,\1auth=Bearer {self._token}\1\1".encode()
+
+    def answer(self, challenge: bytes) -> None:
+        """See ``Mechanism``; whoever believes a token has nothing to say."""
+        if challenge:
+            told = printable(challenge[:_SHOWN_BYTES].decode("utf-8", "replace"))
+            raise AuthenticationFailed(f"the broker does not take the token: {told}")
+
+
+_SHOWN_BYTES = 200
+
+
 def mechanism_of(security: SecuritySettings, *, nonce: str) -> Mechanism:
     """The mechanism that the settings name.
 
     Args:
-        security: with SASL, so that mechanism, name and password are there.
+        security: with SASL, so that mechanism, name and password are there, or a token source.
         nonce: printable and without commas, never used before.
+
+    Raises:
+        AuthenticationFailed: no token can be had.
+        TransportError: not now.
     """
+    if security.sasl_mechanism == OAUTHBEARER:
+        assert security.token_source is not None
+        return OAuthBearer(security.token_source())
     name, username, password = (
         security.sasl_mechanism,
         security.sasl_username,

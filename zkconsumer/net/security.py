@@ -1,6 +1,7 @@
 """How to make oneself known to brokers, and their names to oneself. Pure."""
 
 import ssl
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Final, Literal
 
@@ -9,7 +10,11 @@ from zkconsumer.errors import ConfigError
 SecurityProtocol = Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
 
 PROTOCOLS: Final[tuple[SecurityProtocol, ...]] = ("PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL")
-MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512")
+OAUTHBEARER: Final = "OAUTHBEARER"
+MECHANISMS: Final = ("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", OAUTHBEARER)
+
+TokenSource = Callable[[], str]
+"""Gives a token that is good now; asked at each connection, on whichever thread opens it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,6 +28,7 @@ class SecuritySettings:
         sasl_mechanism: one of ``MECHANISMS``.
         sasl_username: who we are.
         sasl_password: what proves it.
+        token_source: with ``OAUTHBEARER``, instead of the two.
 
     Raises:
         ConfigError: parts are missing, or of no use with this protocol.
@@ -33,6 +39,7 @@ class SecuritySettings:
     sasl_mechanism: str | None = None
     sasl_username: str | None = None
     sasl_password: str | None = field(default=None, repr=False)
+    token_source: TokenSource | None = field(default=None, repr=False, compare=False)
 
     def __post_init__(self) -> None:
         if self.protocol not in PROTOCOLS:
@@ -56,6 +63,17 @@ class SecuritySettings:
         if self.sasl_mechanism not in MECHANISMS:
             raise ConfigError(
                 f"sasl.mechanism={self.sasl_mechanism!r}: give one of {', '.join(MECHANISMS)}"
+            )
+        if self.sasl_mechanism == OAUTHBEARER:
+            if self.token_source is None:
+                raise ConfigError(
+                    "sasl.mechanism=OAUTHBEARER needs tokens: give sasl_oauth_token_provider, or "
+                    "sasl_oauthbearer_token_endpoint_url with client id and secret"
+                )
+            return
+        if self.token_source is not None:
+            raise ConfigError(
+                f"tokens are of no use with sasl.mechanism={self.sasl_mechanism}: give OAUTHBEARER"
             )
         if not self.sasl_username or self.sasl_password is None:
             raise ConfigError(

@@ -6,13 +6,18 @@ import pytest
 
 from tests.integration.net.conftest import SecureBrokerOf
 from tests.support.certificates import KEY_PASSWORD, Certificates
+from tests.support.clusters import fresh_name
 from tests.support.secure_broker import (
     LIFETIME_MS,
     PASSWORD,
     PLAIN_USER,
     SCRAM_USER,
     SecureBroker,
+    unsigned_token,
 )
+from tests.support.token_endpoint import TokenEndpoint
+from tests.support.traffic import write
+from zkconsumer import KafkaConsumer, TopicPartition
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import AuthenticationFailed, ConnectFailed, ConnectionLost
 from zkconsumer.net.negotiated import BrokerDialer
@@ -174,6 +179,90 @@ def test_a_port_that_wants_a_certificate(
     with pytest.raises((AuthenticationFailed, ConnectFailed, ConnectionLost)) as caught:
         ask(broker, "MUTUAL", tls(certificates))
     assert "127.0.0.1" in str(caught.value)
+
+
+@pytest.mark.parametrize("listener", ["SASL_PLAINTEXT", "SASL_SSL"])
+def test_tokens(
+    secure_broker_of: SecureBrokerOf, certificates: Certificates, listener: SecurityProtocol
+) -> None:
+    """Of whoever gives them; each connection asks for one."""
+    broker, clock, given = secure_broker_of("3.9.1"), SystemClock(), []
+
+    def token() -> str:
+        given.append(unsigned_token("app", clock.wall_ms()))
+        return given[-1]
+
+    security = SecuritySettings(
+        protocol=listener,
+        ssl_context=context_of(cafile=certificates.authority),
+        sasl_mechanism="OAUTHBEARER",
+        token_source=token,
+    )
+    ask(broker, listener, security)
+    ask(broker, listener, security)
+    assert len(given) == 2
+
+
+def test_a_token_that_ran_out(secure_broker_of: SecureBrokerOf) -> None:
+    """One clear line, at once, without the token."""
+    broker, clock = secure_broker_of("3.9.1"), SystemClock()
+    old = unsigned_token("app", clock.wall_ms() - 600_000)
+    security = SecuritySettings(
+        protocol="SASL_PLAINTEXT", sasl_mechanism="OAUTHBEARER", token_source=lambda: old
+    )
+    began_ms = clock.now_ms()
+    with pytest.raises(AuthenticationFailed, match=r"127.0.0.1.*OAUTHBEARER failed: ") as caught:
+        ask(broker, "SASL_PLAINTEXT", security)
+    assert clock.now_ms() - began_ms < PROMPT_MS
+    assert old not in str(caught.value)
+
+
+def test_a_token_is_asked_for_again_in_a_session_that_ends(
+    secure_broker_of: SecureBrokerOf,
+) -> None:
+    """A broker believes it as long as it is good (KIP-368): the connection lives on."""
+    broker, clock, given = secure_broker_of("3.9.1"), SystemClock(), []
+
+    def token() -> str:
+        given.append(unsigned_token("app", clock.wall_ms(), lifetime_s=4))
+        return given[-1]
+
+    security = SecuritySettings(
+        protocol="SASL_PLAINTEXT", sasl_mechanism="OAUTHBEARER", token_source=token
+    )
+    connection = dialer(security).dial(broker.at("SASL_PLAINTEXT"))
+    try:
+        over_ms = clock.now_ms() + 6_000
+        while clock.now_ms() < over_ms:
+            assert connection.call(QUESTION, timeout_ms=LONG_MS).brokers
+            wait_ms(100)
+    finally:
+        connection.close()
+    assert len(given) >= 2
+
+
+def test_a_consumer_with_tokens_of_an_endpoint(
+    secure_broker_of: SecureBrokerOf,
+) -> None:
+    """The client-credentials grant (KIP-768), by settings alone."""
+    broker, clock = secure_broker_of("3.9.1"), SystemClock()
+    topic = fresh_name("tokens")
+    broker.sandbox.create_topic(topic)
+    write(broker.sandbox, TopicPartition(topic, 0), [b"one"])
+    with TokenEndpoint() as endpoint:
+        endpoint.grant = lambda: unsigned_token("app", clock.wall_ms())
+        with KafkaConsumer(
+            topic,
+            bootstrap_servers=f"127.0.0.1:{broker.ports['SASL_PLAINTEXT']}",
+            auto_offset_reset="earliest",
+            security_protocol="SASL_PLAINTEXT",
+            sasl_mechanism="OAUTHBEARER",
+            sasl_oauthbearer_token_endpoint_url=endpoint.url,
+            sasl_oauthbearer_client_credentials_client_id="app",
+            sasl_oauthbearer_client_credentials_client_secret="secret",
+            consumer_timeout_ms=LONG_MS,
+        ) as consumer:
+            assert next(iter(consumer)).value == b"one"
 
 
 def test_an_authentication_that_ends(

@@ -197,7 +197,7 @@ SECURITY: tuple[ConfigKey, ...] = (
     ConfigKey(
         key="sasl.mechanism",
         kind="choice",
-        choices=("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"),
+        choices=("PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512", "OAUTHBEARER"),
         since="0.10.0",
         doc="How to say who we are, with the protocols that begin with SASL.",
     ),
@@ -212,5 +212,31 @@ SECURITY: tuple[ConfigKey, ...] = (
         kind="text",
         since="kafka-python",
         doc="The user's password.",
+    ),
+    ConfigKey(
+        key="sasl.oauthbearer.token.endpoint.url",
+        kind="text",
+        since="3.1.0",
+        doc="Where tokens are fetched by the grant of client credentials, with `OAUTHBEARER` and "
+        "without `sasl_oauth_token_provider`.",
+    ),
+    ConfigKey(
+        key="sasl.oauthbearer.client.credentials.client.id",
+        kind="text",
+        since="4.1.0",
+        doc="Who we are there.",
+    ),
+    ConfigKey(
+        key="sasl.oauthbearer.client.credentials.client.secret",
+        kind="text",
+        since="4.1.0",
+        secret=True,
+        doc="What proves it; never shown or logged.",
+    ),
+    ConfigKey(
+        key="sasl.oauthbearer.scope",
+        kind="text",
+        since="4.1.0",
+        doc="What the tokens are for; without it the endpoint decides.",
     ),
 )

@@ -41,6 +41,5 @@ REFUSED = {
     "sasl.kerberos.name": "of SASL there are PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512",
     "sasl.kerberos.service.name": "of SASL there are PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512",
     "sasl.kerberos.domain.name": "of SASL there are PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512",
-    "sasl.oauth.token.provider": "of SASL there are PLAIN, SCRAM-SHA-256 and SCRAM-SHA-512",
 }
 """What would change where, or as whom, a program connects; and why it can't be."""

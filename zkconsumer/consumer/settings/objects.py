@@ -34,6 +34,11 @@ OBJECTS: Mapping[str, ObjectKey] = {
     "ssl.context": ObjectKey(
         "`ssl.SSLContext`", "Takes the place of all the other settings that begin with `ssl_`."
     ),
+    "sasl.oauth.token.provider": ObjectKey(
+        "a function that gives a token, or an object with `token()`",
+        "With `OAUTHBEARER`: asked at each connection, and when the broker wants to know again; it "
+        "may be asked by several threads at a time.",
+    ),
     "default.offset.commit.callback": ObjectKey(
         "a function of the offsets and of an error or None",
         "Hears what became of automatic commits, and of `commit_async()` without a callback.",
@@ -49,6 +54,7 @@ class GivenObjects:
     key_deserializer: Any = None
     value_deserializer: Any = None
     ssl_context: ssl.SSLContext | None = None
+    sasl_oauth_token_provider: Any = None
     default_offset_commit_callback: CommitCallback | None = None
 
     def origin_of(self, tp: TopicPartition) -> RecordOrigin:
@@ -83,7 +89,11 @@ def read_objects(given: Mapping[str, object]) -> GivenObjects:
     context = given.get("ssl.context")
     if context is not None and not isinstance(context, ssl.SSLContext):
         raise _refused("ssl.context", context)
+    provider = given.get("sasl.oauth.token.provider")
+    if provider is not None and not callable(getattr(provider, "token", provider)):
+        raise _refused("sasl.oauth.token.provider", provider)
     return GivenObjects(
+        sasl_oauth_token_provider=provider,
         key_deserializer=given.get("key.deserializer"),
         value_deserializer=given.get("value.deserializer"),
         ssl_context=context,

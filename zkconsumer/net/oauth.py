@@ -1,0 +1,170 @@
+"""Tokens of OAuth 2 by the client-credentials grant, fetched when they are needed (KIP-768).
+
+Source: Kafka 3.9 ``HttpAccessTokenRetriever``, RFC 6749 section 4.4.
+"""
+
+import base64
+import json
+import logging
+import ssl
+import threading
+import urllib.error
+import urllib.parse
+import urllib.request
+from dataclasses import dataclass, field
+from typing import Final
+
+from zkconsumer.clock import Clock, SystemClock
+from zkconsumer.errors import AuthenticationFailed, ConfigError, ConnectFailed
+from zkconsumer.printable import printable
+
+log = logging.getLogger(__name__)
+
+_MOST_BYTES: Final = 256 << 10
+_USED_FOR: Final = 0.8
+"""The share of a token's life after which another one is fetched."""
+_SHOWN_CHARS: Final = 200
+_REFUSALS: Final = frozenset({400, 401, 403})
+_LOOPBACK: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ClientCredentials:
+    """Who asks which endpoint for tokens; ``repr`` hides the secret.
+
+    Attributes:
+        endpoint_url: where tokens are given, ``https://...``.
+        client_id: who we are there.
+        client_secret: what proves it.
+        scope: what for; None: what the endpoint gives without.
+
+    Raises:
+        ConfigError: the address is no URL of HTTP, or a part is missing; names the setting.
+    """
+
+    endpoint_url: str
+    client_id: str
+    client_secret: str = field(repr=False)
+    scope: str | None = None
+
+    def __post_init__(self) -> None:
+        parts = urllib.parse.urlsplit(self.endpoint_url)
+        if parts.scheme not in {"http", "https"} or not parts.hostname:
+            raise ConfigError(
+                f"sasl_oauthbearer_token_endpoint_url={self.endpoint_url!r}: give https://host/path"
+            )
+        if not self.client_id or not self.client_secret:
+            raise ConfigError(
+                "sasl_oauthbearer_token_endpoint_url needs "
+                "sasl_oauthbearer_client_credentials_client_id and "
+                "sasl_oauthbearer_client_credentials_client_secret"
+            )
+
+    @property
+    def is_readable_on_its_way(self) -> bool:
+        """Whether the secret crosses a network as it is."""
+        parts = urllib.parse.urlsplit(self.endpoint_url)
+        return parts.scheme == "http" and parts.hostname not in _LOOPBACK
+
+
+class FetchedTokens:
+    """Gives tokens of an endpoint, each as long as it is good. Thread: any.
+
+    Args:
+        credentials: who asks whom.
+        ssl_context: checks the endpoint; None: by the machine's authorities.
+        timeout_ms: how long the endpoint may take.
+        clock: for how long a token is good.
+    """
+
+    def __init__(
+        self,
+        credentials: ClientCredentials,
+        *,
+        ssl_context: ssl.SSLContext | None = None,
+        timeout_ms: int = 10_000,
+        clock: Clock | None = None,
+    ) -> None:
+        self._credentials = credentials
+        self._context = ssl_context or ssl.create_default_context()
+        self._timeout_ms = timeout_ms
+        self._clock = clock or SystemClock()
+        self._lock = threading.Lock()
+        self._token = ""
+        self._until_ms = 0
+        if credentials.is_readable_on_its_way:
+            log.warning(
+                "%s: the client secret crosses the network unencrypted: use https",
+                credentials.endpoint_url,
+            )
+
+    def token(self) -> str:
+        """Give a token that is good for a while.
+
+        Raises:
+            AuthenticationFailed: the endpoint refuses us, or gives no token.
+            ConnectFailed: it does not answer; it may later.
+        """
+        with self._lock:
+            if not self._token or self._clock.now_ms() >= self._until_ms:
+                asked_ms = self._clock.now_ms()
+                token, lifetime_s = self._read(self._asked())
+                self._token = token
+                self._until_ms = asked_ms + int(lifetime_s * 1000 * _USED_FOR)
+            return self._token
+
+    def _asked(self) -> bytes:
+        credentials = self._credentials
+        form = {"grant_type": "client_credentials"}
+        if credentials.scope is not None:
+            form["scope"] = credentials.scope
+        pair = f"{credentials.client_id}:{credentials.client_secret}"
+        request = urllib.request.Request(  # noqa: S310 - the scheme was checked
+            credentials.endpoint_url,
+            data=urllib.parse.urlencode(form).encode(),
+            headers={
+                "Authorization": "Basic " + base64.b64encode(pair.encode()).decode(),
+                "Accept": "application/json",
+            },
+        )
+        opener = urllib.request.build_opener(
+            urllib.request.HTTPSHandler(context=self._context), _NoRedirect()
+        )
+        try:
+            with opener.open(request, timeout=self._timeout_ms / 1000) as response:
+                data: bytes = response.read(_MOST_BYTES + 1)
+        except urllib.error.HTTPError as error:
+            said = printable(error.read(_SHOWN_CHARS).decode("utf-8", "replace"))
+            error.close()
+            reason = f"{credentials.endpoint_url} answers {error.code}: {said}"
+            if error.code in _REFUSALS:
+                raise AuthenticationFailed(
+                    f"no token for {credentials.client_id}: {reason}"
+                ) from None
+            raise ConnectFailed(f"no token: {reason}") from None
+        except (OSError, ValueError) as error:
+            raise ConnectFailed(f"no token: {credentials.endpoint_url}: {error}") from error
+        return data
+
+    def _read(self, data: bytes) -> tuple[str, float]:
+        where = self._credentials.endpoint_url
+        if len(data) > _MOST_BYTES:
+            raise AuthenticationFailed(f"{where}: its answer is longer than {_MOST_BYTES} bytes")
+        try:
+            answer = json.loads(data)
+        except (ValueError, RecursionError) as error:
+            raise AuthenticationFailed(f"{where}: its answer is no JSON") from error
+        token = answer.get("access_token") if isinstance(answer, dict) else None
+        if not isinstance(token, str) or not token:
+            raise AuthenticationFailed(f"{where}: its answer holds no access_token")
+        lifetime_s = answer.get("expires_in", 0)
+        if isinstance(lifetime_s, bool) or not isinstance(lifetime_s, int | float):
+            lifetime_s = 0
+        return token, min(max(0.0, float(lifetime_s)), 86_400.0)
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """The secret is for the endpoint alone."""
+
+    def redirect_request(self, *_: object) -> None:
+        """Follow none: it becomes an error of its code."""
