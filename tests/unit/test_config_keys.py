@@ -63,6 +63,9 @@ def test_every_key_is_described() -> None:
         "poison.dead.letter.file",
         "owner.audit.interval.ms",
         "zookeeper.silence.percent",
+        "zookeeper.auth.scheme",
+        "zookeeper.auth.username",
+        "zookeeper.auth.password",
     }
 
 
