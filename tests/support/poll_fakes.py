@@ -231,17 +231,24 @@ class FakeParts:
 
     def parts(self) -> Parts:
         """What a consumer takes."""
+        one_caller = OneCaller(ForkGuard("consumer fake"))
         return Parts(
             config=self.config,
             clock=self.clock,
             bell=self.bell,
-            one_caller=OneCaller(ForkGuard("consumer fake")),
+            one_caller=one_caller,
             scope=ThreadScope("fake"),
             client=cast("Any", self),
             keeper=cast("Any", self.keeper),
             engine=cast("Any", self.engine),
             session=self.session,
-            loop=PollLoop(self.session, self.bell, self.clock, most_ms=3_000),
+            loop=PollLoop(
+                self.session,
+                self.bell,
+                self.clock,
+                most_ms=3_000,
+                is_ending=lambda: one_caller.is_ending,
+            ),
             stops=(self.engine.stop,),
         )
 

@@ -124,11 +124,12 @@ def _wire(
         lambda _: membership.topics_changed(),
         lambda _: bell.ring(),
     )
+    one_caller = OneCaller(guard)
     return Parts(
         config=config,
         clock=clock,
         bell=bell,
-        one_caller=OneCaller(guard),
+        one_caller=one_caller,
         scope=scope,
         client=network.client,
         keeper=network.keeper,
@@ -141,6 +142,7 @@ def _wire(
             # A poll that waits is one: the group must not take it for silence.
             most_ms=max(1, min(config.heartbeat_interval_ms, config.max_poll_interval_ms // 2)),
             death=scope.first_error,
+            is_ending=lambda: one_caller.is_ending,
         ),
         stops=(network.engine.stop, network.keeper.stop, network.client.stop, dialer.stop),
     )

@@ -5,6 +5,7 @@ from collections.abc import Collection, Mapping
 from zkconsumer.cluster.cluster_client import TimedOffset
 from zkconsumer.config_spec import shown
 from zkconsumer.consumer.arguments import partition_of, partitions_of, time_of, timeout_of
+from zkconsumer.consumer.closing import public_call
 from zkconsumer.consumer.parts import Parts
 from zkconsumer.consumer.settings_of import isolation_of
 from zkconsumer.consumer.subscription import INTERNAL_TOPICS
@@ -24,6 +25,7 @@ class ClusterCalls:
 
     _parts: Parts
 
+    @public_call
     def beginning_offsets(
         self, partitions: Collection[TopicPartition], timeout_ms: float | None = None
     ) -> dict[TopicPartition, int]:
@@ -37,6 +39,7 @@ class ClusterCalls:
         found = self._ask(dict.fromkeys(partitions_of(partitions), int(EARLIEST)), timeout_ms)
         return {tp: it.offset for tp, it in found.items()}
 
+    @public_call
     def end_offsets(
         self, partitions: Collection[TopicPartition], timeout_ms: float | None = None
     ) -> dict[TopicPartition, int]:
@@ -47,6 +50,7 @@ class ClusterCalls:
         found = self._ask(dict.fromkeys(partitions_of(partitions), int(LATEST)), timeout_ms)
         return {tp: it.offset for tp, it in found.items()}
 
+    @public_call
     def offsets_for_times(
         self, timestamps: Mapping[TopicPartition, int], timeout_ms: float | None = None
     ) -> dict[TopicPartition, OffsetAndTimestamp | None]:
@@ -78,6 +82,7 @@ class ClusterCalls:
             for tp, it in found.items()
         }
 
+    @public_call
     def topics(self, timeout_ms: float | None = None) -> set[str]:
         """All topics that we may see.
 
@@ -95,6 +100,7 @@ class ClusterCalls:
             hidden if parts.config.exclude_internal_topics else frozenset()
         )
 
+    @public_call
     def partitions_for_topic(self, topic: str, timeout_ms: float | None = None) -> set[int]:
         """The numbers of a topic's partitions; empty where there is no such topic.
 
@@ -110,6 +116,7 @@ class ClusterCalls:
                 known = view.partitions.get(topic, ())
         return set(known)
 
+    @public_call
     def bootstrap_connected(self) -> bool:
         """Whether a broker answered, and the last that was asked did."""
         keeper = self._parts.keeper

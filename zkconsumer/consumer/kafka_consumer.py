@@ -4,21 +4,24 @@ Source: Kafka ``KafkaConsumer``; names as in kafka-python. docs/poll-api.md says
 """
 
 from collections.abc import Collection, Iterator, Mapping
+from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 from zkconsumer.clock import seconds_of
 from zkconsumer.consumer.arguments import count_of, partitions_of, timeout_of
 from zkconsumer.consumer.assembly import assemble
+from zkconsumer.consumer.closing import close, public_call
 from zkconsumer.consumer.cluster_calls import ClusterCalls
 from zkconsumer.consumer.config import PollConfig
+from zkconsumer.consumer.handing_out import Starts, hand_out
 from zkconsumer.consumer.listener import PollListener
 from zkconsumer.consumer.metrics import metrics_of
 from zkconsumer.consumer.offset_calls import OffsetCalls
 from zkconsumer.consumer.parts import Parts
 from zkconsumer.consumer.shelf import Stretch
 from zkconsumer.consumer.subscription import Mode
-from zkconsumer.errors import IllegalState
+from zkconsumer.errors import ConsumerClosed, IllegalState
 from zkconsumer.fetch.polled.starts import PositionView
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.consumer_record import ConsumerRecord
@@ -32,7 +35,6 @@ _LOOK_S = 0.01
 """So often an iteration looks whether its partition is still ours."""
 _ALL = 2**31 - 1
 
-Starts = dict[TopicPartition, PositionView]
 Slices = Mapping[TopicPartition, RecordSlice]
 
 
@@ -43,9 +45,10 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
     or, with ``zookeeper_connect``, ZooKeeper does, as for the consumers of 0.8. Without a group it
     reads all partitions of its topics, or those that are assigned.
 
-    It has one caller at a time; only ``wakeup`` may come from another thread or a signal handler,
-    and ``metrics`` from another thread. Use it as a context manager, or call ``close()``. It
-    connects when it is first used.
+    One thread at a time polls, seeks, subscribes and commits. Any thread may call ``wakeup`` and
+    ``close``, a signal handler, too; and any thread may look (``assignment``, ``subscription``,
+    ``position``, ``highwater``, ``paused``, ``group_metadata``, ``metrics``), ``pause`` and
+    ``resume``. Use it as a context manager, or call ``close()``. It connects when it is first used.
 
     Args:
         *topics: to subscribe to; or call ``subscribe`` or ``assign`` later.
@@ -71,6 +74,7 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
                 self.close(autocommit=False)
                 raise
 
+    @public_call
     def subscribe(
         self,
         topics: Collection[str] = (),
@@ -94,6 +98,7 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
         with self._parts.one_caller:
             self._parts.session.subscribe(topics, pattern, listener)
 
+    @public_call
     def assign(self, partitions: Collection[TopicPartition]) -> None:
         """Read these partitions, in place of those before, whatever others in the group read.
 
@@ -109,6 +114,7 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
         with self._parts.one_caller:
             self._parts.session.assign(chosen)
 
+    @public_call
     def unsubscribe(self) -> None:
         """Read nothing any more: leave the group, or drop what was assigned.
 
@@ -117,6 +123,7 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
         with self._parts.one_caller:
             self._parts.session.unsubscribe(self.config.default_api_timeout_ms)
 
+    @public_call
     def enforce_rebalance(self) -> None:
         """Have the group share out anew, though nothing changed that it knows of (KIP-568).
 
@@ -130,16 +137,24 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
                 raise IllegalState("there is no share to ask for anew: subscribe to topics before")
             self._parts.session.membership.rejoin()
 
+    @public_call
     def assignment(self) -> set[TopicPartition]:
-        """The partitions that are read: chosen, or given to us by the last rebalance."""
-        with self._parts.one_caller:
-            return set(self._parts.session.assignment())
+        """The partitions that are read: chosen, or given to us by the last rebalance.
 
+        Any thread may ask, also while another one polls.
+        """
+        self._parts.one_caller.look_in()
+        return set(self._parts.session.assignment())
+
+    @public_call
     def subscription(self) -> set[str] | None:
-        """The topics subscribed, or matching the pattern so far; None where none are."""
-        with self._parts.one_caller:
-            subscription = self._parts.session.subscription
-            return set(subscription.topics) if subscription.is_group_managed else None
+        """The topics subscribed, or matching the pattern so far; None where none are.
+
+        Any thread may ask, also while another one polls.
+        """
+        self._parts.one_caller.look_in()
+        subscription = self._parts.session.subscription
+        return set(subscription.topics) if subscription.is_group_managed else None
 
     def poll(
         self,
@@ -158,10 +173,12 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
             update_offsets: without it positions stay, so that the same records come again.
 
         Returns:
-            Records by partition, in the order of their offsets; empty when the time was over.
+            Records by partition, in the order of their offsets; empty when the time was over, or
+            when a ``close()`` of a signal handler or of another thread ended it.
 
         Raises:
             Woken: by ``wakeup()``.
+            ConsumerClosed: the consumer was closed before.
             IllegalState: nothing is subscribed or assigned.
             NoOffsetForPartition, OffsetOutOfRange, LogTruncated: with ``auto_offset_reset=none``:
                 ``seek`` says where to go on.
@@ -172,24 +189,22 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
             Exception: what the listener raised; the rebalance is through all the same.
         """
         parts = self._parts
-        starts: Starts = {}
-        try:
-            with parts.one_caller:
-                self._check_reading()
-                count = count_of(max_records, self.config.max_poll_records)
+        session = parts.session
 
-                def take() -> dict[TopicPartition, list[ConsumerRecord]]:
-                    taken = self._take(count, starts)
-                    return taken if self._is_ours_still(starts) else {}
+        def run(starts: Starts) -> dict[TopicPartition, list[ConsumerRecord]]:
+            self._check_reading()
+            count = count_of(max_records, self.config.max_poll_records)
 
-                found = parts.loop.run(timeout_of(timeout_ms, 0), take)
-                if not update_offsets:
-                    self._put_back(starts)
-                return found
-        except BaseException:
-            # A signal handler's, on the way to the caller: he is not to miss what he did not get.
-            self._put_back(starts)
-            raise
+            def take() -> dict[TopicPartition, list[ConsumerRecord]]:
+                taken = self._take(count, starts)
+                return taken if self._is_ours_still(starts) else {}
+
+            found = parts.loop.run(timeout_of(timeout_ms, 0), partial(session.taking, starts, take))
+            if not update_offsets:
+                session.put_back_all(starts)
+            return found
+
+        return hand_out(parts, run, dict)
 
     def poll_arrow(self, timeout_ms: float = 0, max_records: int | None = None) -> "RecordBatch":
         """``poll``, as one Arrow record batch: no object is made for any record.
@@ -210,34 +225,33 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
         from zkconsumer.streams import polled_batches  # noqa: PLC0415
 
         parts = self._parts
-        starts: Starts = {}
-        try:
-            with parts.one_caller:
-                self._check_reading()
-                most = count_of(max_records, _ALL)
-                self._put_back(parts.session.shelf.positions())
-                left: Starts = {}
+        session = parts.session
 
-                def made(slices: Slices) -> "RecordBatch":
-                    # In here, so that positions stay where they were if it fails.
-                    starts.update(_starts_of(slices))
-                    fit, others = polled_batches.that_fit(slices)
-                    left.update(_starts_of(others))
-                    return polled_batches.batch_of(fit)
+        def run(starts: Starts) -> "RecordBatch":
+            self._check_reading()
+            most = count_of(max_records, _ALL)
+            session.put_back_all(parts.session.shelf.positions())
+            left: Starts = {}
 
-                def take() -> "RecordBatch":
-                    batch = parts.engine.collect_as(most, made, parts.session.collectable())
-                    if self._is_ours_still(starts):
-                        return batch
-                    left.clear()
-                    return batch.slice(0, 0)
+            def made(slices: Slices) -> "RecordBatch":
+                # In here, so that positions stay where they were if it fails.
+                starts.update(_starts_of(slices))
+                fit, others = polled_batches.that_fit(slices)
+                left.update(_starts_of(others))
+                return polled_batches.batch_of(fit)
 
-                batch = parts.loop.run(timeout_of(timeout_ms, 0), take)
-                self._put_back(left)
-                return batch
-        except BaseException:
-            self._put_back(starts)
-            raise
+            def take() -> "RecordBatch":
+                batch = parts.engine.collect_as(most, made, parts.session.collectable())
+                if self._is_ours_still(starts):
+                    return batch
+                left.clear()
+                return batch.slice(0, 0)
+
+            batch = parts.loop.run(timeout_of(timeout_ms, 0), partial(session.taking, starts, take))
+            session.put_back_all(left)
+            return batch
+
+        return hand_out(parts, run, lambda: polled_batches.batch_of({}))
 
     def __iter__(self) -> Iterator[ConsumerRecord]:
         """Record after record; ends after ``consumer_timeout_ms`` without one, or with ``close``.
@@ -265,6 +279,7 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
         """End the poll under way, or the next, with ``Woken``. Any thread, any signal handler."""
         self._parts.bell.wake()
 
+    @public_call
     def metrics(self) -> dict[str, dict[str, float]]:
         """Numbers by group and name, called as those of kafka-python and Java; see the docs.
 
@@ -282,27 +297,25 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
 
         The listener hears that all partitions are revoked. May be called again.
 
+        Any thread may call it, and any signal handler. A poll under way ends: it gives nothing, and
+        what it was about to hand out is not committed; an iteration ends, too. A signal handler
+        that interrupted a poll while it waited, or no call at all, has closed the consumer when
+        this returns. Had it interrupted a call in the middle of its work, that call goes on,
+        closes, and then returns; so for a listener or a callback, whose poll or commit closes when
+        it ends. From another thread this waits until that is done.
+
         Args:
             autocommit: whether to commit. A ``with`` block that an error ends does not: nobody
                 knows what became of the last record.
             timeout_ms: how long all of it may take; by default ``default_api_timeout_ms``.
 
         Raises:
-            IllegalState: it is called by the listener, or while another thread is in a call.
+            RequestTimedOut: the call of another thread did not end in time; it closes when it does.
+            ConsumerForked: this is a forked child.
             Exception: what the listener raised; the consumer is closed all the same.
         """
-        parts = self._parts
-        if parts.one_caller.closed:
-            return
-        if parts.one_caller.is_inside:
-            raise IllegalState("close() can't be called by a listener or a callback of its own")
         limit_ms = timeout_of(timeout_ms, self.config.default_api_timeout_ms)
-        with parts.one_caller:
-            parts.session.changed()
-            try:
-                parts.close(limit_ms, commit=autocommit)
-            finally:
-                parts.one_caller.closed = True
+        close(self._parts, limit_ms, commit=autocommit)
 
     def __enter__(self) -> Self:
         return self
@@ -345,9 +358,10 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
 
         To be asked when all is made: the process may have been stopped amid that.
         """
-        if starts.keys() <= self._parts.session.deliverable():
+        session = self._parts.session
+        if starts.keys() <= session.deliverable():
             return True
-        self._put_back(starts)
+        session.put_back_all(starts)
         starts.clear()
         return False
 
@@ -367,23 +381,36 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
             else:
                 session.shelf.used_up(stretch)
 
+    @public_call
     def _next_stretch(self) -> Stretch | None:
         """Records to hand out one by one; None: the time is over, or the consumer was closed."""
         parts = self._parts
-        if parts.one_caller.closed:
+        gate = parts.one_caller
+        if gate.closed:
             return None
-        with parts.one_caller:
-            self._check_reading()
-            if parts.session.shelf:
-                # In the middle of what was taken: the group is not to wait for the end of it.
-                parts.bell.check()
-                parts.session.turn()
-            found = parts.session.shelf.first(parts.session.deliverable())
-            if found is None:
-                timeout_ms = self.config.consumer_timeout_ms
-                limit_ms = None if timeout_ms < 0 else timeout_ms
-                found = parts.loop.run(limit_ms, self._take_stretch)
-            return found
+        try:
+            gate.here.polls = gate.polled = True
+            with gate:
+                return self._found_stretch()
+        except ConsumerClosed:
+            if gate.is_ending or gate.is_closing:
+                return None
+            raise
+
+    def _found_stretch(self) -> Stretch | None:
+        parts = self._parts
+        self._check_reading()
+        if parts.session.shelf:
+            # In the middle of what was taken: the group is not to wait for the end of it.
+            parts.loop.check()
+            parts.session.turn()
+        found = parts.session.shelf.first(parts.session.deliverable())
+        if found is None:
+            timeout_ms = self.config.consumer_timeout_ms
+            limit_ms = None if timeout_ms < 0 else timeout_ms
+            take = partial(parts.session.taking, {}, self._take_stretch)
+            found = parts.loop.run(limit_ms, take)
+        return found
 
     def _take_stretch(self) -> Stretch | None:
         parts = self._parts
@@ -407,12 +434,6 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
                 self.config.max_poll_records, shelved, session.collectable()
             )
         return found
-
-    def _put_back(self, starts: Starts) -> None:
-        """Let the caller stand there again; what lies behind is fetched once more."""
-        for tp, position in starts.items():
-            if tp in self._parts.session.assignment():
-                self._parts.session.put_back(tp, position)
 
 
 def _starts_of(slices: Slices) -> Starts:

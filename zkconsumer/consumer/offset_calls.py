@@ -4,11 +4,16 @@ from collections.abc import Mapping
 from typing import Literal, overload
 
 from zkconsumer.consumer.arguments import offset_of, partition_of, positions_of, timeout_of
+from zkconsumer.consumer.closing import public_call
 from zkconsumer.consumer.membership import CommitDone
 from zkconsumer.consumer.parts import Parts
 from zkconsumer.errors import ConfigError, IllegalState, RequestTimedOut
-from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, At, PositionView, Reset, ResetPolicy
+from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, At, Reset, ResetPolicy
 from zkconsumer.model import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
+from zkconsumer.scope import wait_ms
+
+_LOOK_MS = 20
+"""So often a call that waits for a position looks whether it is known."""
 
 
 class OffsetCalls:
@@ -16,6 +21,7 @@ class OffsetCalls:
 
     _parts: Parts
 
+    @public_call
     def commit(
         self,
         offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
@@ -42,6 +48,7 @@ class OffsetCalls:
             if due or parts.config.group_id is None:
                 parts.session.membership.commit(due, timeout_ms=limit_ms)
 
+    @public_call
     def commit_async(
         self,
         offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
@@ -96,51 +103,65 @@ class OffsetCalls:
             RequestTimedOut: nobody could say in time.
             IllegalState: there is no ``group_id``.
         """
-        parts = self._parts
-        with parts.one_caller:
-            tp = partition_of(partition)
-            limit_ms = timeout_of(timeout_ms, parts.config.default_api_timeout_ms)
-            found = parts.session.membership.committed((tp,), timeout_ms=limit_ms).get(tp)
+        found = self._committed(partition, timeout_ms)
         return found if found is None or metadata else found.offset
 
+    @public_call
     def position(self, partition: TopicPartition, timeout_ms: float | None = None) -> int:
         """The offset of the next record that will be handed out; waits where it isn't known yet.
+
+        Any thread may ask, also while another one polls; where it isn't known yet, that one's polls
+        find it out.
+
+        Args:
+            partition: an assigned one.
+            timeout_ms: by default ``default_api_timeout_ms``.
 
         Raises:
             IllegalState: the partition is not assigned.
             NoOffsetForPartition: nothing is committed, and ``auto_offset_reset`` is none.
             RequestTimedOut: it isn't known in time.
+            ConsumerClosed: the consumer was closed, before or meanwhile.
         """
         parts = self._parts
-        with parts.one_caller:
-            tp = self._assigned(partition)
-            limit_ms = timeout_of(timeout_ms, parts.config.default_api_timeout_ms)
-            deadline_ms = parts.clock.now_ms() + limit_ms
-            while True:
-                found: PositionView | None = parts.session.position(tp)
-                if found is not None:
-                    return found.offset
-                parts.bell.check()
-                parts.session.starts.advance()
-                left_ms = deadline_ms - parts.clock.now_ms()
-                if left_ms <= 0:
-                    why = parts.keeper.failure
-                    raise RequestTimedOut(
-                        f"{tp}: where to read is not known after {limit_ms} ms"
-                        f"{'' if why is None else f': {why}'}"
-                    )
+        gate, session = parts.one_caller, parts.session
+        gate.look_in()
+        tp = self._assigned(partition)
+        limit_ms = timeout_of(timeout_ms, parts.config.default_api_timeout_ms)
+        deadline_ms = parts.clock.now_ms() + limit_ms
+        while (found := session.position_seen(tp)) is None:
+            left_ms = deadline_ms - parts.clock.now_ms()
+            if left_ms <= 0:
+                why = parts.keeper.failure
+                raise RequestTimedOut(
+                    f"{tp}: where to read is not known after {limit_ms} ms"
+                    f"{'' if why is None else f': {why}'}"
+                )
+            if gate.is_anothers:
+                # His bell, and what is due, are not ours.
+                wait_ms(min(left_ms, _LOOK_MS))
+                gate.look_in()
+                continue
+            with gate:
+                parts.loop.check()
+                session.starts.advance()
                 # It rings for records, not for a position that was found.
-                parts.bell.wait(min(left_ms, 20))
+                parts.bell.wait(min(left_ms, _LOOK_MS))
+        return found.offset
 
+    @public_call
     def highwater(self, partition: TopicPartition) -> int | None:
         """Behind the last record that is replicated, as of the last fetch; None: none came yet.
+
+        Any thread may ask, also while another one polls.
 
         Raises:
             IllegalState: the partition is not assigned.
         """
-        with self._parts.one_caller:
-            return self._parts.engine.high_watermark(self._assigned(partition))
+        self._parts.one_caller.look_in()
+        return self._parts.engine.high_watermark(self._assigned(partition))
 
+    @public_call
     def seek(self, partition: TopicPartition, offset: int | OffsetAndMetadata) -> None:
         """Read on from an offset; the last word before the next poll counts.
 
@@ -160,6 +181,7 @@ class OffsetCalls:
                 start = At(offset_of(offset, str(tp)))
             self._parts.session.seek(tp, start)
 
+    @public_call
     def seek_to_beginning(self, *partitions: TopicPartition) -> None:
         """Read on from the oldest record there is; of all assigned partitions where none is given.
 
@@ -168,22 +190,28 @@ class OffsetCalls:
         """
         self._reset(partitions, EARLIEST)
 
+    @public_call
     def group_metadata(self) -> ConsumerGroupMetadata:
-        """Who we are to the group, at this moment.
+        """Who we are to the group, at this moment. Any thread may ask, also while another polls.
 
         A transactional producer hands it on with the offsets that it commits for us, and the
         coordinator refuses them if others have our partitions by then (KIP-447).
         """
-        with self._parts.one_caller:
-            config, membership = self._parts.config, self._parts.session.membership
-            return ConsumerGroupMetadata(
+        self._parts.one_caller.look_in()
+        config, membership = self._parts.config, self._parts.session.membership
+        while True:
+            found = ConsumerGroupMetadata(
                 group_id=config.group_id,
                 generation_id=membership.generation,
                 member_id=membership.member_id,
                 group_instance_id=config.group_instance_id,
                 state=membership.state,
             )
+            # A rebalance may come between: a member of one generation, and another generation.
+            if membership.generation == found.generation_id:
+                return found
 
+    @public_call
     def seek_to_end(self, *partitions: TopicPartition) -> None:
         """Read on with what comes from now on; see ``seek_to_beginning``.
 
@@ -191,31 +219,45 @@ class OffsetCalls:
         """
         self._reset(partitions, LATEST)
 
+    @public_call
     def pause(self, *partitions: TopicPartition) -> None:
         """Hand out nothing of these partitions until ``resume``; what was fetched is kept.
 
         A rebalance that takes a partition away ends its pause, also where it gives it back at once,
         as all do but cooperative ones: pause it again in ``on_partitions_assigned``.
 
+        Any thread may call it; a poll that is under way in another one may still hand out what it
+        had taken when this began.
+
         Raises:
             IllegalState: a partition is not assigned.
         """
-        with self._parts.one_caller:
-            self._parts.session.pause([self._assigned(one) for one in partitions])
+        self._parts.one_caller.look_in()
+        self._parts.session.pause([self._assigned(one) for one in partitions])
 
+    @public_call
     def resume(self, *partitions: TopicPartition) -> None:
-        """Undo ``pause``.
+        """Undo ``pause``. Any thread may call it, also while another one polls.
 
         Raises:
             IllegalState: a partition is not assigned.
         """
-        with self._parts.one_caller:
-            self._parts.session.resume([self._assigned(one) for one in partitions])
+        self._parts.one_caller.look_in()
+        self._parts.session.resume([self._assigned(one) for one in partitions])
 
+    @public_call
     def paused(self) -> set[TopicPartition]:
-        """The partitions that are paused."""
-        with self._parts.one_caller:
-            return set(self._parts.engine.paused())
+        """The partitions that are paused. Any thread may ask, also while another one polls."""
+        self._parts.one_caller.look_in()
+        return set(self._parts.engine.paused())
+
+    @public_call
+    def _committed(self, partition: object, timeout_ms: float | None) -> OffsetAndMetadata | None:
+        parts = self._parts
+        with parts.one_caller:
+            tp = partition_of(partition)
+            limit_ms = timeout_of(timeout_ms, parts.config.default_api_timeout_ms)
+            return parts.session.membership.committed((tp,), timeout_ms=limit_ms).get(tp)
 
     def _due(self, offsets: object) -> dict[TopicPartition, OffsetAndMetadata]:
         session = self._parts.session

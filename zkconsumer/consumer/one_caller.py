@@ -3,15 +3,49 @@
 Source: Kafka ``KafkaConsumer.acquireAndEnsureOpen``.
 """
 
+import threading
 from _thread import RLock as _RLock
+from dataclasses import dataclass
 from typing import Self
 
 from zkconsumer.errors import ConsumerClosed, IllegalState
 from zkconsumer.forking import ForkGuard
+from zkconsumer.scope import Mailbox
+
+
+@dataclass(frozen=True, slots=True)
+class CloseRequest:
+    """A ``close`` that could not be done where it was called.
+
+    Attributes:
+        commit: whether to commit what was handed out.
+        deadline_ms: when it must be through.
+    """
+
+    commit: bool
+    deadline_ms: int
+
+
+class OtherThreadInside(IllegalState):
+    """Another thread is in a call of the consumer."""
+
+
+class ThreadCalls(threading.local):
+    """What the present thread does in the consumer.
+
+    Attributes:
+        depth: how many calls of the consumer are under way in this thread, one inside of the other;
+            also those that take no turn. Only ``+= 1`` before a ``try`` and ``-= 1`` first thing in
+            its ``finally``: no signal handler runs between these and their neighbours.
+        polls: whether this thread has polled.
+    """
+
+    depth = 0
+    polls = False
 
 
 class OneCaller(_RLock):  # type: ignore[misc]  # final for mypy alone
-    """A context for every public call; a listener may call again from inside of one.
+    """A context for every public call that changes something; a listener may call again inside.
 
     It *is* the lock, whose own ``__exit__`` nothing can interrupt: what a signal handler raises at
     the end of a call must not leave a consumer that nobody can close any more.
@@ -21,9 +55,14 @@ class OneCaller(_RLock):  # type: ignore[misc]  # final for mypy alone
 
     Attributes:
         closed: nobody comes in any more.
+        is_closing: ``close`` is under way, in the thread that is inside.
+        request: a ``close`` that whoever is inside does on the way out; None: there is none.
+        here: see ``ThreadCalls``.
+        polled: whether some thread has polled.
+        out: is put into when a call has ended that a ``close`` waited for.
     """
 
-    __slots__ = ("_guard", "closed")
+    __slots__ = ("_guard", "closed", "here", "is_closing", "out", "polled", "request")
 
     def __new__(cls, _guard: ForkGuard) -> Self:
         """Make it; a lock takes no arguments."""
@@ -32,12 +71,32 @@ class OneCaller(_RLock):  # type: ignore[misc]  # final for mypy alone
     def __init__(self, guard: ForkGuard) -> None:
         self._guard = guard
         self.closed = False
+        self.is_closing = False
+        self.request: CloseRequest | None = None
+        self.here = ThreadCalls()
+        self.polled = False
+        self.out: Mailbox[None] = Mailbox()
+
+    @property
+    def owner(self) -> str:
+        """Whose it is, for messages."""
+        return self._guard.owner
 
     @property
     def is_inside(self) -> bool:
-        """Whether a call is under way in this thread: this is asked by a listener, then."""
+        """Whether the present thread has the turn."""
         owned: bool = self._is_owned()  # type: ignore[attr-defined]
         return owned
+
+    @property
+    def is_anothers(self) -> bool:
+        """Whether other threads poll, and this one never did."""
+        return self.polled and not self.here.polls
+
+    @property
+    def is_ending(self) -> bool:
+        """Whether calls that wait are to be broken off."""
+        return self.closed or self.request is not None
 
     @property
     def is_forked(self) -> bool:
@@ -49,8 +108,8 @@ class OneCaller(_RLock):  # type: ignore[misc]  # final for mypy alone
 
         Raises:
             ConsumerForked: this is a forked child.
-            ConsumerClosed: the consumer was closed.
-            IllegalState: another thread is inside.
+            ConsumerClosed: the consumer was closed, or another thread is closing it.
+            OtherThreadInside: another thread is inside.
         """
         self._guard.check()
         was_inside = self.is_inside
@@ -64,11 +123,23 @@ class OneCaller(_RLock):  # type: ignore[misc]  # final for mypy alone
 
     def _come_in(self) -> None:
         if not self.acquire(blocking=False):
-            raise IllegalState(
-                "another thread is in a call of this consumer: it has one caller at a time; only "
-                "wakeup() may come from elsewhere"
+            if self.is_closing:
+                raise ConsumerClosed(f"{self.owner} is being closed by another thread")
+            raise OtherThreadInside(
+                "another thread is in a call of this consumer: poll, iteration, seek, subscribe, "
+                "assign, commit and what asks the cluster have one caller at a time; assignment, "
+                "subscription, position, highwater, paused, pause, resume, group_metadata, "
+                "metrics, wakeup and close may come from any thread"
             )
         self._check_open()
+
+    def check_process(self) -> None:
+        """Go on where this is the process that made the consumer.
+
+        Raises:
+            ConsumerForked: it is a forked child.
+        """
+        self._guard.check()
 
     def look_in(self) -> None:
         """Without coming in: for what any thread may ask.
@@ -82,4 +153,4 @@ class OneCaller(_RLock):  # type: ignore[misc]  # final for mypy alone
 
     def _check_open(self) -> None:
         if self.closed:
-            raise ConsumerClosed(f"{self._guard.owner} was closed")
+            raise ConsumerClosed(f"{self.owner} was closed")

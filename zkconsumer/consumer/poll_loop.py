@@ -5,6 +5,7 @@ from typing import Protocol, TypeVar
 
 from zkconsumer.clock import Clock
 from zkconsumer.consumer.wakeup import Wakeup
+from zkconsumer.errors import ConsumerClosed
 
 T = TypeVar("T")
 
@@ -17,6 +18,10 @@ class Rounds(Protocol):
         ...
 
 
+class BrokenOff(ConsumerClosed):
+    """The consumer was closed, or is to be, while a call waited."""
+
+
 class PollLoop:
     """Thread: the caller's.
 
@@ -27,6 +32,11 @@ class PollLoop:
         most_ms: the longest wait between two rounds: so often the group must hear of us.
         death: what the first of the consumer's threads that died by a fault died of; None: all
             live. Without it a poll would wait for ever for what nobody does any more.
+        is_ending: whether the consumer was closed, or is to be.
+
+    Attributes:
+        is_resting: a poll waits for news at this moment: whatever interrupts it finds everything
+            done, and may close the consumer.
     """
 
     def __init__(
@@ -37,12 +47,15 @@ class PollLoop:
         *,
         most_ms: int,
         death: Callable[[], BaseException | None] = lambda: None,
+        is_ending: Callable[[], bool] = lambda: False,
     ) -> None:
+        self.is_resting = False
         self._rounds = rounds
         self._bell = bell
         self._clock = clock
         self._most_ms = most_ms
         self._death = death
+        self._is_ending = is_ending
 
     def run(self, timeout_ms: int | None, take: Callable[[], T]) -> T:
         """Until ``take`` gives something true; what it gave last, when the time is over.
@@ -53,11 +66,12 @@ class PollLoop:
 
         Raises:
             Woken: by ``wakeup()``.
+            BrokenOff: by ``close()``.
             Exception: what a round, or ``take``, raised, or what a thread died of.
         """
         deadline_ms = None if timeout_ms is None else self._clock.now_ms() + timeout_ms
         while True:
-            self._bell.check()
+            self.check()
             self._rounds.turn()
             found = take()
             if found:
@@ -69,4 +83,19 @@ class PollLoop:
                 left_ms = min(left_ms, deadline_ms - self._clock.now_ms())
                 if left_ms <= 0:
                     return found
-            self._bell.wait(left_ms)
+            self.is_resting = True
+            try:
+                self._bell.wait(left_ms)
+            finally:
+                self.is_resting = False
+
+    def check(self) -> None:
+        """Go on where nobody wants the call to end.
+
+        Raises:
+            Woken: by ``wakeup()``.
+            BrokenOff: by ``close()``.
+        """
+        if self._is_ending():
+            raise BrokenOff("the consumer was closed while this call waited")
+        self._bell.check()

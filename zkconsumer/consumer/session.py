@@ -7,7 +7,7 @@ membership, the engine that fetches, and the records that an iteration still hol
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from zkconsumer.clock import Clock
 from zkconsumer.cluster.view import ClusterView
@@ -28,6 +28,7 @@ from zkconsumer.fetch.polled.engine import PollEngine
 from zkconsumer.fetch.polled.starts import At, PositionView, Start
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 
+T = TypeVar("T")
 log = logging.getLogger(__name__)
 
 
@@ -77,6 +78,8 @@ class PollSession:
         starts: gives new partitions their positions; comes with ``join``, too.
         version: another one whenever something changed that an iteration under way must look at.
         commits_on_close: whether partitions that are given up are committed automatically.
+        in_hand: where that begins what a poll has taken and may hand out yet. A poll hands it out
+            only if it is still here, and takes it away in one step with that; so does ``close``.
     """
 
     membership: Membership
@@ -100,6 +103,8 @@ class PollSession:
         self.shelf = Shelf()
         self.version = 0
         self.commits_on_close = True
+        self.in_hand: dict[TopicPartition, PositionView] = {}
+        self._takes = 0
         self._view_to_look_at = False
         self._last_failure: Exception | None = None
         self._interrupted: tuple[Partitions, Partitions] | None = None
@@ -267,6 +272,40 @@ class PollSession:
     def put_back(self, tp: TopicPartition, position: PositionView) -> None:
         """What was taken of a partition from there on was not handed out after all."""
         self.seek(tp, At(position.offset, position.leader_epoch))
+
+    def put_back_all(self, positions: Mapping[TopicPartition, PositionView]) -> None:
+        """The same of several; of those that are still read."""
+        for tp, position in positions.items():
+            if tp in self.assignment():
+                self.put_back(tp, position)
+
+    def take_back(self) -> None:
+        """What a poll has taken and not handed out by now will not be handed out."""
+        in_hand, self.in_hand = self.in_hand, {}
+        self.put_back_all(in_hand)
+
+    def taking(self, starts: dict[TopicPartition, PositionView], take: Callable[[], T]) -> T:
+        """Take records; ``position_seen`` gives no position meanwhile.
+
+        Args:
+            starts: gets where they begin, partition by partition; see ``in_hand``.
+            take: does it.
+        """
+        self.in_hand = starts
+        self._takes += 1
+        try:
+            return take()
+        finally:
+            self._takes += 1
+
+    def position_seen(self, tp: TopicPartition) -> PositionView | None:
+        """``position``, as another thread sees it while the caller polls. Thread: any.
+
+        None also where it moves at this very moment.
+        """
+        takes = self._takes
+        found = self.in_hand.get(tp) or self.position(tp)
+        return found if takes % 2 == 0 and self._takes == takes else None
 
     def pause(self, partitions: Iterable[TopicPartition]) -> None:
         """Hand out nothing of these."""

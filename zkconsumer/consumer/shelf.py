@@ -39,6 +39,11 @@ class Stretch:
         epoch = self.last.leader_epoch
         return PositionView(self.last.offset + 1, NO_EPOCH if epoch is None else epoch)
 
+    def end(self) -> None:
+        """Nothing more comes of it, also for an iteration that is about to take the next."""
+        for _ in self.left:
+            pass
+
     def take(self, count: int) -> list[ConsumerRecord]:
         """Take so many at most."""
         taken = [record for _, record in zip(range(count), self.left, strict=False)]
@@ -100,11 +105,14 @@ class Shelf:
     def used_up(self, stretch: Stretch) -> None:
         """Nothing of this one is left; another one may have taken its place already."""
         if self._stretches.get(stretch.topic_partition) is stretch:
-            del self._stretches[stretch.topic_partition]
+            # A signal handler that closes may have come between.
+            self._stretches.pop(stretch.topic_partition, None)
 
     def drop(self, tp: TopicPartition) -> None:
         """Nothing of this partition waits any more."""
-        self._stretches.pop(tp, None)
+        stretch = self._stretches.pop(tp, None)
+        if stretch is not None:
+            stretch.end()
 
     def clear(self) -> None:
         """Nothing waits any more."""

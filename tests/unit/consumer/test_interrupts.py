@@ -100,7 +100,7 @@ def test_an_interrupt_costs_no_record(make: Make, read: Read, first: int) -> Non
             place = inside[-1]
         if place is None:
             break
-        if "/records/" in place.filename or "def take_over" in (place.line or ""):
+        if "/records/" in place.filename or place.name == "take_over":
             continue  # the caller has got it; or nobody here has heard of the partitions yet
         for _ in range(3):
             read(consumer, fakes, seen)

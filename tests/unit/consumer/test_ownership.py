@@ -15,7 +15,6 @@ from zkconsumer.consumer.membership import Why
 from zkconsumer.errors import (
     CommitFailed,
     ConfigError,
-    IllegalState,
     OffsetCommitFailed,
 )
 
@@ -82,7 +81,7 @@ def test_what_a_listener_raises_comes_out_of_poll_and_the_rebalance_is_through(m
     assert list(consumer.poll()) == [B]
 
 
-def test_a_listener_may_seek_and_commit_but_not_close(make: Make) -> None:
+def test_a_listener_may_seek_and_commit(make: Make) -> None:
     """A store of one's own says where to go on."""
     consumer, fakes = make()
 
@@ -91,8 +90,6 @@ def test_a_listener_may_seek_and_commit_but_not_close(make: Make) -> None:
             for tp in assigned:
                 consumer.seek(tp, 8)
             consumer.pause(B)
-            with pytest.raises(IllegalState, match="listener"):
-                consumer.close()
 
         def on_partitions_revoked(self, revoked: Collection[TopicPartition]) -> None:
             consumer.commit({tp: OffsetAndMetadata(5, "mine") for tp in revoked})

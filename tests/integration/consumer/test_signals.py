@@ -1,0 +1,151 @@
+"""A real signal in a real process whose handler closes its consumer, seen from outside."""
+
+import json
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.clusters import BrokerOf, fresh_name
+from tests.support.traffic import partitions_of, write
+from tests.support.zk_tree import ZkTree
+from zkconsumer import KafkaConsumer, TopicPartition
+from zkconsumer.clock import SystemClock
+from zkconsumer.sandbox import Sandbox
+
+pytestmark = pytest.mark.sandbox
+
+CLOCK = SystemClock()
+ROOT = Path(__file__).parents[3]
+PARTITIONS, EACH = 2, 400
+SESSION_MS = 30_000
+SOON_MS = 10_000
+TERM, INT = signal.SIGTERM, signal.SIGINT
+Places = list[tuple[int, int]]
+
+
+def filled(sandbox: Sandbox) -> str:
+    """A topic with so many records in each of its partitions."""
+    topic = fresh_name("signals")
+    sandbox.create_topic(topic, partitions=PARTITIONS)
+    for tp in partitions_of(topic, PARTITIONS):
+        write(sandbox, tp, [b"%d" % number for number in range(EACH)])
+    return topic
+
+
+@contextmanager
+def running(way: str, **settings: Any) -> Iterator["subprocess.Popen[str]"]:
+    """The process; killed at the end of the block, if it still runs."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.support.closing_consumer", way, json.dumps(settings)],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def ended(
+    process: "subprocess.Popen[str]", count: int, signals: list[signal.Signals], *, tells_end: bool
+) -> Places:
+    """All that it was handed, after so many records and these signals; it must end soon."""
+    assert process.stdout is not None
+    lines = [process.stdout.readline() for _ in range(count)]
+    began_ms = CLOCK.now_ms()
+    for number in signals:
+        process.send_signal(number)
+    out, errors = process.communicate(timeout=SOON_MS / 1000)
+    assert (process.returncode, errors) == (0, ""), errors
+    assert CLOCK.now_ms() - began_ms < SOON_MS
+    lines += out.splitlines()
+    if tells_end:
+        assert lines.pop() == "ended with 0 more threads"
+    return [(int(number), int(offset)) for number, offset in map(str.split, lines)]
+
+
+def rest_of(topic: str, count: int, **settings: Any) -> Places:
+    """What another member of the group gets, at once: there may not be a member that is gone."""
+    places: Places = []
+    with closing(KafkaConsumer(topic, **settings)) as consumer:
+        deadline_ms = CLOCK.now_ms() + SOON_MS
+        while len(places) < count and CLOCK.now_ms() < deadline_ms:
+            for records in consumer.poll(200).values():
+                places += [(record.partition, record.offset) for record in records]
+        while len(consumer.assignment()) < PARTITIONS and CLOCK.now_ms() < deadline_ms:
+            consumer.poll(200)
+        assert len(consumer.assignment()) == PARTITIONS
+        # And nothing more.
+        for records in consumer.poll(500).values():
+            places += [(record.partition, record.offset) for record in records]
+    return places
+
+
+def check(topic: str, handed: Places, settings: dict[str, Any]) -> None:
+    """What was handed out is committed, exactly; and another member gets the others, once."""
+    counts = {number: [at for one, at in handed if one == number] for number in range(PARTITIONS)}
+    assert all(offsets == list(range(len(offsets))) for offsets in counts.values())
+    with closing(KafkaConsumer(**settings)) as outside:
+        for number, offsets in counts.items():
+            assert (outside.committed(TopicPartition(topic, number)) or 0) == len(offsets)
+    rest = rest_of(topic, PARTITIONS * EACH - len(handed), **settings)
+    everything = {(number, at) for number in range(PARTITIONS) for at in range(EACH)}
+    assert sorted(handed + rest) == sorted(everything)
+
+
+CASES = [
+    pytest.param("iterate", 100, [TERM], id="iterate-busy"),
+    pytest.param("iterate", PARTITIONS * EACH, [TERM], id="iterate-waiting"),
+    pytest.param("poll", 100, [TERM], id="poll-busy"),
+    pytest.param("poll", PARTITIONS * EACH, [TERM], id="poll-waiting"),
+    pytest.param("poll", 100, [TERM, INT] * 10, id="poll-impatient"),
+    pytest.param("exit", PARTITIONS * EACH, [TERM], id="exit-waiting"),
+    pytest.param("interrupt", PARTITIONS * EACH, [INT], id="interrupt-waiting"),
+]
+
+
+@pytest.mark.parametrize(("way", "count", "signals"), CASES)
+@pytest.mark.parametrize("version", ["0.9.0.1", "3.9.1"])
+def test_a_member_that_is_told_to_end_commits_and_leaves(
+    broker_of: BrokerOf, version: str, way: str, count: int, signals: list[signal.Signals]
+) -> None:
+    """Within its session the others have its partitions, and go on where it stopped."""
+    sandbox = broker_of(version)
+    topic = filled(sandbox)
+    settings = {
+        "bootstrap_servers": sandbox.bootstrap_servers,
+        "group_id": fresh_name("g"),
+        "auto_offset_reset": "earliest",
+        "session_timeout_ms": SESSION_MS,
+    }
+    with running(way, topics=[topic], **settings) as process:
+        handed = ended(process, count, signals, tells_end=way != "exit")
+    check(topic, handed, settings)
+
+
+@pytest.mark.parametrize(("way", "count", "signals"), CASES)
+def test_a_member_of_a_zookeeper_group_does_so_too(
+    cluster: Sandbox, way: str, count: int, signals: list[signal.Signals]
+) -> None:
+    """It takes its nodes along."""
+    topic, group = filled(cluster), fresh_name("g")
+    settings = {
+        "zookeeper_connect": cluster.zookeeper_connect,
+        "group_id": group,
+        "auto_offset_reset": "earliest",
+        "zookeeper_session_timeout_ms": SESSION_MS,
+    }
+    with running(way, topics=[topic], **settings) as process:
+        handed = ended(process, count, signals, tells_end=way != "exit")
+    tree = ZkTree(cluster)
+    assert tree.members(group) == []
+    assert tree.owners(group, topic) == {}
+    check(topic, handed, settings)

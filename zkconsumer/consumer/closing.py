@@ -1,0 +1,175 @@
+"""Closes a consumer wherever that is asked for: between calls, amid one, from another thread.
+
+The one rule: a consumer is closed where nothing of it is half done. That is at once, if no call is
+under way or if the call only waits for news; else at the end of the call that is under way, by the
+thread that made it, before it returns or raises. docs/decisions/0048 says why.
+
+A signal handler runs between two instructions of the main thread, but not between any two: only
+where a function of Python begins, a loop goes round or a built-in function has returned. What is
+written here as "no handler comes between" relies on that: plain loads, stores and tests of
+attributes are never parted.
+"""
+
+import functools
+import logging
+from collections.abc import Callable
+from typing import Concatenate, Final, ParamSpec, Protocol, TypeVar
+
+from zkconsumer.consumer.one_caller import CloseRequest, OtherThreadInside
+from zkconsumer.consumer.parts import Parts
+from zkconsumer.errors import ConsumerClosed, RequestTimedOut
+
+P = ParamSpec("P")
+T = TypeVar("T")
+log = logging.getLogger(__name__)
+
+_NAP_MS: Final = 500
+"""So long at most a thread that closes waits in one piece for the one that is inside."""
+
+
+class HasParts(Protocol):
+    """A consumer."""
+
+    _parts: Parts
+
+
+S = TypeVar("S", bound=HasParts)
+
+
+def public_call(method: Callable[Concatenate[S, P], T]) -> Callable[Concatenate[S, P], T]:
+    """Make a method a call of the consumer: what is asked to be closed amid it is closed behind it.
+
+    For all public methods but those that hand out records, see ``hand_out``.
+    """
+
+    @functools.wraps(method)
+    def call(self: S, /, *args: P.args, **kwargs: P.kwargs) -> T:
+        gate = self._parts.one_caller
+        here = gate.here
+        failed = True
+        here.depth += 1
+        try:
+            result = method(self, *args, **kwargs)
+            failed = False
+            return result
+        finally:
+            here.depth -= 1
+            if gate.request is not None and not here.depth:
+                finish(self._parts, quietly=failed)
+
+    return call
+
+
+def close(parts: Parts, timeout_ms: int, *, commit: bool) -> None:
+    """Close the consumer, here or where the call under way ends. Thread: any; signal handlers.
+
+    Args:
+        parts: of the consumer.
+        timeout_ms: how long all of it may take.
+        commit: whether to commit what was handed out.
+
+    Raises:
+        ConsumerForked: this is a forked child.
+        RequestTimedOut: another thread's call did not end in time; it closes when it does.
+        Exception: what the listener raised; the consumer is closed all the same.
+    """
+    gate = parts.one_caller
+    if gate.closed:
+        return
+    gate.check_process()
+    request = CloseRequest(commit, parts.clock.now_ms() + timeout_ms)
+    if gate.here.depth and not _only_waits(parts):
+        _ask(parts, request)
+        return
+    while not gate.closed:
+        try:
+            with gate:
+                failure = _close_here(parts, request)
+        except OtherThreadInside:
+            _ask(parts, request)
+            _wait_until_out(parts, request, timeout_ms)
+        except ConsumerClosed:
+            # By another thread, at this moment or before.
+            _wait_until_out(parts, request, timeout_ms)
+        else:
+            if failure is not None:
+                raise failure
+
+
+def finish(parts: Parts, *, quietly: bool) -> None:
+    """Do the ``close`` that was asked for during the call that ends here.
+
+    Args:
+        parts: of the consumer.
+        quietly: the call raises already: what the listener raises is logged.
+
+    Raises:
+        Exception: what the listener raised; the consumer is closed all the same.
+    """
+    gate = parts.one_caller
+    request = gate.request
+    if request is None:
+        return
+    failure: Exception | None = None
+    try:
+        with gate:
+            failure = _close_here(parts, request)
+    except OtherThreadInside:
+        return  # that one does it
+    except ConsumerClosed:
+        pass
+    finally:
+        gate.out.put(None)
+    if failure is not None:
+        if not quietly:
+            raise failure
+        log.error("%s: the listener failed while it was closed", gate.owner, exc_info=failure)
+
+
+def _only_waits(parts: Parts) -> bool:
+    """Whether this signal handler interrupted a poll where it waits, so that nothing is half done.
+
+    Not a poll inside of a listener's call.
+    """
+    gate = parts.one_caller
+    return gate.here.depth == 1 and gate.is_inside and parts.loop.is_resting
+
+
+def _ask(parts: Parts, request: CloseRequest) -> None:
+    """Have the call under way end, and close."""
+    gate = parts.one_caller
+    if gate.request is None and not (gate.is_closing or gate.closed):
+        gate.request = request
+    parts.bell.ring()
+
+
+def _wait_until_out(parts: Parts, request: CloseRequest, timeout_ms: int) -> None:
+    left_ms = request.deadline_ms - parts.clock.now_ms()
+    if left_ms <= 0 and not parts.one_caller.closed:
+        raise RequestTimedOut(
+            f"{parts.one_caller.owner}: another thread is still in a call after {timeout_ms} ms; "
+            "that call closes the consumer when it ends"
+        )
+    parts.one_caller.out.get(max(0, min(left_ms, _NAP_MS)))
+
+
+def _close_here(parts: Parts, request: CloseRequest) -> Exception | None:
+    """Close; gives what the listener raised. Thread: the one that has the turn."""
+    gate, session = parts.one_caller, parts.session
+    here = gate.here
+    here.depth += 1
+    try:
+        gate.is_closing = True
+        session.changed()
+        session.take_back()
+        parts.close(max(0, request.deadline_ms - parts.clock.now_ms()), commit=request.commit)
+    except Exception as error:  # noqa: BLE001 - the caller's code: raised where it can be heard
+        return error
+    finally:
+        gate.closed = True
+        gate.is_closing = False
+        gate.request = None
+        here.depth -= 1
+        session.changed()
+        gate.out.put(None)
+    return None
