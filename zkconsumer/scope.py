@@ -73,8 +73,12 @@ class Mailbox(Generic[T]):
 
 
 def wait_ms(duration_ms: int) -> None:
-    """Wait so many milliseconds, where nothing is to end the wait sooner."""
-    Mailbox[None]().get(duration_ms)
+    """Wait so many milliseconds, where nothing is to end the wait sooner.
+
+    Not by a ``Mailbox``: CPython up to 3.12 lets a signal handler that takes longer than what is
+    left make that wait endless.
+    """
+    threading.Event().wait(duration_ms / 1000)
 
 
 class ScopedThread:

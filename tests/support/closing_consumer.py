@@ -13,7 +13,7 @@ import os
 import signal
 import sys
 import threading
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from zkconsumer import ConsumerRecord, KafkaConsumer
@@ -24,34 +24,65 @@ def main() -> None:
     way, settings = sys.argv[1], json.loads(sys.argv[2])
     threads = threading.active_count()
     consumer = KafkaConsumer(*settings.pop("topics"), **settings)
-    running = True
+    WAYS[way](consumer)
+    sys.stdout.write(f"ended with {threading.active_count() - threads} more threads\n")
+
+
+def hear_signals(consumer: KafkaConsumer, then: Callable[[], object]) -> None:
+    """Close in the handler, and do that behind it."""
 
     def stop(_number: int, _frame: object) -> None:
-        nonlocal running
-        running = False
         consumer.close()
-        if way == "exit":
-            sys.stdout.flush()
-            os._exit(0)
+        then()
 
-    if way != "interrupt":
-        for number in (signal.SIGTERM, signal.SIGINT):
-            signal.signal(number, stop)
-    if way == "iterate":
-        for record in consumer:
-            tell([record])
-    elif way == "interrupt":
-        try:
-            while True:
-                poll(consumer)
-        except KeyboardInterrupt:
-            pass
-        finally:
-            consumer.close()
-    else:
-        while running:
+    for number in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(number, stop)
+
+
+def iterate(consumer: KafkaConsumer) -> None:
+    """The loop ends by itself."""
+    hear_signals(consumer, lambda: None)
+    for record in consumer:
+        tell([record])
+
+
+def poll_while_running(consumer: KafkaConsumer) -> None:
+    """The handler says that it is over."""
+    stopped: list[bool] = []
+    hear_signals(consumer, lambda: stopped.append(True))
+    while not stopped:
+        poll(consumer)
+
+
+def poll_and_exit(consumer: KafkaConsumer) -> None:
+    """The handler ends the process."""
+
+    def leave() -> None:
+        sys.stdout.flush()
+        os._exit(0)
+
+    hear_signals(consumer, leave)
+    while True:
+        poll(consumer)
+
+
+def poll_until_interrupted(consumer: KafkaConsumer) -> None:
+    """Ctrl-C, as it is without a handler."""
+    try:
+        while True:
             poll(consumer)
-    sys.stdout.write(f"ended with {threading.active_count() - threads} more threads\n")
+    except KeyboardInterrupt:
+        pass
+    finally:
+        consumer.close()
+
+
+WAYS = {
+    "iterate": iterate,
+    "poll": poll_while_running,
+    "exit": poll_and_exit,
+    "interrupt": poll_until_interrupted,
+}
 
 
 def poll(consumer: KafkaConsumer) -> None:
@@ -62,10 +93,12 @@ def poll(consumer: KafkaConsumer) -> None:
 
 
 def tell(records: Iterable[ConsumerRecord]) -> None:
-    """Say what was handed out."""
+    """Say what was handed out, and work on it."""
+    work = threading.Event()
     for record in records:
         sys.stdout.write(f"{record.partition} {record.offset}\n")
-    sys.stdout.flush()
+        sys.stdout.flush()
+        work.wait(0.001)
 
 
 if __name__ == "__main__":

@@ -140,7 +140,7 @@ def _ask(parts: Parts, request: CloseRequest) -> None:
     gate = parts.one_caller
     if gate.request is None and not (gate.is_closing or gate.closed):
         gate.request = request
-    parts.bell.ring()
+    parts.bell.ring_out()
 
 
 def _wait_until_out(parts: Parts, request: CloseRequest, timeout_ms: int) -> None:
@@ -172,4 +172,5 @@ def _close_here(parts: Parts, request: CloseRequest) -> Exception | None:
         here.depth -= 1
         session.changed()
         gate.out.put(None)
+        parts.bell.ring_out()
     return None

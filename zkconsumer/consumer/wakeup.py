@@ -23,6 +23,15 @@ class Wakeup:
             self._rung = True
             self._bell.put(None)
 
+    def ring_out(self) -> None:
+        """The same, for a signal handler that interrupted a wait and took longer than that had.
+
+        CPython up to 3.12 (``SimpleQueue.get``) goes on waiting without an end then, but for an
+        item: there must be one, whatever was rung and taken before.
+        """
+        self._rung = True
+        self._bell.put(None)
+
     def wake(self) -> None:
         """End the wait under way, or the next one, with ``Woken``. Thread: any."""
         self._woken = True

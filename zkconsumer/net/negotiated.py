@@ -7,9 +7,11 @@ from collections.abc import Callable
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.errors import (
     AuthenticationFailed,
+    ConnectFailed,
     ConnectionLost,
     RequestTimedOut,
     TransportError,
+    ZkConsumerError,
 )
 from zkconsumer.model import Broker
 from zkconsumer.net.connection import BrokerConnection
@@ -226,10 +228,73 @@ class BrokerDialer:
         try:
             left_ms = max(1, deadline_ms - self._clock.now_ms())
             tls.shake_hands(timeout_ms=min(left_ms, self._request_timeout_ms))
+        except ConnectFailed as error:
+            connection.close()
+            self._check_no_plain_port(broker, deadline_ms, error)
+            raise
         except BaseException:
             connection.close()
             raise
         return connection
+
+    def _check_no_plain_port(self, broker: Broker, deadline_ms: int, closed: ConnectFailed) -> None:
+        """Find out why a broker closed the connection in the TLS handshake.
+
+        One that stops does so, or what stands before one that is down, and so does a port without
+        TLS. Only the last answers a question in the clear, and nothing else counts as a proof. The
+        question says nothing of us.
+
+        Raises:
+            AuthenticationFailed: the port speaks no TLS.
+        """
+        opened: list[BrokerConnection] = []
+
+        def connect() -> BrokerConnection:
+            self._check_running(broker)
+            left_ms = max(1, deadline_ms - self._clock.now_ms())
+            transport = self._connector.connect(
+                broker.host, broker.port, timeout_ms=min(left_ms, self._connect_timeout_ms)
+            )
+            opened.append(self._held(broker, transport))
+            return opened[-1]
+
+        try:
+            # A port with SASL answers only what may come before that; older ones only the others.
+            is_plain = any(
+                self._answers(
+                    VersionSearch(
+                        broker=broker,
+                        connect=connect,
+                        client_id="",
+                        before_sasl=before_sasl,
+                        in_tls=False,
+                        deadline_ms=deadline_ms,
+                        answer_ms=self._request_timeout_ms,
+                        stopped=lambda: self._stopped,
+                        clock=self._clock,
+                    )
+                )
+                for before_sasl in (True, False)
+            )
+        finally:
+            with self._lock:
+                self._dialling.difference_update(opened)
+            for one in opened:
+                one.close()
+        if is_plain:
+            raise AuthenticationFailed(
+                f"{broker}: speaks no TLS at this port, it answers in the clear: connect to its "
+                "port with TLS, or set security_protocol to what this port speaks (PLAINTEXT or "
+                "SASL_PLAINTEXT)"
+            ) from closed
+
+    @staticmethod
+    def _answers(search: VersionSearch) -> bool:
+        try:
+            search.run()
+        except ZkConsumerError:
+            return False
+        return True
 
     def _held(self, broker: Broker, transport: Transport) -> BrokerConnection:
         """A connection where ``stop`` sees it."""

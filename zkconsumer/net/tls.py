@@ -28,6 +28,8 @@ _NOT_TLS: Final = (
     "RECORD_LAYER_FAILURE",
     "UNKNOWN_PROTOCOL",
 )
+_OF_CERTIFICATES: Final = ("CERTIFICATE", "UNKNOWN_CA", "ACCESS_DENIED")
+"""In the alerts of a peer that does not take our certificate, or misses one."""
 
 
 class FileSettings(NamedTuple):
@@ -219,20 +221,23 @@ class TlsTransport:
             yield
         except ssl.SSLError as error:
             # In TLS 1.3 a peer refuses our certificate behind the handshake only.
-            if "CERTIFICATE" in (error.reason or ""):
+            if any(word in (error.reason or "") for word in _OF_CERTIFICATES):
                 raise self._distrust(error) from error
             raise ConnectionLost(f"{self.address}: TLS broke: {error}") from error
 
     def _distrust(self, error: ssl.SSLError) -> AuthenticationFailed:
         if isinstance(error, ssl.SSLCertVerificationError):
             reason = (
-                f"its certificate is not to be trusted: {error.verify_message} (ssl_cafile, "
-                "ssl_check_hostname)"
+                f"its certificate is not to be trusted: {error.verify_message} (give the authority "
+                "that signed it by ssl_cafile; ssl_check_hostname=False takes another host's)"
             )
         elif error.reason in _NOT_TLS:
             reason = "it speaks no TLS (security_protocol)"
         else:
             # The words for the peer's alert, or for what some brokers send instead of one.
             words = (error.reason or str(error)).lower().replace("_", " ")
-            reason = f"it refuses us: {words} (ssl_certfile, if it wants to know who we are)"
+            reason = (
+                f"it refuses us: {words} (if it wants to know who we are, give a certificate that "
+                "it trusts by ssl_certfile and ssl_keyfile)"
+            )
         return AuthenticationFailed(f"{self.address}: no TLS: {reason}")

@@ -4,8 +4,7 @@ import json
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import pytest
 
 from tests.support.clusters import BrokerOf, fresh_name
 from tests.support.traffic import partitions_of, write
+from tests.support.waiting import wait_until
 from tests.support.zk_tree import ZkTree
 from zkconsumer import KafkaConsumer, TopicPartition
 from zkconsumer.clock import SystemClock
@@ -38,38 +38,44 @@ def filled(sandbox: Sandbox) -> str:
     return topic
 
 
-@contextmanager
-def running(way: str, **settings: Any) -> Iterator["subprocess.Popen[str]"]:
-    """The process; killed at the end of the block, if it still runs."""
-    with subprocess.Popen(
-        [sys.executable, "-m", "tests.support.closing_consumer", way, json.dumps(settings)],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as process:
+class Child:
+    """A process that consumes, and what it was handed.
+
+    Args:
+        folder: for its output.
+        way: see ``closing_consumer``.
+        settings: of its consumer.
+    """
+
+    def __init__(self, folder: Path, way: str, **settings: Any) -> None:
+        self._way = way
+        self._out, self._errors = folder / "out", folder / "errors"
+        with self._out.open("wb") as out, self._errors.open("wb") as errors:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tests.support.closing_consumer", way, json.dumps(settings)],
+                cwd=ROOT,
+                stdout=out,
+                stderr=errors,
+            )
+
+    def ended(self, count: int, signals: list[signal.Signals]) -> Places:
+        """All that it was handed, with these signals behind so many records; it must end soon."""
         try:
-            yield process
+            wait_until(lambda: len(self._lines()) >= count, what="records")
+            for number in signals:
+                self._process.send_signal(number)
+            status = self._process.wait(SOON_MS / 1000)
         finally:
-            process.kill()
+            self._process.kill()
+            self._process.wait()
+        assert (status, self._errors.read_text()) == (0, "")
+        lines = self._lines()
+        if self._way != "exit":
+            assert lines.pop() == "ended with 0 more threads"
+        return [(int(number), int(offset)) for number, offset in map(str.split, lines)]
 
-
-def ended(
-    process: "subprocess.Popen[str]", count: int, signals: list[signal.Signals], *, tells_end: bool
-) -> Places:
-    """All that it was handed, after so many records and these signals; it must end soon."""
-    assert process.stdout is not None
-    lines = [process.stdout.readline() for _ in range(count)]
-    began_ms = CLOCK.now_ms()
-    for number in signals:
-        process.send_signal(number)
-    out, errors = process.communicate(timeout=SOON_MS / 1000)
-    assert (process.returncode, errors) == (0, ""), errors
-    assert CLOCK.now_ms() - began_ms < SOON_MS
-    lines += out.splitlines()
-    if tells_end:
-        assert lines.pop() == "ended with 0 more threads"
-    return [(int(number), int(offset)) for number, offset in map(str.split, lines)]
+    def _lines(self) -> list[str]:
+        return self._out.read_text().splitlines()
 
 
 def rest_of(topic: str, count: int, **settings: Any) -> Places:
@@ -115,7 +121,12 @@ CASES = [
 @pytest.mark.parametrize(("way", "count", "signals"), CASES)
 @pytest.mark.parametrize("version", ["0.9.0.1", "3.9.1"])
 def test_a_member_that_is_told_to_end_commits_and_leaves(
-    broker_of: BrokerOf, version: str, way: str, count: int, signals: list[signal.Signals]
+    broker_of: BrokerOf,
+    tmp_path: Path,
+    version: str,
+    way: str,
+    count: int,
+    signals: list[signal.Signals],
 ) -> None:
     """Within its session the others have its partitions, and go on where it stopped."""
     sandbox = broker_of(version)
@@ -126,14 +137,13 @@ def test_a_member_that_is_told_to_end_commits_and_leaves(
         "auto_offset_reset": "earliest",
         "session_timeout_ms": SESSION_MS,
     }
-    with running(way, topics=[topic], **settings) as process:
-        handed = ended(process, count, signals, tells_end=way != "exit")
+    handed = Child(tmp_path, way, topics=[topic], **settings).ended(count, signals)
     check(topic, handed, settings)
 
 
 @pytest.mark.parametrize(("way", "count", "signals"), CASES)
 def test_a_member_of_a_zookeeper_group_does_so_too(
-    cluster: Sandbox, way: str, count: int, signals: list[signal.Signals]
+    cluster: Sandbox, tmp_path: Path, way: str, count: int, signals: list[signal.Signals]
 ) -> None:
     """It takes its nodes along."""
     topic, group = filled(cluster), fresh_name("g")
@@ -143,8 +153,7 @@ def test_a_member_of_a_zookeeper_group_does_so_too(
         "auto_offset_reset": "earliest",
         "zookeeper_session_timeout_ms": SESSION_MS,
     }
-    with running(way, topics=[topic], **settings) as process:
-        handed = ended(process, count, signals, tells_end=way != "exit")
+    handed = Child(tmp_path, way, topics=[topic], **settings).ended(count, signals)
     tree = ZkTree(cluster)
     assert tree.members(group) == []
     assert tree.owners(group, topic) == {}
