@@ -277,5 +277,7 @@ class OffsetCalls:
     def _assigned(self, partition: object) -> TopicPartition:
         tp = partition_of(partition)
         if tp not in self._parts.session.assignment():
+            # By a close of another thread, it may be, at this moment.
+            self._parts.one_caller.look_in()
             raise IllegalState(f"{tp} is not assigned to this consumer (now, or yet)")
         return tp

@@ -146,10 +146,12 @@ class OneCaller(_RLock):  # type: ignore[misc]  # final for mypy alone
 
         Raises:
             ConsumerForked: this is a forked child.
-            ConsumerClosed: the consumer was closed.
+            ConsumerClosed: the consumer was closed, or another thread is closing it.
         """
         self._guard.check()
         self._check_open()
+        if self.is_closing and not self.is_inside:
+            raise ConsumerClosed(f"{self.owner} is being closed by another thread")
 
     def _check_open(self) -> None:
         if self.closed:

@@ -259,7 +259,7 @@ class BrokerDialer:
             return opened[-1]
 
         try:
-            # A port with SASL answers only what may come before that; older ones only the others.
+            # A port with SASL answers what may come before that only; a 0.9 never answers that.
             is_plain = any(
                 self._answers(
                     VersionSearch(
@@ -274,7 +274,7 @@ class BrokerDialer:
                         clock=self._clock,
                     )
                 )
-                for before_sasl in (True, False)
+                for before_sasl in (False, True)
             )
         finally:
             with self._lock:

@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import pytest
 
@@ -113,6 +114,58 @@ def test_writing_over_sasl_and_tls(
             producer.write({tp: [Record(0, None, b"v")]})
         assert not caught.value.may_pass
     assert clock.now_ms() - began_ms < PROMPT_MS
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """A consumer that can never get in by a port, and what it is told."""
+
+    listener: str
+    protocol: str
+    trusted: str
+    told: str
+
+
+REFUSALS = {
+    "plain-to-tls": Refusal("SSL", "PLAINTEXT", "", "answers in TLS.*security_protocol"),
+    "tls-to-plain": Refusal("PLAINTEXT", "SSL", "authority", "speaks no TLS.*security_protocol"),
+    "unknown-authority": Refusal("SSL", "SSL", "stranger", "not to be trusted.*ssl_cafile"),
+    "no-certificate": Refusal("MUTUAL", "SSL", "authority", "refuses us.*ssl_certfile"),
+}
+
+
+@pytest.mark.parametrize("case", REFUSALS)
+@pytest.mark.parametrize("version", ["0.9.0.1", "3.9.1"])
+def test_what_can_never_work_is_raised_within_the_time_of_a_request(
+    secure_broker_of: SecureBrokerOf,
+    certificates: Certificates,
+    version: str,
+    case: str,
+) -> None:
+    """By each poll and each question about the cluster, with the broker and what to do."""
+    broker = secure_broker_of(version)
+    refusal = REFUSALS[case]
+    if refusal.listener not in {"PLAINTEXT", *broker.ports}:
+        return
+    at = broker.at(refusal.listener)
+    trusted = str(getattr(certificates, refusal.trusted)) if refusal.trusted else None
+    clock = SystemClock()
+    with contextlib.closing(
+        KafkaConsumer(
+            "any",
+            bootstrap_servers=f"{at.host}:{at.port}",
+            group_id=fresh_name("group"),
+            security_protocol=refusal.protocol,
+            ssl_cafile=trusted,
+            request_timeout_ms=PROMPT_MS,
+        )
+    ) as refused:
+        calls = (lambda: refused.poll(timeout_ms=LONG_MS), refused.topics)
+        for call in (*calls, *calls):
+            began_ms = clock.now_ms()
+            with pytest.raises(AuthenticationFailed, match=f"{at.host}:{at.port}.*{refusal.told}"):
+                call()
+            assert clock.now_ms() - began_ms < PROMPT_MS
 
 
 @contextlib.contextmanager

@@ -132,7 +132,9 @@ class Mistake:
 
 MISTAKES = [
     Mistake("SSL", "PLAINTEXT", AuthenticationFailed, "wants that .security_protocol"),
-    Mistake("PLAINTEXT", "SSL", ConnectFailed, "without TLS .*security_protocol"),
+    Mistake("PLAINTEXT", "SSL", AuthenticationFailed, "speaks no TLS .*security_protocol"),
+    Mistake("SASL_PLAINTEXT", "SSL", AuthenticationFailed, "speaks no TLS .*security_protocol"),
+    Mistake("PLAINTEXT", "SASL_SSL", AuthenticationFailed, "speaks no TLS .*security_protocol"),
     Mistake("SASL_PLAINTEXT", "PLAINTEXT", AuthenticationFailed, "wants SASL .security_protocol"),
     Mistake("SASL_SSL", "SSL", AuthenticationFailed, "wants SASL .security_protocol"),
     Mistake("PLAINTEXT", "SASL_PLAINTEXT", AuthenticationFailed, "without SASL"),
@@ -156,6 +158,7 @@ def test_the_wrong_port(
         "PLAINTEXT": PLAINTEXT,
         "SSL": tls(certificates),
         "SASL_PLAINTEXT": user(certificates, "PLAIN"),
+        "SASL_SSL": user(certificates, "PLAIN", "SASL_SSL"),
     }[mistake.protocol]
     clock = SystemClock()
     began_ms = clock.now_ms()

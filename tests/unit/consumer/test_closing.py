@@ -1,6 +1,7 @@
 """``close()`` in a signal handler, wherever it strikes, and by listeners and callbacks."""
 
 from collections.abc import Callable, Collection
+from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import count
 
@@ -9,6 +10,7 @@ import pytest
 from tests.support.interrupting import interrupt_at_check
 from tests.support.poll_callers import A, B, Make, joined, offsets_of
 from tests.support.poll_fakes import FakeParts
+from tests.support.waiting import wait_until
 from zkconsumer import ConsumerRebalanceListener, KafkaConsumer, TopicPartition
 from zkconsumer.errors import ConsumerClosed
 from zkconsumer.model import OffsetAndMetadata
@@ -16,7 +18,7 @@ from zkconsumer.records.consumer_record import ConsumerRecord
 
 END = 5
 SHARES = 3
-STEP = 12
+STEP = 3
 """So many places lie between two that are tried; with 1 all are."""
 Handed = list[ConsumerRecord]
 Read = Callable[[KafkaConsumer, FakeParts, Handed], None]
@@ -73,6 +75,9 @@ class _Place:
         self.partition, self.offset = partition, offset
 
 
+POOL = ThreadPoolExecutor(1)
+
+
 class Stopped(BaseException):
     """What a handler raises behind its ``close()``, as ``sys.exit`` does."""
 
@@ -85,7 +90,28 @@ def places_of(handed: Handed) -> dict[TopicPartition, list[int]]:
     return found
 
 
-def struck(make: Make, read: Read, number: int, *, exits: bool) -> bool:
+Strike = Callable[[KafkaConsumer], None]
+
+
+def goes_on(consumer: KafkaConsumer) -> None:
+    """A handler that closes."""
+    consumer.close()
+
+
+def exits(consumer: KafkaConsumer) -> None:
+    """One that ends the program behind that."""
+    consumer.close()
+    raise Stopped
+
+
+def from_another_thread(consumer: KafkaConsumer) -> None:
+    """No handler: another thread closes at this moment, and gets as far as it can."""
+    gate = consumer._parts.one_caller
+    closing = POOL.submit(consumer.close)
+    wait_until(lambda: closing.done() or gate.request is not None, what="the other thread")
+
+
+def struck(make: Make, read: Read, number: int, strike: Strike) -> bool:
     """Close the consumer at that place of its life, and check what became of it.
 
     Returns:
@@ -100,9 +126,7 @@ def struck(make: Make, read: Read, number: int, *, exits: bool) -> bool:
     def handler() -> None:
         nonlocal struck_here
         struck_here = True
-        consumer.close()
-        if exits:
-            raise Stopped
+        strike(consumer)
 
     try:
         interrupt_at_check(number, handler, partial(read, consumer, fakes, handed))
@@ -111,6 +135,7 @@ def struck(make: Make, read: Read, number: int, *, exits: bool) -> bool:
     if not struck_here:
         return False
     gate = consumer._parts.one_caller
+    wait_until(lambda: gate.closed, what="the end")
     assert (gate.closed, gate.request, gate.is_inside, gate.here.depth) == (True, None, False, 0)
     closes = [call for call in fakes.group.calls if call.startswith("close")]
     assert (len(closes), fakes.engine.stopped, fakes.group.owned) == (1, True, frozenset())
@@ -124,18 +149,18 @@ def struck(make: Make, read: Read, number: int, *, exits: bool) -> bool:
     return True
 
 
-@pytest.mark.parametrize("exits", [False, True], ids=["goes-on", "exits"])
+@pytest.mark.parametrize("strike", [goes_on, exits, from_another_thread])
 @pytest.mark.parametrize("share", range(SHARES))
 @pytest.mark.parametrize("read", [by_poll, by_loop, mixed, by_batch])
-def test_a_handler_that_closes_commits_what_was_handed_out(
-    make: Make, read: Read, share: int, exits: bool
+def test_who_closes_commits_what_was_handed_out(
+    make: Make, read: Read, share: int, strike: Strike
 ) -> None:
-    """Exactly that, wherever it strikes: no record too many, none too few, and all ends."""
+    """Exactly that, wherever that strikes: no record too many, none too few, and all ends."""
     if read is by_batch:
         pytest.importorskip("pyarrow")
     tried = 0
     for number in count(share * STEP // SHARES, STEP):
-        if not struck(make, read, number, exits=exits):
+        if not struck(make, read, number, strike):
             break
         tried += 1
     assert tried > 5
