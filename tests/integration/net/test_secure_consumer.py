@@ -2,6 +2,7 @@
 
 import contextlib
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import pytest
@@ -166,6 +167,46 @@ def test_what_can_never_work_is_raised_within_the_time_of_a_request(
             with pytest.raises(AuthenticationFailed, match=f"{at.host}:{at.port}.*{refusal.told}"):
                 call()
             assert clock.now_ms() - began_ms < PROMPT_MS
+
+
+def test_a_broker_that_restarts_is_not_taken_for_one_without_tls(
+    secure_broker_of: SecureBrokerOf, certificates: Certificates
+) -> None:
+    """Polls go on, whatever it does to connections meanwhile, and records come when it is back."""
+    broker = secure_broker_of("3.9.1")
+    sandbox, topic = broker.sandbox, fresh_name("secure")
+    sandbox.create_topic(topic)
+    at = broker.at("SSL")
+
+    def restart() -> None:
+        sandbox.stop_broker(0)
+        sandbox.start_broker(0)
+        write_lines(sandbox, topic, keyed_lines(COUNT), Codec.NONE, java=True)
+
+    with (
+        contextlib.closing(
+            KafkaConsumer(
+                topic,
+                bootstrap_servers=f"{at.host}:{at.port}",
+                group_id=fresh_name("group"),
+                auto_offset_reset="earliest",
+                security_protocol="SSL",
+                ssl_cafile=str(certificates.authority),
+                request_timeout_ms=PROMPT_MS,
+            )
+        ) as member,
+        ThreadPoolExecutor(1) as pool,
+    ):
+        while not member.assignment():
+            member.poll(100)
+        restarted = pool.submit(restart)
+        clock = SystemClock()
+        deadline_ms = clock.now_ms() + 2 * LONG_MS
+        count = 0
+        while count < COUNT and clock.now_ms() < deadline_ms:
+            count += sum(map(len, member.poll(100).values()))
+        restarted.result()
+    assert count == COUNT
 
 
 @contextlib.contextmanager

@@ -18,7 +18,7 @@ from zkconsumer.records.consumer_record import ConsumerRecord
 
 END = 5
 SHARES = 3
-STEP = 3
+STEP = 12
 """So many places lie between two that are tried; with 1 all are."""
 Handed = list[ConsumerRecord]
 Read = Callable[[KafkaConsumer, FakeParts, Handed], None]

@@ -1,0 +1,87 @@
+"""What another thread sees while one polls, at any moment of that, and what a close there commits.
+
+The moments are those at which CPython would run another thread or a signal handler.
+"""
+
+import pytest
+from hypothesis import event, given
+from hypothesis import strategies as st
+
+from tests.support.interrupting import interrupt_at_check
+from tests.support.poll_callers import A, B
+from tests.support.poll_fakes import FakeParts
+from zkconsumer import KafkaConsumer, TopicPartition
+from zkconsumer.consumer import kafka_consumer
+from zkconsumer.errors import ConsumerClosed
+
+END = 7
+PLACES = st.integers(0, 500)
+STEPS = st.lists(st.integers(0, 6), min_size=1, max_size=5)
+"""How many records each poll takes at most; 0: one record by an iteration."""
+
+
+class Reader:
+    """A consumer that polls and iterates, and what it was handed."""
+
+    def __init__(self, steps: list[int]) -> None:
+        self.fakes = FakeParts(group_id="g", auto_offset_reset="earliest", consumer_timeout_ms=1)
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(kafka_consumer, "assemble", lambda _: self.fakes.parts())
+            self.consumer = KafkaConsumer("t", group_id="g")
+        self.consumer.config = self.fakes.config
+        self.fakes.engine.ends = {A: END, B: END}
+        self.fakes.group.give(A, B)
+        self.consumer.poll()
+        self.handed: dict[TopicPartition, int] = {A: 0, B: 0}
+        self._steps = steps
+
+    def read(self) -> None:
+        """Take all steps."""
+        for step in self._steps:
+            if step:
+                for tp, records in self.consumer.poll(max_records=step).items():
+                    self.handed[tp] += len(records)
+            else:
+                for record in self.consumer:
+                    self.handed[TopicPartition("t", record.partition)] += 1
+                    break
+
+
+@given(steps=STEPS, place=PLACES)
+def test_a_position_that_is_seen_is_one_between_two_polls(steps: list[int], place: int) -> None:
+    """Never that of records on their way, however far they are."""
+    reader = Reader(steps)
+    session = reader.consumer._parts.session
+
+    def look() -> None:
+        for tp, count in reader.handed.items():
+            seen = session.position_seen(tp)
+            event("it moves" if seen is None else "seen")
+            assert seen is None or seen.offset == count
+
+    interrupt_at_check(place, look, reader.read)
+    for tp, count in reader.handed.items():
+        assert session.position_seen(tp) == session.position(tp)
+        assert reader.consumer.position(tp) == count
+
+
+@given(steps=STEPS, place=PLACES, again=st.integers(0, 50))
+def test_closes_at_any_two_moments_commit_what_was_handed_out(
+    steps: list[int], place: int, again: int
+) -> None:
+    """The second one may strike amid the first."""
+    reader = Reader(steps)
+    consumer = reader.consumer
+
+    def close() -> None:
+        interrupt_at_check(again, consumer.close, consumer.close)
+
+    try:
+        interrupt_at_check(place, close, reader.read)
+    except ConsumerClosed:
+        event("a later call")
+    consumer.close()
+    committed = {tp: it.offset for tp, it in reader.fakes.group.committed_offsets.items()}
+    assert {tp: committed.get(tp, 0) for tp in (A, B)} == reader.handed
+    closes = [call for call in reader.fakes.group.calls if call.startswith("close")]
+    assert len(closes) == 1
