@@ -4,6 +4,7 @@ from collections.abc import Callable, Collection
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from itertools import count
+from typing import Any
 
 import pytest
 
@@ -180,6 +181,21 @@ def test_a_handler_amid_a_wait_has_closed_when_its_close_returns(make: Make) -> 
     fakes.bell.meanwhile.append(handler)
     assert consumer.poll(1_000) == {}
     assert seen == [True, {A: OffsetAndMetadata(10, "", 3), B: OffsetAndMetadata(10, "", 3)}]
+
+
+def test_a_poll_that_had_taken_records_gives_none_of_them(make: Make) -> None:
+    """Else what the listener raises meanwhile would take them along, and they are committed."""
+    consumer, fakes = joined(make)
+    collect = fakes.engine.collect_as
+
+    def struck_behind(*args: Any) -> object:
+        found = collect(*args)
+        consumer.close()
+        return found
+
+    fakes.engine.collect_as = struck_behind  # type: ignore[method-assign,assignment]
+    assert consumer.poll() == {}
+    assert {it.offset for it in fakes.group.committed_offsets.values()} == {0}
 
 
 def test_an_iteration_that_waits_ends(make: Make) -> None:

@@ -3,14 +3,17 @@
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import count
 from typing import Any
 
 import pytest
 
+from tests.support.interrupting import interrupt_at_check
 from tests.support.poll_callers import A, B, Make, joined, offsets_of
 from tests.support.poll_fakes import FakeParts
 from tests.support.waiting import wait_until
 from zkconsumer import ConsumerRebalanceListener, KafkaConsumer, TopicPartition
+from zkconsumer.consumer.session import PollSession
 from zkconsumer.errors import ConsumerClosed, IllegalState, RequestTimedOut
 
 WAIT_S = 30
@@ -128,6 +131,23 @@ def test_a_position_that_is_not_known_is_found_by_who_polls(
     assert waiting.result(WAIT_S) == {}
     with pytest.raises(IllegalState, match="not assigned"):
         consumer.position(TopicPartition("u", 0))
+
+
+def test_a_position_never_runs_ahead_of_what_a_poll_hands_out(make: Make) -> None:
+    """At no place of it: records that are on their way may be put back yet."""
+    seen: set[int | None] = set()
+    for number in count():
+        consumer, _ = joined(make)
+        session = consumer._parts.session
+
+        def look(session: PollSession = session) -> None:
+            found = session.position_seen(A)
+            seen.add(None if found is None else found.offset)
+
+        if not interrupt_at_check(number, look, consumer.poll):
+            break
+        assert consumer.position(A) == 10
+    assert seen == {None, 0}
 
 
 def test_close_ends_a_poll_of_another_thread(polling: Polling) -> None:
