@@ -46,14 +46,22 @@ def view(
 
 
 def board_of(
-    *partitions: TopicPartition, settings: PollFetchSettings | None = None, offset: int = 0
+    *partitions: TopicPartition,
+    settings: PollFetchSettings | None = None,
+    offset: int = 0,
+    fresh: bool = False,
 ) -> Board:
-    """A board with partitions that broker 1 leads, all standing at an offset."""
+    """A board with partitions that broker 1 leads, all standing at an offset.
+
+    Unless they are to be ``fresh``, each has been heard of before.
+    """
     board = Board(settings or PollFetchSettings())
     board.see(view(dict.fromkeys(partitions, BROKER)))
     board.add(partitions)
     for tp in partitions:
         board.seek(tp, At(offset))
+    if not fresh:
+        board.fresh.clear()
     board.take_effects()
     return board
 

@@ -4,6 +4,7 @@ import logging
 import random
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from zkconsumer.clock import Clock, SystemClock
@@ -143,6 +144,7 @@ def _wire(
             most_ms=max(1, min(config.heartbeat_interval_ms, config.max_poll_interval_ms // 2)),
             death=scope.first_error,
             is_ending=lambda: one_caller.is_ending,
+            gather_ms=partial(network.engine.gather_ms, config.max_poll_records),
         ),
         stops=(network.engine.stop, network.keeper.stop, network.client.stop, dialer.stop),
     )

@@ -33,13 +33,14 @@ class PollLoop:
         death: what the first of the consumer's threads that died by a fault died of; None: all
             live. Without it a poll would wait for ever for what nobody does any more.
         is_ending: whether the consumer was closed, or is to be.
+        gather_ms: how long to wait before taking what is there, since more comes; 0: not at all.
 
     Attributes:
         is_resting: a poll waits for news at this moment: whatever interrupts it finds everything
             done, and may close the consumer.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one part a line, most by name
         self,
         rounds: Rounds,
         bell: Wakeup,
@@ -48,6 +49,7 @@ class PollLoop:
         most_ms: int,
         death: Callable[[], BaseException | None] = lambda: None,
         is_ending: Callable[[], bool] = lambda: False,
+        gather_ms: Callable[[], int] = lambda: 0,
     ) -> None:
         self.is_resting = False
         self._rounds = rounds
@@ -56,6 +58,7 @@ class PollLoop:
         self._most_ms = most_ms
         self._death = death
         self._is_ending = is_ending
+        self._gather_ms = gather_ms
 
     def run(self, timeout_ms: int | None, take: Callable[[], T]) -> T:
         """Until ``take`` gives something true; what it gave last, when the time is over.
@@ -73,19 +76,19 @@ class PollLoop:
         while True:
             self.check()
             self._rounds.turn()
-            found = take()
-            if found:
-                return found
-            if (death := self._death()) is not None:
-                raise death
-            left_ms = self._most_ms
-            if deadline_ms is not None:
-                left_ms = min(left_ms, deadline_ms - self._clock.now_ms())
-                if left_ms <= 0:
+            wait_ms = min(self._left_ms(deadline_ms), self._gather_ms())
+            if wait_ms <= 0:
+                found = take()
+                wait_ms = self._left_ms(deadline_ms)
+                if found:
+                    return found
+                if (death := self._death()) is not None:
+                    raise death
+                if wait_ms <= 0:
                     return found
             self.is_resting = True
             try:
-                self._bell.wait(left_ms)
+                self._bell.wait(wait_ms)
             finally:
                 self.is_resting = False
 
@@ -99,3 +102,9 @@ class PollLoop:
         if self._is_ending():
             raise BrokenOff("the consumer was closed while this call waited")
         self._bell.check()
+
+    def _left_ms(self, deadline_ms: int | None) -> int:
+        """How long to wait at most until the next round; not above 0: the time is over."""
+        if deadline_ms is None:
+            return self._most_ms
+        return min(self._most_ms, deadline_ms - self._clock.now_ms())

@@ -104,6 +104,22 @@ def test_a_poll_looks_once_and_then_waits_in_pieces() -> None:
     assert loop.run(None, lambda: next(found)) == "x"
 
 
+def test_a_poll_gathers_before_it_takes_and_never_past_its_time() -> None:
+    """What is there by the end of its time is handed out; a poll without time takes at once."""
+    clock, rounds = ManualClock(), Rounds()
+    bell = PaperBell(clock)
+    gathering: list[int] = [250, 40, 0]
+    loop = PollLoop(rounds, bell, clock, most_ms=300, gather_ms=lambda: gathering.pop(0))
+    assert loop.run(5_000, lambda: "x") == "x"
+    assert (rounds.turns, bell.waits) == (3, [250, 40])
+    bell.waits.clear()
+    always = PollLoop(rounds, bell, clock, most_ms=300, gather_ms=lambda: 250)
+    assert always.run(100, lambda: "x") == "x"
+    assert bell.waits == [100]
+    assert always.run(0, lambda: "x") == "x"
+    assert bell.waits == [100]
+
+
 def test_a_poll_that_is_woken_hands_out_nothing() -> None:
     """What is there comes with the next."""
     clock = ManualClock()

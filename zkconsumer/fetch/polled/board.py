@@ -35,6 +35,8 @@ class Board:
         states: all partitions.
         line: those with news for the caller, in the order of their turns.
         failures: what brokers told all of us (``AuthenticationFailed``), to be raised once each.
+        fresh: those about which no broker has answered a fetch yet; see ``gathering``.
+        gathering_since_ms: since when what waits is held back for these; None: it is not.
         effects: what the shell is to do; taken with ``take_effects``.
     """
 
@@ -43,6 +45,8 @@ class Board:
         self.states: dict[TopicPartition, PartitionState] = {}
         self.line: OrderedDict[TopicPartition, PartitionState] = OrderedDict()
         self.failures: OrderedDict[Broker, ZkConsumerError] = OrderedDict()
+        self.fresh: dict[TopicPartition, PartitionState] = {}
+        self.gathering_since_ms: int | None = None
         self.effects = Effects()
         self._sources: dict[Broker, OrderedDict[TopicPartition, PartitionState]] = {}
         self._view: ClusterView | None = None
@@ -56,7 +60,7 @@ class Board:
         """Take over partitions; those that are here stay as they are."""
         for tp in partitions:
             if tp not in self.states:
-                state = self.states[tp] = PartitionState(tp)
+                state = self.states[tp] = self.fresh[tp] = PartitionState(tp)
                 self._lead(state)
 
     def remove(self, partitions: Iterable[TopicPartition]) -> None:
@@ -66,6 +70,7 @@ class Board:
             if state is not None:
                 state.asked = state.question = None
                 self.line.pop(tp, None)
+                self._heard_of(state)
                 self._move(state, None)
 
     def seek(self, tp: TopicPartition, start: Start) -> None:
@@ -128,6 +133,7 @@ class Board:
             if state is None or state.asked is not asked:
                 continue
             arrivals.fetched(state, asked, answer, unpacked)
+            self._heard_of(state)
             if len(answer.records):
                 self._end_turn(state)
             self._place(state, now_ms)
@@ -148,6 +154,7 @@ class Board:
     def broker_lost(self, broker: Broker) -> None:
         """A broker can't be reached: let leaders choose replicas anew, and look for leaders."""
         for state in list(self.of(broker).values()):
+            self._heard_of(state)
             if state.replica is not None:
                 state.replica = None
                 self._place(state)
@@ -222,6 +229,11 @@ class Board:
             self.effects.wake.add(state.source)
         self.effects.ask_positions |= state.is_asking
         self.effects.refresh_metadata |= state.leader is None
+
+    def _heard_of(self, state: PartitionState) -> None:
+        """Nobody is to wait for it: there is an answer, or no hope of one."""
+        if self.fresh.pop(state.topic_partition, None) is not None:
+            self.effects.tell_caller = True
 
     def _asking(self, question: Question) -> PartitionState | None:
         state = self.states.get(question.topic_partition)

@@ -20,6 +20,7 @@ from zkconsumer.fetch.polled.broker_fetcher import BrokerFetcher
 from zkconsumer.fetch.polled.desk import Desk
 from zkconsumer.fetch.polled.effects import Effects
 from zkconsumer.fetch.polled.fetch_line import FetchLine
+from zkconsumer.fetch.polled.gathering import gather_ms
 from zkconsumer.fetch.polled.partition_state import PartitionState, Phase
 from zkconsumer.fetch.polled.positions import PositionAsker
 from zkconsumer.fetch.polled.settings import PollFetchSettings
@@ -201,6 +202,16 @@ class PollEngine:
         if self._death is not None:
             return True
         return self._desk.change(lambda board, now_ms: turns.is_ready(board, now_ms, among))
+
+    def gather_ms(self, enough: int) -> int:
+        """How long a poll with time left is to wait for first answers; see ``gathering``.
+
+        Args:
+            enough: so many records are worth no wait.
+        """
+        if not self._desk.look(lambda board: bool(board.fresh)):
+            return 0
+        return self._desk.change(lambda board, now_ms: gather_ms(board, now_ms, enough=enough))
 
     def position(self, tp: TopicPartition) -> PositionView | None:
         """Where the caller stands; None while that is not known, or the partition not here."""

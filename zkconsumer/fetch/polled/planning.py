@@ -68,6 +68,9 @@ def plan_fetch(
             ready.append(state)
     sizes = _sizes(board, ready, has_hard_bounds=has_hard_bounds)
     max_wait_ms = min(settings.max_wait_ms, _SOON_MS) if is_soon else settings.max_wait_ms
+    if board.fresh and any(one.topic_partition in board.fresh for one in ready):
+        # Others may be held back until it is known whether there is anything.
+        max_wait_ms = 0
     if due_ms is not None:
         max_wait_ms = min(max_wait_ms, due_ms - now_ms)
     return FetchPlan(

@@ -1,0 +1,48 @@
+"""Whether a poll waits a little for the first answers about what was just assigned. Pure.
+
+Answers come one by one, and a caller who takes the first gets one partition's records where all
+have some. So a poll that has time left waits until each partition has been heard of once that can
+be: not those which are paused, without a leader, or of a broker that can't be reached. One that is
+merely slow holds up the others for ``MOST_MS``, once; later polls wait for nobody.
+"""
+
+from typing import Final
+
+from zkconsumer.fetch.polled.board import Board
+from zkconsumer.fetch.polled.partition_state import PartitionState
+
+MOST_MS: Final = 250
+"""How long records wait for the first answers about other partitions, counted from the first."""
+
+
+def gather_ms(board: Board, now_ms: int, *, enough: int) -> int:
+    """How much longer to wait before handing out what is there; 0: no longer.
+
+    Args:
+        board: all partitions.
+        now_ms: the time.
+        enough: so many records are worth no wait.
+    """
+    if not board.fresh:
+        board.gathering_since_ms = None
+        return 0
+    if not board.line or board.failures or not any(map(_is_awaited, board.fresh.values())):
+        return 0
+    if sum(_records(state) for state in board.line.values()) >= enough:
+        return 0
+    if board.gathering_since_ms is None:
+        board.gathering_since_ms = now_ms
+    left_ms = board.gathering_since_ms + MOST_MS - now_ms
+    if left_ms > 0:
+        return left_ms
+    board.fresh.clear()
+    board.gathering_since_ms = None
+    return 0
+
+
+def _is_awaited(state: PartitionState) -> bool:
+    return not (state.is_paused or state.failures or state.source is None or state.trouble)
+
+
+def _records(state: PartitionState) -> int:
+    return sum(len(chunk.records) for chunk in state.waiting)
