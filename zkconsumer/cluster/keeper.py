@@ -5,15 +5,17 @@ Source: Kafka 3.9 ``Metadata``, ``NetworkClient.DefaultMetadataUpdater``.
 
 import logging
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 
 from zkconsumer.clock import Clock, SystemClock
 from zkconsumer.cluster.cluster_client import ClusterClient
+from zkconsumer.cluster.new_partitions import LEAST_LAPSE_MS, NewPartitions
 from zkconsumer.cluster.refresh_pace import RefreshPace
 from zkconsumer.cluster.vanished import VanishedTopics
 from zkconsumer.cluster.view import NOTHING_KNOWN, ClusterView, kept_current
 from zkconsumer.errors import AuthenticationFailed, ZkConsumerError, without_frames
+from zkconsumer.model import TopicPartition
 from zkconsumer.repeats import Repeats
 from zkconsumer.scope import Mailbox, ThreadScope, naps
 from zkconsumer.wire.error_codes import ErrorCode
@@ -73,6 +75,7 @@ class MetadataKeeper:
         self._watched: frozenset[str] | None = frozenset()
         self._told_of: set[str] = set()
         self._vanished = VanishedTopics()
+        self._new = NewPartitions(max(LEAST_LAPSE_MS, 2 * refresh_ms))
         self._wanted = False
         self._stopped = False
         self._wake: Mailbox[None] = Mailbox()
@@ -87,8 +90,21 @@ class MetadataKeeper:
             before = self._watched
             self._watched = topics
             grows = before is not None and (topics is None or bool(topics - before))
+            self._new.watch(topics)
         if grows:
             self.update()
+
+    def is_new(self, tp: TopicPartition) -> bool | None:
+        """Whether it came to be since its topic is watched; None: nobody has answered yet."""
+        with self._lock:
+            if self._watched is not None and tp.topic not in self._watched:
+                return False
+            return self._new.is_new(tp, self._clock.now_ms())
+
+    def begun(self, partitions: Iterable[TopicPartition]) -> None:
+        """Reading these has begun: they are not new any more, should they come again."""
+        with self._lock:
+            self._new.begun(partitions)
 
     def update(self) -> None:
         """Ask soon: what is known proved wrong, or is not enough."""
@@ -147,6 +163,7 @@ class MetadataKeeper:
 
     def _ask(self) -> None:
         watched = self._watched
+        began_ms = self._clock.now_ms()
         try:
             view = self._view_of(watched, timeout_ms=self._ask_timeout_ms)
         except ZkConsumerError as error:
@@ -160,9 +177,16 @@ class MetadataKeeper:
             self.failure = None
             self._repeats.works(_ABOUT)
             before = self.view
-            current = kept_current(before, view)
-            self.view = self._vanished.kept(before, current, watched, self._clock.now_ms())
-            self._pace.answered(lacking=_is_lacking(view) or self._vanished.some)
+            now_ms = self._clock.now_ms()
+            current = self._vanished.kept(before, kept_current(before, view), watched, now_ms)
+            with self._lock:
+                # Before it is published: who acts on a partition may ask whether it is new.
+                self._new.saw(current, watched, now_ms)
+                # What is not watched any more was forgotten, and is not to come back with this.
+                self._new.watch(self._watched)
+            self.view = current
+            lacking = _is_lacking(view) or self._vanished.some
+            self._pace.answered(lacking=lacking, took_ms=now_ms - began_ms)
             self._tell_missing(view)
             if self.view != before:
                 self._on_change(self.view)

@@ -8,9 +8,14 @@ from zkconsumer.backoff import Backoff
 MOST_RETRY_MS = 1_000
 """``retry.backoff.max.ms``: the longest pause while nobody answers."""
 
+MISSING_MS = 1_000
+"""The longest pause while a topic or a leader is missing, and asking costs little..."""
+
 MOST_MISSING_MS = 10_000
-"""The longest pause while a topic or a leader is missing: brokers of 0.10 and before are asked
-about all topics for that."""
+"""... and where it costs much: brokers of 0.10 and before are asked about all topics for that."""
+
+_SHARE = 20
+"""So many times as long as an answer took is the pause after it, within these two."""
 
 REFUSED_MS = 10_000
 """The pause when brokers don't believe who we are: too many wrong passwords may lock a user out."""
@@ -29,13 +34,20 @@ class RefreshPace:
         self._backoff_ms = backoff_ms
         self._retry = Backoff(backoff_ms, max(backoff_ms, MOST_RETRY_MS))
         self._look_again = Backoff(backoff_ms, max(backoff_ms, MOST_MISSING_MS))
+        self._missing_ms = MISSING_MS
         self._failed = 0
         self._lacking = 0
         self._refused = False
 
-    def answered(self, *, lacking: bool) -> None:
-        """Somebody answered; ``lacking``: not all that is wanted is there."""
+    def answered(self, *, lacking: bool, took_ms: int = 0) -> None:
+        """Somebody answered.
+
+        Args:
+            lacking: not all that is wanted is there.
+            took_ms: how long it took.
+        """
         self._failed, self._refused = 0, False
+        self._missing_ms = max(MISSING_MS, self._backoff_ms, _SHARE * took_ms)
         self._lacking = self._lacking + 1 if lacking else 0
 
     def failed(self, *, refused: bool) -> None:
@@ -52,5 +64,6 @@ class RefreshPace:
         if wanted:
             return self._backoff_ms
         if self._lacking:
-            return min(self._refresh_ms, self._look_again.delay_ms(self._lacking - 1, 0))
+            look_again_ms = self._look_again.delay_ms(self._lacking - 1, 0)
+            return min(self._refresh_ms, self._missing_ms, look_again_ms)
         return self._refresh_ms

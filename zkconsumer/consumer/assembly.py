@@ -255,4 +255,6 @@ def _starts(
         lookup = CommittedLookup(
             membership.committed, scope, bell.ring, timeout_ms=config.default_api_timeout_ms
         )
-    return StartPositions(network.engine, lookup, policy_of(config))
+    reads_new_whole = config.auto_offset_reset_new_partitions == "earliest"
+    topics = network.keeper if reads_new_whole else None
+    return StartPositions(network.engine, lookup, policy_of(config), topics)

@@ -44,6 +44,7 @@ class PollConfig:
     max_poll_interval_ms: int
     partition_assignment_strategy: str
     auto_offset_reset: Literal["earliest", "latest", "none"]
+    auto_offset_reset_new_partitions: Literal["earliest", "latest"]
     enable_auto_commit: bool
     auto_commit_interval_ms: int
     isolation_level: Literal["read_uncommitted", "read_committed"]

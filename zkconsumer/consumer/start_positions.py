@@ -1,5 +1,9 @@
 """Where to read partitions from that came new: where the group stands, or else by the policy.
 
+The policy ``latest`` is for what was there when we began to look. A partition that came later is
+read from its beginning where ``auto.offset.reset.new.partitions`` says so: all that is in it was
+written since.
+
 What the caller seeks itself meanwhile stays. An answer about a partition that went away in between,
 and perhaps came back, says nothing of it any more: others may have committed since.
 
@@ -18,7 +22,7 @@ from zkconsumer.errors import (
     TransportError,
     ZkConsumerError,
 )
-from zkconsumer.fetch.polled.starts import At, Reset, ResetPolicy, Start
+from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, At, Reset, ResetPolicy, Start
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.repeats import Repeats
 
@@ -47,6 +51,14 @@ class Lookup(Protocol):
         ...
 
 
+class Topics(Protocol):
+    """What this needs of the metadata; see ``MetadataKeeper``."""
+
+    def is_new(self, tp: TopicPartition) -> bool | None:
+        """Whether it came to be since its topic is watched; None: not known yet."""
+        ...
+
+
 class StartPositions:
     """Thread: the caller's.
 
@@ -54,22 +66,32 @@ class StartPositions:
         engine: gets the positions.
         lookup: knows what is committed; None where there is no group.
         policy: where nothing is committed; None: that is the caller's problem.
+        topics: knows which partitions are new, where these are to be read from their beginning
+            in spite of a policy ``LATEST``; None: they are not.
     """
 
-    def __init__(self, engine: Seekable, lookup: Lookup | None, policy: ResetPolicy | None) -> None:
+    def __init__(
+        self,
+        engine: Seekable,
+        lookup: Lookup | None,
+        policy: ResetPolicy | None,
+        topics: Topics | None = None,
+    ) -> None:
         self._engine = engine
         self._lookup = lookup
         self._policy = policy
+        self._topics = topics if policy is LATEST else None
         self._to_ask: set[TopicPartition] = set()
         self._asked: dict[TopicPartition, frozenset[TopicPartition]] = {}
         self._missing: set[TopicPartition] = set()
+        self._to_judge: set[TopicPartition] = set()
         self._heard: deque[Answer] = deque()
         self._repeats = Repeats(log)
 
     @property
     def is_settled(self) -> bool:
         """Whether no partition waits for an answer, or for the caller."""
-        return not (self._to_ask or self._asked or self._missing)
+        return not (self._to_ask or self._asked or self._missing or self._to_judge)
 
     def came(self, partitions: Iterable[TopicPartition]) -> None:
         """These are new, and without a position."""
@@ -81,6 +103,7 @@ class StartPositions:
             self._to_ask.discard(tp)
             self._asked.pop(tp, None)
             self._missing.discard(tp)
+            self._to_judge.discard(tp)
 
     def advance(self) -> None:
         """Ask what is to be asked, and use what was found.
@@ -98,6 +121,8 @@ class StartPositions:
             # What a signal handler's exception interrupts is done again, before anything is read.
             failure = self._take(self._heard[0]) or failure
             self._heard.popleft()
+        for tp in list(self._to_judge):
+            self._fall_back(tp)
         if self._to_ask and failure is None:
             self._ask()
         if failure is not None:
@@ -155,7 +180,15 @@ class StartPositions:
             self._engine.seek(tp, At(committed.offset, committed.leader_epoch))
 
     def _fall_back(self, tp: TopicPartition) -> None:
+        is_new = False if self._topics is None else self._topics.is_new(tp)
         if self._policy is None:
             self._missing.add(tp)
+        elif is_new is None:
+            self._to_judge.add(tp)
+            return
+        elif is_new:
+            log.info("%s: read from its beginning, as it came to be after the first look", tp)
+            self._engine.seek(tp, Reset(EARLIEST))
         else:
             self._engine.seek(tp, Reset(self._policy))
+        self._to_judge.discard(tp)

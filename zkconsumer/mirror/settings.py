@@ -143,6 +143,8 @@ def consumer_settings(file: Mapping[str, str]) -> ConsumerFile:
         "auto.offset.reset": "earliest",
         # The target would take what was aborted for committed: markers are not mirrored.
         "isolation.level": "read_committed",
+        # A topic that was deleted is not to come back by being watched.
+        "allow.auto.create.topics": "false",
     }
     interval_ms: int | None = None
     for key, value in file.items():

@@ -79,6 +79,8 @@ def verify(
     if not lines:
         raise ConfigError(f"--offsets-file {names} has no lines: nothing was mirrored")
     landed = [line for line in lines if isinstance(line, Landed)]
+    # Who compares makes no topics.
+    source, target = ({"allow.auto.create.topics": "false", **one} for one in (source, target))
     with KafkaConsumer(config=source) as reading, KafkaConsumer(config=target) as checking:
         comparison = _Comparison(reading, checking, landed, clock or SystemClock(), advance)
         partitions = by_source(lines)

@@ -1,6 +1,7 @@
 """How often metadata is asked for: enough to notice, not so often that it harms."""
 
 from zkconsumer.cluster.refresh_pace import (
+    MISSING_MS,
     MOST_MISSING_MS,
     MOST_RETRY_MS,
     REFUSED_MS,
@@ -44,7 +45,7 @@ def test_looks_again_for_what_is_missing() -> None:
         one.answered(lacking=True)
         pauses.append(one.interval_ms(wanted=False))
     assert pauses[:3] == [100, 200, 400]
-    assert pauses[-1] == MOST_MISSING_MS
+    assert pauses[-1] == MISSING_MS
     assert one.interval_ms(wanted=True) == 100
     one.answered(lacking=False)
     one.answered(lacking=True)
@@ -53,6 +54,18 @@ def test_looks_again_for_what_is_missing() -> None:
     short.answered(lacking=True)
     short.answered(lacking=True)
     assert short.interval_ms(wanted=False) == 150
+
+
+def test_what_costs_brokers_much_is_asked_less_often() -> None:
+    """An answer about all topics of a large cluster; a new topic is found all the same."""
+    one = pace()
+    for _ in range(9):
+        one.answered(lacking=True, took_ms=200)
+    assert one.interval_ms(wanted=False) == 4_000
+    one.answered(lacking=True, took_ms=5_000)
+    assert one.interval_ms(wanted=False) == MOST_MISSING_MS
+    one.answered(lacking=True, took_ms=5)
+    assert one.interval_ms(wanted=False) == MISSING_MS
 
 
 def test_does_not_hammer_with_a_password_that_was_refused() -> None:

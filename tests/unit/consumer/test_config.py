@@ -30,7 +30,7 @@ def test_defaults_are_those_of_kafka_python_and_java() -> None:
     assert found.max_partition_fetch_bytes == 1_048_576
     assert found.isolation_level == "read_uncommitted"
     assert found.strategies == ("range", "cooperative-sticky")
-    assert found.allow_auto_create_topics is False  # theirs is true
+    assert found.allow_auto_create_topics is True
     assert found.consumer_timeout_ms == -1
 
 

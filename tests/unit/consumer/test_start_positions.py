@@ -3,7 +3,7 @@ from typing import Any
 import pytest
 
 from tests.support.paper_engine import PaperEngine
-from tests.support.poll_fakes import FakeMembership, QuickLookup
+from tests.support.poll_fakes import FakeKeeper, FakeMembership, QuickLookup
 from zkconsumer.consumer.start_positions import StartPositions
 from zkconsumer.errors import GroupFailed, NoOffsetForPartition, RequestTimedOut
 from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, PositionView, ResetPolicy
@@ -15,12 +15,19 @@ A, B = TopicPartition("t", 0), TopicPartition("t", 1)
 class World:
     """An engine with two partitions without a position, and a group that knows one."""
 
-    def __init__(self, policy: ResetPolicy | None = EARLIEST, *, in_group: bool = True) -> None:
+    def __init__(
+        self,
+        policy: ResetPolicy | None = EARLIEST,
+        *,
+        in_group: bool = True,
+        topics: FakeKeeper | None = None,
+    ) -> None:
         self.engine = PaperEngine(ends={A: 10, B: 20})
         self.group = FakeMembership()
         self.group.committed_offsets[A] = OffsetAndMetadata(7, "", 2)
         self.lookup = QuickLookup(self.group)
-        self.starts = StartPositions(self.engine, self.lookup if in_group else None, policy)
+        lookup = self.lookup if in_group else None
+        self.starts = StartPositions(self.engine, lookup, policy, topics)
         self.engine.add([A, B])
         self.starts.came([A, B])
 
@@ -47,6 +54,39 @@ def test_without_a_group_the_policy_decides_at_once() -> None:
         PositionView(0),
         PositionView(0),
     ]
+
+
+def test_what_came_after_the_first_look_is_read_from_its_beginning() -> None:
+    """All in it was written since; what is committed comes first, as ever."""
+    keeper = FakeKeeper(news={A: True, B: True})
+    world = World(LATEST, topics=keeper)
+    assert world.positions() == [PositionView(7, 2), PositionView(0)]
+    alone = World(LATEST, in_group=False, topics=keeper)
+    assert alone.positions() == [PositionView(0), PositionView(0)]
+    keeper.news.clear()
+    assert World(LATEST, topics=keeper).positions() == [PositionView(7, 2), PositionView(20)]
+
+
+def test_where_nobody_has_looked_yet_the_policy_waits() -> None:
+    """A position that is sought meanwhile stays."""
+    keeper = FakeKeeper(news={A: None, B: None})
+    world = World(LATEST, in_group=False, topics=keeper)
+    assert world.positions() == [None, None]
+    assert not world.starts.is_settled
+    world.starts.settle([A])
+    keeper.news = {A: True, B: True}
+    assert world.positions() == [None, PositionView(0)]
+    assert world.starts.is_settled
+
+
+def test_only_latest_makes_a_difference() -> None:
+    """``earliest`` loses nothing, and with ``none`` the caller decides."""
+    keeper = FakeKeeper(news={A: None, B: None})
+    assert World(EARLIEST, topics=keeper).positions() == [PositionView(7, 2), PositionView(0)]
+    world = World(None, topics=FakeKeeper(news={B: True}))
+    world.starts.advance()
+    with pytest.raises(NoOffsetForPartition, match="t-1"):
+        world.starts.advance()
 
 
 def test_without_a_policy_it_is_the_callers_problem_until_he_seeks() -> None:

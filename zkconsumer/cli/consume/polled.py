@@ -40,7 +40,8 @@ def consume_polled(
             "--delete-consumer-offsets is for groups in ZooKeeper: a coordinator's group is "
             "deleted with kafka-consumer-groups --delete --group NAME"
         )
-    settings: dict[str, object] = dict(console.settings)
+    # A misspelt topic is not to come into being by looking at it.
+    settings: dict[str, object] = {"allow.auto.create.topics": False, **console.settings}
     config = PollConfig(settings | ({} if console.group_id else {"group.id": _made_up_group()}))
     settings |= {"group.id": config.group_id, "enable.auto.commit": False}
     # Of a group that nobody named nothing is to stay behind.

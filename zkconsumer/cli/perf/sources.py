@@ -165,7 +165,11 @@ def polled_source(wishes: PerfWishes, clock: Clock | None = None) -> Iterator[So
         ConfigError: a setting makes no sense, or there is no such topic.
         ZkConsumerError: no broker answers.
     """
-    settings = {**wishes.settings, "enable.auto.commit": "false"}
+    settings = {
+        "allow.auto.create.topics": "false",
+        **wishes.settings,
+        "enable.auto.commit": "false",
+    }
     with ExitStack() as stack:
         first = stack.enter_context(KafkaConsumer(config=settings))
         numbers = sorted(first.partitions_for_topic(wishes.topic) or ())

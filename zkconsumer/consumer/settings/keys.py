@@ -143,8 +143,19 @@ _OFFSETS = (
         any_case=True,
         since="0.9.0",
         doc="Where to read where no offset is committed, or the log does not have it any more; "
-        "with `none` poll raises instead. `latest` holds for partitions that are added later, "
-        "too, as in Java: what is written there before we hear of them is not read.",
+        "with `none` poll raises instead.",
+    ),
+    ConfigKey(
+        key="auto.offset.reset.new.partitions",
+        kind="choice",
+        default="earliest",
+        choices=("earliest", "latest"),
+        any_case=True,
+        since="zkconsumer",
+        doc="Where `latest` begins in a partition that came to be after this consumer looked "
+        "first, of a new topic or an old one: at its beginning, so that nothing is lost, as "
+        "Spark's source does; or, as Java and kafka-python do, behind what was written before we "
+        "hear of it.",
     ),
     ConfigKey(
         key="enable.auto.commit",
@@ -202,10 +213,12 @@ _POLL = (
     ConfigKey(
         key="allow.auto.create.topics",
         kind="bool",
-        default=False,
+        default=True,
         since="2.3.0",
-        doc="Whether asking for a topic may create it, where the brokers allow that. Java and "
-        "kafka-python have it on: there a misspelt name makes a topic.",
+        doc="Whether asking for a topic that is subscribed or assigned may create it, where the "
+        "brokers have `auto.create.topics.enable`. So a misspelt name makes a topic, as in Java "
+        "and kafka-python; with `False` it does not, also on brokers before 0.11, which those "
+        "can't tell not to.",
     ),
     ConfigKey(
         key="default.api.timeout.ms",

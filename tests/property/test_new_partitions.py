@@ -1,0 +1,49 @@
+"""Looks at topics that come, grow and go: what is new is what some look did not show."""
+
+from dataclasses import replace
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from zkconsumer.cluster.new_partitions import NewPartitions
+from zkconsumer.cluster.view import NOTHING_KNOWN
+from zkconsumer.model import TopicPartition
+from zkconsumer.wire.error_codes import ErrorCode
+
+TOPICS = ("a", "b", "c")
+LAPSE_MS = 5
+Sizes = dict[str, int]
+
+sizes = st.fixed_dictionaries(dict.fromkeys(TOPICS, st.integers(0, 3)))
+"""How many partitions each topic has; none: there is no such topic."""
+
+
+@given(looks=st.lists(sizes, min_size=1, max_size=8), by_name=st.booleans(), data=st.data())
+def test_new_is_what_some_look_did_not_show(
+    looks: list[Sizes], by_name: bool, data: st.DataObject
+) -> None:
+    """Of what is there at the end: until reading has begun, or too much time went by."""
+    watched = frozenset(TOPICS) if by_name else None
+    new = NewPartitions(LAPSE_MS)
+    new.watch(watched)
+    begun: dict[TopicPartition, int] = {}
+    for now_ms, look in enumerate(looks):
+        partitions = {topic: tuple(range(count)) for topic, count in look.items() if count}
+        errors = {
+            topic: int(ErrorCode.UNKNOWN_TOPIC_OR_PARTITION)
+            for topic, count in look.items()
+            if by_name and not count
+        }
+        new.saw(replace(NOTHING_KNOWN, partitions=partitions, errors=errors), watched, now_ms)
+        there = [TopicPartition(topic, n) for topic, ids in partitions.items() for n in ids]
+        if there and data.draw(st.booleans()):
+            one = data.draw(st.sampled_from(there))
+            new.begun([one])
+            begun[one] = now_ms
+        for tp in there:
+            shown = [tp.partition < each[tp.topic] for each in looks[: now_ms + 1]]
+            came_ms = max((at for at, is_shown in enumerate(shown) if not is_shown), default=-1) + 1
+            expected = not all(shown) and now_ms - came_ms < LAPSE_MS
+            if begun.get(tp, -1) >= came_ms:
+                expected = False
+            assert new.is_new(tp, now_ms) is expected, (tp, now_ms, looks)
