@@ -36,8 +36,7 @@ def test_new_is_what_some_look_did_not_show(
         }
         new.saw(replace(NOTHING_KNOWN, partitions=partitions, errors=errors), watched, now_ms)
         there = [TopicPartition(topic, n) for topic, ids in partitions.items() for n in ids]
-        if there and data.draw(st.booleans()):
-            one = data.draw(st.sampled_from(there))
+        for one in data.draw(st.lists(st.sampled_from(there), max_size=1)) if there else []:
             new.begun([one])
             begun[one] = now_ms
         for tp in there:

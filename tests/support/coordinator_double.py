@@ -62,6 +62,21 @@ OF_0_8_2: Mapping[ApiKey, int] = {
 }
 """The newest versions of a broker of 0.8.2; -1: it lacks the API."""
 
+OF_0_8_1: Mapping[ApiKey, int] = {
+    **OF_0_8_2,
+    ApiKey.FIND_COORDINATOR: -1,
+    ApiKey.OFFSET_COMMIT: 0,
+    ApiKey.OFFSET_FETCH: 0,
+}
+"""The same of 0.8.1, which carries offsets to ZooKeeper..."""
+
+OF_0_8_0: Mapping[ApiKey, int] = {
+    **OF_0_8_1,
+    ApiKey.OFFSET_COMMIT: -1,
+    ApiKey.OFFSET_FETCH: -1,
+}
+"""... and of 0.8.0, which knows of none."""
+
 _TICK_S = 0.005
 
 
@@ -120,7 +135,18 @@ class CoordinatorDouble:
         """See ``Cluster``."""
         del group_id, timeout_ms
         self.searches += 1
+        self._need(ApiKey.FIND_COORDINATOR)
         return self.found
+
+    def keeper_of_offsets(self, *, timeout_ms: int) -> Broker:
+        """See ``Cluster``."""
+        del timeout_ms
+        self._need(ApiKey.OFFSET_FETCH)
+        return HERE
+
+    def _need(self, api: ApiKey) -> None:
+        if self.newest(api, 0) < 0:
+            raise UnsupportedVersion(f"{HERE}: it lacks {api.name}")
 
     def view(self, topics: Collection[str] | None = None, *, timeout_ms: int = 0) -> ClusterView:
         """See ``Cluster``."""
@@ -221,7 +247,7 @@ class CoordinatorDouble:
                 case OffsetCommitRequest():
                     return self._offsets.commit(request)
                 case OffsetFetchRequest():
-                    return self._offsets.positions(request)
+                    return self._offsets.positions(request, in_kafka=version > 0)
                 case _:
                     raise AssertionError(f"a member sends no {request}")
         return None

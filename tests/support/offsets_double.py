@@ -72,9 +72,12 @@ class OffsetsDouble:
             )
         )
 
-    def positions(self, request: OffsetFetchRequest, code: int = 0) -> OffsetFetchResponse:
-        """What is stored, or that code."""
+    def positions(
+        self, request: OffsetFetchRequest, code: int = 0, *, in_kafka: bool = True
+    ) -> OffsetFetchResponse:
+        """What is stored, or that code; of what is not, ZooKeeper's offsets have one, too."""
         old = self._old
+        of_none = ErrorCode.NONE if in_kafka else ErrorCode.UNKNOWN_TOPIC_OR_PARTITION
         missing = OffsetAndMetadata(-1)
         return OffsetFetchResponse(
             error_code=0 if old else code,
@@ -87,7 +90,7 @@ class OffsetsDouble:
                             offset=at.offset,
                             leader_epoch=-1 if old else at.leader_epoch,
                             metadata=at.metadata,
-                            error_code=code if old else 0,
+                            error_code=(code or (of_none if at is missing else 0)) if old else 0,
                         )
                         for number in topic.partitions
                         for at in (self.stored.get(TopicPartition(topic.topic, number), missing),)

@@ -29,6 +29,8 @@ from zkconsumer.wire.messages.find_coordinator import (
     FindCoordinatorResponse,
 )
 from zkconsumer.wire.messages.metadata import MetadataRequest, MetadataResponse, all_topics
+from zkconsumer.wire.messages.offset_fetch import OffsetFetchRequest, OffsetFetchResponse
+from zkconsumer.wire.negotiation import PROBE_GROUP
 
 __all__ = ["EARLIEST", "LATEST", "ClusterClient", "EpochEnd", "TimedOffset"]
 
@@ -191,6 +193,28 @@ class ClusterClient:
         question = Question(
             what=f"who coordinates group {group_id}", request=lambda _: request, read=read
         )
+        return self._ask_round(question, self._patience(timeout_ms), {})
+
+    def keeper_of_offsets(self, *, timeout_ms: int) -> Broker:
+        """A broker that carries groups' offsets to ZooKeeper: any does, of 0.8.1 to 3.x.
+
+        For brokers that know no coordinators. One try, as ``coordinator``; nothing is looked up.
+
+        Raises:
+            UnsupportedVersion: the brokers are of 0.8.0.
+            ZkConsumerError: as ``view``.
+        """
+        # Groups that nothing is asked about: the answer is empty.
+        request = OffsetFetchRequest(group_id=PROBE_GROUP, topics=())
+
+        def ask(connection: NegotiatedConnection) -> OffsetFetchRequest:
+            connection.version_of(OffsetFetchRequest)
+            return request
+
+        def read(connection: NegotiatedConnection, _: OffsetFetchResponse) -> Broker:
+            return connection.broker
+
+        question = Question(what="who keeps offsets", request=ask, read=read)
         return self._ask_round(question, self._patience(timeout_ms), {})
 
     def stop(self) -> None:

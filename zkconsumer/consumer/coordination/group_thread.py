@@ -41,7 +41,7 @@ class GroupThread:
         # Who waits longer than the session for an answer is no member any more.
         session_ms = seat.terms.settings.session_timeout_ms
         self._timeout_ms = min(request_timeout_ms, session_ms)
-        self._offsets = OffsetTraffic(seat, self._locate, timeout_ms=request_timeout_ms)
+        self._offsets = OffsetTraffic(seat, self._locate_offsets, timeout_ms=request_timeout_ms)
         self._stopped = False
 
     def run(self) -> None:
@@ -86,28 +86,47 @@ class GroupThread:
 
     def _locate(self) -> Located:
         """Where the coordinator is; or an error code; or why nobody could say."""
+        return self._search(for_offsets=False)
+
+    def _locate_offsets(self) -> Located:
+        """The same for offsets: where there are no coordinators, any broker takes them."""
+        return self._search(for_offsets=True)
+
+    def _search(self, *, for_offsets: bool) -> Located:
         where = self._seat.where
-        if where.place is not None:
+        if where.place is not None and (where.place.coordinates or for_offsets):
             return where.place
         if where.rests:
             return ConnectionLost("the connection to the coordinator broke time after time")
-        group_id = self._seat.terms.group_id
         try:
-            found = self._cluster.coordinator(group_id, timeout_ms=self._timeout_ms)
+            return self._find_keeper() if for_offsets else self._find_coordinator()
         except AuthenticationFailed as error:
             self._seat.fail(error)
             return error
         except UnsupportedVersion as error:
-            failure = GroupFailed(group_id, requests.too_old(error))
+            advise = requests.too_old_for_offsets if for_offsets else requests.too_old
+            failure = GroupFailed(self._seat.terms.group_id, advise(error))
             self._seat.fail(failure)
             return failure
         except ZkConsumerError as error:
             log.info("%s: nobody knows the coordinator: %s", self._seat.name, error)
             return error
+
+    def _find_coordinator(self) -> Place | int:
+        group_id = self._seat.terms.group_id
+        found = self._cluster.coordinator(group_id, timeout_ms=self._timeout_ms)
         if isinstance(found, int):
             return found
         log.info("%s: its coordinator is %s", self._seat.name, found)
-        return where.found(found)
+        return self._seat.where.found(found)
+
+    def _find_keeper(self) -> Place | int:
+        try:
+            return self._find_coordinator()
+        except UnsupportedVersion:
+            keeper = self._cluster.keeper_of_offsets(timeout_ms=self._timeout_ms)
+        log.info("%s: its offsets are in ZooKeeper, by way of %s", self._seat.name, keeper)
+        return self._seat.where.found(keeper, coordinates=False)
 
     def _beat(self, order: ev.SendHeartbeat) -> None:
         seat = self._seat

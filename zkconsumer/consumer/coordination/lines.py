@@ -57,6 +57,10 @@ class Cluster(Protocol):
         """See there."""
         ...
 
+    def keeper_of_offsets(self, *, timeout_ms: int) -> Broker:
+        """See there."""
+        ...
+
     def view(self, topics: Collection[str] | None, *, timeout_ms: int) -> ClusterView:
         """See there."""
         ...
@@ -64,10 +68,14 @@ class Cluster(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the coordinator is: a broker, and how many places there were before."""
+    """Where the coordinator is: a broker, and how many places there were before.
+
+    Brokers of 0.8.1 don't coordinate: any of them carries offsets to ZooKeeper, and no more.
+    """
 
     broker: Broker
     count: int
+    coordinates: bool = True
 
 
 class Line:
@@ -160,11 +168,11 @@ class Whereabouts:
         """It answered, as the coordinator."""
         self._failures = 0
 
-    def found(self, broker: Broker) -> Place:
+    def found(self, broker: Broker, *, coordinates: bool = True) -> Place:
         """It is there."""
         with self._lock:
             self._count += 1
-            self.place = Place(broker, self._count)
+            self.place = Place(broker, self._count, coordinates)
             return self.place
 
     def lose(self, place: Place) -> bool:

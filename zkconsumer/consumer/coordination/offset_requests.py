@@ -1,7 +1,8 @@
 """Commits and committed positions as requests of each version, and what their answers say. Pure.
 
-Version 0 of both is left to ZooKeeper's offsets: here the coordinator's own are meant, so from
-version 1 on. Source: Kafka ``ConsumerCoordinator``; KIP-320, KIP-447.
+Version 0 of both means offsets in ZooKeeper, and is for brokers that keep no others (0.8.1); else
+the coordinator's own are meant, so from version 1 on.
+Source: Kafka ``ConsumerCoordinator``; KIP-320, KIP-447.
 """
 
 from collections.abc import Collection, Mapping
@@ -50,10 +51,15 @@ class Signature:
 NOBODY = Signature()
 
 
+def bounds(*, in_kafka: bool) -> tuple[int, int | None]:
+    """The versions of both requests, from and to, for offsets in Kafka or in ZooKeeper."""
+    return (KAFKA_OFFSETS_SINCE, None) if in_kafka else (0, KAFKA_OFFSETS_SINCE - 1)
+
+
 def commit_request(
     group_id: str, signature: Signature, offsets: Mapping[TopicPartition, OffsetAndMetadata]
 ) -> OffsetCommitRequest:
-    """OffsetCommit, version 1 or later."""
+    """OffsetCommit; who it is from, and metadata, are not in version 0."""
     return OffsetCommitRequest(
         group_id=group_id,
         generation_id=signature.generation,
@@ -118,13 +124,15 @@ class Positions:
     code: int = ErrorCode.NONE
 
 
-def positions(response: OffsetFetchResponse) -> Positions:
-    """Read an answer."""
+def positions(response: OffsetFetchResponse, *, in_kafka: bool = True) -> Positions:
+    """Read an answer; about offsets in ZooKeeper an unknown partition is one without an offset."""
     read = Positions(code=response.error_code)
     for topic in response.topics:
         for one in topic.partitions:
             tp = TopicPartition(topic.topic, one.partition)
-            if one.error_code != ErrorCode.NONE:
+            if one.error_code == ErrorCode.UNKNOWN_TOPIC_OR_PARTITION and not in_kafka:
+                read.found[tp] = None
+            elif one.error_code != ErrorCode.NONE:
                 read.codes[tp] = one.error_code
             elif not is_committed_offset(one.offset):
                 read.codes[tp] = ErrorCode.UNKNOWN

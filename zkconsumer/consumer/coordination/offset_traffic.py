@@ -112,10 +112,12 @@ class OffsetTraffic:
 
     def _send(self, batch: Batch, place: Place) -> Mapping[TopicPartition, int]:
         static = batch.signature.instance_id is not None
+        least, most = wire.bounds(in_kafka=place.coordinates)
         response = self._seat.group_line.connection(place).call(
             wire.commit_request(self._seat.terms.group_id, batch.signature, batch.offsets),
             timeout_ms=self._timeout_ms,
-            at_least=wire.STATIC_COMMITS_SINCE if static else wire.KAFKA_OFFSETS_SINCE,
+            at_least=wire.STATIC_COMMITS_SINCE if static else least,
+            at_most=most,
         )
         return wire.commit_codes(response)
 
@@ -149,9 +151,8 @@ class OffsetTraffic:
         else:
             try:
                 connection = seat.group_line.connection(place)
-                version = connection.version_of(
-                    OffsetFetchRequest, at_least=wire.KAFKA_OFFSETS_SINCE
-                )
+                least, most = wire.bounds(in_kafka=place.coordinates)
+                version = connection.version_of(OffsetFetchRequest, at_least=least, at_most=most)
                 response = connection.call(
                     wire.fetch_request(seat.terms.group_id, job.left, version=version),
                     timeout_ms=self._patience_ms,
@@ -159,7 +160,7 @@ class OffsetTraffic:
                     at_most=version,
                 )
                 self._patience_ms = min(_FIRST_PATIENCE_MS, self._timeout_ms)
-                code = job.answered(wire.positions(response))
+                code = job.answered(wire.positions(response, in_kafka=place.coordinates))
             except (TransportError, RemoteProtocolError) as error:
                 if isinstance(error, RequestTimedOut):
                     self._patience_ms = min(self._patience_ms * 2, self._timeout_ms)

@@ -235,8 +235,18 @@ def strategies_problem(names: Collection[str]) -> str | None:
 def too_old(error: UnsupportedVersion) -> str:
     """What to do about brokers that know no such groups."""
     return (
-        f"{error}; groups that brokers coordinate came with Kafka 0.9: with older ones, share a "
-        "group by zookeeper_connect"
+        f"{error}; groups that brokers coordinate came with Kafka 0.9. With older ones, share a "
+        "group by zookeeper_connect, with offsets_storage='kafka' where its offsets are in Kafka "
+        "(0.8.2; those of kafka-python are): else it would not go on where they point. Or read all "
+        "partitions in one consumer with assign(), which commits for the group from 0.8.1 on"
+    )
+
+
+def too_old_for_offsets(error: UnsupportedVersion) -> str:
+    """What to do about brokers that keep no offsets."""
+    return (
+        f"{error}; brokers take offsets from Kafka 0.8.1 on. With older ones, give "
+        "zookeeper_connect, and the group's offsets are kept in ZooKeeper; or leave group_id out"
     )
 
 

@@ -1,0 +1,140 @@
+"""Topics and partitions that come after their consumer: with ``latest``, nothing of them is lost."""
+
+from contextlib import closing
+
+import pytest
+
+from tests.support.clusters import BrokerOf, fresh_name
+from tests.support.waiting import wait_until
+from zkconsumer import KafkaConsumer, TopicPartition
+from zkconsumer.model import Record
+from zkconsumer.produce.batch_producer import BatchProducer
+from zkconsumer.sandbox import Sandbox
+
+pytestmark = pytest.mark.sandbox
+COUNT = 20
+Seen = set[tuple[int, bytes]]
+
+each_version = pytest.mark.parametrize("version", ["0.10.2.2", "2.8.2", "3.9.1"])
+each_kind = pytest.mark.parametrize(
+    "kind", ["subscribe", "subscribe-group", "assign", "assign-group", "pattern", "zookeeper"]
+)
+
+
+def consumer_of(broker: Sandbox, topic: str, kind: str, **settings: object) -> KafkaConsumer:
+    """One that reads the topic, whether it is there or not."""
+    given: dict[str, object] = {"metadata_max_age_ms": 300, **settings}
+    if kind == "zookeeper":
+        given |= {"zookeeper_connect": broker.zookeeper_connect, "group_id": fresh_name("g")}
+    else:
+        given["bootstrap_servers"] = broker.bootstrap_servers
+    if kind.endswith("-group"):
+        given |= {"group_id": fresh_name("g"), "session_timeout_ms": 6_000}
+    consumer = KafkaConsumer(config=given)
+    if kind.startswith("assign"):
+        consumer.assign([TopicPartition(topic, number) for number in range(3)])
+    elif kind == "pattern":
+        consumer.subscribe(pattern=topic)
+    else:
+        consumer.subscribe([topic])
+    return consumer
+
+
+def write(broker: Sandbox, topic: str, number: int, text: bytes = b"") -> Seen:
+    """Write records to a partition; what is to be seen of it."""
+    values = [text + b"%d" % n for n in range(COUNT)]
+    with closing(BatchProducer(broker.brokers)) as producer:
+        producer.write({TopicPartition(topic, number): [Record(0, None, one) for one in values]})
+    return {(number, one) for one in values}
+
+
+def read_until(consumer: KafkaConsumer, seen: Seen, expected: Seen) -> None:
+    """Poll until all that is expected has come."""
+
+    def has_all() -> bool:
+        for records in consumer.poll(100).values():
+            seen.update((record.partition, record.value) for record in records)
+        return seen >= expected
+
+    wait_until(has_all, timeout_s=30, what=f"{len(expected)} records")
+
+
+def poll_until_looked(consumer: KafkaConsumer) -> None:
+    """Until it knows what there is."""
+
+    def has_looked() -> bool:
+        consumer.poll(50)
+        return bool(consumer._parts.keeper.view.brokers)  # noqa: SLF001
+
+    wait_until(has_looked, timeout_s=20, what="a first look")
+
+
+@each_kind
+@each_version
+def test_a_topic_that_comes_after_its_consumer_is_read_whole(
+    broker_of: BrokerOf, version: str, kind: str
+) -> None:
+    """However quick its producers are; and so is each partition that is added."""
+    broker, topic = broker_of(version), fresh_name("later")
+    with consumer_of(broker, topic, kind) as consumer:
+        poll_until_looked(consumer)
+        broker.create_topic(topic, partitions=2)
+        expected, seen = write(broker, topic, 0) | write(broker, topic, 1), Seen()
+        read_until(consumer, seen, expected)
+        broker.add_partitions(topic, 3)
+        expected |= write(broker, topic, 2)
+        read_until(consumer, seen, expected)
+        assert seen == expected
+
+
+@pytest.mark.parametrize("kind", ["subscribe", "subscribe-group", "assign", "zookeeper"])
+def test_what_was_there_before_is_not_read(broker_of: BrokerOf, kind: str) -> None:
+    """``latest`` is what it says for partitions that existed."""
+    broker, topic = broker_of("3.9.1"), fresh_name("before")
+    broker.create_topic(topic, partitions=3)
+    for number in range(3):
+        write(broker, topic, number, b"old")
+    partitions = [TopicPartition(topic, number) for number in range(3)]
+    with consumer_of(broker, topic, kind) as consumer:
+
+        def has_positions() -> bool:
+            consumer.poll(50)
+            return consumer.assignment() == set(partitions)
+
+        wait_until(has_positions, timeout_s=20, what="all partitions")
+        assert [consumer.position(tp) for tp in partitions] == [COUNT] * 3
+        expected, seen = write(broker, topic, 1, b"new"), Seen()
+        read_until(consumer, seen, expected)
+        assert seen == expected
+
+
+@pytest.mark.parametrize("version", ["0.10.2.2", "2.8.2"])
+def test_asking_for_a_topic_makes_it_where_that_is_wanted(version: str) -> None:
+    """As in kafka-python; with ``False`` on old brokers, too, which can't be told not to."""
+    with Sandbox(kafka=version, brokers=1, auto_create_topics=True) as broker:
+        topic = fresh_name("made")
+        with consumer_of(broker, topic, "subscribe", allow_auto_create_topics=False) as consumer:
+            poll_until_looked(consumer)
+            consumer.poll(500)
+            assert topic not in consumer.topics()
+        with consumer_of(broker, topic, "subscribe") as consumer:
+
+            def is_there() -> bool:
+                consumer.poll(50)
+                return topic in consumer.topics()
+
+            wait_until(is_there, timeout_s=20, what="the topic")
+            expected, seen = write(broker, topic, 0), Seen()
+            read_until(consumer, seen, expected)
+
+
+def test_a_first_poll_gives_of_all_partitions(broker_of: BrokerOf) -> None:
+    """Not of the one alone whose answer was unpacked first."""
+    broker, topic = broker_of("3.9.1"), fresh_name("first")
+    broker.create_topic(topic, partitions=4)
+    expected = set.union(*(write(broker, topic, number) for number in range(4)))
+    for _ in range(5):
+        with consumer_of(broker, topic, "subscribe", auto_offset_reset="earliest") as consumer:
+            found = consumer.poll(20_000, max_records=500)
+        seen = {(one.partition, one.value) for records in found.values() for one in records}
+        assert seen == expected

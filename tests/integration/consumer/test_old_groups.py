@@ -1,0 +1,113 @@
+"""Groups on real brokers of 0.8.1 and 0.8.2, beside kafka-python: each goes on behind the other."""
+
+import subprocess
+import sys
+from contextlib import closing
+
+import pytest
+
+from tests.support.clusters import BrokerOf, fresh_name
+from zkconsumer import KafkaConsumer, TopicPartition
+from zkconsumer.errors import GroupFailed
+from zkconsumer.model import Record
+from zkconsumer.produce.batch_producer import BatchProducer
+from zkconsumer.sandbox import Sandbox
+
+pytestmark = pytest.mark.sandbox
+EACH = 7
+RECORDS = 40
+THEIRS = """
+import sys, kafka
+servers, group, topic, version, count = sys.argv[1:]
+consumer = kafka.KafkaConsumer(
+    bootstrap_servers=servers, group_id=group, api_version=tuple(map(int, version.split("."))),
+    auto_offset_reset="earliest", enable_auto_commit=False, consumer_timeout_ms=20000,
+)
+partition = kafka.TopicPartition(topic, 0)
+consumer.assign([partition])
+seen = []
+while len(seen) < int(count):
+    for records in consumer.poll(500, max_records=int(count) - len(seen)).values():
+        seen += [record.offset for record in records]
+consumer.commit()
+print(*seen)
+consumer.close()
+"""
+"""kafka-python reads some, commits, and says what it read; it must be told how old brokers are."""
+
+
+def filled(broker: Sandbox) -> TopicPartition:
+    """A fresh partition with some records."""
+    tp = TopicPartition(fresh_name("old"), 0)
+    broker.create_topic(tp.topic, partitions=1)
+    with closing(BatchProducer(broker.brokers)) as producer:
+        producer.write({tp: [Record(0, None, b"%d" % n) for n in range(RECORDS)]})
+    return tp
+
+
+def theirs(broker: Sandbox, group: str, tp: TopicPartition) -> list[int]:
+    """What kafka-python reads and commits."""
+    version = broker.kafka.rpartition(".")[0]
+    done = subprocess.run(
+        [sys.executable, "-c", THEIRS, broker.bootstrap_servers, group, tp.topic, version]
+        + [str(EACH)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return [int(one) for one in done.stdout.split()]
+
+
+def ours(tp: TopicPartition, **settings: object) -> list[int]:
+    """What we read and commit."""
+    given = {"auto_offset_reset": "earliest", "enable_auto_commit": False, **settings}
+    with KafkaConsumer(config=given) as consumer:
+        if "zookeeper_connect" in settings:
+            consumer.subscribe([tp.topic])
+        else:
+            consumer.assign([tp])
+        seen: list[int] = []
+        while len(seen) < EACH:
+            found = consumer.poll(20_000, max_records=EACH - len(seen))
+            assert found, "nothing came"
+            seen += [record.offset for record in found[tp]]
+        consumer.commit()
+        position = consumer.position(tp)
+        assert consumer.committed(tp) == position == seen[-1] + 1
+    return seen
+
+
+def piece(number: int) -> list[int]:
+    """The offsets of one turn."""
+    return list(range(number * EACH, (number + 1) * EACH))
+
+
+@pytest.mark.parametrize("version", ["0.8.1.1", "0.8.2.2"])
+def test_each_goes_on_where_the_other_committed(broker_of: BrokerOf, version: str) -> None:
+    """0.8.2 has the offsets in Kafka, 0.8.1 in ZooKeeper, by way of its brokers."""
+    broker, group = broker_of(version), fresh_name("g")
+    tp = filled(broker)
+    settings = {"bootstrap_servers": broker.bootstrap_servers, "group_id": group}
+    assert theirs(broker, group, tp) == piece(0)
+    assert ours(tp, **settings) == piece(1)
+    assert theirs(broker, group, tp) == piece(2)
+    assert ours(tp, **settings) == piece(3)
+    in_kafka = {"offsets_storage": "kafka"} if version == "0.8.2.2" else {}
+    by_zookeeper = {"zookeeper_connect": broker.zookeeper_connect, "group_id": group, **in_kafka}
+    assert ours(tp, **by_zookeeper) == piece(4)
+
+
+@pytest.mark.parametrize("version", ["0.8.1.1", "0.8.2.2"])
+def test_members_are_sent_to_zookeeper(broker_of: BrokerOf, version: str) -> None:
+    """With the setting by which they find what is committed."""
+    broker = broker_of(version)
+    tp = filled(broker)
+    with (
+        KafkaConsumer(
+            tp.topic, bootstrap_servers=broker.bootstrap_servers, group_id=fresh_name("g")
+        ) as consumer,
+        pytest.raises(GroupFailed, match=r"zookeeper_connect, with offsets_storage='kafka'"),
+    ):
+        consumer.poll(20_000)
