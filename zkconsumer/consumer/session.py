@@ -151,8 +151,9 @@ class PollSession:
                 self.commit_by_itself(gone)
         finally:
             self._forget(gone)
-            self._add(chosen - before)
+            # First: who is added asks for metadata, which is to be about these topics at once.
             self._watch()
+            self._add(chosen - before)
 
     def unsubscribe(self, timeout_ms: int) -> None:
         """See ``KafkaConsumer.unsubscribe``."""

@@ -1,4 +1,4 @@
-"""Topics and partitions that come after their consumer: with ``latest``, nothing of them is lost."""
+"""Topics and partitions that come after their consumer: with ``latest`` nothing of them is lost."""
 
 from contextlib import closing
 
@@ -59,12 +59,13 @@ def read_until(consumer: KafkaConsumer, seen: Seen, expected: Seen) -> None:
     wait_until(has_all, timeout_s=30, what=f"{len(expected)} records")
 
 
-def poll_until_looked(consumer: KafkaConsumer) -> None:
-    """Until it knows what there is."""
+def poll_until_looked(consumer: KafkaConsumer, topic: str) -> None:
+    """Until it knows that there is no such topic."""
+    keeper = consumer._parts.keeper
 
     def has_looked() -> bool:
         consumer.poll(50)
-        return bool(consumer._parts.keeper.view.brokers)  # noqa: SLF001
+        return keeper.is_new(TopicPartition(topic, 0)) is True
 
     wait_until(has_looked, timeout_s=20, what="a first look")
 
@@ -77,7 +78,7 @@ def test_a_topic_that_comes_after_its_consumer_is_read_whole(
     """However quick its producers are; and so is each partition that is added."""
     broker, topic = broker_of(version), fresh_name("later")
     with consumer_of(broker, topic, kind) as consumer:
-        poll_until_looked(consumer)
+        poll_until_looked(consumer, topic)
         broker.create_topic(topic, partitions=2)
         expected, seen = write(broker, topic, 0) | write(broker, topic, 1), Seen()
         read_until(consumer, seen, expected)
@@ -114,7 +115,7 @@ def test_asking_for_a_topic_makes_it_where_that_is_wanted(version: str) -> None:
     with Sandbox(kafka=version, brokers=1, auto_create_topics=True) as broker:
         topic = fresh_name("made")
         with consumer_of(broker, topic, "subscribe", allow_auto_create_topics=False) as consumer:
-            poll_until_looked(consumer)
+            poll_until_looked(consumer, topic)
             consumer.poll(500)
             assert topic not in consumer.topics()
         with consumer_of(broker, topic, "subscribe") as consumer:
