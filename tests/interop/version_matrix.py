@@ -206,8 +206,8 @@ at once, with an error that says what to do instead: a group before 0.9 (share o
 `zookeeper_connect`, with `offsets_storage="kafka"` where its offsets are in Kafka), a
 `group_instance_id` before 2.3.
 
-Offsets of a group whose consumer assigns partitions to itself are kept in Kafka from 0.8.2 on, and in
-ZooKeeper, by way of the brokers, with 0.8.1: where kafka-python has them. 0.8.0 keeps none.
+Offsets of a group whose consumer assigns partitions to itself are kept in Kafka from 0.8.2 on, and
+in ZooKeeper, by way of the brokers, with 0.8.1: where kafka-python has them. 0.8.0 keeps none.
 
 Nobody says which version a broker has: it is asked, and where it is too old for the question, that
 is found out, too. Records come in the format that they are stored in, with timestamps and headers

@@ -3,7 +3,7 @@
 Logs hold records whose offsets are 0, 1, 2, ..., with values such as ``b"t-0:5"``.
 """
 
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, cast
 
@@ -171,7 +171,6 @@ class FakeKeeper:
     failure: ZkConsumerError | None = None
     watched: frozenset[str] | None = frozenset()
     news: dict[TopicPartition, bool | None] = field(default_factory=dict)
-    begun_with: set[TopicPartition] = field(default_factory=set)
 
     def watch(self, topics: frozenset[str] | None) -> None:
         """See ``MetadataKeeper``."""
@@ -180,10 +179,6 @@ class FakeKeeper:
     def is_new(self, tp: TopicPartition) -> bool | None:
         """See ``MetadataKeeper``."""
         return self.news.get(tp, False)
-
-    def begun(self, partitions: Iterable[TopicPartition]) -> None:
-        """See ``MetadataKeeper``."""
-        self.begun_with.update(partitions)
 
     def stop(self) -> None:
         """See ``MetadataKeeper``."""

@@ -5,7 +5,7 @@ Source: Kafka 3.9 ``Metadata``, ``NetworkClient.DefaultMetadataUpdater``.
 
 import logging
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from functools import partial
 
 from zkconsumer.clock import Clock, SystemClock
@@ -100,11 +100,6 @@ class MetadataKeeper:
             if self._watched is not None and tp.topic not in self._watched:
                 return False
             return self._new.is_new(tp, self._clock.now_ms())
-
-    def begun(self, partitions: Iterable[TopicPartition]) -> None:
-        """Reading these has begun: they are not new any more, should they come again."""
-        with self._lock:
-            self._new.begun(partitions)
 
     def update(self) -> None:
         """Ask soon: what is known proved wrong, or is not enough."""

@@ -7,7 +7,6 @@ waits for. Pure.
 Source: Spark ``KafkaMicroBatchStream``, which reads new partitions from their beginning; KIP-1327.
 """
 
-from collections.abc import Iterable
 from typing import Final
 
 from zkconsumer.cluster.view import ClusterView
@@ -15,7 +14,8 @@ from zkconsumer.model import TopicPartition
 from zkconsumer.wire.error_codes import ErrorCode
 
 LEAST_LAPSE_MS: Final = 600_000
-"""A partition that nobody gave us for so long has another reader by now, who may commit nothing."""
+"""For so long a partition is new: whoever gets it from another reader, who has committed nothing,
+reads it whole. Later he goes by the policy, as in a group that never commits."""
 
 _ABSENT: Final = frozenset(
     {ErrorCode.UNKNOWN_TOPIC_OR_PARTITION, ErrorCode.LEADER_NOT_AVAILABLE},
@@ -34,7 +34,6 @@ class NewPartitions:
         self._lapse_ms = lapse_ms
         self._old: dict[str, frozenset[int]] = {}
         self._seen_ms: dict[TopicPartition, int] = {}
-        self._begun: set[TopicPartition] = set()
         self._unclear: set[str] = set()
         self._saw_all = False
 
@@ -45,7 +44,6 @@ class NewPartitions:
         self._saw_all = False
         self._old = {topic: ids for topic, ids in self._old.items() if topic in topics}
         self._seen_ms = {tp: ms for tp, ms in self._seen_ms.items() if tp.topic in topics}
-        self._begun = {tp for tp in self._begun if tp.topic in topics}
         self._unclear &= topics
 
     def saw(self, view: ClusterView, watched: frozenset[str] | None, now_ms: int) -> None:
@@ -61,13 +59,9 @@ class NewPartitions:
             self._saw_topic(topic, view, now_ms)
         self._saw_all = watched is None
 
-    def begun(self, partitions: Iterable[TopicPartition]) -> None:
-        """Reading these has begun: what a later owner without a commit does is the policy's."""
-        self._begun.update(partitions)
-
     def is_new(self, tp: TopicPartition, now_ms: int) -> bool | None:
         """Whether it came, or is to come, after the first look; None: nobody has looked yet."""
-        if tp in self._begun or tp.topic in self._unclear:
+        if tp.topic in self._unclear:
             return False
         old = self._old.get(tp.topic)
         if old is None:
@@ -88,11 +82,9 @@ class NewPartitions:
         # Where all topics were looked at before, one that nobody saw was not there.
         first = frozenset[int]() if self._saw_all else ids
         old = self._old[topic] = self._old.get(topic, first) & ids
-        for tp in [tp for tp in self._begun if tp.topic == topic and tp.partition not in ids]:
-            # It went, and is another one should it come back.
-            self._begun.discard(tp)
         came = {TopicPartition(topic, one) for one in ids - old}
         for tp in [tp for tp in self._seen_ms if tp.topic == topic and tp not in came]:
+            # It went, and is another one should it come back.
             del self._seen_ms[tp]
         for tp in came:
             self._seen_ms.setdefault(tp, now_ms)

@@ -42,10 +42,6 @@ class Keeper(Protocol):
         """Know about these."""
         ...
 
-    def begun(self, partitions: Iterable[TopicPartition]) -> None:
-        """Reading these has begun: they are not new any more, should they come again."""
-        ...
-
 
 CommitHeard = Callable[[Offsets, Exception | None], object]
 
@@ -241,7 +237,6 @@ class PollSession:
         self.changed()
 
     def _forget(self, partitions: Partitions) -> None:
-        self._keeper.begun(tp for tp in partitions if self._engine.position(tp) is not None)
         self.starts.settle(partitions)
         for tp in partitions:
             self.shelf.drop(tp)

@@ -78,18 +78,8 @@ def test_where_all_topics_are_watched_whoever_appears_is_new() -> None:
     assert looked(watched=None).is_new(U0, 0) is None
 
 
-def test_reading_has_begun_only_once() -> None:
-    """Whoever commits nothing starts by the policy when it comes again."""
-    new = looked(view(T0), view(T0, T1))
-    new.begun([T1])
-    assert new.is_new(T1, 1_000) is False
-    new.saw(view(T0), T, 2_000)
-    new.saw(view(T0, T1), T, 3_000)
-    assert new.is_new(T1, 3_000) is True
-
-
-def test_what_nobody_gave_us_for_long_is_somebody_elses() -> None:
-    """Who may read without committing: a rebalance is not to bring all of it again."""
+def test_what_was_seen_long_ago_is_new_no_more() -> None:
+    """Others read it, perhaps without committing: a rebalance is not to bring all of it again."""
     new = looked(view(T0), view(T0, T1))
     assert new.is_new(T1, 1_000 + LEAST_LAPSE_MS - 1) is True
     assert new.is_new(T1, 1_000 + LEAST_LAPSE_MS) is False
