@@ -321,6 +321,20 @@ def test_no_coordinator_before_0_8_2(cluster: SpokenCluster, client: ClusterClie
         client.coordinator("g", timeout_ms=LONG_MS)
 
 
+def test_any_broker_of_0_8_1_keeps_offsets(cluster: SpokenCluster, client: ClusterClient) -> None:
+    """By way of ZooKeeper; those of 0.8.0 don't."""
+    for broker in cluster.brokers:
+        broker.become(BrokerGeneration.V0_8_1)
+    cluster.words[0] = Word.CLOSE
+    assert client.keeper_of_offsets(timeout_ms=LONG_MS).host == "b1"
+    cluster.words.clear()
+    for broker in cluster.brokers:
+        broker.become(BrokerGeneration.V0_8_0)
+        broker.break_all()
+    with pytest.raises(UnsupportedVersion, match=r"0.8.0.*OFFSET_FETCH"):
+        client.keeper_of_offsets(timeout_ms=LONG_MS)
+
+
 # --- Stopping -------------------------------------------------------------------------------------
 
 
@@ -328,6 +342,7 @@ QUESTIONS: list[Callable[[ClusterClient], object]] = [
     lambda client: client.view(["t"], timeout_ms=LONG_MS),
     lambda client: client.list_offsets({T0: LATEST}, timeout_ms=LONG_MS),
     lambda client: client.coordinator("g", timeout_ms=LONG_MS),
+    lambda client: client.keeper_of_offsets(timeout_ms=LONG_MS),
 ]
 
 

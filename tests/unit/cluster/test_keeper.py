@@ -111,6 +111,26 @@ def test_looks_again_for_what_is_missing(cluster: SpokenCluster, kept: Kept) -> 
     assert kept.keeper.wait_for(lambda view: later in view.leaders, LONG_MS)
 
 
+def test_tells_which_partitions_came_after_its_first_look(
+    cluster: SpokenCluster, kept: Kept
+) -> None:
+    """Of what is watched; before that look nobody knows."""
+    later, second = TopicPartition("later", 0), TopicPartition("t", 1)
+    keeper = kept.keeper
+    assert keeper.is_new(T0) is False
+    cluster.words[0] = cluster.words[1] = Word.SILENCE
+    keeper.watch(frozenset({"t", "later"}))
+    assert (keeper.is_new(T0), keeper.is_new(later)) == (None, None)
+    cluster.words.clear()
+    assert keeper.wait_for(lambda view: T0 in view.leaders, LONG_MS)
+    assert (keeper.is_new(T0), keeper.is_new(later)) == (False, True)
+    cluster.leaders |= {later: 0, second: 1}
+    assert keeper.wait_for(lambda view: later in view.leaders, LONG_MS)
+    assert [keeper.is_new(tp) for tp in (T0, second, later)] == [False, True, True]
+    keeper.watch(frozenset({"u"}))
+    assert keeper.is_new(later) is False
+
+
 def test_does_not_go_back_to_a_leader_of_before(cluster: SpokenCluster, kept: Kept) -> None:
     """A broker that lags may say so; the epochs tell."""
     cluster.epochs[T0] = 5
