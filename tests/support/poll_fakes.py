@@ -172,6 +172,11 @@ class FakeKeeper:
     watched: frozenset[str] | None = frozenset()
     news: dict[TopicPartition, bool | None] = field(default_factory=dict)
 
+    def begin(self, topics: frozenset[str], *, timeout_ms: int) -> None:
+        """See ``MetadataKeeper``: somebody answers at once."""
+        del timeout_ms
+        self.watched = topics
+
     def watch(self, topics: frozenset[str] | None) -> None:
         """See ``MetadataKeeper``."""
         self.watched = topics

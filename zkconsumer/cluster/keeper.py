@@ -28,7 +28,7 @@ _ABOUT = "asking for metadata"
 class MetadataKeeper:
     """Asks for metadata when it is old, when somebody wants more of it, and when it proved wrong.
 
-    It rests until ``watch`` or ``update`` is called. Thread: any.
+    It rests until ``begin``, ``watch`` or ``update`` is called. Thread: any.
 
     Args:
         client: asks.
@@ -76,6 +76,7 @@ class MetadataKeeper:
         self._told_of: set[str] = set()
         self._vanished = VanishedTopics()
         self._new = NewPartitions(max(LEAST_LAPSE_MS, 2 * refresh_ms))
+        self._asked_ms: int | None = None
         self._wanted = False
         self._stopped = False
         self._wake: Mailbox[None] = Mailbox()
@@ -83,6 +84,28 @@ class MetadataKeeper:
         self._lock = threading.RLock()
         self._waiting: set[Mailbox[None]] = set()
         scope.spawn("metadata", self._run, stop=self.stop)
+
+    def begin(self, topics: frozenset[str], *, timeout_ms: int) -> None:
+        """Ask about these topics in the caller's thread, and watch them from now on.
+
+        To be called before anything else is, if at all: what others hear of it comes in this
+        thread, too.
+
+        Args:
+            topics: to know about; with none it is the brokers alone.
+            timeout_ms: for all tries together.
+
+        Raises:
+            ZkConsumerError: nobody answered, or not as is needed; see ``ClusterClient.view``.
+        """
+        with self._lock:
+            self._watched = topics
+            self._new.watch(topics)
+        asked_ms = self._clock.now_ms()
+        view = self._view_of(topics, timeout_ms=timeout_ms)
+        self._take(view, topics, self._clock.now_ms() - asked_ms)
+        self._asked_ms = asked_ms
+        self._wake.put(None)
 
     def watch(self, topics: frozenset[str] | None) -> None:
         """Know about these topics from now on; None: about all. Asks at once, if it is more."""
@@ -135,18 +158,17 @@ class MetadataKeeper:
         self._wake_waiting()
 
     def _run(self) -> None:
-        asked_ms: int | None = None
-        while self._rest(asked_ms):
+        while self._rest():
             # Before asking: what is wanted from here on may not be in the answer.
             self._wanted = False
             self._wake.drain()
-            asked_ms = self._clock.now_ms()
+            self._asked_ms = self._clock.now_ms()
             self._ask()
 
-    def _rest(self, asked_ms: int | None) -> bool:
+    def _rest(self) -> bool:
         """Wait until it is time to ask; False: to end."""
         while not self._stopped:
-            now_ms = self._clock.now_ms()
+            now_ms, asked_ms = self._clock.now_ms(), self._asked_ms
             if asked_ms is None:
                 left_ms = None if not self._wanted else 0
             else:
@@ -169,23 +191,27 @@ class MetadataKeeper:
             self._pace.failed(refused=isinstance(error, AuthenticationFailed))
             self._on_failure(error)
         else:
-            self.failure = None
-            self._repeats.works(_ABOUT)
-            before = self.view
-            now_ms = self._clock.now_ms()
-            current = self._vanished.kept(before, kept_current(before, view), watched, now_ms)
-            with self._lock:
-                # Before it is published: who acts on a partition may ask whether it is new.
-                self._new.saw(current, watched, now_ms)
-                # What is not watched any more was forgotten, and is not to come back with this.
-                self._new.watch(self._watched)
-            self.view = current
-            lacking = _is_lacking(view) or self._vanished.some
-            self._pace.answered(lacking=lacking, took_ms=now_ms - began_ms)
-            self._tell_missing(view)
-            if self.view != before:
-                self._on_change(self.view)
+            self._take(view, watched, self._clock.now_ms() - began_ms)
         self._wake_waiting()
+
+    def _take(self, view: ClusterView, watched: frozenset[str] | None, took_ms: int) -> None:
+        """Somebody answered, after so long."""
+        self.failure = None
+        self._repeats.works(_ABOUT)
+        before = self.view
+        now_ms = self._clock.now_ms()
+        current = self._vanished.kept(before, kept_current(before, view), watched, now_ms)
+        with self._lock:
+            # Before it is published: who acts on a partition may ask whether it is new.
+            self._new.saw(current, watched, now_ms)
+            # What is not watched any more was forgotten, and is not to come back with this.
+            self._new.watch(self._watched)
+        self.view = current
+        lacking = _is_lacking(view) or self._vanished.some
+        self._pace.answered(lacking=lacking, took_ms=took_ms)
+        self._tell_missing(view)
+        if self.view != before:
+            self._on_change(self.view)
 
     def _tell_missing(self, view: ClusterView) -> None:
         """Say once of a topic that it isn't there: a misspelt name looks like an empty one.

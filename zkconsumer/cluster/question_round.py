@@ -14,8 +14,8 @@ from zkconsumer.cluster.connection_pool import ConnectionPool
 from zkconsumer.cluster.patience import Patience
 from zkconsumer.errors import (
     BrokerError,
-    ConnectFailed,
     ConnectionLost,
+    NoBrokersAvailable,
     ProtocolError,
     RemoteProtocolError,
     RequestTimedOut,
@@ -88,7 +88,7 @@ class QuestionRound(Generic[T]):
         """Return the first answer.
 
         Raises:
-            ConnectFailed: nobody answered, for reasons that may pass; names each and why.
+            NoBrokersAvailable: nobody answered, for reasons that may pass; names each and why.
             ZkConsumerError: nobody answered, for reasons that won't: the first of them.
         """
         try:
@@ -174,7 +174,7 @@ class QuestionRound(Generic[T]):
         why = "; ".join(sorted(self._reasons.values()))
         told = f"no broker answers about {self._question.what}: {why}"
         if self._final is None or self._passing:
-            return ConnectFailed(told)
+            return NoBrokersAvailable(told)
         if isinstance(self._final, RemoteProtocolError):
             # Those of bytes alone don't say whose: most likely the port is not Kafka's.
             return RemoteProtocolError(told)

@@ -10,7 +10,7 @@ from functools import partial
 from zkconsumer.assignment.filters import Blacklist, Whitelist
 from zkconsumer.cluster.topic_names import legal_topic
 from zkconsumer.config_spec import shown
-from zkconsumer.errors import ConfigError
+from zkconsumer.errors import IllegalArgumentError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 
 _MOST_OFFSET = 2**63 - 1
@@ -20,23 +20,23 @@ def partition_of(one: object) -> TopicPartition:
     """One partition.
 
     Raises:
-        ConfigError: it is none.
+        IllegalArgumentError: it is none.
     """
     if isinstance(one, tuple) and len(one) == 2 and legal_topic(one[0]):
         number = one[1]
         if isinstance(number, int) and not isinstance(number, bool) and 0 <= number < 2**31:
             return TopicPartition(one[0], number)
-    raise ConfigError(f"{shown(one)} is no partition: give a TopicPartition('weblog', 0)")
+    raise IllegalArgumentError(f"{shown(one)} is no partition: give a TopicPartition('weblog', 0)")
 
 
 def partitions_of(many: object) -> tuple[TopicPartition, ...]:
     """Several partitions, each once, in the order given.
 
     Raises:
-        ConfigError: one of them is none, or this is one partition and not several.
+        IllegalArgumentError: one of them is none, or this is one partition and not several.
     """
     if isinstance(many, str | bytes | TopicPartition) or not isinstance(many, Iterable):
-        raise ConfigError(f"partitions {shown(many)}: give a list of TopicPartition")
+        raise IllegalArgumentError(f"partitions {shown(many)}: give a list of TopicPartition")
     return tuple(dict.fromkeys(partition_of(one) for one in many))
 
 
@@ -44,14 +44,14 @@ def topics_of(many: object) -> frozenset[str]:
     """Names of topics.
 
     Raises:
-        ConfigError: one of them is none, or this is one name and not several.
+        IllegalArgumentError: one of them is none, or this is one name and not several.
     """
     if isinstance(many, str | bytes) or not isinstance(many, Iterable):
-        raise ConfigError(f"topics {shown(many)}: give a list of names")
+        raise IllegalArgumentError(f"topics {shown(many)}: give a list of names")
     names = list(many)
     for name in names:
         if not legal_topic(name):
-            raise ConfigError(
+            raise IllegalArgumentError(
                 f"topic {shown(name)}: a name has 1 to 255 letters, digits, '.', '_' or '-' and "
                 "is not '.' or '..'; for patterns give subscribe(pattern=...)"
             )
@@ -62,7 +62,7 @@ def topic_matcher_of(one: object) -> Callable[[str], bool]:
     """What says whether a pattern matches a topic's name from its beginning, or a filter all of it.
 
     Raises:
-        ConfigError: it is neither.
+        IllegalArgumentError: it is neither.
     """
     if isinstance(one, Whitelist | Blacklist):
         return partial(one.allows, exclude_internal=False)
@@ -74,7 +74,7 @@ def pattern_of(one: object) -> re.Pattern[str]:
     """A pattern of topic names: Python's, matched from the beginning of a name.
 
     Raises:
-        ConfigError: it is none.
+        IllegalArgumentError: it is none.
     """
     if isinstance(one, re.Pattern) and isinstance(one.pattern, str):
         return one
@@ -82,29 +82,31 @@ def pattern_of(one: object) -> re.Pattern[str]:
         try:
             return re.compile(one)
         except re.error as error:
-            raise ConfigError(f"pattern {shown(one)} can't be used: {error}") from error
-    raise ConfigError(f"pattern {shown(one)}: give a regular expression such as '^web'")
+            raise IllegalArgumentError(f"pattern {shown(one)} can't be used: {error}") from error
+    raise IllegalArgumentError(f"pattern {shown(one)}: give a regular expression such as '^web'")
 
 
 def offset_of(one: object, what: str) -> int:
     """An offset.
 
     Raises:
-        ConfigError: it is none; names what it is for.
+        IllegalArgumentError: it is none; names what it is for.
     """
     if isinstance(one, int) and not isinstance(one, bool) and 0 <= one <= _MOST_OFFSET:
         return one
-    raise ConfigError(f"offset {shown(one)} of {what}: an offset is a whole number from 0 on")
+    raise IllegalArgumentError(
+        f"offset {shown(one)} of {what}: an offset is a whole number from 0 on"
+    )
 
 
 def positions_of(offsets: object) -> dict[TopicPartition, OffsetAndMetadata]:
     """Offsets to commit; kafka-python's ``OffsetAndMetadata``, and bare numbers, do too.
 
     Raises:
-        ConfigError: naming what is wrong.
+        IllegalArgumentError: naming what is wrong.
     """
     if not isinstance(offsets, Mapping):
-        raise ConfigError(
+        raise IllegalArgumentError(
             f"offsets {shown(offsets)}: give a map such as "
             "{TopicPartition('weblog', 0): OffsetAndMetadata(42)}"
         )
@@ -114,7 +116,7 @@ def positions_of(offsets: object) -> dict[TopicPartition, OffsetAndMetadata]:
         metadata = getattr(it, "metadata", None) or ""
         epoch = getattr(it, "leader_epoch", -1)
         if not isinstance(metadata, str):
-            raise ConfigError(f"metadata {shown(metadata)} of {tp}: give a text")
+            raise IllegalArgumentError(f"metadata {shown(metadata)} of {tp}: give a text")
         found[tp] = OffsetAndMetadata(
             offset_of(getattr(it, "offset", it), str(tp)),
             metadata,
@@ -127,35 +129,39 @@ def timeout_of(timeout_ms: object, default_ms: int) -> int:
     """How long a call may take, in whole milliseconds; None: as by default.
 
     Raises:
-        ConfigError: no number, or below 0.
+        IllegalArgumentError: no number, or below 0.
     """
     if timeout_ms is None:
         return default_ms
     if isinstance(timeout_ms, int | float) and not isinstance(timeout_ms, bool) and timeout_ms >= 0:
         # Also float('inf'), which kafka-python takes.
         return int(min(timeout_ms, 2**31 - 1))
-    raise ConfigError(f"timeout_ms {shown(timeout_ms)}: give a number of milliseconds from 0 on")
+    raise IllegalArgumentError(
+        f"timeout_ms {shown(timeout_ms)}: give a number of milliseconds from 0 on"
+    )
 
 
 def count_of(max_records: object, default: int) -> int:
     """How many records at most; None: as by default.
 
     Raises:
-        ConfigError: no whole number, or below 1.
+        IllegalArgumentError: no whole number, or below 1.
     """
     if max_records is None:
         return default
     if isinstance(max_records, int) and not isinstance(max_records, bool) and max_records > 0:
         return max_records
-    raise ConfigError(f"max_records {shown(max_records)}: give a whole number from 1 on")
+    raise IllegalArgumentError(f"max_records {shown(max_records)}: give a whole number from 1 on")
 
 
 def time_of(time_ms: object, what: str) -> int:
     """A point in time, in whole milliseconds since the epoch.
 
     Raises:
-        ConfigError: no number, or below 0; names what it is for.
+        IllegalArgumentError: no number, or below 0; names what it is for.
     """
     if isinstance(time_ms, bool) or not isinstance(time_ms, int | float) or time_ms < 0:
-        raise ConfigError(f"time {shown(time_ms)} of {what}: give milliseconds since the epoch")
+        raise IllegalArgumentError(
+            f"time {shown(time_ms)} of {what}: give milliseconds since the epoch"
+        )
     return int(min(time_ms, _MOST_OFFSET))

@@ -11,7 +11,7 @@ from zkconsumer.consumer.settings_of import isolation_of
 from zkconsumer.consumer.subscription import INTERNAL_TOPICS
 from zkconsumer.errors import (
     BrokerError,
-    ConfigError,
+    IllegalArgumentError,
     RequestTimedOut,
     TopicAuthorizationFailed,
 )
@@ -68,7 +68,9 @@ class ClusterCalls:
             ZkConsumerError: as ``beginning_offsets``.
         """
         if not isinstance(timestamps, Mapping):
-            raise ConfigError(f"timestamps {shown(timestamps)}: give a map from partition to time")
+            raise IllegalArgumentError(
+                f"timestamps {shown(timestamps)}: give a map from partition to time"
+            )
         times: dict[TopicPartition, int] = {}
         for one, time_ms in timestamps.items():
             times[partition_of(one)] = time_of(time_ms, str(one))

@@ -1,13 +1,19 @@
 """What a ``KafkaConsumer`` was told, read once, checked once, and frozen."""
 
 import logging
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from zkconsumer.consumer.settings.inert_keys import REFUSED
 from zkconsumer.consumer.settings.keys import KEYS, split_list
-from zkconsumer.consumer.settings.objects import GivenObjects, read_objects
-from zkconsumer.consumer.settings.reading import merged, plain_values, zookeeper_values
+from zkconsumer.consumer.settings.objects import OBJECTS, GivenObjects, read_objects
+from zkconsumer.consumer.settings.reading import (
+    inert_values,
+    merged,
+    plain_values,
+    zookeeper_values,
+)
 from zkconsumer.errors import ConfigError
 from zkconsumer.model import Broker
 
@@ -15,10 +21,19 @@ log = logging.getLogger(__name__)
 
 DEFAULT_PORT = 9092
 
+_INERT = {spec.attribute: spec.default for spec in KEYS if spec.inert}
+_WORKING = tuple(spec.attribute for spec in KEYS if not spec.inert)
+_OBJECTS = tuple(key.replace(".", "_") for key in OBJECTS)
+_REFUSED = tuple(key.replace(".", "_") for key in REFUSED)
+_NAMES = dict.fromkeys((*_WORKING, *_OBJECTS, *_INERT, *_REFUSED))
 
-@dataclass(frozen=True, init=False, slots=True)
-class PollConfig:
+
+@dataclass(frozen=True, init=False, slots=True, eq=False)
+class PollConfig(Mapping[str, object]):
     """All settings of one ``KafkaConsumer``; attributes are the names of its keyword arguments.
+
+    It is a map by those names as well, as kafka-python's ``consumer.config`` is a dict: of all that
+    kafka-python knows, and of ours. ``dict(config)`` makes another consumer like it.
 
     Args:
         config: settings by their keys, with dots or underscores.
@@ -27,10 +42,16 @@ class PollConfig:
     Attributes:
         objects: deserialisers and whatever else is no text, number, or yes or no.
         zookeeper: settings of ``ConsumerConfig`` that were given for a ZooKeeper group.
+        inert: what was given of settings without effect, by their names.
         given: the keys that were given, with dots.
 
     Raises:
         ConfigError: names the setting, its value and what is allowed.
+
+    Example:
+        >>> config = PollConfig(group_id="billing")
+        >>> config.group_id, config["group_id"], "max_poll_records" in config
+        ('billing', 'billing', True)
     """
 
     bootstrap_servers: str
@@ -62,6 +83,7 @@ class PollConfig:
     enable_incremental_fetch_sessions: bool
     check_crcs: bool
     request_timeout_ms: int
+    bootstrap_timeout_ms: int
     socket_connection_setup_timeout_ms: int
     retry_backoff_ms: int
     retry_backoff_max_ms: int
@@ -85,6 +107,7 @@ class PollConfig:
     sasl_oauthbearer_scope: str | None
     objects: GivenObjects
     zookeeper: Mapping[str, object]
+    inert: Mapping[str, object]
     given: frozenset[str]
 
     def __init__(self, config: Mapping[str, object] | None = None, /, **settings: object) -> None:
@@ -95,15 +118,34 @@ class PollConfig:
                 object.__setattr__(self, spec.attribute, values[spec.key])
         object.__setattr__(self, "objects", read_objects(given))
         object.__setattr__(self, "zookeeper", zookeeper_values(given))
+        object.__setattr__(self, "inert", inert_values(given))
         object.__setattr__(self, "given", frozenset(given))
         _check(self)
 
     def __getitem__(self, name: str) -> object:
-        """By its name, since kafka-python's ``consumer.config`` is a dict."""
-        if name not in self.__dataclass_fields__:
+        """By its name; what has no effect is as it was given, or as kafka-python has it."""
+        if name not in _NAMES:
             raise KeyError(name)
-        value: object = getattr(self, name)
+        if name in _INERT:
+            return self.inert.get(name, _INERT[name])
+        if name in _REFUSED:
+            return None
+        value: object = getattr(self.objects if name in _OBJECTS else self, name)
         return value
+
+    def __iter__(self) -> Iterator[str]:
+        """The names of all settings."""
+        return iter(_NAMES)
+
+    def __len__(self) -> int:
+        """How many settings there are."""
+        return len(_NAMES)
+
+    @property
+    def connects_at_once(self) -> bool:
+        """Whether a consumer looks for a broker when it is made."""
+        told_version = self.inert.get("api_version") not in (None, "auto")
+        return self.bootstrap_timeout_ms > 0 and self.zookeeper_connect is None and not told_version
 
     @property
     def strategies(self) -> tuple[str, ...]:
@@ -143,6 +185,8 @@ def _check(config: PollConfig) -> None:
     for name in ("group_instance_id", "zookeeper_connect"):
         if getattr(config, name) is not None and config.group_id is None:
             raise ConfigError(f"{name} needs group_id: it says which group the member is of")
+    if config.zookeeper_connect is not None and not config.group_id:
+        raise ConfigError("group_id is '': a group in ZooKeeper has a name")
     if config.zookeeper_connect is not None:
         for name in ("group.instance.id", "bootstrap.servers"):
             if name in config.given:
@@ -151,7 +195,7 @@ def _check(config: PollConfig) -> None:
                     "keeps the group, and knows the brokers"
                 )
     if not config.check_crcs:
-        log.info("check_crcs=False has no effect: checksums are always checked")
+        log.debug("check_crcs=False has no effect: checksums are always checked")
 
 
 def _check_order(config: PollConfig, smaller: str, larger: str, *, equal: bool = False) -> None:

@@ -6,22 +6,25 @@ Source: Kafka ``KafkaConsumer``; names as in kafka-python. docs/poll-api.md says
 from collections.abc import Collection, Iterator, Mapping
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, ClassVar, NoReturn, Self
 
 from zkconsumer.clock import seconds_of
 from zkconsumer.consumer.arguments import count_of, partitions_of, timeout_of
 from zkconsumer.consumer.assembly import assemble
+from zkconsumer.consumer.bootstrap import connect
 from zkconsumer.consumer.closing import close, public_call
 from zkconsumer.consumer.cluster_calls import ClusterCalls
 from zkconsumer.consumer.config import PollConfig
+from zkconsumer.consumer.confluent_calls import in_milliseconds, refuse_method
 from zkconsumer.consumer.handing_out import Starts, hand_out
 from zkconsumer.consumer.listener import PollListener
 from zkconsumer.consumer.metrics import metrics_of
 from zkconsumer.consumer.offset_calls import OffsetCalls
 from zkconsumer.consumer.parts import Parts
+from zkconsumer.consumer.settings.confluent_names import advice_on_dict
 from zkconsumer.consumer.shelf import Stretch
 from zkconsumer.consumer.subscription import Mode
-from zkconsumer.errors import ConsumerClosed, IllegalState
+from zkconsumer.errors import ConsumerClosed, IllegalArgumentError, IllegalState
 from zkconsumer.fetch.polled.starts import PositionView
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.consumer_record import ConsumerRecord
@@ -48,7 +51,7 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
     One thread at a time polls, seeks, subscribes and commits. Any thread may call ``wakeup`` and
     ``close``, a signal handler, too; and any thread may look (``assignment``, ``subscription``,
     ``position``, ``highwater``, ``paused``, ``group_metadata``, ``metrics``), ``pause`` and
-    ``resume``. Use it as a context manager, or call ``close()``. It connects when it is first used.
+    ``resume``. Use it as a context manager, or call ``close()``.
 
     Args:
         *topics: to subscribe to; or call ``subscribe`` or ``assign`` later.
@@ -58,21 +61,45 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
 
     Raises:
         ConfigError: a setting makes no sense, or is unknown; names it.
+        NoBrokersAvailable: no broker answers within ``bootstrap_timeout_ms``; names each and why.
+        AuthenticationFailed, UnsupportedVersion, ProtocolError: those that answer refuse us, are
+            too old, or are no brokers.
         RegistryError: ZooKeeper, if asked for, does not answer.
+
+    Attributes:
+        DEFAULT_CONFIG: all settings with their defaults, as kafka-python has it; changing it has
+            no effect.
+        config: what holds for this one, as attributes and as a map.
+
+    Example:
+        >>> with KafkaConsumer("clicks", bootstrap_servers="kafka1:9092", group_id="g") as consumer:
+        ...     for record in consumer:
+        ...         print(record.offset, record.value)
     """
+
+    DEFAULT_CONFIG: ClassVar[dict[str, object]] = dict(PollConfig())
 
     def __init__(
         self, *topics: str, config: Mapping[str, object] | None = None, **settings: object
     ) -> None:
+        if topics and isinstance(topics[0], Mapping):
+            raise IllegalArgumentError(advice_on_dict(topics[0]))
         self.config = PollConfig(config, **settings)
         self._parts: Parts = assemble(self.config)
         self._iteration: Iterator[ConsumerRecord] | None = None
-        if topics:
-            try:
+        try:
+            if self.config.connects_at_once:
+                connect(self._parts, topics)
+            if topics:
                 self.subscribe(topics)
-            except BaseException:
-                self.close(autocommit=False)
-                raise
+        except BaseException:
+            self.close(autocommit=False)
+            raise
+
+    if not TYPE_CHECKING:  # type checkers are to know what isn't there
+
+        def __getattr__(self, name: str) -> NoReturn:
+            refuse_method(type(self).__name__, name)
 
     @public_call
     def subscribe(
@@ -156,6 +183,7 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
         subscription = self._parts.session.subscription
         return set(subscription.topics) if subscription.is_group_managed else None
 
+    @in_milliseconds
     def poll(
         self,
         timeout_ms: float = 0,
@@ -167,7 +195,8 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
         Poll within ``max_poll_interval_ms`` again, or the group goes on without us.
 
         Args:
-            timeout_ms: how long to wait where nothing was fetched yet; 0 does not wait.
+            timeout_ms: how long to wait where nothing was fetched yet; 0 does not wait. A float
+                by position that looks like seconds, as in ``poll(1.0)``, is refused.
             max_records: the most to hand out; by default ``max_poll_records``. What was fetched
                 with them waits for the next poll.
             update_offsets: without it positions stay, so that the same records come again.

@@ -7,7 +7,7 @@ from zkconsumer.consumer.arguments import offset_of, partition_of, positions_of,
 from zkconsumer.consumer.closing import public_call
 from zkconsumer.consumer.membership import CommitDone
 from zkconsumer.consumer.parts import Parts
-from zkconsumer.errors import ConfigError, IllegalState, RequestTimedOut
+from zkconsumer.errors import ConfigError, NotAssigned, RequestTimedOut
 from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, At, Reset, ResetPolicy
 from zkconsumer.model import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
 from zkconsumer.scope import wait_ms
@@ -270,7 +270,7 @@ class OffsetCalls:
             session = self._parts.session
             chosen = [self._assigned(one) for one in partitions] or sorted(session.assignment())
             if not chosen:
-                raise IllegalState("no partition is assigned yet: poll until some are")
+                raise NotAssigned("no partition is assigned yet: poll until some are")
             for tp in chosen:
                 session.seek(tp, Reset(policy))
 
@@ -279,5 +279,5 @@ class OffsetCalls:
         if tp not in self._parts.session.assignment():
             # By a close of another thread, it may be, at this moment.
             self._parts.one_caller.look_in()
-            raise IllegalState(f"{tp} is not assigned to this consumer (now, or yet)")
+            raise NotAssigned(f"{tp} is not assigned to this consumer (now, or yet)")
         return tp

@@ -1,9 +1,16 @@
-"""Every error a caller can meet: ``except ZkConsumerError`` catches them all.
+"""Every error a caller can meet: ``except KafkaError`` catches them all.
+
+Names, bases and attributes are those of kafka-python's ``kafka.errors``, of all its versions from
+2.0 to 3.0. What has a name of our own as well is the same class by both.
 
 Outcomes that are part of normal life (a claim conflict, one partition's error code) are values,
 not exceptions. No exception of another library crosses its door: it is wrapped with ``from``.
 """
 
+from zkconsumer.error_codes import ErrorCode
+from zkconsumer.errors import broker_others, broker_reading, others
+from zkconsumer.errors.broker_others import *  # noqa: F403 - each is listed there
+from zkconsumer.errors.broker_reading import *  # noqa: F403 - as above
 from zkconsumer.errors.frames import without_frames
 from zkconsumer.errors.general import (
     BrokerError,
@@ -18,11 +25,20 @@ from zkconsumer.errors.general import (
     DeadLetterFailed,
     DecodeError,
     DrainError,
+    IllegalArgumentError,
+    IllegalState,
+    IllegalStateError,
+    KafkaConfigurationError,
+    KafkaConnectionError,
+    KafkaProtocolError,
+    KafkaTimeoutError,
     LocalProtocolError,
     MessageStreamsExist,
     MessageTooLarge,
     MirrorError,
+    NoBrokersAvailable,
     OffsetCommitFailed,
+    OffsetCommitTimedOut,
     PartitionFailed,
     ProtocolError,
     RebalanceFailed,
@@ -35,28 +51,57 @@ from zkconsumer.errors.general import (
     StreamInUse,
     TransportError,
     UnsupportedCodec,
+    UnsupportedCodecError,
     UnsupportedVersion,
+    UnsupportedVersionError,
     WriteFailed,
     ZkConsumerError,
 )
+from zkconsumer.errors.others import *  # noqa: F403 - as above
 from zkconsumer.errors.polling import (
-    AuthenticationFailed,
     CommitFailed,
+    CommitFailedError,
     GroupFailed,
-    IllegalState,
     LogTruncated,
+    LogTruncationError,
     NoOffsetForPartition,
+    NoOffsetForPartitionError,
+    NotAssigned,
     OffsetOutOfRange,
+    OffsetOutOfRangeError,
     PositionInvalid,
     RebalanceInProgress,
+    RebalanceInProgressError,
     TopicAuthorizationFailed,
+    TopicAuthorizationFailedError,
     Woken,
+)
+from zkconsumer.errors.roots import (
+    AuthorizationError,
+    BrokerResponseError,
+    Coded,
+    InvalidMetadataError,
+    KafkaError,
+    RetriableError,
+    for_code,
+)
+from zkconsumer.errors.secure import (
+    AuthenticationFailed,
+    AuthenticationFailedError,
+    IllegalSaslStateError,
+    SaslAuthenticationFailedError,
+    UnsupportedSaslMechanismError,
 )
 
 __all__ = [
     "AuthenticationFailed",
+    "AuthenticationFailedError",
+    "AuthorizationError",
     "BrokerError",
+    "BrokerResponseError",
+    "Coded",
     "CommitFailed",
+    "CommitFailedError",
     "ConfigError",
     "ConnectFailed",
     "ConnectionLost",
@@ -69,33 +114,63 @@ __all__ = [
     "DecodeError",
     "DrainError",
     "GroupFailed",
+    "IllegalArgumentError",
+    "IllegalSaslStateError",
     "IllegalState",
+    "IllegalStateError",
+    "InvalidMetadataError",
+    "KafkaConfigurationError",
+    "KafkaConnectionError",
+    "KafkaError",
+    "KafkaProtocolError",
+    "KafkaTimeoutError",
     "LocalProtocolError",
     "LogTruncated",
+    "LogTruncationError",
     "MessageStreamsExist",
     "MessageTooLarge",
     "MirrorError",
+    "NoBrokersAvailable",
     "NoOffsetForPartition",
+    "NoOffsetForPartitionError",
+    "NotAssigned",
     "OffsetCommitFailed",
+    "OffsetCommitTimedOut",
     "OffsetOutOfRange",
+    "OffsetOutOfRangeError",
     "PartitionFailed",
     "PositionInvalid",
     "ProtocolError",
     "RebalanceFailed",
     "RebalanceInProgress",
+    "RebalanceInProgressError",
     "RegistryError",
     "RemoteProtocolError",
     "RequestTimedOut",
+    "RetriableError",
     "RowRefused",
     "SandboxError",
+    "SaslAuthenticationFailedError",
     "SessionLost",
     "StreamInUse",
     "TopicAuthorizationFailed",
+    "TopicAuthorizationFailedError",
     "TransportError",
     "UnsupportedCodec",
+    "UnsupportedCodecError",
+    "UnsupportedSaslMechanismError",
     "UnsupportedVersion",
+    "UnsupportedVersionError",
     "Woken",
     "WriteFailed",
     "ZkConsumerError",
+    "for_code",
+    "kafka_errors",
     "without_frames",
 ]
+__all__ += broker_others.__all__
+__all__ += broker_reading.__all__
+__all__ += others.__all__
+
+kafka_errors = {int(code): for_code(code) for code in ErrorCode}
+"""The class of each error code, by its number; ``for_code`` has one for later ones, too."""

@@ -1,20 +1,56 @@
 """The errors of both consumers and of what they share, by whose fault they are."""
 
 from collections.abc import Collection, Mapping, Sequence
+from typing import Self
 
+from zkconsumer.error_codes import ErrorCode
+from zkconsumer.errors.broker_reading import CorruptRecordError
+from zkconsumer.errors.roots import (
+    BrokerResponseError,
+    Coded,
+    InvalidMetadataError,
+    KafkaError,
+    RetriableError,
+)
 from zkconsumer.model import TopicPartition
 
-
-class ZkConsumerError(Exception):
-    """The root: ``except ZkConsumerError`` catches everything this package raises."""
+ZkConsumerError = KafkaError
 
 
-class ConfigError(ZkConsumerError):
-    """A setting is missing, malformed or out of its range; the message names the key."""
+class KafkaConfigurationError(ZkConsumerError, ValueError, AssertionError):
+    """A setting is missing, malformed or out of its range; the message names the key.
+
+    kafka-python raises each of its bases for some settings, of one version or another.
+    """
 
 
-class ProtocolError(ZkConsumerError):
+ConfigError = KafkaConfigurationError
+
+
+class IllegalArgumentError(KafkaConfigurationError, TypeError):
+    """What a call was given can't be; the message shows it, and says what to give.
+
+    kafka-python raises ``TypeError`` or ``ValueError`` here, and before 3.0 ``AssertionError``.
+    """
+
+
+class IllegalStateError(ZkConsumerError, AssertionError):
+    """A call that does not fit what was called before; the message says which call would.
+
+    It is an ``AssertionError`` as in kafka-python before 3.0.
+
+    Source: Kafka's and kafka-python's ``IllegalStateException``/``IllegalStateError``.
+    """
+
+
+IllegalState = IllegalStateError
+
+
+class KafkaProtocolError(ZkConsumerError):
     """Bytes or calls that break the protocol."""
+
+
+ProtocolError = KafkaProtocolError
 
 
 class LocalProtocolError(ProtocolError):
@@ -42,7 +78,7 @@ class DecodeError(RemoteProtocolError):
         self.reason = reason
 
 
-class CorruptRecord(RemoteProtocolError):
+class CorruptRecord(RemoteProtocolError, CorruptRecordError):
     """A record that fails its checksum or whose fields contradict each other.
 
     Attributes:
@@ -63,32 +99,52 @@ class CorruptRecord(RemoteProtocolError):
         self.raw = raw
 
 
-class UnsupportedCodec(CorruptRecord):
+class UnsupportedCodecError(CorruptRecord):
     """A record set compressed with a codec that is unknown or not installed."""
 
 
-class UnsupportedVersion(ZkConsumerError):
+UnsupportedCodec = UnsupportedCodecError
+
+
+class UnsupportedVersionError(BrokerResponseError, code=ErrorCode.UNSUPPORTED_VERSION):
     """The broker lacks a request version we need; the message names broker, API and version."""
+
+
+UnsupportedVersion = UnsupportedVersionError
 
 
 class TransportError(ZkConsumerError):
     """The network failed; the message names the address."""
 
 
-class ConnectFailed(TransportError):
+class KafkaConnectionError(TransportError, InvalidMetadataError):
+    """There is no connection to a broker."""
+
+
+class ConnectFailed(KafkaConnectionError):
     """No connection could be made."""
 
 
-class ConnectionLost(TransportError):
+class ConnectionLost(KafkaConnectionError):
     """The peer closed the connection, or it broke."""
 
 
-class RequestTimedOut(TransportError):
+class KafkaTimeoutError(TransportError, RetriableError):
     """The peer did not answer in time."""
 
 
-class BrokerError(ZkConsumerError):
-    """The broker answered with an error code.
+RequestTimedOut = KafkaTimeoutError
+
+
+class NoBrokersAvailable(ConnectFailed, KafkaTimeoutError):
+    """No broker answers, for reasons that may pass; the message names each, and why it doesn't.
+
+    kafka-python 3 raises ``KafkaTimeoutError`` in its place, and those before it this one.
+    """
+
+
+class BrokerError(Coded, BrokerResponseError):
+    """The broker answered with an error code; it is caught as that one's error, too.
 
     Attributes:
         code: the number of the error code.
@@ -96,11 +152,16 @@ class BrokerError(ZkConsumerError):
         topic_partition: what the answer was about, if about one partition.
     """
 
+    code: int
+
+    def __new__(cls, code: int, *_args: object, **_named: object) -> Self:
+        """Of the class that is the code's, too."""
+        return super().__new__(cls, code=code)
+
     def __init__(
         self, code: int, api: str, message: str, topic_partition: TopicPartition | None = None
     ) -> None:
-        super().__init__(message)
-        self.code = code
+        super().__init__(message, code=code)
         self.api = api
         self.topic_partition = topic_partition
 
@@ -121,16 +182,24 @@ class MessageStreamsExist(ZkConsumerError):
     """A connector creates its streams once only (Kafka ``MessageStreamsExistException``)."""
 
 
-class OffsetCommitFailed(ZkConsumerError):
+class OffsetCommitFailed(Coded):
     """Some partitions' offsets were not committed; the others were.
 
     Attributes:
         failed: the reason for each partition that failed.
+        code: the error code that a broker refused all of them with; None where that is not so.
     """
 
-    def __init__(self, group_id: str, failed: Mapping[TopicPartition, str]) -> None:
-        super().__init__(f"group {group_id}: offsets not committed for {_by_reason(failed)}")
+    def __init__(
+        self, group_id: str, failed: Mapping[TopicPartition, str], *, code: int | None = None
+    ) -> None:
+        text = f"group {group_id}: offsets not committed for {_by_reason(failed)}"
+        super().__init__(text, code=code)
         self.failed = dict(failed)
+
+
+class OffsetCommitTimedOut(OffsetCommitFailed, KafkaTimeoutError):
+    """The time for a commit was over before all partitions' offsets were committed."""
 
 
 class WriteFailed(ZkConsumerError):
@@ -221,17 +290,25 @@ class MessageTooLarge(ZkConsumerError):
         self.limit_bytes = limit_bytes
 
 
-class PartitionFailed(ZkConsumerError):
+class PartitionFailed(Coded):
     """A partition can't be read on from where it stands; its cause is the ``__cause__``.
 
     Attributes:
         topic_partition: the partition.
         offset: the offset that could not be read, -1 where it is not known.
+        code: the error code that says why, such as that of a damaged record; None where none does.
     """
 
-    def __init__(self, topic_partition: TopicPartition, offset: int, reason: str) -> None:
+    def __init__(
+        self,
+        topic_partition: TopicPartition,
+        offset: int,
+        reason: str,
+        *,
+        code: int | None = None,
+    ) -> None:
         where = f" at offset {offset}" if offset >= 0 else ""
-        super().__init__(f"{topic_partition} stopped{where}: {reason}")
+        super().__init__(f"{topic_partition} stopped{where}: {reason}", code=code)
         self.topic_partition = topic_partition
         self.offset = offset
 
@@ -258,10 +335,6 @@ class DataLost(ZkConsumerError):
         self.until_offset = until_offset
         self.reason = reason
 
-    def __reduce__(self) -> tuple[type["DataLost"], tuple[TopicPartition, int, int, str]]:
-        """Pickle by its parts: it crosses from one process to another."""
-        return DataLost, (self.topic_partition, self.from_offset, self.until_offset, self.reason)
-
 
 class DeadLetterFailed(ZkConsumerError):
     """A message that can't be read could not be put aside either; the message names the file.
@@ -274,7 +347,7 @@ class ConsumerTimeout(ZkConsumerError):
     """No message came within ``consumer.timeout.ms``; the stream stays usable."""
 
 
-class ConsumerClosed(ZkConsumerError):
+class ConsumerClosed(IllegalStateError):
     """The connector was shut down."""
 
 

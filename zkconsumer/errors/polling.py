@@ -2,17 +2,16 @@
 
 from collections.abc import Collection
 
-from zkconsumer.errors.general import ZkConsumerError
-from zkconsumer.model import TopicPartition
+from zkconsumer.error_codes import ErrorCode
+from zkconsumer.errors.general import IllegalStateError, ZkConsumerError
+from zkconsumer.errors.roots import AuthorizationError, BrokerResponseError, Coded
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
 
 _SHOWN = 10
 
 
-class IllegalState(ZkConsumerError):
-    """A call that does not fit what was called before; the message says which call would.
-
-    Source: Kafka's and kafka-python's ``IllegalStateException``/``IllegalStateError``.
-    """
+class NotAssigned(IllegalStateError, ValueError):
+    """The partition is not read by this consumer (now, or yet)."""
 
 
 class Woken(ZkConsumerError):
@@ -22,11 +21,7 @@ class Woken(ZkConsumerError):
     """
 
 
-class AuthenticationFailed(ZkConsumerError):
-    """A broker and we don't agree on who we are or how to say it (SASL, TLS). Not tried again."""
-
-
-class GroupFailed(ZkConsumerError):
+class GroupFailed(Coded):
     """The group's coordinator refuses this member; the message says why and what may help.
 
     Attributes:
@@ -38,13 +33,12 @@ class GroupFailed(ZkConsumerError):
     def __init__(
         self, group_id: str, reason: str, *, code: int | None = None, final: bool = False
     ) -> None:
-        super().__init__(f"group {group_id}: {reason}")
+        super().__init__(f"group {group_id}: {reason}", code=code)
         self.group_id = group_id
-        self.code = code
         self.final = final
 
 
-class CommitFailed(ZkConsumerError):
+class CommitFailedError(ZkConsumerError):
     """The generation in which these offsets were read is over: others may have the partitions.
 
     Nothing was committed; what was read since the last commit is read again by whoever has the
@@ -56,7 +50,12 @@ class CommitFailed(ZkConsumerError):
     """
 
 
-class RebalanceInProgress(CommitFailed):
+CommitFailed = CommitFailedError
+
+
+class RebalanceInProgressError(
+    CommitFailedError, BrokerResponseError, code=ErrorCode.REBALANCE_IN_PROGRESS
+):
     """The group rebalances: nothing was committed, but the partitions may be ours still.
 
     Poll, which takes part in the rebalance, and commit again what is still ours.
@@ -65,19 +64,26 @@ class RebalanceInProgress(CommitFailed):
     """
 
 
-class TopicAuthorizationFailed(ZkConsumerError):
+RebalanceInProgress = RebalanceInProgressError
+
+
+class TopicAuthorizationFailedError(AuthorizationError, code=ErrorCode.TOPIC_AUTHORIZATION_FAILED):
     """The brokers don't let this client read these topics.
 
     Attributes:
-        topics: their names.
+        topics: their names; also the first of ``args``, as in kafka-python.
     """
 
-    def __init__(self, topics: Collection[str]) -> None:
+    def __init__(self, topics: Collection[str] = ()) -> None:
+        self.topics = frozenset(topics)
+        super().__init__(set(topics))
         names = ", ".join(sorted(topics)[:_SHOWN])
-        super().__init__(
+        self._sentence = (
             f"no permission to read {names}: an ACL must grant READ and DESCRIBE on them"
         )
-        self.topics = frozenset(topics)
+
+
+TopicAuthorizationFailed = TopicAuthorizationFailedError
 
 
 class PositionInvalid(ZkConsumerError):
@@ -87,23 +93,36 @@ class PositionInvalid(ZkConsumerError):
         partitions: which; seek() gives each a position, and poll goes on.
     """
 
-    def __init__(self, partitions: Collection[TopicPartition], reason: str) -> None:
-        super().__init__(f"{reason}; seek() to where reading is to go on")
+    def __init__(self, partitions: Collection[TopicPartition], reason: str, *args: object) -> None:
+        super().__init__(*args)
+        self._sentence = f"{reason}; seek() to where reading is to go on"
         self.partitions = frozenset(partitions)
 
 
-class NoOffsetForPartition(PositionInvalid):
-    """Nothing is committed for these partitions, and no policy says where to start."""
+class NoOffsetForPartitionError(PositionInvalid):
+    """Nothing is committed for these partitions, and no policy says where to start.
+
+    The first of ``args`` is the set of them, as in kafka-python.
+    """
 
     def __init__(self, partitions: Collection[TopicPartition]) -> None:
         names = ", ".join(map(str, sorted(partitions)[:_SHOWN]))
         super().__init__(
-            partitions, f"no committed offset for {names}, and auto.offset.reset is none"
+            partitions,
+            f"no committed offset for {names}, and auto.offset.reset is none",
+            set(partitions),
         )
 
 
-class OffsetOutOfRange(PositionInvalid):
+NoOffsetForPartition = NoOffsetForPartitionError
+
+
+class OffsetOutOfRangeError(
+    PositionInvalid, BrokerResponseError, code=ErrorCode.OFFSET_OUT_OF_RANGE
+):
     """The log does not have the offset that was to be read (any more, or yet).
+
+    The first of ``args`` is a map from the partition to the offset, as in kafka-python.
 
     Attributes:
         topic_partition: which.
@@ -123,6 +142,7 @@ class OffsetOutOfRange(PositionInvalid):
             (topic_partition,),
             f"{topic_partition}: offset {offset} is not in the log{has}, and auto.offset.reset "
             "is none",
+            {topic_partition: offset},
         )
         self.topic_partition = topic_partition
         self.offset = offset
@@ -130,7 +150,10 @@ class OffsetOutOfRange(PositionInvalid):
         self.log_end = log_end
 
 
-class LogTruncated(PositionInvalid):
+OffsetOutOfRange = OffsetOutOfRangeError
+
+
+class LogTruncationError(PositionInvalid):
     """Records that were read are gone: the log was cut back below the position (KIP-320).
 
     It comes of an unclean leader election. Other records may take the same offsets.
@@ -141,6 +164,7 @@ class LogTruncated(PositionInvalid):
         diverged_at: the first offset that may differ from what was read; None where unknown.
         leader_epoch: of the leader that wrote what lies in front of it, -1 if not known: seek to
             ``OffsetAndMetadata(diverged_at, "", leader_epoch)``, and another cut is noticed, too.
+        divergent_offsets: the same as a map from the partition, as in kafka-python.
     """
 
     def __init__(
@@ -160,3 +184,8 @@ class LogTruncated(PositionInvalid):
         self.position = position
         self.diverged_at = diverged_at
         self.leader_epoch = leader_epoch
+        safe = None if diverged_at is None else OffsetAndMetadata(diverged_at, "", leader_epoch)
+        self.divergent_offsets = {topic_partition: safe}
+
+
+LogTruncated = LogTruncationError

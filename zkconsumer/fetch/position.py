@@ -264,7 +264,12 @@ def _take_corrupt(
     if position.suspect_offset != resume:
         position.suspect_offset = resume
         return chunk if decoded.records else None
-    failure = PartitionFailed(position.claim.topic_partition, resume, str(error))
+    failure = PartitionFailed(
+        position.claim.topic_partition,
+        resume,
+        str(error),
+        code=error.errno,
+    )
     failure.__cause__ = error
     next_offset = error.next_offset if is_misplaced or error.offset >= resume else None
     _poison(position, chunk, settings, _Foul(failure, next_offset, error.raw, raw_is_whole=True))

@@ -51,8 +51,8 @@ class Supervisor(Protocol):
 
 
 def open_consumer(settings: Mapping[str, object]) -> KafkaConsumer:
-    """A real one."""
-    return KafkaConsumer(config=settings)
+    """A real one; it waits for its brokers as long as it takes."""
+    return KafkaConsumer(config={"bootstrap.timeout.ms": 0, **settings})
 
 
 class MirrorStream(ConsumerRebalanceListener):

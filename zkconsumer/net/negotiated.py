@@ -10,6 +10,7 @@ from zkconsumer.errors import (
     ConnectFailed,
     ConnectionLost,
     RequestTimedOut,
+    SaslAuthenticationFailedError,
     TransportError,
     ZkConsumerError,
 )
@@ -169,7 +170,7 @@ class BrokerDialer:
                 session = self._authenticated(connection, found, deadline_ms)
             except ClosedUnbelieved as error:
                 self._check_running(broker)
-                raise AuthenticationFailed(f"{error}, twice") from error
+                raise SaslAuthenticationFailedError(f"{error}, twice") from error
         return self._handed_over(connection, found, session)
 
     def _authenticated(

@@ -13,7 +13,10 @@ from zkconsumer.clock import Clock
 from zkconsumer.errors import (
     AuthenticationFailed,
     ConnectionLost,
+    IllegalSaslStateError,
     RequestTimedOut,
+    SaslAuthenticationFailedError,
+    UnsupportedSaslMechanismError,
     UnsupportedVersion,
 )
 from zkconsumer.net.connection import BrokerConnection
@@ -110,9 +113,17 @@ class SaslSession:
                 return in_requests
             case ErrorCode.UNSUPPORTED_SASL_MECHANISM:
                 known = ", ".join(answer.mechanisms) or "none"
-                raise self._failed(connection, f"the broker has {known} (sasl_mechanism)")
+                raise self._failed(
+                    connection,
+                    f"the broker has {known} (sasl_mechanism)",
+                    UnsupportedSaslMechanismError,
+                )
             case ErrorCode.ILLEGAL_SASL_STATE:
-                raise self._failed(connection, "the port is one without SASL (security_protocol)")
+                raise self._failed(
+                    connection,
+                    "the port is one without SASL (security_protocol)",
+                    IllegalSaslStateError,
+                )
             case code:
                 raise self._failed(connection, f"the handshake fails: {error_name(code)}")
 
@@ -141,10 +152,15 @@ class SaslSession:
             raise ClosedUnbelieved(str(self._failed(connection, reason))) from error
         return bytes(answer), 0
 
-    def _failed(self, connection: BrokerConnection, reason: str) -> AuthenticationFailed:
+    def _failed(
+        self,
+        connection: BrokerConnection,
+        reason: str,
+        kind: type[AuthenticationFailed] = SaslAuthenticationFailedError,
+    ) -> AuthenticationFailed:
         security = self.security
         name = "" if security.sasl_username is None else f" as {security.sasl_username!r}"
-        return AuthenticationFailed(
+        return kind(
             f"{connection.broker}: {security.sasl_mechanism}{name} failed: {reason}"
         )
 

@@ -48,7 +48,8 @@ def consume_polled(
     commits = config.enable_auto_commit and console.group_id is not None
     copier = Copier(console.formatter, output.write)
     stop.in_hand = copier.in_hand
-    with KafkaConsumer(config=settings) as us:
+    # It waits for brokers as long as it takes: a signal ends that, too, once it runs.
+    with KafkaConsumer(config={"bootstrap.timeout.ms": 0, **settings}) as us:
         measures.add(us)
         if console.from_beginning:
             _refuse_offsets(us, console, config.group_id or "")

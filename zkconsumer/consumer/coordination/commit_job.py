@@ -8,6 +8,7 @@ from zkconsumer.errors import (
     CommitFailed,
     GroupFailed,
     OffsetCommitFailed,
+    OffsetCommitTimedOut,
     RebalanceInProgress,
     TopicAuthorizationFailed,
     ZkConsumerError,
@@ -102,7 +103,7 @@ class CommitJob:
         doubt = ", and it is not known whether it is stored" if self._doubtful else ""
         failed = dict.fromkeys(self.left, f"no success in time: {self._reason}{doubt}")
         failed |= {tp: error_name(code) for tp, code in self._refused.items()}
-        self.error = OffsetCommitFailed(self._group_id, failed)
+        self.error = OffsetCommitTimedOut(self._group_id, failed)
 
     def _finish(self) -> None:
         if not self.left and self._refused and self.error is None:
@@ -145,4 +146,10 @@ class CommitJob:
                 tp: f"{error_name(code)}: {ErrorCode.of(code).text}"
                 for tp, code in self._refused.items()
             },
+            code=_one_of(codes) if self._refused.keys() == self.offsets.keys() else None,
         )
+
+
+def _one_of(codes: set[ErrorCode]) -> int | None:
+    """The code, where there is no other."""
+    return int(next(iter(codes))) if len(codes) == 1 else None

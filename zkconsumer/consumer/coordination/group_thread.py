@@ -105,7 +105,8 @@ class GroupThread:
             return error
         except UnsupportedVersion as error:
             advise = requests.too_old_for_offsets if for_offsets else requests.too_old
-            failure = GroupFailed(self._seat.terms.group_id, advise(error))
+            code = int(ErrorCode.UNSUPPORTED_VERSION)
+            failure = GroupFailed(self._seat.terms.group_id, advise(error), code=code)
             self._seat.fail(failure)
             return failure
         except ZkConsumerError as error:

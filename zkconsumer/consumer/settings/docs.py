@@ -28,7 +28,7 @@ def markdown() -> str:
             *working,
             *objects,
             "",
-            "Taken without effect, with a line in the log:",
+            "Taken without effect, with one line in the log at debug level:",
             "",
             "| setting | why |\n|---|---|",
             *inert,

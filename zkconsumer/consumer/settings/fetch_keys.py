@@ -74,7 +74,7 @@ FETCH: tuple[ConfigKey, ...] = (
         default=True,
         since="0.9.0",
         doc="Whether checksums are held against the bytes. They always are: `False` is noted in "
-        "the log, and does nothing.",
+        "the log at debug level, and does nothing.",
     ),
 )
 
@@ -87,6 +87,16 @@ NETWORK: tuple[ConfigKey, ...] = (
         since="0.9.0",
         doc="How long a broker may take to answer. After 2 s of silence (a fifteenth of it where "
         "that is less) what only reads is sent once more, over a second connection.",
+    ),
+    ConfigKey(
+        key="bootstrap.timeout.ms",
+        kind="int",
+        default=30_000,
+        low=0,
+        since="kafka-python",
+        doc="A consumer connects when it is made: how long it waits for a broker that answers, "
+        "before it raises `NoBrokersAvailable`. With 0 it connects when it is used; so it does "
+        "with `zookeeper_connect`.",
     ),
     ConfigKey(
         key="socket.connection.setup.timeout.ms",

@@ -41,7 +41,8 @@ _WHERE = (
         kind="text",
         default="localhost:9092",
         legal=_legal_servers,
-        legal_text="host1:port1,host2:port2 (port 9092 where none is given), or a list of such",
+        legal_text="host1:port1,host2:port2 (port 9092 where none is given; a protocol and :// in "
+        "front are passed over), or a list of such",
         since="0.9.0",
         doc="Brokers to start from; the others are found through them. Not used with "
         "`zookeeper_connect`, where ZooKeeper knows the brokers.",
@@ -76,11 +77,10 @@ _GROUP = (
     ConfigKey(
         key="group.id",
         kind="text",
-        legal=bool,
-        legal_text="text of at least one character",
         since="0.9.0",
         doc="The group to share the topics with, and to keep offsets for. Without one there are "
-        "no commits, and partitions are chosen with `assign()`.",
+        "no commits, and partitions are chosen with `assign()`. The empty text is a group that "
+        "brokers may refuse.",
     ),
     ConfigKey(
         key="group.instance.id",

@@ -4,13 +4,18 @@ Keyword arguments have underscores, as in kafka-python; a map may have dots, as 
 Settings that kafka-python takes as lists, classes or ``float('inf')`` become text and numbers here.
 """
 
+import ipaddress
 import logging
+import math
+import re
 from collections.abc import Iterable, Mapping
 from enum import IntEnum
 
 from zkconsumer.config_keys import BY_KEY as ZOOKEEPER_KEYS
-from zkconsumer.config_spec import Value, shown
+from zkconsumer.config_spec import INT_MAX, ConfigKey, Value, shown
 from zkconsumer.config_values import read_value
+from zkconsumer.consumer.settings.confluent_names import KEYS as CONFLUENT_KEYS
+from zkconsumer.consumer.settings.confluent_names import advice_on_key
 from zkconsumer.consumer.settings.inert_keys import REFUSED
 from zkconsumer.consumer.settings.keys import BY_KEY, KEYS
 from zkconsumer.consumer.settings.objects import OBJECTS
@@ -19,6 +24,8 @@ from zkconsumer.nearest import did_you_mean
 
 log = logging.getLogger(__name__)
 
+_PROTOCOL = re.compile(r"[A-Za-z0-9_.+-]+://")
+
 
 def merged(
     config: Mapping[str, object] | None, settings: Mapping[str, object]
@@ -26,8 +33,12 @@ def merged(
     """Everything that was given, by keys with dots; keyword arguments win, None is not given.
 
     Raises:
-        ConfigError: no map, a key that is no text, or one that nothing knows: it names the nearest.
+        ConfigError: no map, a key that is no text, or one that nothing knows: it names the nearest;
+            or a keyword argument with dots, which is how confluent-kafka has them.
     """
+    for name in settings:
+        if "." in name:
+            raise ConfigError(advice_on_key(name))
     given: dict[str, object] = {}
     if config is not None and not isinstance(config, Mapping):
         raise ConfigError(f"config {shown(config)}: give a map such as {{'group.id': 'g'}}")
@@ -49,16 +60,22 @@ def plain_values(given: Mapping[str, object]) -> dict[str, Value]:
     """
     values: dict[str, Value] = {}
     for spec in KEYS:
-        raw = given.get(spec.key)
         if spec.inert:
-            if raw is not None:
-                log.info("setting %s is accepted but has no effect here", spec.attribute)
             continue
+        raw = given.get(spec.key)
         if raw is not None:
-            values[spec.key] = read_value(spec, _plain(spec.key, raw))
+            values[spec.key] = read_value(spec, _plain(spec, raw))
         else:
             values[spec.key] = spec.derive(values) if spec.derive else spec.default
     return values
+
+
+def inert_values(given: Mapping[str, object]) -> dict[str, object]:
+    """What was given of settings without effect, by attribute name; said once, for who looks."""
+    found = {spec.attribute: given[spec.key] for spec in KEYS if spec.inert and spec.key in given}
+    if found:
+        log.debug("settings that are accepted but have no effect here: %s", ", ".join(found))
+    return found
 
 
 def zookeeper_values(given: Mapping[str, object]) -> dict[str, object]:
@@ -79,16 +96,18 @@ def _known(name: str, key: str) -> str:
         raise ConfigError(f"{name} can't be used: {REFUSED[key]}")
     if key in BY_KEY or key in OBJECTS or key in ZOOKEEPER_KEYS:
         return key
+    if key in CONFLUENT_KEYS:
+        raise ConfigError(f"there is no setting {name}: here it is called {CONFLUENT_KEYS[key]}")
     known = [one.replace(".", "_") for one in (*BY_KEY, *OBJECTS, *ZOOKEEPER_KEYS)]
     hint = did_you_mean(key.replace(".", "_"), known)
     raise ConfigError(f"there is no setting {name}{hint}")
 
 
-def _plain(key: str, raw: object) -> object:
-    """Lists, classes and infinity as texts and numbers; all else as it is."""
-    match key:
+def _plain(spec: ConfigKey, raw: object) -> object:
+    """Lists, classes, infinity and truth in numbers as texts and numbers; all else as it is."""
+    match spec.key:
         case "bootstrap.servers":
-            return _joined(raw)
+            return _addresses(_joined(raw))
         case "partition.assignment.strategy":
             if isinstance(raw, str):
                 return raw
@@ -99,10 +118,36 @@ def _plain(key: str, raw: object) -> object:
             return raw.name  # kafka-python's
         case "consumer.timeout.ms" if raw == float("inf"):
             return -1
-        case _ if isinstance(raw, float) and raw.is_integer():
-            return int(raw)
+        case _ if spec.kind == "bool" and isinstance(raw, int | float):
+            return bool(raw)
+        case _ if isinstance(raw, float):
+            return _whole(spec, raw)
         case _:
             return raw
+
+
+def _whole(spec: ConfigKey, raw: float) -> object:
+    """A float of a setting that is an integer; times are rounded up, so that none ends early."""
+    if raw.is_integer():
+        return int(raw)
+    if not spec.key.endswith(".ms") or math.isnan(raw) or raw < 0:
+        return raw
+    return INT_MAX if math.isinf(raw) else math.ceil(raw)
+
+
+def _addresses(raw: object) -> object:
+    """Without protocols in front; addresses of IPv6 in brackets. As kafka-python takes them."""
+    if not isinstance(raw, str):
+        return raw
+    parts = [_PROTOCOL.sub("", part.strip(), count=1) for part in raw.split(",")]
+    return ",".join(f"[{part}]" if _is_ipv6(part) else part for part in parts)
+
+
+def _is_ipv6(text: str) -> bool:
+    try:
+        return ipaddress.ip_address(text).version == 6
+    except ValueError:
+        return False
 
 
 def _joined(raw: object) -> object:

@@ -14,6 +14,7 @@ from zkconsumer.consumer.zookeeper.replies import HeardReply, errand
 from zkconsumer.errors import (
     CommitFailed,
     OffsetCommitFailed,
+    OffsetCommitTimedOut,
     PartitionFailed,
     RegistryError,
     RequestTimedOut,
@@ -158,7 +159,7 @@ class CallersCommits:
         if answered:
             return None
         late = "no answer within the time: it may be committed all the same"
-        return OffsetCommitFailed(self._group_id, dict.fromkeys(offsets, late))
+        return OffsetCommitTimedOut(self._group_id, dict.fromkeys(offsets, late))
 
     def _sent(self, offsets: Offsets, claims: Claims) -> HeardReply[int]:
         reply: HeardReply[int] = HeardReply(self._ring)

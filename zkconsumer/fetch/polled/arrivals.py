@@ -191,7 +191,12 @@ class Arrivals:
             behind = cause.next_offset
             if fetched.offset < behind <= state.high_watermark:
                 reason = f"{reason}; to pass over it, seek to {behind}"
-        failed = PartitionFailed(state.topic_partition, fetched.offset, reason)
+        failed = PartitionFailed(
+            state.topic_partition,
+            fetched.offset,
+            reason,
+            code=None if cause is None else cause.errno,
+        )
         failed.__cause__ = cause
         state.get_stuck(Trouble(failed))
         self.effects.tell_caller = True
@@ -272,7 +277,7 @@ class Arrivals:
         reason = f"{what}: {error_name(code)}: {error.text}"
         passes = state.fetched is None
         self._fail(state)
-        state.get_stuck(Trouble(PartitionFailed(tp, offset, reason), passes=passes))
+        state.get_stuck(Trouble(PartitionFailed(tp, offset, reason, code=code), passes=passes))
         self.effects.tell_caller = True
 
     def _fail(self, state: PartitionState) -> None:

@@ -1,0 +1,46 @@
+"""Tells programs that were written for confluent-kafka what to write instead; see its page."""
+
+import functools
+from collections.abc import Callable
+from typing import Any, NoReturn, TypeVar, cast
+
+from zkconsumer.consumer.settings.confluent_names import (
+    METHODS,
+    advice_on_seconds,
+    looks_like_seconds,
+)
+from zkconsumer.errors import IllegalArgumentError
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def in_milliseconds(poll: F) -> F:
+    """Refuse a wait in seconds: ``poll(1.0)``, ``poll(timeout=1.0)``.
+
+    Only where it is given by position: whoever writes ``timeout_ms=1.0`` has said the unit.
+
+    Raises:
+        IllegalArgumentError: the call names what to write.
+    """
+
+    @functools.wraps(poll)
+    def checked(self: object, *args: Any, **named: Any) -> Any:
+        first = args[0] if args else None
+        if looks_like_seconds(first):
+            raise IllegalArgumentError(advice_on_seconds(first))
+        if "timeout" in named:
+            raise IllegalArgumentError("poll() has no timeout: write timeout_ms, in milliseconds")
+        return poll(self, *args, **named)
+
+    return cast("F", checked)
+
+
+def refuse_method(kind: str, name: str) -> NoReturn:
+    """Raise as for any attribute that isn't there, with what to call in its place.
+
+    Args:
+        kind: the class that lacks it.
+        name: of the attribute.
+    """
+    hint = f" (confluent-kafka's): write {METHODS[name]}" if name in METHODS else ""
+    raise AttributeError(f"{kind!r} object has no attribute {name!r}{hint}")

@@ -1,0 +1,85 @@
+"""What programs for confluent-kafka call things, and what they are called here.
+
+Nothing answers by those names: whoever uses one is told what to write. Source: the documentation of
+confluent-kafka's ``Consumer``, and librdkafka's CONFIGURATION.md.
+"""
+
+from collections.abc import Iterable, Mapping
+from typing import TypeGuard
+
+KEYS: Mapping[str, str] = {
+    "metadata.broker.list": "bootstrap_servers",
+    "sasl.mechanisms": "sasl_mechanism",
+    "sasl.username": "sasl_plain_username",
+    "sasl.password": "sasl_plain_password",
+    "ssl.ca.location": "ssl_cafile",
+    "ssl.certificate.location": "ssl_certfile",
+    "ssl.key.location": "ssl_keyfile",
+    "ssl.key.password": "ssl_password",
+    "ssl.crl.location": "ssl_crlfile",
+    "ssl.cipher.suites": "ssl_ciphers",
+    "fetch.wait.max.ms": "fetch_max_wait_ms",
+    "fetch.message.max.bytes": "max_partition_fetch_bytes",
+    "queued.max.messages.kbytes": "fetch_max_bytes",
+    "socket.timeout.ms": "request_timeout_ms",
+    "socket.receive.buffer.bytes": "receive_buffer_bytes",
+    "topic.metadata.refresh.interval.ms": "metadata_max_age_ms",
+}
+"""Keys that are called otherwise here; most others are the same with underscores."""
+
+METHODS: Mapping[str, str] = {
+    "consume": "poll(timeout_ms=1000, max_records=100) gives lists of records by partition",
+    "consumer_group_metadata": "group_metadata()",
+    "get_watermark_offsets": "beginning_offsets([partition]) and end_offsets([partition])",
+    "incremental_assign": "assign(), with all partitions that are to be read",
+    "incremental_unassign": "assign(), with the partitions that are left",
+    "list_topics": "topics() and partitions_for_topic(topic)",
+    "memberid": "group_metadata().member_id",
+    "on_assign": "subscribe(topics, listener=a ConsumerRebalanceListener)",
+    "on_revoke": "subscribe(topics, listener=a ConsumerRebalanceListener)",
+    "set_sasl_credentials": "sasl_plain_username and sasl_plain_password of a new consumer",
+    "store_offsets": "commit({partition: OffsetAndMetadata(offset)}), with enable_auto_commit off",
+}
+"""Methods of its ``Consumer`` that there are none of here, and what to call instead."""
+
+_MOST_SECONDS = 10.0
+
+
+def advice_on_dict(keys: Iterable[object]) -> str:
+    """What to write in place of ``Consumer({...})``; values are not told, some are secret."""
+    names = [_called_here(key) for key in keys if isinstance(key, str)]
+    shown = ", ".join(f"{name}=..." for name in names[:10]) or "bootstrap_servers=..., group_id=..."
+    more = ", ..." if len(names) > 10 else ""
+    return (
+        "a map of settings is no topic (confluent-kafka takes one here): write "
+        f"KafkaConsumer('topic', {shown}{more}), or KafkaConsumer('topic', config=...)"
+    )
+
+
+def advice_on_key(name: str) -> str:
+    """What to write in place of a keyword argument that is a key with dots."""
+    return f"{name} is no keyword argument: write {_called_here(name)}=..., or config={{...}}"
+
+
+def looks_like_seconds(timeout: object) -> TypeGuard[float]:
+    """Whether a wait is most likely meant in seconds, as confluent-kafka has it.
+
+    A float as people write it, up to ten: that long a wait is of no use in milliseconds, and what a
+    program computes has more digits.
+    """
+    return (
+        isinstance(timeout, float) and 0 < timeout <= _MOST_SECONDS and round(timeout, 2) == timeout
+    )
+
+
+def advice_on_seconds(timeout: float) -> str:
+    """What to write in place of ``poll(1.0)``."""
+    return (
+        f"poll({timeout}) would wait for {timeout} milliseconds: for {timeout} seconds, as with "
+        f"confluent-kafka, write poll(timeout_ms={round(timeout * 1000)}); for so few "
+        f"milliseconds poll(timeout_ms={timeout})"
+    )
+
+
+def _called_here(key: str) -> str:
+    return KEYS.get(key, key.replace(".", "_"))

@@ -1,0 +1,161 @@
+"""What all errors derive from, and how an error code of a broker becomes one.
+
+Names, bases and attributes are those of kafka-python's ``kafka.errors``: programs that were
+written for it catch what they caught. The codes themselves stand in ``zkconsumer.error_codes``.
+"""
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any, ClassVar, Self, TypeVar
+
+from zkconsumer.error_codes import ErrorCode
+
+E = TypeVar("E", bound="KafkaError")
+
+
+class KafkaError(RuntimeError):
+    """The root: ``except KafkaError`` catches everything this package raises.
+
+    It is a ``RuntimeError`` as that of kafka-python is up to 2.2. All errors can be pickled.
+
+    Attributes:
+        retriable: whether the same call may work later.
+        invalid_metadata: whether that takes new metadata.
+
+    Example:
+        >>> try:
+        ...     records = consumer.poll(timeout_ms=1000)
+        ... except KafkaError as error:
+        ...     log.warning("no records: %s", error)
+    """
+
+    retriable: ClassVar[bool] = False
+    invalid_metadata: ClassVar[bool] = False
+    _sentence: str = ""
+    """What to say where ``args`` are, as kafka-python's, no sentence."""
+    _recipe: ClassVar["tuple[type[KafkaError], int] | None"] = None
+    """Of a class that was made of two: the first of them, and the code of the second."""
+
+    def __str__(self) -> str:
+        return self._sentence or super().__str__()
+
+    def __reduce__(self) -> tuple[Callable[..., "KafkaError"], tuple[Any, ...], dict[str, Any]]:
+        """Pickle by what it holds: most are made of other arguments than their texts."""
+        kind = type(self)
+        base, code = kind.__dict__.get("_recipe") or (kind, None)
+        return _made_again, (base, code, self.args), self.__dict__
+
+
+class RetriableError(KafkaError):
+    """The same call may work later."""
+
+    retriable = True
+
+
+class InvalidMetadataError(RetriableError):
+    """The same call may work later, when the metadata is asked for anew."""
+
+    invalid_metadata = True
+
+
+_BY_CODE: "dict[int, type[BrokerResponseError]]" = {}
+
+
+class BrokerResponseError(KafkaError):
+    """A broker answered with an error code; each code has a class of its own.
+
+    Attributes:
+        errno: the number of the code; None of this class itself.
+        message: the code's name.
+        description: what it says, in a few words.
+    """
+
+    errno: ClassVar[int | None] = None
+    message: ClassVar[str | None] = None
+    description: ClassVar[str | None] = None
+
+    def __init_subclass__(
+        cls, *, code: ErrorCode | None = None, message: str | None = None, **others: object
+    ) -> None:
+        """Take number, name and words from the table of codes.
+
+        Args:
+            code: what the class is for; None: for that of its base.
+            message: the code's name in kafka-python, where that is another one.
+            **others: of other bases.
+        """
+        super().__init_subclass__(**others)
+        if code is not None:
+            cls.errno = int(code)
+            cls.message = message or code.name
+            cls.description = code.text
+            cls.__doc__ = cls.__doc__ or f"{cls.message} ({int(code)}): {code.text}."
+            _BY_CODE[int(code)] = cls
+
+
+class AuthorizationError(BrokerResponseError):
+    """The brokers' access control does not let us."""
+
+
+_MOST_KEPT = 512
+"""Classes that are made when they are needed: others choose the numbers."""
+
+
+@lru_cache(_MOST_KEPT)
+def for_code(code: int) -> type[BrokerResponseError]:
+    """The class for an error code; one of its own, an ``UnknownError``, for a code that came later.
+
+    Args:
+        code: the number, as a broker gave it.
+    """
+    known = _BY_CODE.get(code)
+    if known is not None:
+        return known
+    unknown = _BY_CODE[int(ErrorCode.UNKNOWN)]
+    recipe = {"errno": code, "_recipe": (BrokerResponseError, code), "__module__": __name__}
+    return type("UnrecognizedBrokerError", (unknown,), recipe)
+
+
+def with_code(kind: type[E], code: int | None) -> type[E]:
+    """An error class that is caught as the error of a code, too, and bears that one's name.
+
+    Args:
+        kind: one of ours.
+        code: what a broker said; None: nothing, so that it is ``kind`` itself.
+    """
+    if code is None or kind.__dict__.get("_recipe") is not None:
+        return kind
+    base: Any = kind
+    joined: type[E] = _joined(base, int(code))
+    return joined
+
+
+@lru_cache(_MOST_KEPT)
+def _joined(kind: type[Any], code: int) -> type[Any]:
+    of_code = for_code(code)
+    made = {"__module__": kind.__module__, "__doc__": kind.__doc__, "_recipe": (kind, code)}
+    return type(of_code.__name__, (kind, of_code), made)
+
+
+class Coded(KafkaError):
+    """An error that may come with a broker's error code, and is caught by that one's name, then.
+
+    Attributes:
+        code: the number of the error code; None where no broker said it.
+    """
+
+    code: int | None
+
+    def __new__(cls, *_args: object, code: int | None = None, **_named: object) -> Self:
+        """Of the class that is the code's, too."""
+        return BaseException.__new__(with_code(cls, code))
+
+    def __init__(self, text: str, *, code: int | None = None) -> None:
+        # Not by ``super``: the class of a code may be made of something else than a text.
+        KafkaError.__init__(self, text)
+        self.code = code
+
+
+def _made_again(kind: type[KafkaError], code: int | None, args: tuple[Any, ...]) -> KafkaError:
+    """From a pickle: without ``__init__``, whose arguments are not kept."""
+    return BaseException.__new__(with_code(kind, code), *args)
