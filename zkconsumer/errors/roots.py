@@ -133,6 +133,8 @@ def with_code(kind: type[E], code: int | None) -> type[E]:
 @lru_cache(_MOST_KEPT)
 def _joined(kind: type[Any], code: int) -> type[Any]:
     of_code = for_code(code)
+    if issubclass(of_code, kind):
+        return of_code
     made = {"__module__": kind.__module__, "__doc__": kind.__doc__, "_recipe": (kind, code)}
     return type(of_code.__name__, (kind, of_code), made)
 

@@ -17,7 +17,7 @@ BY_HAND = {"enable_auto_commit": False, "session_timeout_ms": SESSION_MS}
 def assert_refused(member: ClientMember) -> None:
     """Its commit fails, and it says why."""
     outcome = member.commit()
-    assert outcome.get("kind") == "CommitFailed", outcome
+    assert outcome.get("kind") == "CommitFailedError", outcome
 
 
 @pytest.mark.sandbox
@@ -45,7 +45,7 @@ def test_a_member_frozen_past_its_session_is_fenced(group_on: GroupOn, version: 
     )
     group.await_shared(both, 2)
     wait_until(lambda: len(frozen.owned) == 1, what="its new share")
-    assert [one["kind"] for one in frozen.failures] == ["CommitFailed"], frozen.failures
+    assert [one["kind"] for one in frozen.failures] == ["CommitFailedError"], frozen.failures
     assert frozen.changes[changes] == {"lost": [lost]}
     assert frozen.told("lost") == [[lost]]
     assert group.peek.offsets.offsets(both) == group.writer.ends
@@ -174,7 +174,7 @@ def test_a_static_member_that_is_there_twice_is_told(group_on: GroupOn) -> None:
     newer = group.ours(topic, group_instance_id="one", **BY_HAND)
     wait_until(lambda: len(newer.owned) == 2, what="the share of the newer one")
     wait_until(lambda: older.failures, what="the older one's error")
-    assert {one["kind"] for one in older.failures} == {"GroupFailed"}
+    assert {one["kind"] for one in older.failures} == {"FencedInstanceIdError"}
     assert "same group.instance.id" in older.failures[0]["text"]
     sent = group.write(both, 10)
     group.await_all(sent)

@@ -94,7 +94,7 @@ def test_a_strategy_that_the_others_lack_is_refused(group_on: GroupOn) -> None:
     group.await_shared(both, 1)
     misfit = group.ours(topic, partition_assignment_strategy=["sticky"])
     wait_until(lambda: misfit.failures, what="the refusal")
-    assert misfit.failures[0]["kind"] == "GroupFailed"
+    assert misfit.failures[0]["kind"] == "InconsistentGroupProtocolError"
     assert "partition_assignment_strategy" in misfit.failures[0]["text"].replace(".", "_")
     sent = group.write(both, COUNT)
     group.await_all(sent)

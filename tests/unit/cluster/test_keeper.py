@@ -9,7 +9,12 @@ from tests.support.spoken_cluster import SpokenCluster
 from tests.support.waiting import wait_until
 from zkconsumer.cluster.keeper import MetadataKeeper
 from zkconsumer.cluster.view import ClusterView
-from zkconsumer.errors import AuthenticationFailed, ConnectFailed, ZkConsumerError
+from zkconsumer.errors import (
+    AuthenticationFailed,
+    ConnectFailed,
+    NoBrokersAvailable,
+    ZkConsumerError,
+)
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.scope import ThreadScope
 from zkconsumer.wire.api import ApiKey
@@ -57,6 +62,36 @@ def cluster() -> SpokenCluster:
 def kept(cluster: SpokenCluster, scope: ThreadScope) -> Kept:
     """What asks on demand alone."""
     return Kept(cluster, scope, NEVER_MS)
+
+
+def test_what_it_begins_with_is_not_asked_for_again(cluster: SpokenCluster, kept: Kept) -> None:
+    """The answer is a view as any other; what is watched then is what was asked about."""
+    kept.keeper.begin(frozenset({"t"}), timeout_ms=LONG_MS)
+    assert T0 in kept.keeper.view.leaders
+    assert kept.views == [kept.keeper.view]
+    assert len(cluster.asked(ApiKey.METADATA)) == 1
+    kept.keeper.watch(frozenset({"t"}))
+    assert not kept.keeper.wait_for(lambda view: U0 in view.leaders, 50)
+    assert len(cluster.asked(ApiKey.METADATA)) == 1
+    kept.keeper.watch(frozenset({"t", "u"}))
+    assert kept.keeper.wait_for(lambda view: U0 in view.leaders, LONG_MS)
+
+
+def test_what_it_begins_with_gets_old(cluster: SpokenCluster, scope: ThreadScope) -> None:
+    """It is asked for anew when its time has come, as any other."""
+    keeper = Kept(cluster, scope, refresh_ms=20).keeper
+    keeper.begin(frozenset({"t"}), timeout_ms=LONG_MS)
+    wait_until(lambda: len(cluster.asked(ApiKey.METADATA)) > 2, what="more questions")
+
+
+def test_a_beginning_without_an_answer_is_raised(cluster: SpokenCluster, kept: Kept) -> None:
+    """With each broker and why; nothing is told, and nothing goes on asking."""
+    for broker in cluster.brokers:
+        broker.down = True
+    with pytest.raises(NoBrokersAvailable, match=r"b0:9092.*b1:9092"):
+        kept.keeper.begin(frozenset({"t"}), timeout_ms=50)
+    assert kept.views == []
+    assert kept.keeper.view.brokers == {}
 
 
 def test_rests_until_somebody_wants_to_know(cluster: SpokenCluster, kept: Kept) -> None:

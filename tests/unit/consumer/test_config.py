@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from zkconsumer.consumer.config import PollConfig
-from zkconsumer.consumer.settings.inert_keys import REFUSED
-from zkconsumer.errors import ConfigError
+from zkconsumer.consumer.settings.inert_keys import INERT, REFUSED
+from zkconsumer.errors import ConfigError, KafkaConfigurationError
 from zkconsumer.model import Broker, TopicPartition
 from zkconsumer.records.consumer_record import consumer_record
 
@@ -35,10 +35,11 @@ def test_defaults_are_those_of_kafka_python_and_java() -> None:
 
 
 def test_keys_with_dots_come_in_a_map_or_as_keywords() -> None:
-    """Keyword arguments win; None is not given."""
+    """The keywords without their dots; they win, and None is not given."""
     found = PollConfig({"group.id": "a", "max_poll_records": "7"}, group_id="b", client_id=None)
     assert (found.group_id, found.max_poll_records, found.client_id) == ("b", 7, "zkconsumer")
-    assert PollConfig(**{"fetch.min.bytes": 3}).fetch_min_bytes == 3
+    with pytest.raises(ConfigError, match=r"write fetch_min_bytes=\.\.\., or config=\{"):
+        PollConfig(**{"fetch.min.bytes": 3})
 
 
 @pytest.mark.parametrize(
@@ -47,6 +48,9 @@ def test_keys_with_dots_come_in_a_map_or_as_keywords() -> None:
         ("h", (Broker(-1, "h", 9092),)),
         ("h:1, g:2", (Broker(-1, "h", 1), Broker(-2, "g", 2))),
         (["h:1", "g"], (Broker(-1, "h", 1), Broker(-2, "g", 9092))),
+        ("PLAINTEXT://h:1,SASL_SSL://g", (Broker(-1, "h", 1), Broker(-2, "g", 9092))),
+        (["INTERNAL://h:1", "g:2"], (Broker(-1, "h", 1), Broker(-2, "g", 2))),
+        ("::1, h:1", (Broker(-1, "::1", 9092), Broker(-2, "h", 1))),
         (("[::1]:9", "[fe80::1%eth0]"), (Broker(-1, "::1", 9), Broker(-2, "fe80::1%eth0", 9092))),
     ],
 )
@@ -55,7 +59,9 @@ def test_bootstrap_servers_are_a_text_or_a_list(given: Any, brokers: tuple[Broke
     assert PollConfig(bootstrap_servers=given).bootstrap_brokers() == brokers
 
 
-@pytest.mark.parametrize("given", ["", ",", "a b", "h:x", "h:0", "h:70000", 7, [], ["a,b"], [3]])
+@pytest.mark.parametrize(
+    "given", ["", ",", "a b", "h:x", "h:0", "h:70000", "SSL://", 7, [], ["a,b"], [3]]
+)
 def test_bootstrap_servers_that_are_none(given: Any) -> None:
     """The message names the setting."""
     with pytest.raises(ConfigError, match=r"bootstrap.servers"):
@@ -106,12 +112,24 @@ def test_an_unknown_setting_is_refused_with_the_nearest_one() -> None:
         PollConfig("group.id=g")  # type: ignore[arg-type]
 
 
-def test_what_has_no_effect_is_taken_and_noted(caplog: pytest.LogCaptureFixture) -> None:
-    """Programs for kafka-python go on as they are."""
-    with caplog.at_level("INFO"):
-        PollConfig(api_version=(0, 10), metric_reporters=[object], selector=object)
-    assert "setting api_version is accepted but has no effect here" in caplog.messages
-    assert len(caplog.messages) == 3
+def test_what_has_no_effect_is_taken_and_noted_once(caplog: pytest.LogCaptureFixture) -> None:
+    """Programs for kafka-python go on as they are, whatever they gave."""
+    with caplog.at_level("DEBUG"):
+        PollConfig(api_version=(0, 10), metric_reporters=[object], selector=object, net=-1)
+    assert caplog.messages == [
+        "settings that are accepted but have no effect here: api_version, metric_reporters, "
+        "selector, net"
+    ]
+    assert [one.levelname for one in caplog.records] == ["DEBUG"]
+
+
+def test_every_setting_that_only_tunes_kafka_python_is_taken() -> None:
+    """None of them is read, so that none can be wrong; also Kerberos' without Kerberos."""
+    given = {spec.attribute: object() for spec in INERT}
+    config = PollConfig(**given)
+    assert {name: config[name] for name in given} == given
+    with pytest.raises(ConfigError, match=r"sasl\.mechanism is 'GSSAPI'"):
+        PollConfig(sasl_mechanism="GSSAPI")
 
 
 @pytest.mark.parametrize("key", sorted(REFUSED))
@@ -224,3 +242,78 @@ def test_it_can_be_asked_as_a_dict_is() -> None:
     assert (config["group_id"], config["max_poll_records"]) == ("g", 500)
     with pytest.raises(KeyError, match="strategies"):
         config["strategies"]
+
+
+def test_numbers_are_taken_for_yes_and_no() -> None:
+    """As kafka-python takes them, and texts as files have them."""
+    for given, meant in ((1, True), (0, False), (1.0, True), ("false", False)):
+        assert PollConfig(enable_auto_commit=given).enable_auto_commit is meant
+    with pytest.raises(ConfigError, match=r"enable\.auto\.commit is 'maybe'"):
+        PollConfig(enable_auto_commit="maybe")
+
+
+def test_times_are_taken_as_floats() -> None:
+    """Rounded up: none ends early; other numbers must be whole."""
+    config = PollConfig(
+        auto_commit_interval_ms=99.5, request_timeout_ms=5e3, max_poll_interval_ms=float("inf")
+    )
+    assert config.auto_commit_interval_ms == 100
+    assert config.request_timeout_ms == 5_000
+    assert config.max_poll_interval_ms == 2**31 - 1
+    for name, wrong in (
+        ("max_poll_records", 1.5),
+        ("retry_backoff_ms", float("nan")),
+        ("retry_backoff_ms", -0.5),
+    ):
+        with pytest.raises(ConfigError, match=name.replace("_", r"\.")):
+            PollConfig(**{name: wrong})
+
+
+def test_a_group_without_letters_is_a_group() -> None:
+    """As in kafka-python: brokers say what they think of it; in ZooKeeper there is none."""
+    assert PollConfig(group_id="").group_id == ""
+    assert PollConfig(group_id=None).group_id is None
+    with pytest.raises(ConfigError, match="a group in ZooKeeper has a name"):
+        PollConfig(group_id="", zookeeper_connect="z")
+
+
+def test_it_is_a_map() -> None:
+    """Of kafka-python's names and ours, with what was given where that has no effect."""
+    config = PollConfig(group_id="g", selector=object, value_deserializer=bytes.decode)
+    assert "group_id" in config
+    assert "strategies" not in config
+    assert config.get("nothing", 3) == 3
+    assert dict(config)["selector"] is object
+    assert config["value_deserializer"] == bytes.decode
+    assert (config["reconnect_backoff_ms"], config["proxy_url"]) == (50, None)
+    assert len(config) == len(list(config))
+    # A consumer like another one.
+    assert dict(PollConfig(**dict(config))) == dict(config)
+    assert PollConfig(config) == config
+
+
+def test_when_a_consumer_connects() -> None:
+    """When it is made, unless it is told not to, or the version, as in kafka-python."""
+    assert PollConfig().connects_at_once
+    assert PollConfig(api_version="auto").connects_at_once
+    assert not PollConfig(api_version=(2, 0)).connects_at_once
+    assert not PollConfig(bootstrap_timeout_ms=0).connects_at_once
+    assert not PollConfig(zookeeper_connect="z", group_id="g").connects_at_once
+
+
+@pytest.mark.parametrize(
+    ("key", "here"), [("ssl.ca.location", "ssl_cafile"), ("sasl.username", "sasl_plain_username")]
+)
+def test_keys_of_confluent_kafka_are_told(key: str, here: str) -> None:
+    """In a map, and as keyword arguments."""
+    with pytest.raises(ConfigError, match=f"no setting {key}: here it is called {here}"):
+        PollConfig({key: "x"})
+    with pytest.raises(ConfigError, match=f"{key} is no keyword argument: write {here}="):
+        PollConfig(**{key: "x"})
+
+
+def test_the_errors_of_settings_are_kafka_pythons() -> None:
+    """Of its versions: for unknown ones, and for values."""
+    for kind in (KafkaConfigurationError, ValueError, AssertionError):
+        with pytest.raises(kind, match="did you mean group_id"):
+            PollConfig(gruop_id="g")

@@ -10,10 +10,15 @@ from tests.unit.consumer.coordination.conftest import MakeMember
 from zkconsumer.clock import SystemClock
 from zkconsumer.errors import (
     CommitFailed,
+    CommitFailedError,
     ConsumerClosed,
+    GroupAuthorizationFailedError,
     GroupFailed,
     OffsetCommitFailed,
+    OffsetCommitTimedOut,
+    OffsetMetadataTooLargeError,
     TopicAuthorizationFailed,
+    TopicAuthorizationFailedError,
 )
 from zkconsumer.model import TopicPartition
 from zkconsumer.scope import ThreadScope
@@ -25,13 +30,17 @@ ALL = tps("t", 0, 1, 2, 3)
 
 
 @pytest.mark.parametrize(
-    ("code", "error"),
+    ("code", "error", "theirs"),
     [
-        (ErrorCode.GROUP_AUTHORIZATION_FAILED, GroupFailed),
-        (ErrorCode.TOPIC_AUTHORIZATION_FAILED, TopicAuthorizationFailed),
-        (ErrorCode.OFFSET_METADATA_TOO_LARGE, OffsetCommitFailed),
-        (ErrorCode.ILLEGAL_GENERATION, CommitFailed),
-        (ErrorCode.UNKNOWN_MEMBER_ID, CommitFailed),
+        (ErrorCode.GROUP_AUTHORIZATION_FAILED, GroupFailed, GroupAuthorizationFailedError),
+        (
+            ErrorCode.TOPIC_AUTHORIZATION_FAILED,
+            TopicAuthorizationFailed,
+            TopicAuthorizationFailedError,
+        ),
+        (ErrorCode.OFFSET_METADATA_TOO_LARGE, OffsetCommitFailed, OffsetMetadataTooLargeError),
+        (ErrorCode.ILLEGAL_GENERATION, CommitFailed, CommitFailedError),
+        (ErrorCode.UNKNOWN_MEMBER_ID, CommitFailed, CommitFailedError),
     ],
 )
 def test_refusals_have_their_own_errors(
@@ -39,8 +48,9 @@ def test_refusals_have_their_own_errors(
     member: MemberInTest,
     code: ErrorCode,
     error: type[Exception],
+    theirs: type[Exception],
 ) -> None:
-    """And the callback of an asynchronous commit gets the same."""
+    """Ours and kafka-python's; and the callback of an asynchronous commit gets the same."""
     broker.refuse(OffsetCommitRequest, code)
     with pytest.raises(error):
         member.member.commit(at(7), timeout_ms=5_000)
@@ -49,7 +59,8 @@ def test_refusals_have_their_own_errors(
     broker.refuse(OffsetCommitRequest, code)
     member.member.commit_async(at(7), told)
     member.poll_until("told", lambda: told.notes)
-    assert type(told.notes[0][1]) is error
+    assert isinstance(told.notes[0][1], error)
+    assert isinstance(told.notes[0][1], theirs)
 
 
 @pytest.mark.parametrize(
@@ -140,7 +151,7 @@ def test_close_says_of_every_commit_what_became_of_it(
     started = SystemClock().now_ms()
     member.close(timeout_ms=200)
     assert SystemClock().now_ms() - started < 1_500
-    assert [type(error) for _, error in told.notes] == [OffsetCommitFailed] * 3
+    assert [type(error) for _, error in told.notes] == [OffsetCommitTimedOut] * 3
 
 
 def test_close_ends_a_question_in_another_thread(

@@ -209,7 +209,7 @@ def test_asynchronous_commits_are_answered_in_order_by_polls(
     member.membership.commit_async(offsets(3, T0, TopicPartition("t", 9)), done)
     member.membership.commit_async(offsets(4, T0), None)
     member.membership.commit(offsets(2, T0), timeout_ms=TIMEOUT_MS)
-    assert told == [(0, "NoneType"), (1, "NoneType"), (2, "NoneType"), (3, "CommitFailed")]
+    assert told == [(0, "NoneType"), (1, "NoneType"), (2, "NoneType"), (3, "CommitFailedError")]
     assert group.offset(0) == "2"
     member.membership.commit_async(offsets(8, T0), done)
     member.poll_until(lambda: len(told) == 5, "the callback")

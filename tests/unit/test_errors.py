@@ -1,0 +1,215 @@
+"""Errors by kafka-python's names: what catches what, and what a code of a broker becomes."""
+
+import importlib.util
+import inspect
+import pickle
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+from zkconsumer import errors
+from zkconsumer.error_codes import ErrorCode
+from zkconsumer.errors import for_code, kafka_errors, without_frames
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
+
+TP = TopicPartition("t", 0)
+
+
+def kafka_pythons_errors() -> ModuleType:
+    """Its module by itself: the package would import its clients, too."""
+    package = importlib.util.find_spec("kafka")
+    assert package is not None
+    assert package.origin is not None
+    path = Path(package.origin).with_name("errors.py")
+    spec = importlib.util.spec_from_file_location("kafka_pythons_errors", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[spec.name] = module  # it looks for itself there
+    spec.loader.exec_module(module)
+    return module
+
+
+THEIRS = {
+    name: kind
+    for name, kind in vars(kafka_pythons_errors()).items()
+    if inspect.isclass(kind) and issubclass(kind, Exception)
+}
+"""Those of kafka-python 3."""
+
+ONLY_OLDER = {
+    "AsyncProducerQueueFull",
+    "AuthenticationFailedError",
+    "AuthenticationMethodNotSupported",
+    "FailedPayloadsError",
+    "GroupCoordinatorNotAvailableError",
+    "GroupLoadInProgressError",
+    "InvalidMessageError",
+    "KafkaUnavailableError",
+    "NoBrokersAvailable",
+    "NotCoordinatorForGroupError",
+    "ProtocolError",
+    "StaleLeaderEpochCodeError",
+}
+"""Those that 2.0 or 2.2 has, and 3 has not."""
+
+ALIASES = {
+    "AuthenticationFailed": "AuthenticationFailedError",
+    "CommitFailed": "CommitFailedError",
+    "ConfigError": "KafkaConfigurationError",
+    "IllegalState": "IllegalStateError",
+    "LogTruncated": "LogTruncationError",
+    "NoOffsetForPartition": "NoOffsetForPartitionError",
+    "OffsetOutOfRange": "OffsetOutOfRangeError",
+    "ProtocolError": "KafkaProtocolError",
+    "RebalanceInProgress": "RebalanceInProgressError",
+    "RequestTimedOut": "KafkaTimeoutError",
+    "TopicAuthorizationFailed": "TopicAuthorizationFailedError",
+    "UnsupportedCodec": "UnsupportedCodecError",
+    "UnsupportedVersion": "UnsupportedVersionError",
+    "ZkConsumerError": "KafkaError",
+}
+
+GROUP = errors.GroupFailed("g", "no", code=30, final=True)
+MADE: Mapping[str, Exception] = {
+    "a plain one": errors.IllegalStateError("no"),
+    "one without words": errors.CommitFailedError(),
+    "one with a code": GROUP,
+    "a later code": errors.BrokerError(999, "Fetch", "no", TP),
+    "by its code alone": for_code(999)("no"),
+    "a set in front": errors.TopicAuthorizationFailedError(["b", "a"]),
+    "an offset": errors.OffsetOutOfRangeError(TP, 5, 6, 9),
+    "a position": errors.NoOffsetForPartitionError([TP]),
+    "a log cut back": errors.LogTruncationError(TP, 9, 5, 2),
+    "corruption": errors.CorruptRecord("bad", offset=1, position=0, next_offset=None, raw=b"x"),
+    "a partition": errors.PartitionFailed(TP, 3, "bad", code=2),
+    "commits": errors.OffsetCommitFailed("g", {TP: "no"}, code=12),
+    "commits too late": errors.OffsetCommitTimedOut("g", {TP: "no"}),
+    "bytes": errors.DecodeError("Fetch", "topics[0]", 3, "too short"),
+    "data": errors.DataLost(TP, 1, 2, "gone"),
+    "records": errors.WriteFailed({TP: "no"}, unwritten={TP: 2}, written_count=1),
+}
+
+
+@pytest.mark.parametrize("name", sorted({*THEIRS, *ONLY_OLDER}))
+def test_every_name_of_kafka_python_is_there(name: str) -> None:
+    """As a class that can be caught, and listed."""
+    kind = getattr(errors, name)
+    assert issubclass(kind, errors.KafkaError)
+    assert name in errors.__all__
+
+
+@pytest.mark.parametrize("name", sorted(THEIRS))
+def test_each_derives_as_it_does_there_and_says_the_same(name: str) -> None:
+    """So that every ``except`` that caught it does, and what is asked of it is answered alike."""
+    theirs, ours = THEIRS[name], getattr(errors, name)
+    assert ours.__name__ == theirs.__name__
+    above = {kind.__name__ for kind in ours.__mro__}
+    assert {kind.__name__ for kind in theirs.__mro__} <= above
+    if name == "TransactionAbortedError":
+        return  # its message is a sentence, of a producer
+    for attribute in ("errno", "message", "retriable", "invalid_metadata"):
+        if hasattr(theirs, attribute):
+            assert getattr(ours, attribute) == getattr(theirs, attribute), attribute
+    if getattr(theirs, "errno", None) is not None:
+        assert ours.description == ErrorCode.of(ours.errno).text
+
+
+def test_every_code_has_one_class() -> None:
+    """Numbers that came later are unknown errors, of their own number."""
+    assert kafka_errors.keys() == {int(code) for code in ErrorCode}
+    assert all(kind.errno == code and for_code(code) is kind for code, kind in kafka_errors.items())
+    later = for_code(999)
+    assert issubclass(later, errors.UnknownError)
+    assert (later.errno, later.__name__) == (999, "UnrecognizedBrokerError")
+
+
+@pytest.mark.parametrize(("ours", "theirs"), ALIASES.items())
+def test_our_names_are_the_same_classes(ours: str, theirs: str) -> None:
+    """Which bear kafka-python's."""
+    assert getattr(errors, ours) is getattr(errors, theirs)
+    assert getattr(errors, ours).__name__ == theirs
+
+
+@pytest.mark.parametrize(
+    ("error", "caught_by"),
+    [
+        (errors.IllegalArgumentError("x"), (ValueError, TypeError, AssertionError)),
+        (errors.ConfigError("x"), (ValueError, AssertionError, errors.KafkaConfigurationError)),
+        (errors.NotAssigned("x"), (ValueError, AssertionError, errors.IllegalStateError)),
+        (errors.ConsumerClosed("x"), (AssertionError, errors.IllegalStateError)),
+        (errors.NoBrokersAvailable("x"), (errors.KafkaTimeoutError, errors.KafkaConnectionError)),
+        (errors.OffsetCommitTimedOut("g", {}), (errors.KafkaTimeoutError,)),
+        (errors.SaslAuthenticationFailedError("x"), (errors.AuthenticationFailed,)),
+        (errors.KafkaError("x"), (RuntimeError, errors.ZkConsumerError)),
+    ],
+    ids=lambda one: type(one).__name__ if isinstance(one, Exception) else "",
+)
+def test_what_each_is_caught_by(error: Exception, caught_by: tuple[type[Exception], ...]) -> None:
+    """By what the versions of kafka-python raise in its place."""
+    for kind in (*caught_by, errors.KafkaError, errors.ZkConsumerError):
+        with pytest.raises(kind):
+            raise error
+
+
+def test_what_comes_with_a_code_is_caught_by_the_codes_name() -> None:
+    """And by ours; it bears the name that programs look for in logs."""
+    assert isinstance(GROUP, errors.GroupFailed)
+    assert isinstance(GROUP, errors.GroupAuthorizationFailedError)
+    assert type(GROUP).__name__ == "GroupAuthorizationFailedError"
+    assert (GROUP.errno, GROUP.code, GROUP.group_id) == (30, 30, "g")
+    assert str(GROUP) == "group g: no"
+    assert type(errors.GroupFailed("g", "no")) is errors.GroupFailed
+    moved = errors.BrokerError(6, "Fetch", "moved", TP)
+    assert isinstance(moved, errors.NotLeaderForPartitionError)
+    assert moved.retriable
+    assert moved.invalid_metadata
+    # Classes that are made of something else than a text.
+    refused = errors.BrokerError(29, "ListOffsets", "t-0: not allowed", TP)
+    assert isinstance(refused, errors.TopicAuthorizationFailedError)
+    assert str(refused) == "t-0: not allowed"
+
+
+def test_args_are_those_of_kafka_python() -> None:
+    """Programs look there for what to seek; the words are ours all the same."""
+    out = errors.OffsetOutOfRangeError(TP, 5)
+    assert out.args == ({TP: 5},)
+    assert "t-0: offset 5 is not in the log" in str(out)
+    assert errors.NoOffsetForPartitionError([TP]).args == ({TP},)
+    assert errors.TopicAuthorizationFailedError({"b", "a"}).args == ({"a", "b"},)
+    assert str(errors.TopicAuthorizationFailedError({"b", "a"})).startswith(
+        "no permission to read a, b: "
+    )
+    assert errors.LogTruncationError(TP, 9, 5, 2).divergent_offsets == {
+        TP: OffsetAndMetadata(5, "", 2)
+    }
+    assert errors.LogTruncationError(TP, 9).divergent_offsets == {TP: None}
+
+
+@pytest.mark.parametrize("what", MADE)
+def test_every_error_can_be_pickled(what: str) -> None:
+    """It crosses to other processes with its class, its words, and what it holds."""
+    error = MADE[what]
+    again = pickle.loads(pickle.dumps(error))
+    assert type(again) is type(error)
+    assert (str(again), again.args) == (str(error), error.args)
+    assert vars(again) == vars(error)
+
+
+def test_what_is_kept_of_an_error_with_a_code_has_no_frames() -> None:
+    """As of any other."""
+    try:
+        raise errors.GroupFailed("g", "no", code=24)
+    except errors.InvalidGroupIdError as error:
+        kept = without_frames(error)
+    assert kept.__traceback__ is None
+
+
+def test_codes_that_others_make_up_do_not_pile_up() -> None:
+    """Whoever answers chooses the number: classes are kept for some of them only."""
+    for code in range(1_000, 3_000):
+        errors.BrokerError(code, "Fetch", "no")
+    assert for_code.cache_info().currsize <= 512
