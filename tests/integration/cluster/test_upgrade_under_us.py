@@ -47,6 +47,7 @@ def test_an_upgrade_under_a_consumer(tmp_path: Path) -> None:
     consumer = KafkaConsumer(
         "up",
         bootstrap_servers=f"127.0.0.1:{broker_port}",
+        bootstrap_timeout_ms=0,
         group_id="group",
         auto_offset_reset="earliest",
         enable_auto_commit=False,

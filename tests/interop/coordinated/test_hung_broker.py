@@ -133,7 +133,11 @@ def test_a_broker_that_comes_back_is_read_on(group_on: GroupOn) -> None:
 def test_nobody_listens() -> None:
     """No broker at all: polls give nothing, close does not wait."""
     consumer = KafkaConsumer(
-        "nowhere", bootstrap_servers="127.0.0.1:1", client_id="hung", group_id="nobody"
+        "nowhere",
+        bootstrap_servers="127.0.0.1:1",
+        bootstrap_timeout_ms=0,
+        client_id="hung",
+        group_id="nobody",
     )
     with within(0.3):
         assert consumer.poll(timeout_ms=300) == {}
