@@ -293,10 +293,12 @@ def _metadata_question(topics: Collection[str] | None, *, creating: bool) -> Que
         return view if topics is None or is_by_name(connection) else limited_to(view, topics)
 
     what = "what topics there are" if topics is None else f"topics {_some(topics)}"
+    if topics is not None and not topics:
+        what = "which brokers there are"
     return Question(what=what, request=request, read=read)
 
 
 def _some(topics: Collection[str]) -> str:
     names = sorted(topics)
     shown = ", ".join(names[:10])
-    return f"{shown}, ... ({len(names)} in all)" if len(names) > 10 else shown or "(none)"
+    return f"{shown}, ... ({len(names)} in all)" if len(names) > 10 else shown

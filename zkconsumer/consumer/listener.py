@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from typing import Any, Protocol
 
 from zkconsumer.connector.listener import ConsumerRebalanceListener
-from zkconsumer.errors import ConfigError
+from zkconsumer.errors import IllegalArgumentError
 from zkconsumer.model import TopicPartition
 
 __all__ = ["ConsumerRebalanceListener", "ListenerCalls", "PollListener"]
@@ -46,12 +46,14 @@ class ListenerCalls:
             for name in ("on_partitions_revoked", "on_partitions_assigned"):
                 method = getattr(listener, name, None)
                 if not callable(method):
-                    raise ConfigError(
+                    raise IllegalArgumentError(
                         f"listener {listener!r} has no method {name}: derive it from "
                         "ConsumerRebalanceListener"
                     )
                 if inspect.iscoroutinefunction(method):
-                    raise ConfigError(f"listener {listener!r}: {name} can't be a coroutine")
+                    raise IllegalArgumentError(
+                        f"listener {listener!r}: {name} can't be a coroutine"
+                    )
         self._listener = listener
 
     def revoked(self, partitions: Iterable[TopicPartition]) -> None:

@@ -7,7 +7,7 @@ from zkconsumer.consumer.arguments import offset_of, partition_of, positions_of,
 from zkconsumer.consumer.closing import public_call
 from zkconsumer.consumer.membership import CommitDone
 from zkconsumer.consumer.parts import Parts
-from zkconsumer.errors import ConfigError, NotAssigned, RequestTimedOut
+from zkconsumer.errors import IllegalArgumentError, NotAssigned, RequestTimedOut
 from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, At, Reset, ResetPolicy
 from zkconsumer.model import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
 from zkconsumer.scope import wait_ms
@@ -70,7 +70,9 @@ class OffsetCalls:
             due = self._due(offsets)
             done = callback or parts.config.objects.default_offset_commit_callback
             if callback is not None and not callable(callback):
-                raise ConfigError(f"callback {callback!r}: give a function of offsets and an error")
+                raise IllegalArgumentError(
+                    f"callback {callback!r}: give a function of offsets and an error"
+                )
             if due or parts.config.group_id is None:
                 parts.session.membership.commit_async(due, done)
 

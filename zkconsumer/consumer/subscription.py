@@ -10,7 +10,7 @@ from enum import Enum
 
 from zkconsumer.cluster.view import ClusterView
 from zkconsumer.consumer.arguments import partitions_of, topic_matcher_of, topics_of
-from zkconsumer.errors import ConfigError, IllegalState
+from zkconsumer.errors import IllegalArgumentError, IllegalState
 from zkconsumer.model import TopicPartition
 
 INTERNAL_TOPICS = frozenset({"__consumer_offsets", "__transaction_state"})
@@ -66,7 +66,9 @@ class Subscription:
             return
         names = topics_of(topics)
         if not names:
-            raise ConfigError("subscribe to what? Give topics or a pattern; or unsubscribe()")
+            raise IllegalArgumentError(
+                "subscribe to what? Give topics or a pattern; or unsubscribe()"
+            )
         self._enter(Mode.TOPICS)
         self.topics = names
 

@@ -5,7 +5,7 @@ written for it catch what they caught. The codes themselves stand in ``zkconsume
 """
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any, ClassVar, Self, TypeVar
 
 from zkconsumer.error_codes import ErrorCode
@@ -98,19 +98,20 @@ class AuthorizationError(BrokerResponseError):
 
 
 _MOST_KEPT = 512
-"""Classes that are made when they are needed: others choose the numbers."""
+"""Of the classes for codes that came later: others choose the numbers."""
 
 
-@lru_cache(_MOST_KEPT)
 def for_code(code: int) -> type[BrokerResponseError]:
     """The class for an error code; one of its own, an ``UnknownError``, for a code that came later.
 
     Args:
         code: the number, as a broker gave it.
     """
-    known = _BY_CODE.get(code)
-    if known is not None:
-        return known
+    return _BY_CODE.get(code) or _later(code)
+
+
+@lru_cache(_MOST_KEPT)
+def _later(code: int) -> type[BrokerResponseError]:
     unknown = _BY_CODE[int(ErrorCode.UNKNOWN)]
     recipe = {"errno": code, "_recipe": (BrokerResponseError, code), "__module__": __name__}
     return type("UnrecognizedBrokerError", (unknown,), recipe)
@@ -126,17 +127,21 @@ def with_code(kind: type[E], code: int | None) -> type[E]:
     if code is None or kind.__dict__.get("_recipe") is not None:
         return kind
     base: Any = kind
-    joined: type[E] = _joined(base, int(code))
+    join = _joined if code in _BY_CODE else _joined_later
+    joined: type[E] = join(base, int(code))
     return joined
 
 
-@lru_cache(_MOST_KEPT)
+@cache
 def _joined(kind: type[Any], code: int) -> type[Any]:
     of_code = for_code(code)
     if issubclass(of_code, kind):
         return of_code
     made = {"__module__": kind.__module__, "__doc__": kind.__doc__, "_recipe": (kind, code)}
     return type(of_code.__name__, (kind, of_code), made)
+
+
+_joined_later = lru_cache(_MOST_KEPT)(_joined.__wrapped__)
 
 
 class Coded(KafkaError):

@@ -75,6 +75,8 @@ def decompress(codec: Codec, data: bytes | memoryview, *, magic: int, max_bytes:
                 return _unlz4(raw, magic, max_bytes)
             case Codec.ZSTD:
                 return _unzstd(raw, max_bytes)
+    except CorruptRecord:
+        raise  # one of ours, which is a RuntimeError as well
     except (ValueError, zlib.error, RuntimeError, snappy.UncompressError) as error:
         name = codec.name.lower()
         raise _nowhere(f"can't decompress {len(raw)} bytes of {name}: {error}") from error
