@@ -175,6 +175,24 @@ def test_what_comes_with_a_code_is_caught_by_the_codes_name() -> None:
     assert str(refused) == "t-0: not allowed"
 
 
+@pytest.mark.parametrize("code", list(ErrorCode), ids=lambda code: code.name)
+def test_every_code_goes_with_every_error_that_may_have_one(code: ErrorCode) -> None:
+    """None is made of classes that don't fit together."""
+    made: list[errors.Coded] = [
+        errors.GroupFailed("g", "no", code=code),
+        errors.PartitionFailed(TP, 3, "no", code=code),
+        errors.OffsetCommitFailed("g", {TP: "no"}, code=code),
+        errors.BrokerError(code, "Fetch", "no", TP),
+    ]
+    if code.retriable:
+        made.append(errors.BrokerTimedOut(code, "ListOffsets", "no", TP))
+        assert isinstance(made[-1], errors.KafkaTimeoutError)
+    for error in made:
+        assert isinstance(error, for_code(code))
+        assert error.code == code
+        assert "no" in str(error)
+
+
 def test_args_are_those_of_kafka_python() -> None:
     """Programs look there for what to seek; the words are ours all the same."""
     out = errors.OffsetOutOfRangeError(TP, 5)

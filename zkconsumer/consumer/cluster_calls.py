@@ -11,6 +11,7 @@ from zkconsumer.consumer.settings_of import isolation_of
 from zkconsumer.consumer.subscription import INTERNAL_TOPICS
 from zkconsumer.errors import (
     BrokerError,
+    BrokerTimedOut,
     IllegalArgumentError,
     RequestTimedOut,
     TopicAuthorizationFailed,
@@ -33,7 +34,9 @@ class ClusterCalls:
 
         Raises:
             TransportError: the brokers did not answer in time.
-            BrokerError: one refused, such as for a partition that does not exist.
+            BrokerError: one refused.
+            BrokerTimedOut: the time was over, and a broker had said what may pass, such as that
+                the partition does not exist.
             TopicAuthorizationFailed: we may not read that topic.
         """
         found = self._ask(dict.fromkeys(partitions_of(partitions), int(EARLIEST)), timeout_ms)
@@ -144,7 +147,6 @@ class ClusterCalls:
             elif answer == ErrorCode.NETWORK_EXCEPTION:
                 raise RequestTimedOut(f"{tp}: its leader told no offset within {limit_ms} ms")
             else:
-                raise BrokerError(
-                    answer, "ListOffsets", f"{tp}: no offset: {error_name(answer)}", tp
-                )
+                kind = BrokerTimedOut if ErrorCode.of(answer).retriable else BrokerError
+                raise kind(answer, "ListOffsets", f"{tp}: no offset: {error_name(answer)}", tp)
         return found

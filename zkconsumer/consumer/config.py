@@ -181,6 +181,7 @@ def _check(config: PollConfig) -> None:
     config.bootstrap_brokers()
     _check_order(config, "heartbeat_interval_ms", "session_timeout_ms")
     _check_order(config, "fetch_max_wait_ms", "request_timeout_ms")
+    _check_order_as_there(config)
     _check_order(config, "max_partition_fetch_bytes", "fetch_message_growth_max_bytes", equal=True)
     for name in ("group_instance_id", "zookeeper_connect"):
         if getattr(config, name) is not None and config.group_id is None:
@@ -196,6 +197,32 @@ def _check(config: PollConfig) -> None:
                 )
     if not config.check_crcs:
         log.debug("check_crcs=False has no effect: checksums are always checked")
+
+
+def _check_order_as_there(config: PollConfig) -> None:
+    """What kafka-python refuses, of settings that were both given: a program relies on its word."""
+    idle_ms = config.inert.get("connections_max_idle_ms")
+    if (
+        isinstance(idle_ms, int | float)
+        and "request.timeout.ms" in config.given
+        and idle_ms <= config.request_timeout_ms
+    ):
+        raise ConfigError(
+            f"connections_max_idle_ms is {idle_ms}: it must be more than request_timeout_ms "
+            f"({config.request_timeout_ms})"
+        )
+    both = {"session.timeout.ms", "request.timeout.ms"} <= config.given
+    if both and config.group_id is not None and _is_old(config.inert.get("api_version")):
+        # Such a broker answers a JoinGroup when the session's time is over.
+        _check_order(config, "session_timeout_ms", "request_timeout_ms")
+
+
+def _is_old(version: object) -> bool:
+    return (
+        isinstance(version, tuple)
+        and all(isinstance(part, int) for part in version)
+        and version < (0, 10, 1)
+    )
 
 
 def _check_order(config: PollConfig, smaller: str, larger: str, *, equal: bool = False) -> None:

@@ -14,6 +14,7 @@ from zkconsumer.errors.broker_reading import *  # noqa: F403 - as above
 from zkconsumer.errors.frames import without_frames
 from zkconsumer.errors.general import (
     BrokerError,
+    BrokerTimedOut,
     ConfigError,
     ConnectFailed,
     ConnectionLost,
@@ -99,6 +100,7 @@ __all__ = [
     "AuthorizationError",
     "BrokerError",
     "BrokerResponseError",
+    "BrokerTimedOut",
     "Coded",
     "CommitFailed",
     "CommitFailedError",

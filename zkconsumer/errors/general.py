@@ -166,6 +166,10 @@ class BrokerError(Coded, BrokerResponseError):
         self.topic_partition = topic_partition
 
 
+class BrokerTimedOut(KafkaTimeoutError, BrokerError):
+    """The time was over, and the last that a broker said was an error code that may pass."""
+
+
 class RegistryError(ZkConsumerError):
     """ZooKeeper can't be reached, refused, or holds what makes no sense; names the path."""
 

@@ -317,3 +317,15 @@ def test_the_errors_of_settings_are_kafka_pythons() -> None:
     for kind in (KafkaConfigurationError, ValueError, AssertionError):
         with pytest.raises(kind, match="did you mean group_id"):
             PollConfig(gruop_id="g")
+
+
+def test_what_kafka_python_refuses_of_two_settings() -> None:
+    """Also of those without effect, where both are given."""
+    with pytest.raises(KafkaConfigurationError, match="connections_max_idle_ms is 40000"):
+        PollConfig(request_timeout_ms=50_000, connections_max_idle_ms=40_000)
+    assert PollConfig(connections_max_idle_ms=1).request_timeout_ms == 30_000
+    old = {"api_version": (0, 9), "group_id": "g", "request_timeout_ms": 40_000}
+    with pytest.raises(KafkaConfigurationError, match="session_timeout_ms is 50000"):
+        PollConfig(**old, session_timeout_ms=50_000)
+    assert PollConfig(**old).session_timeout_ms == 45_000
+    assert PollConfig(**{**old, "api_version": (2, 0)}, session_timeout_ms=50_000)

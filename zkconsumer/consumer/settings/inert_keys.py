@@ -10,7 +10,10 @@ _VERSION = (
     "is made, as in kafka-python."
 )
 _GSSAPI = "Only GSSAPI has a use for it."
-_IDLE = "A connection that the broker closed is opened again when it is needed."
+_IDLE = (
+    "A connection that the broker closed is opened again when it is needed. More than "
+    "`request_timeout_ms` where both are given, as in kafka-python."
+)
 
 
 def _inert(key: str, doc: str, since: str = "kafka-python", default: Value = None) -> ConfigKey:
