@@ -25,9 +25,8 @@ def in_milliseconds(poll: F) -> F:
 
     @functools.wraps(poll)
     def checked(self: object, *args: Any, **named: Any) -> Any:
-        first = args[0] if args else None
-        if looks_like_seconds(first):
-            raise IllegalArgumentError(advice_on_seconds(first))
+        if args and looks_like_seconds(args[0]):
+            raise IllegalArgumentError(advice_on_seconds(args[0]))
         if "timeout" in named:
             raise IllegalArgumentError("poll() has no timeout: write timeout_ms, in milliseconds")
         return poll(self, *args, **named)

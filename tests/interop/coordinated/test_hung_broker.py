@@ -45,6 +45,7 @@ def member(cluster: Sandbox, topic: str) -> KafkaConsumer:
     return KafkaConsumer(
         topic,
         bootstrap_servers=cluster.bootstrap_servers,
+        bootstrap_timeout_ms=0,
         client_id="hung",
         group_id=fresh_name("hung"),
         auto_offset_reset="earliest",
