@@ -162,6 +162,8 @@ def _close_here(parts: Parts, request: CloseRequest) -> Exception | None:
         gate.is_closing = True
         session.changed()
         session.take_back()
+        # From here on an iteration in another thread gets nothing that is not committed.
+        session.shelf.end()
         parts.close(max(0, request.deadline_ms - parts.clock.now_ms()), commit=request.commit)
     except Exception as error:  # noqa: BLE001 - the caller's code: raised where it can be heard
         return error

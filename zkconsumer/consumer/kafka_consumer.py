@@ -3,12 +3,11 @@
 Source: Kafka ``KafkaConsumer``; names as in kafka-python. docs/poll-api.md says what differs.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Mapping
 from functools import partial
 from types import TracebackType
 from typing import TYPE_CHECKING, ClassVar, NoReturn, Self
 
-from zkconsumer.clock import seconds_of
 from zkconsumer.consumer.arguments import count_of, partitions_of, timeout_of
 from zkconsumer.consumer.assembly import assemble
 from zkconsumer.consumer.bootstrap import connect
@@ -17,31 +16,25 @@ from zkconsumer.consumer.cluster_calls import ClusterCalls
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.confluent_calls import in_milliseconds, refuse_method
 from zkconsumer.consumer.handing_out import Starts, hand_out
+from zkconsumer.consumer.iteration import Iteration, Slices, starts_of
 from zkconsumer.consumer.listener import PollListener
 from zkconsumer.consumer.metrics import metrics_of
 from zkconsumer.consumer.offset_calls import OffsetCalls
 from zkconsumer.consumer.parts import Parts
 from zkconsumer.consumer.settings.confluent_names import advice_on_dict
-from zkconsumer.consumer.shelf import Stretch
 from zkconsumer.consumer.subscription import Mode
-from zkconsumer.errors import ConsumerClosed, IllegalArgumentError, IllegalState
-from zkconsumer.fetch.polled.starts import PositionView
+from zkconsumer.errors import IllegalArgumentError, IllegalState
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.consumer_record import ConsumerRecord
-from zkconsumer.records.slices import RecordSlice
 
 if TYPE_CHECKING:
     from zkconsumer.assignment.filters import Blacklist, Whitelist
     from zkconsumer.streams.polled_batches import RecordBatch
 
-_LOOK_S = 0.01
-"""So often an iteration looks whether its partition is still ours."""
 _ALL = 2**31 - 1
 
-Slices = Mapping[TopicPartition, RecordSlice]
 
-
-class KafkaConsumer(OffsetCalls, ClusterCalls):
+class KafkaConsumer(Iteration, OffsetCalls, ClusterCalls):
     """Reads records from Kafka, of brokers from 0.8 to the newest, by polling.
 
     Other members of its group share the topics with it: a broker coordinates them (0.9 and later),
@@ -86,7 +79,7 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
             raise IllegalArgumentError(advice_on_dict(topics[0]))
         self.config = PollConfig(config, **settings)
         self._parts: Parts = assemble(self.config)
-        self._iteration: Iterator[ConsumerRecord] | None = None
+        self._walk = self._parts.session.walk
         try:
             if self.config.connects_at_once:
                 connect(self._parts, topics)
@@ -264,9 +257,9 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
 
             def made(slices: Slices) -> "RecordBatch":
                 # In here, so that positions stay where they were if it fails.
-                starts.update(_starts_of(slices))
+                starts.update(starts_of(slices))
                 fit, others = polled_batches.that_fit(slices)
-                left.update(_starts_of(others))
+                left.update(starts_of(others))
                 return polled_batches.batch_of(fit)
 
             def take() -> "RecordBatch":
@@ -281,28 +274,6 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
             return batch
 
         return hand_out(parts, run, lambda: polled_batches.batch_of({}))
-
-    def __iter__(self) -> Iterator[ConsumerRecord]:
-        """Record after record; ends after ``consumer_timeout_ms`` without one, or with ``close``.
-
-        A record counts as handed out when it is given: ``commit()`` in the loop's body commits it
-        among the others. Raises as ``poll``; the next iteration goes on behind.
-        """
-        return self._records()
-
-    def __next__(self) -> ConsumerRecord:
-        """The next record, as of an iteration."""
-        if self._iteration is None:
-            self._iteration = self._records()
-        try:
-            # Not by ``next``: what a signal handler raises behind it would take the record along.
-            for record in self._iteration:
-                return record
-        except BaseException:
-            self._iteration = None
-            raise
-        self._iteration = None
-        raise StopIteration
 
     def wakeup(self) -> None:
         """End the poll under way, or the next, with ``Woken``. Any thread, any signal handler."""
@@ -377,7 +348,7 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
                 return taken
 
         def made(slices: Slices) -> dict[TopicPartition, list[ConsumerRecord]]:
-            starts.update(_starts_of(slices))
+            starts.update(starts_of(slices))
             return {tp: one.records(parts.origin(tp)) for tp, one in slices.items()}
 
         return parts.engine.collect_as(count, made, session.collectable())
@@ -393,77 +364,3 @@ class KafkaConsumer(OffsetCalls, ClusterCalls):
         session.put_back_all(starts)
         starts.clear()
         return False
-
-    def _records(self) -> Iterator[ConsumerRecord]:
-        parts = self._parts
-        session, now_s = parts.session, seconds_of(parts.clock)
-        while (stretch := self._next_stretch()) is not None:
-            version, look_s = session.version, now_s() + _LOOK_S
-            if stretch.topic_partition not in session.deliverable():
-                continue  # the process was stopped since it was looked at
-            for record in stretch.left:
-                stretch.last = record
-                yield record
-                # Before the next one is taken: it stays on the shelf where anything changed.
-                if session.version != version or now_s() >= look_s:
-                    break
-            else:
-                session.shelf.used_up(stretch)
-
-    @public_call
-    def _next_stretch(self) -> Stretch | None:
-        """Records to hand out one by one; None: the time is over, or the consumer was closed."""
-        parts = self._parts
-        gate = parts.one_caller
-        if gate.closed:
-            return None
-        try:
-            gate.here.polls = gate.polled = True
-            with gate:
-                return self._found_stretch()
-        except ConsumerClosed:
-            if gate.is_ending or gate.is_closing:
-                return None
-            raise
-
-    def _found_stretch(self) -> Stretch | None:
-        parts = self._parts
-        self._check_reading()
-        if parts.session.shelf:
-            # In the middle of what was taken: the group is not to wait for the end of it.
-            parts.loop.check()
-            parts.session.turn()
-        found = parts.session.shelf.first(parts.session.deliverable())
-        if found is None:
-            timeout_ms = self.config.consumer_timeout_ms
-            limit_ms = None if timeout_ms < 0 else timeout_ms
-            take = partial(parts.session.taking, {}, self._take_stretch)
-            found = parts.loop.run(limit_ms, take)
-        return found
-
-    def _take_stretch(self) -> Stretch | None:
-        parts = self._parts
-        session = parts.session
-        found = session.shelf.first(session.deliverable())
-        if found is None:
-
-            def shelved(slices: Slices) -> Stretch | None:
-                try:
-                    for tp, start in _starts_of(slices).items():
-                        records = slices[tp].records(parts.origin(tp))
-                        session.shelf.put(Stretch(tp, records, start))
-                    return session.shelf.first(slices)
-                except BaseException:
-                    # They are to be fetched once more, then.
-                    for tp in slices:
-                        session.shelf.drop(tp)
-                    raise
-
-            found = parts.engine.collect_as(
-                self.config.max_poll_records, shelved, session.collectable()
-            )
-        return found
-
-
-def _starts_of(slices: Slices) -> Starts:
-    return {tp: PositionView(one.first_offset) for tp, one in slices.items()}

@@ -16,6 +16,7 @@ from zkconsumer.consumer.listener import ListenerCalls
 from zkconsumer.consumer.membership import Membership, Offsets, Partitions, Why
 from zkconsumer.consumer.shelf import Shelf
 from zkconsumer.consumer.start_positions import StartPositions
+from zkconsumer.consumer.steps import Walk
 from zkconsumer.consumer.subscription import Mode, Subscription
 from zkconsumer.errors import (
     AuthenticationFailed,
@@ -76,7 +77,7 @@ class PollSession:
     Attributes:
         membership: of the group; it needs this one to be made, so it comes with ``join``.
         starts: gives new partitions their positions; comes with ``join``, too.
-        version: another one whenever something changed that an iteration under way must look at.
+        walk: where an iteration is; it looks around where something changed.
         commits_on_close: whether partitions that are given up are committed automatically.
         in_hand: where that begins what a poll has taken and may hand out yet. A poll hands it out
             only if it is still here, and takes it away in one step with that; so does ``close``.
@@ -101,7 +102,7 @@ class PollSession:
         self.subscription = Subscription(exclude_internal=settings.exclude_internal_topics)
         self.listener = ListenerCalls()
         self.shelf = Shelf()
-        self.version = 0
+        self.walk = Walk(clock)
         self.commits_on_close = True
         self.in_hand: dict[TopicPartition, PositionView] = {}
         self._takes = 0
@@ -118,7 +119,7 @@ class PollSession:
 
     def changed(self) -> None:
         """Let an iteration look around before it gives out another record. Thread: any."""
-        self.version += 1
+        self.walk.steps = None
 
     # --- what to read ---------------------------------------------------------------------
 

@@ -5,9 +5,11 @@ positions are those of what the caller has seen, and a seek, a pause or a rebala
 of it works as between two polls.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection
+from operator import length_hint
 
-from zkconsumer.fetch.polled.starts import NO_EPOCH, PositionView
+from zkconsumer.consumer.steps import Steps
+from zkconsumer.fetch.polled.starts import PositionView
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.consumer_record import ConsumerRecord
 
@@ -17,43 +19,34 @@ class Stretch:
 
     Attributes:
         topic_partition: of which partition.
-        left: gives those that are left; whoever takes one says so in ``last``.
-        last: the record that was handed out last; None where none was.
+        steps: the records.
     """
 
-    __slots__ = ("_start", "last", "left", "topic_partition")
+    __slots__ = ("_start", "steps", "topic_partition")
 
     def __init__(
         self, tp: TopicPartition, records: list[ConsumerRecord], start: PositionView
     ) -> None:
         self.topic_partition = tp
-        self.left: Iterator[ConsumerRecord] = iter(records)
-        self.last: ConsumerRecord | None = None
+        self.steps = Steps(records)
         self._start = start
 
     @property
     def position(self) -> PositionView:
         """The next record that the caller has not seen."""
-        if self.last is None:
+        last = self.steps.last
+        if last is None:
             return self._start
-        epoch = self.last.leader_epoch
-        return PositionView(self.last.offset + 1, NO_EPOCH if epoch is None else epoch)
+        return PositionView(last.offset + 1, last.leader_epoch)
 
-    def end(self) -> None:
-        """Nothing more comes of it, also for an iteration that is about to take the next."""
-        for _ in self.left:
-            pass
-
-    def take(self, count: int) -> list[ConsumerRecord]:
-        """Take so many at most."""
-        taken = [record for _, record in zip(range(count), self.left, strict=False)]
-        if taken:
-            self.last = taken[-1]
-        return taken
+    @property
+    def is_used_up(self) -> bool:
+        """Whether all its records were handed out."""
+        return not length_hint(self.steps)
 
 
 class Shelf:
-    """All that waits. One that is used up is taken away by whoever finds it so."""
+    """All that waits. Those that are used up stay until ``clear_used_up``, or ``take``."""
 
     def __init__(self) -> None:
         self._stretches: dict[TopicPartition, Stretch] = {}
@@ -81,7 +74,7 @@ class Shelf:
         for tp in [one for one in self._stretches if one in among]:
             if count <= 0:
                 break
-            records = self._stretches[tp].take(count)
+            records = self._stretches[tp].steps.take(count)
             if len(records) < count:
                 del self._stretches[tp]
             if records:
@@ -102,17 +95,21 @@ class Shelf:
         """Of which partitions something waits."""
         return frozenset(self._stretches)
 
-    def used_up(self, stretch: Stretch) -> None:
-        """Nothing of this one is left; another one may have taken its place already."""
-        if self._stretches.get(stretch.topic_partition) is stretch:
-            # A signal handler that closes may have come between.
-            self._stretches.pop(stretch.topic_partition, None)
+    def clear_used_up(self) -> None:
+        """Nothing waits any more of what was handed out to its end."""
+        for tp in [tp for tp, stretch in self._stretches.items() if stretch.is_used_up]:
+            del self._stretches[tp]
 
     def drop(self, tp: TopicPartition) -> None:
         """Nothing of this partition waits any more."""
         stretch = self._stretches.pop(tp, None)
         if stretch is not None:
-            stretch.end()
+            stretch.steps.end()
+
+    def end(self) -> None:
+        """Give out nothing more, also to an iteration that is about to take the next record."""
+        for stretch in self._stretches.values():
+            stretch.steps.end()
 
     def clear(self) -> None:
         """Nothing waits any more."""

@@ -1,6 +1,6 @@
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
-from typing import Any, Final, Generic, TypeVar, final, overload
+from typing import Any, Final, Generic, Self, TypeVar, final, overload
 
 from zkconsumer.clock import Clock
 from zkconsumer.model import Record, TimestampType, TopicPartition
@@ -610,3 +610,40 @@ class Pump:
         """Have ``run`` come back at once, and ever after. Thread: any."""
     def close(self) -> None:
         """Give its descriptors back, behind the last ``run``; then only ``call`` and ``stop``."""
+
+@final
+class Steps:
+    """What ``consumer.steps.PureSteps`` is, in C; who takes a record need not say so."""
+
+    def __init__(self, records: list[ConsumerRecord]) -> None: ...
+    @property
+    def last(self) -> ConsumerRecord | None:
+        """See there."""
+
+    def __length_hint__(self) -> int: ...
+    def take(self, count: int) -> list[ConsumerRecord]:
+        """See there."""
+
+    def end(self) -> None:
+        """See there."""
+
+@final
+class Walk:
+    """What ``consumer.steps.PureWalk`` is, in C."""
+
+    steps: Steps | None
+
+    def __init__(self, clock: Clock) -> None: ...
+    @property
+    def lease(self) -> Lease:
+        """See there."""
+
+class RecordIterator:
+    """What ``consumer.steps.PureRecordIterator`` is, in C: a loop calls no Python for a record."""
+
+    _walk: Walk
+
+    def __iter__(self) -> Self: ...
+    def __next__(self) -> ConsumerRecord: ...
+    def _look_around(self) -> bool:
+        """See there; a subclass has it."""

@@ -160,9 +160,7 @@ class SaslSession:
     ) -> AuthenticationFailed:
         security = self.security
         name = "" if security.sasl_username is None else f" as {security.sasl_username!r}"
-        return kind(
-            f"{connection.broker}: {security.sasl_mechanism}{name} failed: {reason}"
-        )
+        return kind(f"{connection.broker}: {security.sasl_mechanism}{name} failed: {reason}")
 
 
 def _renewed_after_ms(lifetime_ms: int) -> int:

@@ -14,6 +14,8 @@ from tests.support.poll_fakes import FakeParts
 from zkconsumer import KafkaConsumer, TopicPartition
 
 END = 5
+UNHEARD = ("def take_over", "self._interrupted = None")
+"""Where ``take_over`` has done nothing yet."""
 Seen = dict[TopicPartition, list[int]]
 Read = Callable[[KafkaConsumer, FakeParts, Seen], None]
 
@@ -100,7 +102,8 @@ def test_an_interrupt_costs_no_record(make: Make, read: Read, first: int) -> Non
             place = inside[-1]
         if place is None:
             break
-        if "/records/" in place.filename or place.name == "take_over":
+        unheard = place.line is not None and place.line.startswith(UNHEARD)
+        if "/records/" in place.filename or (place.name == "take_over" and unheard):
             continue  # the caller has got it; or nobody here has heard of the partitions yet
         for _ in range(3):
             read(consumer, fakes, seen)

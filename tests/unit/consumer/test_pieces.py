@@ -247,11 +247,11 @@ def test_a_position_is_behind_what_was_handed_out() -> None:
     """With the epoch of that record."""
     one = stretch(A0, 5, 8)
     assert one.position == PositionView(5)
-    assert [record.offset for record in one.take(2)] == [5, 6]
+    assert [record.offset for record in one.steps.take(2)] == [5, 6]
     assert one.position == PositionView(7, EPOCH)
-    assert [record.offset for record in one.take(9)] == [7]
+    assert [record.offset for record in one.steps.take(9)] == [7]
     assert one.position == PositionView(8, EPOCH)
-    assert one.take(1) == []
+    assert one.steps.take(1) == []
 
 
 def test_a_shelf_gives_only_what_is_asked_for() -> None:

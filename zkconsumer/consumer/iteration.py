@@ -1,0 +1,109 @@
+"""A ``KafkaConsumer`` as an iterator: what is done between two stretches of records.
+
+What is done for each record is in ``steps``.
+"""
+
+from collections.abc import Mapping
+from functools import partial
+
+from zkconsumer.consumer.closing import public_call
+from zkconsumer.consumer.config import PollConfig
+from zkconsumer.consumer.handing_out import Starts
+from zkconsumer.consumer.parts import Parts
+from zkconsumer.consumer.shelf import Stretch
+from zkconsumer.consumer.steps import RecordIterator
+from zkconsumer.errors import ConsumerClosed
+from zkconsumer.fetch.polled.starts import PositionView
+from zkconsumer.model import TopicPartition
+from zkconsumer.records.slices import RecordSlice
+
+_LOOK_MS = 10
+"""So often an iteration looks whether its partition is still ours."""
+
+Slices = Mapping[TopicPartition, RecordSlice]
+
+
+class Iteration(RecordIterator):
+    """Record after record; ends after ``consumer_timeout_ms`` without one, or with ``close``.
+
+    There is one, which all loops over a consumer share: the next loop goes on where the one before
+    stopped, also behind its end and behind what it raised. A record counts as handed out when it is
+    given: ``commit()`` in the loop's body commits it among the others. Raises as ``poll``.
+    """
+
+    _parts: Parts
+    config: PollConfig
+
+    def _look_around(self) -> bool:
+        """See ``steps.PureRecordIterator``."""
+        session, walk = self._parts.session, self._parts.session.walk
+        walk.steps = None
+        stretch = self._next_stretch()
+        if stretch is None:
+            return False
+        walk.lease.end_at(self._parts.clock.now_ms() + _LOOK_MS)
+        walk.steps = stretch.steps
+        # Behind that store: who changes something from here on is heard.
+        if stretch.topic_partition not in session.deliverable():
+            walk.steps = None  # the process was stopped since it was looked at
+        return True
+
+    @public_call
+    def _next_stretch(self) -> Stretch | None:
+        """Records to hand out one by one; None: the time is over, or the consumer was closed."""
+        parts = self._parts
+        gate = parts.one_caller
+        if gate.closed:
+            return None
+        try:
+            gate.here.polls = gate.polled = True
+            with gate:
+                return self._found_stretch()
+        except ConsumerClosed:
+            if gate.is_ending or gate.is_closing:
+                return None
+            raise
+
+    def _found_stretch(self) -> Stretch | None:
+        parts = self._parts
+        shelf = parts.session.shelf
+        shelf.clear_used_up()
+        if shelf:
+            # In the middle of what was taken: the group is not to wait for the end of it.
+            parts.loop.check()
+            parts.session.turn()
+        found = shelf.first(parts.session.deliverable())
+        if found is None:
+            timeout_ms = self.config.consumer_timeout_ms
+            limit_ms = None if timeout_ms < 0 else timeout_ms
+            take = partial(parts.session.taking, {}, self._take_stretch)
+            found = parts.loop.run(limit_ms, take)
+        return found
+
+    def _take_stretch(self) -> Stretch | None:
+        parts = self._parts
+        session = parts.session
+        found = session.shelf.first(session.deliverable())
+        if found is None:
+
+            def shelved(slices: Slices) -> Stretch | None:
+                try:
+                    for tp, start in starts_of(slices).items():
+                        records = slices[tp].records(parts.origin(tp))
+                        session.shelf.put(Stretch(tp, records, start))
+                    return session.shelf.first(slices)
+                except BaseException:
+                    # They are to be fetched once more, then.
+                    for tp in slices:
+                        session.shelf.drop(tp)
+                    raise
+
+            found = parts.engine.collect_as(
+                self.config.max_poll_records, shelved, session.collectable()
+            )
+        return found
+
+
+def starts_of(slices: Slices) -> Starts:
+    """Where what was taken begins."""
+    return {tp: PositionView(one.first_offset) for tp, one in slices.items()}

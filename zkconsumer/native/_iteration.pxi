@@ -1,0 +1,60 @@
+# How a poll consumer is iterated, record by record; a part of _core.pyx. `consumer.steps` is the definition.
+
+
+@cython.final
+cdef class Steps:
+    cdef list records
+    cdef Py_ssize_t at
+
+    def __init__(self, list records not None):
+        self.records = records
+
+    @property
+    def last(self):
+        return self.records[self.at - 1] if self.at else None
+
+    def __length_hint__(self):
+        return len(self.records) - self.at
+
+    def take(self, Py_ssize_t count):
+        cdef list taken = self.records[self.at : self.at + max(count, 0)]
+        self.at += len(taken)
+        return taken
+
+    def end(self):
+        self.records = self.records[: self.at]
+
+
+@cython.final
+cdef class Walk:
+    cdef readonly Lease lease
+    cdef public Steps steps
+
+    def __init__(self, clock not None):
+        self.lease = Lease(clock)
+
+
+cdef class RecordIterator:
+    cdef public Walk _walk
+
+    def __iter__(self):
+        return self
+
+    def __next__(self):
+        cdef Walk walk = self._walk
+        cdef Steps steps
+        while True:
+            steps = walk.steps if walk is not None else None
+            # A test's clock is Python: a signal handler may run in there, and change what is next.
+            if (
+                steps is not None
+                and not walk.lease.is_over()
+                and walk.steps is steps
+                and steps.at < len(steps.records)
+            ):
+                # Nothing is called from here on: the record is the caller's, or it was not taken.
+                steps.at += 1
+                return steps.records[steps.at - 1]
+            if not self._look_around():
+                raise StopIteration
+            walk = self._walk
