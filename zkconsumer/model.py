@@ -6,7 +6,7 @@ An offset is always the offset of the *next* record to read.
 from dataclasses import dataclass
 from enum import IntEnum
 from functools import total_ordering
-from typing import NamedTuple, Self
+from typing import Any, Final, NamedTuple, Self
 
 from zkconsumer.printable import printable
 
@@ -16,13 +16,25 @@ CONSUMER_REPLICA_ID = -1
 
 
 class TopicPartition(NamedTuple):
-    """One partition of one topic; sorts by topic name, then by partition number."""
+    """One partition of one topic; sorts by topic name, then by partition number.
+
+    ``str`` of it is that of kafka-python's tuple. In an f-string it is short, as messages have it:
+    the topic, a dash, the number.
+    """
 
     topic: str
     partition: int
 
-    def __str__(self) -> str:
-        return f"{printable(self.topic)}-{self.partition}"
+    def __format__(self, spec: str) -> str:
+        return format(f"{printable(self.topic)}-{self.partition}", spec)
+
+
+class TopicPartitionReplica(NamedTuple):
+    """One copy of a partition, and the broker that has it."""
+
+    topic: str
+    partition: int
+    broker_id: int
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -62,15 +74,15 @@ class OffsetRange:
         return f"{self.topic_partition} [{self.from_offset}, {self.until_offset})"
 
 
-@dataclass(frozen=True, slots=True)
-class OffsetAndMetadata:
+class OffsetAndMetadata(NamedTuple):
     """A position to commit: the next offset to read, and the committer's free text.
 
     ``leader_epoch`` is that of the record before, -1 where unknown: by it a reader finds out that
-    the log was cut back (KIP-320). ZooKeeper, and brokers before 2.1, don't keep it.
+    the log was cut back (KIP-320). ZooKeeper, and brokers before 2.1, don't keep it. An offset must
+    be there to be committed; kafka-python's tuple has that default.
     """
 
-    offset: int
+    offset: int = None  # type: ignore[assignment]
     metadata: str = ""
     leader_epoch: int = -1
 
@@ -83,6 +95,20 @@ class OffsetAndTimestamp(NamedTuple):
     leader_epoch: int = -1
 
 
+class MemberState:
+    """Where a member of a group stands, in kafka-python's words.
+
+    Attributes:
+        UNJOINED: in no group.
+        REBALANCING: the group shares out.
+        STABLE: it has its share.
+    """
+
+    UNJOINED: Final = "<unjoined>"
+    REBALANCING: Final = "<rebalancing>"
+    STABLE: Final = "<stable>"
+
+
 class ConsumerGroupMetadata(NamedTuple):
     """Who a consumer is to its group, for a producer that commits in a transaction (KIP-447).
 
@@ -91,14 +117,63 @@ class ConsumerGroupMetadata(NamedTuple):
         generation_id: -1: it is in none.
         member_id: empty before the first join.
         group_instance_id: of a static member.
-        state: where it stands, in one word.
+        state: one of ``MemberState``.
     """
 
-    group_id: str | None
+    group_id: str | None = None
     generation_id: int = -1
     member_id: str = ""
     group_instance_id: str | None = None
-    state: str = ""
+    state: str = MemberState.UNJOINED
+
+
+class RecordFields(NamedTuple):
+    """What a record of a poll has, with the names and in the order of kafka-python's tuple.
+
+    What ``ConsumerRecord(...)``, ``_replace`` and ``_make`` give: all of it is there already, while
+    a record that was read deserialises its key and value when they are asked for.
+
+    Attributes:
+        leader_epoch: of the leader that wrote it; -1 where that is not known.
+        timestamp: milliseconds since the epoch, -1 where there is none.
+        timestamp_type: as of ``TimestampType``.
+        headers: name and value of each.
+        checksum: always None.
+        serialized_key_size: bytes; -1 where the key is null. The others likewise.
+    """
+
+    topic: str
+    partition: int
+    leader_epoch: int
+    offset: int
+    timestamp: int
+    timestamp_type: int
+    key: Any
+    value: Any
+    headers: list[tuple[str, bytes | None]]
+    checksum: int | None
+    serialized_key_size: int
+    serialized_value_size: int
+    serialized_header_size: int
+
+    def __repr__(self) -> str:
+        fields = ", ".join(f"{name}={getattr(self, name)!r}" for name in self._fields)
+        return f"ConsumerRecord({fields})"
+
+    @property
+    def topic_partition(self) -> TopicPartition:
+        """Where it is from."""
+        return TopicPartition(self.topic, self.partition)
+
+    @property
+    def raw_key(self) -> bytes | None:
+        """The key, where it is bytes."""
+        return self.key if isinstance(self.key, bytes) else None
+
+    @property
+    def raw_value(self) -> bytes | None:
+        """The value, where it is bytes."""
+        return self.value if isinstance(self.value, bytes) else None
 
 
 class TimestampType(IntEnum):

@@ -8,7 +8,7 @@ from zkconsumer.mirror.landed import Landed
 from zkconsumer.model import TopicPartition
 from zkconsumer.produce.outgoing import Outgoing, parts_of
 from zkconsumer.produce.pending import WrittenSet
-from zkconsumer.records.consumer_record import ConsumerRecord, RecordOrigin
+from zkconsumer.records.consumer_record import ConsumerRecord, RecordOrigin, consumer_record
 
 SOURCE = TopicPartition("clicks", 0)
 OTHER = TopicPartition("clicks", 1)
@@ -18,7 +18,7 @@ def messages(source: TopicPartition, *offsets: int) -> list[ConsumerRecord]:
     """A message for each offset, whose value tells the offset."""
     origin = RecordOrigin(source)
     return [
-        ConsumerRecord(origin, (offset, b"k%d" % (offset % 5), b"v%d" % offset, -1, -1))
+        consumer_record(origin, (offset, b"k%d" % (offset % 5), b"v%d" % offset, -1, -1), (), -1)
         for offset in offsets
     ]
 

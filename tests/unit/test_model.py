@@ -2,7 +2,15 @@
 
 import pytest
 
-from zkconsumer.model import Broker, ConsumerThreadId, OffsetRange, TopicPartition, utf16_key
+from zkconsumer.model import (
+    Broker,
+    ConsumerGroupMetadata,
+    ConsumerThreadId,
+    OffsetAndMetadata,
+    OffsetRange,
+    TopicPartition,
+    utf16_key,
+)
 
 
 def test_partitions_sort_by_topic_and_then_as_numbers() -> None:
@@ -13,7 +21,8 @@ def test_partitions_sort_by_topic_and_then_as_numbers() -> None:
 
 def test_texts_name_the_thing() -> None:
     """As they stand in messages."""
-    assert str(TopicPartition("t-x", 3)) == "t-x-3"
+    assert f"{TopicPartition('t-x', 3)}" == format(TopicPartition("t-x", 3)) == "t-x-3"
+    assert f"{TopicPartition('t', 3):>5}" == "  t-3"
     assert str(Broker(2, "host", 9092)) == "broker 2 (host:9092)"
     assert str(ConsumerThreadId("g_c-1", 10)) == "g_c-1-10"
 
@@ -79,3 +88,20 @@ def test_a_thread_id_is_split_at_its_last_dash(text: str, expected: tuple[str, i
 def test_what_is_no_thread_id_is_none(text: str) -> None:
     """Not an error: others write what they like."""
     assert ConsumerThreadId.parse(text) is None
+
+
+def test_a_partition_as_text_is_what_its_users_know() -> None:
+    """Of kafka-python's tuple."""
+    assert str(TopicPartition("t-x", 3)) == "TopicPartition(topic='t-x', partition=3)"
+
+
+def test_positions_are_tuples_with_defaults() -> None:
+    """As those of kafka-python."""
+    assert OffsetAndMetadata(5) == (5, "", -1)
+    assert tuple(OffsetAndMetadata()) == (None, "", -1)
+    assert OffsetAndMetadata(5, "m", 2)._replace(offset=6)._asdict() == {
+        "offset": 6,
+        "metadata": "m",
+        "leader_epoch": 2,
+    }
+    assert ConsumerGroupMetadata() == (None, -1, "", None, "<unjoined>")

@@ -55,7 +55,7 @@ def _uneven_reason(view: GroupView, one: str, other: str) -> str:
     threads = view.threads_by_topic()
     only_one, first = threads[one].without(threads[other])
     only_other, second = threads[other].without(threads[one])
-    differing = map(str, (*islice(first, _SHOWN), *islice(second, _SHOWN)))
+    differing = map(format, (*islice(first, _SHOWN), *islice(second, _SHOWN)))
     more = ", ..." if only_one + only_other > _SHOWN else ""
     shown = ", ".join(sorted(differing)[:_SHOWN]) + more
     return (

@@ -221,7 +221,7 @@ def _sharing(found: Verification) -> list[str]:
         elif one.met:
             lines.append(f"it is shared out as by {strategy}")
         else:
-            some = ", ".join(map(str, one.differing[:5]))
+            some = ", ".join(map(format, one.differing[:5]))
             more = ", ..." if len(one.differing) > 5 else ""
             count = len(one.differing)
             lines.append(f"{strategy} would share it out otherwise: {count} differ: {some}{more}")

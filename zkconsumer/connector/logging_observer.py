@@ -115,7 +115,7 @@ def _plain(value: object) -> object:
         return _list(pairs, len(value))
     if isinstance(value, Sequence) and not isinstance(value, str):
         ordered: list[TopicPartition] = sorted(value)
-        return _list([str(one) for one in ordered[:_MOST]], len(ordered))
+        return _list([f"{one}" for one in ordered[:_MOST]], len(ordered))
     return value
 
 

@@ -118,7 +118,7 @@ def positions_of(offsets: object) -> dict[TopicPartition, OffsetAndMetadata]:
         if not isinstance(metadata, str):
             raise IllegalArgumentError(f"metadata {shown(metadata)} of {tp}: give a text")
         found[tp] = OffsetAndMetadata(
-            offset_of(getattr(it, "offset", it), str(tp)),
+            offset_of(getattr(it, "offset", it), f"{tp}"),
             metadata,
             epoch if isinstance(epoch, int) else -1,
         )

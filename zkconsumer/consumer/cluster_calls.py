@@ -76,7 +76,7 @@ class ClusterCalls:
             )
         times: dict[TopicPartition, int] = {}
         for one, time_ms in timestamps.items():
-            times[partition_of(one)] = time_of(time_ms, str(one))
+            times[partition_of(one)] = time_of(time_ms, f"{one}")
         found = self._ask(times, timeout_ms)
         return {
             tp: None

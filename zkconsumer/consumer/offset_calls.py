@@ -178,9 +178,9 @@ class OffsetCalls:
         with self._parts.one_caller:
             tp = self._assigned(partition)
             if isinstance(offset, OffsetAndMetadata):
-                start = At(offset_of(offset.offset, str(tp)), offset.leader_epoch)
+                start = At(offset_of(offset.offset, f"{tp}"), offset.leader_epoch)
             else:
-                start = At(offset_of(offset, str(tp)))
+                start = At(offset_of(offset, f"{tp}"))
             self._parts.session.seek(tp, start)
 
     @public_call

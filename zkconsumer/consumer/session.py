@@ -229,7 +229,7 @@ class PollSession:
         self._forget(here - stay)
         self._add(owned - stay)
         self.auto_commit.postponed(self._clock.now_ms())
-        log.info("assigned: %s", ", ".join(map(str, sorted(owned))) or "no partitions")
+        log.info("assigned: %s", ", ".join(map(format, sorted(owned))) or "no partitions")
         self.listener.assigned(added)
 
     def _add(self, partitions: Partitions) -> None:

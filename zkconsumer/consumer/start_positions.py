@@ -176,7 +176,7 @@ class StartPositions:
         if committed is None:
             self._fall_back(tp)
         else:
-            log.info("%s: read on from the committed offset %d", tp, committed.offset)
+            log.info("%s: read on from the committed offset %d", f"{tp}", committed.offset)
             self._engine.seek(tp, At(committed.offset, committed.leader_epoch))
 
     def _fall_back(self, tp: TopicPartition) -> None:

@@ -9,7 +9,8 @@ gave is lost where the handler raises. It can't run between an iterator and its 
 a plain store: so records are taken that way.
 """
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
+from collections.abc import Iterator
 from operator import length_hint
 from typing import TYPE_CHECKING, Self
 
@@ -71,7 +72,7 @@ class PureWalk:
         self.lease = Lease(clock)
 
 
-class PureRecordIterator(ABC):
+class PureRecordIterator(Iterator[ConsumerRecord]):
     """What a consumer is as an iterator.
 
     Attributes:

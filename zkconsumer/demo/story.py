@@ -212,5 +212,5 @@ def verdict_lines(verdict: Verdict) -> Sequence[str]:
         f"came twice:                  {verdict.repeated} (after the kill and the restart)",
     ]
     if verdict.lost:
-        lines.append(f"the first that were lost: {', '.join(map(str, verdict.lost))}")
+        lines.append(f"the first that were lost: {', '.join(map(format, verdict.lost))}")
     return lines

@@ -262,7 +262,7 @@ def _by_reason(failed: Mapping[TopicPartition, str]) -> str:
     for tp, reason in sorted(failed.items()):
         partitions.setdefault(reason, []).append(tp)
     parts = [
-        f"{', '.join(map(str, of_reason[:_SHOWN]))}"
+        f"{', '.join(map(format, of_reason[:_SHOWN]))}"
         f"{f' and {len(of_reason) - _SHOWN} more' if len(of_reason) > _SHOWN else ''}: {reason}"
         for reason, of_reason in partitions.items()
     ]

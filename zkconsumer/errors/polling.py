@@ -106,7 +106,7 @@ class NoOffsetForPartitionError(PositionInvalid):
     """
 
     def __init__(self, partitions: Collection[TopicPartition]) -> None:
-        names = ", ".join(map(str, sorted(partitions)[:_SHOWN]))
+        names = ", ".join(map(format, sorted(partitions)[:_SHOWN]))
         super().__init__(
             partitions,
             f"no committed offset for {names}, and auto.offset.reset is none",

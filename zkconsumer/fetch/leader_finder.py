@@ -199,7 +199,9 @@ class LeaderFinder:
             self._mailbox.put(_LOOK)
         for one in lost:
             if one.claim.active and not self._stopping:
-                log.info("%s needs its leader again: %s", one.claim.topic_partition, one.reason)
+                log.info(
+                    "%s needs its leader again: %s", f"{one.claim.topic_partition}", one.reason
+                )
                 tp = one.claim.topic_partition
                 self._observation.report(LeaderLostEvent(tp, one.reason))
                 self._mailbox.put(_Find(one.claim, one.fetch_offset))

@@ -248,7 +248,7 @@ class MirrorStream(ConsumerRebalanceListener):
                     committed = consumer.committed(tp, timeout_ms=_COMMIT_TIMEOUT_MS)
                     self._books.reached_by_others(tp, committed or 0)
             except ZkConsumerError as error:
-                log.info("%s: %s", tp, error)
+                log.info("%s: %s", f"{tp}", error)
         with suppress(ZkConsumerError):
             self._books.forget(consumer.topics())
         with suppress(ZkConsumerError):
@@ -305,5 +305,5 @@ def _committed(consumer: KafkaConsumer, tp: TopicPartition) -> int | None:
     try:
         return consumer.committed(tp, timeout_ms=_COMMIT_TIMEOUT_MS)
     except ZkConsumerError as error:
-        log.info("%s: what is committed can't be told: %s", tp, error)
+        log.info("%s: what is committed can't be told: %s", f"{tp}", error)
         return None

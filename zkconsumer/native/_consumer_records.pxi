@@ -2,6 +2,10 @@
 
 from cpython.unicode cimport PyUnicode_DecodeUTF8
 
+from zkconsumer.model import RecordFields as _RecordFields
+
+cdef tuple _FIELDS = _RecordFields._fields
+
 
 # Not tracked by the garbage collector, as messages are not: see there.
 @cython.no_gc
@@ -26,7 +30,7 @@ cdef class ConsumerRecord:
 
     @property
     def leader_epoch(self):
-        return None if self.epoch < 0 else self.epoch
+        return self.epoch
 
     @property
     def checksum(self):
@@ -50,7 +54,36 @@ cdef class ConsumerRecord:
             return -1
         return sum([len(name.encode()) + len(value or b"") for name, value in self.headers])
 
+    def __len__(self):
+        return len(<tuple>_FIELDS)
+
+    def __getitem__(self, index):
+        if isinstance(index, slice):
+            return tuple([getattr(self, name) for name in _FIELDS[index]])
+        return getattr(self, _FIELDS[index])
+
+    def __iter__(self):
+        return iter(self[:])
+
+    def index(self, value, *bounds):
+        return self[:].index(value, *bounds)
+
+    def count(self, value):
+        return self[:].count(value)
+
+    @property
+    def _fields(self):
+        return _FIELDS
+
+    def _asdict(self):
+        return dict(zip(_FIELDS, self[:]))
+
+    def _replace(self, **named):
+        return _RecordFields._make(self[:])._replace(**named)
+
     def __eq__(self, other):
+        if isinstance(other, tuple):
+            return len(other) == len(<tuple>_FIELDS) and self[:] == other
         # One of Python's knows how to compare itself with ours.
         if not isinstance(other, ConsumerRecord):
             return NotImplemented
@@ -86,15 +119,26 @@ cdef class DecodedConsumerRecord(ConsumerRecord):
 
     @property
     def key(self):
-        if self.raw_key is None or self.origin.key_decoder is None:
-            return self.raw_key
-        return self.origin.key_decoder(self.raw_key)
+        return _deserialized(
+            self, self.origin.key_decoder, self.origin.key_takes_headers, self.raw_key
+        )
 
     @property
     def value(self):
-        if self.raw_value is None or self.origin.value_decoder is None:
-            return self.raw_value
-        return self.origin.value_decoder(self.raw_value)
+        return _deserialized(
+            self, self.origin.value_decoder, self.origin.value_takes_headers, self.raw_value
+        )
+
+
+cdef inline object _deserialized(ConsumerRecord record, object make, bint takes_headers, object data):
+    if make is None:
+        return data
+    if data is not None:
+        return make(record.headers, data) if takes_headers else make(data)
+    try:
+        return make(record.headers, None) if takes_headers else make(None)
+    except (TypeError, AttributeError):
+        return None
 
 
 cdef _add_record_slots():

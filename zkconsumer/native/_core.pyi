@@ -3,7 +3,8 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final, Generic, Self, TypeVar, final, overload
 
 from zkconsumer.clock import Clock
-from zkconsumer.model import Record, TimestampType, TopicPartition
+from zkconsumer.model import Record, RecordFields, TimestampType, TopicPartition
+from zkconsumer.records.consumer_record import ConsumerRecord as AnyRecord  # of either engine
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -133,7 +134,7 @@ class ConsumerRecord:
     @property
     def topic_partition(self) -> TopicPartition: ...
     @property
-    def leader_epoch(self) -> int | None: ...
+    def leader_epoch(self) -> int: ...
     @property
     def offset(self) -> int: ...
     @property
@@ -158,6 +159,15 @@ class ConsumerRecord:
     def serialized_value_size(self) -> int: ...
     @property
     def serialized_header_size(self) -> int: ...
+    @property
+    def _fields(self) -> tuple[str, ...]: ...
+    def _asdict(self) -> dict[str, Any]: ...
+    def _replace(self, **named: Any) -> RecordFields: ...
+    def __len__(self) -> int: ...
+    def __getitem__(self, index: Any) -> Any: ...
+    def __iter__(self) -> Iterator[Any]: ...
+    def index(self, value: object, *bounds: int) -> int: ...
+    def count(self, value: object) -> int: ...
 
 @final
 class DecodedConsumerRecord(ConsumerRecord):
@@ -615,13 +625,13 @@ class Pump:
 class Steps:
     """What ``consumer.steps.PureSteps`` is, in C; who takes a record need not say so."""
 
-    def __init__(self, records: list[ConsumerRecord]) -> None: ...
+    def __init__(self, records: list[AnyRecord]) -> None: ...
     @property
-    def last(self) -> ConsumerRecord | None:
+    def last(self) -> AnyRecord | None:
         """See there."""
 
     def __length_hint__(self) -> int: ...
-    def take(self, count: int) -> list[ConsumerRecord]:
+    def take(self, count: int) -> list[AnyRecord]:
         """See there."""
 
     def end(self) -> None:
@@ -638,12 +648,12 @@ class Walk:
     def lease(self) -> Lease:
         """See there."""
 
-class RecordIterator:
+class RecordIterator(Iterator[AnyRecord]):
     """What ``consumer.steps.PureRecordIterator`` is, in C: a loop calls no Python for a record."""
 
     _walk: Walk
 
     def __iter__(self) -> Self: ...
-    def __next__(self) -> ConsumerRecord: ...
+    def __next__(self) -> AnyRecord: ...
     def _look_around(self) -> bool:
         """See there; a subclass has it."""

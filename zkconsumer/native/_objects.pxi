@@ -29,6 +29,9 @@ cdef class Origin:
     cdef readonly object key_decoder
     cdef readonly object value_decoder
     cdef bint decodes
+    # Of polls only; see `deserialized` in records.consumer_record.
+    cdef bint key_takes_headers
+    cdef bint value_takes_headers
 
     def __init__(self, topic, partition, key_decoder=None, value_decoder=None):
         self.topic = topic
@@ -36,6 +39,8 @@ cdef class Origin:
         self.key_decoder = key_decoder
         self.value_decoder = value_decoder
         self.decodes = key_decoder is not None or value_decoder is not None
+        self.key_takes_headers = getattr(key_decoder, "takes_headers", False) is True
+        self.value_takes_headers = getattr(value_decoder, "takes_headers", False) is True
 
 
 # Not tracked by the garbage collector: it holds bytes, numbers and its origin. Objects of this class

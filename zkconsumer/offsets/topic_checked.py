@@ -91,7 +91,7 @@ class TopicChecked:
         # Only Kafka forgets, and only Kafka keeps a text.
         if czxid is None or it.metadata or not self._store.expires:
             return it
-        return replace(it, metadata=f"zkconsumer:topic-czxid={czxid:x}")
+        return it._replace(metadata=f"zkconsumer:topic-czxid={czxid:x}")
 
 
 def of_this_topic(it: FetchedOffset, topic_czxid: int | None) -> FetchedOffset:

@@ -5,15 +5,43 @@ where the value is used, and the consumer goes on undisturbed.
 """
 
 from abc import ABCMeta
-from collections.abc import Callable
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import Any, Final, TypeAlias
 
-from zkconsumer.model import TimestampType, TopicPartition
-from zkconsumer.records.batch_header import NO_LEADER_EPOCH
+from zkconsumer.model import RecordFields, TimestampType, TopicPartition
 from zkconsumer.records.rows import Headers, Row
 
-Deserializer: TypeAlias = Callable[[bytes], Any]
-"""Makes a key or a value out of its bytes; never called for null."""
+Deserializer: TypeAlias = Callable[..., Any]
+"""Makes a key or a value out of its bytes; see ``deserialized``."""
+
+FIELDS: Final = RecordFields._fields
+"""The names of what a record has, in the order in which it has that as a tuple."""
+
+
+def deserialized(
+    make: Deserializer | None, data: bytes | None, headers: Callable[[], object]
+) -> Any:
+    """Give what a deserialiser makes of a key or a value.
+
+    One that has the attribute ``takes_headers`` is called with the record's headers in front. Null
+    is given to it, too, as it may have something to say for that; where it can't take it, which
+    is told by a ``TypeError`` or an ``AttributeError``, null stays None.
+
+    Args:
+        make: the deserialiser; None leaves the bytes.
+        data: None is null.
+        headers: gives those of the record.
+    """
+    if make is None:
+        return data
+    ask = partial(make, headers()) if getattr(make, "takes_headers", False) is True else make
+    if data is not None:
+        return ask(data)
+    try:
+        return ask(None)
+    except (TypeError, AttributeError):
+        return None
 
 
 class RecordOrigin:
@@ -51,8 +79,11 @@ class RecordOrigin:
 class ConsumerRecord(metaclass=ABCMeta):
     """A record with its place in the log (Kafka ``ConsumerRecord``; names as in kafka-python).
 
-    What the native core makes is one of these too, by ``isinstance``. Two are equal if the log says
-    the same of both: bytes are compared, not what deserialisers make of them.
+    It is a sequence, too: of the same fields in the same order as kafka-python's named tuple, with
+    that one's ``_fields``, ``_asdict``, ``_replace`` and ``_make``; called, it makes such a tuple
+    (``RecordFields``). What the native core makes is one of these, by ``isinstance``, and so are
+    those tuples. Two are equal if the log says the same of both: bytes are compared, not what
+    deserialisers make of them. With a tuple it is compared as one.
 
     A pickled record brings its key and value along as they are made, and needs no deserialiser
     where it is unpickled.
@@ -68,17 +99,44 @@ class ConsumerRecord(metaclass=ABCMeta):
     checksum: None = None
     """Always None, as magic 2 has no checksum for single records."""
 
-    def __init__(
-        self,
-        origin: RecordOrigin,
-        row: Row,
-        headers: Headers = (),
-        leader_epoch: int = NO_LEADER_EPOCH,
-    ) -> None:
-        self._origin = origin
-        self._row = row
-        self._headers = headers
-        self._leader_epoch = leader_epoch
+    _fields = FIELDS
+
+    def __new__(cls, *values: Any, **named: Any) -> RecordFields:  # type: ignore[misc]
+        """Make a tuple of all its fields, for tests; those that are read come out of polls."""
+        return RecordFields(*values, **named)
+
+    @classmethod
+    def _make(cls, values: Iterable[Any]) -> RecordFields:
+        """The same of an iterable."""
+        return RecordFields._make(values)
+
+    def _asdict(self) -> dict[str, Any]:
+        """All fields, by name."""
+        return dict(zip(FIELDS, self, strict=True))
+
+    def _replace(self, **named: Any) -> RecordFields:
+        """Have other values in some fields."""
+        return RecordFields._make(self)._replace(**named)
+
+    def __len__(self) -> int:
+        return len(FIELDS)
+
+    def __getitem__(self, index: Any) -> Any:
+        # What was not asked for is not deserialised.
+        if isinstance(index, slice):
+            return tuple(getattr(self, name) for name in FIELDS[index])
+        return getattr(self, FIELDS[index])
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self[:])
+
+    def index(self, value: object, *bounds: int) -> int:
+        """Where that value is; ValueError where it is not."""
+        return tuple(self).index(value, *bounds)
+
+    def count(self, value: object) -> int:
+        """How many fields have that value."""
+        return tuple(self).count(value)
 
     @property
     def topic(self) -> str:
@@ -96,9 +154,9 @@ class ConsumerRecord(metaclass=ABCMeta):
         return self._origin.topic_partition
 
     @property
-    def leader_epoch(self) -> int | None:
-        """The epoch of the leader that wrote it; None if that is not known (magic 0 and 1)."""
-        return self._leader_epoch if self._leader_epoch >= 0 else None
+    def leader_epoch(self) -> int:
+        """The epoch of the leader that wrote it; -1 if that is not known (magic 0 and 1)."""
+        return self._leader_epoch
 
     @property
     def offset(self) -> int:
@@ -117,15 +175,17 @@ class ConsumerRecord(metaclass=ABCMeta):
 
     @property
     def key(self) -> Any:
-        """The key, deserialised now; None where it is null."""
-        data, make = self._row[1], self._origin.key_deserializer
-        return data if data is None or make is None else make(data)
+        """The key, deserialised now."""
+        return deserialized(
+            self._origin.key_deserializer, self._row[1], lambda: list(self._headers)
+        )
 
     @property
     def value(self) -> Any:
-        """The value, deserialised now; None where it is null (a delete marker)."""
-        data, make = self._row[2], self._origin.value_deserializer
-        return data if data is None or make is None else make(data)
+        """The value, deserialised now; see ``raw_value`` for whether it is a delete marker."""
+        return deserialized(
+            self._origin.value_deserializer, self._row[2], lambda: list(self._headers)
+        )
 
     @property
     def raw_key(self) -> bytes | None:
@@ -158,6 +218,8 @@ class ConsumerRecord(metaclass=ABCMeta):
         return header_size(self._headers)
 
     def __eq__(self, other: object) -> bool:
+        if isinstance(other, tuple):
+            return len(other) == len(FIELDS) and tuple(self) == other
         if not isinstance(other, ConsumerRecord):
             return NotImplemented
         return facts_of(self) == facts_of(other)
@@ -172,11 +234,15 @@ class ConsumerRecord(metaclass=ABCMeta):
         return text_of(self)
 
 
+ConsumerRecord.register(RecordFields)
+_NEW: Callable[[type[ConsumerRecord]], ConsumerRecord] = object.__new__
+
+
 def consumer_record(
     origin: RecordOrigin, row: Row, headers: Headers, leader_epoch: int
 ) -> ConsumerRecord:
     """Make a record of parts that are there already, without a call of its constructor."""
-    made: ConsumerRecord = ConsumerRecord.__new__(ConsumerRecord)
+    made = _NEW(ConsumerRecord)
     made._origin = origin  # noqa: SLF001 - it is one of ours
     made._row = row  # noqa: SLF001
     made._headers = headers  # noqa: SLF001
@@ -218,7 +284,7 @@ class _Given:
     def __init__(self, made: object) -> None:
         self.made = made
 
-    def __call__(self, _: bytes) -> object:
+    def __call__(self, _: bytes | None) -> object:
         return self.made
 
 
@@ -237,8 +303,7 @@ def parts_of(record: Any) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     if (value := record.value) is not record.raw_value:
         made["value"] = value
     place = (record.topic, record.partition)
-    epoch = NO_LEADER_EPOCH if record.leader_epoch is None else record.leader_epoch
-    return made_again, (place, epoch, row, tuple(record.headers), made)
+    return made_again, (place, record.leader_epoch, row, tuple(record.headers), made)
 
 
 def made_again(

@@ -334,4 +334,4 @@ def _heals(error: ZkConsumerError) -> bool:
 def _some(partitions: Collection[TopicPartition]) -> str:
     listed = sorted(partitions)
     more = f" and {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else ""
-    return ", ".join(map(str, listed[:_SHOWN])) + more
+    return ", ".join(map(format, listed[:_SHOWN])) + more

@@ -122,7 +122,7 @@ def tell(losses: Iterable[Loss]) -> str:
     """All losses in one text; of many only some."""
     listed = list(losses)
     more = f"; and {len(listed) - _SHOWN} more" if len(listed) > _SHOWN else ""
-    return "; ".join(map(str, listed[:_SHOWN])) + more
+    return "; ".join(map(format, listed[:_SHOWN])) + more
 
 
 def _loss(tp: TopicPartition, begin: int, until: int, reason: str) -> list[Loss]:

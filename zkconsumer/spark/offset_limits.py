@@ -321,4 +321,4 @@ def _hint(option: str) -> str:
 
 def _some(partitions: Sequence[TopicPartition]) -> str:
     more = f" and {len(partitions) - _SHOWN} more" if len(partitions) > _SHOWN else ""
-    return ", ".join(map(str, partitions[:_SHOWN])) + more
+    return ", ".join(map(format, partitions[:_SHOWN])) + more

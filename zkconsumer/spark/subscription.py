@@ -89,8 +89,8 @@ class Assigned:
         missing = sorted(set(self.partitions).difference(known))
         if missing:
             raise ConfigError(
-                f"{ASSIGN}: the cluster has no partition {_some(map(str, missing))}: check topics "
-                "and numbers, which count from 0"
+                f"{ASSIGN}: the cluster has no partition {_some(map(format, missing))}: check "
+                "topics and numbers, which count from 0"
             )
         return self.partitions
 

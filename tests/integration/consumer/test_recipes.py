@@ -27,13 +27,13 @@ from tests.support.recipe import (
     load,
 )
 from tests.support.waiting import wait_until
-from zkconsumer import ConsumerRecord, KafkaConsumer, TopicPartition
+from zkconsumer import KafkaConsumer, TopicPartition
 from zkconsumer.model import Record, TimestampType
 from zkconsumer.net.connector import BrokerConnector
 from zkconsumer.net.tcp import TcpConnector
 from zkconsumer.produce.batch_producer import BatchProducer
 from zkconsumer.records.build import build_message_set
-from zkconsumer.records.consumer_record import RecordOrigin
+from zkconsumer.records.consumer_record import RecordOrigin, consumer_record
 from zkconsumer.sandbox import Sandbox, jars
 
 pytestmark = pytest.mark.sandbox
@@ -218,7 +218,7 @@ def test_exactly_once_for_what_a_former_owner_still_writes(tmp_path: Path) -> No
     """A member that was frozen brings what it has in hand: what is there already stays as it is."""
     recipe = load("poll_exactly_once")
     origin = RecordOrigin(TopicPartition("t", 3), value_deserializer=bytes.decode)
-    records = [ConsumerRecord(origin, (at, None, b"%d" % at, -1, -1)) for at in range(6)]
+    records = [consumer_record(origin, (at, None, b"%d" % at, -1, -1), (), -1) for at in range(6)]
     with closing(recipe.open_database(str(tmp_path / "target"))) as database:
         recipe.store(database, records[:4])
         recipe.store(database, records[2:6])

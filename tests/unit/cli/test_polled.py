@@ -13,7 +13,7 @@ from zkconsumer.cli.consume.polled import Written
 from zkconsumer.consumer.arguments import topic_matcher_of
 from zkconsumer.errors import CommitFailed, OffsetCommitFailed, Woken, ZkConsumerError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
-from zkconsumer.records.consumer_record import ConsumerRecord, RecordOrigin
+from zkconsumer.records.consumer_record import ConsumerRecord, RecordOrigin, consumer_record
 
 TP, OTHER = TopicPartition("t", 0), TopicPartition("t", 1)
 Polled = Mapping[TopicPartition, list[ConsumerRecord]]
@@ -22,7 +22,7 @@ Polled = Mapping[TopicPartition, list[ConsumerRecord]]
 def records(place: TopicPartition, *offsets: int) -> Polled:
     """What a poll gives."""
     origin = RecordOrigin(place)
-    return {place: [ConsumerRecord(origin, (one, None, b"v", -1, -1)) for one in offsets]}
+    return {place: [consumer_record(origin, (one, None, b"v", -1, -1), (), -1) for one in offsets]}
 
 
 class Scripted:

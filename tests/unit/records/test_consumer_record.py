@@ -69,7 +69,7 @@ def test_headers_are_the_callers_own(decode: FetchedDecoder) -> None:
 
 
 @engines
-def test_deserialisers_are_called_when_asked_and_never_for_null(decode: FetchedDecoder) -> None:
+def test_deserialisers_are_called_when_asked(decode: FetchedDecoder) -> None:
     """An error is raised where the value is asked for, each time."""
     calls = []
 
@@ -82,7 +82,7 @@ def test_deserialisers_are_called_when_asked_and_never_for_null(decode: FetchedD
     assert first.key == "k"
     assert first.value == {"a": 1}
     assert (second.key, second.value) == (None, None)
-    assert calls == [b"k"]
+    assert calls == [b"k", None]  # it can't take that, as an AttributeError tells
     assert (first.raw_key, first.raw_value) == (b"k", b'{"a": 1}')
     (bad, _) = made(decode, batch(), RecordOrigin(TP, json.loads, None))
     for _ in range(2):
@@ -92,10 +92,43 @@ def test_deserialisers_are_called_when_asked_and_never_for_null(decode: FetchedD
 
 
 @engines
+def test_null_is_for_the_deserialiser_to_say(decode: FetchedDecoder) -> None:
+    """As in kafka-python; an error that is not about null comes out."""
+    _, second = made(decode, batch(), RecordOrigin(TP, lambda key: key or "none", list))
+    assert (second.key, second.value) == ("none", None)
+    assert pickle.loads(pickle.dumps(second)).key == "none"
+
+    def fails(data: bytes | None) -> None:
+        raise ValueError(data)
+
+    with pytest.raises(ValueError, match="None"):
+        _ = made(decode, batch(), RecordOrigin(TP, fails))[1].key
+
+
+class WantsHeaders:
+    """A deserialiser that is told apart by its attribute."""
+
+    takes_headers = True
+
+    def __call__(self, headers: object, data: bytes | None) -> tuple[object, bytes | None]:
+        """Give what it got."""
+        return headers, data
+
+
+@engines
+def test_a_deserialiser_may_want_the_headers(decode: FetchedDecoder) -> None:
+    """Those of the very record."""
+    first, second = made(decode, batch(), RecordOrigin(TP, WantsHeaders(), WantsHeaders()))
+    assert first.key == (list(HEADERS), b"k")
+    assert first.value == (list(HEADERS), b'{"a": 1}')
+    assert second.value == ([], None)
+
+
+@engines
 def test_messages_have_no_epoch_and_no_headers(decode: FetchedDecoder) -> None:
     """Those of older brokers, or older topics."""
     (one,) = made(decode, build_message_set([Record(1, b"k", b"v")]))
-    assert (one.leader_epoch, one.timestamp, one.timestamp_type) == (None, -1, -1)
+    assert (one.leader_epoch, one.timestamp, one.timestamp_type) == (-1, -1, -1)
     assert one.headers == []
 
 

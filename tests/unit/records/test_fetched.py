@@ -117,11 +117,9 @@ def test_each_record_has_its_own_epoch_and_headers(decode: FetchedDecoder) -> No
             for index in range(len(taken)):
                 epoch = epochs.get(index, epoch)
                 told.append((epoch, list(beside.get(index, ()))))
-        assert [one.leader_epoch for one in found] == [None, None, 0, 0, 0, 2]
+        assert [one.leader_epoch for one in found] == [-1, -1, 0, 0, 0, 2]
         assert [one.headers for one in found] == [[], [], [], [("h", b"4")], [], [("h", b"6")]]
-        assert told == [
-            (-1 if one.leader_epoch is None else one.leader_epoch, one.headers) for one in found
-        ]
+        assert told == [(one.leader_epoch, one.headers) for one in found]
 
 
 @engines

@@ -152,7 +152,7 @@ def _row(
         plan.lag(tp, move.wanted),
     )
     cells = ["-" if one is None else str(one) for one in numbers]
-    return [str(tp), *cells, _said(move, failed)]
+    return [f"{tp}", *cells, _said(move, failed)]
 
 
 def _said(move: Move, failed: Mapping[TopicPartition, str] | None) -> str:

@@ -140,7 +140,7 @@ def _read(was: GroupStatus, now: GroupStatus) -> dict[TopicPartition, int]:
 
 def rebalance_text(one: Rebalance) -> str:
     """A rebalance in one line, with its causes."""
-    reasons = "; ".join(map(str, one.reasons)) or "cause not seen"
+    reasons = "; ".join(map(format, one.reasons)) or "cause not seen"
     if one.ended_ms is None:
         return f"rebalance under way: {reasons}"
     moved = f"; {counted(len(one.moved), 'partition')} changed hands" if one.moved else ""
@@ -246,7 +246,7 @@ def change_json(change: Change, at_ms: int) -> dict[str, object]:
         else {
             "began_at": instant(rebalance.began_ms),
             "ended_at": instant(rebalance.ended_ms),
-            "reasons": [str(one) for one in rebalance.reasons],
+            "reasons": [f"{one}" for one in rebalance.reasons],
             "moved": [
                 {
                     "topic": one.topic_partition.topic,

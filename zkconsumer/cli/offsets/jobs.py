@@ -120,7 +120,7 @@ def finish(
     name = None
     if not refused and not any(report.plan.plan.expected for report in reports):
         absent = sorted({move.topic_partition for one in reports for move in one.plan.plan.moves})
-        told = ", ".join(map(str, absent[:_TOLD]))
+        told = ", ".join(map(format, absent[:_TOLD]))
         raise ConfigError(
             f"the cluster has none of these partitions: {told}{' …' if absent[_TOLD:] else ''}: "
             "look at the names, and at --zookeeper; nothing was written"

@@ -137,12 +137,12 @@ class _Connected(Source):
             view = client.view([self._topic], timeout_ms=_CHECK_MS)
             if self._topic not in view.partitions:
                 raise _no_topic(self._topic)
-            headless = [str(tp) for tp in sorted(view.leaderless) if tp.topic == self._topic]
+            headless = [f"{tp}" for tp in sorted(view.leaderless) if tp.topic == self._topic]
             if headless:
                 raise ConnectFailed(f"no leader for {', '.join(headless)}")
             led = dict.fromkeys(view.leaders, LATEST)
             ends = client.list_offsets(led, timeout_ms=_CHECK_MS)
-        dumb = [str(tp) for tp, end in sorted(ends.items()) if isinstance(end, int)]
+        dumb = [f"{tp}" for tp, end in sorted(ends.items()) if isinstance(end, int)]
         if dumb:
             raise ConnectFailed(f"no answer from the leader of {', '.join(dumb)}")
 

@@ -63,7 +63,7 @@ def partitions_of(
         raise ConfigError(f"the cluster has no topic {', '.join(absent)}")
     missing = sorted(wanted - there)
     if missing:
-        raise ConfigError(f"the cluster has no partition {', '.join(map(str, missing))}")
+        raise ConfigError(f"the cluster has no partition {', '.join(map(format, missing))}")
     if not wanted:
         raise ConfigError(f"{args.offsets_file} has none of the partitions of --partitions")
     return sorted(wanted)

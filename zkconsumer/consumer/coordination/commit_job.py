@@ -92,7 +92,7 @@ class CommitJob:
 
     def over(self, gone: Iterable[TopicPartition]) -> None:
         """These are no longer ours: nothing of the rest is sent."""
-        names = ", ".join(map(str, gone))
+        names = ", ".join(map(format, gone))
         self.error = CommitFailed(
             f"group {self._group_id}: not committed, since {names} is not this member's now: "
             "others may have read on. Poll, to hear what is"

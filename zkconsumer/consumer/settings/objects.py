@@ -27,8 +27,8 @@ OBJECTS: Mapping[str, ObjectKey] = {
     "key.deserializer": ObjectKey(
         "a function of bytes, or an object with `deserialize(topic, bytes)` or "
         "`deserialize(topic, headers, bytes)`",
-        "What `record.key` gives; called when that is asked for, and never for null. In the last "
-        "form the headers are an empty list.",
+        "What `record.key` gives; called when that is asked for. Null is given to it as None, and "
+        "stays None where it can't take that (`TypeError`, `AttributeError`).",
     ),
     "value.deserializer": ObjectKey("as `key_deserializer`", "What `record.value` gives."),
     "ssl.context": ObjectKey(
@@ -112,7 +112,7 @@ def _method_of(one: object) -> Callable[..., Any] | None:
 
 
 def _function_of(one: Any, topic: str) -> Deserializer | None:
-    """As a function of the bytes alone."""
+    """As what a record calls, see ``records.consumer_record.deserialized``."""
     if one is None:
         return None
     method = _method_of(one)
@@ -120,8 +120,22 @@ def _function_of(one: Any, topic: str) -> Deserializer | None:
         function: Deserializer = one
         return function
     if _takes_headers(method):
-        return lambda data: method(topic, [], data)
+        return _WithHeaders(method, topic)
     return lambda data: method(topic, data)
+
+
+class _WithHeaders:
+    """A deserialiser that wants the record's headers, too; see ``deserialized``."""
+
+    __slots__ = ("_method", "_topic")
+    takes_headers = True
+
+    def __init__(self, method: Callable[..., Any], topic: str) -> None:
+        self._method = method
+        self._topic = topic
+
+    def __call__(self, headers: object, data: bytes | None) -> object:
+        return self._method(self._topic, headers, data)
 
 
 def _takes_headers(method: Callable[..., Any]) -> bool:

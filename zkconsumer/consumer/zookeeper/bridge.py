@@ -63,13 +63,13 @@ class Bridge:
             log.warning(
                 "no poll within %d ms: handed over without a commit of what it was at work on: %s",
                 self._grace_ms,
-                ", ".join(map(str, sorted(partitions))),
+                ", ".join(map(format, sorted(partitions))),
             )
         elif not hand_over.done:
             log.warning(
                 "a listener takes longer than %d ms: handed over without waiting for it: %s",
                 self._grace_ms,
-                ", ".join(map(str, sorted(partitions))),
+                ", ".join(map(format, sorted(partitions))),
             )
 
     def before_starting_fetchers(

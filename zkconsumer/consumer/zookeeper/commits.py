@@ -192,7 +192,7 @@ class CallersCommits:
         lost = sorted(tp for tp, reason in error.failed.items() if reason == NOT_READ_HERE)
         if not lost:
             return error
-        names = ", ".join(map(str, lost[:10]))
+        names = ", ".join(map(format, lost[:10]))
         return CommitFailed(
             f"group {self._group_id}: {names} went to other members, or were lost, since they were "
             f"read: what was read of them since the last commit is read again. ({error})"

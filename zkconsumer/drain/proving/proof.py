@@ -168,6 +168,6 @@ def _offsets(finding: Finding) -> str:
 
 
 def _stretches(finding: Finding) -> str:
-    shown = ", ".join(map(str, finding.shown[:_SHOWN]))
+    shown = ", ".join(map(format, finding.shown[:_SHOWN]))
     more = finding.stretches - _SHOWN
     return f"{shown} and {more} stretches more" if more > 0 else shown

@@ -230,7 +230,7 @@ def _idle(look: GroupLook) -> list[Finding]:
         waiting = [sorted(share.get(member_id, set()) & unowned) for share in shares]
         if meant := max(waiting, key=len):
             about.update(meant)
-            evidence.append(f"{member_id}: nobody has {names([str(tp) for tp in meant])}")
+            evidence.append(f"{member_id}: nobody has {names([f'{tp}' for tp in meant])}")
     if not evidence:
         return []
     return [

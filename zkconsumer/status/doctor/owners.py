@@ -193,5 +193,5 @@ def _place(look: GroupLook, tp: TopicPartition) -> str:
     known = look.partitions.get(tp)
     committed = None if known is None else known.effective(look.group.kind)
     if known is None or committed is None or known.log_end is None:
-        return str(tp)
+        return f"{tp}"
     return f"{tp}: committed {committed.offset}, the log ends at {known.log_end}"
