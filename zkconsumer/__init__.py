@@ -45,6 +45,7 @@ from zkconsumer.model import (
     OffsetAndTimestamp,
     TimestampType,
     TopicPartition,
+    TopicPartitionReplica,
 )
 from zkconsumer.version import __version__
 
@@ -56,6 +57,8 @@ if TYPE_CHECKING:
     from zkconsumer.consumer.kafka_consumer import KafkaConsumer
     from zkconsumer.observe import MemberName, Observer
     from zkconsumer.records.consumer_record import ConsumerRecord
+    from zkconsumer.records.transactions import IsolationLevel
+    from zkconsumer.serializer import DefaultSerializer, Deserializer, JsonSerializer, Serializer
     from zkconsumer.streams.decoder import StringDecoder
     from zkconsumer.streams.message import MessageAndMetadata
     from zkconsumer.streams.stream import KafkaStream
@@ -76,8 +79,12 @@ __all__ = [
     "ConsumerThreadId",
     "ConsumerTimeout",
     "DeadLetterFailed",
+    "DefaultSerializer",
+    "Deserializer",
     "GroupFailed",
     "IllegalState",
+    "IsolationLevel",
+    "JsonSerializer",
     "KafkaConsumer",
     "KafkaError",
     "KafkaStream",
@@ -98,10 +105,12 @@ __all__ = [
     "RebalanceInProgress",
     "RegistryError",
     "RequestTimedOut",
+    "Serializer",
     "StringDecoder",
     "TimestampType",
     "TopicAuthorizationFailed",
     "TopicPartition",
+    "TopicPartitionReplica",
     "TransportError",
     "UnsupportedVersion",
     "Whitelist",
@@ -116,19 +125,34 @@ _LATER = {
     "ConsumerConfig": "config",
     "ConsumerRebalanceListener": "connector.listener",
     "ConsumerRecord": "records.consumer_record",
+    "DefaultSerializer": "serializer",
+    "Deserializer": "serializer",
+    "IsolationLevel": "records.transactions",
+    "JsonSerializer": "serializer",
     "KafkaConsumer": "consumer.kafka_consumer",
     "KafkaStream": "streams.stream",
     "MemberName": "observe",
     "MessageAndMetadata": "streams.message",
     "Observer": "observe",
+    "Serializer": "serializer",
     "StringDecoder": "streams.decoder",
     "Whitelist": "assignment.filters",
     "ZookeeperConsumerConnector": "connector.connector",
 }
 
 
+_BESIDE = "it reads; keep kafka-python installed beside it, and import that from kafka"
+_ABSENT = {
+    "AsyncConsumerRebalanceListener": "listeners are called in the consumer's own thread, so "
+    "derive from ConsumerRebalanceListener and write functions",
+    "KafkaAdminClient": _BESIDE,
+    "KafkaProducer": _BESIDE,
+    "OffsetSpec": _BESIDE,
+}
+"""What ``from kafka import ...`` has besides."""
+
 if not TYPE_CHECKING:
-    __getattr__ = load_later(__name__, _LATER)
+    __getattr__ = load_later(__name__, _LATER, _ABSENT)
 
 
 def __dir__() -> list[str]:

@@ -6,7 +6,9 @@ from importlib import import_module
 from typing import Any
 
 
-def load_later(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
+def load_later(
+    package: str, homes: Mapping[str, str], absent: Mapping[str, str] | None = None
+) -> Callable[[str], Any]:
     """A package's ``__getattr__``.
 
     Keep it from type checkers (``if not TYPE_CHECKING``): they would take any name for one of the
@@ -15,9 +17,13 @@ def load_later(package: str, homes: Mapping[str, str]) -> Callable[[str], Any]:
     Args:
         package: its ``__name__``.
         homes: the module of each name, as seen from the package.
+        absent: names that somebody may look for and that there are not, with what to do instead.
+            They raise an ``ImportError``: of any other error an import keeps the text to itself.
     """
 
     def load(name: str) -> Any:
+        if absent is not None and name in absent:
+            raise ImportError(f"{package} has no {name}: {absent[name]}", name=name)
         if name not in homes:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         found = getattr(import_module(f"{package}.{homes[name]}"), name)

@@ -81,7 +81,7 @@ class GroupPeek:
         if members:
             answer = assign(strategy, GroupView(members, partitions), next(iter(members)))
             assert isinstance(answer, Assignment), answer
-            assigned = {str(tp): str(thread) for tp, thread in answer.owners.items()}
+            assigned = {f"{tp}": str(thread) for tp, thread in answer.owners.items()}
         return Look(sorted(members), owners, assigned)
 
     def partitions(self, topic: str) -> tuple[int, ...]:

@@ -109,6 +109,9 @@ class FakeMembership:
         """See ``Membership``."""
         self.pending.append((offsets, done))
 
+    def run_callbacks(self) -> None:
+        """See ``Membership``."""
+
     def answer(self, error: Exception | None = None) -> None:
         """The first asynchronous commit is done."""
         offsets, done = self.pending.pop(0)

@@ -3,6 +3,7 @@
 Any pair of a topic and a number is a partition, also kafka-python's own ``TopicPartition``.
 """
 
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping
 from functools import partial
@@ -126,7 +127,7 @@ def positions_of(offsets: object) -> dict[TopicPartition, OffsetAndMetadata]:
 
 
 def timeout_of(timeout_ms: object, default_ms: int) -> int:
-    """How long a call may take, in whole milliseconds; None: as by default.
+    """How long a call may take, in whole milliseconds, never less; None: as by default.
 
     Raises:
         IllegalArgumentError: no number, or below 0.
@@ -135,7 +136,7 @@ def timeout_of(timeout_ms: object, default_ms: int) -> int:
         return default_ms
     if isinstance(timeout_ms, int | float) and not isinstance(timeout_ms, bool) and timeout_ms >= 0:
         # Also float('inf'), which kafka-python takes.
-        return int(min(timeout_ms, 2**31 - 1))
+        return math.ceil(min(timeout_ms, 2**31 - 1))
     raise IllegalArgumentError(
         f"timeout_ms {shown(timeout_ms)}: give a number of milliseconds from 0 on"
     )

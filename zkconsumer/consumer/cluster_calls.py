@@ -25,6 +25,7 @@ class ClusterCalls:
     """What a consumer can ask of the cluster. Each call waits for brokers."""
 
     _parts: Parts
+    _was_answered = False
 
     @public_call
     def beginning_offsets(
@@ -122,10 +123,32 @@ class ClusterCalls:
         return set(known)
 
     @public_call
+    def bootstrap(
+        self,
+        timeout_ms: float | None = None,
+        refresh: bool = False,  # noqa: FBT001, FBT002 - kafka-python's signature
+    ) -> None:
+        """Wait until a broker has told of the cluster; every other call does so where it must.
+
+        Args:
+            timeout_ms: by default ``default_api_timeout_ms``.
+            refresh: ask also where one has told already.
+
+        Raises:
+            TransportError: no broker answered in time.
+        """
+        parts = self._parts
+        with parts.one_caller:
+            if refresh or not parts.keeper.view.brokers:
+                limit_ms = timeout_of(timeout_ms, parts.config.default_api_timeout_ms)
+                parts.client.view(frozenset(), timeout_ms=limit_ms)
+                self._was_answered = True
+
+    @public_call
     def bootstrap_connected(self) -> bool:
         """Whether a broker answered, and the last that was asked did."""
         keeper = self._parts.keeper
-        return bool(keeper.view.brokers) and keeper.failure is None
+        return keeper.failure is None and (self._was_answered or bool(keeper.view.brokers))
 
     def _ask(
         self, times: dict[TopicPartition, int], timeout_ms: float | None

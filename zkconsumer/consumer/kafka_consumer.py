@@ -22,7 +22,6 @@ from zkconsumer.consumer.metrics import metrics_of
 from zkconsumer.consumer.offset_calls import OffsetCalls
 from zkconsumer.consumer.parts import Parts
 from zkconsumer.consumer.settings.confluent_names import advice_on_dict
-from zkconsumer.consumer.subscription import Mode
 from zkconsumer.errors import IllegalArgumentError, IllegalState
 from zkconsumer.model import TopicPartition
 from zkconsumer.records.consumer_record import ConsumerRecord
@@ -195,13 +194,13 @@ class KafkaConsumer(Iteration, OffsetCalls, ClusterCalls):
             update_offsets: without it positions stay, so that the same records come again.
 
         Returns:
-            Records by partition, in the order of their offsets; empty when the time was over, or
-            when a ``close()`` of a signal handler or of another thread ended it.
+            Records by partition, in the order of their offsets; empty when the time was over, as it
+            always is while nothing is subscribed or assigned, or when a ``close()`` of a signal
+            handler or of another thread ended it.
 
         Raises:
             Woken: by ``wakeup()``.
             ConsumerClosed: the consumer was closed before.
-            IllegalState: nothing is subscribed or assigned.
             NoOffsetForPartition, OffsetOutOfRange, LogTruncated: with ``auto_offset_reset=none``:
                 ``seek`` says where to go on.
             PartitionFailed, MessageTooLarge: what comes next of a partition can't be read. The
@@ -214,7 +213,6 @@ class KafkaConsumer(Iteration, OffsetCalls, ClusterCalls):
         session = parts.session
 
         def run(starts: Starts) -> dict[TopicPartition, list[ConsumerRecord]]:
-            self._check_reading()
             count = count_of(max_records, self.config.max_poll_records)
 
             def take() -> dict[TopicPartition, list[ConsumerRecord]]:
@@ -250,7 +248,6 @@ class KafkaConsumer(Iteration, OffsetCalls, ClusterCalls):
         session = parts.session
 
         def run(starts: Starts) -> "RecordBatch":
-            self._check_reading()
             most = count_of(max_records, _ALL)
             session.put_back_all(parts.session.shelf.positions())
             left: Starts = {}
@@ -329,10 +326,6 @@ class KafkaConsumer(Iteration, OffsetCalls, ClusterCalls):
         if error is not None and self._parts.one_caller.is_forked:
             return  # a child on its way out, of an error that this one must not hide
         self.close(autocommit=error is None)
-
-    def _check_reading(self) -> None:
-        if self._parts.session.subscription.mode is Mode.NONE:
-            raise IllegalState("there is nothing to read: call subscribe() or assign() before")
 
     def _take(self, count: int, starts: Starts) -> dict[TopicPartition, list[ConsumerRecord]]:
         """Take what a poll hands out; ``starts`` gets where that begins."""

@@ -131,6 +131,10 @@ class Membership(Protocol):
         """
         ...
 
+    def run_callbacks(self) -> None:
+        """Run those of the commits that have ended; not from inside of another one."""
+        ...
+
     def committed(
         self, partitions: Collection[TopicPartition], *, timeout_ms: int
     ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:

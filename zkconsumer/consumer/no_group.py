@@ -75,6 +75,9 @@ class NoGroup:
         del offsets, done
         raise _without_group("commit")
 
+    def run_callbacks(self) -> None:
+        """See ``Membership``: there are none."""
+
     def committed(
         self, partitions: Collection[TopicPartition], *, timeout_ms: int
     ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:

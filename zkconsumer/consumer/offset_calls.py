@@ -1,19 +1,32 @@
 """The calls of a ``KafkaConsumer`` about positions and commits."""
 
+import contextlib
 from collections.abc import Mapping
 from typing import Literal, overload
 
 from zkconsumer.consumer.arguments import offset_of, partition_of, positions_of, timeout_of
 from zkconsumer.consumer.closing import public_call
-from zkconsumer.consumer.membership import CommitDone
+from zkconsumer.consumer.commit_future import CommitFuture
+from zkconsumer.consumer.membership import CommitDone, Offsets
 from zkconsumer.consumer.parts import Parts
-from zkconsumer.errors import IllegalArgumentError, NotAssigned, RequestTimedOut
+from zkconsumer.consumer.poll_loop import deadline_of
+from zkconsumer.errors import IllegalArgumentError, IllegalState, NotAssigned, RequestTimedOut
 from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, At, Reset, ResetPolicy
-from zkconsumer.model import ConsumerGroupMetadata, OffsetAndMetadata, TopicPartition
+from zkconsumer.model import (
+    ConsumerGroupMetadata,
+    MemberState,
+    OffsetAndMetadata,
+    TopicPartition,
+)
 from zkconsumer.scope import wait_ms
 
 _LOOK_MS = 20
 """So often a call that waits for a position looks whether it is known."""
+_STATES = {
+    **dict.fromkeys(("unjoined", "outside", "no group"), MemberState.UNJOINED),
+    **dict.fromkeys(("stable", "owning"), MemberState.STABLE),
+}
+"""Where a member stands, of either kind of group; all else is a rebalance."""
 
 
 class OffsetCalls:
@@ -53,7 +66,7 @@ class OffsetCalls:
         self,
         offsets: Mapping[TopicPartition, OffsetAndMetadata] | None = None,
         callback: CommitDone | None = None,
-    ) -> None:
+    ) -> CommitFuture:
         """Commit without waiting; commits are done in the order in which they are asked for.
 
         Args:
@@ -61,6 +74,9 @@ class OffsetCalls:
             callback: called as ``callback(offsets, error)``, error None where all went well; out
                 of a later ``poll``, ``commit``, ``unsubscribe`` or ``close``, in their thread. By
                 default ``default_offset_commit_callback``.
+
+        Returns:
+            What becomes of it.
 
         Raises:
             IllegalState: there is no ``group_id``.
@@ -73,8 +89,26 @@ class OffsetCalls:
                 raise IllegalArgumentError(
                     f"callback {callback!r}: give a function of offsets and an error"
                 )
+            future = CommitFuture(self._run_callbacks)
+
+            def heard(committed: Offsets, error: Exception | None) -> None:
+                future.tell(committed, error)
+                if done is not None:
+                    done(committed, error)
+
             if due or parts.config.group_id is None:
-                parts.session.membership.commit_async(due, done)
+                parts.session.membership.commit_async(due, heard)
+            else:
+                future.tell(due, None)
+        return future
+
+    @public_call
+    def _run_callbacks(self) -> None:
+        """For who asks after a commit without polling."""
+        parts = self._parts
+        if not parts.one_caller.closed:
+            with contextlib.suppress(IllegalState), parts.one_caller:
+                parts.session.membership.run_callbacks()
 
     @overload
     def committed(
@@ -108,8 +142,14 @@ class OffsetCalls:
         found = self._committed(partition, timeout_ms)
         return found if found is None or metadata else found.offset
 
-    @public_call
-    def position(self, partition: TopicPartition, timeout_ms: float | None = None) -> int:
+    @overload
+    def position(self, partition: TopicPartition) -> int: ...
+    @overload
+    def position(
+        self, partition: TopicPartition, timeout_ms: float | None = None
+    ) -> int | None: ...
+
+    def position(self, partition: TopicPartition, timeout_ms: float | None = None) -> int | None:
         """The offset of the next record that will be handed out; waits where it isn't known yet.
 
         Any thread may ask, also while another one polls; where it isn't known yet, that one's polls
@@ -117,22 +157,35 @@ class OffsetCalls:
 
         Args:
             partition: an assigned one.
-            timeout_ms: by default ``default_api_timeout_ms``.
+            timeout_ms: how long to wait; by default ``default_api_timeout_ms``.
+
+        Returns:
+            The offset; None where it isn't known within the ``timeout_ms`` that was given.
 
         Raises:
             IllegalState: the partition is not assigned.
             NoOffsetForPartition: nothing is committed, and ``auto_offset_reset`` is none.
-            RequestTimedOut: it isn't known in time.
+            RequestTimedOut: no time was given, and it isn't known within the default.
             ConsumerClosed: the consumer was closed, before or meanwhile.
         """
+        return self._position(partition, timeout_ms)
+
+    @public_call
+    def _position(self, partition: TopicPartition, timeout_ms: float | None) -> int | None:
         parts = self._parts
         gate, session = parts.one_caller, parts.session
         gate.look_in()
         tp = self._assigned(partition)
         limit_ms = timeout_of(timeout_ms, parts.config.default_api_timeout_ms)
-        deadline_ms = parts.clock.now_ms() + limit_ms
+        deadline_ms = deadline_of(parts.clock, limit_ms)
         while (found := session.position_seen(tp)) is None:
+            if not gate.is_anothers:
+                with gate:
+                    parts.loop.check()
+                    session.starts.advance()
             left_ms = deadline_ms - parts.clock.now_ms()
+            if left_ms <= 0 and timeout_ms is not None:
+                return None
             if left_ms <= 0:
                 why = parts.keeper.failure
                 raise RequestTimedOut(
@@ -143,12 +196,10 @@ class OffsetCalls:
                 # His bell, and what is due, are not ours.
                 wait_ms(min(left_ms, _LOOK_MS))
                 gate.look_in()
-                continue
-            with gate:
-                parts.loop.check()
-                session.starts.advance()
-                # It rings for records, not for a position that was found.
-                parts.bell.wait(min(left_ms, _LOOK_MS))
+            else:
+                with gate:
+                    # It rings for records, not for a position that was found.
+                    parts.bell.wait(min(left_ms, _LOOK_MS))
         return found.offset
 
     @public_call
@@ -207,7 +258,7 @@ class OffsetCalls:
                 generation_id=membership.generation,
                 member_id=membership.member_id,
                 group_instance_id=config.group_instance_id,
-                state=membership.state,
+                state=_STATES.get(membership.state, MemberState.REBALANCING),
             )
             # A rebalance may come between: a member of one generation, and another generation.
             if membership.generation == found.generation_id:

@@ -22,6 +22,14 @@ class BrokenOff(ConsumerClosed):
     """The consumer was closed, or is to be, while a call waited."""
 
 
+def deadline_of(clock: Clock, timeout_ms: int) -> int:
+    """When a time is over, by the clock's whole milliseconds: never early.
+
+    The one that has begun counts for nothing; no time at all is over at once.
+    """
+    return clock.now_ms() + timeout_ms + (timeout_ms > 0)
+
+
 class PollLoop:
     """Thread: the caller's.
 
@@ -72,7 +80,7 @@ class PollLoop:
             BrokenOff: by ``close()``.
             Exception: what a round, or ``take``, raised, or what a thread died of.
         """
-        deadline_ms = None if timeout_ms is None else self._clock.now_ms() + timeout_ms
+        deadline_ms = None if timeout_ms is None else deadline_of(self._clock, timeout_ms)
         while True:
             self.check()
             self._rounds.turn()

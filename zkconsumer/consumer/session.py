@@ -106,6 +106,7 @@ class PollSession:
         self.commits_on_close = True
         self.in_hand: dict[TopicPartition, PositionView] = {}
         self._takes = 0
+        self._warned_of_nothing = False
         self._view_to_look_at = False
         self._last_failure: Exception | None = None
         self._interrupted: tuple[Partitions, Partitions] | None = None
@@ -343,6 +344,9 @@ class PollSession:
         Raises:
             Exception: what is to come out of poll: of the group, or of the listener.
         """
+        if self.subscription.mode is Mode.NONE and not self._warned_of_nothing:
+            self._warned_of_nothing = True
+            log.warning("there is nothing to read: call subscribe() or assign() before")
         if isinstance(self._keeper.failure, AuthenticationFailed | UnsupportedVersion):
             raise self._keeper.failure
         if self._interrupted is not None:

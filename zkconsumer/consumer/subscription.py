@@ -70,7 +70,7 @@ class Subscription:
                 "subscribe to what? Give topics or a pattern; or unsubscribe()"
             )
         self._enter(Mode.TOPICS)
-        self.topics = names
+        self._matches, self.topics = None, names
 
     def assign(self, partitions: Iterable[object]) -> None:
         """These partitions, in place of those before; at least one.
@@ -107,9 +107,10 @@ class Subscription:
         return self.topics | {tp.topic for tp in self.assigned}
 
     def _enter(self, mode: Mode) -> None:
-        if self.mode not in (Mode.NONE, mode):
+        # Topics and a pattern take each other's place, as two lists of topics do.
+        if self.mode not in (Mode.NONE, mode) and Mode.ASSIGNED in (self.mode, mode):
             raise IllegalState(
-                f"this consumer reads {self.mode.value} already: topics, a pattern or partitions "
+                f"this consumer reads {self.mode.value} already: a subscription and partitions "
                 "can't be mixed; call unsubscribe() before"
             )
         self.mode = mode

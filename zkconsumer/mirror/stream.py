@@ -243,7 +243,9 @@ class MirrorStream(ConsumerRebalanceListener):
             try:
                 if tp in ours:
                     # All that was handed out is written: what lies in front of it is done.
-                    self._books.reached(tp, consumer.position(tp, timeout_ms=_PATIENCE_MS))
+                    position = consumer.position(tp, timeout_ms=_PATIENCE_MS)
+                    if position is not None:
+                        self._books.reached(tp, position)
                 else:
                     committed = consumer.committed(tp, timeout_ms=_COMMIT_TIMEOUT_MS)
                     self._books.reached_by_others(tp, committed or 0)

@@ -300,7 +300,7 @@ def test_what_another_member_owns_is_not_committed(cluster: Sandbox) -> None:
         tree.delete(owner_path(group, ours))
         with pytest.raises(OffsetCommitFailed, match="is gone or another member's") as caught:
             first.connector.commit_offsets({ours: OffsetAndMetadata(6)})
-        assert str(ours) in str(caught.value)
+        assert f"{ours}" in str(caught.value)
         assert group in str(caught.value)
         assert stored.entries(partitions) == {ours: (4, mark_of(cluster, ours))}
         assert first.observed.of(Committed)

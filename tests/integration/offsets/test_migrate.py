@@ -136,7 +136,7 @@ def test_offsets_are_carried_verified_and_taken_back(world: World) -> None:
     status, report = world.migrate()
     assert (status, report["status"]) == (0, "done")
     assert [one.partition(":")[0] for one in report["notes"]] == [
-        str(tp) for tp in (world.partitions[0], world.partitions[2])
+        f"{tp}" for tp in (world.partitions[0], world.partitions[2])
     ], "the logs are empty"
     assert [one["now"] for one in report["partitions"]] == [5, 0, 7]
     assert world.in_kafka() == {0: 5, 1: 0, 2: 7}

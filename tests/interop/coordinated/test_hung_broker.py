@@ -11,7 +11,7 @@ from tests.interop.coordinated.conftest import GroupOn
 from tests.support.clusters import BrokerOf, fresh_name
 from tests.support.waiting import wait_until
 from zkconsumer import KafkaConsumer
-from zkconsumer.errors import ZkConsumerError
+from zkconsumer.errors import RequestTimedOut, ZkConsumerError
 from zkconsumer.model import OffsetAndMetadata, TopicPartition
 from zkconsumer.sandbox import Sandbox
 
@@ -62,7 +62,10 @@ def own_threads() -> list[str]:
 def position_at_end(consumer: KafkaConsumer, tp: TopicPartition) -> int:
     """A position that only a broker can tell."""
     consumer.seek_to_end(tp)
-    return consumer.position(tp, timeout_ms=500)
+    position = consumer.position(tp, timeout_ms=500)
+    if position is None:
+        raise RequestTimedOut("None is how it tells")
+    return position
 
 
 CALLS: tuple[Callable[[KafkaConsumer, TopicPartition], object], ...] = (

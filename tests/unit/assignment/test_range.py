@@ -7,7 +7,7 @@ def shares(view: GroupView) -> dict[str, list[str]]:
     """Partitions as text by thread as text."""
     found: dict[str, list[str]] = {}
     for tp, thread in sorted(range_assignor.assign(view).items()):
-        found.setdefault(str(thread), []).append(str(tp))
+        found.setdefault(str(thread), []).append(f"{tp}")
     return found
 
 

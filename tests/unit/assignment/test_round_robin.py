@@ -9,7 +9,7 @@ TOPICS = {"alpha": 3, "beta": 4, "gamma.x-1": 2}
 def test_partitions_are_dealt_out_by_the_hash_of_their_text() -> None:
     """Checked against a running 0.8.2.2."""
     view = group({"a": dict.fromkeys(TOPICS, 2), "b": dict.fromkeys(TOPICS, 1)}, TOPICS)
-    dealt = [(str(tp), str(thread)) for tp, thread in round_robin.assign(view, "a").items()]
+    dealt = [(f"{tp}", str(thread)) for tp, thread in round_robin.assign(view, "a").items()]
     assert dealt == [
         ("beta-0", "a-0"),
         ("beta-1", "a-1"),

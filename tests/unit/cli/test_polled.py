@@ -47,7 +47,7 @@ class Scripted:
         """Keep them, or refuse."""
         if self.refusals:
             raise self.refusals.pop(0)
-        self.commits.append({str(place): one.offset for place, one in offsets.items()})
+        self.commits.append({f"{place}": one.offset for place, one in offsets.items()})
 
     def wakeup(self) -> None:
         """End the next poll."""

@@ -85,9 +85,9 @@ def test_positions_of_other_classes() -> None:
 
 
 def test_numbers() -> None:
-    """Floats do for times, as in kafka-python; nothing is rounded up."""
+    """Floats do for times, as in kafka-python; no time is made shorter."""
     assert args.timeout_of(None, 7) == 7
-    assert args.timeout_of(1.9, 7) == 1
+    assert args.timeout_of(1.9, 7) == 2
     assert args.timeout_of(float("inf"), 7) == 2**31 - 1
     assert args.count_of(None, 3) == 3
     assert args.time_of(2.5, "x") == 2
@@ -123,8 +123,10 @@ def test_only_one_way_at_a_time() -> None:
     assert one.topics == {"b"}
     with pytest.raises(IllegalState, match=r"reads topics already.*unsubscribe\(\)"):
         one.assign([A0])
-    with pytest.raises(IllegalState, match="reads topics already"):
-        one.subscribe((), "^a")
+    one.subscribe((), "^a")
+    assert facts_of(one) == (Mode.PATTERN, [], [], ["everything"])
+    one.subscribe(["b"], None)
+    assert facts_of(one) == (Mode.TOPICS, ["b"], [], ["b"])
     with pytest.raises(IllegalState, match="not to both"):
         one.subscribe(["a"], "^a")
     one.clear()

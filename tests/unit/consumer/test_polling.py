@@ -55,7 +55,7 @@ def test_a_poll_waits_as_long_as_it_may(make: Make) -> None:
     consumer.poll()
     began_ms = fakes.clock.now_ms()
     assert consumer.poll(timeout_ms=7_000) == {}
-    assert fakes.clock.now_ms() - began_ms == 7_000
+    assert fakes.clock.now_ms() - began_ms == 7_001
     fakes.bell.meanwhile = [lambda: None, lambda: fakes.engine.ends.update({A: 11})]
     assert offsets_of(consumer.poll(timeout_ms=7_000)) == {A: [10]}
 
@@ -87,14 +87,47 @@ def test_wrong_arguments_are_refused(make: Make) -> None:
     assert offsets_of(consumer.poll(max_records=1)) == {A: [0]}
 
 
-def test_nothing_to_read_is_an_error(make: Make) -> None:
-    """A poll that never gives anything would hide the slip."""
-    consumer, _ = make()
-    with pytest.raises(IllegalState, match="nothing to read"):
-        consumer.poll()
-    with pytest.raises(IllegalState, match="nothing to read"):
-        next(consumer)
+def test_nothing_to_read_gives_nothing(make: Make, caplog: pytest.LogCaptureFixture) -> None:
+    """When the time is over; one line in the log tells who slipped."""
+    consumer, fakes = make(consumer_timeout_ms=50)
+    assert consumer.poll() == {}
+    began_ms = fakes.clock.now_ms()
+    assert consumer.poll(timeout_ms=70) == {}
+    assert fakes.clock.now_ms() - began_ms >= 70
+    assert list(consumer) == []
+    assert fakes.clock.now_ms() - began_ms >= 120
     assert consumer.subscription() is None
+    assert [one.getMessage() for one in caplog.records if one.levelname == "WARNING"] == [
+        "there is nothing to read: call subscribe() or assign() before"
+    ]
+    fakes.engine.ends = {A: 2}
+    consumer.assign([A])
+    assert [record.offset for record in consumer] == [0, 1]
+
+
+@pytest.mark.parametrize("timeout_ms", [1, 7, 7.2, 250])
+def test_no_time_out_is_early(make: Make, timeout_ms: float) -> None:
+    """Whatever part of a millisecond had gone by when it began, or was asked for."""
+    consumer, fakes = make("t")
+    began_ms = fakes.clock.now_ms()
+    consumer.poll(timeout_ms=timeout_ms)
+    assert timeout_ms + 1 <= fakes.clock.now_ms() - began_ms < timeout_ms + 2
+
+
+def test_a_pattern_takes_the_place_of_topics(make: Make) -> None:
+    """And the other way round; what was handed out stands."""
+    consumer, fakes = make("a")
+    consumer.subscribe(pattern="^web")
+    fakes.keeper.learn({"web1": 2, "other": 1})
+    fakes.session.saw_view()
+    consumer.poll()
+    assert consumer.subscription() == {"web1"}
+    consumer.subscribe(["b"])
+    fakes.keeper.learn({"web1": 2, "web2": 1})
+    fakes.session.saw_view()
+    consumer.poll()
+    assert consumer.subscription() == {"b"}
+    assert fakes.group.calls == ["subscribe a", "subscribe web1 ...", "subscribe b"]
 
 
 def test_a_pattern_takes_topics_as_they_come(make: Make) -> None:

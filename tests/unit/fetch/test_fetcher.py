@@ -162,7 +162,7 @@ def test_an_error_for_one_partition_gives_only_that_one_back() -> None:
         queue = new_queue(10)
         for tp in (T0, T1):
             bench.cluster.move_leader(tp, 0)
-            bench.cluster.append(tp, values(str(tp)))
+            bench.cluster.append(tp, values(f"{tp}"))
         bench.cluster.move_leader(T0, 1)
         loop = bench.loop()
         loop.add(claim_on(queue, T0), 0)

@@ -23,7 +23,7 @@ KNOWN = tuple(
 
 def names(partitions: tuple[TopicPartition, ...]) -> str:
     """Partitions as one text."""
-    return " ".join(map(str, partitions))
+    return " ".join(map(format, partitions))
 
 
 @pytest.mark.parametrize(

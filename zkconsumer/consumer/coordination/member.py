@@ -143,7 +143,7 @@ class GroupMember:
 
     def poll(self) -> None:
         """See ``Membership``."""
-        self._run_callbacks()
+        self.run_callbacks()
         failure = self._dead or self._seat.take_failure()
         if failure is not None:
             raise failure
@@ -179,7 +179,7 @@ class GroupMember:
                 for job in self._seat.reads:
                     job.end(ConsumerClosed("the consumer was closed"))
                 self._seat.ended.extend(self._seat.commits.abandon(self._clock.now_ms()))
-            self._run_callbacks()
+            self.run_callbacks()
 
     def _leave(self, deadline_ms: int) -> None:
         seat = self._seat
@@ -196,7 +196,7 @@ class GroupMember:
             if seat.say_good_bye():
                 last_words_ms = min(deadline_ms, self._clock.now_ms() + patience_ms)
                 self._wait(lambda: seat.left, last_words_ms)
-            self._run_callbacks()
+            self.run_callbacks()
 
     # --- the handler --------------------------------------------------------------------
 
@@ -261,7 +261,7 @@ class GroupMember:
         with self._seat.lock:
             self._seat.commits.give_up(job)
         self._seat.settle()
-        self._run_callbacks()
+        self.run_callbacks()
         if job.error is not None:
             raise job.error
 
@@ -311,8 +311,8 @@ class GroupMember:
             seat.group_orders.put(None)
         return job
 
-    def _run_callbacks(self) -> None:
-        """Tell what became of asynchronous commits, in their order; not from inside of another."""
+    def run_callbacks(self) -> None:
+        """See ``Membership``."""
         if self._running_callbacks:
             return
         self._running_callbacks = True

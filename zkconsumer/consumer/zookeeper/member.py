@@ -278,6 +278,10 @@ class ZookeeperMember:
         """See ``Membership``."""
         self._commits.commit_async(offsets, done, claims=self._claims())
 
+    def run_callbacks(self) -> None:
+        """See ``Membership``."""
+        self._commits.run_callbacks()
+
     def committed(
         self, partitions: Collection[TopicPartition], *, timeout_ms: int
     ) -> Mapping[TopicPartition, OffsetAndMetadata | None]:

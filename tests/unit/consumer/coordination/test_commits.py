@@ -213,7 +213,7 @@ def test_nothing_is_committed_for_others(broker: CoordinatorDouble, make: MakeMe
     first, second = make(broker, "t", name="first"), make(broker, "t", name="second")
     poll_until("both have half", lambda: len(first.has) == len(second.has) == 2, first, second)
     theirs = next(iter(second.has))
-    with pytest.raises(CommitFailed, match=str(theirs)):
+    with pytest.raises(CommitFailed, match=f"{theirs}"):
         first.member.commit(at(7, *first.has, theirs), timeout_ms=5_000)
     assert broker.offsets == {}
     errors: list[Exception] = []

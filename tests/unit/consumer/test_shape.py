@@ -1,0 +1,102 @@
+"""What programs for kafka-python do with a consumer: override, wrap, ask after commits."""
+
+import pytest
+
+from tests.support.poll_callers import A, B, Make, joined
+from zkconsumer import KafkaConsumer, OffsetAndMetadata, RebalanceInProgress
+from zkconsumer.consumer.steps import PureRecordIterator
+from zkconsumer.records.consumer_record import ConsumerRecord
+from zkconsumer.records.engine import ENGINE, Engine
+
+
+def test_a_consumer_is_its_own_iterator(make: Make) -> None:
+    """And goes on behind its end."""
+    consumer, fakes = joined(make, consumer_timeout_ms=20)
+    assert iter(consumer) is consumer
+    assert len(list(consumer)) == 20
+    with pytest.raises(StopIteration):
+        next(consumer)
+    fakes.engine.ends = {A: 12, B: 10}
+    assert [record.offset for record in consumer] == [10, 11]
+
+
+def test_a_method_of_a_subclass_sees_every_record(
+    make: Make, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As Python has it for any iterator."""
+    consumer, _ = joined(make, consumer_timeout_ms=20)
+    seen: list[int] = []
+
+    class Noting(KafkaConsumer):
+        def __next__(self) -> ConsumerRecord:
+            record = super().__next__()
+            seen.append(record.offset)
+            return record
+
+    monkeypatch.setattr(consumer, "__class__", Noting)
+    assert [record.offset for record in consumer] == seen
+    assert len(seen) == 20
+
+
+def test_who_wraps_the_class_sees_every_record_until_he_unwraps_it(make: Make) -> None:
+    """As instrumentations do it: of consumers that are there already, too."""
+    consumer, fakes = joined(make, consumer_timeout_ms=20)
+    before = KafkaConsumer.__next__
+    seen: list[int] = []
+
+    def wrapped(self: KafkaConsumer) -> ConsumerRecord:
+        record = before(self)
+        seen.append(record.offset)
+        return record
+
+    KafkaConsumer.__next__ = wrapped  # type: ignore[method-assign, assignment]
+    try:
+        assert len(list(consumer)) == len(seen) == 20
+        with pytest.raises(StopIteration):
+            next(consumer)
+    finally:
+        KafkaConsumer.__next__ = before  # type: ignore[method-assign]
+    fakes.engine.ends = {A: 15, B: 10}
+    assert len(list(consumer)) == 5
+    assert len(seen) == 20
+
+
+def test_the_method_is_that_of_the_engine() -> None:
+    """In C where there is a core."""
+    assert issubclass(KafkaConsumer, PureRecordIterator) == (ENGINE is Engine.PURE)
+
+
+@pytest.mark.parametrize("error", [None, RebalanceInProgress("later"), ValueError("no")])
+def test_a_future_tells_what_became_of_a_commit(make: Make, error: Exception | None) -> None:
+    """Callbacks run once, whenever they were added; what they raise is logged."""
+    consumer, fakes = joined(make)
+    told: list[object] = []
+    future = consumer.commit_async({A: OffsetAndMetadata(3)}, lambda *both: told.append(both))
+    assert future.add_callback(told.append).add_errback(told.append) is future
+    future.add_both(lambda _: 1 / 0)
+    assert (future.is_done, future.succeeded(), future.failed()) == (False, False, False)
+    assert (future.value, future.exception, told) == (None, None, [])
+    fakes.group.answer(error)
+    offsets = {A: OffsetAndMetadata(3)}
+    outcome = offsets if error is None else error
+    assert told == [outcome, (offsets, error)]
+    assert (future.is_done, future.succeeded(), future.failed()) == (
+        True,
+        error is None,
+        error is not None,
+    )
+    assert (future.value, future.exception) == ((offsets, None) if error is None else (None, error))
+    assert future.retriable() == isinstance(error, RebalanceInProgress)
+    future.add_both(
+        told.append,
+    )
+    assert told[2:] == [outcome]
+
+
+def test_who_waits_for_a_commit_need_not_poll(make: Make, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Asking after it runs what is due; a commit of nothing is done at once."""
+    consumer, fakes = joined(make)
+    future = consumer.commit_async({A: OffsetAndMetadata(3)})
+    monkeypatch.setattr(fakes.group, "run_callbacks", fakes.group.answer)
+    assert future.is_done
+    assert consumer.commit_async({}).succeeded()

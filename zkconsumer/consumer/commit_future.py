@@ -1,0 +1,97 @@
+"""What becomes of a commit that nobody waits for, as kafka-python's users ask for it.
+
+Source: kafka-python ``Future``; what it has for those who make futures is left out.
+"""
+
+import logging
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Self
+
+from zkconsumer.consumer.membership import Offsets
+from zkconsumer.errors import RebalanceInProgress
+
+log = logging.getLogger(__name__)
+
+
+class CommitFuture:
+    """The outcome of ``commit_async``, once it is known.
+
+    It comes to be known where callbacks run: in a later ``poll``, ``commit``, ``unsubscribe`` or
+    ``close`` of the consumer, or when the consumer's thread asks for ``is_done``.
+
+    Args:
+        look: runs the callbacks that are due, where that can be done at this moment.
+
+    Attributes:
+        value: the offsets that were committed; None before, and where it failed.
+        exception: why it failed; None before, and where it did not.
+
+    Example:
+        >>> future = consumer.commit_async()
+        >>> future.add_errback(lambda error: print("not committed:", error))
+    """
+
+    def __init__(self, look: Callable[[], object]) -> None:
+        self._look = look
+        self._is_done = False
+        self._callbacks: list[Callable[[Any], object]] = []
+        self._errbacks: list[Callable[[Any], object]] = []
+        self.value: Offsets | None = None
+        self.exception: Exception | None = None
+
+    @property
+    def is_done(self) -> bool:
+        """Whether it is known."""
+        if not self._is_done:
+            self._look()
+        return self._is_done
+
+    def succeeded(self) -> bool:
+        """Whether it is known to have worked."""
+        return self.is_done and self.exception is None
+
+    def failed(self) -> bool:
+        """Whether it is known to have failed."""
+        return self.is_done and self.exception is not None
+
+    def retriable(self) -> bool:
+        """Whether it failed in a way that a poll and another commit may mend."""
+        return self.is_done and isinstance(self.exception, RebalanceInProgress)
+
+    def add_callback(self, call: Callable[..., object], *values: Any, **named: Any) -> Self:
+        """Call it with these values and the offsets when it worked; at once if it has already.
+
+        What it raises is logged.
+        """
+        return self._add(self._callbacks, partial(call, *values, **named))
+
+    def add_errback(self, call: Callable[..., object], *values: Any, **named: Any) -> Self:
+        """Call it with these values and the error when it failed; as ``add_callback``."""
+        return self._add(self._errbacks, partial(call, *values, **named))
+
+    def add_both(self, call: Callable[..., object], *values: Any, **named: Any) -> Self:
+        """Do both of these."""
+        return self.add_callback(call, *values, **named).add_errback(call, *values, **named)
+
+    def tell(self, offsets: Offsets, error: Exception | None) -> None:
+        """It is known now. Called once, by the consumer."""
+        self.value, self.exception = (offsets if error is None else None), error
+        self._is_done = True
+        self._run()
+
+    def _add(self, calls: list[Callable[[Any], object]], call: Callable[[Any], object]) -> Self:
+        calls.append(call)
+        if self._is_done:
+            self._run()
+        return self
+
+    def _run(self) -> None:
+        worked = self.exception is None
+        calls = self._callbacks if worked else self._errbacks
+        while calls:
+            call = calls.pop(0)
+            try:
+                call(self.value if worked else self.exception)
+            except Exception:  # the caller's code
+                log.exception("a callback of a commit's future failed")
