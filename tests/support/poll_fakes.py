@@ -13,6 +13,8 @@ from zkconsumer.cluster.view import NOTHING_KNOWN, ClusterView
 from zkconsumer.consumer.autocommit import AutoCommit
 from zkconsumer.consumer.committed_lookup import Answer
 from zkconsumer.consumer.config import PollConfig
+from zkconsumer.consumer.measuring.measures import Measures
+from zkconsumer.consumer.measuring.windows import WindowTerms
 from zkconsumer.consumer.membership import CommitDone, Membership, Offsets, Partitions, Why
 from zkconsumer.consumer.no_group import NoGroup
 from zkconsumer.consumer.one_caller import OneCaller
@@ -255,6 +257,7 @@ class FakeParts:
             keeper=cast("Any", self.keeper),
             engine=cast("Any", self.engine),
             session=self.session,
+            measures=Measures(WindowTerms(), self.clock),
             loop=PollLoop(
                 self.session,
                 self.bell,

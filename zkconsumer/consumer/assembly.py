@@ -16,6 +16,8 @@ from zkconsumer.consumer.committed_lookup import CommittedLookup
 from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.coordination.member import GroupMember
 from zkconsumer.consumer.coordination.terms import GroupTerms
+from zkconsumer.consumer.measuring.measures import Measures
+from zkconsumer.consumer.measuring.windows import WindowTerms
 from zkconsumer.consumer.membership import Membership
 from zkconsumer.consumer.no_group import NoGroup
 from zkconsumer.consumer.one_caller import OneCaller
@@ -48,6 +50,7 @@ class _Network:
     client: ClusterClient
     keeper: MetadataKeeper
     engine: PollEngine
+    measures: Measures
 
 
 class _News:
@@ -81,6 +84,8 @@ def assemble(
 
         zookeeper = open_zookeeper_group(config, clock=clock)
         brokers = zookeeper.brokers
+    terms = WindowTerms(config.metrics_num_samples, config.metrics_sample_window_ms)
+    measures = Measures(terms, clock)
     try:
         dialer = BrokerDialer(
             connector or TcpConnector(receive_buffer_bytes=config.receive_buffer_bytes),
@@ -91,8 +96,9 @@ def assemble(
             max_response_bytes=config.receive_message_max_bytes,
             max_entry_bytes=config.fetch_message_growth_max_bytes,
             clock=clock,
+            traffic=measures,
         )
-        return _wire(config, clock, dialer, brokers, zookeeper)
+        return _wire(config, clock, dialer, measures, brokers, zookeeper)
     except BaseException:
         if zookeeper is not None:
             zookeeper.close()
@@ -103,13 +109,14 @@ def _wire(
     config: PollConfig,
     clock: Clock,
     dialer: BrokerDialer,
+    measures: Measures,
     brokers: Sequence[Broker],
     zookeeper: "ZookeeperGroup | None",
 ) -> Parts:
     name = f"consumer {config.client_id}"
     owner = name if config.group_id is None else f"{name} of group {config.group_id}"
     bell, scope, news = Wakeup(), ThreadScope(name, clock=clock), _News()
-    network = _network(config, clock, dialer, brokers, scope, news, bell)
+    network = _network(config, clock, dialer, measures, brokers, scope, news, bell)
     session = _session(config, clock, network)
     guard = ForkGuard(owner)
     guard.on_fork(session.changed)
@@ -146,6 +153,7 @@ def _wire(
             is_ending=lambda: one_caller.is_ending,
             gather_ms=partial(network.engine.gather_ms, config.max_poll_records),
         ),
+        measures=network.measures,
         stops=(network.engine.stop, network.keeper.stop, network.client.stop, dialer.stop),
     )
 
@@ -173,6 +181,7 @@ def _network(  # noqa: PLR0913, PLR0917 - one part each
     config: PollConfig,
     clock: Clock,
     dialer: BrokerDialer,
+    measures: Measures,
     brokers: Sequence[Broker],
     scope: ThreadScope,
     news: _News,
@@ -205,8 +214,9 @@ def _network(  # noqa: PLR0913, PLR0917 - one part each
         scope=scope,
         wake=bell.ring,
         clock=clock,
+        fetched=measures.fetched,
     )
-    return _Network(dialer=dialer, client=client, keeper=keeper, engine=engine)
+    return _Network(dialer=dialer, client=client, keeper=keeper, engine=engine, measures=measures)
 
 
 def _membership(  # noqa: PLR0913, PLR0917 - one part each

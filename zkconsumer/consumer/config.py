@@ -90,6 +90,8 @@ class PollConfig(Mapping[str, object]):
     metadata_max_age_ms: int
     receive_buffer_bytes: int
     receive_message_max_bytes: int
+    metrics_num_samples: int
+    metrics_sample_window_ms: int
     security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"]
     ssl_cafile: str | None
     ssl_certfile: str | None

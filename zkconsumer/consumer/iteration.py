@@ -1,6 +1,6 @@
 """A ``KafkaConsumer`` as an iterator: what is done between two stretches of records.
 
-What is done for each record is in ``steps``.
+What is done for each record is in ``walk``.
 """
 
 from collections.abc import Mapping
@@ -11,7 +11,7 @@ from zkconsumer.consumer.config import PollConfig
 from zkconsumer.consumer.handing_out import Starts
 from zkconsumer.consumer.parts import Parts
 from zkconsumer.consumer.shelf import Stretch
-from zkconsumer.consumer.steps import RecordIterator
+from zkconsumer.consumer.walk import RecordIterator
 from zkconsumer.errors import ConsumerClosed
 from zkconsumer.fetch.polled.starts import PositionView
 from zkconsumer.model import TopicPartition
@@ -35,7 +35,7 @@ class Iteration(RecordIterator):
     config: PollConfig
 
     def _look_around(self) -> bool:
-        """See ``steps.PureRecordIterator``."""
+        """See ``walk.PureRecordIterator``."""
         session, walk = self._parts.session, self._parts.session.walk
         walk.steps = None
         stretch = self._next_stretch()

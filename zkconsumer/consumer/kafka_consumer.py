@@ -6,7 +6,7 @@ Source: Kafka ``KafkaConsumer``; names as in kafka-python. docs/poll-api.md says
 from collections.abc import Collection, Mapping
 from functools import partial
 from types import TracebackType
-from typing import TYPE_CHECKING, ClassVar, NoReturn, Self
+from typing import TYPE_CHECKING, ClassVar, Literal, NoReturn, Self, overload
 
 from zkconsumer.consumer.arguments import count_of, partitions_of, timeout_of
 from zkconsumer.consumer.assembly import assemble
@@ -18,7 +18,7 @@ from zkconsumer.consumer.confluent_calls import in_milliseconds, refuse_method
 from zkconsumer.consumer.handing_out import Starts, hand_out
 from zkconsumer.consumer.iteration import Iteration, Slices, starts_of
 from zkconsumer.consumer.listener import PollListener
-from zkconsumer.consumer.metrics import metrics_of
+from zkconsumer.consumer.metrics import Metric, MetricName, metrics_of, raw_of
 from zkconsumer.consumer.offset_calls import OffsetCalls
 from zkconsumer.consumer.parts import Parts
 from zkconsumer.consumer.settings.confluent_names import advice_on_dict
@@ -276,12 +276,27 @@ class KafkaConsumer(Iteration, OffsetCalls, ClusterCalls):
         """End the poll under way, or the next, with ``Woken``. Any thread, any signal handler."""
         self._parts.bell.wake()
 
-    @public_call
-    def metrics(self) -> dict[str, dict[str, float]]:
+    @overload
+    def metrics(self, raw: Literal[False] = False) -> dict[str, dict[str, float]]: ...  # noqa: FBT002
+    @overload
+    def metrics(self, raw: Literal[True]) -> dict[MetricName, Metric]: ...
+
+    def metrics(
+        self,
+        raw: bool = False,  # noqa: FBT001, FBT002 - kafka-python's signature
+    ) -> dict[str, dict[str, float]] | dict[MetricName, Metric]:
         """Numbers by group and name, called as those of kafka-python and Java; see the docs.
 
         Any thread may ask, also while another one polls.
+
+        Args:
+            raw: whether to give all of them in one map, by names that say their group, too.
         """
+        found = self._numbers()
+        return raw_of(found) if raw else found
+
+    @public_call
+    def _numbers(self) -> dict[str, dict[str, float]]:
         self._parts.one_caller.look_in()
         return metrics_of(self._parts)
 

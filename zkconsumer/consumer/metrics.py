@@ -1,25 +1,77 @@
 """The numbers of a consumer, under the names that kafka-python and Java have for them.
 
-Those that count are totals since the start; rates are for whoever reads them twice.
+Rates, averages and maxima are of the last while (``measuring``); what ends in ``-total`` counts
+from the start.
 """
+
+from collections.abc import Mapping
+from typing import NamedTuple
 
 from zkconsumer.consumer.parts import Parts
 
 
+class MetricName(NamedTuple):
+    """The name of a number, as kafka-python's ``metrics(raw=True)`` has it for a key.
+
+    Attributes:
+        name: of the number.
+        group: what it is about.
+    """
+
+    name: str
+    group: str
+
+    @property
+    def tags(self) -> dict[str, str]:
+        """None are needed: the group's name says of which broker or partition it is."""
+        return {}
+
+    @property
+    def description(self) -> str:
+        """Stands in the documentation."""
+        return ""
+
+
+class Metric(NamedTuple):
+    """A number with its name; as it was when it was asked for.
+
+    Attributes:
+        metric_name: its name.
+        measured: the number.
+    """
+
+    metric_name: MetricName
+    measured: float
+
+    def value(self) -> float:
+        """The number."""
+        return self.measured
+
+
+def raw_of(metrics: Mapping[str, Mapping[str, float]]) -> dict[MetricName, Metric]:
+    """The same without groups in between."""
+    names = [MetricName(name, group) for group, numbers in metrics.items() for name in numbers]
+    return {one: Metric(one, metrics[one.group][one.name]) for one in names}
+
+
 def metrics_of(parts: Parts) -> dict[str, dict[str, float]]:
     """By group and name."""
-    return {
+    nodes = parts.measures.nodes()
+    found = {
         "consumer-metrics": _consumer(parts),
         "consumer-coordinator-metrics": _coordinator(parts),
         "consumer-fetch-manager-metrics": _fetching(parts),
+        **{f"consumer-node-metrics.{name}": numbers for name, numbers in nodes.items()},
         **_partitions(parts),
     }
+    count = sum(map(len, found.values())) + 1
+    return {"kafka-metrics-count": {"count": count}, **found}
 
 
 def _consumer(parts: Parts) -> dict[str, float]:
     stats = parts.engine.stats()
     return {
-        "connection-count": stats.brokers,
+        **parts.measures.consumer(),
         "request-total": stats.fetches + stats.failed_fetches,
         "incoming-byte-total": stats.fetched_bytes,
         "requests-in-flight": stats.in_flight,
@@ -31,6 +83,7 @@ def _consumer(parts: Parts) -> dict[str, float]:
 def _coordinator(parts: Parts) -> dict[str, float]:
     membership = parts.session.membership
     return {
+        **parts.measures.coordinator(),
         "assigned-partitions": len(parts.session.assignment()),
         "generation": membership.generation,
         **membership.numbers(),
@@ -41,9 +94,8 @@ def _fetching(parts: Parts) -> dict[str, float]:
     stats = parts.engine.stats()
     lags = [lag for tp in parts.session.assignment() if (lag := parts.engine.lag(tp)) is not None]
     return {
+        **parts.measures.fetching(),
         "fetch-total": stats.fetches,
-        "fetch-latency-avg": stats.fetch_time_ms / max(1, stats.fetches),
-        "fetch-size-avg": stats.fetched_bytes / max(1, stats.fetches),
         "fetch-throttle-time-total": stats.throttle_time_ms,
         "bytes-fetched-total": stats.fetched_bytes,
         "records-fetched-total": stats.fetched_records,

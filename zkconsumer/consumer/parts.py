@@ -8,6 +8,7 @@ from zkconsumer.clock import Clock
 from zkconsumer.cluster.cluster_client import ClusterClient
 from zkconsumer.cluster.keeper import MetadataKeeper
 from zkconsumer.consumer.config import PollConfig
+from zkconsumer.consumer.measuring.measures import Measures
 from zkconsumer.consumer.one_caller import OneCaller
 from zkconsumer.consumer.poll_loop import PollLoop
 from zkconsumer.consumer.session import PollSession
@@ -40,6 +41,7 @@ class Parts:
     engine: PollEngine
     session: PollSession
     loop: PollLoop
+    measures: Measures
     stops: tuple[Callable[[], None], ...]
     origins: dict[TopicPartition, RecordOrigin] = field(default_factory=dict)
 

@@ -16,8 +16,8 @@ from zkconsumer.consumer.listener import ListenerCalls
 from zkconsumer.consumer.membership import Membership, Offsets, Partitions, Why
 from zkconsumer.consumer.shelf import Shelf
 from zkconsumer.consumer.start_positions import StartPositions
-from zkconsumer.consumer.steps import Walk
 from zkconsumer.consumer.subscription import Mode, Subscription
+from zkconsumer.consumer.walk import Walk
 from zkconsumer.errors import (
     AuthenticationFailed,
     CommitFailed,

@@ -639,7 +639,7 @@ class Steps:
 
 @final
 class Walk:
-    """What ``consumer.steps.PureWalk`` is, in C."""
+    """What ``consumer.walk.PureWalk`` is, in C."""
 
     steps: Steps | None
 
@@ -649,7 +649,7 @@ class Walk:
         """See there."""
 
 class RecordIterator(Iterator[AnyRecord]):
-    """What ``consumer.steps.PureRecordIterator`` is, in C: a loop calls no Python for a record."""
+    """What ``consumer.walk.PureRecordIterator`` is, in C: a loop calls no Python for a record."""
 
     _walk: Walk
 

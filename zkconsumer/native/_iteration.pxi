@@ -1,4 +1,4 @@
-# How a poll consumer is iterated, record by record; a part of _core.pyx. `consumer.steps` is the definition.
+# How a poll consumer is iterated, record by record; a part of _core.pyx. `consumer.steps` and `walk` are the definition.
 
 
 @cython.final

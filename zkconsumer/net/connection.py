@@ -20,6 +20,7 @@ from zkconsumer.errors import (
     RequestTimedOut,
 )
 from zkconsumer.model import Broker
+from zkconsumer.net.traffic import NO_TRAFFIC, Traffic
 from zkconsumer.net.transport import HasDescriptor, Transport
 from zkconsumer.wire.codec import Request, decode_response, encode_request
 from zkconsumer.wire.framing import LENGTH_BYTES, checked_length
@@ -63,6 +64,7 @@ class InFlight(Generic[R]):
     request: Request[R]
     version: int
     correlation_id: int
+    sent_ms: int = 0
 
 
 class Heard(Enum):
@@ -111,9 +113,10 @@ class BrokerConnection:
             each request has a bound of its own besides (``wire.response_bounds``).
         max_entry_bytes: how large a single entry of a log may be.
         clock: for deadlines.
+        traffic: hears of each request.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913 - one part a line
         self,
         broker: Broker,
         transport: Transport,
@@ -122,6 +125,7 @@ class BrokerConnection:
         max_response_bytes: int,
         max_entry_bytes: int = LARGEST_ENTRY_BYTES,
         clock: Clock | None = None,
+        traffic: Traffic = NO_TRAFFIC,
     ) -> None:
         self.broker = broker
         self._transport = transport
@@ -134,6 +138,8 @@ class BrokerConnection:
         self._length = _Incoming(LENGTH_BYTES)
         self._frame: _Incoming | None = None
         self._closed = False
+        self._traffic = traffic
+        traffic.opened(broker)
 
     @property
     def is_idle(self) -> bool:
@@ -166,7 +172,7 @@ class BrokerConnection:
             TransportError: it could not be sent; the connection is closed.
         """
         correlation_id = self._send(request, version, timeout_ms)
-        in_flight = InFlight(request, version, correlation_id)
+        in_flight = InFlight(request, version, correlation_id, self._clock.now_ms())
         self._in_flight = in_flight
         return in_flight
 
@@ -283,8 +289,10 @@ class BrokerConnection:
 
     def close(self) -> None:
         """Close; a thread that waits for an answer wakes. Thread: any."""
-        self._closed = True
+        was_open, self._closed = not self._closed, True
         self._transport.close()
+        if was_open:
+            self._traffic.closed(self.broker)
 
     def _take_answer(self, in_flight: InFlight[R], deadline_ms: int) -> R:
         self._require_in_flight(in_flight)
@@ -303,6 +311,9 @@ class BrokerConnection:
             self.close()
             raise
         self._in_flight, self._frame, self._length = None, None, _Incoming(LENGTH_BYTES)
+        took_ms = self._clock.now_ms() - in_flight.sent_ms
+        throttle_ms = getattr(response, "throttle_time_ms", 0)
+        self._traffic.answered(self.broker, request.API.key, len(frame), took_ms, throttle_ms)
         return response
 
     def _require_in_flight(self, in_flight: InFlight[Any]) -> None:
@@ -323,6 +334,7 @@ class BrokerConnection:
         except BaseException:
             self.close()
             raise
+        self._traffic.sent(self.broker, len(data))
         return correlation_id
 
     def _require_none_in_flight(self, name: str) -> None:

@@ -22,6 +22,7 @@ from zkconsumer.net.negotiated_connection import NegotiatedConnection, Renewal
 from zkconsumer.net.sasl import ClosedUnbelieved, SaslSession
 from zkconsumer.net.security import PLAINTEXT, SecuritySettings
 from zkconsumer.net.tls import TlsTransport, context_of
+from zkconsumer.net.traffic import NO_TRAFFIC, Traffic
 from zkconsumer.net.transport import Connector, StoppableConnector, Transport
 from zkconsumer.net.version_search import Found, VersionSearch
 from zkconsumer.wire.negotiation import FIRST_PROBE, BrokerVersions
@@ -44,6 +45,7 @@ class BrokerDialer:
         max_response_bytes: the largest answer that a connection takes, whatever was asked.
         max_entry_bytes: how large a single entry of a log may be.
         clock: for deadlines.
+        traffic: hears of each connection and request.
     """
 
     def __init__(  # noqa: PLR0913 - one part a line, all by name
@@ -57,8 +59,10 @@ class BrokerDialer:
         max_response_bytes: int = DEFAULT_MAX_RESPONSE_BYTES,
         max_entry_bytes: int = LARGEST_ENTRY_BYTES,
         clock: Clock | None = None,
+        traffic: Traffic = NO_TRAFFIC,
     ) -> None:
         self._connector = connector
+        self._traffic = traffic
         self._client_id = client_id
         self._security = security
         self._tls = (security.ssl_context or context_of()) if security.uses_tls else None
@@ -139,6 +143,7 @@ class BrokerDialer:
             max_response_bytes=self._max_response_bytes,
             max_entry_bytes=self._max_entry_bytes,
             clock=self._clock,
+            traffic=self._traffic,
         )
         twin._tls, twin._known = self._tls, self._known
         with self._lock:
@@ -306,6 +311,7 @@ class BrokerDialer:
             max_response_bytes=self._max_response_bytes,
             max_entry_bytes=self._max_entry_bytes,
             clock=self._clock,
+            traffic=self._traffic,
         )
         with self._lock:
             self._dialling.add(connection)

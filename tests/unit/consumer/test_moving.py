@@ -275,7 +275,7 @@ def test_metrics_bear_the_names_of_others(make: Make) -> None:
     consumer.poll(max_records=3)
     found = consumer.metrics()
     coordinator = {"assigned-partitions": 2, "generation": 7, "join-total": 1}
-    assert found["consumer-coordinator-metrics"] == coordinator
+    assert coordinator.items() <= found["consumer-coordinator-metrics"].items()
     assert found["consumer-fetch-manager-metrics"]["records-lag-max"] == 10
     assert found["consumer-fetch-manager-metrics.t-0"] == {
         "records-lag": 7,

@@ -4,7 +4,7 @@ import pytest
 
 from tests.support.poll_callers import A, B, Make, joined
 from zkconsumer import KafkaConsumer, OffsetAndMetadata, RebalanceInProgress
-from zkconsumer.consumer.steps import PureRecordIterator
+from zkconsumer.consumer.walk import PureRecordIterator
 from zkconsumer.records.consumer_record import ConsumerRecord
 from zkconsumer.records.engine import ENGINE, Engine
 

@@ -149,6 +149,22 @@ NETWORK: tuple[ConfigKey, ...] = (
         "an answer only, so it may be as many times `max_partition_fetch_bytes` as there are "
         "partitions.",
     ),
+    ConfigKey(
+        key="metrics.num.samples",
+        kind="int",
+        default=2,
+        low=1,
+        since="0.9.0",
+        doc="Over how many windows of time `metrics()` counts rates, averages and maxima...",
+    ),
+    ConfigKey(
+        key="metrics.sample.window.ms",
+        kind="int",
+        default=30_000,
+        low=1,
+        since="0.9.0",
+        doc="... and how long each of them is.",
+    ),
 )
 
 SECURITY: tuple[ConfigKey, ...] = (

@@ -36,8 +36,6 @@ INERT: tuple[ConfigKey, ...] = (
     _inert("legacy.iterator", "There is one iterator.", default=False),
     _inert("metric.reporters", "`metrics()` gives the numbers.", "0.9.0"),
     _inert("metrics.enabled", "They cost next to nothing.", default=True),
-    _inert("metrics.num.samples", "`metrics()` counts from the start.", "0.9.0", 2),
-    _inert("metrics.sample.window.ms", "As above.", "0.9.0", 30_000),
     _inert("metric.group.prefix", "Groups are called as in kafka-python.", default="consumer"),
     _inert("selector", "Threads wait in sockets here."),
     _inert("net", "As above."),

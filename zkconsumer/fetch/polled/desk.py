@@ -49,9 +49,12 @@ class Desk:
     Attributes:
         counters: see there.
         repeats: what goes wrong is told by this.
+        fetched: hears what each answer brought: bytes, records, and how long it took in ms.
+            Thread: a fetcher's; it may not wait.
     """
 
     def __init__(self, settings: PollFetchSettings, clock: Clock, follow: Follow) -> None:
+        self.fetched: Callable[[int, int, int], None] = lambda *_: None
         self.counters = Counters()
         self.repeats = Repeats(log, clock)
         self._clock = clock

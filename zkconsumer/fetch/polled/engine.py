@@ -79,6 +79,7 @@ class PollEngine:
         wake: called from the engine's threads when ``ready`` may have become true; must only set
             a flag or put into a mailbox.
         clock: for pauses and time-outs.
+        fetched: see ``Desk``.
     """
 
     def __init__(  # noqa: PLR0913 - each is another part of the consumer
@@ -91,6 +92,7 @@ class PollEngine:
         scope: ThreadScope,
         wake: Callable[[], None],
         clock: Clock,
+        fetched: Callable[[int, int, int], None] | None = None,
     ) -> None:
         self._dialer = dialer
         self._keeper = keeper
@@ -100,6 +102,8 @@ class PollEngine:
         self._clock = clock
         self._view = NOTHING_KNOWN
         self._desk = Desk(settings, clock, self._follow)
+        if fetched is not None:
+            self._desk.fetched = fetched
         self._asker = PositionAsker(self._desk, client, keeper, settings, clock)
         # Reentrant: a signal handler of the caller's thread may call while it is held there.
         self._lock = threading.RLock()

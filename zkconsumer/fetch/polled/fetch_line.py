@@ -190,7 +190,7 @@ class FetchLine:
         duration_ms = self._clock.now_ms() - started_ms
         self._desk.count(lambda counters: _ended(counters, duration_ms))
         try:
-            return self._take(step, answer)
+            return self._take(step, answer, duration_ms)
         finally:
             self._give_back(plan)
             self._pause_for_quota(answer.throttle_time_ms)
@@ -245,7 +245,7 @@ class FetchLine:
             self._pace.answered()
         return False
 
-    def _take(self, step: SessionStep, answer: FetchResponse) -> bool:
+    def _take(self, step: SessionStep, answer: FetchResponse, duration_ms: int) -> bool:
         answers = answers_of(answer, step)
         if not self._book.answered(step, answer.error_code, answer.session_id, answers.keys()):
             log.info("%s: the fetch session ends: error %d", self._broker, answer.error_code)
@@ -255,13 +255,17 @@ class FetchLine:
         self._failures = 0
         self._desk.repeats.works(self._about)
         enough_bytes = 2 * self._settings.max_bytes
+        size_bytes = records = 0
         for tp, part in answers.items():
             asked = step.all_asked.get(tp)
             if asked is None or not self._counts(asked):
                 continue
             unpacked = self._unpack(asked, part, enough_bytes)
             enough_bytes -= 0 if unpacked.chunk is None else unpacked.chunk.memory_bytes
+            size_bytes += unpacked.wire_bytes
+            records += unpacked.count
             self._hand_over(asked, part, unpacked)
+        self._desk.fetched(size_bytes, records, duration_ms)
         return any(len(part.records) or part.error_code for part in answers.values())
 
     def _counts(self, asked: Asked) -> bool:

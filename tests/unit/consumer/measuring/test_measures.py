@@ -1,0 +1,137 @@
+"""Numbers of connections and fetches, by the names that kafka-python has for them."""
+
+from tests.support.manual_clock import ManualClock
+from tests.support.poll_callers import A, B, Make, joined
+from zkconsumer.consumer.measuring.measures import Measures
+from zkconsumer.consumer.measuring.windows import WindowTerms
+from zkconsumer.model import Broker
+from zkconsumer.scope import ThreadScope
+from zkconsumer.wire.api import ApiKey
+
+TERMS = WindowTerms(samples=2, window_ms=1_000)
+ONE, FIRST = Broker(1, "b", 9092), Broker(-1, "b", 9092)
+
+NODE = [
+    "outgoing-byte-rate",
+    "request-rate",
+    "request-size-avg",
+    "request-size-max",
+    "incoming-byte-rate",
+    "response-rate",
+    "request-latency-avg",
+    "request-latency-max",
+    "throttle-time-avg",
+    "throttle-time-max",
+]
+KAFKA_PYTHONS = {
+    "kafka-metrics-count": ["count"],
+    "consumer-metrics": [
+        *NODE,
+        *("connection-close-rate", "connection-creation-rate", "connection-count"),
+        "network-io-rate",
+    ],
+    "consumer-coordinator-metrics": [
+        "heartbeat-response-time-max",
+        "heartbeat-rate",
+        "join-time-avg",
+        "join-time-max",
+        "join-rate",
+        "sync-time-avg",
+        "sync-time-max",
+        "sync-rate",
+        "commit-latency-avg",
+        "commit-latency-max",
+        "commit-rate",
+        "assigned-partitions",
+    ],
+    "consumer-fetch-manager-metrics": [
+        "fetch-size-avg",
+        "fetch-size-max",
+        "bytes-consumed-rate",
+        "records-per-request-avg",
+        "records-consumed-rate",
+        "fetch-latency-avg",
+        "fetch-latency-max",
+        "fetch-rate",
+        "records-lag-max",
+    ],
+    "consumer-node-metrics.node-1": NODE,
+    "consumer-node-metrics.node-bootstrap-0": NODE,
+}
+"""What kafka-python 3.0.12 has of a consumer, without the times of heartbeats that were."""
+
+
+def test_all_names_of_kafka_python_are_there(make: Make) -> None:
+    """In its groups; and none has two meanings."""
+    consumer, fakes = joined(make)
+    measures = consumer._parts.measures
+    for broker in (FIRST, ONE):
+        measures.sent(broker, 10)
+    found = consumer.metrics()
+    for group, names in KAFKA_PYTHONS.items():
+        assert set(names) <= found[group].keys(), group
+    assert found["kafka-metrics-count"]["count"] == sum(map(len, found.values()))
+    assert {f"consumer-fetch-manager-metrics.{tp}" for tp in (A, B)} <= found.keys()
+    raw = consumer.metrics(raw=True)
+    assert {one.group for one in raw} == found.keys()
+    for name, metric in raw.items():
+        assert (metric.metric_name, name.tags, name.description) == (name, {}, "")
+        assert metric.value() == found[name.group][name.name]
+    del fakes
+
+
+def test_traffic_is_counted_by_broker_and_in_all() -> None:
+    """Rates by the second; latencies by what was asked."""
+    clock = ManualClock()
+    one = Measures(TERMS, clock)
+    for broker, size in ((ONE, 100), (ONE, 300), (FIRST, 50)):
+        one.opened(broker)
+        one.sent(broker, size)
+        one.answered(broker, ApiKey.HEARTBEAT, 10 * size, size // 10, 0)
+    one.answered(ONE, ApiKey.OFFSET_COMMIT, 40, 8, 5)
+    one.closed(FIRST)
+    one.fetched(2_000, 20, 30)
+    one.fetched(1_000, 0, 10)
+    node = one.nodes()["node-1"]
+    assert (node["outgoing-byte-rate"], node["request-rate"]) == (400, 2)
+    assert (node["request-size-avg"], node["request-size-max"]) == (200, 300)
+    assert (node["incoming-byte-rate"], node["response-rate"]) == (4_040, 3)
+    assert (node["request-latency-avg"], node["request-latency-max"]) == (16, 30)
+    assert node["throttle-time-max"] == 5
+    assert one.nodes()["node-bootstrap-0"]["request-rate"] == 1
+    whole = one.consumer()
+    assert (whole["connection-count"], whole["connection-creation-rate"]) == (2, 3)
+    assert (whole["connection-close-rate"], whole["network-io-rate"]) == (1, 7)
+    assert whole["outgoing-byte-rate"] == 450
+    group = one.coordinator()
+    assert (group["heartbeat-rate"], group["heartbeat-response-time-max"]) == (3, 30)
+    assert (group["commit-rate"], group["commit-latency-avg"], group["join-rate"]) == (1, 8, 0)
+    fetching = one.fetching()
+    assert (fetching["fetch-rate"], fetching["fetch-size-max"]) == (2, 2_000)
+    assert (fetching["records-per-request-avg"], fetching["bytes-consumed-rate"]) == (10, 3_000)
+    assert (fetching["fetch-latency-avg"], fetching["fetch-latency-max"]) == (20, 30)
+    clock.advance(2_000)
+    assert not any(one.nodes()["node-1"].values())
+    assert (one.consumer()["connection-count"], one.consumer()["request-rate"]) == (2, 0)
+
+
+def test_nobody_waits_for_who_was_interrupted_and_nothing_is_lost() -> None:
+    """Whoever holds it up, the others go on; what they told is counted by the next."""
+    one = Measures(TERMS, ManualClock())
+    assert one._lock.acquire(blocking=False)  # as of a thread that was stopped in the middle
+    scope = ThreadScope("others")
+    for number in range(5):
+        scope.spawn(f"other {number}", lambda: one.sent(ONE, 10), stop=lambda: None)
+    assert scope.close(5_000) == []
+    assert not one._nodes
+    one._lock.release()
+    assert one.nodes()["node-1"]["request-rate"] == 5
+
+
+def test_a_handler_that_tells_amid_a_count_is_counted() -> None:
+    """It is in the thread that is at it."""
+    one = Measures(TERMS, ManualClock())
+    with one._lock:
+        one.sent(ONE, 10)
+        one.closed(ONE)
+        assert one.nodes()["node-1"]["request-rate"] == 1
