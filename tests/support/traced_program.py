@@ -1,0 +1,61 @@
+"""A program for kafka-python with OpenTelemetry's instrumentation, our consumer in its place.
+
+It produces, consumes, and prints as JSON what spans that made. In a process of its own, as importing
+kafka-python raises warnings, and the instrumentation wraps classes.
+
+Usage: ``python -m tests.support.traced_program ADDRESS TOPIC COUNT for|next|untraced``
+"""
+
+import json
+import sys
+from contextlib import closing
+
+import kafka
+from opentelemetry.instrumentation.kafka import KafkaInstrumentor
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
+
+from zkconsumer import KafkaConsumer
+
+
+def consume(topic: str, address: str, count: int, how: str) -> list[str]:
+    """The values, by a loop or one by one."""
+    with KafkaConsumer(
+        topic, bootstrap_servers=address, auto_offset_reset="earliest", consumer_timeout_ms=2_000
+    ) as consumer:
+        if how == "next":
+            return [next(consumer).value.decode() for _ in range(count)]
+        return [record.value.decode() for record in consumer]
+
+
+def main(address: str, topic: str, count: int, how: str) -> None:
+    """Do it."""
+    exporter = InMemorySpanExporter()
+    provider = TracerProvider()
+    provider.add_span_processor(SimpleSpanProcessor(exporter))
+    # What the instrumentation finds by this name is what a program imports.
+    kafka.KafkaConsumer = KafkaConsumer
+    KafkaInstrumentor().instrument(tracer_provider=provider)
+    with closing(kafka.KafkaProducer(bootstrap_servers=address)) as producer:
+        for number in range(count):
+            producer.send(topic, b"%d" % number).get(30)
+    if how == "untraced":
+        KafkaInstrumentor().uninstrument()
+    values = consume(topic, address, count, how)
+    spans = [
+        {
+            "name": one.name,
+            "kind": one.kind.name,
+            "id": one.context.span_id,
+            "trace": one.context.trace_id,
+            "parent": None if one.parent is None else one.parent.span_id,
+            "attributes": dict(one.attributes or {}),
+        }
+        for one in exporter.get_finished_spans()
+    ]
+    json.dump({"values": values, "spans": spans}, sys.stdout)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], sys.argv[2], int(sys.argv[3]), sys.argv[4])
