@@ -1,6 +1,6 @@
 """A program for kafka-python with OpenTelemetry's instrumentation, our consumer in its place.
 
-It produces, consumes, and prints as JSON what spans that made. In a process of its own, as importing
+It produces, consumes, and prints as JSON what spans that made. In a process of its own: importing
 kafka-python raises warnings, and the instrumentation wraps classes.
 
 Usage: ``python -m tests.support.traced_program ADDRESS TOPIC COUNT for|next|untraced``
