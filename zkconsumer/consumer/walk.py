@@ -50,8 +50,9 @@ class PureRecordIterator(Iterator[ConsumerRecord]):
     def __next__(self) -> ConsumerRecord:
         while True:
             walk = self._walk
-            steps, lease = walk.steps, walk.lease
-            if steps is not None and lease.now_s() < lease.until_s and walk.steps is steps:
+            lease = walk.lease
+            # The clock first: a signal handler may run behind it, and change what is next.
+            if lease.now_s() < lease.until_s and (steps := walk.steps) is not None:
                 for record in steps.left:
                     steps.last = record
                     return record

@@ -69,8 +69,20 @@ class PureSlice:
         return sum(len(row[1] or b"") + len(row[2] or b"") for row in self._rows())
 
     def records(self, origin: RecordOrigin) -> list[ConsumerRecord]:
-        """See there."""
-        return list(self.iterate(origin))
+        """See there; not by ``iterate``, whose steps would be a fifth of the time."""
+        headers, index = self._decoded.headers, self._start
+        made: list[ConsumerRecord] = []
+        for stop, epoch in self._stretches():
+            rows = self._decoded.records.plain[index:stop]
+            if headers:
+                made += [
+                    consumer_record(origin, row, headers.get(at, ()), epoch)
+                    for at, row in enumerate(rows, index)
+                ]
+            else:
+                made += [consumer_record(origin, row, (), epoch) for row in rows]
+            index = stop
+        return made
 
     def iterate(self, origin: RecordOrigin) -> Iterator[ConsumerRecord]:
         """See there."""
