@@ -190,7 +190,7 @@ def _as_text(group: GroupStatus, found: Verification, strategy: Strategy | None)
     text = ""
     if found.faults:
         rows: list[list[Cell]] = [
-            [str(one.topic_partition), Painted(one.fault.value, Colour.BAD), one.owner]
+            [f"{one.topic_partition}", Painted(one.fault.value, Colour.BAD), one.owner]
             for one in found.faults
         ]
         text = table(_FAULTS, rows, coloured=coloured)

@@ -330,7 +330,7 @@ class PythonFetchLoop:
         policy = self._settings.reset.name.lower()
         log.warning(
             "%s: offset %d is out of range on %s; going on at its %s offset",
-            tp,
+            f"{tp}",
             offset,
             self._key.broker,
             policy,

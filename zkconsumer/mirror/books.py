@@ -100,7 +100,7 @@ class Books:
             log.warning(
                 "%s: offsets %d to %d are not mirrored: the source has no messages there (any "
                 "more)",
-                source,
+                f"{source}",
                 offsets[0] - jump,
                 offsets[0] - 1,
             )

@@ -191,7 +191,7 @@ class PoisonPolicy:
                 raise
         log.error(
             "%s: going on at offset %d without what lies before it (%s): %s",
-            poison.topic_partition,
+            f"{poison.topic_partition}",
             poison.next_offset,
             self.mode,
             poison.error,

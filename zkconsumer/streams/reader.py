@@ -230,7 +230,7 @@ class ChunkReader(Generic[K, V]):
         if position is not None and chunk.fetch_offset != position:
             log.warning(
                 "%s: position moved from %d to %d: the log no longer had what lay there",
-                chunk.claim.topic_partition,
+                f"{chunk.claim.topic_partition}",
                 position,
                 chunk.fetch_offset,
             )

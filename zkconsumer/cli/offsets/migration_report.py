@@ -92,7 +92,7 @@ def as_text(report: Report) -> str:
 
 
 def _row(move: Move, outcome: Outcome | None) -> tuple[str, str, str, str]:
-    return str(move.topic_partition), _shown(move.wanted), _shown(move.before), _said(move, outcome)
+    return f"{move.topic_partition}", _shown(move.wanted), _shown(move.before), _said(move, outcome)
 
 
 def _said(move: Move, outcome: Outcome | None) -> str:

@@ -25,7 +25,7 @@ def _split(look: GroupLook) -> list[Finding]:
     for one in look.group.partitions:
         places = frozenset(it.storage for it in one.committed if it.offset >= 0)
         if places and one.topic_partition.topic in topics:
-            by_places.setdefault(places, []).append(str(one.topic_partition))
+            by_places.setdefault(places, []).append(f"{one.topic_partition}")
     in_zookeeper = by_places.get(frozenset({"zookeeper"}), [])
     in_kafka = by_places.get(frozenset({"kafka"}), [])
     if not in_zookeeper or not in_kafka:

@@ -18,7 +18,9 @@ from zkconsumer.offsets.migration.roll_back import (
     encode_roll_backs,
 )
 
-OFFSETS = st.none() | st.builds(OffsetAndMetadata, st.integers(0, 2**63 - 1), st.text())
+OFFSETS = st.none() | st.builds(
+    OffsetAndMetadata, st.integers(0, 2**63 - 1), st.text(), st.just(-1)
+)
 ROLL_BACKS = st.builds(
     RollBack,
     group_id=st.text(),
