@@ -1,0 +1,33 @@
+"""``python -m tests.alike [--broker 2.8.2] [WORDS]``: compare, and print what differs."""
+
+import argparse
+import sys
+
+from tests.alike.comparison import compare
+from zkconsumer.sandbox import Sandbox
+
+SHORT_SESSIONS = {"group.min.session.timeout.ms": "500"}
+
+
+def main() -> int:
+    """Exit status 0: all that differs does so by decision."""
+    parser = argparse.ArgumentParser(prog="python -m tests.alike")
+    parser.add_argument("--broker", default="2.8.2", help="the Kafka version")
+    parser.add_argument("--slow", action="store_true", help="print how long each case took")
+    parser.add_argument("words", nargs="*", help="only cases whose names have one of these")
+    options = parser.parse_args()
+    with Sandbox(
+        kafka=options.broker, brokers=1, auto_create_topics=True, broker_properties=SHORT_SESSIONS
+    ) as sandbox:
+        found = compare(sandbox.bootstrap_servers, options.words)
+    if options.slow:
+        for name, (theirs, ours) in sorted(found.seconds.items(), key=lambda one: -max(one[1]))[:30]:
+            sys.stdout.write(f"{theirs:6.2f} s  {ours:6.2f} s  {name}\n")
+    sys.stdout.write(f"{found.report()}\n")
+    from tests.alike.differences import BY_DECISION  # noqa: PLC0415
+
+    return 0 if found.different.keys() <= BY_DECISION.keys() else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

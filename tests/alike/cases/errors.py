@@ -1,0 +1,119 @@
+"""Errors by kafka-python's names: where they are, what they derive from, what carries them."""
+
+from typing import Any
+
+from tests.alike.casebook import case
+from tests.alike.scene import Scene
+
+RAISED = (
+    "KafkaError", "KafkaTimeoutError", "KafkaConnectionError", "KafkaConfigurationError",
+    "IllegalStateError", "IllegalArgumentError", "CommitFailedError", "NoBrokersAvailable",
+    "NoOffsetForPartitionError", "OffsetOutOfRangeError", "LogTruncationError",
+    "UnsupportedVersionError", "UnsupportedCodecError", "UnrecognizedBrokerVersion",
+    "IncompatibleBrokerVersion", "NodeNotReadyError", "BrokerResponseError",
+    "RebalanceInProgressError", "IllegalGenerationError", "UnknownMemberIdError",
+    "FencedInstanceIdError", "GroupAuthorizationFailedError", "TopicAuthorizationFailedError",
+    "ClusterAuthorizationFailedError", "AuthenticationFailedError",
+    "SaslAuthenticationFailedError", "UnsupportedSaslMechanismError",
+    "CoordinatorNotAvailableError", "NotCoordinatorError", "CoordinatorLoadInProgressError",
+    "GroupCoordinatorNotAvailableError", "NotCoordinatorForGroupError",
+    "GroupLoadInProgressError", "UnknownTopicOrPartitionError", "LeaderNotAvailableError",
+    "NotLeaderForPartitionError", "RequestTimedOutError", "CorruptRecordError",
+    "CorruptRecordException", "InvalidTopicError", "OffsetMetadataTooLargeError",
+    "InvalidSessionTimeoutError", "InconsistentGroupProtocolError", "InvalidGroupIdError",
+    "RecordTooLargeError", "MessageSizeTooLargeError", "Cancelled", "RetriableError",
+    "InvalidMetadataError", "KafkaProtocolError", "CorrelationIdError",
+    "MetadataEmptyBrokerList", "StaleMetadata", "TooManyInFlightRequests",
+    "UnknownError", "InvalidFetchRequestError", "ReplicaNotAvailableError",
+    "MemberIdRequiredError", "GroupMaxSizeReachedError",
+)  # fmt: skip
+
+
+def _kinds(s: Scene) -> dict[str, Any]:
+    errors = s.lib.errors
+    return {
+        name: kind
+        for name, kind in vars(errors).items()
+        if isinstance(kind, type) and issubclass(kind, BaseException)
+    }
+
+
+@case("names that programs catch")
+def _(s: Scene) -> object:
+    kinds = _kinds(s)
+    return [name for name in RAISED if name in kinds]
+
+
+@case("all of its names")
+def _(s: Scene) -> object:
+    from kafka import errors as theirs  # noqa: PLC0415 - the list to look for
+
+    names = {
+        name
+        for name, kind in vars(theirs).items()
+        if isinstance(kind, type) and issubclass(kind, BaseException)
+    }
+    return sorted(names & _kinds(s).keys())
+
+
+@case("all derive from KafkaError")
+def _(s: Scene) -> object:
+    base = s.lib.errors.KafkaError
+    return [name for name, kind in _kinds(s).items() if name in RAISED and not issubclass(kind, base)]
+
+
+@case("what derives from what")
+def _(s: Scene) -> object:
+    kinds = _kinds(s)
+    return {
+        name: sorted(one for one in RAISED if one in kinds and issubclass(kinds[name], kinds[one]))
+        for name in RAISED
+        if name in kinds
+    }
+
+
+@case("retriable")
+def _(s: Scene) -> object:
+    return {name: kind.retriable for name, kind in _kinds(s).items() if name in RAISED}
+
+
+@case("error numbers")
+def _(s: Scene) -> object:
+    return {
+        name: kind.errno
+        for name, kind in _kinds(s).items()
+        if name in RAISED and hasattr(kind, "errno") and isinstance(kind.errno, int)
+    }
+
+
+@case("for_code")
+def _(s: Scene) -> object:
+    for_code = s.lib.errors.for_code
+    return [for_code(code).__name__ for code in (0, 1, 3, 6, 16, 22, 25, 27, 29, 30, 35, 82)]
+
+
+@case("can be made by a program's tests")
+def _(s: Scene) -> object:
+    errors = s.lib.errors
+    names = ("KafkaError", "KafkaTimeoutError", "CommitFailedError", "NoBrokersAvailable")
+    return [bool(str(getattr(errors, name)("text"))) for name in names]
+
+
+@case("are shown with name and text")
+def _(s: Scene) -> object:
+    return [str(s.lib.errors.KafkaTimeoutError("text")), str(s.lib.errors.KafkaTimeoutError())]
+
+
+@case("KafkaTimeoutError from nobody at home")
+def _(s: Scene) -> object:
+    return s.attempt(
+        lambda: s.consumer("a", bootstrap_servers="127.0.0.1:1", bootstrap_timeout_ms=300).topics()
+    )
+
+
+@case("a session that the broker refuses")
+def _(s: Scene) -> object:
+    consumer = s.consumer(
+        "letters", group_id=s.group(), session_timeout_ms=3, heartbeat_interval_ms=1
+    )
+    return s.attempt(lambda: [consumer.poll(timeout_ms=1000) for _ in range(5)])

@@ -1,0 +1,255 @@
+"""Members: listeners, hand-over, new topics, static members."""
+
+import threading
+from typing import Any
+
+from tests.alike.casebook import case
+from tests.alike.scene import Scene
+from tests.alike.stage import LETTERS
+
+
+def _listener(s: Scene, heard: list[Any]) -> Any:
+    class Listener(s.lib.ConsumerRebalanceListener):  # type: ignore[misc]
+        def on_partitions_revoked(self, revoked: Any) -> None:
+            heard.append(["revoked", sorted(one.partition for one in revoked)])
+
+        def on_partitions_assigned(self, assigned: Any) -> None:
+            heard.append(["assigned", sorted(one.partition for one in assigned)])
+
+    return Listener()
+
+
+@case("the listener of one member")
+def _(s: Scene) -> object:
+    heard: list[Any] = []
+    topic = s.topic(b"v", partitions=2)
+    consumer = s.consumer(group_id=s.group(), auto_offset_reset="earliest")
+    consumer.subscribe([topic], listener=_listener(s, heard))
+    s.values(consumer, 1)
+    joined = list(heard)
+    consumer.close()
+    return [joined, heard[len(joined) :]]
+
+
+@case("the listener is given TopicPartitions")
+def _(s: Scene) -> object:
+    heard: list[Any] = []
+
+    class Listener(s.lib.ConsumerRebalanceListener):  # type: ignore[misc]
+        def on_partitions_revoked(self, revoked: Any) -> None: ...
+
+        def on_partitions_assigned(self, assigned: Any) -> None:
+            heard.append([type(assigned).__name__, *sorted(assigned)])
+
+    topic = s.topic(b"v")
+    consumer = s.consumer(group_id=s.group(), auto_offset_reset="earliest")
+    consumer.subscribe([topic], listener=Listener())
+    s.values(consumer, 1)
+    return heard
+
+
+@case("the listener seeks")
+def _(s: Scene) -> object:
+    topic = s.topic(b"a", b"b", b"c")
+    consumer = s.consumer(group_id=s.group(), auto_offset_reset="earliest")
+
+    class Listener(s.lib.ConsumerRebalanceListener):  # type: ignore[misc]
+        def on_partitions_revoked(self, revoked: Any) -> None: ...
+
+        def on_partitions_assigned(self, assigned: Any) -> None:
+            for one in assigned:
+                consumer.seek(one, 2)
+
+    consumer.subscribe([topic], listener=Listener())
+    return s.values(consumer, 1)
+
+
+@case("the listener fails")
+def _(s: Scene) -> object:
+    topic = s.topic(b"a")
+    consumer = s.consumer(group_id=s.group(), auto_offset_reset="earliest")
+
+    class Listener(s.lib.ConsumerRebalanceListener):  # type: ignore[misc]
+        def on_partitions_revoked(self, revoked: Any) -> None: ...
+
+        def on_partitions_assigned(self, assigned: Any) -> None:
+            raise KeyError("mine")
+
+    consumer.subscribe([topic], listener=Listener())
+    return s.attempt(lambda: s.values(consumer, 1))
+
+
+@case("a listener that lacks a method")
+def _(s: Scene) -> object:
+    class Listener(s.lib.ConsumerRebalanceListener):  # type: ignore[misc]
+        def on_partitions_assigned(self, assigned: Any) -> None: ...
+
+    return s.attempt(lambda: bool(Listener()))
+
+
+@case("the listener of an unsubscribe")
+def _(s: Scene) -> object:
+    heard: list[Any] = []
+    topic = s.topic(b"v")
+    consumer = s.consumer(group_id=s.group(), auto_offset_reset="earliest")
+    consumer.subscribe([topic], listener=_listener(s, heard))
+    s.values(consumer, 1)
+    heard.clear()
+    consumer.unsubscribe()
+    return heard
+
+
+@case("the listener of an assign")
+def _(s: Scene) -> object:
+    heard: list[Any] = []
+    consumer = s.consumer(group_id=s.group(), auto_offset_reset="earliest")
+    consumer.subscribe([LETTERS], listener=_listener(s, heard))
+    consumer.unsubscribe()
+    consumer.assign([s.tp(LETTERS, 1)])
+    s.read(consumer, 5)
+    return heard
+
+
+@case("two members share the partitions")
+def _(s: Scene) -> object:
+    topic, group = s.topic(partitions=4), s.group()
+    settings = {"group_id": group, "heartbeat_interval_ms": 200}
+    members = [s.consumer(topic, **settings) for _ in range(2)]
+    stop = threading.Event()
+
+    def polls(member: Any) -> None:
+        while not stop.is_set():
+            member.poll(timeout_ms=100)
+
+    hands = [threading.Thread(target=polls, args=(one,), daemon=True) for one in members]  # noqa: TID251
+    for hand in hands:
+        hand.start()
+    try:
+        s.until(lambda: [len(one.assignment()) for one in members] == [2, 2])
+    finally:
+        stop.set()
+        for hand in hands:
+            hand.join()
+    return sorted(sorted(tp.partition for tp in one.assignment()) for one in members)
+
+
+@case("who follows goes on where the first closed")
+def _(s: Scene) -> object:
+    topic, group = s.topic(b"a", b"b", b"c", b"d"), s.group()
+    settings = {"group_id": group, "auto_offset_reset": "earliest"}
+    with s.consumer(topic, **settings) as first:
+        read: list[Any] = []
+        s.until(
+            lambda: read.extend(
+                one.value
+                for found in first.poll(timeout_ms=200, max_records=2).values()
+                for one in found
+            )
+            or read
+        )
+    return [read, s.values(s.consumer(topic, **settings), 2)]
+
+
+@case("who follows in a loop goes on where the first closed")
+def _(s: Scene) -> object:
+    topic, group = s.topic(b"a", b"b", b"c"), s.group()
+    settings = {"group_id": group, "auto_offset_reset": "earliest", "consumer_timeout_ms": 8000}
+    with s.consumer(topic, **settings) as first:
+        seen = next(first).value
+    return [seen, next(s.consumer(topic, **settings)).value]
+
+
+@case("a static member comes back")
+def _(s: Scene) -> object:
+    topic, group = s.topic(b"a"), s.group()
+    settings = {"group_id": group, "group_instance_id": "one", "auto_offset_reset": "earliest"}
+    with s.consumer(topic, **settings) as first:
+        s.values(first, 1)
+        generation = first.group_metadata().generation_id
+    second = s.consumer(topic, **settings)
+    s.until(lambda: second.poll(timeout_ms=200) or second.assignment())
+    return [second.group_metadata().group_instance_id, second.group_metadata().generation_id >= generation]
+
+
+@case("consumer first, topic later: everything comes, from earliest")
+def _(s: Scene) -> object:
+    topic = s.name()
+    consumer = s.consumer(topic, group_id=s.group(), auto_offset_reset="earliest")
+    consumer.poll(timeout_ms=500)
+    s.writer.send(topic, *(b"%d" % number for number in range(40)))
+    return len(s.values(consumer, 40))
+
+
+@case("consumer first, topic by the first producer: everything comes, from latest")
+def _(s: Scene) -> object:
+    topic = s.name()
+    consumer = s.consumer(topic, group_id=s.group(), auto_offset_reset="latest")
+    s.until(lambda: consumer.poll(timeout_ms=200) or consumer.assignment())
+    s.writer.send(topic, *(b"%d" % number for number in range(40)))
+    return len(s.values(consumer, 40))
+
+
+@case("consumer first, alone: everything comes, from latest")
+def _(s: Scene) -> object:
+    topic = s.name()
+    consumer = s.consumer(topic, auto_offset_reset="latest")
+    s.until(lambda: consumer.poll(timeout_ms=200) or consumer.assignment())
+    s.writer.send(topic, *(b"%d" % number for number in range(40)))
+    return len(s.values(consumer, 40))
+
+
+@case("asking makes a topic")
+def _(s: Scene) -> object:
+    topic = s.name()
+    consumer = s.consumer(topic, group_id=s.group())
+    s.until(lambda: consumer.poll(timeout_ms=200) or consumer.assignment())
+    return consumer.assignment()
+
+
+@case("commit by who has lost the partition")
+def _(s: Scene) -> object:
+    topic, group = s.topic(b"a", b"b"), s.group()
+    settings = {
+        "group_id": group,
+        "auto_offset_reset": "earliest",
+        "enable_auto_commit": False,
+        "session_timeout_ms": 3000,
+        "heartbeat_interval_ms": 300,
+    }
+    slow = s.consumer(topic, max_poll_interval_ms=3000, **settings)
+    s.values(slow, 2)
+    other = s.consumer(topic, **settings)
+    s.until(lambda: other.poll(timeout_ms=200) or other.assignment())
+    return s.attempt(slow.commit)
+
+
+@case("offset reset none in a group without offsets")
+def _(s: Scene) -> object:
+    consumer = s.consumer(LETTERS, group_id=s.group(), auto_offset_reset="none")
+    return s.attempt(lambda: [consumer.poll(timeout_ms=1000) for _ in range(10)])
+
+
+@case("strategies by kafka-python's classes")
+def _(s: Scene) -> object:
+    from kafka.coordinator.assignors.range import RangePartitionAssignor  # noqa: PLC0415
+    from kafka.coordinator.assignors.roundrobin import RoundRobinPartitionAssignor  # noqa: PLC0415
+
+    topic = s.topic(b"v")
+    consumer = s.consumer(
+        topic,
+        group_id=s.group(),
+        auto_offset_reset="earliest",
+        partition_assignment_strategy=[RoundRobinPartitionAssignor, RangePartitionAssignor],
+    )
+    return s.values(consumer, 1)
+
+
+@case("a pattern finds a topic that comes later")
+def _(s: Scene) -> object:
+    prefix = s.name("later")
+    consumer = s.consumer(group_id=s.group(), auto_offset_reset="earliest", metadata_max_age_ms=300)
+    consumer.subscribe(pattern=f"^{prefix}.*")
+    consumer.poll(timeout_ms=300)
+    topic = s.writer.make_topic(f"{prefix}-x")
+    s.writer.send(topic, b"v")
+    return s.values(consumer, 1)

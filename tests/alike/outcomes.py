@@ -1,0 +1,84 @@
+"""What a case came to, as values that JSON takes: so that two processes' outcomes compare."""
+
+import json
+from collections.abc import Mapping, Set
+from typing import Any, NamedTuple
+
+Outcome = Any
+"""JSON: what a case returned, or ``{"raised": name, "caught by": [names]}``."""
+
+_NOT_TOLD = {"object", "BaseException", "Exception"}
+_LIBRARIES = ("kafka", "zkconsumer")
+
+
+class Shown(NamedTuple):
+    """An outcome that is a part of what a case returns."""
+
+    outcome: Outcome
+
+
+def plain(value: Any) -> Outcome:  # noqa: PLR0911 - a table of types
+    """Make JSON of a value: types count where a caller can tell them apart."""
+    match value:
+        case Shown():
+            return value.outcome
+        case None | bool() | float():
+            return value
+        case int():
+            return int(value)
+        case str():
+            return str(value)
+        case bytes() | bytearray() | memoryview():
+            return {"bytes": bytes(value).decode("latin-1")}
+        case Mapping():
+            pairs = [[plain(key), plain(one)] for key, one in value.items()]
+            return {"dict": sorted(pairs, key=json.dumps)}
+        case Set():
+            return {"set": sorted(map(plain, value), key=json.dumps)}
+        case tuple() if hasattr(value, "_fields"):
+            return {type(value).__name__: [plain(one) for one in value]}
+        case tuple():
+            return {"tuple": [plain(one) for one in value]}
+        case list():
+            return [plain(one) for one in value]
+        case type():
+            return {"class": value.__name__}
+    return {"instance of": type(value).__name__}
+
+
+def raised(error: BaseException, errors: Any) -> Outcome:
+    """Tell of an error which ``except`` would catch it.
+
+    Args:
+        error: what came.
+        errors: the module that has the library's errors by kafka-python's names.
+    """
+    named = {
+        name
+        for name, kind in vars(errors).items()
+        if isinstance(kind, type) and issubclass(kind, BaseException) and isinstance(error, kind)
+    }
+    of_python = {
+        kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
+        for kind in type(error).__mro__
+        if kind.__module__.partition(".")[0] not in _LIBRARIES
+    }
+    return {"raised": type(error).__name__, "caught by": sorted((named | of_python) - _NOT_TOLD)}
+
+
+def are_alike(theirs: Outcome, ours: Outcome) -> bool:
+    """Whether a program that goes by theirs goes on with ours.
+
+    Values are equal. An error is caught by every ``except`` that catches theirs, by name; that
+    others catch it, too (ours have bases of their own), changes nothing for such a program.
+    """
+    match theirs, ours:
+        case {"raised": _, "caught by": by_theirs}, {"raised": _, "caught by": by_ours}:
+            return set(by_theirs) <= set(by_ours)
+        case dict(), dict():
+            return theirs.keys() == ours.keys() and all(
+                are_alike(theirs[key], ours[key]) for key in theirs
+            )
+        case list(), list():
+            return len(theirs) == len(ours) and all(map(are_alike, theirs, ours))
+    return type(theirs) is type(ours) and bool(theirs == ours)

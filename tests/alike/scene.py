@@ -1,0 +1,139 @@
+"""What a case is given: a library, a broker with content, and what it takes to look at both."""
+
+import contextlib
+import itertools
+import time
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from tests.alike.library import Library
+from tests.alike.outcomes import Outcome, Shown, plain, raised
+from tests.alike.stage import Writer
+
+PATIENCE_S = 20.0
+
+
+class Scene:
+    """One case with one library. What it makes is closed in the end.
+
+    Args:
+        library: which.
+        bootstrap: the broker's address.
+        writer: makes topics and records.
+        number: of the case, for names.
+    """
+
+    def __init__(self, library: Library, bootstrap: str, writer: Writer, number: int) -> None:
+        self.lib = library
+        self.bootstrap = bootstrap
+        self.writer = writer
+        self._suffix = f"-of-{library.name}"
+        self._number = number
+        self._names = itertools.count(1)
+        self._made: list[Any] = []
+
+    # --- names ------------------------------------------------------------------------------------
+
+    def name(self, prefix: str = "topic") -> str:
+        """A name that nobody else has; outcomes show it alike for both libraries."""
+        return f"{prefix}-{self._number}-{next(self._names)}{self._suffix}"
+
+    def group(self) -> str:
+        """The name of a new group."""
+        return self.name("group")
+
+    def topic(self, *values: bytes | None, partitions: int = 1) -> str:
+        """A new topic of this library's own, with these values in partition 0."""
+        topic = self.writer.make_topic(self.name(), partitions)
+        if values:
+            self.writer.send(topic, *values)
+        return topic
+
+    def tp(self, topic: str, partition: int = 0) -> Any:
+        """A TopicPartition of the library."""
+        return self.lib.TopicPartition(topic, partition)
+
+    # --- consumers --------------------------------------------------------------------------------
+
+    def consumer(self, *topics: Any, **settings: Any) -> Any:
+        """A consumer that is closed when the case is over."""
+        settings.setdefault("bootstrap_servers", self.bootstrap)
+        made = self.lib.KafkaConsumer(*topics, **settings)
+        self._made.append(made)
+        return made
+
+    def assigned(self, topic: str, *partitions: int, **settings: Any) -> Any:
+        """A consumer without subscription that reads these partitions from their beginning."""
+        settings.setdefault("auto_offset_reset", "earliest")
+        made = self.consumer(**settings)
+        made.assign([self.tp(topic, one) for one in partitions or (0,)])
+        return made
+
+    def member(self, topic: str, group: str | None = None, **settings: Any) -> Any:
+        """A consumer of a group that has got its partitions."""
+        settings.setdefault("auto_offset_reset", "earliest")
+        made = self.consumer(topic, group_id=group or self.group(), **settings)
+        self.until(lambda: made.poll(timeout_ms=100, max_records=1) or made.assignment())
+        made.seek_to_beginning()
+        return made
+
+    def close(self) -> None:
+        """Close what was made; errors of that were not what the case is about."""
+        for made in self._made:
+            with contextlib.suppress(Exception):
+                made.close(autocommit=False, timeout_ms=2000)
+
+    # --- looking ----------------------------------------------------------------------------------
+
+    def read(self, consumer: Any, count: int, **arguments: Any) -> list[Any]:
+        """Poll until so many records came, in the order of partition and offset."""
+        arguments.setdefault("timeout_ms", 200)
+        records: list[Any] = []
+
+        def enough() -> bool:
+            for found in consumer.poll(**arguments).values():
+                records.extend(found)
+            return len(records) >= count
+
+        self.until(enough)
+        return sorted(records, key=lambda one: (one.topic, one.partition, one.offset))
+
+    def values(self, consumer: Any, count: int) -> list[Any]:
+        """The values of so many records."""
+        return [one.value for one in self.read(consumer, count)]
+
+    @staticmethod
+    def until(probe: Callable[[], object], patience_s: float = PATIENCE_S) -> None:
+        """Ask again and again until there is something true."""
+        deadline = time.perf_counter() + patience_s
+        while not probe():
+            if time.perf_counter() > deadline:
+                raise AssertionError("waited in vain")
+
+    @staticmethod
+    def seconds(call: Callable[[], object]) -> float:
+        """How long a call takes."""
+        start = time.perf_counter()
+        call()
+        return time.perf_counter() - start
+
+    def attempt(self, call: Callable[[], object]) -> Shown:
+        """What a call gives or raises."""
+        try:
+            return Shown(self._unnamed(plain(call())))
+        except Exception as error:  # noqa: BLE001 - whatever it raises is what is compared
+            return Shown(raised(error, self.lib.errors))
+
+    def attempts(self, calls: Iterable[Callable[[], object]]) -> list[Shown]:
+        """What each of these gives or raises."""
+        return [self.attempt(call) for call in calls]
+
+    def _unnamed(self, value: Outcome) -> Outcome:
+        match value:
+            case str():
+                return value.replace(self._suffix, "")
+            case list():
+                return [self._unnamed(one) for one in value]
+            case dict():
+                return {key: self._unnamed(one) for key, one in value.items()}
+        return value

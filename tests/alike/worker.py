@@ -1,0 +1,78 @@
+"""``python -m tests.alike.worker LIBRARY BOOTSTRAP [WORDS]``: run the cases with one library.
+
+Each outcome is a line of JSON on standard output, as soon as it is there.
+"""
+
+import json
+import logging
+import os
+import queue
+import sys
+import threading
+import time
+from collections.abc import Sequence
+
+from tests.alike.casebook import Case, all_cases
+from tests.alike.library import Library
+from tests.alike.outcomes import Outcome
+from tests.alike.scene import Scene
+from tests.alike.stage import Writer
+
+AT_ONCE = 8
+LIMIT_S = 40.0
+"""A case that takes longer hangs."""
+
+_told = threading.Lock()
+
+
+def tell(name: str, outcome: Outcome, took_s: float) -> None:
+    """A line for whoever compares."""
+    with _told:
+        sys.stdout.write(json.dumps([name, outcome, round(took_s, 2)]) + "\n")
+        sys.stdout.flush()
+
+
+def run(one: Case, scene: Scene) -> None:
+    """Run a case and tell what it came to."""
+    start = time.perf_counter()
+    outcome = scene.attempt(lambda: one.body(scene)).outcome
+    tell(one.name, outcome, time.perf_counter() - start)
+    scene.close()
+
+
+def main(library_name: str, bootstrap: str, words: Sequence[str]) -> None:
+    """Run all cases whose names have one of the words, several at a time."""
+    library, writer = Library(library_name), Writer(bootstrap)
+    waiting: queue.SimpleQueue[tuple[int, Case]] = queue.SimpleQueue()
+    chosen = [one for one in all_cases() if not words or any(word in one.name for word in words)]
+    for number, one in enumerate(chosen):
+        waiting.put((number, one))
+    under_way: dict[threading.Thread, float] = {}
+
+    def work() -> None:
+        while True:
+            try:
+                number, one = waiting.get_nowait()
+            except queue.Empty:
+                return
+            under_way[threading.current_thread()] = time.perf_counter()
+            run(one, Scene(library, bootstrap, writer, number))
+
+    # Daemons: what hangs must not keep the others from being told.
+    hands = [threading.Thread(target=work, daemon=True) for _ in range(AT_ONCE)]  # noqa: TID251
+    for hand in hands:
+        hand.start()
+    while any(
+        hand.is_alive()
+        and time.perf_counter() - under_way.get(hand, time.perf_counter()) < LIMIT_S
+        for hand in hands
+    ):
+        for hand in hands:
+            hand.join(0.05)
+
+
+if __name__ == "__main__":
+    logging.basicConfig(level=os.environ.get("ALIKE_LOG", "CRITICAL"))
+    main(sys.argv[1], sys.argv[2], sys.argv[3:])
+    sys.stdout.flush()
+    os._exit(0)  # whatever a library leaves behind
