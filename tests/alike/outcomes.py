@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 Outcome = Any
 """JSON: what a case returned, or ``{"raised": name, "caught by": [names]}``."""
 
+IN_VAIN = "InVain"
+"""What is raised where a case waits for something that does not come. Nothing is alike to it."""
 _NOT_TOLD = {"object", "BaseException", "Exception"}
 _LIBRARIES = ("kafka", "zkconsumer")
 
@@ -66,12 +68,18 @@ def raised(error: BaseException, errors: Any) -> Outcome:
     return {"raised": type(error).__name__, "caught by": sorted((named | of_python) - _NOT_TOLD)}
 
 
+def _raised(outcome: Outcome) -> object:
+    return outcome.get("raised") if isinstance(outcome, dict) else None
+
+
 def are_alike(theirs: Outcome, ours: Outcome) -> bool:
     """Whether a program that goes by theirs goes on with ours.
 
     Values are equal. An error is caught by every ``except`` that catches theirs, by name; that
     others catch it, too (ours have bases of their own), changes nothing for such a program.
     """
+    if IN_VAIN in (_raised(theirs), _raised(ours)):
+        return False
     match theirs, ours:
         case {"raised": _, "caught by": by_theirs}, {"raised": _, "caught by": by_ours}:
             return set(by_theirs) <= set(by_ours)

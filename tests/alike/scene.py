@@ -13,6 +13,10 @@ from tests.alike.stage import Writer
 PATIENCE_S = 20.0
 
 
+class InVain(Exception):
+    """What a case waits for did not come: no outcome to be compared."""
+
+
 class Scene:
     """One case with one library. What it makes is closed in the end.
 
@@ -69,12 +73,11 @@ class Scene:
         made.assign([self.tp(topic, one) for one in partitions or (0,)])
         return made
 
-    def member(self, topic: str, group: str | None = None, **settings: Any) -> Any:
-        """A consumer of a group that has got its partitions."""
-        settings.setdefault("auto_offset_reset", "earliest")
-        made = self.consumer(topic, group_id=group or self.group(), **settings)
-        self.until(lambda: made.poll(timeout_ms=100, max_records=1) or made.assignment())
-        made.seek_to_beginning()
+    def member(self, topic: str, count: int, **settings: Any) -> Any:
+        """A member of a new group that has read so many records."""
+        settings = {"auto_offset_reset": "earliest", "group_id": self.group(), **settings}
+        made = self.consumer(topic, **settings)
+        self.read(made, count)
         return made
 
     def close(self) -> None:
@@ -108,7 +111,7 @@ class Scene:
         deadline = time.perf_counter() + patience_s
         while not probe():
             if time.perf_counter() > deadline:
-                raise AssertionError("waited in vain")
+                raise InVain(f"nothing in {patience_s} s")
 
     @staticmethod
     def seconds(call: Callable[[], object]) -> float:

@@ -1,20 +1,23 @@
 """What lies in the topics that cases only read; written once, by kafka-python."""
 
+import threading
 import time
 from collections.abc import Callable
 from typing import Any
 
 from kafka import KafkaAdminClient, KafkaProducer
 from kafka.admin import NewTopic
-from kafka.errors import TopicAlreadyExistsError
+from kafka.errors import RetriableError, TopicAlreadyExistsError
 
 LETTERS, MANY, TRANSACTIONS, EMPTY = "letters", "many", "transactions", "empty"
 MANY_COUNT = 1200
 FIRST_MS = 1_700_000_000_000
 """The time of the first record of each partition; a second passes between two."""
 CODECS = ("gzip", "snappy", "lz4", "zstd")
-_TOMBSTONE, _WITH_HEADERS = 4, 2
+_TOMBSTONE, _WITH_HEADERS = (0, 4), (0, 2)
 _PATIENCE_S = 20.0
+_KEPT = {"retention.ms": "-1"}
+"""The records bear old times; brokers would drop them half a minute after they started."""
 
 
 def time_of(number: int) -> int:
@@ -33,18 +36,28 @@ class Writer:
         self._bootstrap = bootstrap
         self._admin = KafkaAdminClient(bootstrap_servers=bootstrap)
         self._producer = KafkaProducer(bootstrap_servers=bootstrap, linger_ms=5)
+        self._one_at_a_time = threading.Lock()
 
     def make_topic(self, name: str, partitions: int = 1) -> str:
         """Create a topic; gives its name when it can be written to."""
-        try:
-            self._admin.create_topics([NewTopic(name, partitions, 1)])
-        except TopicAlreadyExistsError:
-            return name
         deadline = time.perf_counter() + _PATIENCE_S
+        with self._one_at_a_time:
+            while not self._made(name, partitions):
+                if time.perf_counter() > deadline:
+                    raise AssertionError(f"topic {name} could not be made in {_PATIENCE_S} s")
         while self._producer.partitions_for(name) != set(range(partitions)):
             if time.perf_counter() > deadline:
                 raise AssertionError(f"topic {name} was not to be seen in {_PATIENCE_S} s")
         return name
+
+    def _made(self, name: str, partitions: int) -> bool:
+        try:
+            self._admin.create_topics([NewTopic(name, partitions, 1, topic_configs=_KEPT)])
+        except TopicAlreadyExistsError:
+            return True
+        except RetriableError:
+            return False
+        return True
 
     def send(self, topic: str, *values: bytes | None, partition: int = 0, **more: Any) -> int:
         """Write records; gives the offset of the last."""
@@ -53,13 +66,13 @@ class Writer:
         return int(futures[-1].get(_PATIENCE_S).offset)
 
     def fill(self, partition: int, count: int, topic: str = LETTERS) -> None:
-        """Write letters: some have no key, one no value, one has headers."""
+        """Write letters: some have no key; in partition 0 one has no value, and one has headers."""
         for number in range(count):
             self._producer.send(
                 topic,
-                None if number == _TOMBSTONE else f"v{partition}-{number}".encode(),
+                None if (partition, number) == _TOMBSTONE else f"v{partition}-{number}".encode(),
                 key=None if number % 3 == 0 else f"k{number}".encode(),
-                headers=[("h", b"x"), ("h", b"")] if number == _WITH_HEADERS else [],
+                headers=[("h", b"x"), ("h", b"")] if (partition, number) == _WITH_HEADERS else [],
                 partition=partition,
                 timestamp_ms=time_of(number),
             )

@@ -206,5 +206,5 @@ def _(s: Scene) -> object:
 
 @case("group_metadata of a member")
 def _(s: Scene) -> object:
-    told = s.member(LETTERS).group_metadata()
-    return [told.group_id[:5], told.generation_id, bool(told.member_id), told.state, len(told)]
+    told = s.member(LETTERS, 15).group_metadata()
+    return [told.group_id[:5], told.generation_id > 0, bool(told.member_id), told.state, len(told)]

@@ -8,8 +8,7 @@ from tests.alike.stage import LETTERS
 
 
 def _metrics(s: Scene) -> Any:
-    consumer = s.member(LETTERS)
-    s.read(consumer, 15)
+    consumer = s.member(LETTERS, 15)
     consumer.commit()
     consumer.poll(timeout_ms=50)
     return consumer.metrics()
