@@ -70,7 +70,9 @@ def compare(bootstrap: str, words: Sequence[str] = ()) -> Comparison:
         one.name for one in all_cases() if not words or any(word in one.name for word in words)
     ]
     missing = (HUNG, 0.0)
-    pairs = {name: (told[THEIRS].get(name, missing), told[OURS].get(name, missing)) for name in names}
+    pairs = {
+        name: (told[THEIRS].get(name, missing), told[OURS].get(name, missing)) for name in names
+    }
     return Comparison(
         {name: (theirs[0], ours[0]) for name, (theirs, ours) in pairs.items()},
         {name: (theirs[1], ours[1]) for name, (theirs, ours) in pairs.items()},

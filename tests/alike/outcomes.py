@@ -19,7 +19,7 @@ class Shown(NamedTuple):
     outcome: Outcome
 
 
-def plain(value: Any) -> Outcome:  # noqa: PLR0911 - a table of types
+def plain(value: Any) -> Outcome:
     """Make JSON of a value: types count where a caller can tell them apart."""
     match value:
         case Shown():
@@ -32,20 +32,26 @@ def plain(value: Any) -> Outcome:  # noqa: PLR0911 - a table of types
             return str(value)
         case bytes() | bytearray() | memoryview():
             return {"bytes": bytes(value).decode("latin-1")}
+        case list():
+            return [plain(one) for one in value]
+        case _:
+            return _plain_other(value)
+
+
+def _plain_other(value: Any) -> Outcome:
+    match value:
         case Mapping():
             pairs = [[plain(key), plain(one)] for key, one in value.items()]
             return {"dict": sorted(pairs, key=json.dumps)}
         case Set():
             return {"set": sorted(map(plain, value), key=json.dumps)}
-        case tuple() if hasattr(value, "_fields"):
-            return {type(value).__name__: [plain(one) for one in value]}
         case tuple():
-            return {"tuple": [plain(one) for one in value]}
-        case list():
-            return [plain(one) for one in value]
+            name = type(value).__name__ if hasattr(value, "_fields") else "tuple"
+            return {name: [plain(one) for one in value]}
         case type():
             return {"class": value.__name__}
-    return {"instance of": type(value).__name__}
+        case _:
+            return {"instance of": type(value).__name__}
 
 
 def raised(error: BaseException, errors: Any) -> Outcome:
@@ -89,4 +95,5 @@ def are_alike(theirs: Outcome, ours: Outcome) -> bool:
             )
         case list(), list():
             return len(theirs) == len(ours) and all(map(are_alike, theirs, ours))
-    return type(theirs) is type(ours) and bool(theirs == ours)
+        case _:
+            return type(theirs) is type(ours) and bool(theirs == ours)

@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+import threading
 import time
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -11,6 +12,14 @@ from tests.alike.outcomes import Outcome, Shown, plain, raised
 from tests.alike.stage import Writer
 
 PATIENCE_S = 20.0
+
+
+def in_thread(call: Callable[[], object]) -> threading.Thread:  # noqa: TID251
+    """Call this in a thread of its own; one that hangs keeps nobody from ending."""
+    # Not in a ThreadScope: kafka-python's calls can't be told to end.
+    thread = threading.Thread(target=call, daemon=True)  # noqa: TID251
+    thread.start()
+    return thread
 
 
 class InVain(Exception):
@@ -101,6 +110,30 @@ class Scene:
         self.until(enough)
         return sorted(records, key=lambda one: (one.topic, one.partition, one.offset))
 
+    def first(self, consumer: Any, **arguments: Any) -> dict[Any, list[Any]]:
+        """What the first poll that gives something gives."""
+        found: dict[Any, list[Any]] = {}
+
+        def some() -> bool:
+            found.update(consumer.poll(timeout_ms=200, **arguments))
+            return bool(found)
+
+        self.until(some)
+        return found
+
+    def joined(self, consumer: Any) -> None:
+        """Poll until it has partitions."""
+        self.until_polled(consumer, consumer.assignment)
+
+    def until_polled(self, consumer: Any, probe: Callable[[], object]) -> None:
+        """Poll until something is true."""
+
+        def polled() -> object:
+            consumer.poll(timeout_ms=100)
+            return probe()
+
+        self.until(polled)
+
     def values(self, consumer: Any, count: int) -> list[Any]:
         """The values of so many records."""
         return [one.value for one in self.read(consumer, count)]
@@ -139,4 +172,5 @@ class Scene:
                 return [self._unnamed(one) for one in value]
             case dict():
                 return {key: self._unnamed(one) for key, one in value.items()}
-        return value
+            case _:
+                return value

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from tests.alike.casebook import Case, all_cases
 from tests.alike.library import Library
 from tests.alike.outcomes import Outcome
-from tests.alike.scene import Scene
+from tests.alike.scene import Scene, in_thread
 from tests.alike.stage import Writer
 
 AT_ONCE = 8
@@ -47,7 +47,7 @@ def main(library_name: str, bootstrap: str, words: Sequence[str]) -> None:
     chosen = [one for one in all_cases() if not words or any(word in one.name for word in words)]
     for number, one in enumerate(chosen):
         waiting.put((number, one))
-    under_way: dict[threading.Thread, float] = {}
+    under_way: dict[int | None, float] = {}
 
     def work() -> None:
         while True:
@@ -55,16 +55,13 @@ def main(library_name: str, bootstrap: str, words: Sequence[str]) -> None:
                 number, one = waiting.get_nowait()
             except queue.Empty:
                 return
-            under_way[threading.current_thread()] = time.perf_counter()
+            under_way[threading.get_ident()] = time.perf_counter()
             run(one, Scene(library, bootstrap, writer, number))
 
-    # Daemons: what hangs must not keep the others from being told.
-    hands = [threading.Thread(target=work, daemon=True) for _ in range(AT_ONCE)]  # noqa: TID251
-    for hand in hands:
-        hand.start()
+    hands = [in_thread(work) for _ in range(AT_ONCE)]
     while any(
         hand.is_alive()
-        and time.perf_counter() - under_way.get(hand, time.perf_counter()) < LIMIT_S
+        and time.perf_counter() - under_way.get(hand.ident, time.perf_counter()) < LIMIT_S
         for hand in hands
     ):
         for hand in hands:

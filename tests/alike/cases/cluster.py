@@ -23,7 +23,9 @@ _tries("topics", lambda _, c: c.topics() & {LETTERS, EMPTY, MANY, TRANSACTIONS})
 _tries("topics is a set", lambda _, c: type(c.topics()).__name__)
 _tries("topics leaves out the cluster's own", lambda _, c: "__consumer_offsets" in c.topics())
 _tries("partitions_for_topic", lambda _, c: c.partitions_for_topic(LETTERS))
-_tries("partitions_for_topic: a new one", lambda s, c: c.partitions_for_topic(s.topic(partitions=2)))
+_tries(
+    "partitions_for_topic: a new one", lambda s, c: c.partitions_for_topic(s.topic(partitions=2))
+)
 _tries("partitions_for_topic: none there", lambda s, c: c.partitions_for_topic(s.name()))
 _tries("partitions_for_topic: None", lambda _, c: c.partitions_for_topic(None))
 _tries("partitions_for_topic: bytes", lambda _, c: c.partitions_for_topic(b"letters"))
@@ -48,13 +50,20 @@ _tries(
     lambda s, c: c.beginning_offsets([s.tp(LETTERS, 99)], timeout_ms=500),
 )
 _tries("offsets_for_times", lambda s, c: c.offsets_for_times({s.tp(LETTERS): time_of(3)}))
-_tries("offsets_for_times between", lambda s, c: c.offsets_for_times({s.tp(LETTERS): time_of(3) + 1}))
+_tries(
+    "offsets_for_times between", lambda s, c: c.offsets_for_times({s.tp(LETTERS): time_of(3) + 1})
+)
 _tries("offsets_for_times before all", lambda s, c: c.offsets_for_times({s.tp(LETTERS): 0}))
-_tries("offsets_for_times after all", lambda s, c: c.offsets_for_times({s.tp(LETTERS): time_of(99)}))
+_tries(
+    "offsets_for_times after all", lambda s, c: c.offsets_for_times({s.tp(LETTERS): time_of(99)})
+)
 _tries("offsets_for_times: empty", lambda s, c: c.offsets_for_times({s.tp(EMPTY): 0}))
 _tries("offsets_for_times of nothing", lambda _, c: c.offsets_for_times({}))
 _tries("offsets_for_times: negative", lambda s, c: c.offsets_for_times({s.tp(LETTERS): -1}))
-_tries("offsets_for_times: a float", lambda s, c: c.offsets_for_times({s.tp(LETTERS): time_of(3) + 0.5}))
+_tries(
+    "offsets_for_times: a float",
+    lambda s, c: c.offsets_for_times({s.tp(LETTERS): time_of(3) + 0.5}),
+)
 _tries("offsets_for_times: a text", lambda s, c: c.offsets_for_times({s.tp(LETTERS): "x"}))
 _tries("offsets_for_times: None", lambda s, c: c.offsets_for_times({s.tp(LETTERS): None}))
 _tries(
@@ -86,5 +95,9 @@ def _(s: Scene) -> object:
 
 @case("nobody at home: topics")
 def _(s: Scene) -> object:
-    settings = {"bootstrap_servers": "127.0.0.1:1", "api_version": (2, 8), "request_timeout_ms": 600}
+    settings = {
+        "bootstrap_servers": "127.0.0.1:1",
+        "api_version": (2, 8),
+        "request_timeout_ms": 600,
+    }
     return s.attempt(lambda: s.consumer(bootstrap_timeout_ms=600, **settings).poll(timeout_ms=300))

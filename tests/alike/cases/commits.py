@@ -62,7 +62,10 @@ _tries("commit by a tuple", lambda s, c: c.commit({(LETTERS, 1): _om(s)}))
 _tries("commit a list", lambda s, c: c.commit([s.tp(LETTERS, 1)]))
 _tries("commit nothing at all", lambda _, c: c.commit({}))
 _tries("commit a negative offset", lambda s, c: c.commit({s.tp(LETTERS, 1): _om(s, -5)}))
-_tries("commit a text as offset", lambda s, c: c.commit({s.tp(LETTERS, 1): _om(s, "3")}, timeout_ms=800))
+_tries(
+    "commit a text as offset",
+    lambda s, c: c.commit({s.tp(LETTERS, 1): _om(s, "3")}, timeout_ms=800),
+)
 _tries("commit metadata None", lambda s, c: c.commit({s.tp(LETTERS, 1): _om(s, 3, None)}))
 _tries(
     "commit metadata None, then read it",
@@ -97,7 +100,7 @@ def _(s: Scene) -> object:
 @case("commit behind a part of what was fetched")
 def _(s: Scene) -> object:
     consumer = _of_group(s)
-    s.until(lambda: consumer.poll(timeout_ms=200, max_records=2))
+    s.first(consumer, max_records=2)
     consumer.commit()
     return consumer.committed(s.tp(LETTERS, 1))
 
@@ -123,11 +126,11 @@ def _(s: Scene) -> object:
 @case("commit_async tells its callback")
 def _(s: Scene) -> object:
     consumer = _of_group(s)
-    heard: list[object] = []
+    heard: list[Any] = []
     offsets = {s.tp(LETTERS, 1): _om(s, 4)}
     consumer.commit_async(offsets, callback=lambda told, answer: heard.append([told, answer]))
-    s.until(lambda: consumer.poll(timeout_ms=50) and heard or heard)
-    told, answer = heard[0]  # type: ignore[misc]
+    s.until_polled(consumer, lambda: heard)
+    told, answer = heard[0]
     return [told == offsets, isinstance(answer, Exception), consumer.committed(s.tp(LETTERS, 1))]
 
 
@@ -135,17 +138,17 @@ def _(s: Scene) -> object:
 def _(s: Scene) -> object:
     consumer = _of_group(s)
     future = consumer.commit_async({s.tp(LETTERS, 1): _om(s, 4)})
-    s.until(lambda: consumer.poll(timeout_ms=50) and future.is_done or future.is_done)
+    s.until_polled(consumer, lambda: future.is_done)
     return [future.succeeded(), future.failed()]
 
 
 @case("default_offset_commit_callback hears")
 def _(s: Scene) -> object:
-    heard: list[object] = []
+    heard: list[Any] = []
     consumer = _of_group(s, default_offset_commit_callback=lambda *told: heard.append(told))
     consumer.commit_async({s.tp(LETTERS, 1): _om(s, 4)})
-    s.until(lambda: consumer.poll(timeout_ms=50) and heard or heard)
-    return len(heard[0])  # type: ignore[arg-type]
+    s.until_polled(consumer, lambda: heard)
+    return len(heard[0])
 
 
 @case("auto-commit on close")
@@ -182,7 +185,7 @@ def _(s: Scene) -> object:
 def _(s: Scene) -> object:
     consumer = _of_group(s, enable_auto_commit=True, auto_commit_interval_ms=100)
     s.read(consumer, 5)
-    s.until(lambda: consumer.poll(timeout_ms=100) or consumer.committed(s.tp(LETTERS, 1)))
+    s.until_polled(consumer, lambda: consumer.committed(s.tp(LETTERS, 1)))
     return consumer.committed(s.tp(LETTERS, 1))
 
 

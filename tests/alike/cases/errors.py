@@ -59,7 +59,9 @@ def _(s: Scene) -> object:
 @case("all derive from KafkaError")
 def _(s: Scene) -> object:
     base = s.lib.errors.KafkaError
-    return [name for name, kind in _kinds(s).items() if name in RAISED and not issubclass(kind, base)]
+    return [
+        name for name, kind in _kinds(s).items() if name in RAISED and not issubclass(kind, base)
+    ]
 
 
 @case("what derives from what")

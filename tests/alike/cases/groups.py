@@ -1,15 +1,16 @@
 """Members: listeners, hand-over, new topics, static members."""
 
 import threading
+from functools import partial
 from typing import Any
 
 from tests.alike.casebook import case
-from tests.alike.scene import Scene
+from tests.alike.scene import Scene, in_thread
 from tests.alike.stage import LETTERS
 
 
 def _listener(s: Scene, heard: list[Any]) -> Any:
-    class Listener(s.lib.ConsumerRebalanceListener):  # type: ignore[misc]
+    class Listener(s.lib.ConsumerRebalanceListener):  # type: ignore[misc, name-defined]
         def on_partitions_revoked(self, revoked: Any) -> None:
             heard.append(["revoked", sorted(one.partition for one in revoked)])
 
@@ -35,7 +36,7 @@ def _(s: Scene) -> object:
 def _(s: Scene) -> object:
     heard: list[Any] = []
 
-    class Listener(s.lib.ConsumerRebalanceListener):  # type: ignore[misc]
+    class Listener(s.lib.ConsumerRebalanceListener):  # type: ignore[misc, name-defined]
         def on_partitions_revoked(self, revoked: Any) -> None: ...
 
         def on_partitions_assigned(self, assigned: Any) -> None:
@@ -53,7 +54,7 @@ def _(s: Scene) -> object:
     topic = s.topic(b"a", b"b", b"c")
     consumer = s.consumer(group_id=s.group(), auto_offset_reset="earliest")
 
-    class Listener(s.lib.ConsumerRebalanceListener):  # type: ignore[misc]
+    class Listener(s.lib.ConsumerRebalanceListener):  # type: ignore[misc, name-defined]
         def on_partitions_revoked(self, revoked: Any) -> None: ...
 
         def on_partitions_assigned(self, assigned: Any) -> None:
@@ -69,11 +70,11 @@ def _(s: Scene) -> object:
     topic = s.topic(b"a")
     consumer = s.consumer(group_id=s.group(), auto_offset_reset="earliest")
 
-    class Listener(s.lib.ConsumerRebalanceListener):  # type: ignore[misc]
+    class Listener(s.lib.ConsumerRebalanceListener):  # type: ignore[misc, name-defined]
         def on_partitions_revoked(self, revoked: Any) -> None: ...
 
         def on_partitions_assigned(self, assigned: Any) -> None:
-            raise KeyError("mine")
+            raise KeyError(f"mine, with {assigned}")
 
     consumer.subscribe([topic], listener=Listener())
     return s.attempt(lambda: s.values(consumer, 1))
@@ -81,7 +82,7 @@ def _(s: Scene) -> object:
 
 @case("a listener that lacks a method")
 def _(s: Scene) -> object:
-    class Listener(s.lib.ConsumerRebalanceListener):  # type: ignore[misc]
+    class Listener(s.lib.ConsumerRebalanceListener):  # type: ignore[misc, name-defined]
         def on_partitions_assigned(self, assigned: Any) -> None: ...
 
     return s.attempt(lambda: bool(Listener()))
@@ -121,9 +122,7 @@ def _(s: Scene) -> object:
         while not stop.is_set():
             member.poll(timeout_ms=100)
 
-    hands = [threading.Thread(target=polls, args=(one,), daemon=True) for one in members]  # noqa: TID251
-    for hand in hands:
-        hand.start()
+    hands = [in_thread(partial(polls, one)) for one in members]
     try:
         s.until(lambda: [len(one.assignment()) for one in members] == [2, 2])
     finally:
@@ -138,15 +137,8 @@ def _(s: Scene) -> object:
     topic, group = s.topic(b"a", b"b", b"c", b"d"), s.group()
     settings = {"group_id": group, "auto_offset_reset": "earliest"}
     with s.consumer(topic, **settings) as first:
-        read: list[Any] = []
-        s.until(
-            lambda: read.extend(
-                one.value
-                for found in first.poll(timeout_ms=200, max_records=2).values()
-                for one in found
-            )
-            or read
-        )
+        found = s.first(first, max_records=2)
+    read = [one.value for records in found.values() for one in records]
     return [read, s.values(s.consumer(topic, **settings), 2)]
 
 
@@ -167,8 +159,11 @@ def _(s: Scene) -> object:
         s.values(first, 1)
         generation = first.group_metadata().generation_id
     second = s.consumer(topic, **settings)
-    s.until(lambda: second.poll(timeout_ms=200) or second.assignment())
-    return [second.group_metadata().group_instance_id, second.group_metadata().generation_id >= generation]
+    s.joined(second)
+    return [
+        second.group_metadata().group_instance_id,
+        second.group_metadata().generation_id >= generation,
+    ]
 
 
 @case("consumer first, topic later: everything comes, from earliest")
@@ -184,7 +179,7 @@ def _(s: Scene) -> object:
 def _(s: Scene) -> object:
     topic = s.name()
     consumer = s.consumer(topic, group_id=s.group(), auto_offset_reset="latest")
-    s.until(lambda: consumer.poll(timeout_ms=200) or consumer.assignment())
+    s.joined(consumer)
     s.writer.send(topic, *(b"%d" % number for number in range(40)))
     return len(s.values(consumer, 40))
 
@@ -193,7 +188,7 @@ def _(s: Scene) -> object:
 def _(s: Scene) -> object:
     topic = s.name()
     consumer = s.consumer(topic, auto_offset_reset="latest")
-    s.until(lambda: consumer.poll(timeout_ms=200) or consumer.assignment())
+    s.joined(consumer)
     s.writer.send(topic, *(b"%d" % number for number in range(40)))
     return len(s.values(consumer, 40))
 
@@ -202,7 +197,7 @@ def _(s: Scene) -> object:
 def _(s: Scene) -> object:
     topic = s.name()
     consumer = s.consumer(topic, group_id=s.group())
-    s.until(lambda: consumer.poll(timeout_ms=200) or consumer.assignment())
+    s.joined(consumer)
     return consumer.assignment()
 
 
@@ -219,7 +214,7 @@ def _(s: Scene) -> object:
     slow = s.consumer(topic, max_poll_interval_ms=3000, **settings)
     s.values(slow, 2)
     other = s.consumer(topic, **settings)
-    s.until(lambda: other.poll(timeout_ms=200) or other.assignment())
+    s.joined(other)
     return s.attempt(slow.commit)
 
 

@@ -44,8 +44,13 @@ def _(s: Scene) -> object:
     consumer = s.assigned(topic, consumer_timeout_ms=SHORT_MS)
     first = [record.value for record in consumer]
     s.writer.send(topic, b"later")
-    found: list[bytes] = []
-    s.until(lambda: found.extend(record.value for record in consumer) or found)
+    found: list[Any] = []
+
+    def goes_on() -> object:
+        found.extend(record.value for record in consumer)
+        return found
+
+    s.until(goes_on)
     return [first, found]
 
 
@@ -116,7 +121,7 @@ def _(s: Scene) -> object:
 
 @case("a subclass's __next__ is what a loop calls")
 def _(s: Scene) -> object:
-    class Counting(s.lib.KafkaConsumer):  # type: ignore[misc]
+    class Counting(s.lib.KafkaConsumer):  # type: ignore[misc, name-defined]
         count = 0
 
         def __next__(self) -> Any:
@@ -134,7 +139,7 @@ def _(s: Scene) -> object:
 def _(s: Scene) -> object:
     original, calls = s.lib.KafkaConsumer.__next__, []
 
-    class Wrapped(s.lib.KafkaConsumer):  # type: ignore[misc]
+    class Wrapped(s.lib.KafkaConsumer):  # type: ignore[misc, name-defined]
         pass
 
     def wrapper(consumer: Any) -> Any:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.alike.casebook import case
-from tests.alike.scene import Scene
+from tests.alike.scene import Scene, in_thread
 from tests.alike.stage import EMPTY, LETTERS
 
 Call = Callable[[Scene, Any], object]
@@ -53,7 +53,7 @@ def _(s: Scene) -> object:
     heard: list[str] = []
 
     class Mine:
-        def deserialize(self, topic: str, headers: object, data: bytes) -> bytes:
+        def deserialize(self, _topic: str, _headers: object, data: bytes) -> bytes:
             return data
 
         def close(self) -> None:
@@ -97,8 +97,7 @@ def _meanwhile(what: str, call: Call) -> None:
             began.set()
             consumer.poll(timeout_ms=600)
 
-        other = threading.Thread(target=polls, daemon=True)  # noqa: TID251
-        other.start()
+        other = in_thread(polls)
         began.wait()
         other.join(0.1)
         try:
@@ -127,8 +126,7 @@ def _(s: Scene) -> object:
     def polls() -> None:
         ended.append(s.seconds(lambda: s.attempt(lambda: consumer.poll(timeout_ms=8000))) < 7)
 
-    other = threading.Thread(target=polls, daemon=True)  # noqa: TID251
-    other.start()
+    other = in_thread(polls)
     other.join(0.2)
     s.attempt(consumer.close)
     other.join(12)
@@ -143,8 +141,7 @@ def _(s: Scene) -> object:
     def reads() -> None:
         found.extend(s.values(consumer, 2))
 
-    other = threading.Thread(target=reads, daemon=True)  # noqa: TID251
-    other.start()
+    other = in_thread(reads)
     other.join()
     consumer.seek_to_beginning()
     return [len(found) >= 2, len(s.values(consumer, 5))]

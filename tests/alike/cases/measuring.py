@@ -66,7 +66,9 @@ def _(s: Scene) -> object:
 @case("rates are above 0 when records came")
 def _(s: Scene) -> object:
     found = _metrics(s)["consumer-fetch-manager-metrics"]
-    return [found[name] > 0 for name in ("records-consumed-rate", "bytes-consumed-rate", "fetch-rate")]
+    return [
+        found[name] > 0 for name in ("records-consumed-rate", "bytes-consumed-rate", "fetch-rate")
+    ]
 
 
 @case("metric_group_prefix names the groups")

@@ -1,6 +1,7 @@
 """poll: what it gives, takes and how long it takes."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from tests.alike.casebook import case
@@ -37,7 +38,7 @@ _tries("with an unknown argument", lambda c: c.poll(timeout=50))
 def _(s: Scene) -> object:
     consumer = s.assigned(EMPTY)
     consumer.poll(timeout_ms=200)
-    return [s.seconds(lambda ms=ms: consumer.poll(timeout_ms=ms)) >= ms / 1000 for ms in (50, 333)]
+    return [s.seconds(partial(consumer.poll, timeout_ms=ms)) >= ms / 1000 for ms in (50, 333)]
 
 
 @case("a time-out is not late")
@@ -66,8 +67,7 @@ def _(s: Scene) -> object:
 @case("gives a dict of lists")
 def _(s: Scene) -> object:
     consumer = s.assigned(LETTERS, 1)
-    found: dict[Any, Any] = {}
-    s.until(lambda: found.update(consumer.poll(timeout_ms=200)) or found)
+    found = s.first(consumer)
     kinds = {(type(key).__name__, type(value).__name__) for key, value in found.items()}
     return [type(consumer.poll()).__name__, kinds, list(found)]
 
@@ -80,7 +80,7 @@ def _(s: Scene) -> object:
 @case("max_records splits what was fetched")
 def _(s: Scene) -> object:
     consumer = s.assigned(LETTERS, 0)
-    sizes = []
+    sizes: list[int] = []
     while sum(sizes) < 10:
         sizes += [len(found) for found in consumer.poll(timeout_ms=500, max_records=4).values()]
     return sizes
@@ -89,7 +89,7 @@ def _(s: Scene) -> object:
 @case("max_poll_records splits what was fetched")
 def _(s: Scene) -> object:
     consumer = s.assigned(MANY, 0, max_poll_records=400)
-    sizes = []
+    sizes: list[int] = []
     while sum(sizes) < MANY_COUNT:
         sizes += [len(found) for found in consumer.poll(timeout_ms=500).values()]
     return sizes
@@ -98,16 +98,13 @@ def _(s: Scene) -> object:
 @case("gives 500 by default")
 def _(s: Scene) -> object:
     consumer = s.assigned(MANY, 0)
-    sizes: list[int] = []
-    s.until(lambda: sizes.extend(map(len, consumer.poll(timeout_ms=500).values())) or sizes)
-    return sizes
+    return [len(records) for records in s.first(consumer).values()]
 
 
 @case("update_offsets=False leaves the position")
 def _(s: Scene) -> object:
     consumer = s.assigned(LETTERS, 1)
-    found: dict[Any, Any] = {}
-    s.until(lambda: found.update(consumer.poll(timeout_ms=200, update_offsets=False)) or found)
+    found = s.first(consumer, update_offsets=False)
     return [len(found), consumer.position(s.tp(LETTERS, 1))]
 
 

@@ -49,7 +49,9 @@ _tries("pause twice", lambda s, c: [c.pause(s.tp(LETTERS)), c.pause(s.tp(LETTERS
 _tries("resume what is not paused", lambda s, c: [c.resume(s.tp(LETTERS)), c.paused()])
 _tries("resume an unassigned partition", lambda s, c: c.resume(s.tp(LETTERS, 1)))
 _tries("resume a list", lambda s, c: c.resume([s.tp(LETTERS)]))
-_tries("paused after unsubscribe", lambda s, c: [c.pause(s.tp(LETTERS)), c.unsubscribe(), c.paused()])
+_tries(
+    "paused after unsubscribe", lambda s, c: [c.pause(s.tp(LETTERS)), c.unsubscribe(), c.paused()]
+)
 
 
 @case("seek_to_beginning of nothing")
@@ -94,7 +96,9 @@ def _(s: Scene) -> object:
 @case("no position at all, none")
 def _(s: Scene) -> object:
     consumer = s.assigned(LETTERS, 1, auto_offset_reset="none")
-    return s.attempts([lambda: consumer.poll(timeout_ms=2000), lambda: consumer.position(s.tp(LETTERS, 1))])
+    return s.attempts(
+        [lambda: consumer.poll(timeout_ms=2000), lambda: consumer.position(s.tp(LETTERS, 1))]
+    )
 
 
 @case("seek_to_end, then position")
@@ -134,7 +138,7 @@ def _(s: Scene) -> object:
 @case("position after poll")
 def _(s: Scene) -> object:
     consumer = s.assigned(LETTERS, 1)
-    s.until(lambda: consumer.poll(timeout_ms=200, max_records=2))
+    s.first(consumer, max_records=2)
     return consumer.position(s.tp(LETTERS, 1))
 
 
@@ -164,7 +168,7 @@ def _(s: Scene) -> object:
 @case("pause what was fetched already")
 def _(s: Scene) -> object:
     consumer = s.assigned(LETTERS, 1)
-    s.until(lambda: consumer.poll(timeout_ms=200, max_records=1))
+    s.first(consumer, max_records=1)
     consumer.pause(s.tp(LETTERS, 1))
     nothing = consumer.poll(timeout_ms=200)
     consumer.resume(s.tp(LETTERS, 1))

@@ -170,8 +170,8 @@ def _(s: Scene) -> object:
 
 @case("deserialised by an object")
 def _(s: Scene) -> object:
-    class Mine(s.lib.Deserializer):  # type: ignore[misc]
-        def deserialize(self, topic: str, headers: Any, data: bytes) -> object:
+    class Mine(s.lib.Deserializer):  # type: ignore[misc, name-defined]
+        def deserialize(self, topic: str, _headers: Any, data: bytes) -> object:
             return [topic, data]
 
     return s.values(s.assigned(LETTERS, 1, value_deserializer=Mine()), 5)[0]
@@ -179,8 +179,8 @@ def _(s: Scene) -> object:
 
 @case("deserialised by an object: it is given the headers")
 def _(s: Scene) -> object:
-    class Mine(s.lib.Deserializer):  # type: ignore[misc]
-        def deserialize(self, topic: str, headers: Any, data: bytes) -> object:
+    class Mine(s.lib.Deserializer):  # type: ignore[misc, name-defined]
+        def deserialize(self, _topic: str, headers: Any, _data: bytes) -> object:
             return [list(one) for one in headers]
 
     return s.values(s.assigned(LETTERS, 0, value_deserializer=Mine()), 10)[2]
@@ -190,7 +190,10 @@ def _(s: Scene) -> object:
 def _(s: Scene) -> object:
     topic = s.topic(b'{"a": 1}')
     json_values = s.values(s.assigned(topic, value_deserializer=s.lib.JsonSerializer()), 1)
-    return [json_values, s.values(s.assigned(topic, value_deserializer=s.lib.DefaultSerializer()), 1)]
+    return [
+        json_values,
+        s.values(s.assigned(topic, value_deserializer=s.lib.DefaultSerializer()), 1),
+    ]
 
 
 @case("made with a deserialiser that is none")
@@ -254,7 +257,7 @@ def _(s: Scene) -> object:
 @case("an OffsetAndMetadata's defaults")
 def _(s: Scene) -> object:
     made = s.lib.OffsetAndMetadata
-    return s.attempts([lambda: made(), lambda: made(5), lambda: made(5, None), lambda: made(5, "")])
+    return s.attempts([made, lambda: made(5), lambda: made(5, None), lambda: made(5, "")])
 
 
 @case("an OffsetAndTimestamp")

@@ -1,7 +1,7 @@
 """What a constructor takes, refuses, and shows as its configuration."""
 
 import logging
-from typing import Any
+from typing import Any, ClassVar
 
 from tests.alike.casebook import case
 from tests.alike.scene import Scene
@@ -29,7 +29,9 @@ _refuses("an unknown setting", no_such_setting=1)
 _refuses("a misspelt setting", bootstrap_server="x")
 _refuses("nobody at home", bootstrap_servers=NOBODY, bootstrap_timeout_ms=400)
 _refuses("an unknown host", bootstrap_servers="no-such-host.invalid:9092", bootstrap_timeout_ms=400)
-_refuses("a fetch that waits longer than a request", fetch_max_wait_ms=50000, request_timeout_ms=40000)
+_refuses(
+    "a fetch that waits longer than a request", fetch_max_wait_ms=50000, request_timeout_ms=40000
+)
 _refuses(
     "a request that lasts longer than a connection",
     request_timeout_ms=50000,
@@ -58,7 +60,12 @@ _refuses(
     sasl_mechanism="PLAIN",
     bootstrap_timeout_ms=400,
 )
-_refuses("a CA file that isn't there", security_protocol="SSL", ssl_cafile="/no/such/file", bootstrap_timeout_ms=400)
+_refuses(
+    "a CA file that isn't there",
+    security_protocol="SSL",
+    ssl_cafile="/no/such/file",
+    bootstrap_timeout_ms=400,
+)
 _refuses("no strategy", group_id="g", partition_assignment_strategy=[])
 _refuses("a negative poll", max_poll_records=-1)
 
@@ -124,7 +131,9 @@ def _(s: Scene) -> object:
 
 @case("made with brokers that are no addresses")
 def _(s: Scene) -> object:
-    return s.attempt(lambda: bool(s.consumer(bootstrap_servers=[1, None], bootstrap_timeout_ms=400)))
+    return s.attempt(
+        lambda: bool(s.consumer(bootstrap_servers=[1, None], bootstrap_timeout_ms=400))
+    )
 
 
 @case("config is a mapping")
@@ -201,7 +210,7 @@ def _(s: Scene) -> object:
         def __init__(self) -> None:
             made.append("made")
 
-        def init(self, metrics: object) -> None:
+        def init(self, _metrics: object) -> None:
             made.append("init")
 
         def configure(self, configs: object) -> None: ...
@@ -243,8 +252,11 @@ def _(s: Scene) -> object:
 
 @case("a subclass with settings of its own")
 def _(s: Scene) -> object:
-    class Mine(s.lib.KafkaConsumer):  # type: ignore[misc]
-        DEFAULT_CONFIG = {**s.lib.KafkaConsumer.DEFAULT_CONFIG, "max_poll_records": 3}
+    class Mine(s.lib.KafkaConsumer):  # type: ignore[misc, name-defined]
+        DEFAULT_CONFIG: ClassVar[Any] = {
+            **s.lib.KafkaConsumer.DEFAULT_CONFIG,
+            "max_poll_records": 3,
+        }
 
         def poll(self, *arguments: Any, **named: Any) -> Any:
             return super().poll(*arguments, **named)

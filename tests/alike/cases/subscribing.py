@@ -9,7 +9,7 @@ from tests.alike.stage import EMPTY, LETTERS
 
 
 def _listens(s: Scene) -> object:
-    class Listener(s.lib.ConsumerRebalanceListener):  # type: ignore[misc]
+    class Listener(s.lib.ConsumerRebalanceListener):  # type: ignore[misc, name-defined]
         def on_partitions_revoked(self, revoked: object) -> None: ...
 
         def on_partitions_assigned(self, assigned: object) -> None: ...
