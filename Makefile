@@ -8,7 +8,7 @@ STAMP := $(VENV)/.installed
 export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: demo test checks lint types imports collect native unit sandbox-tests spark-tests pure-tests test-busy properties simulate chaos \
-	fuzz-native bench bench-rebalance bench-spark bench-poll bench-mirror drain-kills mutants golden manual races-native arm wheel wheels clean
+	fuzz-native bench bench-rebalance bench-spark bench-poll bench-mirror drain-kills mutants kafka-python-tests golden manual races-native arm wheel wheels clean
 
 NATIVE := $(wildcard zkconsumer/native/_* zkconsumer/native/csrc/*.[ch])
 $(STAMP): setup.cfg pyproject.toml setup.py scripts/make-venv scripts/apt-install $(filter-out %.so,$(NATIVE))
@@ -109,6 +109,11 @@ drain-kills: $(STAMP)
 COUNT ?= 500
 mutants: $(STAMP)
 	$(PY) -m tests.mutants --count $(COUNT) --seed $(or $(SEED),1) $(ARGS)
+
+# kafka-python's own consumer tests, of three of its versions, fetched from the package index, with
+# only their imports changed: make kafka-python-tests ARGS="--broker 2.8.2 --source 3.0.12"
+kafka-python-tests: $(STAMP)
+	$(PY) -m tests.kafka_python $(ARGS)
 
 SCHEDULES ?= 10000
 

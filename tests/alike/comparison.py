@@ -4,19 +4,22 @@ import json
 import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Self
 
 from tests.alike.casebook import all_cases
 from tests.alike.differences import BY_DECISION
 from tests.alike.library import OURS, THEIRS
-from tests.alike.outcomes import Outcome, are_alike
-from tests.alike.stage import set_up
+from tests.alike.outcomes import HUNG, Outcome, are_alike, came_to_nothing
 
 REPOSITORY = Path(__file__).parents[2]
 LIMIT_S = 300
-HUNG = {"hung": True}
+ENVIRONMENT = {**os.environ, "ZKCONSUMER_CONFIG": "", "PYTHONWARNINGS": "ignore"}
+NOTHING: tuple[Outcome, float] = (HUNG, 0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,40 +62,68 @@ class Comparison:
 def compare(bootstrap: str, words: Sequence[str] = ()) -> Comparison:
     """Fill the broker, run every case with both libraries at the same time, and compare.
 
+    Where kafka-python waits in vain it is asked once more: on a busy machine it may not read a new
+    topic for half a minute. Ours is not.
+
     Args:
         bootstrap: a broker that makes topics by itself, and is used for nothing else.
         words: only cases whose names have one of them; all by default.
     """
-    set_up(bootstrap)
-    workers = {library: _start(library, bootstrap, words) for library in (THEIRS, OURS)}
-    told = {library: _outcomes(worker) for library, worker in workers.items()}
+    subprocess.run(
+        [sys.executable, "-m", "tests.alike.writing", bootstrap],
+        cwd=REPOSITORY,
+        env=ENVIRONMENT,
+        timeout=LIMIT_S,
+        check=True,
+    )
     names = [
         one.name for one in all_cases() if not words or any(word in one.name for word in words)
     ]
-    missing = (HUNG, 0.0)
-    pairs = {
-        name: (told[THEIRS].get(name, missing), told[OURS].get(name, missing)) for name in names
-    }
+    with ExitStack() as workers:
+        theirs, ours = (
+            workers.enter_context(_Worker(library, bootstrap, names)) for library in (THEIRS, OURS)
+        )
+        told, told_by_ours = theirs.outcomes(), ours.outcomes()
+    again = [name for name in names if came_to_nothing(told.get(name, NOTHING)[0])]
+    if again:
+        with _Worker(THEIRS, bootstrap, again) as once_more:
+            told |= once_more.outcomes()
+    pairs = {name: (told.get(name, NOTHING), told_by_ours.get(name, NOTHING)) for name in names}
     return Comparison(
         {name: (theirs[0], ours[0]) for name, (theirs, ours) in pairs.items()},
         {name: (theirs[1], ours[1]) for name, (theirs, ours) in pairs.items()},
     )
 
 
-def _start(library: str, bootstrap: str, words: Sequence[str]) -> "subprocess.Popen[str]":
-    return subprocess.Popen(
-        [sys.executable, "-m", "tests.alike.worker", library, bootstrap, *words],
-        cwd=REPOSITORY,
-        env={**os.environ, "ZKCONSUMER_CONFIG": "", "PYTHONWARNINGS": "ignore"},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
+class _Worker:
+    """A process that runs cases with one library; killed in the end."""
 
+    def __init__(self, library: str, bootstrap: str, names: Sequence[str]) -> None:
+        self._output = tempfile.TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 - closed below
+        self._process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "tests.alike.worker"),
+                *(library, bootstrap, "\n".join(names)),
+            ],
+            cwd=REPOSITORY,
+            env=ENVIRONMENT,
+            stdout=self._output,
+        )
 
-def _outcomes(worker: "subprocess.Popen[str]") -> dict[str, tuple[Outcome, float]]:
-    output, _ = worker.communicate(timeout=LIMIT_S)
-    lines = map(json.loads, output.splitlines())
-    return {name: (outcome, took_s) for name, outcome, took_s in lines}
+    def outcomes(self) -> dict[str, tuple[Outcome, float]]:
+        """By name: the outcome, and how many seconds it took; what hung is missing."""
+        self._process.wait(LIMIT_S)
+        self._output.seek(0)
+        lines = map(json.loads, self._output)
+        return {name: (outcome, took_s) for name, outcome, took_s in lines}
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._process.kill()
+        self._process.wait()
+        self._output.close()
 
 
 def _short(outcome: Outcome, width: int = 1500) -> str:

@@ -9,6 +9,8 @@ Outcome = Any
 
 IN_VAIN = "InVain"
 """What is raised where a case waits for something that does not come. Nothing is alike to it."""
+HUNG: Outcome = {"hung": True}
+"""In place of an outcome, where none was told in time."""
 _NOT_TOLD = {"object", "BaseException", "Exception"}
 _LIBRARIES = ("kafka", "zkconsumer")
 
@@ -74,8 +76,9 @@ def raised(error: BaseException, errors: Any) -> Outcome:
     return {"raised": type(error).__name__, "caught by": sorted((named | of_python) - _NOT_TOLD)}
 
 
-def _raised(outcome: Outcome) -> object:
-    return outcome.get("raised") if isinstance(outcome, dict) else None
+def came_to_nothing(outcome: Outcome) -> bool:
+    """Whether a case hung, or what it waited for did not come."""
+    return outcome == HUNG or (isinstance(outcome, dict) and outcome.get("raised") == IN_VAIN)
 
 
 def are_alike(theirs: Outcome, ours: Outcome) -> bool:
@@ -84,7 +87,7 @@ def are_alike(theirs: Outcome, ours: Outcome) -> bool:
     Values are equal. An error is caught by every ``except`` that catches theirs, by name; that
     others catch it, too (ours have bases of their own), changes nothing for such a program.
     """
-    if IN_VAIN in (_raised(theirs), _raised(ours)):
+    if came_to_nothing(theirs) or came_to_nothing(ours):
         return False
     match theirs, ours:
         case {"raised": _, "caught by": by_theirs}, {"raised": _, "caught by": by_ours}:

@@ -2,14 +2,18 @@
 
 import contextlib
 import itertools
+import os
 import threading
 import time
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.alike.library import Library
 from tests.alike.outcomes import Outcome, Shown, plain, raised
-from tests.alike.stage import Writer
+
+if TYPE_CHECKING:
+    # Not where tests are collected: to import kafka-python gives warnings.
+    from tests.alike.writing import Writer
 
 PATIENCE_S = 20.0
 
@@ -36,11 +40,11 @@ class Scene:
         number: of the case, for names.
     """
 
-    def __init__(self, library: Library, bootstrap: str, writer: Writer, number: int) -> None:
+    def __init__(self, library: Library, bootstrap: str, writer: "Writer", number: int) -> None:
         self.lib = library
         self.bootstrap = bootstrap
         self.writer = writer
-        self._suffix = f"-of-{library.name}"
+        self._suffix = f"-of-{library.name}-{os.getpid()}"
         self._number = number
         self._names = itertools.count(1)
         self._made: list[Any] = []

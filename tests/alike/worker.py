@@ -1,6 +1,7 @@
-"""``python -m tests.alike.worker LIBRARY BOOTSTRAP [WORDS]``: run the cases with one library.
+"""``python -m tests.alike.worker LIBRARY BOOTSTRAP NAMES``: run these cases with one library.
 
-Each outcome is a line of JSON on standard output, as soon as it is there.
+Names are separated by newlines. Each outcome is a line of JSON on standard output, as soon as it
+is there.
 """
 
 import json
@@ -16,7 +17,7 @@ from tests.alike.casebook import Case, all_cases
 from tests.alike.library import Library
 from tests.alike.outcomes import Outcome
 from tests.alike.scene import Scene, in_thread
-from tests.alike.stage import Writer
+from tests.alike.writing import Writer
 
 AT_ONCE = 8
 LIMIT_S = 40.0
@@ -40,13 +41,13 @@ def run(one: Case, scene: Scene) -> None:
     scene.close()
 
 
-def main(library_name: str, bootstrap: str, words: Sequence[str]) -> None:
-    """Run all cases whose names have one of the words, several at a time."""
+def main(library_name: str, bootstrap: str, names: Sequence[str]) -> None:
+    """Run the cases of these names, several at a time."""
     library, writer = Library(library_name), Writer(bootstrap)
     waiting: queue.SimpleQueue[tuple[int, Case]] = queue.SimpleQueue()
-    chosen = [one for one in all_cases() if not words or any(word in one.name for word in words)]
-    for number, one in enumerate(chosen):
-        waiting.put((number, one))
+    for number, one in enumerate(all_cases()):
+        if one.name in names:
+            waiting.put((number, one))
     under_way: dict[int | None, float] = {}
 
     def work() -> None:
@@ -70,6 +71,6 @@ def main(library_name: str, bootstrap: str, words: Sequence[str]) -> None:
 
 if __name__ == "__main__":
     logging.basicConfig(level=os.environ.get("ALIKE_LOG", "CRITICAL"))
-    main(sys.argv[1], sys.argv[2], sys.argv[3:])
+    main(sys.argv[1], sys.argv[2], sys.argv[3].splitlines())
     sys.stdout.flush()
     os._exit(0)  # whatever a library leaves behind

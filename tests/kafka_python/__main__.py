@@ -1,4 +1,4 @@
-"""``python -m tests.kafka_python [--broker 2.8.2] [--source 3.0.12]``: run, and tell what failed."""
+"""``python -m tests.kafka_python [--broker 2.8.2] [--source 3.0.12]``: run, tell what failed."""
 
 import argparse
 import sys

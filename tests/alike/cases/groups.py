@@ -180,6 +180,7 @@ def _(s: Scene) -> object:
     topic = s.name()
     consumer = s.consumer(topic, group_id=s.group(), auto_offset_reset="latest")
     s.joined(consumer)
+    consumer.position(s.tp(topic))
     s.writer.send(topic, *(b"%d" % number for number in range(40)))
     return len(s.values(consumer, 40))
 
@@ -189,6 +190,7 @@ def _(s: Scene) -> object:
     topic = s.name()
     consumer = s.consumer(topic, auto_offset_reset="latest")
     s.joined(consumer)
+    consumer.position(s.tp(topic))
     s.writer.send(topic, *(b"%d" % number for number in range(40)))
     return len(s.values(consumer, 40))
 
