@@ -12,7 +12,7 @@ IN_VAIN = "InVain"
 HUNG: Outcome = {"hung": True}
 """In place of an outcome, where none was told in time."""
 _NOT_TOLD = {"object", "BaseException", "Exception"}
-_LIBRARIES = ("kafka", "zkconsumer")
+_NOT_PYTHONS = ("kafka", "zkconsumer", "tests")
 
 
 class Shown(NamedTuple):
@@ -71,7 +71,7 @@ def raised(error: BaseException, errors: Any) -> Outcome:
     of_python = {
         kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__name__}"
         for kind in type(error).__mro__
-        if kind.__module__.partition(".")[0] not in _LIBRARIES
+        if kind.__module__.partition(".")[0] not in _NOT_PYTHONS
     }
     return {"raised": type(error).__name__, "caught by": sorted((named | of_python) - _NOT_TOLD)}
 
