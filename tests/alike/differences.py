@@ -25,7 +25,122 @@ class Decision(NamedTuple):
     why: str
 
 
-DECISIONS: Final[tuple[Decision, ...]] = ()
+DECISIONS: Final[tuple[Decision, ...]] = (
+    Decision(
+        (
+            "settings: made with SASL PLAIN without a user",
+            "settings: made with a CA file that isn't there",
+            "settings: made with a SASL mechanism that can't be",
+            "settings: made with a negative poll",
+            "settings: made with a security that can't be",
+            "settings: made with an instance that can't be",
+            "settings: made with an offset reset that can't be",
+            "settings: made with brokers that are no addresses",
+        ),
+        "a setting that can't work",
+        "is taken, and nothing is read; or `KafkaTimeoutError` when `bootstrap_timeout_ms` is over",
+        "`KafkaConfigurationError` at once, which names the setting",
+        "a time-out does not say what to write",
+    ),
+    Decision(
+        ("settings: taken: times that are floats",),
+        "`request_timeout_ms=30000.0`",
+        "`struct.error` in the first fetch",
+        "30 seconds",
+        "whole floats are taken for every number",
+    ),
+    Decision(
+        (
+            "cluster: end_offsets of a topic's name",
+            "commits: commit a list",
+            "subscribing: assign a topic's name",
+        ),
+        "a topic's name, or a list, where partitions or offsets are wanted",
+        "`AttributeError` of its inside; `assign` then goes on with letters for partitions",
+        "`IllegalArgumentError`, a `TypeError` and `ValueError`; nothing changes",
+        "the message says what is wanted",
+    ),
+    Decision(
+        ("commits: commit a negative offset", "commits: commit a text as offset"),
+        "an offset below 0, or a text, in `commit`",
+        "is committed; or `KafkaTimeoutError`",
+        "`IllegalArgumentError`",
+        "the group would start anew where nobody expects it",
+    ),
+    Decision(
+        (
+            "subscribing: subscribe to a generator",
+            "subscribing: subscribe to a set",
+        ),
+        "`subscribe` with a set or a generator",
+        "`TypeError`",
+        "taken",
+        "nothing else can be meant",
+    ),
+    Decision(
+        ("subscribing: subscribe to a pattern that can't be",),
+        "a pattern that is no regular expression",
+        "`re.error`, and the pattern before is forgotten",
+        "`IllegalArgumentError`, a `ValueError`",
+        "a refused call changes nothing",
+    ),
+    Decision(
+        ("subscribing: a refused subscribe, and what was subscribed before",),
+        "`subscribe` with a listener that is none",
+        "`TypeError`, but the topics are subscribed",
+        "an error, and the subscription stays as it was",
+        "a refused call changes nothing",
+    ),
+    Decision(
+        ("positions: position of a partition that does not exist",),
+        "`position()` that isn't known in time",
+        "None",
+        "`KafkaTimeoutError`",
+        "None is no offset: a program that computes with it fails elsewhere",
+    ),
+    Decision(
+        ("groups: the listener of the first join hears of a revocation",),
+        "the listener at the first join",
+        "hears that nothing was revoked",
+        "hears of what there is only",
+        "as in Java",
+    ),
+    Decision(
+        ("groups: the listener of an unsubscribe",),
+        "the listener at `unsubscribe()`",
+        "hears nothing",
+        "hears that all is revoked, as at `close()`",
+        "as in Java: it can commit what it has done",
+    ),
+    Decision(
+        ("programs: commit when partitions go",),
+        "`commit()` of a listener at `close()`",
+        "`KafkaError`: the group is left already",
+        "commits",
+        "the group is left afterwards",
+    ),
+    Decision(
+        ("groups: the listener fails",),
+        "an exception of the listener",
+        "`KafkaError` out of `poll`, the exception is its cause",
+        "comes out of `poll` itself, when the rebalance is through",
+        "a program that catches its own exception finds it",
+    ),
+    Decision(
+        ("settings: config's session_timeout_ms on this broker",),
+        "`session_timeout_ms` with brokers before 3.0",
+        "30 s",
+        "45 s; 30 s where a broker of 0.9 or 0.10.0 takes no more",
+        "brokers since 0.10.1 take it, and fewer members are taken for dead",
+    ),
+    Decision(
+        ("cluster: bootstrap_connected", "cluster: bootstrap_connected, just made"),
+        "`bootstrap_connected()` of a consumer that is connected",
+        "False in 3.0, which closes the first connection",
+        "True",
+        "programs ask it for their health",
+    ),
+)
 BY_DECISION: Final[frozenset[str]] = frozenset(
     name for decision in DECISIONS for name in decision.cases
 )

@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-from kafka import KafkaAdminClient, KafkaProducer
+from kafka import KafkaAdminClient, KafkaConsumer, KafkaProducer, TopicPartition
 from kafka.admin import NewTopic
 from kafka.errors import RetriableError, TopicAlreadyExistsError
 
@@ -92,6 +92,7 @@ def set_up(bootstrap: str) -> None:
     """Make and fill all topics that cases share."""
     writer = Writer(bootstrap)
     try:
+        _wake_coordinator(bootstrap)
         writer.make_topic(LETTERS, 3)
         writer.fill(0, 10)
         writer.fill(1, 5)
@@ -108,6 +109,13 @@ def set_up(bootstrap: str) -> None:
             )
     finally:
         writer.close()
+
+
+def _wake_coordinator(bootstrap: str) -> None:
+    """The first group of a broker waits until the topic of offsets is made."""
+    consumer = KafkaConsumer(bootstrap_servers=bootstrap, group_id="first")
+    consumer.committed(TopicPartition(LETTERS, 0))
+    consumer.close()
 
 
 def _write_transactions(producer: Any) -> None:

@@ -1,5 +1,6 @@
 """Members: listeners, hand-over, new topics, static members."""
 
+import importlib
 import threading
 from functools import partial
 from typing import Any
@@ -27,9 +28,19 @@ def _(s: Scene) -> object:
     consumer = s.consumer(group_id=s.group(), auto_offset_reset="earliest")
     consumer.subscribe([topic], listener=_listener(s, heard))
     s.values(consumer, 1)
-    joined = list(heard)
+    joined = heard[-1]
+    heard.clear()
     consumer.close()
-    return [joined, heard[len(joined) :]]
+    return [joined, heard]
+
+
+@case("the listener of the first join hears of a revocation")
+def _(s: Scene) -> object:
+    heard: list[Any] = []
+    consumer = s.consumer(group_id=s.group(), auto_offset_reset="earliest")
+    consumer.subscribe([s.topic(b"v")], listener=_listener(s, heard))
+    s.values(consumer, 1)
+    return heard[0]
 
 
 @case("the listener is given TopicPartitions")
@@ -40,13 +51,13 @@ def _(s: Scene) -> object:
         def on_partitions_revoked(self, revoked: Any) -> None: ...
 
         def on_partitions_assigned(self, assigned: Any) -> None:
-            heard.append([type(assigned).__name__, *sorted(assigned)])
+            heard.append([type(assigned).__name__, *sorted(assigned)])  # first of none, there
 
     topic = s.topic(b"v")
     consumer = s.consumer(group_id=s.group(), auto_offset_reset="earliest")
     consumer.subscribe([topic], listener=Listener())
     s.values(consumer, 1)
-    return heard
+    return heard[-1]
 
 
 @case("the listener seeks")
@@ -239,6 +250,40 @@ def _(s: Scene) -> object:
         partition_assignment_strategy=[RoundRobinPartitionAssignor, RangePartitionAssignor],
     )
     return s.values(consumer, 1)
+
+
+def _strategy(module: str, name: str) -> None:
+    @case(f"alone with {name}")
+    def _(s: Scene) -> object:
+        folder = importlib.import_module(f"kafka.coordinator.assignors.{module}")
+        consumer = s.consumer(
+            s.topic(b"v", partitions=2),
+            group_id=s.group(),
+            auto_offset_reset="earliest",
+            partition_assignment_strategy=[getattr(folder, name)],
+        )
+        return [s.values(consumer, 1), len(consumer.assignment())]
+
+
+_strategy("range", "RangePartitionAssignor")
+_strategy("roundrobin", "RoundRobinPartitionAssignor")
+_strategy("sticky.sticky_assignor", "StickyPartitionAssignor")
+_strategy("cooperative_sticky", "CooperativeStickyAssignor")
+
+
+def _reset(policy: str, committed: int) -> None:
+    @case(f"{policy} where {committed} is committed")
+    def _(s: Scene) -> object:
+        group, tp = s.group(), s.tp(LETTERS, 1)
+        s.consumer(group_id=group).commit({tp: s.lib.OffsetAndMetadata(committed, "", -1)})
+        consumer = s.consumer(group_id=group, auto_offset_reset=policy)
+        consumer.assign([tp])
+        return consumer.position(tp)
+
+
+for _policy in ("earliest", "latest", "none"):
+    for _committed in (0, 3, 5):
+        _reset(_policy, _committed)
 
 
 @case("a pattern finds a topic that comes later")

@@ -15,14 +15,18 @@ def _record(s: Scene, number: int = 1) -> Any:
     return s.read(s.assigned(LETTERS, 0), 10)[number]
 
 
-@case("fields by name")
-def _(s: Scene) -> object:
-    one = _record(s)
-    return [
-        one.topic, one.partition, one.leader_epoch, one.offset, one.timestamp, one.timestamp_type,
-        one.key, one.value, one.headers, one.checksum, one.serialized_key_size,
-        one.serialized_value_size, one.serialized_header_size,
-    ]  # fmt: skip
+def _field(name: str) -> None:
+    @case(f"its {name}")
+    def _(s: Scene) -> object:
+        return [getattr(_record(s, number), name) for number in (1, 2)]
+
+
+for _name in (
+    "topic", "partition", "leader_epoch", "offset", "timestamp", "timestamp_type", "key", "value",
+    "headers", "checksum", "serialized_key_size", "serialized_value_size",
+    "serialized_header_size",
+):  # fmt: skip
+    _field(_name)
 
 
 @case("fields by index")

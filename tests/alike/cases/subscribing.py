@@ -20,32 +20,39 @@ def _listens(s: Scene) -> object:
 def _subscribes(what: str, **arguments: object) -> None:
     """A case: what subscribe says of these arguments."""
 
-    @case(f"to {what}")
+    @case(f"subscribe {what}")
     def _(s: Scene) -> object:
         consumer = s.consumer(group_id=s.group())
-        return [s.attempt(lambda: consumer.subscribe(**arguments)), consumer.subscription()]
+        return s.attempt(lambda: [consumer.subscribe(**arguments), consumer.subscription()])
 
 
-_subscribes("a list", topics=["a", "b"])
-_subscribes("a tuple", topics=("a", "b"))
-_subscribes("a set", topics={"a"})
-_subscribes("a generator", topics=iter(["a"]))
-_subscribes("a text", topics="abc")
-_subscribes("nothing")
-_subscribes("no topics", topics=[])
-_subscribes("None", topics=None)
-_subscribes("topics and a pattern", topics=["a"], pattern="a.*")
-_subscribes("a pattern", pattern="^never-there")
-_subscribes("a compiled pattern", pattern=re.compile("never"))
-_subscribes("a pattern that can't be", pattern="(")
-_subscribes("a topic that can't be", topics=["a b"])
-_subscribes("a topic of no name", topics=[""])
-_subscribes("a topic that is None", topics=[None])
-_subscribes("a topic of bytes", topics=[b"a"])
-_subscribes("a topic that is a number", topics=[1])
-_subscribes("the same topic twice", topics=["a", "a"])
+_subscribes("to a list", topics=["a", "b"])
+_subscribes("to a tuple", topics=("a", "b"))
+_subscribes("to a set", topics={"a"})
+_subscribes("to a generator", topics=iter(["a"]))
+_subscribes("to a text", topics="abc")
+_subscribes("to nothing")
+_subscribes("to no topics", topics=[])
+_subscribes("to None", topics=None)
+_subscribes("to topics and a pattern", topics=["a"], pattern="a.*")
+_subscribes("to a pattern", pattern="^never-there")
+_subscribes("to a compiled pattern", pattern=re.compile("never"))
+_subscribes("to a pattern that can't be", pattern="(")
+_subscribes("to a topic that can't be", topics=["a b"])
+_subscribes("to a topic of no name", topics=[""])
+_subscribes("to a topic that is None", topics=[None])
+_subscribes("to a topic of bytes", topics=[b"a"])
+_subscribes("to a topic that is a number", topics=[1])
+_subscribes("to the same topic twice", topics=["a", "a"])
 _subscribes("with a listener that is none", topics=["a"], listener=object())
 _subscribes("with a function for a listener", topics=["a"], listener=len)
+
+
+@case("a refused subscribe, and what was subscribed before")
+def _(s: Scene) -> object:
+    consumer = s.consumer("before")
+    refused = s.attempt(lambda: consumer.subscribe(["a"], listener=object()))
+    return [refused, consumer.subscription()]
 
 
 @case("twice: the second in place of the first")
@@ -171,7 +178,6 @@ _assigns("nothing", lambda _: [])
 _assigns("None", lambda _: None)
 _assigns("one twice", lambda s: [s.tp(LETTERS), s.tp(LETTERS)])
 _assigns("a topic's name", lambda _: LETTERS)
-_assigns("a partition without a list", lambda s: s.tp(LETTERS))
 
 
 @case("unsubscribe, then poll")
