@@ -38,7 +38,6 @@ _tries("end_offsets of a tuple", lambda s, c: c.end_offsets((s.tp(LETTERS),)))
 _tries("end_offsets of a set", lambda s, c: c.end_offsets({s.tp(LETTERS)}))
 _tries("end_offsets of nothing", lambda _, c: c.end_offsets([]))
 _tries("end_offsets with a time-out", lambda s, c: c.end_offsets([s.tp(LETTERS)], timeout_ms=5000))
-_tries("end_offsets of a topic's name", lambda _, c: c.end_offsets([LETTERS]))
 _tries("end_offsets of transactions", lambda s, c: c.end_offsets([s.tp(TRANSACTIONS)]))
 _tries(
     "end_offsets of a partition that isn't there",

@@ -41,31 +41,9 @@ _refuses("a session longer than a request", group_id="g", session_timeout_ms=500
 _refuses("a heartbeat longer than a session", group_id="g", heartbeat_interval_ms=60000)
 _refuses("a poll interval shorter than a session", group_id="g", max_poll_interval_ms=1000)
 _refuses("an instance without a group", group_instance_id="i")
-_refuses("an instance that can't be", group_id="g", group_instance_id="a b")
-_refuses("an offset reset that can't be", auto_offset_reset="middle")
 _refuses("an offset reset none", auto_offset_reset="none")
 _refuses("an isolation that can't be", isolation_level="read_something")
-_refuses("a security that can't be", security_protocol="TELEPATHY", bootstrap_timeout_ms=400)
-_refuses(
-    "a SASL mechanism that can't be",
-    security_protocol="SASL_PLAINTEXT",
-    sasl_mechanism="TELEPATHY",
-    bootstrap_timeout_ms=400,
-)
-_refuses(
-    "SASL PLAIN without a user",
-    security_protocol="SASL_PLAINTEXT",
-    sasl_mechanism="PLAIN",
-    bootstrap_timeout_ms=400,
-)
-_refuses(
-    "a CA file that isn't there",
-    security_protocol="SSL",
-    ssl_cafile="/no/such/file",
-    bootstrap_timeout_ms=400,
-)
 _refuses("no strategy", group_id="g", partition_assignment_strategy=[])
-_refuses("a negative poll", max_poll_records=-1)
 
 _takes("group_id=''", group_id="")
 _takes("group_id=None", group_id=None)
@@ -105,6 +83,37 @@ _takes("SASL's user without SASL", sasl_plain_username="u", sasl_plain_password=
 _takes("sasl_kerberos_service_name without GSSAPI", sasl_kerberos_service_name="kafka")
 _takes("isolation_level", isolation_level="read_committed")
 _takes("client_dns_lookup", client_dns_lookup="use_all_dns_ips")
+
+
+def _each_refused(s: Scene, *settings: dict[str, Any]) -> object:
+    return s.attempts(
+        lambda one=one: bool(s.consumer(bootstrap_timeout_ms=400, **one))  # type: ignore[misc]
+        for one in settings
+    )
+
+
+@case("made with values that can't be")
+def _(s: Scene) -> object:
+    return _each_refused(
+        s,
+        {"group_id": "g", "group_instance_id": "a b"},
+        {"group_id": "g", "group_instance_id": ""},
+        {"auto_offset_reset": "middle"},
+        {"max_poll_records": -1},
+        {"security_protocol": "TELEPATHY"},
+    )
+
+
+@case("made with security that can't work")
+def _(s: Scene) -> object:
+    sasl = {"security_protocol": "SASL_PLAINTEXT"}
+    return _each_refused(
+        s,
+        sasl,
+        {**sasl, "sasl_mechanism": "TELEPATHY"},
+        {**sasl, "sasl_mechanism": "PLAIN"},
+        {"security_protocol": "SSL", "ssl_cafile": "/no/such/file"},
+    )
 
 
 @case("taken: brokers as a list, one of them dead")

@@ -28,8 +28,6 @@ def _subscribes(what: str, **arguments: object) -> None:
 
 _subscribes("to a list", topics=["a", "b"])
 _subscribes("to a tuple", topics=("a", "b"))
-_subscribes("to a set", topics={"a"})
-_subscribes("to a generator", topics=iter(["a"]))
 _subscribes("to a text", topics="abc")
 _subscribes("to nothing")
 _subscribes("to no topics", topics=[])
@@ -46,6 +44,23 @@ _subscribes("to a topic that is a number", topics=[1])
 _subscribes("to the same topic twice", topics=["a", "a"])
 _subscribes("with a listener that is none", topics=["a"], listener=object())
 _subscribes("with a function for a listener", topics=["a"], listener=len)
+
+
+@case("subscribe to a set, and to a generator")
+def _(s: Scene) -> object:
+    return s.attempts(
+        lambda topics=topics: s.consumer().subscribe(topics)  # type: ignore[misc]
+        for topics in ({"a"}, iter(["a"]))
+    )
+
+
+@case("a topic's name for its partitions")
+def _(s: Scene) -> object:
+    consumer = s.consumer()
+    refused = s.attempts(
+        [lambda: consumer.end_offsets([LETTERS]), lambda: consumer.assign(LETTERS)]
+    )
+    return [refused, consumer.assignment()]
 
 
 @case("a refused subscribe, and what was subscribed before")
@@ -177,7 +192,6 @@ _assigns("a set", lambda s: {s.tp(LETTERS, 0)})
 _assigns("nothing", lambda _: [])
 _assigns("None", lambda _: None)
 _assigns("one twice", lambda s: [s.tp(LETTERS), s.tp(LETTERS)])
-_assigns("a topic's name", lambda _: LETTERS)
 
 
 @case("unsubscribe, then poll")
