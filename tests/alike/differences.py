@@ -83,13 +83,6 @@ DECISIONS: Final[tuple[Decision, ...]] = (
         "a refused call changes nothing",
     ),
     Decision(
-        ("positions: position of a partition that does not exist",),
-        "`position()` that isn't known in time",
-        "None",
-        "`KafkaTimeoutError`",
-        "None is no offset: a program that computes with it fails elsewhere",
-    ),
-    Decision(
         ("groups: the listener of the first join hears of a revocation",),
         "the listener at the first join",
         "hears that nothing was revoked",
@@ -130,6 +123,13 @@ DECISIONS: Final[tuple[Decision, ...]] = (
         "False in 3.0, which closes the first connection",
         "True",
         "programs ask it for their health",
+    ),
+    Decision(
+        ("subscribing: a topic that does not exist, without making it",),
+        "`allow_auto_create_topics=False`",
+        "the topic is made all the same, where the broker allows it",
+        "it is not",
+        "that is what the setting says",
     ),
     Decision(
         ("records: isinstance of a tuple",),
