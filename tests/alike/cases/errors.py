@@ -123,6 +123,6 @@ def _(s: Scene) -> object:
 @case("a session that the broker refuses")
 def _(s: Scene) -> object:
     consumer = s.consumer(
-        "letters", group_id=s.group(), session_timeout_ms=3, heartbeat_interval_ms=1
+        "letters", group_id=s.group(), session_timeout_ms=400, heartbeat_interval_ms=100
     )
     return s.attempt(lambda: [consumer.poll(timeout_ms=1000) for _ in range(5)])
