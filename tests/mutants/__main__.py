@@ -18,7 +18,16 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutants.plan import PACKAGES, PURE_TESTS, TESTS, TOP, Plan, pytest_arguments, sample
+from tests.mutants.plan import (
+    PACKAGES,
+    PURE_TESTS,
+    TESTS,
+    TOP,
+    Plan,
+    again,
+    pytest_arguments,
+    sample,
+)
 from tests.mutants.sites import Mutant
 from tests.mutants.swap import Change, MutantFinder
 from tests.mutants.trials import Outcome, Trial, run_trials
@@ -49,13 +58,19 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("--packages", nargs="+", default=PACKAGES, help="of zkconsumer")
     parser.add_argument("--tests", nargs="+", default=TESTS, help="the tests that may notice")
     parser.add_argument("--keep", type=Path, help="a new folder for what was learned and told")
+    parser.add_argument("--only", type=Path, help="instead of drawing: those told in a file")
     options = parser.parse_args(arguments)
     os.environ |= {"CI": "1", "PYTHONDONTWRITEBYTECODE": "1", "HYPOTHESIS_STORAGE_DIRECTORY": ""}
     sys.dont_write_bytecode = True
     folder = options.keep or Path(tempfile.mkdtemp(prefix="zkconsumer-mutants-"))
     began = time.perf_counter()
-    total, drawn = sample(options.packages, options.count, options.seed)
-    say(f"{len(drawn)} of {total} mutants, seed {options.seed}; what happens is in {folder}")
+    if options.only is None:
+        total, drawn = sample(options.packages, options.count, options.seed)
+        say(f"{len(drawn)} of {total} mutants, seed {options.seed}; what happens is in {folder}")
+    else:
+        gone, drawn = again(options.only.read_text().splitlines())
+        say("".join(f"no such change any more: {one}\n" for one in gone))
+        say(f"{len(drawn)} mutants of {options.only}; what happens is in {folder}")
     outcomes = _try_all(drawn, folder, options)
     say(f"\n{_table(drawn, outcomes)}\n{time.perf_counter() - began:.0f} s")
     return int(any(outcome in _OPEN for outcome in outcomes.values()))

@@ -1,7 +1,8 @@
 """What is mutated, and which tests may notice it."""
 
-import random
-from collections.abc import Iterator, Sequence
+import hashlib
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypedDict
 
@@ -33,6 +34,8 @@ LEFT_OUT = (
     "tests/simulation/test_planted_faults.py",
 )
 """What traces by itself, or raises wherever it likes (in a tracer, too); what plants faults."""
+
+_TOLD = re.compile(r"(?P<path>zkconsumer/\S+\.py):(?P<line>\d+): (?P<change>.*)")
 
 
 class Plan(TypedDict):
@@ -69,9 +72,16 @@ def modules(packages: Sequence[str]) -> list[str]:
 def sample(
     packages: Sequence[str], count: int, seed: int
 ) -> tuple[int, list[tuple[Mutant, Change]]]:
-    """Draw mutants by chance; gives how many there are in all, too."""
-    sites = [(path, n) for path in modules(packages) for n in range(len(Module(TOP, path)))]
-    order = random.Random(seed).sample(sites, len(sites))
+    """Draw mutants by chance; gives how many there are in all, too.
+
+    Chance is a digest of what a mutant changes: when code or operators change, the others stay.
+    """
+    sites = {
+        hashlib.blake2b(f"{seed}\0{key}".encode()).digest(): (path, number)
+        for path in modules(packages)
+        for number, key in enumerate(Module(TOP, path).keys())
+    }
+    order = [sites[digest] for digest in sorted(sites)]
     drawn: list[tuple[Mutant, Change]] = []
     at = 0
     while len(drawn) < count and at < len(order):
@@ -79,6 +89,43 @@ def sample(
         at += len(batch)
         drawn += _made(batch)
     return len(sites), drawn
+
+
+def again(told: Iterable[str]) -> tuple[list[str], list[tuple[Mutant, Change]]]:
+    """Find mutants by what a run has told of them; gives the lines whose mutants are no more.
+
+    Lines may have moved since: of several changes that read alike, the nearest is meant.
+    """
+    wanted: dict[str, list[tuple[int, str, str]]] = {}
+    for text in told:
+        found = _TOLD.search(text)
+        if found is not None:
+            place = int(found["line"]), found["change"].rstrip(), text.rstrip()
+            wanted.setdefault(found["path"], []).append(place)
+    gone: list[str] = []
+    drawn: list[tuple[Mutant, Change]] = []
+    for path, places in wanted.items():
+        made = _made_near(path, places)
+        for line, change, text in places:
+            alike = [one for one in made if one[0].change.rstrip() == change]
+            if alike:
+                drawn.append(min(alike, key=lambda one: abs(one[0].line - line)))
+                made.remove(drawn[-1])
+            else:
+                gone.append(text)
+    return gone, drawn
+
+
+def _made_near(path: str, places: Sequence[tuple[int, str, str]]) -> list[tuple[Mutant, Change]]:
+    """Make those of the same lines, which takes little; all of them, where lines have moved."""
+    if not (TOP / path).exists():
+        return []
+    module = Module(TOP, path)
+    lines = {line for line, _, _ in places}
+    near = list(_made([(path, at) for at in range(len(module)) if module.line(at) in lines]))
+    if {change for _, change, _ in places} <= {one.change.rstrip() for one, _ in near}:
+        return near
+    return list(_made([(path, at) for at in range(len(module))]))
 
 
 def _made(sites: Sequence[tuple[str, int]]) -> Iterator[tuple[Mutant, Change]]:

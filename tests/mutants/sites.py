@@ -2,6 +2,7 @@
 
 import itertools
 import operator
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +15,8 @@ from mutmut.mutation.mutators import mutation_operators, operator_string
 
 Operator = Callable[[Any], Iterable[cst.CSTNode]]
 
+_EMPTY = cst.Module([])
+
 
 def _is_empty(text: str) -> bool:
     return text.lstrip("bru")[1:-1] == ""
@@ -21,6 +24,7 @@ def _is_empty(text: str) -> bool:
 
 _TEXTS = m.Call(func=m.Attribute(value=m.Name("log") | m.Attribute(attr=m.Name("_log"))))
 _TYPES = m.Call(func=m.Name("cast") | m.Name("TypeVar") | m.Name("NewType") | m.Name("ParamSpec"))
+_STRICT = m.Arg(keyword=m.Name("strict"))
 _LEFT_ALONE = (
     m.Annotation()
     | m.Decorator()
@@ -35,8 +39,9 @@ _LEFT_ALONE = (
     | m.If(test=m.Name("TYPE_CHECKING"))
     | m.Assign(targets=[m.AssignTarget(target=m.Name("__all__") | m.Name("__slots__"))])
     | m.Assign(value=_TYPES)
+    | m.AnnAssign(annotation=m.Annotation(annotation=m.Name("TypeAlias")))
     | m.Assign(targets=[m.AssignTarget(target=m.Name("log"))])
-    | m.Arg(keyword=m.Name("strict"))
+    | _STRICT
 )
 """What only people read, or type checkers, or what is there to be sure."""
 
@@ -67,7 +72,12 @@ class Mutant:
     source: str
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.before}  ->  {self.after}"
+        return f"{self.path}:{self.line}: {self.change}"
+
+    @property
+    def change(self) -> str:
+        """What it changes, as it is told."""
+        return f"{self.before}  ->  {self.after}"
 
 
 def drop_statement(node: cst.SimpleStatementLine) -> Iterator[cst.CSTNode]:
@@ -95,26 +105,46 @@ def _same_nothing(old: cst.CSTNode, new: cst.CSTNode) -> bool:
     return m.matches(old, sides) and m.matches(new, sides)
 
 
+def _same_but_strict(old: cst.CSTNode, new: cst.CSTNode) -> bool:
+    """What ``zip(strict=...)`` makes sure of does not happen where the program is sound."""
+    if not (isinstance(old, cst.Call) and isinstance(new, cst.Call)):
+        return False
+    return len(_given(old)) < len(old.args) and _given(old) == _given(new)
+
+
+def _given(call: cst.Call) -> list[str]:
+    """Its arguments, but for ``strict``."""
+    bare = (one.with_changes(comma=cst.MaybeSentinel.DEFAULT) for one in call.args)
+    return [_EMPTY.code_for_node(one) for one in bare if not m.matches(one, _STRICT)]
+
+
 class _Finder(cst.CSTVisitor):
     """Collects nodes and what may stand in their place."""
 
     def __init__(self) -> None:
         self.found: list[tuple[cst.CSTNode, cst.CSTNode]] = []
-        self._depth = 0
+        self.names: list[str] = []
+        self._within: list[str] = []
 
     def on_visit(self, node: cst.CSTNode) -> bool:
-        if m.matches(node, _LEFT_ALONE) or (not self._depth and m.matches(node, _TYPE_ALIAS)):
-            return False
+        alias = not self._within and m.matches(node, _TYPE_ALIAS)
         if isinstance(node, cst.FunctionDef | cst.ClassDef):
-            self._depth += 1
+            self._within.append(node.name.value)
+        if alias or m.matches(node, _LEFT_ALONE):
+            return False
         for kind, changed in _OPERATORS:
             if isinstance(node, kind):
-                self.found += [(node, new) for new in changed(node) if not _same_nothing(node, new)]
+                self._take([(node, new) for new in changed(node)])
         return not isinstance(node, cst.Raise)
+
+    def _take(self, found: list[tuple[cst.CSTNode, cst.CSTNode]]) -> None:
+        pairs = [pair for pair in found if not (_same_nothing(*pair) or _same_but_strict(*pair))]
+        self.found += pairs
+        self.names += [".".join(self._within)] * len(pairs)
 
     def on_leave(self, original_node: cst.CSTNode) -> None:
         if isinstance(original_node, cst.FunctionDef | cst.ClassDef):
-            self._depth -= 1
+            self._within.pop()
 
 
 class Module:
@@ -134,9 +164,21 @@ class Module:
         finder = _Finder()
         self._tree.visit(finder)
         self._found = finder.found
+        self._names = finder.names
 
     def __len__(self) -> int:
         return len(self._found)
+
+    def keys(self) -> list[str]:
+        """Name each mutant by what it changes, and where; lines may move, and others may change."""
+        seen: Counter[str] = Counter()
+        keys = []
+        for name, pair in zip(self._names, self._found, strict=True):
+            before, after = _difference(*(_EMPTY.code_for_node(one) for one in pair))
+            key = "\0".join((self.path, name, before, after))
+            keys.append(f"{key}\0{seen[key]}")
+            seen[key] += 1
+        return keys
 
     def mutant(self, number: int) -> Mutant | None:
         """Make one of them; None where nothing is changed by it."""
@@ -146,8 +188,11 @@ class Module:
         before, after = _difference(self.source, changed.code)
         if not before and not after:
             return None
-        line = self._positions[old].start.line
-        return Mutant(self.path, number, line, before, after, changed.code)
+        return Mutant(self.path, number, self.line(number), before, after, changed.code)
+
+    def line(self, number: int) -> int:
+        """Tell where one of them begins."""
+        return self._positions[self._found[number][0]].start.line
 
 
 def _difference(old: str, new: str) -> tuple[str, str]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.mutants.plan import LEFT_OUT, PACKAGES, PURE_TESTS, TESTS, TOP, modules, sample
+from tests.mutants.plan import LEFT_OUT, PACKAGES, PURE_TESTS, TESTS, TOP, again, modules, sample
 
 
 @pytest.mark.parametrize("path", [*TESTS, *PURE_TESTS, *LEFT_OUT])
@@ -27,3 +27,19 @@ def test_a_seed_draws_the_same_mutants_again() -> None:
     assert [str(mutant) for mutant, _ in drawn] == [str(mutant) for mutant, _ in again]
     assert [str(mutant) for mutant, _ in drawn] != [str(mutant) for mutant, _ in other]
     assert all(change.places or change.outside for _, change in drawn)
+
+
+def test_what_was_told_is_found_again() -> None:
+    """By its line; or by what it changes, where lines have moved; or it is said to be gone."""
+    drawn = [one for one, _ in sample(["group"], 5, seed=1)[1]]
+    gone, found = again(f"survived: {one}" for one in drawn)
+    assert (gone, {one for one, _ in found}) == ([], set(drawn))
+    moved = drawn[0]
+    told = [
+        f"survived: {moved.path}:{moved.line + 7}: {moved.change}",
+        f"survived: {moved.path}:1: nothing  ->  like it",
+        "a line of something else",
+    ]
+    gone, found = again(told)
+    assert gone == [told[1]]
+    assert [one.change for one, _ in found] == [moved.change]

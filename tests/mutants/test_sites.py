@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 Alias = dict[str, int]
+Other: TypeAlias = dict[str, int] | None
 T = TypeVar("T")
 
 
@@ -67,6 +68,29 @@ def changes(top: Path, body: str) -> set[tuple[str, str]]:
 def test_a_change_that_is_made(top: Path, body: str, before: str, after: str) -> None:
     """By mutmut's operators, and by ours."""
     assert (before, after) in changes(top, body)
+
+
+def test_that_lengths_are_made_sure_of_is_left_alone(top: Path) -> None:
+    """They are the same; what is zipped is not left alone."""
+    assert changes(top, "return zip(a, b, strict=True)") == {
+        ("return zip(a, b, strict=True)", after)
+        for after in (
+            "return zip(None, b, strict=True)",
+            "return zip(a, None, strict=True)",
+            "return zip(b, strict=True)",
+            "return zip(a, strict=True)",
+        )
+    }
+
+
+def test_a_key_stays_when_lines_and_neighbours_change(top: Path) -> None:
+    """So that a seed draws what it drew; two that look the same have one each."""
+    (top / "m.py").write_text("def f(a):\n    a(1)\n    a(1)\n")
+    before = Module(top, "m.py").keys()
+    (top / "m.py").write_text("K = 2\n\n\ndef f(a):\n    a(1)\n    a(1)\n    return a < 3\n")
+    after = Module(top, "m.py").keys()
+    assert len(set(after)) == len(after) > len(before) == len(set(before))
+    assert set(before) < set(after)
 
 
 @pytest.mark.parametrize(
