@@ -21,8 +21,12 @@ import pytest
 from tests.mutants.plan import (
     PACKAGES,
     PURE_TESTS,
+    SERVER_MARKS,
+    SERVER_PATHS,
+    SERVER_TESTS,
     TESTS,
     TOP,
+    UNIT_MARKS,
     Plan,
     again,
     pytest_arguments,
@@ -35,6 +39,7 @@ from tests.mutants.warm import GRACE_S, SLOWEST, Reach
 
 _OPEN = {Outcome.SURVIVED, Outcome.UNREACHED, Outcome.NOT_PUT}
 _COLD_START_S = 60
+_SERVERS, _SERVER_START_S = "servers", 90
 
 Drawn = Sequence[tuple[Mutant, Change]]
 Outcomes = dict[int, Outcome]
@@ -77,18 +82,29 @@ def main(arguments: Sequence[str]) -> int:
 
 
 def _try_all(drawn: Drawn, folder: Path, options: argparse.Namespace) -> Outcomes:
-    """By function in both engines; then what stands outside of functions, in fresh processes."""
+    """By function in both engines, and on a ZooKeeper what only that reaches.
+
+    Then what stands outside of functions, in fresh processes.
+    """
     outcomes: Outcomes = {}
     inside = [number for number, (_, change) in enumerate(drawn) if not change.outside]
-    for engine, tests in (("0", options.tests), ("1", PURE_TESTS)):
+    for name, tests, marks in (
+        ("0", options.tests, UNIT_MARKS),
+        ("1", PURE_TESTS, UNIT_MARKS),
+        (_SERVERS, SERVER_TESTS, SERVER_MARKS),
+    ):
         left = [number for number in inside if outcomes.get(number, Outcome.UNREACHED) in _OPEN]
+        if name == _SERVERS:
+            left = [one for one in left if drawn[one][0].path.startswith(SERVER_PATHS)]
         plan = Plan(
             mutants=[asdict(drawn[number][0]) for number in left],
             tests=tests,
+            marks=marks,
             jobs=options.jobs,
             budget_s=options.budget,
+            grace_s=_SERVER_START_S if name == _SERVERS else GRACE_S,
         )
-        found = _session(folder / f"engine-{engine}", plan, engine)
+        found = _session(folder / f"engine-{name}", plan, name) if left or name == "0" else []
         for number, outcome in zip(left, found, strict=True):
             if outcome is not Outcome.UNREACHED:
                 outcomes[number] = outcome
@@ -110,7 +126,7 @@ def _session(folder: Path, plan: Plan, engine: str) -> list[Outcome]:
     (folder / "plan.json").write_text(json.dumps(plan))
     with (folder / "output").open("wb") as output:
         command = [sys.executable, "-m", "tests.mutants.session", str(folder)]
-        environment = {**os.environ, "ZKCONSUMER_PURE": engine}
+        environment = {**os.environ, "ZKCONSUMER_PURE": "1" if engine == "1" else "0"}
         subprocess.run(command, cwd=TOP, env=environment, stdout=output, stderr=output, check=True)
     left_out = (folder / "left-out").read_text().splitlines()
     if left_out:

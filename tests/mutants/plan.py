@@ -25,6 +25,11 @@ PURE_TESTS = (
     "tests/property/test_records_sets.py",
 )
 
+SERVER_PATHS = "zkconsumer/zk/"
+SERVER_TESTS = ("tests/contracts", "tests/integration/test_kazoo_store.py")
+"""What only a real ZooKeeper reaches, and which tests start one."""
+UNIT_MARKS = "not sandbox and not docker and not zk and not spark and not alone"
+SERVER_MARKS = "zk and not sandbox and not alone"
 
 LEFT_OUT = (
     *(f"tests/unit/consumer/{name}test_interrupts.py" for name in ("", "coordination/")),
@@ -45,21 +50,25 @@ class Plan(TypedDict):
         mutants: their fields.
         tests: the paths to load.
         jobs: processes at a time.
+        marks: of the tests, as pytest's ``-m`` takes them.
         budget_s: how long the tests of one mutant may take.
+        grace_s: what a trial may take beyond that; servers want to be started.
     """
 
     mutants: list[dict[str, Any]]
     tests: Sequence[str]
+    marks: str
     jobs: int
     budget_s: float
+    grace_s: float
 
 
-def pytest_arguments() -> list[str]:
+def pytest_arguments(marks: str = UNIT_MARKS) -> list[str]:
     """Repeatable, quiet, and without a trace in the checkout."""
     return [
         *("-q", "-p", "no:randomly", "-p", "no:cacheprovider", "-p", "no:xdist"),
         *(f"--ignore={path}" for path in LEFT_OUT),
-        *("-m", "not sandbox and not docker and not zk and not spark and not alone"),
+        *("-m", marks),
     ]
 
 

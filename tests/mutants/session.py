@@ -20,8 +20,8 @@ def main(folder: Path) -> int:
         (one, change_between(one.path, (TOP / one.path).read_text("utf-8"), one.source))
         for one in mutants
     ]
-    warm = Warm(TOP, changed, folder, plan["jobs"], plan["budget_s"])
-    return int(pytest.main([*pytest_arguments(), *plan["tests"]], plugins=[warm]))
+    warm = Warm(TOP, changed, folder, plan["jobs"], plan["budget_s"], plan["grace_s"])
+    return int(pytest.main([*pytest_arguments(plan["marks"]), *plan["tests"]], plugins=[warm]))
 
 
 if __name__ == "__main__":

@@ -2,10 +2,20 @@
 
 import pytest
 
-from tests.mutants.plan import LEFT_OUT, PACKAGES, PURE_TESTS, TESTS, TOP, again, modules, sample
+from tests.mutants.plan import (
+    LEFT_OUT,
+    PACKAGES,
+    PURE_TESTS,
+    SERVER_TESTS,
+    TESTS,
+    TOP,
+    again,
+    modules,
+    sample,
+)
 
 
-@pytest.mark.parametrize("path", [*TESTS, *PURE_TESTS, *LEFT_OUT])
+@pytest.mark.parametrize("path", [*TESTS, *PURE_TESTS, *SERVER_TESTS, *LEFT_OUT])
 def test_every_path_exists(path: str) -> None:
     """A test that moves takes its place in the lane along."""
     assert (TOP / path).exists()

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.mutants.plan import TOP, Plan
+from tests.mutants.plan import TOP, UNIT_MARKS, Plan
 from tests.mutants.sites import Module, Mutant
 from tests.mutants.swap import Functions, MutantFinder, change_between
 from tests.mutants.trials import NotPut, Outcome, Trial, run_trials
@@ -112,8 +112,10 @@ def test_a_session_tells_what_became_of_each_mutant(tmp_path: Path) -> None:
     plan = Plan(
         mutants=[asdict(one) for one in (*mutants, harmless)],
         tests=["tests/unit/test_backoff.py"],
+        marks=UNIT_MARKS,
         jobs=1,
         budget_s=60,
+        grace_s=20,
     )
     (tmp_path / "plan.json").write_text(json.dumps(plan))
     before = (TOP / module.path).read_bytes()

@@ -94,6 +94,7 @@ class Warm:
         folder: for what is learned, and for the outcomes.
         jobs: how many processes at a time.
         budget_s: how long the tests of one mutant may take.
+        grace_s: what a trial may take beyond that.
     """
 
     def __init__(
@@ -103,12 +104,14 @@ class Warm:
         folder: Path,
         jobs: int,
         budget_s: float,
+        grace_s: float = GRACE_S,
     ) -> None:
         self._top = top
         self._mutants = mutants
         self._folder = folder
         self._jobs = jobs
         self._budget_s = budget_s
+        self._grace_s = grace_s
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Learn, try, write down; instead of running the tests."""
@@ -133,7 +136,7 @@ class Warm:
                 continue
             chosen = reach.quickest(reaching, self._budget_s)
             run = partial(_try, functions, mutant, change, [items[one] for one in chosen])
-            trials.append(Trial(number, run, reach.seconds_of(chosen) * SLOWEST + GRACE_S))
+            trials.append(Trial(number, run, reach.seconds_of(chosen) * SLOWEST + self._grace_s))
         run_trials(trials, self._jobs, told)
         written = {str(number): str(outcome) for number, outcome in outcomes.items()}
         (self._folder / "outcomes.json").write_text(json.dumps(written))

@@ -1,0 +1,90 @@
+"""What the public face passes on to the member behind it."""
+
+import asyncio
+
+import pytest
+
+from tests.support.control_bench import ControlledMember, Group
+from tests.support.listening import NotedListener
+from tests.support.memory_connector import MemoryConnector
+from zkconsumer.clock import SystemClock
+from zkconsumer.connector.messages import CommitRequest, Message
+from zkconsumer.connector.reply import Reply
+from zkconsumer.errors import RebalanceFailed
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.streams.delivery import Delivery
+
+T0 = TopicPartition("t", 0)
+
+
+@pytest.mark.parametrize(("told", "retry"), [({}, True), ({"retry_on_failure": False}, False)])
+def test_commits_are_tried_again_unless_the_caller_says_otherwise(
+    monkeypatch: pytest.MonkeyPatch, told: dict[str, bool], retry: bool
+) -> None:
+    """Those of coroutines, too; offsets that were named, and what was written, are passed on."""
+    sent: list[CommitRequest] = []
+
+    def send(message: Message) -> None:
+        assert isinstance(message, CommitRequest)
+        sent.append(message)
+        message.reply.give(3)
+
+    named = {T0: OffsetAndMetadata(5)}
+    with MemoryConnector(ControlledMember(Group(time=SystemClock()), "a")) as connector:
+        monkeypatch.setattr(connector, "_send", send)
+        assert connector.commit_offsets(named, **told) == 3
+        assert asyncio.run(connector.commit_offsets_async(named, **told)) == 3
+        assert asyncio.run(connector.commit_offsets_async(None, **told)) == 3
+    assert [one.retry for one in sent] == [retry] * 3
+    assert [one.offsets for one in sent] == [named, named, None]
+
+
+def test_a_listener_commits_while_the_rebalance_waits() -> None:
+    """On the control thread itself, which could not answer a message; with what was written."""
+    group, told = Group(time=SystemClock()), list[int]()
+    with MemoryConnector(ControlledMember(group, "a")) as connector:
+        listener = NotedListener(
+            lambda _share: told.append(connector.commit_offsets({T0: OffsetAndMetadata(7)}))
+        )
+        connector.set_consumer_rebalance_listener(listener)
+        connector.create_message_streams({"t": 1})
+        with MemoryConnector(ControlledMember(group, "0")) as other:
+            other.create_message_streams({"t": 1})
+            assert (told, group.offset(0)) == ([1], "7")
+
+
+def test_a_join_waits_for_all_its_tries_and_says_for_how_long(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each may take its pause and two sessions; ZooKeeper may take its time to come back."""
+    member = ControlledMember(Group(time=SystemClock()), "a")
+    limits: list[int | None] = []
+
+    def wait(_reply: Reply[object], timeout_ms: int | None) -> tuple[None, bool]:
+        limits.append(timeout_ms)
+        return None, False
+
+    connector = MemoryConnector(
+        member,
+        rebalance_max_retries=3,
+        rebalance_backoff_ms=500,
+        zookeeper_connection_timeout_ms=7_000,
+    )
+    limit_ms = 3 * (500 + 2 * member.store.negotiated_timeout_ms) + 7_000
+    with monkeypatch.context() as patched, connector:
+        patched.setattr(Reply, "wait", wait)
+        with pytest.raises(RebalanceFailed, match=f"g: not joined within {limit_ms} ms.*memory"):
+            connector.create_message_streams({"t": 1})
+        patched.undo()
+    assert limits == [limit_ms]
+
+
+def test_what_is_delivered_at_most_once_is_committed_first() -> None:
+    """By the control thread, on behalf of the stream's."""
+    group = Group(time=SystemClock())
+    member = ControlledMember(group, "a", delivery=Delivery.AT_MOST_ONCE)
+    with MemoryConnector(member, delivery="at_most_once") as connector:
+        stream = connector.create_message_streams({"t": 1})["t"][0]
+        member.deliver(T0, [0, 1, 2])
+        assert next(stream).offset == 0
+        assert group.offset(0) == "3"

@@ -1,0 +1,191 @@
+"""What is configured arrives where it is used; each value here is another one than the default."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from tests.support.manual_clock import ManualClock
+from zkconsumer.config import ConsumerConfig
+from zkconsumer.connector import assembly, fetch_wiring, offset_wiring
+from zkconsumer.connector.assembly import Parts, assemble
+from zkconsumer.connector.member import Member, MemberSettings, MemberWorld, build_member
+from zkconsumer.connector.rebalance_state import RebalanceSettings
+from zkconsumer.fetch.manager import FetchManager
+from zkconsumer.fetch.settings import FetchSettings, ResetPolicy
+from zkconsumer.model import OffsetAndMetadata, TopicPartition
+from zkconsumer.offsets.coordinator import BrokerAccess, ChannelSettings, CoordinatorChannel
+from zkconsumer.streams.delivery import Delivery
+from zkconsumer.testing.memory_zk import MemoryZkServer, MemoryZkStore
+
+T0 = TopicPartition("t", 0)
+CLOCK = ManualClock()
+
+
+def assembled(server: MemoryZkServer | None = None, **settings: object) -> Parts:
+    """The parts of a connector with these settings."""
+    wanted: Mapping[str, Any] = {"zookeeper_connect": "h:2181", "group_id": "g1", **settings}
+
+    def connect(*_args: object, **_timeouts: int) -> MemoryZkStore:
+        return (server or MemoryZkServer()).connect()
+
+    return assemble(ConsumerConfig(None, **wanted), CLOCK, connect)
+
+
+def test_a_member_is_told_what_is_configured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And gets the same store, clock and mailbox as everybody else."""
+    seen: list[tuple[MemberSettings, MemberWorld, Member]] = []
+
+    def noting(settings: MemberSettings, world: MemberWorld) -> Member:
+        seen.append((settings, world, build_member(settings, world)))
+        return seen[-1][2]
+
+    monkeypatch.setattr(assembly, "build_member", noting)
+    parts = assembled(
+        consumer_id="c1",
+        partition_assignment_strategy="roundrobin",
+        rebalance_max_retries=7,
+        rebalance_backoff_ms=1_234,
+        owner_audit_interval_ms=4_321,
+        exclude_internal_topics=False,
+        auto_commit_enable=False,
+        auto_commit_interval_ms=7_654,
+        delivery="scala",
+        shutdown_timeout_ms=1_000,
+    )
+    [(settings, world, member)] = seen
+    assert settings == MemberSettings(
+        group_id="g1",
+        rebalance=RebalanceSettings(
+            consumer_id="g1_c1",
+            strategy="roundrobin",
+            max_retries=7,
+            backoff_ms=1_234,
+            session_timeout_ms=parts.session_timeout_ms,
+            audit_interval_ms=4_321,
+        ),
+        exclude_internal_topics=False,
+        auto_commit=False,
+        auto_commit_interval_ms=7_654,
+        delivery=Delivery.SCALA,
+        leave_patience_ms=500,
+    )
+    assert (world.store, world.clock, world.offset_store) == (
+        parts.store,
+        CLOCK,
+        parts.offsets.store,
+    )
+    assert world.mailbox is member.control.mailbox is parts.control.mailbox
+    assert parts.streaming.delivery is Delivery.SCALA
+    parts.close(1_000)
+
+
+def test_streams_go_on_for_the_configured_share_of_a_session() -> None:
+    """By the clock that the connector was given."""
+    parts = assembled(zookeeper_silence_percent=50)
+    gate = parts.streaming.gate
+    gate.suspect()
+    CLOCK.advance(parts.session_timeout_ms // 2 - 1)
+    assert not gate.is_shut()
+    CLOCK.advance(1)
+    assert gate.is_shut()
+    parts.close(1_000)
+
+
+@pytest.mark.parametrize(
+    ("reset", "policy"),
+    [("smallest", ResetPolicy.SMALLEST), ("largest", ResetPolicy.LARGEST)],
+)
+def test_fetchers_are_told_what_is_configured(
+    monkeypatch: pytest.MonkeyPatch, reset: str, policy: ResetPolicy
+) -> None:
+    """Above all where a group without offsets begins."""
+    seen: list[Any] = []
+
+    def noting(**parts: Any) -> FetchManager:
+        seen.append(parts["settings"])
+        return FetchManager(**parts)
+
+    monkeypatch.setattr(fetch_wiring, "FetchManager", noting)
+    assembled(
+        auto_offset_reset=reset,
+        fetch_message_max_bytes=10_001,
+        fetch_message_growth_max_bytes=20_002,
+        fetch_max_decompressed_bytes=30_003,
+        fetch_min_bytes=4,
+        fetch_wait_max_ms=55,
+        socket_timeout_ms=6_006,
+        refresh_leader_backoff_ms=77,
+        num_consumer_fetchers=8,
+        fetch_max_bytes=90_009,
+        poison_policy="skip",
+    ).close(1_000)
+    assert seen == [
+        FetchSettings(
+            fetch_bytes=10_001,
+            growth_max_bytes=20_002,
+            max_decompressed_bytes=30_003,
+            min_bytes=4,
+            max_wait_ms=55,
+            request_timeout_ms=6_006,
+            reset=policy,
+            leader_backoff_ms=77,
+            fetcher_count=8,
+            response_max_bytes=90_009,
+            skip_poison=True,
+        )
+    ]
+
+
+@pytest.mark.parametrize(("shutdown_ms", "limit_ms"), [(600, 400), (1, 1), (10**9, None)])
+def test_a_commit_to_kafka_ends_while_there_is_time_for_the_release(
+    monkeypatch: pytest.MonkeyPatch, shutdown_ms: int, limit_ms: int | None
+) -> None:
+    """After two thirds of a shutdown, or two sessions; there is always time for one look."""
+    seen: list[ChannelSettings] = []
+
+    def noting(
+        group_id: str, access: BrokerAccess, settings: ChannelSettings, *, clock: ManualClock
+    ) -> CoordinatorChannel:
+        assert (group_id, clock) == ("g1", CLOCK)
+        seen.append(settings)
+        return CoordinatorChannel(group_id, access, settings, clock=clock)
+
+    monkeypatch.setattr(offset_wiring, "CoordinatorChannel", noting)
+    parts = assembled(
+        offsets_storage="kafka",
+        shutdown_timeout_ms=shutdown_ms,
+        offsets_channel_socket_timeout_ms=1_111,
+        offsets_channel_backoff_ms=222,
+    )
+    [settings] = seen
+    session_ms = parts.session_timeout_ms
+    assert (settings.timeout_ms, settings.backoff_ms) == (1_111, 222)
+    assert settings.limit_ms == (2 * session_ms if limit_ms is None else limit_ms)
+    parts.close(1_000)
+
+
+@pytest.mark.parametrize("auto_commit", [True, False])
+@pytest.mark.parametrize("storage", ["kafka", "zookeeper"])
+def test_it_is_said_when_offsets_may_be_forgotten(
+    caplog: pytest.LogCaptureFixture, storage: str, auto_commit: bool
+) -> None:
+    """By the brokers, where nothing renews them; ZooKeeper forgets nothing."""
+    assembled(offsets_storage=storage, auto_commit_enable=auto_commit).close(1_000)
+    said = [one.getMessage() for one in caplog.records if "offsets.retention" in one.getMessage()]
+    assert len(said) == (storage == "kafka" and not auto_commit)
+    assert all("group g1" in one for one in said)
+
+
+def test_what_a_member_may_not_commit_others_may() -> None:
+    """A member's store takes what it owns; the unguarded one takes what comes. Both can read."""
+    server = MemoryZkServer()
+    admin = server.connect()
+    admin.ensure_paths(["/consumers", "/brokers/ids", "/brokers/topics"])
+    admin.set_or_create_many({"/brokers/topics/t": b'{"version":1,"partitions":{"0":[0]}}'})
+    parts = assembled(server)
+    store, unguarded = parts.offsets.store, parts.offsets.unguarded
+    assert "own" in str(store.commit({T0: OffsetAndMetadata(5)})[T0])
+    assert unguarded.commit({T0: OffsetAndMetadata(7)}) == {T0: None}
+    assert [one.fetch([T0])[T0].offset for one in (store, unguarded)] == [7, 7]
+    parts.close(1_000)
