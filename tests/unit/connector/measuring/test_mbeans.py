@@ -68,3 +68,11 @@ def test_a_connector_that_has_done_nothing_has_no_gauges_of_partitions() -> None
     assert found["kafka.consumer:type=ConsumerFetcherManager,name=MinFetchRate,clientId=c"] == {
         "Value": 0.0
     }
+
+
+def test_what_has_not_happened_is_zero() -> None:
+    """Dashboards add and divide: there is no empty attribute among them."""
+    found = mbeans(ConnectorNumbers(group_id="g", client_id="c", consumer_id="g_1"))
+    texts = {"RateUnit", "EventType", "LatencyUnit"}
+    values = {value for bean in found.values() for name, value in bean.items() if name not in texts}
+    assert values == {0}

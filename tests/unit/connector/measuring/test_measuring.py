@@ -11,10 +11,14 @@ from tests.support.memory_connector import MemoryConnector
 from zkconsumer.assignment.filters import Whitelist
 from zkconsumer.clock import SystemClock
 from zkconsumer.connector.measuring.measuring import MeasuredStream, Measuring
-from zkconsumer.connector.measuring.numbers import PartitionNumbers, QueueNumbers
+from zkconsumer.connector.measuring.numbers import (
+    REBALANCE_BOUNDS_MS,
+    PartitionNumbers,
+    QueueNumbers,
+)
 from zkconsumer.fetch.claim import PartitionClaim
 from zkconsumer.model import Broker
-from zkconsumer.observe import Fetched, MemberName, RebalanceTryFailed
+from zkconsumer.observe import Fetched, MemberName, RebalanceFinished, RebalanceTryFailed
 from zkconsumer.streams.chunk_queue import ChunkQueue
 
 NAME = MemberName("g", "g_1")
@@ -118,6 +122,15 @@ def test_partitions_and_queues_are_looked_at() -> None:
         QueueNumbers("", ("t",), 0, 1, chunk.size_bytes),
         QueueNumbers("", (), 1, 0, 0),
     )
+
+
+def test_rebalances_are_told_by_how_long_they_took() -> None:
+    """For histograms; each bound with all that took no longer."""
+    ours = measuring(ManualClock())
+    ours.observe(NAME, RebalanceFinished(cause="join", duration_ms=101, changed=True, owned={}))
+    within = ours.read().rebalances_within
+    assert within == tuple(int(bound >= 101) for bound in REBALANCE_BOUNDS_MS)
+    assert 0 < sum(within) < len(within)
 
 
 def test_nobody_waits_for_a_reader_that_was_interrupted() -> None:

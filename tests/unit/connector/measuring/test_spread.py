@@ -40,6 +40,14 @@ def test_percentiles_lie_between_their_neighbours() -> None:
     assert spread.read().quantiles == pytest.approx((50.5, 75.75, 95.95, 98.98, 99.99, 100))
 
 
+def test_percentiles_of_two_values_lie_between_them() -> None:
+    """Above the smaller one, as soon as there is a larger one to go to."""
+    spread = Spread(random.Random(1).random)
+    spread.add(10.0, 1)
+    spread.add(20.0, 2)
+    assert spread.read().quantiles == (15.0, 20.0, 20.0, 20.0, 20.0, 20.0)
+
+
 def test_old_values_leave_the_sample() -> None:
     """An hour later the percentiles know only what came since; the extremes know all."""
     spread = Spread(random.Random(1).random)
