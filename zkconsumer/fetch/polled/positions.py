@@ -57,7 +57,7 @@ class PositionAsker:
         self._settings = settings
         self._clock = clock
         self._mailbox: Mailbox[None] = Mailbox()
-        self._patience_ms = _FIRST_PATIENCE_MS
+        self._patience_ms = min(_FIRST_PATIENCE_MS, settings.request_timeout_ms)
         self._stopping = False
 
     def wake(self) -> None:
