@@ -109,13 +109,11 @@ def _try_all(drawn: Drawn, folder: Path, options: argparse.Namespace) -> Outcome
             if outcome is not Outcome.UNREACHED:
                 outcomes[number] = outcome
             outcomes.setdefault(number, outcome)
-    # An expression of its own function, outside of others, ran when the module was imported.
-    for number, outcome in list(outcomes.items()):
-        places = drawn[number][1].places
-        if outcome is Outcome.UNREACHED and all(one.endswith(">") for one in places):
-            outcomes[number] = Outcome.NOT_PUT
+    # What no test reaches may have run when the module was imported.
     cold = [
-        number for number in range(len(drawn)) if outcomes.get(number) in {None, Outcome.NOT_PUT}
+        number
+        for number in range(len(drawn))
+        if outcomes.get(number) in {None, Outcome.NOT_PUT, Outcome.UNREACHED}
     ]
     _try_cold(drawn, cold, folder, options, outcomes)
     return outcomes

@@ -1,0 +1,143 @@
+"""What a record set comes to: chunks, and how much the next request must ask for."""
+
+from dataclasses import replace
+
+import pytest
+
+from tests.support.polled import TP, asked_of, batch
+from zkconsumer.errors import MessageTooLarge
+from zkconsumer.fetch.polled.completed import Chunk, Unpacked, unpack
+from zkconsumer.fetch.polled.settings import PollFetchSettings
+from zkconsumer.fetch.polled.starts import PositionView
+from zkconsumer.model import Record
+from zkconsumer.records.build import build_message_set
+from zkconsumer.records.fetched import FetchedRecords
+
+LIMIT = 100_000
+
+
+def unpacked(
+    data: bytes,
+    *,
+    offset: int = 0,
+    asked_bytes: int = 64,
+    limit: int = LIMIT,
+    is_again: bool = False,
+) -> Unpacked:
+    """What so much of a log comes to for who asked from there."""
+    asked = replace(asked_of(TP, offset, asked_bytes), is_again=is_again)
+    settings = PollFetchSettings(growth_max_bytes=limit)
+    return unpack(asked, memoryview(data), None, settings, 1 << 20, 1_000)
+
+
+def chunk_of(found: Unpacked) -> Chunk:
+    """The chunk that must be there."""
+    assert found.chunk is not None
+    return found.chunk
+
+
+def test_a_first_entry_that_is_cut_off_is_asked_for_as_a_whole() -> None:
+    """Brokers before 0.10.1 cut it; its front tells how large it is."""
+    whole = batch(0, 1, size=5_000)
+    found = unpacked(whole[:64])
+    assert (found.chunk, found.needed_bytes, found.wire_bytes) == (None, len(whole), 64)
+
+
+def test_what_lies_in_front_of_it_comes_again() -> None:
+    """A set that ends below the offset, which is passed over when it comes again."""
+    below, whole = batch(0, 3), batch(3, 1, size=5_000)
+    found = unpacked(below + whole[:64], offset=3, is_again=True)
+    assert (found.chunk, found.needed_bytes) == (None, len(below) + len(whole))
+
+
+def test_a_need_is_never_less_than_what_was_asked() -> None:
+    """Where an answer was shorter than that."""
+    whole = batch(0, 1, size=500)
+    assert unpacked(whole[:64], asked_bytes=4_000).needed_bytes == 4_000
+
+
+@pytest.mark.parametrize(("asked_bytes", "needed"), [(100, 200), (700, 1_000), (999, 1_000)])
+def test_where_not_even_the_size_is_there_twice_as_much_is_asked_for(
+    asked_bytes: int, needed: int
+) -> None:
+    """Up to the limit."""
+    found = unpacked(b"\0" * 7, asked_bytes=asked_bytes, limit=1_000)
+    assert (found.needed_bytes, found.too_large, found.wire_bytes) == (needed, None, 7)
+
+
+def test_what_will_never_fit_is_told_with_its_size() -> None:
+    """And the limit, which is the one to raise."""
+    whole = batch(0, 1, size=5_000)
+    limit = len(whole) - 1
+    assert unpacked(whole[:64], limit=limit + 1).too_large is None
+    found = unpacked(whole[:64], limit=limit)
+    assert isinstance(found.too_large, MessageTooLarge)
+    assert str(len(whole)) in str(found.too_large)
+    assert str(limit) in str(found.too_large)
+    assert "t-0" in str(found.too_large)
+
+
+def test_at_the_limit_an_entry_without_a_size_is_too_large() -> None:
+    """There is nothing more to ask for."""
+    assert unpacked(b"\0" * 7, asked_bytes=1_000, limit=1_000).too_large is not None
+
+
+def test_the_next_request_brings_at_least_the_entry_that_this_one_ended_in() -> None:
+    """What is whole waits for the caller; with what would never fit it is asked for as usual."""
+    first, second = batch(0, 3), batch(3, 1, size=5_000)
+    found = unpacked(first + second[:64])
+    assert chunk_of(found).end == PositionView(3, 0)
+    assert (found.needed_bytes, found.count) == (len(second), 3)
+    assert unpacked(first + second[:64], limit=len(second)).needed_bytes == len(second)
+    assert unpacked(first + second[:64], limit=len(second) - 1).needed_bytes == 0
+
+
+def test_a_chunk_ends_in_the_epoch_of_its_last_record() -> None:
+    """By which a leader that has cut its log back is found out."""
+    assert chunk_of(unpacked(batch(0, 2, epoch=4) + batch(2, 2, epoch=7))).end == PositionView(4, 7)
+
+
+def test_damage_ends_a_chunk_in_no_epoch() -> None:
+    """What is sound in front of it stays, and is not asked for again."""
+    damaged = bytearray(batch(3, 2))
+    damaged[-1] ^= 1
+    found = unpacked(batch(0, 3) + bytes(damaged))
+    assert chunk_of(found).end == PositionView(3, -1)
+    assert found.corrupt is not None
+    assert found.corrupt.next_offset == 5
+
+
+def test_damage_does_not_say_where_to_go_on_if_what_follows_says_otherwise() -> None:
+    """No checksum covers offsets of old messages: sound ones could be passed over."""
+    sets = [build_message_set([Record(at, None, b"v")], magic=0) for at in (0, 9, 2)]
+    damaged = bytearray(sets[1])
+    damaged[-1] ^= 1
+    found = unpacked(sets[0] + bytes(damaged) + sets[2])
+    assert chunk_of(found).end == PositionView(1, -1)
+    assert found.corrupt is not None
+    assert found.corrupt.next_offset is None
+
+
+class Records:
+    """Records of which a test says how many are left."""
+
+    def __init__(self, count: int, memory_bytes: int, valid_bytes: int) -> None:
+        self.count, self.memory_bytes, self.valid_bytes = count, memory_bytes, valid_bytes
+
+    def __len__(self) -> int:
+        return self.count
+
+
+@pytest.mark.parametrize(("left", "unread_bytes"), [(10, 1_000), (4, 400), (0, 0)])
+def test_what_was_read_of_a_chunk_makes_room_for_what_comes(left: int, unread_bytes: int) -> None:
+    """By the share of its records that is left."""
+    records = Records(10, 5_000, 1_000)
+    chunk = Chunk(records, PositionView(10))  # type: ignore[arg-type]
+    records.count = left
+    assert (chunk.unread_bytes, chunk.memory_bytes) == (unread_bytes, 5_000)
+
+
+def test_a_chunk_without_records_takes_no_room() -> None:
+    """All of it was of aborted transactions, for one."""
+    empty: FetchedRecords = Records(0, 0, 1_000)  # type: ignore[assignment]
+    assert Chunk(empty, PositionView(3)).unread_bytes == 0
