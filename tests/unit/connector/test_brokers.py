@@ -1,5 +1,7 @@
 """The brokers as the leader finder asks for them."""
 
+import logging
+
 import pytest
 
 from tests.support.control_bench import Group
@@ -46,3 +48,16 @@ def test_no_broker_is_an_answer_too() -> None:
     brokers.read()
     group.admin.delete_many(["/brokers/ids/0"])
     assert brokers.read() == ()
+
+
+def test_it_is_said_when_brokers_are_those_of_before(caplog: pytest.LogCaptureFixture) -> None:
+    """With why: a leader that has moved to a new broker is not found meanwhile."""
+    group = Group()
+    store = group.server.connect()
+    brokers = BrokerList(GroupRegistry(store, "g"))
+    brokers.read()
+    group.server.disconnect(store.session_id)
+    with caplog.at_level(logging.INFO):
+        brokers.read()
+    [said] = [one.getMessage() for one in caplog.records if one.name.endswith("brokers")]
+    assert said.startswith("brokers as last seen: ")

@@ -140,3 +140,23 @@ def test_a_whole_rebalance_is_in_the_structured_log(caplog: pytest.LogCaptureFix
     ]
     assert told[-1]["owned"] == "t [1]"
     assert chunk_of(member.owned()[T1]).claim.active
+
+
+@pytest.mark.parametrize(
+    ("event", "level"),
+    [
+        (RebalanceFinished(cause="audit", duration_ms=9, changed=False, owned={}), logging.DEBUG),
+        (RebalanceFinished(cause="joined", duration_ms=9, changed=True, owned={}), logging.INFO),
+        (OrphansSeen(()), logging.INFO),
+        (OrphansSeen((T0,)), logging.WARNING),
+        (SessionChanged("CONNECTED", 1), logging.INFO),
+        (SessionChanged("LOST", 1), logging.WARNING),
+    ],
+)
+def test_what_needs_nobody_is_not_said_aloud(
+    caplog: pytest.LogCaptureFixture, event: Event, level: int
+) -> None:
+    """A round that changed nothing is no news; a connection that is back is none to worry about."""
+    with caplog.at_level(logging.DEBUG, "zkconsumer.events"):
+        LoggingObserver().observe(MEMBER, event)
+    assert [one.levelno for one in caplog.records] == [level]

@@ -85,3 +85,10 @@ def test_looks_again_when_something_is_due() -> None:
     assert beat.next_deadline_ms() == 400
     beat.sent(400)
     assert beat.next_deadline_ms() == 1100
+
+
+def test_before_the_first_heartbeat_none_is_in_flight() -> None:
+    """What is sent first does not wait for an answer to nothing."""
+    beat = Heartbeat(SETTINGS)
+    assert not beat.in_flight
+    assert beat.due(0)

@@ -232,3 +232,11 @@ def test_cut_inside_of_a_head_is_no_error() -> None:
     """A batch is judged when all of it is there."""
     for size in range(BATCH_HEADER.size):
         assert decode(FRONT + spoiled(TEN)[:size], fetch_offset=8).error is None
+
+
+def test_damage_inside_of_a_batch_comes_with_the_batch() -> None:
+    """The bytes as they were, for whoever keeps what can't be read."""
+    bad = with_body(TEN, b"\xff" * 20)
+    error = error_in(FRONT + bad + BEHIND)
+    assert (error.position, error.raw) == (len(FRONT), bad)
+    assert error.next_offset == 20

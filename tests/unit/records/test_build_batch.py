@@ -1,5 +1,7 @@
 """What can't be written into a batch is refused, and how its traits lie in its head."""
 
+import struct
+
 import pytest
 
 from tests.support.batches import NOW, records
@@ -76,3 +78,11 @@ def test_timestamps_are_of_one_kind() -> None:
         build_batch(some)
     with pytest.raises(LocalProtocolError, match="one kind"):
         build_batch([Record(at, None, None, NOW + at, kinds[1]) for at in range(2)])
+
+
+@pytest.mark.parametrize(("marker", "kind"), [(Marker.ABORT, 0), (Marker.COMMIT, 1)])
+def test_a_marker_is_a_record_of_the_first_version(marker: Marker, kind: int) -> None:
+    """As brokers write it: version and type as its key, version and epoch as its value."""
+    traits = BatchTraits(producer_id=1, producer_epoch=0)
+    built = build_marker(marker, 5, timestamp=NOW, traits=traits, coordinator_epoch=9)
+    assert built.endswith(struct.pack(">hh", 0, kind) + b"\x0c" + struct.pack(">hi", 0, 9) + b"\0")

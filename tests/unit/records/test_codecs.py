@@ -18,6 +18,7 @@ from zkconsumer.errors import CorruptRecord
 from zkconsumer.records import xerial
 from zkconsumer.records.bounded import OverBound
 from zkconsumer.records.codecs import Codec, compress, decompress
+from zkconsumer.records.zstd_frames import check_whole
 
 COMPRESSING = [Codec.GZIP, Codec.SNAPPY, Codec.LZ4, Codec.ZSTD]
 TEXT = b"".join(b"line %d of a log\n" % number for number in range(9000))
@@ -230,3 +231,13 @@ print(decompress(Codec.GZIP, compress(Codec.GZIP, b"ok", magic=0), magic=0, max_
     )
     advice = f"{extra} needs the {package} package: pip install 'zkconsumer[{extra}]'"
     assert run.stdout.splitlines() == [advice, advice, "b'ok'"]
+
+
+@pytest.mark.parametrize("left", range(1, 5))
+def test_the_front_of_another_zstd_frame_is_no_frame(left: int) -> None:
+    """Cut off within its magic, or right behind it."""
+    whole = compress(Codec.ZSTD, b"text" * 50, magic=2)
+    check_whole(whole)
+    check_whole(whole * 2)
+    with pytest.raises(ValueError, match="cut off"):
+        check_whole(whole + whole[:left])

@@ -170,3 +170,12 @@ def test_an_owner_is_plain_text_whatever_it_is() -> None:
     """Another client's bytes must not stop us from naming the owner."""
     assert parse_owner(b"g1_vm-1795227905282-175d85c9-0") == "g1_vm-1795227905282-175d85c9-0"
     assert parse_owner(b"\xff") == "\ufffd"
+
+
+def test_what_is_shown_of_a_long_node_is_its_beginning() -> None:
+    """Nodes may hold a megabyte, which no log line or page should."""
+    found = parse_topic(b'{"version":1,"partitions":"' + b"x" * 5_000 + b'"}')
+    assert isinstance(found, Malformed)
+    assert "'xxx" in found.reason
+    assert found.reason.endswith("...")
+    assert len(found.reason) < 150

@@ -18,7 +18,7 @@ from tests.support.polled import (
 )
 from zkconsumer.cluster.epoch_ends import EpochEnd
 from zkconsumer.cluster.offset_times import TimedOffset
-from zkconsumer.errors import LogTruncated, OffsetOutOfRange, PartitionFailed
+from zkconsumer.errors import LogTruncated, MessageTooLarge, OffsetOutOfRange, PartitionFailed
 from zkconsumer.fetch.polled.board import Board
 from zkconsumer.fetch.polled.partition_state import Phase
 from zkconsumer.fetch.polled.planning import plan_questions
@@ -356,3 +356,46 @@ def test_a_topic_that_was_made_again_is_read_from_its_start(policy: ResetPolicy 
         board.see(view({TP: BROKER}, topic_id=b"1"))  # by a broker that is behind
         board.see(view({TP: BROKER}, topic_id=b"2"))
         assert board.states[TP].phase is Phase.FETCHING
+
+
+def test_a_doubt_about_the_leader_has_the_cluster_looked_at() -> None:
+    """Another one may lead by now."""
+    board = board_with(None, offset=60)
+    refuse(board, OUT)
+    board.take_effects()
+    say_edges(board, 50, 90)
+    effects = board.take_effects()
+    assert effects.refresh_metadata
+    assert any("t-0" in note and "60" in note for note in effects.notes)
+
+
+def test_where_nothing_waits_the_policy_is_followed_at_once() -> None:
+    """And it is said, with what the log had."""
+    board = board_with(LATEST)
+    refuse(board, OUT)
+    say_edges(board, 50, 90)
+    ((_, policy),) = plan_questions(board, 0).resets
+    assert policy is LATEST
+    effects = board.take_effects()
+    assert effects.ask_positions
+    assert any("[50, 90)" in note for note in effects.notes)
+    assert any("t-0: going on at" in note and "LATEST" in note for note in effects.notes)
+
+
+def test_a_message_that_is_too_large_wakes_the_caller() -> None:
+    """It is the caller's to raise the limit, or to seek."""
+    board = board_of(TP, settings=PollFetchSettings(reset=None, growth_max_bytes=100))
+    board.take_effects()
+    fetched(board, {TP: batch(0, 1, size=5_000)[:80]})
+    assert board.take_effects().tell_caller
+    with pytest.raises(MessageTooLarge):
+        collect(board, 9, 0, None)
+
+
+def test_what_is_sound_is_compared_by_an_epoch_that_the_leader_knows_from_then_on() -> None:
+    """It has nothing of ours, but what is in front of us."""
+    board = board_with(None)
+    read(board, 3)
+    state = judged(board, EpochEnd(0, 3))
+    assert state.fetched == PositionView(3, 0)
+    assert state.position.offset == 3

@@ -224,3 +224,29 @@ def test_headers_of_joined_slices_keep_their_places() -> None:
 
 def _records(first: int, count: int) -> Any:
     return [Record(first + n, None, b"x", 1, TimestampType.CREATE_TIME) for n in range(count)]
+
+
+def test_one_that_may_not_be_handed_out_does_not_keep_the_others() -> None:
+    """Wherever in the line it stands."""
+    board = board_of(TP, TP1)
+    fetched(board, {TP: batch(0, 2), TP1: batch(0, 2)})
+    assert take(board, among={TP1}) == {TP1: [0, 1]}
+    assert take(board, among={TP}) == {TP: [0, 1]}
+
+
+def test_one_without_records_does_not_keep_the_others() -> None:
+    """All that waits of it is a marker, which is passed over."""
+    board = board_of(TP, TP1)
+    traits = BatchTraits(producer_id=1, producer_epoch=0)
+    marker = build_marker(Marker.COMMIT, 0, timestamp=1, traits=traits)
+    fetched(board, {TP: marker, TP1: batch(0, 2)})
+    assert take(board) == {TP1: [0, 1]}
+
+
+def test_epochs_that_change_within_an_answer_keep_their_places() -> None:
+    """Counted from the first record of all answers."""
+    board = board_of(TP)
+    fetched(board, {TP: batch(0, 2, epoch=1)})
+    fetched(board, {TP: batch(2, 2, epoch=2) + batch(4, 2, epoch=3)})
+    piece = collect(board, 9, 0, None)[TP]
+    assert piece.leader_epochs() == ((0, 1), (2, 2), (4, 3))
