@@ -71,11 +71,9 @@ def read_records(
             time_delta, at = read_varlong(data, at + 1)
             delta, at = read_varint(data, at)
         except (IndexError, ValueError):
-            return found, _lost(f"byte {position - start} inside begins no record", position)
+            return found, _lost(f"byte {position - start} inside begins no record")
         if not at <= end <= stop or not last < delta <= header.last_offset_delta:
-            return found, _lost(
-                f"size or offset at byte {position - start} inside is wrong", position
-            )
+            return found, _lost(f"size or offset at byte {position - start} inside is wrong")
         last = delta
         offset = base_offset + delta
         if offset >= fetch_offset:
@@ -95,12 +93,12 @@ def read_records(
             rows.append((offset, key, value, timestamp, kind))
         position = end
     if position != stop:
-        return found, _lost(f"{stop - position} bytes are left behind the last record", position)
+        return found, _lost(f"{stop - position} bytes are left behind the last record")
     return found, None
 
 
-def _lost(reason: str, position: int) -> CorruptRecord:
-    return CorruptRecord(reason, offset=-1, position=position, next_offset=None)
+def _lost(reason: str) -> CorruptRecord:
+    return CorruptRecord(reason, offset=-1, position=0, next_offset=None)
 
 
 def _timestamp(found: int) -> int:

@@ -206,7 +206,7 @@ def _read_wrapped(
     _check_start(data, base_offset, gathered)
     stop = read_messages(data, 0, gathered, base_offset=base_offset, depth=depth + 1)
     if stop != len(data):
-        raise _unplaced(f"byte {stop} of the {len(data)} inside begins no whole message", stop)
+        raise _unplaced(f"byte {stop} of the {len(data)} inside begins no whole message")
 
 
 def _base_offset(data: bytes, wrapper: Entry) -> int:
@@ -215,13 +215,13 @@ def _base_offset(data: bytes, wrapper: Entry) -> int:
     while len(data) - position >= HEADER_BYTES:
         offset, size = _HEADER.unpack_from(data, position)
         if size < MIN_ENTRY_SIZE or offset < last:
-            raise _unplaced(f"bad offset or size at byte {position} inside", position)
+            raise _unplaced(f"bad offset or size at byte {position} inside")
         last = offset
         position += HEADER_BYTES + size
     if wrapper.offset == 0:  # some versions of librdkafka produced that
         return 0
     if last > wrapper.offset:
-        raise _unplaced(f"relative offset {last} inside is past the wrapper's own", position)
+        raise _unplaced(f"relative offset {last} inside is past the wrapper's own")
     return wrapper.offset - last
 
 
@@ -232,11 +232,11 @@ def _check_start(data: bytes, base_offset: int, gathered: Gathered) -> None:
     first = base_offset + _HEADER.unpack_from(data, 0)[0]
     if first < gathered.next_offset:
         reason = f"offset {first} inside lies behind offset {gathered.next_offset - 1}"
-        raise _unplaced(reason, 0)
+        raise _unplaced(reason)
 
 
-def _unplaced(reason: str, position: int) -> CorruptRecord:
-    return CorruptRecord(reason, offset=-1, position=position, next_offset=None)
+def _unplaced(reason: str) -> CorruptRecord:
+    return CorruptRecord(reason, offset=-1, position=0, next_offset=None)
 
 
 def _placed(error: CorruptRecord, data: bytes, wrapper: Entry) -> CorruptRecord:
