@@ -71,3 +71,15 @@ def test_late_news_of_an_earlier_session_fences_nothing() -> None:
     claim = book.open(T0, queue, 1, session_id=12)
     book.fence(11)
     assert claim.active
+
+
+def test_what_could_not_be_read_is_stopped_until_it_is_given_up() -> None:
+    """Then it is another member's to try, and nothing of ours that stands still."""
+    book = OwnershipBook()
+    book.refuse(T0)
+    book.refuse(T1)
+    assert book.stopped() == {T0, T1}
+    book.revoke([T0])
+    assert book.stopped() == {T1}
+    book.revoke_all()
+    assert book.stopped() == frozenset()

@@ -8,9 +8,12 @@ from tests.support.ranges import TP, bench, offsets, stretch, values
 from tests.support.served import Served
 from zkconsumer.errors import DataLost, PartitionFailed
 from zkconsumer.fetch.range_parts import LostRange
+from zkconsumer.model import Broker
+from zkconsumer.net.negotiated import NegotiatedConnection
 from zkconsumer.testing.fake_script import Close, Cut, Fail, Hang, Reply
 from zkconsumer.wire.api import ApiKey
 from zkconsumer.wire.messages.fetch import FetchResponse
+from zkconsumer.wire.messages.list_offsets import ListedPartition, ListedTopic, ListOffsetsResponse
 
 ENTRY_BYTES = 28
 
@@ -103,3 +106,36 @@ def test_a_topic_that_is_gone_is_given_up(served: Served) -> None:
     served.world.net.cluster.delete_topic("t")
     with pytest.raises(DataLost, match=r"t-0: the offsets \[0, 90\) .*its topic is gone"):
         list(found)
+
+
+def listed(offset: int) -> ListOffsetsResponse:
+    """A leader's word about one of the ends."""
+    part = ListedPartition(partition=0, error_code=0, offsets=(offset,))
+    return ListOffsetsResponse(topics=(ListedTopic(topic="t", partitions=(part,)),))
+
+
+def test_edges_that_hold_no_log_are_no_answer(served: Served) -> None:
+    """Where it would end before it begins: asked again, and named if that does not change."""
+    served.world.net.cluster.log(TP).delete_before(30)
+    upside_down = Reply(listed(60)), Reply(listed(40))
+    served.world.net.brokers[0].script(ApiKey.LIST_OFFSETS, *upside_down)
+    lost, *rest = served.reader(fail_on_data_loss=False).read(stretch(10, 60))
+    assert isinstance(lost, LostRange)
+    assert lost.stretch == stretch(10, 30)
+    assert offsets(rest) == list(range(30, 60))
+    assert served.world.pauses != []
+
+
+def test_a_range_is_read_over_one_connection(served: Served) -> None:
+    """As long as it lasts: a new one for each fetch would take longer than the fetch."""
+    dialled: list[Broker] = []
+    dial = served.dialer.dial
+
+    def noting(broker: Broker) -> NegotiatedConnection:
+        dialled.append(broker)
+        return dial(broker)
+
+    served.dialer.dial = noting  # type: ignore[method-assign]
+    found = served.reader(fetch_bytes=10 * ENTRY_BYTES).read(stretch(0, 90))
+    assert offsets(found) == list(range(90))
+    assert len([one for one in dialled if one.id >= 0]) <= 2  # one to look for the leader

@@ -411,3 +411,13 @@ def test_a_tcp_connect_into_nowhere_is_broken_off() -> None:
 
 def _is_calling(channel: CoordinatorChannel) -> bool:
     return channel._running is not None
+
+
+def test_brokers_that_say_nothing_are_not_taken_for_old_ones(bench: OffsetBench) -> None:
+    """Those of before 0.8.2 hang up; these may come back, so the time is used."""
+    for broker in bench.net.brokers:
+        broker.script(ApiKey.CONSUMER_METADATA, *[Hang()] * 100)
+    settings = ChannelSettings(timeout_ms=5, backoff_ms=1, limit_ms=600)
+    told = failure(OffsetBench(bench.net, settings=settings))
+    assert "0.8.2" not in told
+    assert len(bench.asked(ApiKey.CONSUMER_METADATA)) > 9

@@ -9,7 +9,7 @@ from tests.support.scripted_offsets import ScriptedOffsets
 from zkconsumer.errors import RegistryError, TransportError
 from zkconsumer.model import OffsetAndMetadata
 from zkconsumer.offsets.dual import DualOffsetStore, larger
-from zkconsumer.offsets.store import FetchedOffset
+from zkconsumer.offsets.store import CommittedFurther, FetchedOffset
 
 NONE = FetchedOffset(None)
 BAD = FetchedOffset(None, "bad")
@@ -168,3 +168,14 @@ def test_it_expires_as_soon_as_one_does(both: DualOffsetStore) -> None:
     """Unchanged offsets must be committed again, or Kafka's part is forgotten."""
     assert (both.storage, both.expires) == ("both", True)
     assert not DualOffsetStore(ScriptedOffsets(), ScriptedOffsets()).expires
+
+
+@pytest.mark.parametrize("reason", ["not yours", CommittedFurther("at 700")])
+def test_only_who_went_further_is_told_as_having_gone_further(
+    both: DualOffsetStore, zookeeper: ScriptedOffsets, reason: str
+) -> None:
+    """A stream drops what somebody else was handed; what failed otherwise it keeps."""
+    zookeeper.refused = {T0: reason}
+    told = both.commit(OFFSETS)[T0]
+    assert told == f"in Kafka, but not in ZooKeeper: {reason}"
+    assert isinstance(told, CommittedFurther) == isinstance(reason, CommittedFurther)

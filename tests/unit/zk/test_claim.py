@@ -182,3 +182,10 @@ def test_an_owner_node_that_cannot_be_written_is_named() -> None:
     store.create("/consumers/g/owners/t", b"", ephemeral=True)
     with pytest.raises(RegistryError, match="/consumers/g/owners/t/0 could not be written"):
         GroupRegistry(store, "g").claim(all_of(2))
+
+
+def test_the_first_claim_of_a_topic_takes_one_transaction_too() -> None:
+    """What it lacks above the nodes is made before, not found out by failing."""
+    store = MemoryZkServer().connect()
+    assert GroupRegistry(store, "g").claim(all_of(10)) == Claimed()
+    assert store.requests["multi"] == 1

@@ -2,9 +2,11 @@
 
 import pytest
 
+from tests.support.interference import InterferedClient
 from zkconsumer.errors import RegistryError, SessionLost
 from zkconsumer.model import ConsumerThreadId, TopicPartition
 from zkconsumer.testing.memory_zk import MemoryZkServer
+from zkconsumer.zk.compound import CompoundStore
 from zkconsumer.zk.registry import GroupRegistry, Registered, Registration, RegistrationConflict
 
 REGISTRATION = Registration(subscription={"t": 1}, timestamp_ms=1)
@@ -97,3 +99,23 @@ def test_a_node_that_comes_and_goes_for_ever_ends_the_try() -> None:
     store.create("/consumers/g/ids", b"", ephemeral=True)
     with pytest.raises(RegistryError, match="/consumers/g/ids/g_a could not be written"):
         GroupRegistry(store, "g").register("g_a", REGISTRATION)
+
+
+def test_a_registration_that_flickers_for_ever_ends_the_try() -> None:
+    """It is in the way of each write, and gone whenever it is looked at."""
+    server = MemoryZkServer()
+    other, tries = server.connect(), list[int]()
+    path = "/consumers/g/ids/g_a"
+
+    def flicker(kind: str, number: int) -> None:
+        if kind == "write" and number >= 1:  # behind the parents
+            other.ensure_paths(["/consumers/g/ids"])
+            other.create(path, b"", ephemeral=True)
+            tries.append(number)
+        if kind == "get":
+            other.delete_many([path])
+
+    store = CompoundStore(InterferedClient(server.connect()._memory, flicker))
+    with pytest.raises(RegistryError, match=f"{path} came and went 5 times"):
+        GroupRegistry(store, "g").register("g_a", REGISTRATION)
+    assert len(tries) == 5
