@@ -13,6 +13,7 @@ TOP = Path(__file__).parents[2]
 PACKAGES = ("connector", "group", "fetch", "offsets", "zk", "records")
 TESTS = (
     *(f"tests/unit/{name}" for name in (*PACKAGES, "streams", "consumer", "status", "metrics")),
+    "tests/contracts",
     "tests/property",
     "tests/simulation",
 )

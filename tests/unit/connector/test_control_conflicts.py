@@ -182,3 +182,22 @@ def test_a_negative_offset_is_none() -> None:
     group.write("/consumers/g/offsets/t/0", b"-1")
     member = group.joined("a")
     assert member.starts() == {T0: None, T1: None}
+
+
+def test_who_left_in_vain_joins_again_when_zookeeper_is_back() -> None:
+    """Until then what is left of the last time is in the way, and that is said."""
+    group = Group()
+    member = group.joined("a")
+    group.server.disconnect(member.store.session_id)
+    member.withdraw()
+    group.settle()
+    request = member.join({"t": 1})
+    group.settle()
+    with pytest.raises(RebalanceFailed, match="group g: .*still to be deleted: .*is back"):
+        request.reply.wait(0)
+    group.server.reconnect(member.store.session_id)
+    group.settle()
+    again = member.join({"t": 1})
+    group.settle()
+    assert again.reply.wait(0) == (None, True)
+    assert group.owners() == {0: "g_a-0", 1: "g_a-0"}

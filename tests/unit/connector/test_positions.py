@@ -6,6 +6,7 @@ import pytest
 
 from tests.support.control_bench import AUTO_COMMIT_MS, ControlledMember, Group, drained
 from zkconsumer.model import TopicPartition
+from zkconsumer.observe import PositionReset
 from zkconsumer.streams.delivery import Delivery
 
 T0 = TopicPartition("t", 0)
@@ -315,3 +316,21 @@ def test_at_most_once_never_goes_back_below_the_commit(how: str) -> None:
             group.joined("b", {})
     assert group.offset(0) == "6"
     assert replayed(member) == list(range(6, 10))
+
+
+def test_a_topic_made_anew_is_read_by_the_policy_and_told_with_where_one_stood(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    """Nothing was committed: what this member read of the former one is all that is known."""
+    group = Group(partitions=1)
+    member = group.joined("a", auto_commit=False)
+    member.deliver(T0, [0, 1, 2])
+    member.consume(3)
+    group.admin.delete_many(["/brokers/topics/t"])
+    group.settle()
+    group.set_topic("t", 1)
+    group.settle()
+    assert member.starts() == {T0: None}
+    assert member.observed.of(PositionReset) == [PositionReset(T0, 3)]
+    assert "topic t was deleted and created again" in caplog.text
+    assert "partition 0: 3" in caplog.text

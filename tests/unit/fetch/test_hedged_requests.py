@@ -93,3 +93,14 @@ def test_stopping_waits_for_neither_of_two() -> None:
         began_ms = SystemClock().now_ms()
         assert bench.scope.close(5_000) == []
         assert SystemClock().now_ms() - began_ms < 4_000
+
+
+def test_a_broker_that_waits_for_messages_is_not_taken_for_silent() -> None:
+    """It was asked to: its silence counts from the end of that."""
+    waiting = replace(PATIENT, max_wait_ms=900)
+    with FetchBench() as bench:
+        loop = bench.loop(settings=waiting)
+        loop.add(claim_on(new_queue(10)), 0)
+        bench.run(loop)
+        wait_for(lambda: bench.asked(ApiKey.FETCH) > 2, "answers without messages")
+        assert bench.opened == 1

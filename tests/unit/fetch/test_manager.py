@@ -2,11 +2,15 @@
 
 from dataclasses import replace
 
+import pytest
+
 from tests.support.chunks import T0
 from tests.support.fetch_bench import SETTINGS, FetchBench, claim_on, wait_for
 from zkconsumer.clock import SystemClock
+from zkconsumer.fetch.fetcher import PythonFetchLoop
 from zkconsumer.fetch.manager import FetchManager
 from zkconsumer.model import Broker
+from zkconsumer.observe import MemberName, Observation
 from zkconsumer.scope import ThreadScope
 from zkconsumer.streams.chunk_queue import ChunkQueue
 
@@ -30,3 +34,33 @@ def test_the_death_of_the_leader_finder_is_told() -> None:
         wait_for(lambda: bool(heard), "word of the death")
     assert isinstance(heard[0], ZeroDivisionError)
     assert scope.close(2_000) == []
+
+
+def test_loops_get_the_clock_of_the_connector(monkeypatch: pytest.MonkeyPatch) -> None:
+    """And what to report to; one is started where a partition's leader is found."""
+    clock, made = SystemClock(), list[dict[str, object]]()
+
+    def noting(*args: object, **parts: object) -> object:
+        made.append(parts)
+        return PythonFetchLoop(*args, **parts)  # type: ignore[arg-type]
+
+    monkeypatch.setattr("zkconsumer.fetch.manager.loop_class", lambda: noting)
+    scope, observation = ThreadScope("manager"), Observation(MemberName("g", "g_a"), ())
+    with FetchBench() as bench:
+        manager = FetchManager(
+            access=bench.access,
+            settings=SETTINGS,
+            scope=scope,
+            clock=clock,
+            observation=observation,
+        )
+        manager.add([(claim_on(ChunkQueue(10), T0), 0)])
+        wait_for(lambda: bool(made), "a loop")
+        assert scope.close(2_000) == []
+    [parts] = made
+    assert (parts["clock"], parts["settings"], parts["observation"]) == (
+        clock,
+        SETTINGS,
+        observation,
+    )
+    assert parts["open_connection"] == bench.access.open_connection

@@ -340,3 +340,18 @@ def test_another_fetcher_goes_on_where_the_pending_chunk_began(halted: bool) -> 
     position.pending = chunk
     position.halted = halted
     assert position.resume_offset == 5
+
+
+@pytest.mark.parametrize("growth", [1, 5, 100])
+def test_what_only_the_next_entry_can_tell_is_asked_for_with_it(growth: int) -> None:
+    """An entry behind the log's end, twice and alone: where to go on stands behind it."""
+    data = build_message_set(records(5_000))
+    size = len(data)
+    settings = dataclasses.replace(SETTINGS, skip_poison=True, growth_max_bytes=size * growth + 5)
+    position = position_at(0)
+    for _ in range(2):
+        assert take(position, data, settings, asked_bytes=size) is None
+    assert position.needed_bytes == min(2 * size, size * growth + 5)
+    last = take(position, data, settings, asked_bytes=position.needed_bytes)
+    assert last is not None
+    assert "5000" in str(error_of(last))

@@ -1,5 +1,7 @@
 """Fixed ranges, read from brokers that misbehave: each record once, in order, or an error."""
 
+from typing import Any
+
 import pytest
 
 from tests.support.manual_clock import ManualClock
@@ -18,6 +20,7 @@ from tests.support.record_sets import gzip_of, wrapper_around
 from zkconsumer.errors import MessageTooLarge, PartitionFailed
 from zkconsumer.fetch.range_parts import LostRange, PieceDecoder, RangePart
 from zkconsumer.model import Record
+from zkconsumer.net.connection import BrokerConnection
 from zkconsumer.records.build import build_message_set
 from zkconsumer.records.codecs import CODECS_OF_MESSAGES, Codec
 from zkconsumer.testing.fake_script import Close, Cut, Fail, Hang, Raw, Reply
@@ -291,3 +294,21 @@ def test_a_broker_that_refuses_is_believed(decoder: PieceDecoder, world: RangeBe
     world.net.brokers[0].script(ApiKey.FETCH, Fail(ErrorCode.TOPIC_AUTHORIZATION_FAILED))
     with pytest.raises(PartitionFailed, match="t-0 stopped at offset 0: the broker refuses"):
         list(world.reader(decoder).read(stretch(0, 100)))
+
+
+def test_every_request_has_a_time_for_its_sending(
+    world: RangeBench, decoder: PieceDecoder, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those that are sent ahead, too: a broker that reads nothing holds up nobody for ever."""
+    given: list[int] = []
+    begin = BrokerConnection.begin
+
+    def noting(connection: Any, request: Any, *, version: int, timeout_ms: int) -> Any:
+        given.append(timeout_ms)
+        return begin(connection, request, version=version, timeout_ms=timeout_ms)
+
+    monkeypatch.setattr(BrokerConnection, "begin", noting)
+    reader = world.reader(decoder, fetch_bytes=10 * ENTRY_BYTES, timeout_ms=4_321)
+    assert offsets(reader.read(stretch(0, 90))) == list(range(90))
+    assert len(given) > 9
+    assert set(given) == {4_321}

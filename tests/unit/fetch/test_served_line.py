@@ -126,7 +126,9 @@ def test_edges_that_hold_no_log_are_no_answer(served: Served) -> None:
     assert served.world.pauses != []
 
 
-def test_a_range_is_read_over_one_connection(served: Served) -> None:
+def test_a_range_is_read_over_one_connection(
+    served: Served, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """As long as it lasts: a new one for each fetch would take longer than the fetch."""
     dialled: list[Broker] = []
     dial = served.dialer.dial
@@ -135,7 +137,7 @@ def test_a_range_is_read_over_one_connection(served: Served) -> None:
         dialled.append(broker)
         return dial(broker)
 
-    served.dialer.dial = noting  # type: ignore[method-assign]
+    monkeypatch.setattr(served.dialer, "dial", noting)
     found = served.reader(fetch_bytes=10 * ENTRY_BYTES).read(stretch(0, 90))
     assert offsets(found) == list(range(90))
     assert len([one for one in dialled if one.id >= 0]) <= 2  # one to look for the leader

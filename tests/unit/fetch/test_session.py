@@ -210,3 +210,15 @@ def test_an_error_gives_the_partition_back(code: int) -> None:
     (lost,) = [one for one in outcomes if isinstance(one, LeaderLost)]
     assert lost.reason.startswith("Fetch: ")
     assert set(asked(session.fetch_request())) == {T1}
+
+
+def test_an_answer_about_what_is_gone_does_not_keep_the_others() -> None:
+    """Given up while the request was on its way; or never asked for."""
+    gone, ours = claim_of(T0), claim_of(T1)
+    session = session_with((gone, 0), (ours, 0))
+    request = request_of(session)
+    gone.active = False
+    sets = {tp: build_message_set(records(0, 1)) for tp in (T0, OTHER, T1)}
+    answer = together(*(fetched(tp, data) for tp, data in sets.items()))
+    found = chunks_in(receive(session, request, answer))
+    assert [(chunk.claim, len(chunk.records)) for chunk in found] == [(ours, 2)]

@@ -207,3 +207,20 @@ def test_leaving_gives_up_what_is_ours_and_says_good_bye() -> None:
     assert given.why is ev.Why.REVOKED
     assert leave == ev.SendLeave("me", "the consumer is being closed")
     assert member.core.next_deadline_ms() is None
+
+
+def test_what_was_due_and_is_done_is_not_due_again() -> None:
+    """Whoever waits until the next deadline would spin."""
+    member = Member()
+    member.tell(ev.Subscribed(TOPICS))
+    (search,) = member.poll()
+    assert isinstance(search, ev.FindCoordinator)
+    member.tell(ev.CoordinatorNotFound(search.round, E.COORDINATOR_NOT_AVAILABLE))
+    due_ms = member.core.next_deadline_ms()
+    assert due_ms is not None
+    assert due_ms > member.now_ms
+    (again,) = member.later(due_ms - member.now_ms)
+    assert isinstance(again, ev.FindCoordinator)
+    then_ms = member.core.next_deadline_ms()
+    assert then_ms is not None
+    assert then_ms > member.now_ms

@@ -356,3 +356,20 @@ def test_one_changed_node_costs_its_own_transaction_no_more() -> None:
         "get": 2,
         "multi": 3 + PARTITIONS_PER_MULTI + 1,
     }
+
+
+def test_a_session_that_ends_before_the_write_is_begun_writes_nothing(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nor does the new one, whose claims are others."""
+    name = "multi_many" if world.server.supports_multi else "write_many"
+    write = getattr(world.owner.store, name)
+
+    def late(*given: object, **fence: int) -> object:
+        world.server.expire(world.client.session_id)
+        return write(*given, **fence)
+
+    monkeypatch.setattr(world.owner.store, name, late)
+    with pytest.raises(SessionLost):
+        world.owner.commit(200)
+    assert world.owner.stored() == 100

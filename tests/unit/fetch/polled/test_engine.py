@@ -415,3 +415,14 @@ def test_an_answer_that_never_comes_is_asked_for_once_more(fakes: Fakes, *, sess
             rig.poll_until(partial(_has_offsets, rig, tp, count), "one more", timeout_s=4)
         assert rig.offsets(tp) == list(range(33))
         assert rig.engine.stats().failed_fetches == 0
+
+
+def test_a_view_that_nobody_told_of_is_seen_all_the_same(
+    fakes: Fakes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """At the next call of whoever reads: the keeper may have had it before the engine was there."""
+    monkeypatch.setattr(PollRig, "_changed", lambda _rig, _view: None)
+    with fakes.rig() as rig:
+        wait_until(lambda: bool(rig.keeper.view.leaders), what="a view")
+        rig.start({tp: At(0) for tp in PARTITIONS})
+        check(rig)
