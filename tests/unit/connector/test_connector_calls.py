@@ -73,7 +73,7 @@ def test_a_join_waits_for_all_its_tries_and_says_for_how_long(
     limit_ms = 3 * (500 + 2 * member.store.negotiated_timeout_ms) + 7_000
     with monkeypatch.context() as patched, connector:
         patched.setattr(Reply, "wait", wait)
-        with pytest.raises(RebalanceFailed, match=f"g: not joined within {limit_ms} ms.*memory"):
+        with pytest.raises(RebalanceFailed, match=rf"g: not joined within {limit_ms} ms.*memory"):
             connector.create_message_streams({"t": 1})
         patched.undo()
     assert limits == [limit_ms]

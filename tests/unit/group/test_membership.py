@@ -221,6 +221,4 @@ def test_what_was_due_and_is_done_is_not_due_again() -> None:
     assert due_ms > member.now_ms
     (again,) = member.later(due_ms - member.now_ms)
     assert isinstance(again, ev.FindCoordinator)
-    then_ms = member.core.next_deadline_ms()
-    assert then_ms is not None
-    assert then_ms > member.now_ms
+    assert member.core.next_deadline_ms() is None  # the answer comes when it comes
