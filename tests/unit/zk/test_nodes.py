@@ -5,6 +5,7 @@ import pytest
 from zkconsumer.model import Broker
 from zkconsumer.zk.nodes import (
     Malformed,
+    Registration,
     encode_offset,
     parse_broker,
     parse_offset,
@@ -179,3 +180,9 @@ def test_what_is_shown_of_a_long_node_is_its_beginning() -> None:
     assert "'xxx" in found.reason
     assert found.reason.endswith("...")
     assert len(found.reason) < 150
+
+
+def test_what_scala_thinks_of_a_registration_is_no_part_of_it() -> None:
+    """It says the same as one that was written otherwise."""
+    plain = Registration(subscription={"t": 1})
+    assert plain == Registration(subscription={"t": 1}, scala_problem="a number in quotes")

@@ -426,3 +426,13 @@ def test_a_view_that_nobody_told_of_is_seen_all_the_same(
         wait_until(lambda: bool(rig.keeper.view.leaders), what="a view")
         rig.start({tp: At(0) for tp in PARTITIONS})
         check(rig)
+
+
+def test_what_no_answer_has_told_is_not_known(fakes: Fakes) -> None:
+    """Neither the ends of a log nor how far they are; nor what nobody reads."""
+    with fakes.rig() as rig:
+        tp = PARTITIONS[0]
+        rig.engine.add([tp])
+        for one in (tp, PARTITIONS[1]):
+            known = rig.engine.high_watermark(one), rig.engine.last_stable(one), rig.engine.lag(one)
+            assert known == (None, None, None)

@@ -1,0 +1,69 @@
+"""What is not said means the same everywhere: the defaults of inner values are the configuration's."""
+
+from dataclasses import fields, replace
+
+from zkconsumer.config import ConsumerConfig
+from zkconsumer.connector.fetch_wiring import _fetch_settings
+from zkconsumer.connector.member import MemberSettings
+from zkconsumer.connector.rebalance_state import RebalanceSettings
+from zkconsumer.consumer.config import PollConfig
+from zkconsumer.consumer.settings_of import fetch_settings_of, group_settings_of
+from zkconsumer.fetch.polled.desk import Counters
+from zkconsumer.fetch.polled.engine import EngineStats
+from zkconsumer.fetch.polled.settings import PollFetchSettings
+from zkconsumer.fetch.settings import FetchSettings
+from zkconsumer.group.states import GroupSettings
+from zkconsumer.offsets.migration.in_kafka import Patience
+from zkconsumer.streams.delivery import Delivery
+
+STREAMS = ConsumerConfig(zookeeper_connect="h:2181", group_id="g")
+POLLS = PollConfig(bootstrap_servers="h:9092", group_id="g")
+
+
+def test_fetching_for_streams() -> None:
+    """Sizes, waits, and where a group without offsets begins."""
+    assert FetchSettings() == _fetch_settings(STREAMS)
+
+
+def test_fetching_for_polls() -> None:
+    """The same; only whose positions they are is named."""
+    assert replace(PollFetchSettings(), owner="group g") == fetch_settings_of(POLLS)
+
+
+def test_members_of_a_coordinator_s_group() -> None:
+    """Times, strategies, and the pauses after failures."""
+    assert GroupSettings() == group_settings_of(POLLS)
+
+
+def test_members_of_a_group_in_zookeeper() -> None:
+    """What is committed, when, and which topics a filter leaves out."""
+    rebalance = RebalanceSettings(consumer_id="g_a")
+    assert MemberSettings(group_id="g", rebalance=rebalance) == MemberSettings(
+        group_id="g",
+        rebalance=rebalance,
+        exclude_internal_topics=STREAMS.exclude_internal_topics,
+        auto_commit=STREAMS.auto_commit_enable,
+        auto_commit_interval_ms=STREAMS.auto_commit_interval_ms,
+        delivery=Delivery(STREAMS.delivery),
+        leave_patience_ms=0,
+    )
+    assert rebalance == RebalanceSettings(
+        consumer_id="g_a",
+        strategy=STREAMS.partition_assignment_strategy,
+        max_retries=STREAMS.rebalance_max_retries,
+        backoff_ms=STREAMS.rebalance_backoff_ms,
+        session_timeout_ms=0,  # the server's word
+        audit_interval_ms=0,  # none, where nobody asks for them
+    )
+
+
+def test_whoever_moves_a_group_waits_for_an_answer_longer_than_it_pauses() -> None:
+    """And for all tries together longer than for one."""
+    found = Patience()
+    assert 0 < found.backoff_ms < found.request_timeout_ms < found.limit_ms
+
+
+def test_nothing_is_counted_before_it_happens() -> None:
+    """Every counter of a reader begins at nothing."""
+    for kind in (Counters, EngineStats):
+        assert {getattr(kind(), one.name) for one in fields(kind)} == {0}
