@@ -1,4 +1,4 @@
-"""What is not said means the same everywhere: the defaults of inner values are the configuration's."""
+"""What is not said means the same everywhere: inner defaults are those of the configuration."""
 
 from dataclasses import fields, replace
 
