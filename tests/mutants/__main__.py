@@ -20,6 +20,7 @@ import pytest
 
 from tests.mutants.plan import (
     PACKAGES,
+    PURE_PATHS,
     PURE_TESTS,
     SERVER_MARKS,
     SERVER_PATHS,
@@ -88,14 +89,17 @@ def _try_all(drawn: Drawn, folder: Path, options: argparse.Namespace) -> Outcome
     """
     outcomes: Outcomes = {}
     inside = [number for number, (_, change) in enumerate(drawn) if not change.outside]
-    for name, tests, marks in (
-        ("0", options.tests, UNIT_MARKS),
-        ("1", PURE_TESTS, UNIT_MARKS),
-        (_SERVERS, SERVER_TESTS, SERVER_MARKS),
+    for name, paths, tests, marks in (
+        ("0", "", options.tests, UNIT_MARKS),
+        ("1", PURE_PATHS, PURE_TESTS, UNIT_MARKS),
+        (_SERVERS, SERVER_PATHS, SERVER_TESTS, SERVER_MARKS),
     ):
-        left = [number for number in inside if outcomes.get(number, Outcome.UNREACHED) in _OPEN]
-        if name == _SERVERS:
-            left = [one for one in left if drawn[one][0].path.startswith(SERVER_PATHS)]
+        left = [
+            number
+            for number in inside
+            if outcomes.get(number, Outcome.UNREACHED) in _OPEN
+            and drawn[number][0].path.startswith(paths)
+        ]
         plan = Plan(
             mutants=[asdict(drawn[number][0]) for number in left],
             tests=tests,

@@ -25,6 +25,8 @@ PURE_TESTS = (
     "tests/property/test_poison.py",
     "tests/property/test_records_sets.py",
 )
+PURE_PATHS = ("zkconsumer/fetch/", "zkconsumer/records/")
+"""Which modules run otherwise, or at all, with the pure engine."""
 
 SERVER_PATHS = "zkconsumer/zk/"
 SERVER_TESTS = ("tests/contracts", "tests/integration/test_kazoo_store.py")

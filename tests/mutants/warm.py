@@ -3,7 +3,9 @@
 First it learns what each test reaches; then only those run in a fork that reach its mutant.
 """
 
+import contextlib
 import gc
+import importlib
 import json
 import os
 import time
@@ -115,6 +117,10 @@ class Warm:
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         """Learn, try, write down; instead of running the tests."""
+        for path in {mutant.path for mutant, _ in self._mutants}:
+            # Some are imported late, by the test that needs them; some need what is not there.
+            with contextlib.suppress(ImportError):
+                importlib.import_module(".".join(Path(path).with_suffix("").parts))
         functions = Functions(self._top / "zkconsumer", self._top)
         gc.collect()
         gc.freeze()  # so that forks share it
