@@ -75,7 +75,8 @@ def main(arguments: Sequence[str]) -> int:
         say(f"{len(drawn)} of {total} mutants, seed {options.seed}; what happens is in {folder}")
     else:
         gone, drawn = again(options.only.read_text().splitlines())
-        say("".join(f"no such change any more: {one}\n" for one in gone))
+        for one in gone:
+            say(f"no such change any more: {one}")
         say(f"{len(drawn)} mutants of {options.only}; what happens is in {folder}")
     outcomes = _try_all(drawn, folder, options)
     say(f"\n{_table(drawn, outcomes)}\n{time.perf_counter() - began:.0f} s")

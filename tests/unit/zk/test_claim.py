@@ -189,3 +189,17 @@ def test_the_first_claim_of_a_topic_takes_one_transaction_too() -> None:
     store = MemoryZkServer().connect()
     assert GroupRegistry(store, "g").claim(all_of(10)) == Claimed()
     assert store.requests["multi"] == 1
+
+
+def test_parents_that_somebody_deleted_are_made_again_at_once() -> None:
+    """As operators do it who clean up: one transaction fails, the next one does not."""
+    server = MemoryZkServer()
+    store, other = server.connect(), server.connect()
+    registry = GroupRegistry(store, "g")
+    registry.claim(all_of(10))
+    registry.release(all_of(10))
+    other.delete_many(["/consumers/g/owners/t"])
+    other.delete_many(["/consumers/g/owners"])
+    store.requests.clear()
+    assert registry.claim(all_of(10)) == Claimed()
+    assert store.requests["multi"] == 2
