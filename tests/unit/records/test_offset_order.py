@@ -5,9 +5,10 @@ import pytest
 from tests.support.batches import records
 from tests.support.engines import each_engine
 from zkconsumer.model import Record
-from zkconsumer.records.build import build_message_set
+from zkconsumer.records.build import build_message_set, wrap_message_set
 from zkconsumer.records.build_batch import build_batch
 from zkconsumer.records.engine import believed
+from zkconsumer.records.codecs import Codec
 from zkconsumer.records.offset_order import Believed, Place, offsets_rise
 
 __all__ = ["each_engine"]
@@ -108,3 +109,14 @@ def test_a_batch_takes_all_its_offsets() -> None:
     assert rising(first + build_batch(records(5))) is None
     behind = messages(0, 1) + build_batch(records(2, 3, 4)) + build_batch(records(3))
     assert rising(behind) == Place(2 * ONE, 2, is_first=False)
+
+
+@pytest.mark.parametrize("text", [b"v", b"p"])
+def test_behind_what_is_damaged_reading_goes_on_where_the_next_one_begins(text: bytes) -> None:
+    """A compressed set bears the offset of its last message: only what is inside tells."""
+    damaged = build_message_set([Record(5_000, None, text * 40)], magic=0)
+    packed = wrap_message_set(messages(3, 4, 5), offset=5, codec=Codec.GZIP)
+    for following in (messages(3), packed):
+        error = judged(damaged + following).error
+        assert error is not None
+        assert error.next_offset == 3
