@@ -7,8 +7,8 @@ from tests.support.engines import each_engine
 from zkconsumer.model import Record
 from zkconsumer.records.build import build_message_set, wrap_message_set
 from zkconsumer.records.build_batch import build_batch
-from zkconsumer.records.engine import believed
 from zkconsumer.records.codecs import Codec
+from zkconsumer.records.engine import believed
 from zkconsumer.records.offset_order import Believed, Place, offsets_rise
 
 __all__ = ["each_engine"]
