@@ -1,8 +1,11 @@
 """What the door to kazoo says where no ZooKeeper is needed for it."""
 
 import logging
+from types import SimpleNamespace
 
 import pytest
+from kazoo.protocol.connection import ConnectionHandler
+from kazoo.protocol.serialization import Connect, Exists
 
 from tests.support.manual_clock import ManualClock
 from zkconsumer.zk import kazoo_pings
@@ -49,4 +52,16 @@ def test_what_the_server_granted_counts_and_the_end_of_a_session_grants_nothing(
     made._note_negotiated(4_000)
     assert made.negotiated_timeout_ms == 4_000
     made._note_negotiated(0)
+    assert made.negotiated_timeout_ms == 4_000
+
+
+def test_what_the_server_granted_is_read_off_its_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of the request to connect, and of no other; kazoo gets it as it was."""
+    given = SimpleNamespace(time_out=4_000), 7
+    monkeypatch.setattr(ConnectionHandler, "_invoke", lambda *_args: given)
+    made = client()
+    connection = made._kazoo._connection
+    assert connection._invoke(1.0, Exists("/", None)) == given
+    assert made.negotiated_timeout_ms == 6_000
+    assert connection._invoke(1.0, Connect(0, 0, 6_000, 0, b"", False)) == given
     assert made.negotiated_timeout_ms == 4_000
