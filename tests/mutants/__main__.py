@@ -152,7 +152,7 @@ def _try_cold(
     trials = []
     for number in numbers:
         mutant = drawn[number][0]
-        chosen = reach.quickest(reach.of_module(mutant.path), options.budget)
+        chosen = reach.quickest(reach.of_module(mutant.path, TOP), options.budget)
         if not chosen:
             outcomes[number] = Outcome.UNREACHED
             continue

@@ -64,9 +64,18 @@ class Reach:
             for name in names
         )
 
-    def of_module(self, path: str) -> set[str]:
-        """Find the tests that run any line of a module."""
-        return self._known(name for names in self.lines.get(path, {}).values() for name in names)
+    def of_module(self, path: str, top: Path) -> set[str]:
+        """Find the tests that run any line of a module, or whose file names it.
+
+        What dataclasses make of a module has no lines there.
+        """
+        running = {name for names in self.lines.get(path, {}).values() for name in names}
+        name = ".".join(Path(path).with_suffix("").parts)
+        files = {one.partition("::")[0] for one in self.seconds}
+        naming = {one for one in files if name in (top / one).read_text("utf-8")}
+        return self._known(running) | {
+            one for one in self.seconds if one.partition("::")[0] in naming
+        }
 
     def quickest(self, names: Iterable[str], budget_s: float) -> list[str]:
         """Choose the quickest of these tests, as many as fit into the time."""
