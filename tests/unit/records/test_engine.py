@@ -4,8 +4,10 @@ import os
 import subprocess
 import sys
 
+import pytest
+
 from tests.support.engines import IS_BUILT, needs_native
-from zkconsumer.records import engine
+from zkconsumer.records import checksum, engine
 
 ASK = (
     "from zkconsumer.records import engine;"
@@ -40,6 +42,13 @@ def test_the_pure_one_can_be_forced() -> None:
     said = asked(ZKCONSUMER_PURE="1")
     assert said.startswith("pure ZKCONSUMER_PURE is set; CRC-32 by ")
     assert said.endswith(" zkconsumer.records.decode")
+
+
+def test_why_the_pure_one_runs_is_said_with_what_it_takes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The switch, and the library that computes checksums: half of its speed is there."""
+    monkeypatch.setenv(engine.SWITCH, "1")
+    why = f"{engine.SWITCH} is set; CRC-32 by {checksum.NAME}"
+    assert engine._choose() == (engine.Engine.PURE, checksum.NAME, why)
 
 
 def test_without_the_core_the_pure_one_runs() -> None:
