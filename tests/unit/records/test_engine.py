@@ -63,5 +63,5 @@ def test_without_the_core_the_pure_one_runs() -> None:
 
 def test_this_process_runs_what_it_says() -> None:
     """The choice of the test run itself."""
-    is_native = IS_BUILT and not os.environ.get(engine.SWITCH)
+    is_native = IS_BUILT and os.environ.get(engine.SWITCH, "0") in ("", "0")
     assert engine.ENGINE is (engine.Engine.NATIVE if is_native else engine.Engine.PURE)
