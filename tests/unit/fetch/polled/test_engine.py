@@ -29,6 +29,7 @@ from zkconsumer.fetch.polled.starts import EARLIEST, LATEST, At, PositionView, R
 from zkconsumer.fetch.polled.turns import collect
 from zkconsumer.model import Record, TopicPartition
 from zkconsumer.net.connection import Heard, InFlight
+from zkconsumer.records.fetched import IsolationLevel
 from zkconsumer.testing.fake_broker import FakeBrokers
 from zkconsumer.testing.fake_cluster import FakeCluster
 from zkconsumer.testing.fake_script import Close, Fail, Hang
@@ -428,9 +429,10 @@ def test_a_view_that_nobody_told_of_is_seen_all_the_same(
         check(rig)
 
 
-def test_what_no_answer_has_told_is_not_known(fakes: Fakes) -> None:
+@pytest.mark.parametrize("isolation", list(IsolationLevel))
+def test_what_no_answer_has_told_is_not_known(fakes: Fakes, isolation: IsolationLevel) -> None:
     """Neither the ends of a log nor how far they are; nor what nobody reads."""
-    with fakes.rig() as rig:
+    with fakes.rig(replace(QUICK, isolation=isolation)) as rig:
         tp = PARTITIONS[0]
         rig.engine.add([tp])
         for one in (tp, PARTITIONS[1]):
